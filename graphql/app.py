@@ -8,8 +8,8 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route, WebSocketRoute
 
-from .errors import UserFacingError, error_answer, mask
-from .schema_factory import GuardedSchema
+from .base.errors import UserFacingError, error_answer, mask
+from .execution.schema_factory import GuardedSchema
 from .transport.body import BodyReader
 from .transport.bounds import Bounds
 from .transport.engine import Engine
@@ -40,21 +40,21 @@ def graphql_routes(
     watch: Watch = unwatched,
     bounds: Bounds | None = None,
 ) -> list[Route | WebSocketRoute]:
-    """Routes for POST, Server-Sent Events and WebSocket at `/graphql`, and for the SDL at `/schema.graphql`.
+    """Routes for POST, Server-Sent Events and WebSocket at ``/graphql``, and for the SDL at ``/schema.graphql``.
 
     The limits are those the schema was built with.
 
     Args:
-        schema: made by `build_schema`.
-        get_context: makes the context of one operation, see `Gateway.get_context`.
-        streams: pass one to call its `shutdown()` when the server stops: open streams would keep it from stopping.
-        allowed_hosts: names that the Host header may have; None = any.
-        allowed_origins: further origins whose pages may call.
-        allow_list: document by SHA-256; when given, only these run.
-        event_id: cursor of a subscription's answer, for the `id:` of server-sent events and for sharing.
-        share: which subscriptions of equal subscribers are executed once; None = none.
-        watch: ends streams whose readers have lost the right to them, see `Gateway.watch`.
-        bounds: who may execute now, and within what; unless given, all contexts are as `get_context` makes them.
+        schema: Made by ``build_schema``.
+        get_context: Makes the context of one operation, see ``Gateway.get_context``.
+        streams: Pass one to call its ``shutdown()`` when the server stops: open streams would keep it from stopping.
+        allowed_hosts: Names that the Host header may have; None = any.
+        allowed_origins: Further origins whose pages may call.
+        allow_list: Document by SHA-256; when given, only these run.
+        event_id: Cursor of a subscription's answer, for the ``id:`` of server-sent events and for sharing.
+        share: Which subscriptions of equal subscribers are executed once; None = none.
+        watch: Ends streams whose readers have lost the right to them, see ``Gateway.watch``.
+        bounds: Who may execute now, and within what; unless given, all contexts are as ``get_context`` makes them.
     """
     engine = Engine(schema)
     bounds = bounds or Bounds(schema.limits)

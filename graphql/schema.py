@@ -1,36 +1,19 @@
 """The schema of this server, put together."""
 
 from collections.abc import AsyncIterator
-from functools import lru_cache
 from typing import Any
 
 from strawberry.extensions import SchemaExtension
 from strawberry.schema.config import StrawberryConfig
-from strawberry.schema.name_converter import NameConverter
-from strawberry.utils.str_converters import to_camel_case
-from typing_extensions import override
 
-from .context import Context
-from .enums import Role
+from .base.enums import Role
+from .base.scalars import SCALARS
+from .execution.schema_factory import GuardedSchema, Refused, build_schema, untold
 from .guard.limits import Limits
 from .operations.mutation import Mutation
 from .operations.query import Query
 from .operations.subscription import Subscription
-from .scalars import SCALARS
-from .schema_factory import GuardedSchema, Refused, build_schema, untold
-
-
-class Names(NameConverter):
-    """The names of the API, each found once: of an input with 1,000 objects they would be asked for 10,000 times."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._camel = lru_cache(maxsize=None)(to_camel_case)
-
-    @override
-    def apply_naming_config(self, name: str) -> str:
-        """``name`` in camel case."""
-        return self._camel(name)
+from .resolving.context import Context
 
 
 class EventCursor(SchemaExtension):
@@ -48,7 +31,7 @@ class EventCursor(SchemaExtension):
 
 
 def role_of(context: object) -> Role:
-    """What the owner of a context may do; whoever comes without one may do nothing but look."""
+    """What the owner of a context may do; without one, only reading is allowed."""
     return context.person.role if isinstance(context, Context) else Role.VIEWER
 
 
@@ -64,7 +47,7 @@ def create_schema(limits: Limits | None = None, *, refused: Refused = untold) ->
         Mutation,
         Subscription,
         limits=limits,
-        config=StrawberryConfig(scalar_map=SCALARS, name_converter=Names()),
+        config=StrawberryConfig(scalar_map=SCALARS),
         extensions=[EventCursor],
         role_of=role_of,
         refused=refused,

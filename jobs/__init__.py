@@ -10,13 +10,13 @@
 from typing import TYPE_CHECKING
 
 from . import lazy
-from .context import JobContext, StopReason
+from .base.context import JobContext, StopReason
+from .base.outcomes import Cancel, PermanentFailure, Result, Snooze
 from .core.model import Isolation
 from .core.outcome import Failure
 from .core.run_spec import RunSpec
 from .declared import Job, job
 from .handle import RunFailed, RunHandle
-from .outcomes import Cancel, PermanentFailure, Result, Snooze
 from .registry import Backoff, Reuse
 from .registry.declaring import around, carries, resource
 from .registry.hooks import GIVEN, Scope

@@ -6,7 +6,7 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from .actions.runs import cancel_runs
-from .core.errors import ConfigurationError
+from .core.base.errors import ConfigurationError
 from .core.model import Json, Run
 from .core.run_spec import RunSpec
 from .queue.enqueue import Transaction, enqueue_autocommit, enqueue_sync
@@ -14,7 +14,7 @@ from .queue.enqueue_many import enqueue_many_sync
 from .registry import Registry, default_registry
 from .registry.queue import RunQueue
 from .store.db import dialect
-from .store.db.address import with_schema
+from .store.db.base.address import with_schema
 from .store.db.borrowed import explaining_missing_tables
 from .store.db.database import Database
 from .store.db.transaction import Tx, Wake

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar, Unpack, overload
 
 from . import lazy
-from .context import JobContext
+from .base.context import JobContext
 from .core.defaults import RUN_POLICIES
 from .core.model import Run
 from .core.run_spec import RunSpec

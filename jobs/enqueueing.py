@@ -26,7 +26,7 @@ def enqueue_sync(
 
     Args:
         session: A SQLAlchemy session or connection to the database that Cronograph uses. Its search path does not
-            matter: the tables are looked for in the schema of ``connect``, else of ``CRONOGRAPH_DATABASE_SCHEMA``,
+            matter: The tables are looked for in the schema of ``connect``, else of ``CRONOGRAPH_DATABASE_SCHEMA``,
             else in ``cronograph``.
         job_name: Which job.
         args: Its arguments, plain JSON; validated when the run starts.

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from .core.errors import ConfigurationError, CronographError, NotFound
+from .core.base.errors import ConfigurationError, CronographError, NotFound
 from .core.model import Json, Run
 from .core.states import FINAL, RunState
 from .registry.queue import RunQueue

@@ -4,13 +4,13 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
-from ..graphql.context import Context
-from ..graphql.errors import UserFacingError, error_answer
+from ..graphql.base.errors import UserFacingError, error_answer
+from ..graphql.execution.schema_factory import GuardedSchema
 from ..graphql.guard.document import RequestRefused
-from ..graphql.schema_factory import GuardedSchema
+from ..graphql.resolving.context import Context
 from ..graphql.transport.engine import Engine
 from ..graphql.transport.request import GraphQLRequest
-from ..jobs.core.auth.accounts import Submitter
+from ..jobs.core.actor import Submitter
 
 
 class OwnApi:
@@ -21,7 +21,8 @@ class OwnApi:
     Args:
         schema: The schema that is served.
         context_for: Makes the context of one operation for a submitter (None = the code of a job), with the rights that
-            he has now, and for the place that the audit log names; raises `UserFacingError` when he has none any more.
+            he has now, and for the place that the audit log names; raises ``UserFacingError`` when he has none any
+            more.
     """
 
     def __init__(

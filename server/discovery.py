@@ -10,7 +10,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from ..jobs.core.errors import ConfigurationError
+from ..jobs.core.base.errors import ConfigurationError
 from ..jobs.declared import Job
 from ..jobs.registry import JobDefinition, Registry
 
@@ -49,7 +49,7 @@ def import_jobs(modules: Sequence[str]) -> None:
 
 
 def import_modules(modules: Sequence[str]) -> None:
-    """Import ``modules`` alone, as `import_jobs` does.
+    """Import ``modules`` alone, as ``import_jobs`` does.
 
     Raises:
         JobsNotFoundError: some could not be imported.

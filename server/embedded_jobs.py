@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias, cast
 
 from ..jobs.builtin import register_builtin
-from ..jobs.core.errors import ConfigurationError
+from ..jobs.core.base.errors import ConfigurationError
 from ..jobs.declared import Job
 from ..jobs.registry import JobDefinition, Registry, default_registry
 from .discovery import import_modules, jobs_of
@@ -82,6 +82,6 @@ def _with_built_in(home: Registry, definitions: Iterable[JobDefinition]) -> Regi
     return own
 
 
-def _shown(value: Any) -> str:  # noqa: ANN401 - whatever a caller without types gave
+def _shown(value: Any) -> str:  # noqa: ANN401 - anything a caller without types gave
     name = getattr(value, "__name__", None)
     return f"{type(value).__name__} {name if isinstance(name, str) else repr(value)}"[:100]

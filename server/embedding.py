@@ -13,18 +13,18 @@ from starlette.requests import HTTPConnection
 from starlette.responses import PlainTextResponse
 from starlette.types import Receive, Scope, Send
 
-from ..graphql.context import Person
+from ..graphql.resolving.context import Person
 from ..graphql.transport.bounds import address_of
 from ..jobs.connection import connect
-from ..jobs.core.auth.roles import Role
-from ..jobs.core.errors import ConfigurationError
+from ..jobs.core.actor import Role
+from ..jobs.core.base.errors import ConfigurationError
 from ..jobs.registry import Registry
 from ..jobs.store.db.sqlite.filelock import lock_for
+from .base.people import Who
 from .configuration.choosing import choice_faults
 from .configuration.reading import given
 from .embedded_jobs import JobOrModule, NamedJobs
 from .installation import Installation
-from .people import Who
 
 LOCAL: Final = frozenset({"localhost", "127.0.0.1", "[::1]"})
 
@@ -58,7 +58,7 @@ class Cronograph:
         jobs: Which jobs it runs, and names of modules whose jobs it runs, all of one registry; None = all of
             ``registry``. The built-in ones come along.
         registry: Whose jobs; the default registry unless given.
-        who: Tells from a request who asks, by whatever the application knows of it; None = nobody who may. Without it
+        who: Tells from a request who asks, by what the application knows of it; None = nobody who may. Without it
             people sign in below the path where ``asgi`` is mounted, with accounts of Cronograph.
         no_auth: Everybody who reaches it is an administrator; for trials.
         public_url: The address under which people open it, with that path; its name is accepted in ``Host`` besides

@@ -4,9 +4,9 @@ import ssl
 from collections.abc import Iterator
 from urllib.parse import urlsplit
 
-from ..jobs.core.errors import ConfigurationError
+from ..jobs.accounts.read.accounts import active_administrators
+from ..jobs.core.base.errors import ConfigurationError
 from ..jobs.store.db.opening import connected
-from ..jobs.store.read.auth.accounts import active_administrators
 from .configuration.settings import Settings
 from .database.schema import migrate
 from .http.bind import addresses_of, is_outside
@@ -87,7 +87,7 @@ def _faulty_url(settings: Settings) -> Iterator[str]:
 
 
 def check_administrator(settings: Settings) -> None:
-    """Refuse to be reached from elsewhere without an administrator: whoever comes first would be it.
+    """Refuse to be reached from elsewhere without an administrator: the first visitor would be it.
 
     Brings the database up to date first, to be able to look.
 

@@ -12,22 +12,25 @@ from urllib.parse import urlsplit
 
 from starlette.applications import Starlette
 
-from ..graphql.context import LOCAL_ADMINISTRATOR, Context
 from ..graphql.guard.searches import bounds_of
+from ..graphql.resolving.context import LOCAL_ADMINISTRATOR, Context
 from ..graphql.schema import create_schema
 from ..graphql.transport.streams import OpenStreams
-from ..jobs.core.auth.accounts import Submitter
+from ..jobs.base.services import Services
+from ..jobs.core.actor import Submitter
 from ..jobs.core.counts import NodeCounts
 from ..jobs.registry import Registry
-from ..jobs.runtime.clock import Clock
+from ..jobs.runtime.base.clock import Clock
+from ..jobs.runtime.base.settings import EngineSettings
+from ..jobs.runtime.base.wakeup import Wakeup
 from ..jobs.runtime.live.feeds import LiveFeeds
-from ..jobs.runtime.settings import EngineSettings
-from ..jobs.runtime.wakeup import Wakeup
-from ..jobs.services import Services
 from ..jobs.store.db.database import Database
 from .api_caller import OwnApi
 from .auth.setup_link import offer_setup
 from .auth.sign_in import SignIn, person_behind
+from .base.people import Who
+from .base.refusals import Refusals
+from .base.version import installed_version
 from .configuration.allowed_documents import read_documents
 from .configuration.choosing import choice_of
 from .configuration.own_documents import own_documents
@@ -42,11 +45,8 @@ from .metrics.cluster import Cluster
 from .metrics.node import NodeParts
 from .metrics.page import Metrics
 from .metrics.requests import RequestCounts
-from .people import Who
 from .process.engine_thread import EngineThread
 from .process.lifecycle import Lifecycle, Phase
-from .refusals import Refusals
-from .version import installed_version
 
 log = logging.getLogger("cronograph")
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from ..jobs.builtin import register_builtin
-from ..jobs.core.errors import ConfigurationError
+from ..jobs.core.base.errors import ConfigurationError
 from ..jobs.registry import default_registry
 from .configuration.choosing import choice_faults, choice_warnings
 from .configuration.reading import InvalidSettingsError, load

@@ -12,7 +12,7 @@ from typing import Any
 import uvloop
 
 from ..jobs.registry import Registry
-from ..jobs.runtime.clock import Clock
+from ..jobs.runtime.base.clock import Clock
 from ..jobs.store.db.database import Database
 from ..jobs.store.db.sqlite.filelock import FileLock, lock_for
 from .configuration.settings import Settings

@@ -24,7 +24,7 @@ from cronograph.jobs import (
     job,
 )
 from cronograph.jobs.connection import Connection
-from cronograph.jobs.core.errors import ConfigurationError, InvalidInput, NotFound
+from cronograph.jobs.core.base.errors import ConfigurationError, InvalidInput, NotFound
 from cronograph.jobs.core.outcome import Failed, Succeeded
 from cronograph.jobs.registry import Registry
 from cronograph.jobs.store.db.database import parse_url, sync_engine

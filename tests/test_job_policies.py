@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from cronograph.jobs import JobContext, Result, job
+from cronograph.jobs.core.base.errors import ConfigurationError
 from cronograph.jobs.core.defaults import JobDefaults
-from cronograph.jobs.core.errors import ConfigurationError
 from cronograph.jobs.core.model import MisfirePolicy, OverlapPolicy, Priority, ScheduleSpec
 from cronograph.jobs.core.schedule import Syntax
 from cronograph.jobs.registry import Registry

@@ -5,9 +5,9 @@ from typing import Annotated, Any
 import pytest
 from pydantic import Field
 
-from cronograph.jobs.context import JobContext
+from cronograph.jobs.base.context import JobContext
 from cronograph.jobs.core.arguments.judging import check_args
-from cronograph.jobs.core.errors import ConfigurationError, InvalidInput
+from cronograph.jobs.core.base.errors import ConfigurationError, InvalidInput
 from cronograph.jobs.registry import define
 
 

@@ -1,4 +1,4 @@
-"""A typed client of the GraphQL API: `Client` for plain code, `AsyncClient` for an event loop.
+"""A typed client of the GraphQL API: ``Client`` for plain code, ``AsyncClient`` for an event loop.
 
 ::
 
@@ -11,7 +11,7 @@
             print(event.kind, event.state)
 
 It needs neither the server nor the engine. Both clients make lost connections of subscriptions again: of events and of
-logs nothing is missed and nothing comes twice. `queries`, `mutations` and `subscriptions` hold the ready-made
+logs nothing is missed and nothing comes twice. ``queries``, ``mutations`` and ``subscriptions`` hold the ready-made
 operations as values.
 """
 

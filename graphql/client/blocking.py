@@ -1,6 +1,6 @@
 # Made from awaiting.py by `make schema`; do not edit it.
 # ruff: noqa: UP028 - the other has no `yield from`
-"""The client for plain code."""
+"""The client for code on an event loop: the same as ``Client``, to be awaited."""
 
 import time
 from collections.abc import Generator, Mapping
@@ -24,8 +24,8 @@ T = TypeVar("T")
 class Client(Operations):
     """Speaks to a server; close it, or use it in a ``with`` block. It can be shared by threads.
 
-    Every method raises a `ClientError` when something goes wrong. Methods that yield make lost connections again and
-    go on where they were; wrap them in `contextlib.closing` to leave them early.
+    Every method raises a ``ClientError`` when something goes wrong. Methods that yield make lost connections again and
+    go on where they were; wrap them in ``contextlib.closing`` to leave them early.
     """
 
     def __init__(
@@ -42,13 +42,13 @@ class Client(Operations):
         """Connect on the first request.
 
         Args:
-            url: the address of the server, without ``/graphql``.
-            token: an API token; unless given ``CRONOGRAPH_TOKEN``, or else the sign-in of ``cronograph login``.
-            headers: further headers of every request.
-            timeout: seconds that an answer may take.
-            silence: seconds without a byte after which a stream counts as lost.
-            reconnect: how lost streams are made again.
-            transport: what carries the requests; TCP unless given.
+            url: The address of the server, without ``/graphql``.
+            token: An API token; unless given ``CRONOGRAPH_TOKEN``, or else the sign-in of ``cronograph login``.
+            headers: Further headers of every request.
+            timeout: Seconds that an answer may take.
+            silence: Seconds without a byte after which a stream counts as lost.
+            reconnect: How lost streams are made again.
+            transport: What carries the requests; TCP unless given.
 
         Raises:
             InvalidAddressError: ``url`` is none.
@@ -92,10 +92,10 @@ class Client(Operations):
         """Run a query or mutation of one's own.
 
         Args:
-            document: the GraphQL text.
-            variables: their values; times may be `datetime`.
-            operation_name: which operation of the document, if it has several.
-            result: what ``data`` is read into, e.g. a dataclass or TypedDict; a plain dict unless given.
+            document: The GraphQL text.
+            variables: Their values; times may be ``datetime``.
+            operation_name: Which operation of the document, if it has several.
+            result: What ``data`` is read into, e.g. a dataclass or TypedDict; a plain dict unless given.
         """
         return self.run_operation(custom(document, variables, operation_name, result))
 
@@ -110,16 +110,16 @@ class Client(Operations):
         """Follow a subscription of one's own; yields ``data`` of each answer.
 
         Args:
-            document: the GraphQL text.
-            variables: their values.
-            operation_name: which operation of the document, if it has several.
-            resume: after a lost connection, which variable takes which field of the last answer, e.g.
-                ``("after", "events.cursor")``; unless given, the subscription just begins anew.
+            document: The GraphQL text.
+            variables: Their values.
+            operation_name: Which operation of the document, if it has several.
+            resume: After a lost connection, which variable takes which field of the last answer, e.g.
+                ``("after", "events.cursor")``; unless given, the subscription just starts again.
         """
         return self.follow(custom_subscription(document, variables, operation_name, resume))
 
     def run_operation(self, operation: Operation[T]) -> T:
-        """Run an operation made by the functions of `queries` and `mutations`."""
+        """Run an operation made by the functions of ``queries`` and ``mutations``."""
         with self._settings.named_errors():
             response = self._http.post(self._address, json=operation.body())
         return operation.answer(response.status_code, response.json, response.text)
@@ -128,8 +128,8 @@ class Client(Operations):
         """Wait until a run has ended, however it ended: see its ``state``, ``result`` and ``error``.
 
         Args:
-            run: the run, or its id.
-            timeout: seconds; None = as long as it takes.
+            run: The run, or its id.
+            timeout: Seconds; None = as long as it takes.
 
         Raises:
             TimeoutError: it has not ended by then; it goes on.
@@ -157,7 +157,7 @@ class Client(Operations):
                 yield row
 
     def follow(self, subscription: Subscription[T]) -> Generator[T]:
-        """Follow a subscription made by the functions of `subscriptions`."""
+        """Follow a subscription made by the functions of ``subscriptions``."""
         follower = Follower(subscription, self._reconnect)
         while not follower.finished:
             try:

@@ -20,8 +20,8 @@ class Argument:
     """A value for an argument; None = not given.
 
     Attributes:
-        type: its GraphQL type, e.g. ``Int``.
-        value: what to pass.
+        type: Its GraphQL type, e.g. ``Int``.
+        value: What to pass.
     """
 
     type: str
@@ -54,10 +54,10 @@ def query(field: str, arguments: Arguments, fields: str, convert: Callable[[Any]
     """A query of one root field.
 
     Args:
-        field: its name.
-        arguments: its arguments.
-        fields: the selection without braces; empty for scalars.
-        convert: turns the field's value into the result.
+        field: Its name.
+        arguments: Its arguments.
+        fields: The selection without braces; empty for scalars.
+        convert: Turns the field's value into the result.
     """
     return Operation(
         document=document("query", field, arguments, fields),
@@ -101,10 +101,10 @@ def mutation(field: str, given: Mapping[str, object], fields: str, convert: Call
     """A mutation with one ``input``, whose type is called after it.
 
     Args:
-        field: its name.
-        given: the fields of the input; what must not be sent is left out by the caller (None is sent as null).
-        fields: what is asked of the payload besides ``errors``.
-        convert: turns the payload into the result, once it has no errors.
+        field: Its name.
+        given: The fields of the input; what must not be sent is left out by the caller (None is sent as null).
+        fields: What is asked of the payload besides ``errors``.
+        convert: Turns the payload into the result, once it has no errors.
     """
 
     def answer(data: Mapping[str, Any]) -> T:
@@ -130,7 +130,7 @@ def whole(field: str, given: Mapping[str, object], shape: type[Shape]) -> Operat
 
 
 def refuse(refusals: Sequence[Refusal]) -> None:
-    """Raise `RefusedError` unless there is nothing to refuse for."""
+    """Raise ``RefusedError`` unless there is nothing to refuse for."""
     if refusals:
         raise RefusedError(refusals)
 

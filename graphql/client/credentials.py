@@ -198,7 +198,7 @@ class StoredSignIn(httpx.Auth):
         response = yield _shown(request, known)
         if response is not None and response.status_code == HTTPStatus.UNAUTHORIZED:
             newer = yield from self._renewed(known, request)
-            # Whatever came of it, the last answer must be that to the request.
+            # In any case the last answer must be that to the request.
             yield _shown(request, newer or known)
 
     def _renewed(

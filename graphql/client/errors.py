@@ -1,4 +1,4 @@
-"""What can go wrong between a client and a server; everything is a :class:`ClientError`."""
+"""What can go wrong between a client and a server; everything is a :class:``ClientError``."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ class ClientError(Exception):
     """Something went wrong; the message is a sentence for people.
 
     Attributes:
-        retryable: whether the same request may succeed later without anybody changing anything.
+        retryable: Whether the same request may succeed later without anybody changing anything.
     """
 
     retryable: bool = False
@@ -39,8 +39,8 @@ class HttpError(ClientError):
     """The answer has an error status and is no GraphQL answer: something else answers there, e.g. a proxy.
 
     Attributes:
-        status: the HTTP status.
-        body: the first characters of the answer.
+        status: The HTTP status.
+        body: The first characters of the answer.
     """
 
     def __init__(self, message: str, status: int, body: str) -> None:
@@ -59,10 +59,10 @@ class Fault:
     """One GraphQL error of an answer.
 
     Attributes:
-        message: a sentence for people.
-        code: the stable word in ``extensions.code``, e.g. ``LIMIT_DEPTH``; None without one.
-        path: where in the answer it happened; empty when nothing was executed.
-        extensions: all that the server says besides.
+        message: A sentence for people.
+        code: The stable word in ``extensions.code``, e.g. ``LIMIT_DEPTH``; None without one.
+        path: Where in the answer it happened; empty when nothing was executed.
+        extensions: All that the server says besides.
     """
 
     message: str
@@ -75,9 +75,9 @@ class OperationError(ClientError):
     """The server answered with GraphQL errors.
 
     Attributes:
-        faults: the errors, at least one.
-        data: what was answered besides; None when nothing was.
-        retry_after: seconds after which the server asks to try again; None = it did not say.
+        faults: The errors, at least one.
+        data: What was answered besides; None when nothing was.
+        retry_after: Seconds after which the server asks to try again; None = it did not say.
     """
 
     def __init__(self, faults: Sequence[Fault], data: Mapping[str, Any] | None = None) -> None:
@@ -99,9 +99,9 @@ class Refusal:
     """Why an input was refused, as payloads of mutations list it.
 
     Attributes:
-        code: a stable word, e.g. ``NOT_FOUND`` or ``OVERLAP``.
-        message: a sentence for people.
-        path: where in the input the fault is, outermost first.
+        code: A stable word, e.g. ``NOT_FOUND`` or ``OVERLAP``.
+        message: A sentence for people.
+        path: Where in the input the fault is, outermost first.
     """
 
     code: str
@@ -113,7 +113,7 @@ class RefusedError(ClientError):
     """A mutation was refused; nothing was changed.
 
     Attributes:
-        refusals: the reasons, at least one.
+        refusals: The reasons, at least one.
     """
 
     def __init__(self, refusals: Sequence[Refusal]) -> None:

@@ -1,6 +1,6 @@
-"""The ready-made mutations. Each function makes an operation; `Client` and `AsyncClient` have it as a method.
+"""The ready-made mutations. Each function makes an operation; ``Client`` and ``AsyncClient`` have it as a method.
 
-All raise `RefusedError` when the server refuses the input: nothing was changed then. ``idempotency_key`` makes a
+All raise ``RefusedError`` when the server refuses the input: nothing was changed then. ``idempotency_key`` makes a
 repetition safe: within 24 hours the same key with the same request answers as before and changes nothing.
 """
 
@@ -25,9 +25,9 @@ def trigger_job(
     """Make a run of a job now.
 
     Args:
-        name: the job.
-        args: its arguments.
-        idempotency_key: makes a repetition safe.
+        name: The job.
+        args: Its arguments.
+        idempotency_key: Makes a repetition safe.
     """
 
     def answer(data: Mapping[str, Any]) -> TriggeredJob:
@@ -53,9 +53,9 @@ def trigger_task(
     """Make a run of a task now; its schedule does not move, its overlap policy holds.
 
     Args:
-        name: the task.
-        args: arguments instead of the task's.
-        idempotency_key: makes a repetition safe.
+        name: The task.
+        args: Arguments instead of the task's.
+        idempotency_key: Makes a repetition safe.
     """
     given = present(name=name, args=args, idempotencyKey=idempotency_key)
     return changed("triggerTask", given, Run)
@@ -158,11 +158,11 @@ def create_task(
     """Make a task.
 
     Args:
-        name: its unique, immutable name.
-        job_name: the job it runs.
-        schedule: when it is due.
-        idempotency_key: makes a repetition safe.
-        **settings: what differs from the defaults.
+        name: Its unique, immutable name.
+        job_name: The job it runs.
+        schedule: When it is due.
+        idempotency_key: Makes a repetition safe.
+        **settings: What differs from the defaults.
     """
     given = present(name=name, jobName=job_name, schedule=schedule, idempotencyKey=idempotency_key)
     return changed("createTask", {**given, **_settings(settings)}, Task)
@@ -172,9 +172,9 @@ def update_task(name: str, *, expected_version: int | None = None, **changes: Un
     """Change a task: what is absent stays, None sets the default.
 
     Args:
-        name: which task.
-        expected_version: refuse if the task was edited since this ``version`` was read.
-        **changes: what changes.
+        name: Which task.
+        expected_version: Refuse if the task was edited since this ``version`` was read.
+        **changes: What changes.
     """
     given = present(name=name, expectedVersion=expected_version)
     return changed("updateTask", {**given, **_settings(changes)}, Task)
@@ -282,9 +282,9 @@ def prune_history(
     """Delete old history now: by a run of the job ``prune_history``, whose progress and result say how far it is.
 
     Args:
-        max_age_days: what ended longer ago goes; 30 unless given.
-        max_per_task: how many of the newest of each task stay; any number unless given.
-        dry_run: only answer what would go.
+        max_age_days: What ended longer ago goes; 30 unless given.
+        max_per_task: How many of the newest of each task stay; any number unless given.
+        dry_run: Only answer what would go.
     """
     given = present(maxAgeDays=max_age_days, maxPerTask=max_per_task, dryRun=dry_run)
     return whole("pruneHistory", given, Pruning)

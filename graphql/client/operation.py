@@ -21,10 +21,10 @@ class Operation(Generic[T]):
     """A query or mutation.
 
     Attributes:
-        document: the GraphQL text.
-        variables: their values, ready for JSON.
-        name: which operation of the document; None if it has only one.
-        read: turns ``data`` of the answer into the result; raises a `ClientError` if the answer says no.
+        document: The GraphQL text.
+        variables: Their values, ready for JSON.
+        name: Which operation of the document; None if it has only one.
+        read: Turns ``data`` of the answer into the result; raises a ``ClientError`` if the answer says no.
     """
 
     document: str
@@ -41,9 +41,9 @@ class Operation(Generic[T]):
         """The result behind an HTTP answer.
 
         Args:
-            status: its HTTP status.
-            decode: parses its body; raises ValueError when that is no JSON.
-            text: its body.
+            status: Its HTTP status.
+            decode: Parses its body; raises ValueError when that is no JSON.
+            text: Its body.
 
         Raises:
             OperationError: the answer has GraphQL errors.
@@ -109,7 +109,7 @@ def data_of(answer: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def faults_of(errors: object) -> list[Fault]:
-    """The errors of an answer, whatever form they have."""
+    """The errors of an answer, no matter what form they have."""
     items: list[object] = list(cast("list[object]", errors)) if isinstance(errors, list) else [errors]
     return [_fault(cast("Mapping[str, Any]", item)) if isinstance(item, Mapping) else _strange(item) for item in items]
 

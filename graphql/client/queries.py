@@ -1,4 +1,4 @@
-"""The ready-made queries. Each function makes an operation; `Client` and `AsyncClient` have it as a method."""
+"""The ready-made queries. Each function makes an operation; ``Client`` and ``AsyncClient`` have it as a method."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -25,14 +25,14 @@ from .results import Page
 from .shapes import read, selection
 
 Filter = Mapping[str, Any]
-"""A filter as the API takes it, e.g. ``{"name": {"startsWith": "sync"}}``; times may be `datetime`."""
+"""A filter as the API takes it, e.g. ``{"name": {"startsWith": "sync"}}``; times may be ``datetime``."""
 
 Order = Sequence[Mapping[str, str]]
 """An order as the API takes it, e.g. ``[{"field": "NAME", "direction": "DESC"}]``."""
 
 
 def as_of() -> Operation[str]:
-    """An event cursor of now: `events` after it has all that happens from here on."""
+    """An event cursor of now: ``events`` after it has all that happens from here on."""
     return query("asOf", {}, "", lambda value: read(str, value, "asOf"))
 
 
@@ -62,10 +62,10 @@ def tasks(
     """A page of tasks, by name unless ordered otherwise.
 
     Args:
-        first: at most so many, up to 200.
-        after: only those behind this cursor of the same list.
-        filter: which tasks.
-        order_by: in which order.
+        first: At most so many, up to 200.
+        after: Only those behind this cursor of the same list.
+        filter: Which tasks.
+        order_by: In which order.
     """
     return page("tasks", _listing("Task", first, after, filter, order_by), Task)
 
@@ -89,14 +89,14 @@ def runs(
     """A page of runs, newest first unless ordered otherwise; all given conditions hold.
 
     Args:
-        states: in one of these states.
-        job_name: of this job.
-        task_name: of this task.
-        group: of this group.
-        first: at most so many, up to 200.
-        after: only those behind this cursor of the same list.
-        filter: further conditions.
-        order_by: in which order.
+        states: In one of these states.
+        job_name: Of this job.
+        task_name: Of this task.
+        group: Of this group.
+        first: At most so many, up to 200.
+        after: Only those behind this cursor of the same list.
+        filter: Further conditions.
+        order_by: In which order.
     """
     conditions = _conditions(
         filter,
@@ -127,14 +127,14 @@ def executions(
     """A page of the execution log, newest first unless ordered otherwise; all given conditions hold.
 
     Args:
-        outcomes: ended in one of these ways.
-        job_name: of this job.
-        task_name: of this task.
-        run_id: of this run.
-        first: at most so many, up to 200.
-        after: only those behind this cursor of the same list.
-        filter: further conditions.
-        order_by: in which order.
+        outcomes: Ended in one of these ways.
+        job_name: Of this job.
+        task_name: Of this task.
+        run_id: Of this run.
+        first: At most so many, up to 200.
+        after: Only those behind this cursor of the same list.
+        filter: Further conditions.
+        order_by: In which order.
     """
     conditions = _conditions(
         filter,
@@ -157,9 +157,9 @@ def job_logs(
     """The newest executions.
 
     Args:
-        limit: at most so many, up to 1000.
-        job_name: of this job only.
-        only_failures: only those that failed, timed out or were lost.
+        limit: At most so many, up to 1000.
+        job_name: Of this job only.
+        only_failures: Only those that failed, timed out or were lost.
     """
     arguments = {
         "limit": Argument("Int!", limit),
@@ -182,10 +182,10 @@ def groups(
     """A page of the groups of the queue, by name unless ordered otherwise.
 
     Args:
-        first: at most so many, up to 200.
-        after: only those behind this cursor of the same list.
-        filter: which groups.
-        order_by: in which order.
+        first: At most so many, up to 200.
+        after: Only those behind this cursor of the same list.
+        filter: Which groups.
+        order_by: In which order.
     """
     return page("groups", _listing("Group", first, after, filter, order_by), Group)
 
@@ -196,10 +196,10 @@ def nodes(
     """A page of the nodes, newest first unless ordered otherwise; those that ended are kept for a while.
 
     Args:
-        first: at most so many, up to 200.
-        after: only those behind this cursor of the same list.
-        filter: which nodes.
-        order_by: in which order.
+        first: At most so many, up to 200.
+        after: Only those behind this cursor of the same list.
+        filter: Which nodes.
+        order_by: In which order.
     """
     return page("nodes", _listing("Node", first, after, filter, order_by), Node)
 
@@ -220,9 +220,9 @@ def validate_schedule(
     """Whether a schedule is valid, what is wrong with it, and when it fires next.
 
     Args:
-        schedule: what to judge.
-        count: how many of the next times to answer.
-        from_: from when; now unless given.
+        schedule: What to judge.
+        count: How many of the next times to answer.
+        from_: From when; now unless given.
     """
     arguments = {
         "schedule": Argument("ScheduleInput!", schedule),

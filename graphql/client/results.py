@@ -15,9 +15,9 @@ class Page(Generic[Item]):
     """A page of a list; iterate over it.
 
     Attributes:
-        items: the rows, in the order of the list.
-        end_cursor: pass it as ``after`` to read on; None when the page is empty.
-        has_next_page: whether there are rows behind it.
+        items: The rows, in the order of the list.
+        end_cursor: Pass it as ``after`` to read on; None when the page is empty.
+        has_next_page: Whether there are rows behind it.
     """
 
     items: tuple[Item, ...]
@@ -36,10 +36,10 @@ class ChangedRuns(Record):
     """What an action on many runs did, or with ``dry_run`` would do.
 
     Attributes:
-        runs: the first of them, at most 200.
-        count: how many there are.
-        has_more: whether more match the filter than one call changes: call again with ``after=end_cursor``.
-        end_cursor: where the next call goes on; None if nothing was selected.
+        runs: The first of them, at most 200.
+        count: How many there are.
+        has_more: Whether more match the filter than one call changes: call again with ``after=end_cursor``.
+        end_cursor: Where the next call goes on; None if nothing was selected.
     """
 
     runs: tuple[Run, ...]
@@ -53,10 +53,10 @@ class ChangedTasks:
     """What an action on many tasks did, or with ``dry_run`` would do.
 
     Attributes:
-        names: the first of them, at most 200.
-        count: how many there are.
-        has_more: whether more match the filter than one call changes: call again with ``after=end_cursor``.
-        end_cursor: where the next call goes on; None if nothing was selected.
+        names: The first of them, at most 200.
+        count: How many there are.
+        has_more: Whether more match the filter than one call changes: call again with ``after=end_cursor``.
+        end_cursor: Where the next call goes on; None if nothing was selected.
     """
 
     names: tuple[str, ...]
@@ -70,10 +70,10 @@ class Pruning(Record):
     """What ``prune_history`` did, or with ``dry_run`` would do.
 
     Attributes:
-        run: the run that prunes; None on a dry run.
-        executions: on a dry run, the oldest of those that would be deleted, at most 200.
-        count: on a dry run, how many would be.
-        has_more: on a dry run, whether only the oldest 10,000 were looked at.
+        run: The run that prunes; None on a dry run.
+        executions: On a dry run, the oldest of those that would be deleted, at most 200.
+        count: On a dry run, how many would be.
+        has_more: On a dry run, whether only the oldest 10,000 were looked at.
     """
 
     run: Run | None
@@ -87,10 +87,10 @@ class DeletedTasks:
     """What ``delete_tasks`` or ``delete_tasks_of_owner`` did, or with ``dry_run`` would do.
 
     Attributes:
-        names: the tasks that are gone, at most 200 of them.
-        count: how many there are.
-        has_more: whether more match the filter than one call deletes: call again with ``after=end_cursor``.
-        end_cursor: where the next call goes on; None if nothing was selected, and of an owner.
+        names: The tasks that are gone, at most 200 of them.
+        count: How many there are.
+        has_more: Whether more match the filter than one call deletes: call again with ``after=end_cursor``.
+        end_cursor: Where the next call goes on; None if nothing was selected, and of an owner.
     """
 
     names: tuple[str, ...]

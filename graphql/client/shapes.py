@@ -78,7 +78,7 @@ def _record_in(hint: object) -> type[Record] | None:
 
 
 @cache
-def _adapter(shape: Any) -> TypeAdapter[Any]:  # noqa: ANN401 - whatever pydantic understands
+def _adapter(shape: Any) -> TypeAdapter[Any]:  # noqa: ANN401 - anything pydantic understands
     return TypeAdapter(shape)
 
 
@@ -86,9 +86,9 @@ def read(shape: type[T], value: object, where: str) -> T:
     """A part of an answer as ``shape``: a record, or any other type that pydantic can check.
 
     Args:
-        shape: the type to read into.
-        value: the decoded JSON.
-        where: its place in the answer, for the message.
+        shape: The type to read into.
+        value: The decoded JSON.
+        where: Its place in the answer, for the message.
 
     Raises:
         InvalidAnswerError: it has another form; the message names the first field that does.
@@ -101,7 +101,7 @@ def read_all(shape: type[T], value: object, where: str) -> tuple[T, ...]:
     """A list in an answer, each of its members read as ``shape``.
 
     Raises:
-        InvalidAnswerError: see `read`.
+        InvalidAnswerError: see ``read``.
     """
     result: tuple[T, ...] = _checked(tuple[shape, ...], value, where)  # type: ignore[valid-type]
     return result

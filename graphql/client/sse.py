@@ -14,8 +14,8 @@ class Message:
     """One event of the stream.
 
     Attributes:
-        event: its name.
-        data: its text.
+        event: Its name.
+        data: Its text.
     """
 
     event: str

@@ -16,7 +16,7 @@ from .sse import Message, MessageParser
 T = TypeVar("T")
 
 FALLEN_BEHIND: Final = "SLOW_READER"
-"""The code with which the server cuts off a reader that was too slow; whoever can resume, does."""
+"""The code with which the server cuts off a reader that was too slow; a client that can resume does."""
 
 SERVER_FAULTS: Final = 5
 """So many times in a row an error inside of the server is retried."""
@@ -29,9 +29,9 @@ class Reconnect:
     The first connection is not retried: an address that is wrong is told at once.
 
     Attributes:
-        first_pause: seconds before the first new try.
-        longest_pause: seconds that a pause never exceeds.
-        attempts: give up after so many tries in a row; None = never.
+        first_pause: Seconds before the first new try.
+        longest_pause: Seconds that a pause never exceeds.
+        attempts: Give up after so many tries in a row; None = never.
     """
 
     first_pause: float = 0.2
@@ -50,11 +50,11 @@ class Subscription(Generic[T]):
     """A subscription.
 
     Attributes:
-        operation: its document and variables; its ``read`` turns one answer into one result.
-        resume_variable: the variable that says where to go on; None = it cannot be resumed.
-        place_of: where to go on behind a result; None = where it was.
-        is_last: whether a result is the end.
-        start: asks for the place to begin at when none is given, so that nothing is missed before the first result.
+        operation: Its document and variables; its ``read`` turns one answer into one result.
+        resume_variable: The variable that says where to go on; None = it cannot be resumed.
+        place_of: Where to go on behind a result; None = where it was.
+        is_last: Whether a result is the end.
+        start: Asks for the place to begin at when none is given, so that nothing is missed before the first result.
     """
 
     operation: Operation[T]
@@ -89,7 +89,7 @@ class Follower(Generic[T]):
     """Follows one subscription.
 
     Attributes:
-        finished: whether it has come to its end.
+        finished: Whether it has come to its end.
     """
 
     def __init__(self, subscription: Subscription[T], reconnect: Reconnect) -> None:
@@ -105,11 +105,11 @@ class Follower(Generic[T]):
         self.finished = False
 
     def question(self) -> Operation[str] | None:
-        """What must be asked before the subscription can begin; answer it with `begin_at`."""
+        """What must be asked before the subscription can begin; answer it with ``begin_at``."""
         return self._subscription.start if self._place is None else None
 
     def begin_at(self, place: str) -> None:
-        """The answer to `question`."""
+        """The answer to ``question``."""
         self._place = place
 
     def body(self) -> Mapping[str, Any]:
@@ -122,7 +122,7 @@ class Follower(Generic[T]):
         return body
 
     def opened(self, status: int, content_type: str) -> bool:
-        """Whether the answer is the stream; otherwise read it whole and pass it to `refused`."""
+        """Whether the answer is the stream; otherwise read it whole and pass it to ``refused``."""
         return status == 200 and content_type.partition(";")[0].strip().lower() == "text/event-stream"
 
     def refused(self, status: int, decode: Callable[[], object], text: str) -> None:

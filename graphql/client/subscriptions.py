@@ -1,4 +1,4 @@
-"""The ready-made subscriptions. `Client` and `AsyncClient` have each as a method that yields its results."""
+"""The ready-made subscriptions. ``Client`` and ``AsyncClient`` have each as a method that yields its results."""
 
 from typing import TypeVar
 
@@ -20,8 +20,8 @@ def events(*, after: str | None = None, filter: EventFilter | None = None) -> Su
     again what matters; the subscription goes on behind it by itself.
 
     Args:
-        after: a cursor from ``as_of()`` or of an event: first what came after it; now unless given.
-        filter: which events.
+        after: A cursor from ``as_of()`` or of an event: first what came after it; now unless given.
+        filter: Which events.
     """
     return _events(Event, after, filter)
 
@@ -49,8 +49,8 @@ def execution_log(id: int, *, after_line: int = 0) -> Subscription[LogPart]:
     """The log of an execution: the kept lines, then new ones as they come, each once; the last part says ``ended``.
 
     Args:
-        id: the key of the execution.
-        after_line: only lines behind this number.
+        id: The key of the execution.
+        after_line: Only lines behind this number.
     """
     arguments = {"executionId": Argument("ID!", id), "afterLine": Argument("Int!", after_line)}
     operation = Operation(

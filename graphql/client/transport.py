@@ -24,13 +24,13 @@ class Settings:
     """How to reach a server.
 
     Attributes:
-        url: its address, without ``/graphql``.
-        token: an API token; sent as ``Authorization: Bearer``. Unless given ``CRONOGRAPH_TOKEN``, and unless that is
+        url: Its address, without ``/graphql``.
+        token: An API token; sent as ``Authorization: Bearer``. Unless given ``CRONOGRAPH_TOKEN``, and unless that is
             set the sign-in of ``cronograph login``, which is renewed when it has to be.
-        anonymous: show none of them.
-        headers: further headers of every request.
-        timeout: seconds that an answer may take.
-        silence: seconds without a byte after which a stream counts as lost; the server sends one every 15 s.
+        anonymous: Show none of them.
+        headers: Further headers of every request.
+        timeout: Seconds that an answer may take.
+        silence: Seconds without a byte after which a stream counts as lost; the server sends one every 15 s.
     """
 
     url: str = DEFAULT_URL

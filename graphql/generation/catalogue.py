@@ -11,7 +11,7 @@ from typing import Final
 
 from graphql import GraphQLEnumType, GraphQLSchema, build_schema
 
-from ..errors import classify
+from ..base.errors import classify
 
 SDL: Final = Path(__file__).parents[1] / "schema.graphql"
 
@@ -72,8 +72,9 @@ REQUESTS: Final = {
 LIMITS: Final = (
     "ALIASES", "ANSWER_BYTES", "BODY_BYTES", "BODY_SECONDS", "COST", "DEPTH", "DOCUMENT_BYTES", "FIELDS",
     "INTROSPECTION_COST", "INTROSPECTION_DEPTH", "INTROSPECTION_LISTS", "JSON_DEPTH", "MUTATION_ROOT_FIELDS", "NESTING",
-    "NUMBER_DIGITS", "OPEN_STREAMS", "OPERATIONS_PER_SOCKET", "QUEUED_OPERATIONS", "QUEUE_SECONDS", "ROOT_FIELDS",
-    "SEARCH_BUDGET", "SEARCH_SECONDS", "SORTED_ROWS", "TOKENS", "VALIDATION", "WIDE_BODIES",
+    "NUMBER_DIGITS", "OPEN_STREAMS", "OPERATIONS_PER_SOCKET", "QUEUED_DOCUMENTS", "QUEUED_OPERATIONS",
+    "QUEUE_SECONDS", "ROOT_FIELDS", "SEARCH_BUDGET", "SEARCH_SECONDS", "SORTED_ROWS", "TOKENS", "VALIDATION",
+    "WIDE_BODIES",
 )  # fmt: skip
 """The limits that refuse something, as their codes name them; other fields of `Limits` cut, wait or remember."""
 

@@ -2,8 +2,8 @@
 
 Read are the sources, nothing is imported: from the resolver of a mutation on, every function and class that is named is
 followed, and of those that make an error the code is taken. So a code may be listed that this mutation never gives, but
-none is missing. `python -m cronograph.graphql.generation.raised_codes` writes `graphql/raised.py`, `make schema` does;
-a test compares.
+none is missing. `python -m cronograph.graphql.generation.raised_codes` writes `graphql/base/raised.py`, `make schema`
+does; a test compares.
 """
 
 import ast
@@ -12,12 +12,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, TypeAlias
 
-from ..arguments import camel
+from ..base.arguments import camel
 
 ROOT: Final = Path(__file__).parents[2]
-WRITTEN: Final = ROOT / "graphql" / "raised.py"
-FOLDERS: Final = ("jobs/core", "jobs/actions", "jobs/store", "jobs/builtin", "graphql/operations", "graphql/lists")
-ERRORS: Final = "jobs.core.errors"
+WRITTEN: Final = ROOT / "graphql" / "base" / "raised.py"
+FOLDERS: Final = (
+    *("jobs/core", "jobs/accounts", "jobs/actions", "jobs/queue", "jobs/store", "jobs/builtin"),
+    *("graphql/operations", "graphql/lists"),
+)
+ERRORS: Final = "jobs.core.base.errors"
 HANDED_ON: Final = frozenset({"INVALID_SCHEDULE", "NEVER_FIRES", "UNKNOWN_TIMEZONE"})
 """The codes of a refusal that takes its code from another error: that is always one of a schedule."""
 SEVERAL: Final = "SeveralFaults"

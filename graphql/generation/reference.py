@@ -1,7 +1,7 @@
 """Writes the reference of the API, `docs/api-reference.md`, from the schema's text.
 
 `python -m cronograph.graphql.generation.reference` prints it; `make schema` writes it. Everything in it is a
-description of the schema: whoever wants another sentence there changes the schema.
+description of the schema: to change a sentence there, change the schema.
 """
 
 import re

@@ -4,11 +4,11 @@ Each fragment is evaluated once, however often it is spread, so that the work is
 where twenty fragments that double each other stand for a million fields. Cycles are left to the validation rules.
 
 **Cost** is an estimate of the number of field values in the answer. A field weighs 1. A field that declares a size
-(`sizes`) multiplies the lists directly below it (`edges`, `nodes`, or itself when it is a list) by its rows: the value
-of an argument, taken from the document, the variables, the schema's default or the declaration. Other lists count
-`Limits.unsized_list` rows. Fields that compute or read much declare what that costs, and large variables weigh
-something wherever they are used (`inputs`). **Introspection** is measured apart, with the sizes of the schema at hand,
-against a multiple of what the standard introspection query costs.
+(``sizes``) multiplies the lists directly below it (``edges``, ``nodes``, or itself when it is a list) by its rows: the
+value of an argument, taken from the document, the variables, the schema's default or the declaration. Other lists count
+``Limits.unsized_list`` rows. Fields that compute or read much declare what that costs, and large variables weigh
+something wherever they are used (``inputs``). **Introspection** is measured apart, with the sizes of the schema at
+hand, against a multiple of what the standard introspection query costs.
 """
 
 from collections.abc import Iterable, Mapping
@@ -43,10 +43,10 @@ class Measure:
     """The outcome for one operation that passed.
 
     Attributes:
-        cost: estimated number of field values.
-        introspection_cost: the same below `__schema` and `__type`.
-        reusable: whether it holds for any variables.
-        visits: syntax nodes looked at, for tests of bounded work.
+        cost: Estimated number of field values.
+        introspection_cost: The same below ``__schema`` and ``__type``.
+        reusable: Whether it holds for any variables.
+        visits: Syntax nodes looked at, for tests of bounded work.
     """
 
     cost: int
@@ -66,7 +66,7 @@ class Guard:
         self.introspection_cost = limits.introspection_factor * self._standard_introspection_cost()
 
     def weigh(self, operation: OperationDefinitionNode, variables: Mapping[str, Any]) -> Mapping[str, int]:
-        """The weights of those raw variables that weigh something, see `inputs`."""
+        """The weights of those raw variables that weigh something, see ``inputs``."""
         return weigh(self.schema, self._bulk, operation, variables, self.limits.cost)
 
     def check(
@@ -76,13 +76,13 @@ class Guard:
         variables: Mapping[str, Any],
         weights: Mapping[str, int] | None = None,
     ) -> Measure:
-        """Measure `operation`; the other operations of the document are held to the same structural limits.
+        """Measure ``operation``; the other operations of the document are held to the same structural limits.
 
         Args:
-            document: the parsed document.
-            operation: the operation of `document` that is to run.
-            variables: raw variable values, not yet coerced.
-            weights: what `weigh` says of them.
+            document: The parsed document.
+            operation: The operation of ``document`` that is to run.
+            variables: Raw variable values, not yet coerced.
+            weights: What ``weigh`` says of them.
 
         Raises:
             LimitExceeded: the first limit that was passed.
@@ -113,7 +113,7 @@ class Guard:
         weights: Mapping[str, int] | None = None,
         assumed: int = SATURATED,
     ) -> Walk:
-        """A pass over `document` under these limits, not yet begun; see `Walk` for the arguments."""
+        """A pass over ``document`` under these limits, not yet begun; see ``Walk`` for the arguments."""
         return Walk(self._sizes, self.limits, document, operation, variables, weights=weights, assumed=assumed)
 
     def _cost(self, tally: Tally) -> int:
@@ -127,7 +127,7 @@ class Guard:
         variables: Mapping[str, Any],
         weights: Mapping[str, int] | None,
     ) -> str:
-        """Which `first` would make an operation fit that costs too much; empty if its pages are not what costs."""
+        """Which ``first`` would make an operation fit that costs too much; empty if its pages are not what costs."""
         for size in ADVISED_SIZES if refused.open_pages else ():
             again = self.walk(document, operation, variables, weights=weights, assumed=size)
             if self._cost(again.operation(operation)) <= self.limits.cost:
@@ -175,12 +175,12 @@ class Guard:
         )
         document = parse(text)
         operation = next(node for node in document.definitions if isinstance(node, OperationDefinitionNode))
-        # Our own query, measured whatever the limits are.
+        # Our own query, measured no matter what the limits are.
         walk = Walk(self._sizes, Limits(), document, operation, {})
         return walk.operation(operation).introspection_cost
 
 
 def _listed(places: Iterable[str]) -> str:
-    """Fields of a document in words, the first few of them: `Run.executions` and `JobExecution.logLines`."""
+    """Fields of a document in words, the first few of them: ``Run.executions`` and ``JobExecution.logLines``."""
     *others, last = [f"`{place}`" for place in places][:ADVISED_FIELDS]
     return f"{', '.join(others)} and {last}" if others else last

@@ -26,8 +26,8 @@ from graphql import (
     validate,
 )
 
-from ...jobs.core.auth.roles import Role
-from ..errors import UserFacingError, coded, shorten
+from ...jobs.core.actor import Role
+from ..base.errors import UserFacingError, coded, shorten
 from .cost import Guard, Measure
 from .limits import LimitExceeded, Limits
 from .refusals import Refusals
@@ -63,7 +63,7 @@ class RequestRefused(Exception):  # noqa: N818 - a decision, not a fault
     """A request that will not be executed, with the errors for the client.
 
     Attributes:
-        errors: at least one error, each with `extensions.code`.
+        errors: At least one error, each with ``extensions.code``.
     """
 
     def __init__(self, errors: Sequence[GraphQLError]) -> None:
@@ -76,11 +76,11 @@ class Document:
     """A parsed and validated document.
 
     Attributes:
-        text: its source.
-        ast: its syntax tree.
-        errors: what validation found, empty when it may run; None until validated.
-        measures: guard results that hold for any variables, by operation name.
-        requirements: which roles the operations need, by operation name.
+        text: Its source.
+        ast: Its syntax tree.
+        errors: What validation found, empty when it may run; None until validated.
+        measures: Guard results that hold for any variables, by operation name.
+        requirements: Which roles the operations need, by operation name.
     """
 
     text: str
@@ -97,12 +97,12 @@ class Prepared:
     """An operation that passed every check and may be executed.
 
     Attributes:
-        document: where it comes from.
-        operation: its syntax node.
-        operation_name: the name as requested, None when the document has one operation.
-        variables: raw variable values.
-        measure: its cost.
-        requirements: the roles it needs.
+        document: Where it comes from.
+        operation: Its syntax node.
+        operation_name: The name as requested, None when the document has one operation.
+        variables: Raw variable values.
+        measure: Its cost.
+        requirements: The roles it needs.
     """
 
     document: Document
@@ -151,13 +151,13 @@ class DocumentStore:
         """Check an operation against syntax, limits and schema.
 
         Args:
-            text: the document.
-            variables: raw variable values, not yet coerced.
-            operation_name: which operation to run; may be None when there is only one.
+            text: The document.
+            variables: Raw variable values, not yet coerced.
+            operation_name: Which operation to run; may be None when there is only one.
 
         Raises:
-            RequestRefused: with every error found; each has a code (`SYNTAX_ERROR`, `LIMIT_…`, `VALIDATION_ERROR`,
-                `UNKNOWN_OPERATION`).
+            RequestRefused: with every error found; each has a code (``SYNTAX_ERROR``, ``LIMIT_…``,
+                ``VALIDATION_ERROR``, ``UNKNOWN_OPERATION``).
         """
         refused = self._refused.find(text)
         if refused:

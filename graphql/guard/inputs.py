@@ -20,13 +20,13 @@ from graphql import (
     get_named_type,
 )
 
-from .sizes import size_of
+from ..base.sizes import size_of
 
 OBJECT: Final = 20
 """What an input object weighs, in values of an answer: as many take as long to make."""
 
 FREE: Final = 500
-"""Variables that weigh no more than this count nothing, so that what a document costs need not be counted anew."""
+"""Variables that weigh no more than this count nothing, so that what a document costs need not be counted again."""
 
 
 def bulk_types(schema: GraphQLSchema) -> dict[str, int]:
@@ -56,7 +56,7 @@ def weigh(
 
     Args:
         schema: Knows the input types.
-        bulk: See `bulk_types`.
+        bulk: See ``bulk_types``.
         operation: Declares the variables.
         variables: As they came.
         most: Counting stops beyond it.

@@ -11,10 +11,10 @@ from graphql import (
 
 
 def introspection_rows(schema: GraphQLSchema) -> dict[str, int]:
-    """Average number of rows, rounded up and at least 1, of each list field of `__Schema`, `__Type` and their kin.
+    """Average number of rows, rounded up and at least 1, of each list field of ``__Schema``, ``__Type`` and their kin.
 
-    `types` and `directives` are exact; `fields`, `args`, `inputFields`, `enumValues`, `interfaces` and `possibleTypes`
-    are averages over the types that have such a list.
+    ``types`` and ``directives`` are exact; ``fields``, ``args``, ``inputFields``, ``enumValues``, ``interfaces`` and
+    ``possibleTypes`` are averages over the types that have such a list.
     """
     types = list(schema.type_map.values())
     composites = [one for one in types if isinstance(one, GraphQLObjectType | GraphQLInterfaceType)]

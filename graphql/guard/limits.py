@@ -1,6 +1,6 @@
 """The limits of the GraphQL front door, and the error that names the one which was passed.
 
-Every limit of a request, a document, a socket or a process is a field of :class:`Limits` with its unit and default.
+Every limit of a request, a document, a socket or a process is a field of :class:``Limits`` with its unit and default.
 What a single argument may be is said where the argument is.
 """
 
@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from graphql import GraphQLError, Node
 
-from ..errors import classify
+from ..base.errors import classify
 
 MIB: Final = 1024 * 1024
 
@@ -20,54 +20,54 @@ class Limits:
     """What one request, one socket and one process may ask for.
 
     Attributes:
-        body_bytes: largest request body and largest WebSocket message, in bytes.
-        wide_body_bytes: largest body of a mutation by POST, from somebody who may change things.
-        wide_bodies: most bodies beyond `body_bytes` that are read at once.
-        document_bytes: largest GraphQL document, in bytes of UTF-8.
-        tokens: most lexical tokens (comments included) of a document.
-        nesting: deepest nesting of brackets in a document and of selections across its fragments. Keeps the
+        body_bytes: Largest request body and largest WebSocket message, in bytes.
+        wide_body_bytes: Largest body of a mutation by POST, from somebody who may change things.
+        wide_bodies: Most bodies beyond ``body_bytes`` that are read at once.
+        document_bytes: Largest GraphQL document, in bytes of UTF-8.
+        tokens: Most lexical tokens (comments included) of a document.
+        nesting: Deepest nesting of brackets in a document and of selections across its fragments. Keeps the
             recursive parser, the validation and the execution far away from the interpreter's stack limit.
-        depth: deepest nesting of fields, introspection excepted.
-        introspection_depth: deepest nesting of fields below `__schema` and `__type`, these included.
-        fields: most fields of an operation once its fragments are written out.
-        aliases: most aliased fields of an operation once its fragments are written out.
-        root_fields: most fields at the root of a query or subscription.
-        mutation_root_fields: most fields at the root of a mutation.
-        cost: highest estimated number of field values of an operation (see `cost`).
-        introspection_factor: an operation may cost this many times what the standard introspection query costs.
-        unsized_list: rows assumed for a list that declares no size.
-        json_depth: deepest nesting of brackets in a JSON body.
-        number_digits: most digits of an integer in JSON or in a document.
-        errors: most errors listed in an answer to an invalid document.
-        error_characters: longest error message, in characters; the rest is cut.
-        operations_per_socket: most operations (subscriptions first of all) open at once on one WebSocket.
-        open_streams: most WebSockets and event streams open at once in this process.
-        init_seconds: time a WebSocket has to send `connection_init`.
-        send_seconds: time a reader may stall before its socket or stream is cut off.
-        body_seconds: time a client has to send its request body.
-        answer_bytes: most characters that the texts of one answer have together; other values count 8 each.
-        operation_seconds: time a query or mutation may run.
-        cheap_cost: what costs no more is executed at once, on connections of its own.
-        budget: what costs more may cost so much altogether at a time.
-        client_budget: the same for one client.
-        queued_operations: most operations that wait for this; a quarter of them for one client.
-        queue_seconds: time an operation may wait for this.
-        loop_share: part of the event loop's time that one client may use and still pass by others at once.
-        paced_documents: documents at a time of the clients who use more than that.
-        queued_documents: most documents of theirs that wait; half of them for one client.
-        rest: an operation that is not cheap gives its share of this back only after so many times the processor time
+        depth: Deepest nesting of fields, introspection excepted.
+        introspection_depth: Deepest nesting of fields below ``__schema`` and ``__type``, these included.
+        fields: Most fields of an operation once its fragments are written out.
+        aliases: Most aliased fields of an operation once its fragments are written out.
+        root_fields: Most fields at the root of a query or subscription.
+        mutation_root_fields: Most fields at the root of a mutation.
+        cost: Highest estimated number of field values of an operation (see ``cost``).
+        introspection_factor: An operation may cost this many times what the standard introspection query costs.
+        unsized_list: Rows assumed for a list that declares no size.
+        json_depth: Deepest nesting of brackets in a JSON body.
+        number_digits: Most digits of an integer in JSON or in a document.
+        errors: Most errors listed in an answer to an invalid document.
+        error_characters: Longest error message, in characters; the rest is cut.
+        operations_per_socket: Most operations (subscriptions first of all) open at once on one WebSocket.
+        open_streams: Most WebSockets and event streams open at once in this process.
+        init_seconds: Time a WebSocket has to send ``connection_init``.
+        send_seconds: Time a reader may stall before its socket or stream is cut off.
+        body_seconds: Time a client has to send its request body.
+        answer_bytes: Most characters that the texts of one answer have together; other values count 8 each.
+        operation_seconds: Time a query or mutation may run.
+        cheap_cost: What costs no more is executed at once, on connections of its own.
+        budget: What costs more may cost so much altogether at a time.
+        client_budget: The same for one client.
+        queued_operations: Most operations that wait for this; a quarter of them for one client.
+        queue_seconds: Time an operation may wait for this.
+        loop_share: Part of the event loop's time that one client may use and still pass by others at once.
+        paced_documents: Documents at a time of the clients who use more than that.
+        queued_documents: Most documents of theirs that wait; half of them for one client.
+        rest: An operation that is not cheap gives its share of this back only after so many times the processor time
             that the process used meanwhile: so costly work takes a part of the interpreter and leaves most to jobs.
-        rest_seconds: but after so many seconds at the latest.
-        search_seconds: time that a search for rows which no index finds may take in the database.
-        search_budget: seconds of searching that one client may use at once.
-        search_share: so much of it comes back in a second.
-        sorted_rows: most rows that are sorted for an order which no index has.
-        keepalive_seconds: an idle event stream sends a comment this often.
-        queue_events: most events waiting for one subscriber of a shared execution.
-        queue_bytes: most bytes of events waiting for one subscriber of a shared execution.
-        cached_nodes: syntax nodes held by the cache of parsed documents (about 0.5 kB of memory each).
-        persisted_documents: most documents registered by clients under their hash.
-        persisted_bytes: most bytes of documents registered by clients under their hash.
+        rest_seconds: But after so many seconds at the latest.
+        search_seconds: Time that a search for rows which no index finds may take in the database.
+        search_budget: Seconds of searching that one client may use at once.
+        search_share: So much of it comes back in a second.
+        sorted_rows: Most rows that are sorted for an order which no index has.
+        keepalive_seconds: An idle event stream sends a comment this often.
+        queue_events: Most events waiting for one subscriber of a shared execution.
+        queue_bytes: Most bytes of events waiting for one subscriber of a shared execution.
+        cached_nodes: Syntax nodes held by the cache of parsed documents (about 0.5 kB of memory each).
+        persisted_documents: Most documents registered by clients under their hash.
+        persisted_bytes: Most bytes of documents registered by clients under their hash.
     """
 
     body_bytes: int = 512 * 1024
@@ -127,8 +127,8 @@ class Limits:
 class LimitExceeded(GraphQLError):  # noqa: N818 - a decision, not a fault
     """A request passed a limit.
 
-    The message names the limit, its maximum and what the request asked for; `extensions` carries the same as
-    `code` ("LIMIT_DEPTH"), `classification`, `limit`, `maximum` and `requested`.
+    The message names the limit, its maximum and what the request asked for; ``extensions`` carries the same as
+    ``code`` ("LIMIT_DEPTH"), ``classification``, ``limit``, ``maximum`` and ``requested``.
     """
 
     def __init__(
@@ -144,12 +144,12 @@ class LimitExceeded(GraphQLError):  # noqa: N818 - a decision, not a fault
         """Describe the refusal.
 
         Args:
-            limit: name of the limit, as a field of `Limits` names it, e.g. "depth".
-            maximum: the highest value accepted.
-            requested: what the request asked for; saturated counts say "at least" by `SATURATED`.
-            what: the counted thing in words, e.g. "The fields of this operation are nested".
-            nodes: the syntax nodes the refusal points at.
-            advice: a sentence on what to do about it, if there is something better than the figures to say.
+            limit: Name of the limit, as a field of ``Limits`` names it, e.g. "depth".
+            maximum: The highest value accepted.
+            requested: What the request asked for; saturated counts say "at least" by ``SATURATED``.
+            what: The counted thing in words, e.g. "The fields of this operation are nested".
+            nodes: The syntax nodes the refusal points at.
+            advice: A sentence on what to do about it, if there is something better than the figures to say.
         """
         got = f"at least {SATURATED:,}" if requested >= SATURATED else f"{requested:,}"
         extensions: Mapping[str, Any] = {

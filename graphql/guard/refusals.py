@@ -1,4 +1,4 @@
-"""Documents that are refused whatever their variables are: who sends one again gets the same errors for nothing."""
+"""Documents that are refused with any variables: the next one that is the same gets the same errors at no cost."""
 
 from collections import OrderedDict
 from collections.abc import Sequence

@@ -18,7 +18,8 @@ from graphql import (
     get_named_type,
 )
 
-from ...jobs.core.auth.roles import Role
+from ...jobs.core.actor import Role
+from ..base.errors import UserFacingError
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +45,23 @@ def requirements_of(
     if root is not None:
         walk.selections(root, operation.selection_set)
     return tuple(dict.fromkeys(walk.found))
+
+
+def check_role(role: Role, requirements: tuple[Requirement, ...]) -> None:
+    """Refuse an operation that asks for more than a role may do; nothing of it runs then.
+
+    Raises:
+        UserFacingError: ``FORBIDDEN``, naming the field and the role it needs.
+    """
+    for requirement in requirements:
+        if not role.includes(requirement.role):
+            needed = requirement.role.name
+            raise UserFacingError(
+                f"'{requirement.field}' needs the role {needed}, and you have the role {role.name} here.",
+                code="FORBIDDEN",
+                http_status=403,
+                extensions={"field": requirement.field, "requiredRole": needed, "role": role.name},
+            )
 
 
 class _Walk:

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 
 from ...jobs.store.db.database import Connection, Database, ReadBounds
-from ...jobs.store.read.listing.aggregates import Listing
+from ...jobs.store.read.listing.listing import Listing
 from ...jobs.store.read.listing.searching import Keys, keys_of
-from ..errors import UserFacingError
+from ..base.errors import UserFacingError
 from .limits import LimitExceeded, Limits
 
 P = ParamSpec("P")

@@ -11,15 +11,15 @@ class Tally:
     """What a selection set amounts to, its fragments written out.
 
     Attributes:
-        fields: number of fields, introspection included.
-        width: number of fields at its own level.
-        aliases: number of aliased fields.
-        depth: nesting of fields.
-        levels: nesting of selection sets of any kind, inline fragments and spreads included.
-        cost: values that do not depend on the size of an enclosing page.
-        row_cost: values per row of the enclosing page.
-        introspection_depth: nesting of fields below `__schema` or `__type`.
-        introspection_cost: values below `__schema` or `__type`.
+        fields: Number of fields, introspection included.
+        width: Number of fields at its own level.
+        aliases: Number of aliased fields.
+        depth: Nesting of fields.
+        levels: Nesting of selection sets of any kind, inline fragments and spreads included.
+        cost: Values that do not depend on the size of an enclosing page.
+        row_cost: Values per row of the enclosing page.
+        introspection_depth: Nesting of fields below ``__schema`` or ``__type``.
+        introspection_cost: Values below ``__schema`` or ``__type``.
     """
 
     fields: int = 0

@@ -1,4 +1,4 @@
-"""The pass of the limit guard over one document, see `cost`."""
+"""The pass of the limit guard over one document, see ``cost``."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -25,8 +25,8 @@ from graphql import (
     is_composite_type,
 )
 
+from ..base.sizes import Size, size_of
 from .limits import SATURATED, LimitExceeded, Limits
-from .sizes import Size, size_of
 from .tally import NOTHING, Tally
 
 INTROSPECTION_ROOTS: Final = frozenset({"__schema", "__type"})
@@ -37,8 +37,8 @@ class SchemaSizes:
     """What a pass has to know of the schema.
 
     Attributes:
-        schema: to look up types and fields.
-        introspection_rows: rows of the lists of the introspection schema, by field name.
+        schema: To look up types and fields.
+        introspection_rows: Rows of the lists of the introspection schema, by field name.
     """
 
     schema: GraphQLSchema
@@ -46,7 +46,7 @@ class SchemaSizes:
 
 
 class Walk:
-    """One pass over one document. Recursion is bounded by `Limits.nesting` and checked on the way down."""
+    """One pass over one document. Recursion is bounded by ``Limits.nesting`` and checked on the way down."""
 
     def __init__(
         self,
@@ -62,19 +62,19 @@ class Walk:
         """Set out.
 
         Args:
-            sizes: the schema, and how many rows its introspection lists have.
-            limits: for the nesting and repetitions that end the pass, and for the rows that pages count.
-            document: what is walked.
-            operation: the operation that is to run, for the defaults of its variables.
-            variables: raw variable values.
-            weights: of those variables that weigh something, see `inputs`.
-            assumed: pages whose size the document leaves open count at most so many rows.
+            sizes: The schema, and how many rows its introspection lists have.
+            limits: For the nesting and repetitions that end the pass, and for the rows that pages count.
+            document: What is walked.
+            operation: The operation that is to run, for the defaults of its variables.
+            variables: Raw variable values.
+            weights: Of those variables that weigh something, see ``inputs``.
+            assumed: Pages whose size the document leaves open count at most so many rows.
         """
         self.visits = 0
         self.open_pages: dict[str, None] = {}
-        """The paged fields whose size the document leaves open, as `Type.field`, innermost first."""
+        """The paged fields whose size the document leaves open, as ``Type.field``, innermost first."""
         self.given_pages: dict[str, int] = {}
-        """The paged fields whose size the document gives, as `Type.field`, with the largest of their sizes."""
+        """The paged fields whose size the document gives, as ``Type.field``, with the largest of their sizes."""
         self._assumed = assumed
         self.used_variables = False
         self._sizes = sizes

@@ -12,10 +12,10 @@ import strawberry
 
 from graphql import FieldNode, ListValueNode, ObjectValueNode, ValueNode, VariableNode
 
-from ...jobs.core.codes import ErrorCode
-from ...jobs.core.errors import UserError
-from ..arguments import camel
-from ..context import Info
+from ...jobs.core.base.codes import ErrorCode
+from ...jobs.core.base.errors import UserError
+from ..base.arguments import camel
+from ..resolving.context import Info
 from .filters import AnyFilter
 
 Path: TypeAlias = tuple[str, ...]
@@ -36,7 +36,7 @@ class Emptiness:
     changes: bool
 
     def of(self, filter: AnyFilter, path: Path) -> Iterator[UserError]:
-        """The empty places within a filter; whether all of it is empty is asked with `says_nothing`."""
+        """The empty places within a filter; whether all of it is empty is asked with ``says_nothing``."""
         for field in fields(filter):
             value = getattr(filter, field.name)
             if value is strawberry.UNSET:

@@ -8,14 +8,14 @@ from typing import Any, Final, Generic, TypeVar
 
 import strawberry
 
-from ...jobs.store.read.listing.aggregates import Listing
 from ...jobs.store.read.listing.criteria import EVERYTHING, Criteria
 from ...jobs.store.read.listing.keyset import OrderKey, Page, PageRequest, Position
+from ...jobs.store.read.listing.listing import Listing
 from ...jobs.store.read.listing.searching import Counted
-from ..arguments import DEFAULT_PAGE, MAX_PAGE, checked_range, refused
-from ..fields import resolved
-from ..guard.sizes import Size
-from ..scalars import BigInt
+from ..base.arguments import DEFAULT_PAGE, MAX_PAGE, checked_range, refused
+from ..base.fields import resolved
+from ..base.scalars import BigInt
+from ..base.sizes import Size
 from .cursors import decode, encode
 
 T = TypeVar("T")
@@ -98,7 +98,7 @@ class PageArguments:
 
 @strawberry.type(description="A page of a list.")
 class Connection(Generic[T]):
-    """Rows are read once, when `edges`, `nodes` or `pageInfo` is asked for; they are counted only for `totalCount`."""
+    """Rows are read once, for ``edges``, ``nodes`` or ``pageInfo``; they are counted only for ``totalCount``."""
 
     cursor_of: strawberry.Private[Callable[[Position], str]]
     read: strawberry.Private[Callable[[], Awaitable[Page[Any]]]]
@@ -176,7 +176,7 @@ def connect(
 
 
 def once(read: Callable[[], Awaitable[T]]) -> Callable[[], Awaitable[T]]:
-    """The same read, made when it is first asked for, whoever asks again meanwhile or later."""
+    """The same read, made when it is first asked for, no matter who asks again meanwhile or later."""
     made: list[asyncio.Future[T]] = []
 
     def ask() -> Awaitable[T]:

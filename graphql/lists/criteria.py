@@ -10,8 +10,8 @@ from typing import Any, Final
 import strawberry
 
 from ...jobs.store.read.listing.criteria import AllOf, AnyOf, Condition, Criteria, Not, Operator
-from ..arguments import camel, checked_text, parse_id, refused
-from ..context import Info
+from ..base.arguments import camel, checked_text, parse_id, refused
+from ..resolving.context import Info
 from .conditions import LISTS, absent_variables
 from .filters import AnyFilter, IdFilter
 

@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 
 from ...jobs.store.read.listing.keyset import OrderKey, Position, Value
 from ...jobs.store.schema.types import from_text, to_text
-from ..errors import UserFacingError
-from ..scalars import unstorable
+from ..base.errors import UserFacingError
+from ..base.scalars import unstorable
 
 INVALID_CURSOR = "INVALID_CURSOR"
 MAX_CURSOR = 2_000

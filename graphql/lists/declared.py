@@ -7,19 +7,20 @@ from typing import Annotated, Any, Final, Generic, TypeAlias, TypeVar
 
 import strawberry
 
-from ...jobs.store.read.auth.accounts import ACCOUNTS
-from ...jobs.store.read.auth.audit import AUDIT
-from ...jobs.store.read.auth.secrets import SECRETS
-from ...jobs.store.read.listing.aggregates import EXECUTIONS, GROUPS, JOBS, NODES, RUNS, SKIPPED, TASKS, Listing
+from ...jobs.accounts.read.accounts import ACCOUNTS
+from ...jobs.accounts.read.audit import AUDIT
+from ...jobs.accounts.read.secrets import SECRETS
 from ...jobs.store.read.listing.criteria import Criteria, mentions, stand_in
 from ...jobs.store.read.listing.keyset import Page, PageRequest
+from ...jobs.store.read.listing.listing import Listing
 from ...jobs.store.read.listing.searching import Counted, capped, is_bounded, search_for, search_to_count
-from ..arguments import AFTER, BEFORE, FIRST, LAST
-from ..context import Info
-from ..enums import Role
-from ..fields import resolved
-from ..guard.sizes import PAGE
-from ..loaders import Children, ListKey, Loaders, SearchKey
+from ...jobs.store.read.lists import EXECUTIONS, GROUPS, JOBS, NODES, RUNS, SKIPPED, TASKS
+from ..base.arguments import AFTER, BEFORE, FIRST, LAST
+from ..base.enums import Role
+from ..base.fields import resolved
+from ..base.sizes import PAGE
+from ..resolving.context import Info
+from ..resolving.loaders import Children, ListKey, Loaders, SearchKey
 from .connections import Connection, PageArguments, connect
 from .criteria import criteria_of_list
 from .filters import (

@@ -1,4 +1,4 @@
-"""The typed filters of lists, as clients write them; `criteria` turns them into conditions.
+"""The typed filters of lists, as clients write them; ``criteria`` turns them into conditions.
 
 All conditions within one filter must hold. A field of a filter has the name of the store's field it compares.
 """
@@ -12,8 +12,8 @@ import strawberry
 from ...jobs.core.model import Isolation, NodeState, Outcome, OverlapPolicy, Priority, SkipReason, TaskSource, Trigger
 from ...jobs.core.schedule import Syntax
 from ...jobs.core.states import RunState
-from ..enums import Role
-from ..scalars import BigInt
+from ..base.enums import Role
+from ..base.scalars import BigInt
 
 K = TypeVar("K")
 T = TypeVar("T")

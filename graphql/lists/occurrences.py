@@ -6,12 +6,12 @@ from datetime import datetime
 from typing import Final, TypeAlias
 
 from ...jobs.core.model import Run, SkippedOccurrence
-from ...jobs.store.read.listing import aggregates
+from ...jobs.store.read import lists as aggregates
 from ...jobs.store.read.listing.criteria import EVERYTHING
 from ...jobs.store.read.listing.keyset import OrderKey, Page, PageRequest, Position
 from ...jobs.store.read.listing.pages import COUNT_CAP
 from ...jobs.store.read.listing.searching import Counted, capped
-from ..loaders import Loaders
+from ..resolving.loaders import Loaders
 
 OccurrenceRow: TypeAlias = Run | SkippedOccurrence
 _Place: TypeAlias = tuple[datetime, int, int]

@@ -7,8 +7,8 @@ from typing import Any, Final
 import strawberry
 
 from ...jobs.store.read.listing.keyset import OrderKey
-from ..arguments import refused
-from ..enums import Described, Direction, Nulls, described
+from ..base.arguments import refused
+from ..base.enums import Described, Direction, Nulls, described
 
 MAX_KEYS: Final = 4
 

@@ -5,9 +5,10 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Any, Final, Protocol, TypeVar
 
-from ...jobs.store.read.listing.aggregates import EXECUTIONS, EXECUTIONS_AND_RUNS, PRESENT_RUN, Listing
+from ...jobs.store.read.listing.listing import Listing
+from ...jobs.store.read.lists import EXECUTIONS, EXECUTIONS_AND_RUNS, PRESENT_RUN
+from ..execution.shown import ByField, Cut
 from .selection import below
-from .shown import ByField, Cut
 
 RUN: Final = "run"
 KEY: Final = frozenset({"id", "__typename"})

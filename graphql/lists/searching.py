@@ -4,10 +4,10 @@ from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from typing import Any, Final
 
-from ...jobs.store.read.listing.aggregates import Listing
 from ...jobs.store.read.listing.indexes import Indexes, Search
-from ..arguments import camel
-from ..loaders import Loaders
+from ...jobs.store.read.listing.listing import Listing
+from ..base.arguments import camel
+from ..resolving.loaders import Loaders
 
 SMALL: Final = 5_000
 """So many rows tested or sorted are read like anything else: some milliseconds."""

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from strawberry.types.nodes import SelectedField, Selection
 
-from ..context import Info
+from ..resolving.context import Info
 
 
 def asked_of(info: Info) -> frozenset[str]:

@@ -4,7 +4,7 @@ from datetime import datetime
 
 import strawberry
 
-from ..enums import Role
+from ..base.enums import Role
 
 
 @strawberry.input(description="A new account.")

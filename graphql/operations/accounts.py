@@ -5,23 +5,24 @@ from typing import Annotated
 
 import strawberry
 
-from ...jobs.actions.auth import accounts as actions
-from ...jobs.actions.auth import sessions as session_actions
-from ...jobs.actions.auth import tokens as token_actions
-from ...jobs.actions.auth.fresh import fresh_secret
-from ...jobs.core.auth import accounts as model
-from ...jobs.core.auth.accounts import CredentialKind
-from ...jobs.core.auth.credentials import Prefix, shown_form, stored_form
-from ...jobs.core.codes import ErrorCode
-from ...jobs.core.errors import UserError as Refusal
+from ...jobs.accounts.actions import accounts as actions
+from ...jobs.accounts.actions import sessions as session_actions
+from ...jobs.accounts.actions import tokens as token_actions
+from ...jobs.accounts.actions.fresh import fresh_secret
+from ...jobs.accounts.read import accounts
+from ...jobs.accounts.rules import accounts as account_model
+from ...jobs.accounts.rules import sessions as session_model
+from ...jobs.accounts.rules.credentials import Prefix, shown_form, stored_form
+from ...jobs.accounts.rules.sessions import CredentialKind
+from ...jobs.core.base.codes import ErrorCode
+from ...jobs.core.base.errors import UserError as Refusal
 from ...jobs.store.db.transaction import Tx
-from ...jobs.store.read.auth import accounts
-from ..arguments import INPUT
-from ..context import Info
-from ..enums import Role
-from ..fields import mutates
+from ..base.arguments import INPUT
+from ..base.enums import Role
+from ..base.fields import mutates
 from ..lists.connections import Connection
 from ..lists.declared import ACCOUNT_LIST, AUDIT_LIST, listed
+from ..resolving.context import Info
 from ..types.account import Account, AccountChanged, ApiToken, ApiTokenChanged, AuditEntry, SessionsEnded
 from .account_inputs import (
     CreateAccountInput,
@@ -61,7 +62,7 @@ class AccountMutations:
         """The new account."""
         secret = fresh_secret(Prefix.LINK)
 
-        def action(tx: Tx) -> model.Account:
+        def action(tx: Tx) -> account_model.Account:
             made = actions.add_account(tx, input.name, input.role)
             actions.prepare_recovery(tx, made.name, stored_form(secret))
             return made
@@ -77,7 +78,7 @@ class AccountMutations:
         """The changed account."""
         secret = fresh_secret(Prefix.LINK) if given(input.recovery) else None
 
-        def action(tx: Tx) -> model.Account:
+        def action(tx: Tx) -> account_model.Account:
             changed = actions.the_account(tx, input.name)
             role, disabled = given(input.role), given(input.disabled)
             if role is not None:
@@ -99,7 +100,7 @@ class AccountMutations:
         secret = fresh_secret(Prefix.API_TOKEN)
         expires: datetime | None = given(input.expires_at)
 
-        def action(tx: Tx) -> model.ApiToken:
+        def action(tx: Tx) -> session_model.ApiToken:
             account = signed_in(tx, info)
             new = token_actions.NewToken(input.name, input.role, stored_form(secret), shown_form(secret), expires)
             return token_actions.create_token(tx, account, new)
@@ -114,7 +115,7 @@ class AccountMutations:
         # Without an account there are no tokens of one's own, and no account has the key 0.
         whose = None if person.role is Role.ADMIN else (person.account_id or 0)
 
-        def action(tx: Tx) -> model.ApiToken:
+        def action(tx: Tx) -> session_model.ApiToken:
             return token_actions.revoke_token(tx, parse_key(input.id, "id"), account_id=whose)
 
         done = await perform_alone(info, input, action)
@@ -139,7 +140,7 @@ class AccountMutations:
         return done.answer(SessionsEnded, ended=lambda ended: ended)
 
 
-def signed_in(tx: Tx, info: Info) -> model.Account:
+def signed_in(tx: Tx, info: Info) -> account_model.Account:
     """The account of who asks, if he has signed in and does not only show a token.
 
     Raises:
@@ -155,6 +156,6 @@ def signed_in(tx: Tx, info: Info) -> model.Account:
     return account
 
 
-def _account(done: Done[model.Account], secret: str | None) -> AccountChanged:
+def _account(done: Done[account_model.Account], secret: str | None) -> AccountChanged:
     path = None if secret is None else f"/recover?token={secret}"
     return done.answer(AccountChanged, account=Account.from_model, recovery_path=lambda _: path)

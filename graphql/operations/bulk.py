@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Any, Final, Generic, TypeVar, cast
 
 from ...jobs.actions.idempotent import AnswerCodec
-from ...jobs.core.codes import ErrorCode
-from ...jobs.core.errors import InvalidInput, NotFound, UserError
+from ...jobs.core.base.codes import ErrorCode
+from ...jobs.core.base.errors import InvalidInput, NotFound, UserError
 from ...jobs.core.model import Json, Run, Task
 from ...jobs.core.rules import unknown
 from ...jobs.store.db.transaction import Tx
@@ -18,17 +18,18 @@ from ...jobs.store.read import runs as stored_runs
 from ...jobs.store.read import tasks as stored_tasks
 from ...jobs.store.read.figures import statistics
 from ...jobs.store.read.listing import pages
-from ...jobs.store.read.listing.aggregates import RUNS, TASKS, Listing
 from ...jobs.store.read.listing.criteria import AllOf, Condition, Criteria, Operator, mentions, stand_in
 from ...jobs.store.read.listing.keyset import OrderKey
-from ..arguments import MAX_RUNS, MAX_TASKS
-from ..context import Info
-from ..errors import UserFacingError
+from ...jobs.store.read.listing.listing import Listing
+from ...jobs.store.read.lists import RUNS, TASKS
+from ..base.arguments import MAX_RUNS, MAX_TASKS
+from ..base.errors import UserFacingError
+from ..base.scalars import BigInt
 from ..lists.conditions import MUTATIONS, absent_variables, says_nothing
 from ..lists.criteria import to_criteria
 from ..lists.cursors import decode, encode
 from ..lists.filters import AnyFilter, RunFilter, TaskFilter
-from ..scalars import BigInt
+from ..resolving.context import Info
 from ..types.payloads import ManyChanged
 from .bulk_inputs import RunSelection, TaskSelection
 from .changes import Done, given, parse_key, perform
@@ -139,7 +140,7 @@ def _named(selection: RunSelection | TaskSelection) -> list[Any] | None:
 
 
 def many_runs(tx: Tx, selection: RunSelection, bulk_action: BulkAction[Run]) -> Changed[Run]:
-    """Do something to the selected runs; without keys and filter to all, so ask `selection_faults` first.
+    """Do something to the selected runs; without keys and filter to all, so ask ``selection_faults`` first.
 
     Raises:
         UserError: a faulty selection, or what the deed refuses.
@@ -159,7 +160,7 @@ def many_runs(tx: Tx, selection: RunSelection, bulk_action: BulkAction[Run]) -> 
 
 
 def many_tasks(tx: Tx, selection: TaskSelection, bulk_action: BulkAction[Task]) -> Changed[Task]:
-    """Do something to the selected tasks; as `many_runs`.
+    """Do something to the selected tasks; as ``many_runs``.
 
     Raises:
         UserError: a faulty selection, or what the deed refuses.

@@ -5,8 +5,8 @@ from typing import ClassVar
 import strawberry
 
 from ...jobs.core.model import Priority
-from ..arguments import MAX_RUNS, MAX_TASKS
-from ..guard.sizes import Size
+from ..base.arguments import MAX_RUNS, MAX_TASKS
+from ..base.sizes import Size
 from ..lists.filters import RunFilter, TaskFilter
 from .inputs import KEY, REASON, optional
 

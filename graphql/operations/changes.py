@@ -14,16 +14,16 @@ from typing import Any, Final, Generic, Protocol, TypeVar, cast, runtime_checkab
 import strawberry
 
 from ...jobs.actions.idempotent import AnswerCodec, Request, once
-from ...jobs.core.auth.audit import Record
-from ...jobs.core.errors import InvalidInput, NotFound, refuse
-from ...jobs.core.errors import UserError as Refusal
+from ...jobs.core.audit import Record
+from ...jobs.core.base.errors import InvalidInput, NotFound, refuse
+from ...jobs.core.base.errors import UserError as Refusal
 from ...jobs.core.model import Json, Run, Task
 from ...jobs.store.db.transaction import Tx
 from ...jobs.store.read import runs as run_store
 from ...jobs.store.read import tasks as task_store
-from ..arguments import camel, decimal
-from ..context import Info
-from ..scalars import unstorable
+from ..base.arguments import camel, decimal
+from ..base.scalars import unstorable
+from ..resolving.context import Info
 from ..types.common import MutationPayload, UserError
 
 P = TypeVar("P", bound=MutationPayload)
@@ -152,7 +152,7 @@ class Judged(Protocol):
 
 
 def _faults(input: object) -> Iterator[Refusal]:
-    """What can never be stored, and then whatever else is wrong: the action, which asks the database, judges alone."""
+    """What can never be stored, and then everything else: the rest is judged by the action, which asks the database."""
     found = {fault.path: fault for fault in input_faults(input)}
     yield from found.values()
     if found and isinstance(input, Judged):
@@ -217,7 +217,7 @@ def parse_key(value: str, *path: str) -> int:
 
 
 def digest(info: Info, input: object) -> str:
-    """A hash of a request; whoever else uses the same key asks for something else, and gets nobody's answer."""
+    """A hash of a request; the same key with another request is another request, and gets nobody else's answer."""
     text = json.dumps([info.context.person.account_id, info.field_name, _plain(input)], sort_keys=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()
 
@@ -241,7 +241,7 @@ def _present(value: Any) -> Iterator[tuple[str, Any]]:  # noqa: ANN401 - any inp
 
 @cache
 def _names(kind: "type[Any]") -> tuple[str, ...]:
-    """The fields of a type of inputs; the library puts them together anew for each object."""
+    """The fields of a type of inputs; the library puts them together for each object."""
     return tuple(field.name for field in fields(kind))
 
 

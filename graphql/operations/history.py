@@ -8,12 +8,12 @@ from ...jobs.core import events
 from ...jobs.store.read import events as stored_events
 from ...jobs.store.read.listing.keyset import OrderKey, Page, PageRequest, Position
 from ...jobs.store.read.listing.searching import Counted, capped
-from ..arguments import AFTER, BEFORE, DEFAULT_PAGE, FIRST, LAST, MAX_PAGE, checked_range, refused
-from ..context import Info
-from ..enums import Role
-from ..fields import resolved
-from ..guard.sizes import Size
+from ..base.arguments import AFTER, BEFORE, DEFAULT_PAGE, FIRST, LAST, MAX_PAGE, checked_range, refused
+from ..base.enums import Role
+from ..base.fields import resolved
+from ..base.sizes import Size
 from ..lists.connections import Connection, connect
+from ..resolving.context import Info
 from ..types.event import Event, EventFilter
 from .live import parse_cursor
 

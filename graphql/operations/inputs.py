@@ -12,15 +12,15 @@ from typing import Any, Final
 import strawberry
 from strawberry.scalars import JSON
 
-from ...jobs.core.auth.accounts import Submitter
+from ...jobs.core.actor import Submitter
+from ...jobs.core.base.errors import UserError
 from ...jobs.core.defaults import RUN_POLICIES, TASK_POLICIES
-from ...jobs.core.errors import UserError
 from ...jobs.core.model import MisfirePolicy, NewRun, OverlapPolicy, Priority, ScheduleSpec, TaskSpec, Trigger
 from ...jobs.core.rules import new_run_faults, task_faults
 from ...jobs.core.schedule import Syntax
-from ..arguments import MAX_RUNS
-from ..fields import sized
-from ..guard.sizes import Size
+from ..base.arguments import MAX_RUNS
+from ..base.fields import sized
+from ..base.sizes import Size
 
 KEY: Final = (
     "Makes a repetition safe: within 24 hours the same key with the same request answers as before and changes "

@@ -5,17 +5,17 @@ from contextlib import aclosing
 from typing import Final
 
 from ...jobs.core import events
-from ...jobs.core.errors import UserError
+from ...jobs.core.base.errors import UserError
 from ...jobs.core.events import Change, Cursor, EventKind
 from ...jobs.store.db.database import Connection
 from ...jobs.store.read import logs
 from ...jobs.store.read.listing import pages
-from ...jobs.store.read.listing.aggregates import EXECUTIONS
 from ...jobs.store.read.listing.criteria import EVERYTHING, equal
 from ...jobs.store.read.listing.keyset import PageRequest
-from ..context import Info
-from ..errors import UserFacingError
-from ..scalars import BigInt
+from ...jobs.store.read.lists import EXECUTIONS
+from ..base.errors import UserFacingError
+from ..base.scalars import BigInt
+from ..resolving.context import Info
 from ..types.common import LogEvent, LogLine
 from ..types.entities import JobExecution
 
@@ -27,14 +27,14 @@ LINES: Final = 500
 
 
 async def live(
-    info: Info, after: Cursor | None, wanted: events.EventFilter, *, anew: bool = False
+    info: Info, after: Cursor | None, wanted: events.EventFilter, *, reload: bool = False
 ) -> AsyncGenerator[events.Event, None]:
     """Events of the bus; before each, what was read for the one before is forgotten.
 
     A reader that fell behind before is told so first, by a ``RESYNC``, and goes on from there; so is one that begins
-    ``anew``.
+    ``reload``.
     """
-    if anew or info.context.fell_behind:
+    if reload or info.context.fell_behind:
         after = await info.context.bus.cursor()
         yield events.Event(after, await info.context.now(), Change(EventKind.RESYNC))
     source = info.context.bus.subscribe(after, wanted)
@@ -69,7 +69,7 @@ async def follow_executions(
     """
     told: set[int] = set()
     wanted = events.EventFilter(kinds=STARTS_AND_ENDS, job_name=job_name)
-    async with aclosing(live(info, None, wanted, anew=snapshot)) as source:
+    async with aclosing(live(info, None, wanted, reload=snapshot)) as source:
         async for event in source:
             ids = [event.change.execution_id or 0]
             if event.change.kind is EventKind.RESYNC:

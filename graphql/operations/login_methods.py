@@ -1,21 +1,21 @@
 """The ways into an account of one's own: the names and the end of passkeys, and the end of identities at providers.
 
-Passkeys are made at `/auth/passkey/registration`, where the browser's proof goes.
+Passkeys are made at ``/auth/passkey/registration``, where the browser's proof goes.
 """
 
 from typing import Annotated
 
 import strawberry
 
-from ...jobs.actions.auth import passkeys as actions
-from ...jobs.actions.auth import providers as provider_actions
-from ...jobs.core.auth import passkeys as model
-from ...jobs.core.auth.providers import ProviderIdentity as ProviderIdentityModel
+from ...jobs.accounts.actions import passkeys as actions
+from ...jobs.accounts.actions import providers as provider_actions
+from ...jobs.accounts.rules import passkeys as model
+from ...jobs.accounts.rules.providers import ProviderIdentity as ProviderIdentityModel
 from ...jobs.store.db.transaction import Tx
-from ..arguments import INPUT
-from ..context import Info
-from ..enums import Role
-from ..fields import mutates
+from ..base.arguments import INPUT
+from ..base.enums import Role
+from ..base.fields import mutates
+from ..resolving.context import Info
 from ..types.account import IdentityDeleted, Passkey, PasskeyChanged, ProviderIdentity
 from .account_inputs import DeleteIdentityInput, DeletePasskeyInput, RenamePasskeyInput
 from .accounts import signed_in

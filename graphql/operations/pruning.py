@@ -8,12 +8,12 @@ from typing import Final
 from ...jobs.actions.idempotent import AnswerCodec
 from ...jobs.actions.runs import check_job_args, trigger_job
 from ...jobs.builtin.prune import DEFAULT_AGE_DAYS
-from ...jobs.core.errors import UserError
+from ...jobs.core.base.errors import UserError
 from ...jobs.core.model import Execution, Json, Run
 from ...jobs.store.db.transaction import Tx
 from ...jobs.store.read import executions as execution_store
 from ...jobs.store.read.prunable import prunable
-from ..arguments import camel
+from ..base.arguments import camel
 from .changes import given, restore_run
 from .inputs import PruneHistoryInput
 

@@ -6,14 +6,13 @@ import strawberry
 
 from ...jobs.core.model import FAILURES
 from ...jobs.store.read import jobs as stored_jobs
-from ...jobs.store.read.listing.aggregates import EXECUTIONS, GROUPS
 from ...jobs.store.read.listing.criteria import AllOf, Condition, Criteria, Operator, equal
 from ...jobs.store.read.listing.keyset import PageRequest
-from ..arguments import ID_ARGUMENT, MAX_JOB_LOGS, checked_range, checked_text, parse_id, refused
-from ..context import Info
-from ..enums import Role
-from ..fields import resolved
-from ..guard.sizes import Size
+from ...jobs.store.read.lists import EXECUTIONS, GROUPS
+from ..base.arguments import ID_ARGUMENT, MAX_JOB_LOGS, checked_range, checked_text, parse_id, refused
+from ..base.enums import Role
+from ..base.fields import resolved
+from ..base.sizes import Size
 from ..lists.connections import Connection
 from ..lists.declared import (
     EXECUTION_LIST,
@@ -27,6 +26,7 @@ from ..lists.declared import (
 )
 from ..lists.reading import Newest, reading_of
 from ..lists.selection import asked_of
+from ..resolving.context import Info
 from ..types.entities import (
     Job,
     JobExecution,

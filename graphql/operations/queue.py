@@ -9,15 +9,15 @@ from ...jobs.actions import groups as actions
 from ...jobs.actions.idempotent import AnswerCodec
 from ...jobs.actions.nodes import drain_node, resume_node
 from ...jobs.core import model
-from ...jobs.core.errors import NotFound
+from ...jobs.core.base.errors import NotFound
 from ...jobs.core.model import Json
 from ...jobs.store.db.transaction import Tx
 from ...jobs.store.read import groups as group_store
 from ...jobs.store.read import nodes as node_store
-from ..arguments import INPUT
-from ..context import Info
-from ..enums import Role
-from ..fields import mutates
+from ..base.arguments import INPUT
+from ..base.enums import Role
+from ..base.fields import mutates
+from ..resolving.context import Info
 from ..types.operation import Group, Node
 from ..types.payloads import GroupChanged, NodeChanged
 from .changes import given, perform

@@ -9,8 +9,8 @@ from typing import Annotated, Final
 import strawberry
 
 from ...jobs.core import model
+from ...jobs.core.base.wording import time_text
 from ...jobs.core.schedule import validate
-from ...jobs.core.wording import time_text
 from ...jobs.store.read import planned as plans
 from ...jobs.store.read.figures import depth, reports
 from ...jobs.store.read.figures import statistics as figures
@@ -18,16 +18,16 @@ from ...jobs.store.read.figures.scope import Scope
 from ...jobs.store.read.listing.criteria import EVERYTHING, Criteria, mentions, stand_in
 from ...jobs.store.read.listing.keyset import OrderKey, Page, PageRequest
 from ...jobs.store.read.listing.searching import Counted, capped
-from ..arguments import AFTER, COUNT, MAX_PAGE, checked_count, checked_range, checked_text, refused
-from ..context import Info
-from ..enums import Role, StatisticsBucket
-from ..fields import resolved
-from ..guard.sizes import Size
+from ..base.arguments import AFTER, COUNT, MAX_PAGE, checked_count, checked_range, checked_text, refused
+from ..base.enums import Role, StatisticsBucket
+from ..base.fields import resolved
+from ..base.sizes import Size
 from ..lists.connections import Connection, PageArguments, connect
 from ..lists.criteria import criteria_of_list
 from ..lists.filters import TaskFilter
 from ..lists.selection import asked_of
 from ..lists.upcoming import Planned, planned
+from ..resolving.context import Info
 from ..types.account import Viewer
 from ..types.entities import PlannedOccurrence, Task
 from ..types.failures import merge

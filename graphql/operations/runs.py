@@ -11,21 +11,21 @@ from strawberry.scalars import JSON
 from ...jobs.actions import runs as actions
 from ...jobs.actions.idempotent import AnswerCodec
 from ...jobs.actions.requested_runs import put_requested
-from ...jobs.core.auth.audit import Record
-from ...jobs.core.codes import ErrorCode
-from ...jobs.core.errors import InvalidInput
+from ...jobs.core.audit import Record
+from ...jobs.core.base.codes import ErrorCode
+from ...jobs.core.base.errors import InvalidInput
 from ...jobs.core.model import Json, Run
 from ...jobs.core.states import CLAIMABLE, FINAL, UNFINISHED, RunState
 from ...jobs.queue.enqueue import Enqueued
 from ...jobs.store.db.transaction import Tx
 from ...jobs.store.read import runs as run_store
 from ...jobs.store.read.listing.criteria import AllOf, Condition, Criteria, Operator, equal, one_of
-from ..arguments import INPUT, MAX_RUNS
-from ..context import Info
-from ..enums import Role
-from ..fields import mutates
-from ..guard.sizes import Size
-from ..scalars import BigInt
+from ..base.arguments import INPUT, MAX_RUNS
+from ..base.enums import Role
+from ..base.fields import mutates
+from ..base.scalars import BigInt
+from ..base.sizes import Size
+from ..resolving.context import Info
 from ..types import entities
 from ..types.payloads import HistoryPruned, JobTriggered, RunChanged, RunsChanged, RunsEnqueued, RunsMadeDue
 from .bulk import BulkAction, Changed, answer_many, codec_of, many_runs, perform_many, selection_faults

@@ -1,17 +1,17 @@
-"""Secrets: set and deleted by administrators, listed for whoever writes arguments, and never told."""
+"""Secrets: set and deleted by administrators, listed for anyone who writes arguments, and never told."""
 
 from functools import partial
 from typing import Annotated
 
 import strawberry
 
-from ...jobs.actions.auth import secrets as actions
-from ..arguments import INPUT
-from ..context import Info
-from ..enums import Role
-from ..fields import mutates
+from ...jobs.accounts.actions import secrets as actions
+from ..base.arguments import INPUT
+from ..base.enums import Role
+from ..base.fields import mutates
 from ..lists.connections import Connection
 from ..lists.declared import SECRET_LIST, listed
+from ..resolving.context import Info
 from ..types.secret import Secret, SecretDeleted, SecretSet
 from .changes import given, perform_alone
 

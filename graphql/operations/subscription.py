@@ -1,4 +1,4 @@
-"""The root of subscriptions. Whoever reads too slowly is told to query again; no buffer grows without bound.
+"""The root of subscriptions. A reader that is too slow is told to query again; no buffer grows without bound.
 
 A subscription is called like what its messages hold, in the plural if each message holds another one; see
 ``docs/decisions/0020-names-of-the-api.md``.
@@ -12,14 +12,14 @@ from typing import Annotated, Final, TypeAlias
 import strawberry
 
 from ...jobs.core import events
+from ...jobs.core.base.wording import number_text
 from ...jobs.core.states import FINAL
-from ...jobs.core.wording import number_text
-from ..arguments import ID_ARGUMENT, checked_range, checked_text, parse_id, refused
-from ..context import Info
-from ..enums import Role
-from ..errors import UserFacingError
-from ..fields import streams
+from ..base.arguments import ID_ARGUMENT, checked_range, checked_text, parse_id, refused
+from ..base.enums import Role
+from ..base.errors import UserFacingError
+from ..base.fields import streams
 from ..lists.selection import asked_of
+from ..resolving.context import Info
 from ..types.common import LogEvent
 from ..types.entities import JobExecution, Run, load_run
 from ..types.event import Event, EventFilter

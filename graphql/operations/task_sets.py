@@ -18,11 +18,11 @@ from ...jobs.core.task_sets import (
     WantedTask,
 )
 from ...jobs.store.db.transaction import Tx
-from ..arguments import INPUT, MAX_TASKS, camel
-from ..context import Info
-from ..enums import Role
-from ..fields import mutates, sized
-from ..guard.sizes import Size
+from ..base.arguments import INPUT, MAX_TASKS, camel
+from ..base.enums import Role
+from ..base.fields import mutates, sized
+from ..base.sizes import Size
+from ..resolving.context import Info
 from ..types.common import MutationPayload
 from .changes import given, perform
 from .inputs import DRY_RUN, KEY, ScheduleInput, TaskSettings, optional, settings_of

@@ -15,11 +15,11 @@ from ...jobs.store.db.transaction import Tx
 from ...jobs.store.read import jobs as stored_jobs
 from ...jobs.store.read import tasks as task_store
 from ...jobs.store.read.listing.criteria import AnyOf, Condition, Criteria, Operator, equal
-from ..arguments import INPUT
-from ..context import Info
-from ..enums import Role
-from ..fields import mutates
-from ..scalars import BigInt
+from ..base.arguments import INPUT
+from ..base.enums import Role
+from ..base.fields import mutates
+from ..base.scalars import BigInt
+from ..resolving.context import Info
 from ..types import entities
 from ..types.payloads import RunChanged, TaskChanged, TaskDeleted, TasksChanged, TasksDeleted, TasksOfOwnerDeleted
 from .bulk import BulkAction, answer_many, codec_of, many_tasks, perform_many

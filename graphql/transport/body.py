@@ -11,7 +11,7 @@ from starlette.requests import Request
 
 from graphql import OperationType
 
-from ..errors import UserFacingError
+from ..base.errors import UserFacingError
 from ..guard.document import Prepared
 from ..guard.limits import Limits
 from .bounds import MayWrite, nobody
@@ -22,8 +22,8 @@ class Body:
     """The body of a request.
 
     Attributes:
-        content: its bytes.
-        wide: whether it is longer than most may be.
+        content: Its bytes.
+        wide: Whether it is longer than most may be.
     """
 
     content: bytes
@@ -33,7 +33,7 @@ class Body:
         """Refuse what needs no wide body: all but mutations.
 
         Raises:
-            UserFacingError: `LIMIT_BODY_BYTES`.
+            UserFacingError: ``LIMIT_BODY_BYTES``.
         """
         if self.wide and prepared.operation.operation is not OperationType.MUTATION:
             raise _too_large(limits.body_bytes, len(self.content))
@@ -56,7 +56,8 @@ class BodyReader:
             most: Its longest, in bytes; as the limits say unless given.
 
         Raises:
-            UserFacingError: `LIMIT_BODY_BYTES` or `LIMIT_BODY_SECONDS`; `LIMIT_WIDE_BODIES` if too many are read now.
+            UserFacingError: ``LIMIT_BODY_BYTES`` or ``LIMIT_BODY_SECONDS``; ``LIMIT_WIDE_BODIES`` if too many are read
+                now.
         """
         usual = self._limits.body_bytes
         if most is None:

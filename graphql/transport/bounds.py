@@ -12,8 +12,8 @@ from typing import Any, Final, Protocol
 
 from starlette.requests import HTTPConnection
 
-from ..errors import UserFacingError
-from ..execution import Admitted, EventBounds
+from ..base.errors import UserFacingError
+from ..execution.executor import Admitted, EventBounds
 from ..guard.document import Prepared
 from ..guard.limits import Limits
 from .budget import Budget
@@ -31,11 +31,11 @@ class Reads:
     """How an execution reads.
 
     Attributes:
-        client: whose budget it uses; empty for what no client asked for.
-        cost: as the guard measured it.
-        costly: whether it must leave the connections of others alone: it costs much, or its client has used much.
-        deadline: when its reads end, by the event loop's clock; None = they have no common end.
-        retry_seconds: seconds for which a read is repeated while the database is away.
+        client: Whose budget it uses; empty for what no client asked for.
+        cost: As the guard measured it.
+        costly: Whether it must leave the connections of others alone: it costs much, or its client has used much.
+        deadline: When its reads end, by the event loop's clock; None = they have no common end.
+        retry_seconds: Seconds for which a read is repeated while the database is away.
     """
 
     client: str = ""
@@ -90,10 +90,10 @@ class Bounds:
     """Lets executions begin, each within its bounds.
 
     Attributes:
-        client_of: whose budget an operation uses.
-        may_write: who may send the wide bodies of mutations of many rows.
-        count: counts queries and mutations that were executed.
-        pace: whose turn it is on the event loop.
+        client_of: Whose budget an operation uses.
+        may_write: Who may send the wide bodies of mutations of many rows.
+        count: Counts queries and mutations that were executed.
+        pace: Whose turn it is on the event loop.
     """
 
     def __init__(
@@ -107,11 +107,11 @@ class Bounds:
         """Start with nothing under way.
 
         Args:
-            limits: every figure.
-            lane: knows what a context is made of.
-            client_of: knows who asks; the network address unless given.
-            may_write: knows who may change things; nobody unless given.
-            count: counts what was executed; nothing unless given.
+            limits: Every figure.
+            lane: Knows what a context is made of.
+            client_of: Knows who asks; the network address unless given.
+            may_write: Knows who may change things; nobody unless given.
+            count: Counts what was executed; nothing unless given.
         """
         self.client_of = client_of
         self.may_write = may_write
@@ -137,11 +137,11 @@ class Bounds:
             client: Whose budget it uses.
             cost: As the guard measured it.
             context: Of its operation.
-            retry_seconds: See `Reads`.
+            retry_seconds: See ``Reads``.
             event: Whether it is one event of a subscription.
 
         Raises:
-            UserFacingError: the server is busy, see `Budget.admitted` and `Pace.turn`.
+            UserFacingError: the server is busy, see ``Budget.admitted`` and ``Pace.turn``.
         """
         async with self._budget.admitted(client, cost), self.pace.turn(client, event=event) as turn:
             deadline = asyncio.get_running_loop().time() + self._limits.operation_seconds + END_SECONDS

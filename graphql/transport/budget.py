@@ -1,7 +1,7 @@
 """Who may execute now: costly operations share a budget, per client and for all, and wait their turn; others pass.
 
 Threads that compute share one interpreter, so two operations that are executed at once are not faster than one after
-the other, but whatever else the process does is slower all the while. An operation therefore keeps its share for a
+the other, but everything else the process does is slower all the while. An operation therefore keeps its share for a
 while after its end, in proportion to the processor time that it took: its answer does not wait, only the next one does.
 """
 
@@ -13,7 +13,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Final
 
-from ..errors import UserFacingError
+from ..base.errors import UserFacingError
 from ..guard.limits import Limits
 
 SHORTEST_REST: Final = 0.005
@@ -40,8 +40,8 @@ class Budget:
         """Start with nothing under way.
 
         Args:
-            limits: what is cheap, how much there is, how long somebody waits, and how long is rested.
-            used: the processor time of this process so far, in seconds.
+            limits: What is cheap, how much there is, how long somebody waits, and how long is rested.
+            used: The processor time of this process so far, in seconds.
         """
         self._limits = limits
         self._used = used

@@ -7,11 +7,11 @@ from typing import Any
 
 from strawberry.types.execution import ExecutionResult, PreExecutionError
 
-from ..errors import UserFacingError, coded, error_answer, mask
-from ..execution import BOUNDS, EventBounds
+from ..base.errors import UserFacingError, coded, error_answer, mask
+from ..execution.executor import BOUNDS, EventBounds
+from ..execution.metered import METER, Meter
+from ..execution.schema_factory import PREPARED, GuardedSchema
 from ..guard.document import Prepared, RequestRefused
-from ..metered import METER, Meter
-from ..schema_factory import PREPARED, GuardedSchema
 from .bounds import timed_out
 from .request import GraphQLRequest
 
@@ -19,7 +19,8 @@ from .request import GraphQLRequest
 class Engine:
     """Prepares, executes and streams operations of one schema.
 
-    Answers are JSON-ready dicts in the response form of the GraphQL specification (`data`, `errors`, `extensions`).
+    Answers are JSON-ready dicts in the response form of the GraphQL specification (``data``, ``errors``,
+    ``extensions``).
     """
 
     def __init__(self, schema: GuardedSchema) -> None:
@@ -31,7 +32,7 @@ class Engine:
         return self.schema.documents.knows(request.query)
 
     def prepare(self, request: GraphQLRequest) -> Prepared:
-        """Check a request whose document is known (see `PersistedDocuments` for hashes).
+        """Check a request whose document is known (see ``PersistedDocuments`` for hashes).
 
         Raises:
             RequestRefused: it will not be executed; carries the errors for the client.
@@ -39,7 +40,7 @@ class Engine:
         return self.schema.documents.prepare(request.query, request.variables, request.operation_name)
 
     async def execute(self, prepared: Prepared, context: Any, meter: Meter | None = None) -> dict[str, Any]:  # noqa: ANN401 - the schema's own type
-        """Run a query or a mutation within `Limits.operation_seconds`; never raises but for cancellation."""
+        """Run a query or a mutation within ``Limits.operation_seconds``; never raises but for cancellation."""
         execution = self.schema.execute(
             prepared.document.text,
             variable_values=prepared.variables,

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from starlette.requests import HTTPConnection
 
-from ..errors import UserFacingError
+from ..base.errors import UserFacingError
 from ..guard.document import Prepared
 from ..guard.limits import Limits
 from .body import Body, BodyReader
@@ -41,8 +41,8 @@ class Answer:
     """The answer of a query or a mutation.
 
     Attributes:
-        content: what is answered.
-        text: the same as JSON.
+        content: What is answered.
+        text: The same as JSON.
     """
 
     content: Mapping[str, Any]
@@ -54,18 +54,18 @@ class Gateway:
     """The parts a transport works with.
 
     Attributes:
-        engine: prepares and runs operations.
-        get_context: makes the context of one operation from its connection, and raises `UserFacingError` to refuse it
-            (with `http_status`). For WebSockets it is called once at `connection_init`, where an error closes the
-            socket, and again for every operation; the payload of `connection_init` is
-        `connection.state.connection_params`. site: hosts and origins accepted.
-        persisted: documents by hash.
-        streams: the open streams.
-        shared: runs subscriptions, those of equal subscribers once.
-        watch: tells a stream when its reader has lost the right to it.
-        bounds: who may execute now, and within what.
-        bodies: reads the bodies of requests.
-        resume_variable: the variable that `Last-Event-ID` sets when the operation declares it.
+        engine: Prepares and runs operations.
+        get_context: Makes the context of one operation from its connection, and raises ``UserFacingError`` to refuse it
+            (with ``http_status``). For WebSockets it is called once at ``connection_init``, where an error closes the
+            socket, and again for every operation; the payload of ``connection_init`` is
+        ``connection.state.connection_params``. site: hosts and origins accepted.
+        persisted: Documents by hash.
+        streams: The open streams.
+        shared: Runs subscriptions, those of equal subscribers once.
+        watch: Tells a stream when its reader has lost the right to it.
+        bounds: Who may execute now, and within what.
+        bodies: Reads the bodies of requests.
+        resume_variable: The variable that ``Last-Event-ID`` sets when the operation declares it.
     """
 
     engine: Engine
@@ -88,7 +88,7 @@ class Gateway:
         """Read a body as JSON; a long one once it is its client's turn.
 
         Raises:
-            UserFacingError: see `parse_json` and `parse_request`.
+            UserFacingError: see ``parse_json`` and ``parse_request``.
         """
         pace, client = self.bounds.pace, self.bounds.client_of(context, connection)
         if body.wide:
@@ -128,7 +128,7 @@ class Gateway:
         """Run a query or a mutation once the budget has room for it and its turn has come.
 
         Raises:
-            UserFacingError: the server is busy, see `Bounds.admitted`.
+            UserFacingError: the server is busy, see ``Bounds.admitted``.
         """
         client = self.bounds.client_of(context, connection)
         async with self.bounds.admitted(client, prepared.measure.cost, context) as admitted:
@@ -142,14 +142,14 @@ class Gateway:
         """The answers of a subscription, each made once the budget has room for it.
 
         Raises:
-            RequestRefused: while iterating, see `SharedStreams.stream`.
+            RequestRefused: while iterating, see ``SharedStreams.stream``.
         """
         bounds = self.bounds.of_events(self.bounds.client_of(context, connection), prepared.measure.cost)
         return self.shared.stream(prepared, self.bounds.of_source(context), bounds)
 
 
 def cursor_of_answer(answer: Mapping[str, Any]) -> str | None:
-    """The default `event_id`: the `cursor` of the answer's only root field, if it has one."""
+    """The default ``event_id``: the ``cursor`` of the answer's only root field, if it has one."""
     data = as_object(answer.get("data"))
     if data is None or len(data) != 1:
         return None

@@ -1,4 +1,4 @@
-"""POST `/graphql`: one operation per request, as JSON; every refusal is a GraphQL error with a code."""
+"""POST ``/graphql``: one operation per request, as JSON; every refusal is a GraphQL error with a code."""
 
 import math
 import re
@@ -12,7 +12,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from graphql import GraphQLError
 
-from ..errors import UserFacingError, error_answer, mask, retry_after
+from ..base.errors import UserFacingError, error_answer, mask, retry_after
 from ..guard.document import Prepared, RequestRefused
 from .engine import encode_json
 from .gateway import Gateway

@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing, suppress
 from dataclasses import dataclass
 
-from ..errors import mask
+from ..base.errors import mask
 from ..guard.document import RequestRefused
 from ..guard.limits import Limits
 
@@ -17,7 +17,7 @@ class Encoded:
 
     Attributes:
         text: JSON.
-        cursor: its place in the stream, None when it has none.
+        cursor: Its place in the stream, None when it has none.
     """
 
     text: str
@@ -28,7 +28,7 @@ class Member:
     """One subscriber of a shared execution.
 
     Attributes:
-        overflowed: it fell behind; what is queued is still good, what came later is not there.
+        overflowed: It fell behind; what is queued is still good, what came later is not there.
     """
 
     def __init__(self, limits: Limits) -> None:
@@ -58,7 +58,7 @@ class Member:
         self._wake.set()
 
     def skip_through(self, cursor: str | None) -> bool:
-        """Drop what is queued up to and including the answer at `cursor`; False when that is not queued."""
+        """Drop what is queued up to and including the answer at ``cursor``; False when that is not queued."""
         if cursor is None or not any(answer.cursor == cursor for answer in self._queue):
             return False
         while self._take().cursor != cursor:
@@ -71,7 +71,7 @@ class Member:
         return self._queue[0] if self._queue else None
 
     async def reach(self, cursor: str, seconds: float) -> bool:
-        """Wait for the answer at `cursor` and drop what is queued up to it; False when it does not come in time."""
+        """Wait for the answer at ``cursor`` and drop what is queued up to it; False when it does not come in time."""
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 while not self.skip_through(cursor):
@@ -111,8 +111,8 @@ class SharedExecution:
         """Start at once.
 
         Args:
-            answers: the execution.
-            ended: called when it has ended by itself, before its members are told.
+            answers: The execution.
+            ended: Called when it has ended by itself, before its members are told.
         """
         self._members: set[Member] = set()
         self._ended = ended

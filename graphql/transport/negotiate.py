@@ -1,10 +1,10 @@
-"""Which form of answer a client asked for by its `Accept` header, and the status that goes with it."""
+"""Which form of answer a client asked for by its ``Accept`` header, and the status that goes with it."""
 
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Any
 
-from ..errors import UserFacingError
+from ..base.errors import UserFacingError
 
 
 class MediaType(StrEnum):
@@ -16,10 +16,10 @@ class MediaType(StrEnum):
 
 
 def negotiate(accept: str | None) -> MediaType:
-    """The best form of answer for an `Accept` header; JSON when there is none.
+    """The best form of answer for an ``Accept`` header; JSON when there is none.
 
     Raises:
-        UserFacingError: `NOT_ACCEPTABLE`, HTTP 406.
+        UserFacingError: ``NOT_ACCEPTABLE``, HTTP 406.
     """
     if not accept:
         return MediaType.JSON
@@ -43,13 +43,14 @@ def negotiate(accept: str | None) -> MediaType:
 def status_of(answer: Mapping[str, Any], media: MediaType, errors: Sequence[Exception] = ()) -> int:
     """HTTP status of an answer by the rules of GraphQL over HTTP.
 
-    An answer with `data` is 200, also when it has errors. Without data it is what a `UserFacingError` asks for, 500 for
-    an internal error, else 400; in the older form `application/json`, where clients expect it, 200 instead of 400.
+    An answer with ``data`` is 200, also when it has errors. Without data it is what a ``UserFacingError`` asks for, 500
+    for an internal error, else 400; in the older form ``application/json``, where clients expect it, 200 instead of
+    400.
 
     Args:
-        answer: the answer.
-        media: its form.
-        errors: the errors of a refused request, for their `http_status`.
+        answer: The answer.
+        media: Its form.
+        errors: The errors of a refused request, for their ``http_status``.
     """
     if "data" in answer:
         return 200

@@ -7,7 +7,7 @@ from typing import Any
 
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from ..errors import UserFacingError, mask
+from ..base.errors import UserFacingError, mask
 from ..guard.document import Prepared, RequestRefused
 from ..guard.limits import LimitExceeded
 from .engine import encode_json
@@ -19,7 +19,7 @@ from .sending import CloseSocket, SlowReader
 class SocketOperations:
     """Starts, counts and cancels the operations of one socket.
 
-    An operation ends in exactly one of: `complete` from either side, `error`, or the end of the socket.
+    An operation ends in exactly one of: ``complete`` from either side, ``error``, or the end of the socket.
     """
 
     def __init__(
@@ -32,10 +32,10 @@ class SocketOperations:
         """Start without operations.
 
         Args:
-            gateway: the parts shared by all transports.
-            websocket: the connection, for the context.
-            send: sends one encoded message; raises `SlowReader` or `WebSocketDisconnect`.
-            end_socket: ends the socket for the reason an operation met.
+            gateway: The parts shared by all transports.
+            websocket: The connection, for the context.
+            send: Sends one encoded message; raises ``SlowReader`` or ``WebSocketDisconnect``.
+            end_socket: Ends the socket for the reason an operation met.
         """
         self._gateway = gateway
         self._websocket = websocket

@@ -1,9 +1,9 @@
 """Whose turn it is on the event loop: who has kept it busy of late goes on one document after the other, behind others.
 
 What a document costs the loop is known for certain only afterwards: twenty lists that are all refused read nothing and
-take as long as twenty that are read. So each caller is charged with the time that documents took, whatever came of
-them, and half of it is forgotten every so often. Who has used little passes at once. The others share a few places,
-and the one who has used least gets the next that is free: a neighbour waits for one document, not for all that others
+take as long as twenty that are read. So each caller is charged with the time that its documents took, refused or not,
+and half of it is forgotten every so often. Who has used little passes at once. The others share a few places, and the
+one who has used least gets the next that is free: a neighbour waits for one document, not for all that others
 have sent. Nobody is slower for it while nobody else asks: the loop does one thing at a time anyway.
 """
 
@@ -16,9 +16,9 @@ from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Final
 
-from ..errors import UserFacingError
+from ..base.errors import UserFacingError
+from ..execution.metered import Meter
 from ..guard.limits import Limits
-from ..metered import Meter
 
 Queue = deque[asyncio.Future[None]]
 
@@ -40,8 +40,8 @@ class Caller:
     """One caller: the use of the loop, and what waits for a place, first come first served.
 
     Attributes:
-        documents: those that wait.
-        events: events of subscriptions that wait; they take turns with the documents, since others may share them.
+        documents: Those that wait.
+        events: Events of subscriptions that wait; they take turns with the documents, since others may share them.
     """
 
     __slots__ = ("_at", "_order", "_used", "documents", "events")
@@ -82,8 +82,8 @@ class Turn:
     """A document's turn.
 
     Attributes:
-        meter: charges the caller.
-        paced: whether the caller has used much of late.
+        meter: Charges the caller.
+        paced: Whether the caller has used much of late.
     """
 
     meter: Meter
@@ -131,8 +131,8 @@ class Pace:
         """Start with nobody.
 
         Args:
-            limits: what is little use, how many places there are, and how many documents may wait.
-            clock: seconds, by which steps are timed.
+            limits: What is little use, how many places there are, and how many documents may wait.
+            clock: Seconds, by which steps are timed.
         """
         self._limits = limits
         self._clock = clock
@@ -169,6 +169,21 @@ class Pace:
     def meter(self, client: str) -> Meter:
         """Charges a client for what needs no turn."""
         return Meter(self._caller(client).charge, self._clock)
+
+    def used(self, client: str) -> float:
+        """Seconds of the loop that a client has used of late."""
+        known = self._callers.get(client)
+        return 0.0 if known is None else known.used(self._clock())
+
+    @property
+    def waiting(self) -> int:
+        """How many wait."""
+        return self._waiting
+
+    @property
+    def remembered(self) -> int:
+        """How many clients are remembered."""
+        return len(self._callers)
 
     def _caller(self, name: str) -> Caller:
         known = self._callers.get(name)
@@ -235,7 +250,7 @@ class Pace:
             self._queued.discard(caller)
 
     def _free(self) -> None:
-        """Give a place to whoever has used least of those who wait."""
+        """Give a place to the caller in line that has used least."""
         now = self._clock()
         for caller in sorted(self._queued, key=lambda one: one.used(now)):
             turn = caller.next()

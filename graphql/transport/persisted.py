@@ -1,7 +1,7 @@
 """Persisted documents: clients send the SHA-256 of a document instead of its text.
 
-The request form is that of automatic persisted queries (`extensions.persistedQuery.sha256Hash`): a hash alone is looked
-up, a hash with its document registers it. With an allow-list, only the listed documents run.
+The request form is that of automatic persisted queries (``extensions.persistedQuery.sha256Hash``): a hash alone is
+looked up, a hash with its document registers it. With an allow-list, only the listed documents run.
 """
 
 import hashlib
@@ -9,7 +9,7 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import replace
 
-from ..errors import UserFacingError
+from ..base.errors import UserFacingError
 from ..guard.document import RequestRefused
 from ..guard.limits import Limits
 from .request import GraphQLRequest
@@ -27,8 +27,8 @@ class PersistedDocuments:
         """Set up the store.
 
         Args:
-            limits: `persisted_documents` and `persisted_bytes` bound what clients register.
-            allow_list: document by SHA-256 (lower-case hexadecimal); when given, nothing else runs.
+            limits: ``persisted_documents`` and ``persisted_bytes`` bound what clients register.
+            allow_list: Document by SHA-256 (lower-case hexadecimal); when given, nothing else runs.
 
         Raises:
             ValueError: a listed hash is not that of its document.
@@ -45,7 +45,7 @@ class PersistedDocuments:
         """The request with its document filled in.
 
         Raises:
-            RequestRefused: `PERSISTED_QUERY_NOT_FOUND`, `PERSISTED_HASH_MISMATCH` or `DOCUMENT_NOT_ALLOWED`.
+            RequestRefused: ``PERSISTED_QUERY_NOT_FOUND``, ``PERSISTED_HASH_MISMATCH`` or ``DOCUMENT_NOT_ALLOWED``.
         """
         if request.sha256 is None and self._allowed is None:
             return request

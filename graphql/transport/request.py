@@ -1,7 +1,7 @@
-"""The request of a client: strict JSON in, a checked :class:`GraphQLRequest` out.
+"""The request of a client: strict JSON in, a checked :class:``GraphQLRequest`` out.
 
-Python's `json` accepts more than JSON (NaN, duplicate keys) and fails in its own ways on nesting and long numbers; here
-every such body gets a refusal that says what is wrong.
+Python's ``json`` accepts more than JSON (NaN, duplicate keys) and fails in its own ways on nesting and long numbers;
+here every such body gets a refusal that says what is wrong.
 """
 
 import json
@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final, NoReturn, cast
 
-from ..errors import UserFacingError
+from ..base.errors import UserFacingError
 from ..guard.limits import Limits
 
 NO_BRACKETS: Final = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[^\[\]{}"]+', re.DOTALL)
@@ -31,10 +31,10 @@ class GraphQLRequest:
     """One operation as a client sends it.
 
     Attributes:
-        query: the document; empty when only its hash is given.
-        variables: raw variable values.
-        operation_name: which operation of the document to run.
-        sha256: hash of the document from `extensions.persistedQuery`, lower-case hexadecimal.
+        query: The document; empty when only its hash is given.
+        variables: Raw variable values.
+        operation_name: Which operation of the document to run.
+        sha256: Hash of the document from ``extensions.persistedQuery``, lower-case hexadecimal.
     """
 
     query: str
@@ -47,7 +47,7 @@ def decode(body: bytes) -> str:
     """The body as text.
 
     Raises:
-        UserFacingError: `INVALID_UTF8` with the position of the first bad byte.
+        UserFacingError: ``INVALID_UTF8`` with the position of the first bad byte.
     """
     try:
         return body.decode("utf-8")
@@ -60,7 +60,7 @@ def parse_json(text: str, limits: Limits) -> Any:  # noqa: ANN401 - any JSON val
     """Parse JSON strictly: bounded nesting and numbers, no duplicate keys, no NaN, no NUL, no lone surrogates.
 
     Raises:
-        UserFacingError: `INVALID_JSON` with the position, `LIMIT_JSON_DEPTH` or `LIMIT_NUMBER_DIGITS`.
+        UserFacingError: ``INVALID_JSON`` with the position, ``LIMIT_JSON_DEPTH`` or ``LIMIT_NUMBER_DIGITS``.
     """
     _check_depth(text, limits)
     # Hooks cost a call per number; most bodies have no number that needs one.
@@ -83,10 +83,11 @@ def parse_json(text: str, limits: Limits) -> Any:  # noqa: ANN401 - any JSON val
 
 
 def parse_request(value: object) -> GraphQLRequest:
-    """Check the shape `{query, variables, operationName, extensions}`.
+    """Check the shape ``{query, variables, operationName, extensions}``.
 
     Raises:
-        UserFacingError: `BATCH_UNSUPPORTED`, `INVALID_REQUEST` or `MISSING_QUERY`, naming the member that is wrong.
+        UserFacingError: ``BATCH_UNSUPPORTED``, ``INVALID_REQUEST`` or ``MISSING_QUERY``, naming the member that is
+            wrong.
     """
     if isinstance(value, list):
         raise _bad_request("Batches are not supported: send one operation per request.", "BATCH_UNSUPPORTED")

@@ -1,7 +1,7 @@
 """Sending to a reader that may stall: one message at a time, each within a bounded time.
 
 The HTTP server holds back the next message while the reader's buffers are full, so that a reader that stalls costs one
-message of memory per operation, and after `Limits.send_seconds` its connection.
+message of memory per operation, and after ``Limits.send_seconds`` its connection.
 """
 
 import asyncio
@@ -20,21 +20,21 @@ class CloseSocket(Exception):  # noqa: N818 - a decision, not a fault
 
 
 class SlowReader(Exception):  # noqa: N818 - a fact about the reader, not a fault of ours
-    """The reader took nothing for `Limits.send_seconds`; its connection has to go."""
+    """The reader took nothing for ``Limits.send_seconds``; its connection has to go."""
 
 
 class BoundedSender:
     """Serialises the messages of many tasks to one connection.
 
-    One timer watches all of them: a time-out of its own cost each message more than its sending (`asyncio.timeout`).
+    One timer watches all of them: a time-out of its own cost each message more than its sending (``asyncio.timeout``).
     """
 
     def __init__(self, send: Callable[[Message], Awaitable[None]], seconds: float) -> None:
         """Wrap a send function; on the event loop.
 
         Args:
-            send: sends one ASGI message.
-            seconds: longest wait for one message, the wait for earlier ones included.
+            send: Sends one ASGI message.
+            seconds: Longest wait for one message, the wait for earlier ones included.
         """
         self._send = send
         self._seconds = seconds

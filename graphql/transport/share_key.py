@@ -25,12 +25,12 @@ class SharedField:
     """How one field of the subscription type is shared.
 
     Attributes:
-        resume_argument: the argument that takes a cursor to go on from; None = the field cannot resume. An answer's
-            cursor (see `event_id`) must be one that this argument takes.
-        private_arguments: arguments that make a subscription one's own when they are neither null nor false, such as
+        resume_argument: The argument that takes a cursor to go on from; None = the field cannot resume. An answer's
+            cursor (see ``event_id``) must be one that this argument takes.
+        private_arguments: Arguments that make a subscription one's own when they are neither null nor false, such as
             one that asks for a snapshot first.
-        catch_up: makes of a context the one under which the field begins with what makes good what was missed, for
-            a subscriber that fell behind and cannot resume; None = such a subscriber is refused (`SLOW_READER`).
+        catch_up: Makes of a context the one under which the field begins with what makes good what was missed, for
+            a subscriber that fell behind and cannot resume; None = such a subscriber is refused (``SLOW_READER``).
     """
 
     resume_argument: str | None = None
@@ -43,9 +43,9 @@ class SharePolicy:
     """What is shared, and between whom.
 
     Attributes:
-        fields: by name, the fields of the subscription type that may be shared. Each must yield the same events to all
+        fields: By name, the fields of the subscription type that may be shared. Each must yield the same events to all
             with equal arguments and rights, whenever they came.
-        rights: from the context, all that decides what its owner gets to see.
+        rights: From the context, all that decides what its owner gets to see.
     """
 
     fields: Mapping[str, SharedField]
@@ -57,11 +57,11 @@ class SharePlan:
     """How one subscription is shared.
 
     Attributes:
-        key: equal for all that share an execution.
-        prepared: the operation as asked for.
-        resume_variable: the variable that holds the cursor; None when the subscription cannot resume.
-        after: the cursor asked for.
-        catch_up: see `SharedField`.
+        key: Equal for all that share an execution.
+        prepared: The operation as asked for.
+        resume_variable: The variable that holds the cursor; None when the subscription cannot resume.
+        after: The cursor asked for.
+        catch_up: See ``SharedField``.
     """
 
     key: Hashable

@@ -2,8 +2,8 @@
 
 from typing import Final
 
-from ..context import Context
-from ..enums import Role
+from ..base.enums import Role
+from ..resolving.context import Context
 from .share_key import SharedField, SharePolicy
 
 
@@ -20,4 +20,4 @@ SHARED: Final = SharePolicy(
     },
     rights=rights_of,
 )
-"""For `graphql_routes(share=SHARED)`. Subscriptions that begin with what is there already cannot be shared."""
+"""For ``graphql_routes(share=SHARED)``. Subscriptions that begin with what is there already cannot be shared."""

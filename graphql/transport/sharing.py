@@ -1,10 +1,10 @@
 """One execution and one serialisation for all subscribers with equal document, variables and rights.
 
 A hundred open dashboards ask for the same events; executing the subscription once for all of them makes an event cost
-nearly the same for one as for a hundred. Only fields named in a `SharePolicy` are shared. A subscriber that resumes
+nearly the same for one as for a hundred. Only fields named in a ``SharePolicy`` are shared. A subscriber that resumes
 after a cursor, or whose queue has overflowed, first runs an execution of its own from that cursor, and joins the others
 when that yields an event which they have got too: nothing is missed and nothing comes twice. Without a cursor to resume
-from, a subscriber that has overflowed catches up by an execution of its own, see `SharedField.catch_up`.
+from, a subscriber that has overflowed catches up by an execution of its own, see ``SharedField.catch_up``.
 """
 
 from collections import deque
@@ -13,8 +13,8 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any, Final
 
-from ..errors import UserFacingError
-from ..execution import EventBounds
+from ..base.errors import UserFacingError
+from ..execution.executor import EventBounds
 from ..guard.document import Prepared, RequestRefused
 from .engine import Engine
 from .members import Encoded, Member, SharedExecution
@@ -36,9 +36,9 @@ class SharedStreams:
         """Start without executions.
 
         Args:
-            engine: runs the operations.
-            event_id: the cursor of an answer.
-            policy: what may be shared; None = nothing.
+            engine: Runs the operations.
+            event_id: The cursor of an answer.
+            policy: What may be shared; None = nothing.
         """
         self._engine = engine
         self._event_id = event_id
@@ -54,11 +54,11 @@ class SharedStreams:
         context: Any,  # noqa: ANN401
         bounds: EventBounds | None = None,
     ) -> AsyncGenerator[Encoded, None]:
-        """The answers of a subscription, each made within ``bounds``: of whoever came first, where it is shared.
+        """The answers of a subscription, each made within ``bounds``: of the first reader, where it is shared.
 
         Raises:
             RequestRefused: while iterating: the source of events could not be opened, or the reader fell behind and the
-                operation has no way to resume or to catch up (`SLOW_READER`).
+                operation has no way to resume or to catch up (``SLOW_READER``).
         """
         plan = plan_of(self._policy, prepared, context) if self._policy else None
         reader = Reader(context, bounds)
@@ -108,7 +108,7 @@ class SharedStreams:
         cursor: str | None,
         reader: "Reader",
     ) -> AsyncGenerator[Encoded, None]:
-        """Answers until the stream ends (`turn.finished`) or the member has overflowed."""
+        """Answers until the stream ends (``turn.finished``) or the member has overflowed."""
         member = turn.member
         if cursor is not None:
             meeting = Meeting(member)
@@ -151,8 +151,8 @@ class Reader:
     """Who subscribes.
 
     Attributes:
-        context: of the operation.
-        bounds: of each of its events.
+        context: Of the operation.
+        bounds: Of each of its events.
     """
 
     context: Any
@@ -163,8 +163,8 @@ class Turn:
     """What one turn of a subscriber came to.
 
     Attributes:
-        member: its place in the shared execution.
-        finished: whether the stream has ended; it has overflowed otherwise.
+        member: Its place in the shared execution.
+        finished: Whether the stream has ended; it has overflowed otherwise.
     """
 
     def __init__(self, member: Member) -> None:
@@ -176,7 +176,7 @@ class Meeting:
     """Finds the place where an execution of one's own has yielded the same answers as the shared one.
 
     Attributes:
-        met: whether it has been found; the member goes on right behind it.
+        met: Whether it has been found; the member goes on right behind it.
     """
 
     def __init__(self, member: Member) -> None:
@@ -185,7 +185,7 @@ class Meeting:
         self._recent: deque[str] = deque(maxlen=RECENT)
 
     async def at(self, cursor: str | None) -> bool:
-        """Look again, after one's own execution has yielded the answer at `cursor`."""
+        """Look again, after one's own execution has yielded the answer at ``cursor``."""
         if cursor is None:
             return False
         first = self._member.first

@@ -1,8 +1,8 @@
 """Who may call from a browser: requests and WebSockets of other sites are refused.
 
-A browser tells where a request comes from by `Sec-Fetch-Site` and `Origin`; programs send neither and are let through.
-The `Host` header is compared with the allowed names when these are set, so that a foreign name which resolves to this
-machine (DNS rebinding) opens nothing.
+A browser tells where a request comes from by ``Sec-Fetch-Site`` and ``Origin``; programs send neither and are let
+through. The ``Host`` header is compared with the allowed names when these are set, so that a foreign name which
+resolves to this machine (DNS rebinding) opens nothing.
 """
 
 import re
@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 from starlette.datastructures import Headers
 from starlette.requests import HTTPConnection
 
-from ..errors import UserFacingError
+from ..base.errors import UserFacingError
 
 _HOST: Final = re.compile(r"(?P<name>[a-z0-9._-]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?", re.ASCII)
 
@@ -40,8 +40,8 @@ class SitePolicy:
     """Which hosts and origins are accepted.
 
     Attributes:
-        allowed_hosts: names, without port, that the `Host` header may have; None = any.
-        allowed_origins: further origins (`https://ops.example.com`) whose pages may call.
+        allowed_hosts: Names, without port, that the ``Host`` header may have; None = any.
+        allowed_origins: Further origins (``https://ops.example.com``) whose pages may call.
     """
 
     allowed_hosts: Collection[str] | None = None
@@ -51,7 +51,7 @@ class SitePolicy:
         """Refuse a request of another site.
 
         Raises:
-            UserFacingError: `HOST_NOT_ALLOWED` or `CROSS_SITE`, HTTP 403.
+            UserFacingError: ``HOST_NOT_ALLOWED`` or ``CROSS_SITE``, HTTP 403.
         """
         host = connection.headers.get("host", "")
         if self.allowed_hosts is not None and host_name(connection.headers) not in self.allowed_hosts:

@@ -1,8 +1,8 @@
 """Server-Sent Events: one operation per request, in the "distinct connections mode" of graphql-sse.
 
-Results are `next` events, the end is a `complete` event, and an idle stream sends comments. An event has the cursor of
-its payload as `id:`; a client that comes back with `Last-Event-ID` goes on from there. At shutdown and for a reader
-that stalls the stream ends without `complete`, so that clients connect again.
+Results are ``next`` events, the end is a ``complete`` event, and an idle stream sends comments. An event has the cursor
+of its payload as ``id:``; a client that comes back with ``Last-Event-ID`` goes on from there. At shutdown and for a
+reader that stalls the stream ends without ``complete``, so that clients connect again.
 """
 
 import asyncio
@@ -14,7 +14,7 @@ from typing import Any, Final
 from starlette.requests import HTTPConnection, Request
 from starlette.types import Receive, Scope, Send
 
-from ..errors import UserFacingError, error_answer, mask
+from ..base.errors import UserFacingError, error_answer, mask
 from ..guard.document import Prepared, RequestRefused
 from .engine import encode_json
 from .gateway import Gateway
@@ -36,7 +36,7 @@ EVENT_ID_CHARACTERS: Final = 500
 
 
 def last_event_id(request: Request) -> str | None:
-    """The `Last-Event-ID` header, None when absent or empty.
+    """The ``Last-Event-ID`` header, None when absent or empty.
 
     Raises:
         UserFacingError: longer than any cursor of ours.

@@ -1,13 +1,13 @@
 """The open WebSockets and event streams of this process: how many there are, and how they end at shutdown.
 
-An open stream would keep the HTTP server from stopping; `shutdown` ends them all.
+An open stream would keep the HTTP server from stopping; ``shutdown`` ends them all.
 """
 
 import asyncio
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
-from ..errors import UserFacingError
+from ..base.errors import UserFacingError
 
 
 class OpenStreams:
@@ -17,7 +17,7 @@ class OpenStreams:
         """Start empty.
 
         Args:
-            maximum: most streams open at once, see `Limits.open_streams`.
+            maximum: Most streams open at once, see ``Limits.open_streams``.
         """
         self._maximum = maximum
         self._stops: dict[object, Callable[[], None]] = {}
@@ -30,14 +30,14 @@ class OpenStreams:
 
     @property
     def closing(self) -> bool:
-        """Whether `shutdown` has begun: no stream opens any more."""
+        """Whether ``shutdown`` has begun: no stream opens any more."""
         return self._closing
 
     def check(self) -> None:
         """Refuse one stream too many.
 
         Raises:
-            UserFacingError: `SHUTTING_DOWN` or `LIMIT_OPEN_STREAMS`, HTTP 503.
+            UserFacingError: ``SHUTTING_DOWN`` or ``LIMIT_OPEN_STREAMS``, HTTP 503.
         """
         if self._closing:
             raise UserFacingError("The server is shutting down; connect again.", code="SHUTTING_DOWN", http_status=503)
@@ -51,10 +51,10 @@ class OpenStreams:
         """Count a stream while the block runs.
 
         Args:
-            stop: asks the stream to end; called at most once, on the event loop.
+            stop: Asks the stream to end; called at most once, on the event loop.
 
         Raises:
-            UserFacingError: see `check`.
+            UserFacingError: see ``check``.
         """
         self.check()
         key = object()
@@ -71,7 +71,7 @@ class OpenStreams:
         """End every stream and refuse new ones; may be called again.
 
         Args:
-            seconds: how long to wait for the streams to be gone.
+            seconds: How long to wait for the streams to be gone.
 
         Returns:
             How many streams were still there afterwards (readers that had stalled).

@@ -1,12 +1,12 @@
-"""WebSocket `/graphql`: the protocol `graphql-transport-ws`, and no other.
+"""WebSocket ``/graphql``: the protocol ``graphql-transport-ws``, and no other.
 
 Own code rather than Strawberry's handler: that one fails with a traceback on deeply nested JSON, on messages that are
 no objects and on ids that are no strings, and its sends have no bound.
 
-Close codes: 4400 bad message, 4401 not signed in, not any more, or subscribed before `connection_ack`, 4403 refused at
-`connection_init`, 4406 wrong sub-protocol, 4408 no `connection_init` in time, 4409 id in use, 4429 second
-`connection_init`, 1009 message too large, 1011 internal error, 1012 server restarts, 1013 reader stalled. Clients retry
-after the last three.
+Close codes: 4400 bad message, 4401 not signed in, not any more, or subscribed before ``connection_ack``, 4403 refused
+at ``connection_init``, 4406 wrong sub-protocol, 4408 no ``connection_init`` in time, 4409 id in use, 4429 second
+``connection_init``, 1009 message too large, 1011 internal error, 1012 server restarts, 1013 reader stalled. Clients
+retry after the last three.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from graphql import GraphQLError
 
-from ..errors import UserFacingError, error_answer, mask
+from ..base.errors import UserFacingError, error_answer, mask
 from .engine import encode_json
 from .gateway import Gateway
 from .operations import SocketOperations
@@ -66,7 +66,7 @@ class WebSocketEndpoint:
 
 @dataclass(slots=True)
 class Handshake:
-    """How far `connection_init` has come."""
+    """How far ``connection_init`` has come."""
 
     received: bool = False
     acknowledged: bool = False

@@ -6,19 +6,20 @@ from typing import Self
 import strawberry
 from strawberry.scalars import JSON
 
-from ...jobs.core.auth import accounts as model
-from ...jobs.core.auth.accounts import CredentialKind
-from ...jobs.core.auth.audit import Entry, described
-from ...jobs.core.auth.passkeys import Passkey as PasskeyModel
-from ...jobs.core.auth.providers import ProviderIdentity as ProviderIdentityModel
-from ...jobs.store.read.auth import accounts, passkeys, providers, sessions
+from ...jobs.accounts.read import accounts, passkeys, providers, sessions
+from ...jobs.accounts.rules import accounts as account_model
+from ...jobs.accounts.rules import sessions as session_model
+from ...jobs.accounts.rules.passkeys import Passkey as PasskeyModel
+from ...jobs.accounts.rules.providers import ProviderIdentity as ProviderIdentityModel
+from ...jobs.accounts.rules.sessions import CredentialKind
+from ...jobs.core.audit import Entry, described
 from ...jobs.store.read.clock import server_time
-from ..context import Info, Person
-from ..enums import Role, describe
-from ..fields import resolved
-from ..guard.sizes import SHOWN
+from ..base.enums import Role, describe
+from ..base.fields import resolved
+from ..base.sizes import SHOWN
+from ..execution.mirror import mirror
+from ..resolving.context import Info, Person
 from .common import MutationPayload
-from .mirror import mirror
 
 describe(
     CredentialKind,
@@ -42,7 +43,7 @@ class Account:
     created_at: datetime = strawberry.field(description="When it was made.")
 
     @classmethod
-    def from_model(cls, account: model.Account) -> Self:
+    def from_model(cls, account: account_model.Account) -> Self:
         """The account behind a stored one."""
         return mirror(cls, account)
 
@@ -61,7 +62,7 @@ class Session:
     current: bool = strawberry.field(description="Whether this request came by it.")
 
     @classmethod
-    def from_model(cls, session: model.Session, person: Person) -> Self:
+    def from_model(cls, session: session_model.Session, person: Person) -> Self:
         """The session behind a stored one."""
         mine = person.identity
         current = mine is not None and (mine.kind, mine.credential_id) == (session.kind, session.id)
@@ -81,7 +82,7 @@ class ApiToken:
     last_used_at: datetime | None = strawberry.field(description="When it was last used, give or take a minute.")
 
     @classmethod
-    def from_model(cls, token: model.ApiToken) -> Self:
+    def from_model(cls, token: session_model.ApiToken) -> Self:
         """The token behind a stored one."""
         return mirror(cls, token)
 

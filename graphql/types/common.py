@@ -6,13 +6,13 @@ from typing import Any, Self
 import strawberry
 from strawberry.scalars import JSON
 
-from ...jobs.core.errors import UserError as CoreError
-from ...jobs.core.levels import LogLevel
+from ...jobs.core.base.errors import UserError as CoreError
+from ...jobs.core.base.levels import LogLevel
 from ...jobs.store.read.logs import LogLine as StoredLine
-from ..codes import ErrorCode
-from ..fields import sized
-from ..guard.sizes import FEW
-from ..scalars import BigInt
+from ..base.codes import ErrorCode
+from ..base.fields import sized
+from ..base.scalars import BigInt
+from ..base.sizes import FEW
 
 
 @strawberry.type(description="Why an input was refused. Nothing was changed.")

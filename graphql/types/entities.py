@@ -9,18 +9,28 @@ from strawberry.scalars import JSON
 from ...jobs.core import model
 from ...jobs.core.explain import Explanation as Explained
 from ...jobs.core.occurrence import is_stalled
-from ..arguments import AFTER, BEFORE, DEFAULT_PAGE, DEFAULT_STRIP, FIRST, LAST, MAX_LINES, MAX_PAGE, checked_range
-from ..codes import ExplanationCode
-from ..context import Info
-from ..fields import resolved
-from ..guard.sizes import PAGE, Size
+from ..base.arguments import (
+    AFTER,
+    BEFORE,
+    DEFAULT_PAGE,
+    DEFAULT_STRIP,
+    FIRST,
+    LAST,
+    MAX_LINES,
+    MAX_PAGE,
+    checked_range,
+)
+from ..base.codes import ExplanationCode
+from ..base.fields import resolved
+from ..base.scalars import BigInt
+from ..base.sizes import PAGE, Size
+from ..execution.mirror import mirror
 from ..lists.connections import Connection, PageArguments, connect
 from ..lists.declared import EXECUTION_LIST, RUN_LIST, SKIPPED_LIST, TASK_LIST, listed
 from ..lists.occurrences import KINDS, LIST, ORDER, OccurrenceRow, Occurrences
-from ..loaders import LinesKey
-from ..scalars import BigInt
+from ..resolving.context import Info
+from ..resolving.loaders import LinesKey
 from .common import LogLine, LogPage
-from .mirror import mirror
 from .records import JobFields, SkippedFields
 from .run import ExecutionFields, RunFields
 from .strip import OccurrenceStrip

@@ -6,10 +6,10 @@ from typing import Self
 import strawberry
 
 from ...jobs.core import events, model
-from ..arguments import parse_id
-from ..codes import EventState
-from ..context import Info
-from ..fields import resolved
+from ..base.arguments import parse_id
+from ..base.codes import EventState
+from ..base.fields import resolved
+from ..resolving.context import Info
 from .entities import JobExecution, Run, Task, load_execution, load_run, load_task
 from .operation import Group, Node
 

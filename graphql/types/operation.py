@@ -8,14 +8,14 @@ import strawberry
 
 from ...jobs.core import model
 from ...jobs.core.states import RunState
-from ...jobs.store.read.listing.aggregates import HELD, QUEUED
-from ..context import Info
-from ..fields import resolved
+from ...jobs.store.read.lists import HELD, QUEUED
+from ..base.fields import resolved
+from ..base.scalars import BigInt
+from ..execution.mirror import mirror
 from ..lists.connections import Connection
 from ..lists.declared import RUN_LIST, TASK_LIST, listed
-from ..scalars import BigInt
+from ..resolving.context import Info
 from .entities import Run, Task
-from .mirror import mirror
 
 
 def _depth(state: RunState, description: str) -> Any:  # noqa: ANN401 - a field

@@ -1,10 +1,10 @@
-"""What mutations answer: the changed object, or the reasons why nothing was changed; `mutates` makes them payloads."""
+"""What mutations answer: the changed object, or why nothing was changed; ``mutates`` makes them payloads."""
 
 import strawberry
 
-from ..fields import sized
-from ..guard.sizes import SHOWN
-from ..scalars import BigInt
+from ..base.fields import sized
+from ..base.scalars import BigInt
+from ..base.sizes import SHOWN
 from .common import MutationPayload
 from .entities import JobExecution, Run, Task
 from .operation import Group, Node

@@ -8,10 +8,10 @@ from strawberry.scalars import JSON
 
 from ...jobs.core import model
 from ...jobs.core.defaults import TASK_POLICIES, JobInfo, value_of
-from ..context import Info
-from ..fields import resolved
-from ..scalars import BigInt
-from .mirror import mirror
+from ..base.fields import resolved
+from ..base.scalars import BigInt
+from ..execution.mirror import mirror
+from ..resolving.context import Info
 
 
 @strawberry.type(description="What a job's runs and tasks have unless they say otherwise. Durations in seconds.")

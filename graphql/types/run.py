@@ -8,8 +8,8 @@ from strawberry.scalars import JSON
 
 from ...jobs.core import model
 from ...jobs.core.states import RunState
-from ..lists.shown import ByField, Fields, Made
-from ..scalars import BigInt
+from ..base.scalars import BigInt
+from ..execution.shown import ByField, Fields, Made
 from .common import Progress
 
 

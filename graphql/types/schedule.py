@@ -11,11 +11,11 @@ from ...jobs.core import model
 from ...jobs.core.effective_policies import schedule_of
 from ...jobs.core.occurrence import first_occurrence, occurrences
 from ...jobs.core.schedule import ScheduleError, Syntax, Validation
-from ..arguments import COUNT, MAX_COUNT, checked_count
-from ..codes import ErrorCode
-from ..context import Info
-from ..fields import resolved
-from ..guard.sizes import Size
+from ..base.arguments import COUNT, MAX_COUNT, checked_count
+from ..base.codes import ErrorCode
+from ..base.fields import resolved
+from ..base.sizes import Size
+from ..resolving.context import Info
 
 TIMES: Final = Size(("count",), default=5, most=MAX_COUNT, each=3)
 """Times of a schedule: each is computed."""

@@ -5,12 +5,12 @@ from typing import Self
 
 import strawberry
 
-from ...jobs.core.auth import secrets as model
-from ..context import Info
-from ..fields import resolved
-from ..guard.sizes import Size
+from ...jobs.accounts.rules import secrets as model
+from ..base.fields import resolved
+from ..base.sizes import Size
+from ..execution.mirror import mirror
+from ..resolving.context import Info
 from .common import MutationPayload
-from .mirror import mirror
 
 USERS_SHOWN = 10
 

@@ -10,13 +10,13 @@ from ...jobs.core.states import UNFINISHED
 from ...jobs.store.read.figures import reports
 from ...jobs.store.read.figures.depth import DepthPoint
 from ...jobs.store.read.figures.statistics import Point
-from ..context import Info
-from ..fields import resolved, sized
-from ..guard.sizes import Size
-from ..scalars import BigInt
+from ..base.fields import resolved, sized
+from ..base.scalars import BigInt
+from ..base.sizes import Size
+from ..execution.mirror import mirror
+from ..resolving.context import Info
 from .entities import JobExecution, load_execution
 from .failures import FailureGroup as StoredGroup
-from .mirror import mirror
 
 RATE_MINUTES: Final = 5
 

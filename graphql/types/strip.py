@@ -8,7 +8,7 @@ import strawberry
 from ...jobs.core.model import SkipReason
 from ...jobs.core.states import RunState
 from ...jobs.store.read.strips import Strip
-from ..scalars import BigInt
+from ..base.scalars import BigInt
 
 
 @strawberry.type(

@@ -10,9 +10,9 @@ from strawberry.scalars import JSON
 from ...jobs.core import model
 from ...jobs.core.effective_policies import effective_overlap, effective_timeout, effective_tolerance
 from ...jobs.core.task_sets import definition_of
-from ..arguments import camel
-from ..lists.shown import ByField, Fields, Made
-from ..scalars import BigInt
+from ..base.arguments import camel
+from ..base.scalars import BigInt
+from ..execution.shown import ByField, Fields, Made
 from .schedule import Schedule
 
 

@@ -3,9 +3,9 @@
 from collections.abc import Callable, Iterable
 from typing import Concatenate, Final, ParamSpec, TypeVar
 
-from ..core.auth.accounts import Actor
-from ..core.codes import ErrorCode
-from ..core.errors import UserError
+from ..core.actor import Actor
+from ..core.base.codes import ErrorCode
+from ..core.base.errors import UserError
 from ..store.db.transaction import Tx
 
 P = ParamSpec("P")
@@ -23,7 +23,7 @@ ACTS_FOR_ITS_SUBMITTER: Final = "graphql_request"
 
 
 def account_of(tx: Tx) -> int | None:
-    """The account in whose name the transaction is; None for whoever acts without one."""
+    """The account in whose name the transaction is; None for an actor without one."""
     return None if tx.actor is None else tx.actor.account_id
 
 
@@ -33,7 +33,7 @@ def may_submit(actor: Actor | None, job_names: Iterable[str]) -> bool:
 
 
 def check_submitter(tx: Tx, job_names: Iterable[str]) -> None:
-    """Whoever shows a token of a lower role than his account's cannot get the account's rights through a job.
+    """A token of a lower role than its account's must not get the account's rights through a job.
 
     Raises:
         UserError: code ``FORBIDDEN``.

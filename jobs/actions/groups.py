@@ -1,6 +1,6 @@
 """What can be done to queue groups."""
 
-from ..core.errors import InvalidInput
+from ..core.base.errors import InvalidInput
 from ..core.events import Change, EventKind
 from ..core.model import Group
 from ..core.rules import check_name, check_reason

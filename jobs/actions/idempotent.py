@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Generic, TypeVar
 
-from ..core.codes import ErrorCode
-from ..core.errors import UserError
+from ..core.base.codes import ErrorCode
+from ..core.base.errors import UserError
 from ..core.model import Json
 from ..core.rules import check_text
 from ..store.db.transaction import Tx

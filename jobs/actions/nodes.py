@@ -4,8 +4,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
+from ..core.base.errors import InvalidState
 from ..core.defaults import JobInfo
-from ..core.errors import InvalidState
 from ..core.events import Change, EventKind
 from ..core.model import LIVE_NODES, TAKING_NODES, Blockage, Node, NodeState
 from ..core.node_choice import EVERYTHING, NodeChoice
@@ -49,7 +49,7 @@ def join(tx: Tx, new: NewNode, *, only_node: bool) -> Node:
     Args:
         tx: The transaction.
         new: The node.
-        only_node: No other process can hold the database (the SQLite file lock): whatever node is recorded as live is
+        only_node: No other process can hold the database (the SQLite file lock): a node that is recorded as live is
             dead and is rescued at once, and jobs that this node does not know are forgotten.
     """
     if only_node:
@@ -100,7 +100,7 @@ def set_state(tx: Tx, node: Node, state: NodeState, sources: Collection[NodeStat
 
 
 def leave(tx: Tx, node: Node, state: NodeState, *, unfinished: JobOutcome, left_behind: Collection[int] = ()) -> int:
-    """This process' own node ends: write its last state, and let whatever it still holds end as ``unfinished``.
+    """This process' own node ends: write its last state, and let what it still holds end as ``unfinished``.
 
     Nothing may be left to a node that is not live any more, because only live nodes are rescued.
 

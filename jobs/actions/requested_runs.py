@@ -4,7 +4,7 @@ from dataclasses import replace
 from itertools import chain
 from typing import Final
 
-from ..core.auth.audit import Record
+from ..core.audit import Record
 from ..core.model import NewRun, Run
 from ..core.rules import new_run_faults
 from ..queue.new_runs import WAKES, insert_requested
@@ -27,7 +27,7 @@ async def put_requested(database: Database, run: NewRun, record: Record) -> Run 
     Args:
         database: Where.
         run: Its policies may follow its job.
-        record: What the audit log gets, in the name of whoever asks.
+        record: What the audit log gets, in the name of the account that asks.
 
     Returns:
         What is stored. None, and nothing is: it takes the whole transaction, which also tells what is wrong with it.

@@ -7,8 +7,8 @@ from itertools import chain
 from typing import Any
 
 from ..core.arguments.judging import argument_faults
+from ..core.base.errors import InvalidState, UserError, refuse
 from ..core.defaults import RUN_POLICIES, run_of_job
-from ..core.errors import InvalidState, UserError, refuse
 from ..core.model import Json, NewRun, Priority, Run, Trigger
 from ..core.rules import check_reason, new_run_faults, unknown, unknown_job
 from ..core.states import CLAIMABLE, FINAL
@@ -199,7 +199,7 @@ def edit_run(
 ) -> Run:
     """Change what a run that waits will be given, and when it is due; what is None stays.
 
-    Whoever changes its arguments becomes its submitter, in whose name it acts.
+    The account that changes its arguments becomes its submitter, in whose name it acts.
 
     Raises:
         InvalidState: the run does not wait, or has begun before and its arguments are to change.

@@ -5,8 +5,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from ..core.base.errors import InvalidInput, UserError, refuse
 from ..core.defaults import TASK_POLICIES
-from ..core.errors import InvalidInput, UserError, refuse
 from ..core.model import Task, TaskSource, TaskSpec
 from ..core.rules import name_faults
 from ..core.task_sets import (

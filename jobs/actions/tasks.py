@@ -6,17 +6,17 @@ from datetime import datetime
 from itertools import zip_longest
 from typing import Any, cast
 
+from ..core.base.errors import AlreadyExists, InvalidState, Overlap, UserError, VersionConflict, refuse
+from ..core.base.wording import time_text
 from ..core.defaults import TASK_POLICIES, task_of_job
 from ..core.due import due_of
 from ..core.effective_policies import effective_overlap, overlap_limit
-from ..core.errors import AlreadyExists, InvalidState, Overlap, UserError, VersionConflict, refuse
 from ..core.events import EventKind
 from ..core.misfire import Skip
 from ..core.model import Json, OverlapPolicy, Run, ScheduleSpec, SkipReason, Task, TaskSource, TaskSpec, Trigger
 from ..core.occurrence import effective
 from ..core.rules import check_reason, task_faults, unknown
 from ..core.schedule import Syntax
-from ..core.wording import time_text
 from ..queue.cancel import cancel_all
 from ..queue.changes import task_change
 from ..queue.due_tasks import Moved, move, unfinished_counts
@@ -147,7 +147,7 @@ def update_task(
     if rebound:
         check_submitter(tx, [spec.job_name])
         values["signature"] = schemas[spec.job_name].signature
-        # Nobody may have something done with the rights of whoever made the task.
+        # Nobody may have something done with the rights of the account that made the task.
         if actor:
             values |= {"submitter": actor, "submitter_id": account_of(tx)}
     if spec.schedule != task.spec.schedule and task.source is TaskSource.CODE:

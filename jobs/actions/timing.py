@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from ..core.codes import ErrorCode
-from ..core.errors import InvalidInput, UserError
+from ..core.base.codes import ErrorCode
+from ..core.base.errors import InvalidInput, UserError
+from ..core.base.wording import time_text
 from ..core.model import Task, TaskSpec
 from ..core.occurrence import effective, first_occurrence
 from ..core.rules import window_faults
 from ..core.schedule import ScheduleError, parse
-from ..core.wording import time_text
 from ..store.db.transaction import Tx
 
 _TIMING = frozenset({"schedule", "start_at", "end_at", "jitter"})
@@ -60,7 +60,7 @@ def _never_fires(spec: TaskSpec, now: datetime) -> InvalidInput:
 
 
 def retimed(tx: Tx, task: Task, spec: TaskSpec) -> dict[str, Any]:
-    """The columns that follow from a changed schedule, window or jitter; an edited INTERVAL is anchored anew."""
+    """The columns that follow from a changed schedule, window or jitter; an edited INTERVAL gets a new anchor."""
     if all(getattr(spec, name) == getattr(task.spec, name) for name in _TIMING):
         return {}
     anchor = anchor_of(task, spec, tx.now)

@@ -1,4 +1,4 @@
-"""Which addresses a job may reach: the public Internet, and whatever the operator allows besides.
+"""Which addresses a job may reach: the public Internet, and what the operator allows besides.
 
 Python's ``is_global`` is wrong for several ranges and differs between versions, so the ranges are listed here, from
 the special-purpose registries of IANA. IPv4 addresses that hide in IPv6 ones are taken out and judged as such.
@@ -18,8 +18,8 @@ from ipaddress import (
 )
 from typing import Self, TypeAlias
 
-from ..core.errors import ConfigurationError
-from ..outcomes import PermanentFailure
+from ..base.outcomes import PermanentFailure
+from ..core.base.errors import ConfigurationError
 
 Address: TypeAlias = IPv4Address | IPv6Address
 Resolver: TypeAlias = Callable[[str, int], Awaitable[Sequence[str]]]

@@ -1,8 +1,8 @@
 """The four cleanups of the sign-in: what expired or was used up is deleted, batch by batch, each in a transaction."""
 
-from ..context import JobContext
+from ..accounts.write import cleanup as signin
+from ..base.context import JobContext
 from ..store.db.transaction import Tx
-from ..store.write.auth import signin
 from .tools import services_of
 
 BATCH = 1000

@@ -1,4 +1,4 @@
-"""The job ``graphql_request``: an operation of this server's own API, with the rights of whoever submitted the run."""
+"""The job ``graphql_request``: an operation of this server's own API, with the rights of its submitter."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -6,10 +6,10 @@ from typing import Annotated, Any, cast
 
 from pydantic import Field
 
-from ..context import JobContext
-from ..core.errors import ConfigurationError
+from ..base.context import JobContext
+from ..base.outcomes import Result
+from ..core.base.errors import ConfigurationError
 from ..core.model import Json
-from ..outcomes import Result
 from .tools import services_of
 
 MESSAGES_SHOWN = 3

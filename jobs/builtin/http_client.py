@@ -14,7 +14,7 @@ from functools import cache
 
 import httpx
 
-from ..outcomes import PermanentFailure
+from ..base.outcomes import PermanentFailure
 from .address_guard import Address, AddressGuard
 
 MAX_ANSWER = 64 * 1024
@@ -105,7 +105,7 @@ async def send(request: HttpRequest, guard: AddressGuard, tls: ssl.SSLContext | 
 
     Args:
         request: The request; its URL has been checked by ``parse_url``.
-        guard: Decides which addresses may be reached, anew at each redirect.
+        guard: Decides which addresses may be reached, again at each redirect.
         tls: Replaces the usual verification of certificates.
 
     Raises:

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
-from ..context import JobContext
-from ..core.lazy import LazyModule, load
+from ..base.context import JobContext
+from ..base.outcomes import Result
+from ..core.base.lazy import LazyModule, load
 from ..core.model import Json
-from ..outcomes import Result
 from .address_guard import AddressGuard, AllowList
 from .tools import services_of
 

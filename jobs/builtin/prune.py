@@ -7,14 +7,14 @@ from typing import Annotated, Any, Concatenate, ParamSpec, TypeVar
 
 from pydantic import Field
 
-from ..context import JobContext
-from ..outcomes import Result
+from ..accounts.write import audit
+from ..base.context import JobContext
+from ..base.outcomes import Result
 from ..store.db.database import Database
 from ..store.db.transaction import Tx
 from ..store.read import prunable as stored_prunable
 from ..store.write import events, figures
 from ..store.write import prune as statements
-from ..store.write.auth import audit
 from .tools import services_of
 
 P = ParamSpec("P")

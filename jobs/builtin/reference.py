@@ -1,6 +1,6 @@
-"""Writes `docs/built-in-jobs.md`: every built-in job with its schedule and all its arguments, as its code has them.
+"""Writes ``docs/built-in-jobs.md``: every built-in job with its schedule and all its arguments, as its code has them.
 
-`python -m cronograph.jobs.builtin.reference > docs/built-in-jobs.md`; `make schema` does, and a test compares.
+``python -m cronograph.jobs.builtin.reference > docs/built-in-jobs.md``; ``make schema`` does, and a test compares.
 """
 
 import inspect

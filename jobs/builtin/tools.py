@@ -1,8 +1,8 @@
 """What the built-in jobs share."""
 
-from ..context import JobContext
-from ..core.errors import ConfigurationError
-from ..services import Services
+from ..base.context import JobContext
+from ..base.services import Services
+from ..core.base.errors import ConfigurationError
 
 
 def services_of(context: JobContext) -> Services:

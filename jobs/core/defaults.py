@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Final
 
-from .arguments.signature import signature_of
 from .model import (
     DEFAULT_GROUP,
     DEFAULT_RETRIES,
@@ -17,6 +16,7 @@ from .model import (
     Priority,
     TaskSpec,
 )
+from .signature import signature_of
 
 
 @dataclass(frozen=True, slots=True)

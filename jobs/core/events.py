@@ -8,12 +8,12 @@ from enum import StrEnum
 from typing import Any, Self, cast
 from zlib import crc32
 
-from .errors import InvalidInput
+from .base.errors import InvalidInput
 from .states import RunState
 
 
 class EventKind(StrEnum):
-    """The kinds of change; ``RESYNC`` is made for one subscriber that must read anew."""
+    """The kinds of change; ``RESYNC`` is made for one subscriber that must reload."""
 
     TASK_CREATED = "task_created"
     TASK_UPDATED = "task_updated"

@@ -31,11 +31,11 @@ class NodeChoice:
     without_tags: tuple[str, ...] = ()
 
     def takes_job(self, name: str, tags: Collection[str]) -> bool:
-        """Whether runs of a job with these tags are taken, in whatever group."""
+        """Whether runs of a job with these tags are taken, in any group."""
         return self._leaves_job(name, tags) is None
 
     def takes_group(self, group: str) -> bool:
-        """Whether runs of a group are taken, of whatever job."""
+        """Whether runs of a group are taken, of any job."""
         return not self.groups or group in self.groups
 
     def leaves(self, job_name: str, tags: Collection[str], group: str) -> LeftBy | None:

@@ -107,7 +107,7 @@ def judge(outcome: JobOutcome, *, failures: int, retries: int, base_delay: float
         failures: Failures and losses of the run before this attempt.
         retries: How many failures the run survives; it is failed once ``failures > retries``.
         base_delay: The run's retry delay in seconds.
-        cancelled: Whether a cancel was requested while it ran. Whatever the job then did, the run ends cancelled.
+        cancelled: Whether a cancel was requested while it ran. The run then ends cancelled, no matter what the job did.
     """
     verdict = _judge(outcome, failures, retries, base_delay)
     if cancelled and verdict.state is not RunState.CANCELLED:

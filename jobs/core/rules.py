@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from difflib import get_close_matches
 
-from .codes import ErrorCode
-from .errors import InvalidInput, NotFound, UserError, refuse
+from .base.codes import ErrorCode
+from .base.errors import InvalidInput, NotFound, UserError, refuse
+from .base.wording import number_text, time_text
 from .model import MisfirePolicy, NewRun, TaskSpec
-from .wording import number_text, time_text
 
 MAX_NAME = 200
 MAX_TEXT = 10_000

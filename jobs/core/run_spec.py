@@ -1,4 +1,4 @@
-"""A run to be, as whoever enqueues it says it."""
+"""A run to be, as its caller describes it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -6,11 +6,11 @@ from datetime import datetime
 from enum import Enum, StrEnum
 from typing import Any, Final, cast
 
-from .codes import ErrorCode
+from .base.codes import ErrorCode
+from .base.errors import InvalidState, UserError, VersionConflict
+from .base.wording import time_text
 from .defaults import TASK_POLICIES
-from .errors import InvalidState, UserError, VersionConflict
 from .model import Json, ScheduleSpec, Task, TaskSource, TaskSpec
-from .wording import time_text
 
 AT_CREATION: Final = "enabled"
 """What a file decides once: later, pauses belong to operators."""

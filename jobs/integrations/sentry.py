@@ -8,8 +8,8 @@ from collections.abc import Generator, Sequence
 
 import sentry_sdk
 
-from ..context import JobContext
-from ..outcomes import Cancel, Snooze
+from ..base.context import JobContext
+from ..base.outcomes import Cancel, Snooze
 from ..registry import Registry
 from ..registry.declaring import around
 from ..registry.options import NamedJob

@@ -8,7 +8,7 @@ from collections.abc import Generator, Sequence
 
 from structlog.contextvars import bound_contextvars
 
-from ..context import JobContext
+from ..base.context import JobContext
 from ..registry import Registry
 from ..registry.declaring import around
 from ..registry.options import NamedJob

@@ -3,9 +3,10 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from operator import itemgetter
 from typing import Any
 
-from sqlalchemy import Connection, CursorResult, Row
+from sqlalchemy import Connection, CursorResult
 
 from ..core.model import Priority
 from ..core.node_choice import in_turn
@@ -32,6 +33,19 @@ class Want:
     groups: tuple[str, ...] = ()
     by_job: bool = False
     lane: int | None = None
+
+
+# Usually a lane is read in the order in which its runs are taken, and those of jobs that the node cannot run are passed
+# over. That is cheap as long as there are none. Where there are, each of the node's own jobs is looked for by itself.
+def jobs_among_others(conn: Connection, jobs: Sequence[str]) -> tuple[str, ...] | None:
+    """Which of ``jobs`` have runs pending, if runs of other jobs are pending, too; None if there are none of others.
+
+    What it costs grows with ``jobs`` and not with the runs.
+    """
+    parameters = {"jobs": list(jobs)}
+    if not statements.execute(conn, "pending_of_other_jobs", parameters).one().are_there:
+        return None
+    return tuple(row.name for row in statements.execute(conn, "pending_of_own_jobs", parameters))
 
 
 def candidates(conn: Connection, want: Want, after: str | None) -> list[Candidate]:
@@ -76,12 +90,16 @@ def _of_group(conn: Connection, want: Want, group: str, *, limited: bool) -> lis
     if not want.by_job:
         return _candidates(statements.execute(conn, "candidates_of_group", {**asked, "jobs": want.jobs}), limited)
     name = "candidates_of_group_by_job"
-    rows = [row for job in want.jobs for row in statements.execute(conn, name, {**asked, "job": job})]
-    lanes: dict[str, list[Row[Any]]] = {}
-    for row in sorted(rows, key=lambda row: (row.available_at, row.id)):
-        lanes.setdefault(row.state if row.state == RunState.STUCK.value else row.priority, []).append(row)
+    lanes: dict[object, list[tuple[object, Candidate]]] = {}
+    for job in want.jobs:
+        rows = statements.execute(conn, name, {**asked, "job": job})
+        pick = statements.picker(tuple(rows.keys()), _FOUND)
+        for row in rows:
+            one = _candidate(pick(row), limited=limited)
+            lanes.setdefault((one.stuck, not one.stuck and one.priority), []).append(((row.available_at, row.id), one))
     # What is behind so many of one job may come before what is left of another one.
-    return _candidates([row for lane in lanes.values() for row in lane[:limit]], limited)
+    in_order = (sorted(lane, key=itemgetter(0))[:limit] for lane in lanes.values())
+    return [one for lane in in_order for _, one in lane]
 
 
 def _groups_with_work(conn: Connection, want: Want, after: str) -> Iterator[tuple[str, bool]]:
@@ -109,13 +127,10 @@ _PRIORITIES = {one.value: one for one in Priority}
 _FOUND = ("id", "group_name", "priority", "state", "exclusive", "task_id", "judged")
 
 
-def _candidates(rows: CursorResult[Any] | Sequence[Row[Any]], limited: bool | None = None) -> list[Candidate]:
+def _candidates(rows: CursorResult[Any], limited: bool | None = None) -> list[Candidate]:
     """The candidates of rows; ``limited`` of all of them, unless each row says it."""
-    found = list(rows)
-    if not found:
-        return []
-    pick = statements.picker(found[0]._fields, _FOUND)
-    return [_candidate(pick(row), limited=row.limited if limited is None else limited) for row in found]
+    pick = statements.picker(tuple(rows.keys()), _FOUND)
+    return [_candidate(pick(row), limited=row.limited if limited is None else limited) for row in rows]
 
 
 def _candidate(values: Sequence[Any], *, limited: bool) -> Candidate:

@@ -7,8 +7,7 @@ from ..core.model import Outcome, Run, Task
 from ..core.states import RunState
 from ..store.db.transaction import Tx
 from ..store.write import events
-from .shapes import HeldRun
-from .starts import Reserved
+from .shapes import HeldRun, Reserved
 
 
 def task_change(kind: EventKind, task: Task) -> Change:

@@ -7,24 +7,23 @@ from enum import Enum, auto
 from functools import partial
 from typing import Any, TypeVar
 
+from ..core.base.wording import time_text
 from ..core.effective_policies import earliest_start, effective_tolerance, interval_of
 from ..core.events import STARTED
 from ..core.misfire import Skip
 from ..core.model import TAKING_NODES, Json, Run, SkipReason, Task, Trigger
 from ..core.states import RunState
-from ..core.wording import time_text
 from ..store.db.transaction import Tx
 from ..store.read import tasks as stored_tasks
 from ..store.write import tasks
 from . import runs as run_store
 from . import starts as claims
-from .candidates import Want, candidates
+from .candidates import Want, candidates, jobs_among_others
 from .changes import many_changes, run_change
 from .fairness import Candidate, FairnessState, choose, take
-from .pending_jobs import jobs_among_others
-from .shapes import HeldRun
+from .shapes import HeldRun, Reserved
 from .skips import record_drop
-from .starts import Reserved, Source
+from .starts import Source
 
 MAX_DEPTH = 500
 """How many runs one round looks for; larger claims take several rounds in the same transaction."""
@@ -147,8 +146,10 @@ def _rounds(
     elsewhere: set[int] = set()
     own = jobs_among_others(tx.conn, claimant.jobs)
     jobs = claimant.jobs if own is None else own
-    # Groups take turns: of each lane, its part of what is wanted is looked at, and one more to see that it goes on.
-    lane = -(-min(wanted, MAX_DEPTH) // state.groups) + 1
+    # Groups take turns: of each lane, its part of what is wanted is looked at, and one more in case a group has gone.
+    lane = -(-min(wanted, MAX_DEPTH) // state.groups)
+    # Where each of many groups gives one, a second one would double what is read.
+    lane += lane > 1
     for turn in range(_ROUNDS):
         count = min(wanted, MAX_DEPTH)
         if count <= 0:

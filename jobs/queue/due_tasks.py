@@ -1,7 +1,7 @@
 """Due tasks are read, and their occurrences become runs: each by one statement for thousands.
 
-What a run copies of its task never leaves the database. The statements are texts: put together anew by SQLAlchemy they
-would cost as much as what they do.
+What a run copies of its task never leaves the database. The statements are texts: if SQLAlchemy built them each
+time, that would cost as much as what they do.
 """
 
 import json
@@ -91,10 +91,8 @@ def due(conn: Connection, now: datetime | None, limit: int) -> list[Found]:
         now: The time that counts; None = that of the database, on PostgreSQL alone.
         limit: How many at most.
     """
-    rows = statements.execute(conn, "due_tasks", {"now": now, "limit": limit}).all()
-    if not rows:
-        return []
-    pick = statements.picker(rows[0]._fields, _OWN)
+    rows = statements.execute(conn, "due_tasks", {"now": now, "limit": limit})
+    pick = statements.picker(tuple(rows.keys()), _OWN)
     return [
         Found(_due_task(pick(row), row.schedule_syntax, row.timezone), bool(row.job_known), row.now) for row in rows
     ]

@@ -21,6 +21,7 @@ class Ending(NamedTuple):
     """The end of one attempt, as it is written into its run and its execution.
 
     ``cancelled``: it takes into account that the run was asked to stop; others are not written once it was.
+    ``is_common``: see ``finish.is_common``.
     """
 
     id: int
@@ -41,6 +42,7 @@ class Ending(NamedTuple):
     records_processed: int | None
     log_lines: int
     log_cut: int
+    is_common: bool
 
 
 class Before(NamedTuple):
@@ -84,12 +86,13 @@ def _end_on_sqlite(conn: Connection, node_id: int, now: datetime, endings: Seque
     before = {row.id: row for row in rows}
     ended = [one for one in endings if one.id in before and _is_open(before[one.id], one, node_id)]
     at = to_text(now)
-    common = [one for one in ended if _is_common(one, now)]
+    common = [one for one in ended if one.is_common]
     if common:
-        runs, executions = ([one.id for one in common], [one.execution_id for one in common])
-        statements.execute_on_sqlite(conn, "end_successes", {"ids": json.dumps(runs), "now": at})
-        statements.execute_on_sqlite(conn, "close_successes", {"executions": json.dumps(executions), "now": at})
-    others = [_as_stored(one, at) for one in ended if not _is_common(one, now)] if len(common) < len(ended) else []
+        runs = json.dumps([one.id for one in common])
+        executions = json.dumps([(one.execution_id, one.records_processed) for one in common])
+        statements.execute_on_sqlite(conn, "end_successes", {"ids": runs, "now": at})
+        statements.execute_on_sqlite(conn, "close_successes", {"executions": executions, "now": at})
+    others = [_as_stored(one, at) for one in ended if not one.is_common]
     if others:
         statements.execute_on_sqlite(conn, "end_attempt", others)
         statements.execute_on_sqlite(conn, "close_execution", others)
@@ -103,11 +106,6 @@ def _end_on_sqlite(conn: Connection, node_id: int, now: datetime, endings: Seque
 def _is_open(stored: Row[Any], one: Ending, node_id: int) -> bool:
     is_ours = stored.node_id == node_id and stored.attempt == one.attempt
     return is_ours and stored.state == RunState.RUNNING.value and (one.cancelled or not stored.cancel_requested)
-
-
-def _is_common(one: Ending, now: datetime) -> bool:
-    """Whether an attempt succeeded, and nothing else is to be kept of it: neither a value nor a number nor a line."""
-    return one[4:5] + one[6:] == ("success", None, now, None, None, None, True, "success", None, None, None, 0, 0)
 
 
 def _as_stored(one: Ending, at: str) -> dict[str, Any]:

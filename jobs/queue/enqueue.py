@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from sqlalchemy import Connection
 
+from ..core.base.errors import InvalidInput, InvalidState, refuse
 from ..core.defaults import RUN_POLICIES
-from ..core.errors import InvalidInput, InvalidState, refuse
 from ..core.model import Json, NewRun, Priority, Run, Trigger
 from ..core.rules import name_faults, new_run_faults
 from ..store.db import dialect, outbox
@@ -26,7 +26,7 @@ from .changes import created_changes
 from .new_runs import NAME, NewRuns, insert, insert_by
 
 if TYPE_CHECKING:
-    # Whoever has a session has imported what it is of.
+    # A caller with a session has imported its library.
     from sqlalchemy.ext.asyncio import AsyncConnection, AsyncSession
     from sqlalchemy.orm import Session
 

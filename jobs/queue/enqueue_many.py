@@ -4,8 +4,8 @@ from collections.abc import Iterable
 
 from sqlalchemy import Connection
 
+from ..core.base.errors import UserError
 from ..core.defaults import RUN_POLICIES
-from ..core.errors import UserError
 from ..core.events import created
 from ..core.model import NewRun
 from ..core.run_spec import RunSpec

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from ..core.auth.secrets import references, resolved
+from ..core.arguments.secrets import references, resolved
 from ..core.defaults import RUN_POLICIES
 from ..core.model import NewRun, Run, Trigger
 from ..core.outcome import Failure

@@ -1,6 +1,6 @@
 """Attempts end: many in one transaction, each accepted at most once."""
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from itertools import groupby
@@ -10,6 +10,7 @@ from ..core.model import Json, NewRun, Outcome, Run
 from ..core.outcome import INVALID_ARGUMENTS, Failed, HandedBack, JobOutcome, Succeeded, judge
 from ..core.states import FINAL, RunState
 from ..store.db.autocommit import AutocommitConnection, NotConnectedError
+from ..store.db.database import Database
 from ..store.db.transaction import Tx, Wake
 from ..store.read import nodes as stored_nodes
 from ..store.read.logs import LogLine
@@ -117,6 +118,34 @@ async def finish_common(
     return stored, Wake.EVENTS | Wake.RUNS if stored else Wake.NONE
 
 
+async def store(
+    database: Database, connection: AutocommitConnection | None, ended: Sequence[Finish]
+) -> AsyncIterator[tuple[Sequence[Finish], Finished]]:
+    """Store ends, one of a run at most: the common ones by one statement, all others in a transaction for each node.
+
+    Args:
+        database: Where.
+        connection: For the common ones; None: they are stored as all others are.
+        ended: Of one life of a node or more.
+
+    Yields:
+        What is stored now, and what was accepted of it.
+    """
+    by_node: dict[tuple[int, str], list[Finish]] = {}
+    for one in ended:
+        by_node.setdefault((one.run.node_id or 0, one.run.node or ""), []).append(one)
+    for node, ends in by_node.items():
+        common = [one for one in ends if is_common(one)] if connection is not None else []
+        stored = frozenset[int]()
+        if connection is not None and common:
+            stored = await database.on_connection(finish_common, connection, node, common)
+        if stored:
+            yield [one for one in common if one.run.id in stored], Finished(stored)
+        rest = [one for one in ends if one.run.id not in stored]
+        if rest:
+            yield rest, await database.write(finish, *node, rest)
+
+
 def _left_to_others(tx: Tx, node_id: int, node: str, ended: Sequence[Finish]) -> Sequence[Finish]:
     """``ended``, but a job whose arguments fit another node's version of it goes back to the queue.
 
@@ -192,4 +221,5 @@ def _ending(tx: Tx, one: Finish, *, cancelled: bool) -> Ending:
         records_processed=it.records_processed,
         log_lines=one.log_lines,
         log_cut=one.log_cut,
+        is_common=is_common(one) and not cancelled,
     )

@@ -53,7 +53,7 @@ def disown(tx: Tx, node_id: int, node: str, known: Collection[int]) -> int:
 
 
 def release(tx: Tx, node_id: int, node: str, outcome: JobOutcome) -> int:
-    """End in this way whatever a node that stops still holds, reserved runs go back; how many runs.
+    """End in this way what a node that stops still holds, reserved runs go back; how many runs.
 
     Args:
         tx: The transaction.

@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 from sqlalchemy import Connection
 
-from ..core.auth.audit import Record
+from ..core.audit import Record
 from ..core.defaults import RUN_POLICIES, run_of_job
 from ..core.model import Json, NewRun, Priority, Run
 from ..core.states import RunState
@@ -133,7 +133,7 @@ def insert_by(
     *,
     with_event: bool = True,
 ) -> Inserted:
-    """``insert`` on PostgreSQL by whatever sends the statement.
+    """``insert`` on PostgreSQL, by any way to send the statement.
 
     Args:
         send: In a transaction, or as a transaction of its own.

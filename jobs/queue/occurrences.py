@@ -1,4 +1,4 @@
-"""Due tasks become runs: each occurrence exactly one, whoever dispatches and whenever it dies."""
+"""Due tasks become runs: each occurrence exactly one, no matter which node dispatches it and when that node dies."""
 
 import logging
 from collections import Counter
@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import accumulate, groupby
 
+from ..core.base.errors import InvalidState
 from ..core.due import DueTask, due_of
 from ..core.effective_policies import effective_overlap, effective_timeout, jitter_offset
-from ..core.errors import InvalidState
 from ..core.events import CREATED, Change, EventKind, Listed
 from ..core.misfire import Decision, decide
 from ..core.model import Json, NewRun, OverlapPolicy, SkipReason, Task, Trigger
@@ -131,7 +131,7 @@ def visit(tx: Tx, due: Sequence[DueTask], node: str | None, known: Collection[st
         node: Which node decides.
         known: Those of their jobs that any node has published.
     """
-    # By a statement of its own, which sees what was committed until the tasks were locked: whoever makes a run by hand
+    # By a statement of its own, which sees what was committed until the tasks were locked: who makes a run by hand
     # holds the lock of its task.
     unfinished = occurrences.unfinished_counts(tx.conn, [task.id for task in due])
     decided = _decide_each(tx, due, unfinished, known)
@@ -163,7 +163,7 @@ def _decide_each(
         count, _ = unfinished.get(task.id, (0, 0))
         try:
             decision = decide(task, tx.now, unfinished=count, job_known=task.job_name in known, limit=limit)
-        except Exception as error:  # noqa: BLE001  (whatever is wrong with one task is that task's fault alone)
+        except Exception as error:  # noqa: BLE001  (a fault of one task must not stop the others)
             _set_aside(tx, task, error)
         else:
             decided.append((task, decision))
@@ -193,7 +193,7 @@ def _within_bounds(pairs: list[tuple[DueTask, Decision]]) -> list[tuple[DueTask,
 
 
 def new_run(task: Task, trigger: Trigger, *, args: dict[str, Json] | None = None) -> NewRun:
-    """A run of ``task`` with the task's own settings, in the name of whoever submitted the task."""
+    """A run of ``task`` with the task's own settings, in the name of the account that submitted the task."""
     spec = task.spec
     return NewRun(
         job_name=spec.job_name,

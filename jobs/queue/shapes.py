@@ -1,4 +1,8 @@
-"""What a node keeps of the runs that it executes, and of the queue that it takes them from."""
+"""What travels of a run: what a node holds of it while it executes it, and what an event says of it.
+
+The fields are columns of ``run`` (``group`` is ``group_name``; the node is the caller's), and rows are read by their
+names. What is asked for is a ``NewRun`` of ``core.model``; ``new_runs`` says how it is written.
+"""
 
 from datetime import datetime
 from typing import NamedTuple
@@ -40,3 +44,13 @@ class LanePosition(NamedTuple):
     high: bool
     available_at: datetime
     run_id: int
+
+
+class Reserved(NamedTuple):
+    """What an event says of a run that was reserved."""
+
+    id: int
+    task_id: int | None
+    task_name: str | None
+    job_name: str
+    group: str

@@ -1,12 +1,16 @@
 """Writing down why an occurrence did not become a run; equal stretches fold into one row."""
 
+from datetime import datetime
+
+from sqlalchemy import Connection, insert, update
+
 from ..core.due import DueTask, due_of
 from ..core.events import Change, EventKind
 from ..core.misfire import Skip
 from ..core.model import SkippedOccurrence, Task
 from ..store.db.transaction import Tx
 from ..store.read import skipped as stored_skipped
-from . import skipped
+from ..store.schema.tables import skipped_occurrence as s
 
 
 def record_skips(
@@ -30,10 +34,10 @@ def record_skips(
     """
     for skip in skips:
         if newest is not None and _continues(task, newest, skip):
-            skipped.extend(tx.conn, newest.id, skip, tx.now)
+            _extend(tx.conn, newest.id, skip, tx.now)
         else:
             run_id = blocker if "overlap" in skip.policy else None
-            skipped.add(tx.conn, task.id, task.name, skip, node=node, run_id=run_id, now=tx.now)
+            _add(tx.conn, task.id, task.name, skip, node=node, run_id=run_id, now=tx.now)
         newest = None
         tx.emit([_change(task, skip, node)])
 
@@ -46,9 +50,9 @@ def record_drop(tx: Tx, task: Task, skip: Skip, *, node: str, run_id: int) -> No
     """
     newest = stored_skipped.newest_of_tasks(tx.conn, [task.id]).get(task.id)
     if newest is not None and _is_equal(newest, skip) and newest.last_scheduled_for < skip.first:
-        skipped.extend(tx.conn, newest.id, skip, tx.now)
+        _extend(tx.conn, newest.id, skip, tx.now)
     else:
-        skipped.add(tx.conn, task.id, task.name, skip, node=node, run_id=run_id, now=tx.now)
+        _add(tx.conn, task.id, task.name, skip, node=node, run_id=run_id, now=tx.now)
     tx.emit([_change(due_of(task), skip, node, run_id)])
 
 
@@ -77,3 +81,37 @@ def _change(task: DueTask, skip: Skip, node: str | None, run_id: int | None = No
         node=node,
         state=skip.reason.value,
     )
+
+
+def _add(
+    conn: Connection, task_id: int, task_name: str, skip: Skip, *, node: str | None, run_id: int | None, now: datetime
+) -> int:
+    """Insert a skipped stretch and return its id."""
+    statement = (
+        insert(s)
+        .values(
+            task_id=task_id,
+            task_name=task_name,
+            reason=skip.reason.value,
+            first_scheduled_for=skip.first,
+            last_scheduled_for=skip.last,
+            occurrences=skip.count,
+            policy=skip.policy,
+            node=node,
+            run_id=run_id,
+            at=now,
+        )
+        .returning(s.c.id)
+    )
+    skipped_id: int = conn.execute(statement).scalar_one()
+    return skipped_id
+
+
+def _extend(conn: Connection, skipped_id: int, skip: Skip, now: datetime) -> None:
+    """Fold a further stretch of the same reason into a row."""
+    statement = (
+        update(s)
+        .where(s.c.id == skipped_id)
+        .values(last_scheduled_for=skip.last, occurrences=s.c.occurrences + skip.count, at=now)
+    )
+    conn.execute(statement)

@@ -25,7 +25,7 @@ from ..store.schema.tables import node as n
 from ..store.schema.tables import queue_group as g
 from ..store.schema.tables import run as r
 from . import statements
-from .shapes import HeldRun
+from .shapes import HeldRun, Reserved
 
 LIVE = (
     select(n.c.state)
@@ -97,16 +97,6 @@ class Source(Enum):
     QUEUE = auto()
     RESERVE = auto()
     UNJUDGED = auto()
-
-
-class Reserved(NamedTuple):
-    """What an event says of a run that was reserved."""
-
-    id: int
-    task_id: int | None
-    task_name: str | None
-    job_name: str
-    group: str
 
 
 def reserve(conn: Connection, ids: Sequence[int], node_id: int) -> dict[int, Reserved]:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar, overload
 
-from ..core.errors import ConfigurationError
+from ..core.base.errors import ConfigurationError
 from ..core.model import Json
 from .definition import Registry, default_registry
 from .hooks import Generating, Scope, hook_of, resource_of
@@ -71,7 +71,7 @@ def resource(function: Any = None, /, *, scope: Scope | str = Scope.NODE, regist
         function: The generator function.
         scope: ``"node"``: opened before the node takes runs, shared by its jobs, closed after the last of them. A child
             process opens what its job takes for itself. ``"attempt"``: of its own for each attempt, of which it is a
-            part: an exception when it is opened or closed (a commit, say) fails the attempt.
+            part: An exception when it is opened or closed (a commit, say) fails the attempt.
         registry: Whose jobs; those of the default registry unless given.
 
     Raises:

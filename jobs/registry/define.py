@@ -10,12 +10,12 @@ from typing import Any, Final, Unpack, cast
 
 from pydantic import ValidationError
 
-from ..core.errors import ConfigurationError, InvalidInput
+from ..base.outcomes import Result
+from ..core.base.errors import ConfigurationError, InvalidInput
 from ..core.model import Isolation, Json, ScheduleSpec
 from ..core.outcome import Failure
 from ..core.rules import check_name
 from ..core.schedule import ScheduleError, Syntax, parse
-from ..outcomes import Result
 from .definition import Handler, JobDefinition
 from .options import JobOptions, unknown_option
 from .parameters import arguments_of, hints_of
@@ -240,7 +240,7 @@ def _isolation(handler: Handler, wanted: Isolation | str | None) -> Isolation:
 
 
 def _check_importable(handler: Handler) -> None:
-    """A child process imports the handler's module anew and looks it up by its name."""
+    """A child process imports the handler's module again and looks it up by its name."""
     module, qualname = getattr(handler, "__module__", None), getattr(handler, "__qualname__", "")
     fault = None
     if module in (None, "__main__"):

@@ -8,10 +8,10 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from ..context import JobContext
-from ..core.codes import ErrorCode
+from ..base.context import JobContext
+from ..core.base.codes import ErrorCode
+from ..core.base.errors import ConfigurationError, InvalidInput
 from ..core.defaults import JobInfo
-from ..core.errors import ConfigurationError, InvalidInput
 from ..core.model import Isolation, Json, ScheduleSpec
 from ..core.outcome import Failure
 from .hooks import Hooks, Resource, Scope, name_of

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
-from ..context import JobContext
-from ..core.errors import ConfigurationError
+from ..base.context import JobContext
+from ..core.base.errors import ConfigurationError
 from ..core.model import Json
 from .place import place_of
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Final
 from pydantic import BaseModel, ConfigDict, Field, create_model
 from pydantic.errors import PydanticSchemaGenerationError, PydanticUserError
 
-from ..context import JobContext
+from ..base.context import JobContext
 from .definition import RENAMED, Handler
 from .hooks import GIVEN
 

@@ -7,8 +7,8 @@ from datetime import timedelta
 from enum import StrEnum
 from typing import Any, Final, cast
 
+from ..core.base.errors import InvalidInput
 from ..core.defaults import NOTHING_SAID, JobDefaults
-from ..core.errors import InvalidInput
 from ..core.model import MisfirePolicy, OverlapPolicy, Priority
 from ..core.outcome import MAX_RETRY_DELAY
 from ..core.rules import attempt_faults, name_faults
@@ -63,7 +63,7 @@ class JobPolicies:
 
         Raises:
             ValueError: the function returned no duration.
-            Exception: whatever the function raises.
+            Exception: what the function raises.
         """
         match self.backoff:
             case Backoff.EXPONENTIAL:
@@ -133,7 +133,7 @@ def _faults(values: Mapping[str, Any]) -> Iterator[InvalidInput]:
     yield from attempt_faults(values.get("retries", 0), values.get("retry_delay", 0.0), values.get("timeout"))
 
 
-def _exceptions(name: str, given: Any) -> tuple[type[BaseException], ...]:  # noqa: ANN401 - whatever was written
+def _exceptions(name: str, given: Any) -> tuple[type[BaseException], ...]:  # noqa: ANN401 - anything
     several: Sequence[object] = cast("Sequence[object]", given) if isinstance(given, list | tuple) else (given,)
     wrong: list[object] = [one for one in several if not (isinstance(one, type) and issubclass(one, BaseException))]
     if wrong:

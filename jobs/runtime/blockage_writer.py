@@ -6,8 +6,8 @@ from collections.abc import Callable
 from ..actions.nodes import end_blockage, note_blockage
 from ..core.model import Node
 from ..store.db.database import Database
+from .base.service import Service, whenever
 from .loop_watch import Blocked
-from .service import Service, whenever
 
 
 class BlockageWriter(Service):

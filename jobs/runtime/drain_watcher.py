@@ -7,7 +7,7 @@ from typing import Protocol
 
 from ..core.model import Node, NodeState
 from .attempts.worker import Worker
-from .service import Service
+from .base.service import Service
 
 log = logging.getLogger(__name__)
 

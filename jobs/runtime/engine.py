@@ -6,13 +6,16 @@ from collections.abc import Callable
 from contextlib import AsyncExitStack
 from dataclasses import replace
 
+from ..base.services import Services
 from ..core.model import Isolation, Node, Run
 from ..queue.shapes import HeldRun
 from ..registry import Registry
-from ..services import Services
 from ..store.db.database import Database
 from ..store.db.transaction import Wake
-from .clock import Clock
+from .base.clock import Clock
+from .base.service import Service
+from .base.settings import EngineSettings
+from .base.wakeup import Wakeup
 from .duties.declarer import Declarer
 from .job.inheritance import let_threads_belong_to_jobs
 from .job.lines import JobLogHandler
@@ -21,9 +24,6 @@ from .live.log_writer import LogWriter
 from .live.progress import ProgressWriter
 from .node import NodeLife, register, take_back
 from .resources import NodeResources
-from .service import Service
-from .settings import EngineSettings
-from .wakeup import Wakeup
 
 log = logging.getLogger(__name__)
 
@@ -180,7 +180,7 @@ class Engine:
             self._on_drained()
 
     async def drain(self) -> None:
-        """Take nothing new, let running jobs end, hand back what does not. Whoever asks again waits for the same."""
+        """Take nothing new, let running jobs end, hand back what does not. Later callers wait for the same."""
         if self._draining is None:
             self._draining = asyncio.get_running_loop().create_task(self._drain(), name="cronograph-drain")
         await asyncio.shield(self._draining)

@@ -1,4 +1,4 @@
-"""Ends what a node runs before another node may begin it: by a timer at the exact time, whatever the database does."""
+"""Ends what a node runs before another node may begin it: by a timer at the exact time, without the database."""
 
 import asyncio
 from collections.abc import Callable

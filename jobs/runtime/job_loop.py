@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeVar, TypeVarTuple
 import uvloop
 from typing_extensions import override
 
+from .job.own_tasks import note, show_own_tasks_only
 from .job.ownership import EXITS, Owner, SharedLoopError, owner
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ class JobLoop(uvloop.Loop):
 
     def __init__(self) -> None:
         super().__init__()
+        show_own_tasks_only()
         self._own: set[asyncio.Task[Any]] = set()
 
     @property
@@ -49,9 +51,12 @@ class JobLoop(uvloop.Loop):
         context: Context | None = None,
         **kwargs: Any,
     ) -> asyncio.Task[T]:
-        """A task; those that the node creates are not among ``asyncio.all_tasks()``, which jobs like to cancel."""
+        """A task; a job finds by ``asyncio.all_tasks()`` those that it has created itself, and likes to cancel them."""
         task: asyncio.Task[T] = super().create_task(coro, name=name, context=context, **kwargs)
-        if owner.get() is None:
+        of = owner.get()
+        if of is not None:
+            note(task, of)
+        else:
             asyncio._unregister_task(task)  # noqa: SLF001 - documented under "Extending asyncio"
             self._own.add(task)
             task.add_done_callback(self._own.discard)

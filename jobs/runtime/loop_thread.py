@@ -85,7 +85,7 @@ class LoopThread:
         async def awaited() -> T:
             return await function()
 
-        # Whoever asks, it is the node that does it.
+        # No matter who asks, it is the node that does it.
         context = contextvars.copy_context()
         context.run(owner.set, None)
         work = awaited()
@@ -140,7 +140,7 @@ class LoopThread:
             loop.close()
 
     def _turn(self, loop: JobLoop, until: "asyncio.Future[Any]") -> None:
-        """Turn until something is done, whatever gets out of the loop meanwhile.
+        """Turn until something is done, no matter what gets out of the loop meanwhile.
 
         Raises:
             LoopEndedError: it does not turn any more.

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from types import FrameType
 from typing import Any, Final, cast
 
-from ..context import current_host
+from ..base.context import current_host
 from ..core.model import Run
 from ..queue.shapes import HeldRun
 from .attempts.bodies import CoroutineBody

@@ -5,15 +5,18 @@ import logging
 from collections.abc import Callable, Collection
 
 from ..actions.nodes import Beat, NewNode, join, leave, live_names, set_state
+from ..base.services import Services
 from ..core.model import LIVE_NODES, Isolation, Node, NodeState
 from ..core.outcome import HandedBack, Lost
 from ..registry import Registry
-from ..services import Services
 from ..store.db.database import Database
 from ..store.db.transaction import Tx, Wake
 from .attempts.worker import Worker
-from .change_detector import ChangeDetector
-from .clock import Clock
+from .base.change_detector import ChangeDetector
+from .base.clock import Clock
+from .base.pulse import Pulse, Stall, stall_of
+from .base.service import Duty, log_fault
+from .base.settings import EngineSettings
 from .drain_watcher import DrainWatcher
 from .duties import alarm, figures
 from .duties.dispatcher import Dispatcher
@@ -23,9 +26,6 @@ from .heartbeat import Heartbeat
 from .live.log_writer import LogWriter
 from .live.progress import ProgressWriter
 from .names import random_name
-from .pulse import Pulse, Stall, stall_of
-from .service import Duty, log_fault
-from .settings import EngineSettings
 
 log = logging.getLogger(__name__)
 
@@ -40,7 +40,7 @@ async def register(database: Database, registry: Registry, settings: EngineSetti
 
 def _join(tx: Tx, registry: Registry, settings: EngineSettings, only_node: bool) -> Node:
     wanted = settings.node_name or random_name()
-    # On SQLite whoever holds the file lock knows that a node of this name is dead; ``join`` rescues it.
+    # On SQLite the holder of the file lock knows that a node of this name is dead; ``join`` rescues it.
     name = wanted if only_node or wanted not in live_names(tx) else f"{wanted}-{random_name().rpartition('-')[2]}"
     if name != wanted:
         log.warning("a live node is called %s already; this one is called %s", wanted, name)
@@ -66,7 +66,7 @@ async def take_back(database: Database, joining: "asyncio.Task[Node]") -> None:
     node = joining.result()
     unfinished = HandedBack(f"node {node.name} stopped before the job ended")
     leaving = database.write(leave, node, NodeState.STOPPED, unfinished=unfinished)
-    # Whatever it says, the caller is about to raise why the life does not begin.
+    # In any case the caller is about to raise why the life does not begin.
     (said,) = await asyncio.gather(leaving, return_exceptions=True)
     if isinstance(said, Exception):
         log_fault(log, f"node {node.name} cannot say that it does not begin and stays until its lease ends", said)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
 from typing import Any
 
-from ..core.errors import ConfigurationError
+from ..core.base.errors import ConfigurationError
 from ..registry.hooks import Hooks, Manager, Resource
 from .job.ownership import Outsider, is_asked_to_end
 

@@ -5,8 +5,8 @@
     result = await run_job(import_orders, {"source": "web"})
     assert result.outcome == "success" and result.records_processed == 3
 
-``Queue`` is a real queue in a temporary SQLite file. Whatever is enqueued within its block goes there. ``drain`` works
-it off, retries and schedules included, by moving a ``FakeClock`` to whatever is due next::
+``Queue`` is a real queue in a temporary SQLite file. Everything enqueued within its block goes there. ``drain`` works
+it off, retries and schedules included, by moving a ``FakeClock`` to the next due time::
 
     async with Queue() as queue:
         await place_order(basket)  # calls import_orders.enqueue(…)

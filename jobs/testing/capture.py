@@ -1,4 +1,4 @@
-"""Where jobs put their runs while a test has a queue: into that queue, whatever session or database they name."""
+"""Where jobs put their runs while a test has a queue: into that queue, no matter what session or database they name."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -13,9 +13,9 @@ from ..store.db.database import Database
 from ..store.db.rollbacks import Rollbacks
 from ..store.db.transaction import Tx
 from ..store.read import runs as stored_runs
-from ..store.read.listing.aggregates import RUNS
 from ..store.read.listing.criteria import EVERYTHING, Criteria, equal
 from ..store.read.listing.pages import ids
+from ..store.read.lists import RUNS
 from ..store.schema.naming import SQLITE_SCHEMA
 
 _ROLLED_BACK = "the transaction that it was enqueued in was rolled back"

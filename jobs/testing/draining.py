@@ -12,7 +12,7 @@ class DrainError(Exception):
 
 
 async def drain(queue: Queue, *, until: datetime | None = None, limit: int = 1000) -> list[DrainedRun]:
-    """Carry out attempt after attempt until nothing is left, moving the clock to whatever is due next.
+    """Carry out attempt after attempt until nothing is left, moving the clock to the next due time.
 
     Args:
         queue: The queue.

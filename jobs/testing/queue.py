@@ -13,6 +13,7 @@ from ..actions.declarations import declare_tasks
 from ..actions.nodes import NewNode, join
 from ..actions.runs import enqueue_runs, put
 from ..actions.tasks import create_task, trigger_task
+from ..base.services import Services
 from ..core.defaults import RUN_POLICIES, TASK_POLICIES
 from ..core.model import Json, MisfirePolicy, OverlapPolicy, Priority, Run, ScheduleSpec, TaskSpec
 from ..core.outcome import Succeeded
@@ -29,7 +30,6 @@ from ..registry.define import schedule_from
 from ..registry.queue import RunOptions, RunQueue, in_seconds
 from ..runtime.attempts.failures import call_on_failure, failure_for
 from ..runtime.duties.declarer import declarations
-from ..services import Services
 from ..store.db.database import Connection, Database
 from ..store.db.opening import create_tables
 from ..store.db.transaction import Tx

@@ -13,12 +13,13 @@ from typing import Any, TypeAlias
 
 from typing_extensions import override
 
-from ..context import StopReason, current_host
+from ..base.context import StopReason, current_host
+from ..base.services import Services
 from ..core.arguments.judging import check_args
-from ..core.auth.secrets import references
-from ..core.codes import ErrorCode
+from ..core.arguments.secrets import references
+from ..core.base.codes import ErrorCode
+from ..core.base.errors import NotFound
 from ..core.defaults import value_of
-from ..core.errors import NotFound
 from ..core.model import (
     DEFAULT_GROUP,
     DEFAULT_RETRIES,
@@ -51,7 +52,6 @@ from ..runtime.job.printing import GuardedStream, prints_belong_to_jobs
 from ..runtime.job.stopping import StopSignal
 from ..runtime.process.children import ChildPool
 from ..runtime.process.spawner import Spawner
-from ..services import Services
 from .clock import FakeClock
 from .results import AttemptResult, LoggedLine
 

@@ -8,14 +8,14 @@ from typing import Any, Final, cast
 
 from starlette.requests import HTTPConnection
 
-from ...graphql.errors import UserFacingError
-from ...jobs.actions.auth.sessions import is_use_due, note_use
-from ...jobs.core.auth.accounts import Identity
-from ...jobs.core.auth.credentials import Prefix, prefix_of, stored_form
+from ...graphql.base.errors import UserFacingError
+from ...jobs.accounts.actions.sessions import is_use_due, note_use
+from ...jobs.accounts.read import identities
+from ...jobs.accounts.read.identities import Found
+from ...jobs.accounts.rules.credentials import Prefix, prefix_of, stored_form
+from ...jobs.accounts.rules.sessions import Identity
 from ...jobs.store.db.database import Database
 from ...jobs.store.db.transaction import Wake
-from ...jobs.store.read.auth import identities
-from ...jobs.store.read.auth.identities import Found
 from ...jobs.store.read.clock import server_time
 from .cookies import SessionCookie
 
@@ -80,11 +80,11 @@ class Authenticator:
         return found
 
     def forget(self, secret: str) -> None:
-        """Look a credential up anew at its next use."""
+        """Look a credential up again at its next use."""
         self._known.pop(stored_form(secret), None)
 
     def forget_all(self) -> None:
-        """Look everything up anew; what is being read just now is not remembered either."""
+        """Look everything up again; what is being read just now is not remembered either."""
         self._known.clear()
         self._forgotten += 1
 

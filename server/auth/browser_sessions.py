@@ -8,12 +8,12 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from ...graphql.app import masked_response
-from ...graphql.errors import UserFacingError, error_answer
+from ...graphql.base.errors import UserFacingError, error_answer
 from ...graphql.transport.site import SitePolicy
+from ...jobs.accounts.actions.sessions import end_all_sessions, sign_out
+from ...jobs.accounts.rules.sessions import CredentialKind, Identity
 from ...jobs.actions.acting import acting
-from ...jobs.actions.auth.sessions import end_all_sessions, sign_out
-from ...jobs.core.auth.accounts import CredentialKind, Identity
-from ...jobs.core.errors import UserError
+from ...jobs.core.base.errors import UserError
 from ...jobs.store.db.database import Database
 from .authenticator import Authenticator, unauthenticated
 from .cookies import AttemptCookie

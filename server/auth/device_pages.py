@@ -4,7 +4,7 @@ from html import escape
 
 from starlette.responses import HTMLResponse
 
-from ...jobs.core.auth.devices import DeviceRequest
+from ...jobs.accounts.rules.devices import DeviceRequest
 from .pages import hidden, notice, page
 
 

@@ -7,7 +7,7 @@ from urllib.parse import parse_qsl
 
 from starlette.requests import Request
 
-from ...graphql.errors import UserFacingError
+from ...graphql.base.errors import UserFacingError
 from ...graphql.guard.limits import Limits
 from ...graphql.transport.request import as_object, decode, parse_json
 
@@ -57,7 +57,7 @@ def text_member(members: Mapping[str, object], name: str) -> str:
 
 
 def local_path(wanted: str | None) -> str:
-    """Where to go next: a path of this site, whatever was asked for."""
+    """Where to go next: a path of this site, no matter what was asked for."""
     return wanted if wanted is not None and _PATH.fullmatch(wanted) else "/"
 
 

@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from ..people import Who
+from ..base.people import Who
 from .browser_sessions import NO_STORE, SEE_OTHER
 from .forms import local_path
 from .pages import STYLE_PATH, page, style
@@ -35,7 +35,7 @@ class HostSignIn:
         ]
 
     async def gate(self, request: Request) -> Response | None:
-        """A page for whoever the application does not know; None lets pass."""
+        """A page for visitors that the application does not know; None lets pass."""
         return None if await self._who(request) is not None else _unknown(local_path(path_below_root(request)))
 
     async def _login(self, request: Request) -> Response:

@@ -7,16 +7,23 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from ...graphql.errors import UserFacingError
+from ...graphql.base.errors import UserFacingError
+from ...jobs.accounts.actions import devices as actions
+from ...jobs.accounts.actions.devices import Guess, NewTokens
+from ...jobs.accounts.actions.fresh import fresh_secret
+from ...jobs.accounts.actions.sessions import ClientInfo
+from ...jobs.accounts.rules.credentials import Prefix, prefix_of, stored_form
+from ...jobs.accounts.rules.devices import (
+    ACCESS_LIFETIME,
+    CODE_LIFETIME,
+    POLL_EVERY,
+    Answer,
+    shown_user_code,
+    user_code_of,
+)
+from ...jobs.accounts.rules.sessions import CredentialKind, Identity
 from ...jobs.actions.acting import acting
-from ...jobs.actions.auth import devices as actions
-from ...jobs.actions.auth.devices import Guess, NewTokens
-from ...jobs.actions.auth.fresh import fresh_secret
-from ...jobs.actions.auth.sessions import ClientInfo
-from ...jobs.core.auth.accounts import CredentialKind, Identity
-from ...jobs.core.auth.credentials import Prefix, prefix_of, stored_form
-from ...jobs.core.auth.devices import ACCESS_LIFETIME, CODE_LIFETIME, POLL_EVERY, Answer, shown_user_code, user_code_of
-from ...jobs.core.errors import UserError
+from ...jobs.core.base.errors import UserError
 from ...jobs.store.db.database import Database
 from ...jobs.store.db.transaction import Tx
 from .authenticator import Authenticator
@@ -58,7 +65,7 @@ class OAuthError(Exception):
 
 
 class OAuthRoutes:
-    """Answers devices that want to be signed in, and whoever decides about them."""
+    """Answers devices that want to be signed in, and the people who decide about them."""
 
     def __init__(
         self,

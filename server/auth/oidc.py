@@ -19,8 +19,8 @@ from joserfc.errors import InvalidKeyIdError, JoseError
 from joserfc.jwk import KeySet
 from joserfc.jws import JWSRegistry
 
-from ...graphql.errors import UserFacingError
-from ...jobs.core.auth.providers import Profile, role_of
+from ...graphql.base.errors import UserFacingError
+from ...jobs.accounts.rules.providers import Profile, role_of
 from ..configuration.provider_settings import ProviderSettings
 
 log = logging.getLogger("cronograph.sign_in")
@@ -29,7 +29,7 @@ TIMEOUT: Final = 10.0
 LEEWAY: Final = 60
 """Seconds by which the provider's clock may differ."""
 SIGNED: Final = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA", "Ed25519")
-"""Signatures by a key pair: whoever may check them cannot make them. Not ``none``, and nothing that shares a secret."""
+"""Signatures by a key pair: a key that checks them cannot make them. Not ``none``, and nothing that shares a secret."""
 MAX_SUBJECT: Final = 255
 ENDPOINTS: Final = ("authorization_endpoint", "token_endpoint", "jwks_uri")
 S256: Final = cast("Callable[[str], str]", create_s256_code_challenge)

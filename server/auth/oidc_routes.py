@@ -8,14 +8,14 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from ...graphql.errors import UserFacingError
+from ...graphql.base.errors import UserFacingError
+from ...jobs.accounts.actions import providers as actions
+from ...jobs.accounts.actions.fresh import fresh_secret
+from ...jobs.accounts.rules.credentials import Prefix, stored_form
+from ...jobs.accounts.rules.providers import Profile, ProviderAttempt
 from ...jobs.actions.acting import acting
-from ...jobs.actions.auth import providers as actions
-from ...jobs.actions.auth.fresh import fresh_secret
-from ...jobs.core.auth.credentials import Prefix, stored_form
-from ...jobs.core.auth.providers import Profile, ProviderAttempt
-from ...jobs.core.errors import UserError
-from ...jobs.core.lazy import LazyModule
+from ...jobs.core.base.errors import UserError
+from ...jobs.core.base.lazy import LazyModule
 from ...jobs.store.db.database import Database
 from ...jobs.store.read.clock import server_time
 from .browser_sessions import NO_STORE, SEE_OTHER, BrowserSessions, with_pause

@@ -67,7 +67,7 @@ async def style(_request: Request) -> Response:
 def page(title: str, body: str, status: int = 200) -> HTMLResponse:
     """A page, whose links are relative to where we are mounted.
 
-    ``body`` is HTML; whatever comes from outside in it is escaped by whoever wrote it.
+    ``body`` is HTML; what comes from outside in it is escaped by its writer.
     """
     text = (
         f'<!doctype html><html lang="en"><head><meta charset="utf-8">{BASE}<title>{escape(title)} · Cronograph</title>'

@@ -8,11 +8,11 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from ...graphql.errors import UserFacingError
+from ...graphql.base.errors import UserFacingError
+from ...jobs.accounts.actions import passkeys as actions
+from ...jobs.accounts.actions.fresh import fresh_secret
+from ...jobs.accounts.rules.credentials import Prefix, stored_form
 from ...jobs.actions.acting import acting
-from ...jobs.actions.auth import passkeys as actions
-from ...jobs.actions.auth.fresh import fresh_secret
-from ...jobs.core.auth.credentials import Prefix, stored_form
 from ...jobs.store.db.database import Database
 from .browser_sessions import NO_STORE, BrowserSessions
 from .forms import json_object, text_member

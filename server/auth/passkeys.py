@@ -8,11 +8,11 @@ from secrets import token_bytes
 from typing import TYPE_CHECKING, Any, Final, cast
 from urllib.parse import urlsplit
 
-from ...graphql.errors import UserFacingError
-from ...jobs.core.auth.accounts import Identity
-from ...jobs.core.auth.credentials import stored_form
-from ...jobs.core.auth.passkeys import CHALLENGE_LIFETIME, DeviceKey, Passkey
-from ...jobs.core.lazy import LazyModule, load
+from ...graphql.base.errors import UserFacingError
+from ...jobs.accounts.rules.credentials import stored_form
+from ...jobs.accounts.rules.passkeys import CHALLENGE_LIFETIME, DeviceKey, Passkey
+from ...jobs.accounts.rules.sessions import Identity
+from ...jobs.core.base.lazy import LazyModule, load
 
 if TYPE_CHECKING:
     import webauthn

@@ -11,7 +11,7 @@ from typing import Final, TypeVar
 from argon2 import PasswordHasher
 from argon2.exceptions import VerificationError
 
-from ...graphql.errors import UserFacingError
+from ...graphql.base.errors import UserFacingError
 
 T = TypeVar("T")
 

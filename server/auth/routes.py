@@ -8,10 +8,10 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from ...graphql.errors import UserFacingError
-from ...jobs.core.auth.accounts import CredentialKind
-from ...jobs.core.errors import UserError
-from ...jobs.store.read.auth.links import Purpose
+from ...graphql.base.errors import UserFacingError
+from ...jobs.accounts.read.links import Purpose
+from ...jobs.accounts.rules.sessions import CredentialKind
+from ...jobs.core.base.errors import UserError
 from .browser_sessions import NO_STORE, SEE_OTHER, BrowserSessions, with_pause
 from .forms import form, json_object, local_path, text_member
 from .pages import (
@@ -58,7 +58,7 @@ class SignInRoutes:
         ]
 
     async def gate(self, request: Request) -> Response | None:
-        """Sends whoever is not signed in to the page where one signs in; None lets pass."""
+        """Sends visitors that are not signed in to the page where one signs in; None lets pass."""
         if await self._sessions.identity(request) is not None:
             return None
         wanted = local_path(path_below_root(request))

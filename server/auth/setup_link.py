@@ -5,9 +5,9 @@ import os
 import sys
 from pathlib import Path
 
-from ...jobs.actions.auth.accounts import prepare_setup
-from ...jobs.actions.auth.fresh import fresh_secret
-from ...jobs.core.auth.credentials import Prefix, stored_form
+from ...jobs.accounts.actions.accounts import prepare_setup
+from ...jobs.accounts.actions.fresh import fresh_secret
+from ...jobs.accounts.rules.credentials import Prefix, stored_form
 from ...jobs.store.db.database import Database, sqlite_path
 
 log = logging.getLogger("cronograph.sign_in")

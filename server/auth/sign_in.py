@@ -6,16 +6,16 @@ from urllib.parse import urlsplit
 
 from starlette.routing import Route
 
-from ...graphql.context import Person
-from ...graphql.errors import UserFacingError
+from ...graphql.base.errors import UserFacingError
+from ...graphql.resolving.context import Person
 from ...graphql.transport.site import SitePolicy
-from ...jobs.core.auth.accounts import LOCAL_ADMINISTRATOR_NAME, Submitter
-from ...jobs.core.auth.devices import POLL_EVERY
-from ...jobs.core.auth.roles import Role
-from ...jobs.core.lazy import LazyModule
+from ...jobs.accounts.read import accounts
+from ...jobs.accounts.rules.accounts import LOCAL_ADMINISTRATOR_NAME
+from ...jobs.accounts.rules.devices import POLL_EVERY
+from ...jobs.core.actor import Role, Submitter
+from ...jobs.core.base.lazy import LazyModule
 from ...jobs.store.db.database import Database
 from ...jobs.store.db.transaction import Wake
-from ...jobs.store.read.auth import accounts
 from ..configuration.provider_settings import ProviderSettings
 from .authenticator import Authenticator
 from .browser_sessions import BrowserSessions

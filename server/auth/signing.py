@@ -5,20 +5,21 @@ from dataclasses import dataclass
 
 from starlette.requests import HTTPConnection
 
-from ...graphql.context import Person
-from ...graphql.errors import UserFacingError
+from ...graphql.base.errors import UserFacingError
+from ...graphql.resolving.context import Person
+from ...jobs.accounts.actions import accounts as account_actions
+from ...jobs.accounts.actions import sessions as session_actions
+from ...jobs.accounts.actions.fresh import fresh_secret
+from ...jobs.accounts.actions.sessions import Attempt, ClientInfo
+from ...jobs.accounts.read import accounts, links
+from ...jobs.accounts.read.links import Purpose
+from ...jobs.accounts.rules.accounts import MAX_PASSWORD, Account, check_account_name, check_password
+from ...jobs.accounts.rules.credentials import Prefix, stored_form
+from ...jobs.accounts.rules.sessions import Identity
 from ...jobs.actions.acting import acting
-from ...jobs.actions.auth import accounts as account_actions
-from ...jobs.actions.auth import sessions as session_actions
-from ...jobs.actions.auth.fresh import fresh_secret
-from ...jobs.actions.auth.sessions import Attempt, ClientInfo
-from ...jobs.core.auth.accounts import MAX_PASSWORD, Account, Actor, Identity, check_account_name, check_password
-from ...jobs.core.auth.credentials import Prefix, stored_form
-from ...jobs.core.auth.roles import Role
+from ...jobs.core.actor import Actor, Role
 from ...jobs.store.db.database import Database
 from ...jobs.store.db.transaction import Tx
-from ...jobs.store.read.auth import accounts, links
-from ...jobs.store.read.auth.links import Purpose
 from ...jobs.store.read.clock import server_time
 from .passwords import Passwords
 from .setup_link import remove_link
@@ -61,7 +62,7 @@ class Signing:
         """Begin a session.
 
         Raises:
-            UserFacingError: ``WRONG_CREDENTIALS``, whatever was wrong; ``TOO_MANY_ATTEMPTS`` with the seconds to wait.
+            UserFacingError: ``WRONG_CREDENTIALS`` in any case; ``TOO_MANY_ATTEMPTS`` with the seconds to wait.
         """
         attempt = await self._verified(name, password, place)
         secret = fresh_secret(Prefix.SESSION)
@@ -75,7 +76,7 @@ class Signing:
         """An attempt whose password is right.
 
         Raises:
-            UserFacingError: ``WRONG_CREDENTIALS``, whatever was wrong; ``TOO_MANY_ATTEMPTS`` with the seconds to wait.
+            UserFacingError: ``WRONG_CREDENTIALS`` in any case; ``TOO_MANY_ATTEMPTS`` with the seconds to wait.
         """
         attempt = await self._database.write(session_actions.begin_attempt, name, place)
         if attempt.wait > 0:
@@ -143,7 +144,7 @@ class Signing:
 
 
 def wrong() -> UserFacingError:
-    """The refusal of a name and password, whatever is wrong with them."""
+    """The refusal of a name and password, no matter what is wrong with them."""
     return UserFacingError(WRONG, code="WRONG_CREDENTIALS", http_status=401)
 
 

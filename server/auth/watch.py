@@ -7,10 +7,10 @@ from typing import Final
 
 from typing_extensions import override
 
-from ...graphql.context import Context
-from ...graphql.errors import UserFacingError
-from ...jobs.core.auth.accounts import Identity
-from ...jobs.runtime.service import Watch
+from ...graphql.base.errors import UserFacingError
+from ...graphql.resolving.context import Context
+from ...jobs.accounts.rules.sessions import Identity
+from ...jobs.runtime.base.service import Watch
 from ...jobs.store.db.database import SQLAlchemyError
 from ...jobs.store.db.transaction import Wake
 from .authenticator import unauthenticated

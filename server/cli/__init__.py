@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
+from ..base.version import installed_version
 from ..process.ending import ExitCode
-from ..version import installed_version
 from .output import Output
 
 COMMANDS = (

@@ -5,10 +5,10 @@ from typing import Annotated
 
 import typer
 
-from ...jobs.core.auth.audit import Entry, described
+from ...jobs.accounts.read.audit import Unreadable, chain
+from ...jobs.accounts.read.audit import verify as verify_chain
+from ...jobs.core.audit import Entry, described
 from ...jobs.store.db.opening import connected
-from ...jobs.store.read.auth.audit import Unreadable, chain
-from ...jobs.store.read.auth.audit import verify as verify_chain
 from ..process.ending import ExitCode
 from .database_command import DatabaseCommand, database_command
 from .output import print_line
@@ -24,9 +24,9 @@ def verify(
         str | None, typer.Option("--expect", help="A hash that was printed before and must still be in the chain.")
     ] = None,
 ) -> None:
-    """Compute the chain of hashes anew; the status is 1 if an entry was changed or is missing.
+    """Compute the chain of hashes again; the status is 1 if an entry was changed or is missing.
 
-    Keep the newest hash somewhere else: with `--expect` a chain that was written anew is noticed, too.
+    Keep the newest hash somewhere else: with `--expect` a rewritten chain is noticed, too.
     """
     with connected(command.settings.database_url) as connection:
         found = verify_chain(connection)

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 import uvloop
 
-from ...jobs.runtime.settings import EngineSettings
+from ...jobs.runtime.base.settings import EngineSettings
 from ...jobs.store.db.opening import scratch_database
 from ..configuration.reading import load
 from ..database.trial import Amount, Figures, Spread, measure

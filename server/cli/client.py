@@ -4,7 +4,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 
 from ...graphql import client as api
-from ...jobs.core.errors import ConfigurationError
+from ...jobs.core.base.errors import ConfigurationError
 from .output import Refused, UnreachableError
 
 

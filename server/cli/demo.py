@@ -14,7 +14,7 @@ def demo(
 ) -> None:
     """Serve lively example jobs: some succeed, some fail and retry, some are slow and report progress.
 
-    They live in a database of their own in the working directory; delete the file to begin anew. Your own jobs can
+    They live in a database of their own in the working directory; delete the file to start again. Your own jobs can
     join them with `--jobs`.
     """
     flags = {

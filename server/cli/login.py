@@ -18,7 +18,7 @@ def login(output: Output, url: ServerUrl = DEFAULT_SERVER) -> None:
     """
 
     def invite(invitation: Invitation) -> None:
-        # For people, whatever the form of the result.
+        # For people, no matter what the form of the result.
         sys.stderr.write(f"Open {invitation.address} and let this terminal in, if it shows {invitation.code}.\n")
         sys.stderr.flush()
 

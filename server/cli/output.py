@@ -8,7 +8,7 @@ from typing import Any, Concatenate, Final, ParamSpec, cast
 
 import typer
 
-from ...jobs.core.errors import ConfigurationError, CronographError, FileLocked, StorageError, UserError
+from ...jobs.core.base.errors import ConfigurationError, CronographError, FileLocked, StorageError, UserError
 from ..http.bind import CannotListenError
 from ..process.ending import ExitCode
 from .options import AsJson, option, with_options

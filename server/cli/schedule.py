@@ -5,9 +5,9 @@ from typing import Annotated
 
 import typer
 
-from ...jobs.core.errors import ConfigurationError
+from ...jobs.core.base.errors import ConfigurationError
+from ...jobs.core.base.wording import time_text
 from ...jobs.core.schedule import Syntax, validate
-from ...jobs.core.wording import time_text
 from .output import Output, Refused, answering
 
 

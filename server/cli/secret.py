@@ -5,12 +5,12 @@ from typing import Annotated
 
 import typer
 
-from ...jobs.actions.auth import secrets as actions
-from ...jobs.core.auth.sealing import KeyRing
-from ...jobs.core.auth.secrets import MAX_VALUE
-from ...jobs.core.errors import ConfigurationError
+from ...jobs.accounts.actions import secrets as actions
+from ...jobs.accounts.read import secrets as stored_secrets
+from ...jobs.accounts.rules.sealing import KeyRing
+from ...jobs.accounts.rules.secrets import MAX_VALUE
+from ...jobs.core.base.errors import ConfigurationError
 from ...jobs.store.db.transaction import Tx
-from ...jobs.store.read.auth import secrets as stored_secrets
 from ..configuration.secret_keys import key_file, key_source, write_keys
 from .database_command import DatabaseCommand, database_command
 from .output import Output, answering

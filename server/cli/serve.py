@@ -8,10 +8,10 @@ from typing import NoReturn
 
 from ...jobs.builtin import builtin_jobs
 from ...jobs.connection import connect
-from ...jobs.core.errors import ConfigurationError
+from ...jobs.core.base.errors import ConfigurationError
 from ...jobs.registry import default_registry
 from ...jobs.runtime.job.printing import guard_output
-from ...jobs.store.db.address import without_password
+from ...jobs.store.db.base.address import without_password
 from ...jobs.store.db.database import Database
 from ..configuration.reading import InvalidSettingsError, load
 from ..configuration.settings import DEFAULT_FILE, Settings

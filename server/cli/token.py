@@ -5,14 +5,14 @@ from typing import Annotated
 
 import typer
 
-from ...jobs.actions.auth.accounts import the_account
-from ...jobs.actions.auth.fresh import fresh_secret
-from ...jobs.actions.auth.tokens import NewToken, create_token, revoke_token
-from ...jobs.core.auth.accounts import ApiToken
-from ...jobs.core.auth.credentials import Prefix, shown_form, stored_form
-from ...jobs.core.auth.roles import Role
+from ...jobs.accounts.actions.accounts import the_account
+from ...jobs.accounts.actions.fresh import fresh_secret
+from ...jobs.accounts.actions.tokens import NewToken, create_token, revoke_token
+from ...jobs.accounts.read import accounts, sessions
+from ...jobs.accounts.rules.credentials import Prefix, shown_form, stored_form
+from ...jobs.accounts.rules.sessions import ApiToken
+from ...jobs.core.actor import Role
 from ...jobs.store.db.transaction import Tx
-from ...jobs.store.read.auth import accounts, sessions
 from .database_command import DatabaseCommand, database_command
 
 token = typer.Typer(help="Make, list and revoke personal API tokens, straight in the database.", no_args_is_help=True)

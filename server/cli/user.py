@@ -5,14 +5,14 @@ from typing import Annotated
 
 import typer
 
-from ...jobs.actions.auth import accounts as actions
-from ...jobs.actions.auth.fresh import fresh_secret
-from ...jobs.core.auth.accounts import MAX_PASSWORD, Account, check_account_name, check_password
-from ...jobs.core.auth.credentials import Prefix, stored_form
-from ...jobs.core.auth.roles import Role
-from ...jobs.core.errors import ConfigurationError
+from ...jobs.accounts.actions import accounts as actions
+from ...jobs.accounts.actions.fresh import fresh_secret
+from ...jobs.accounts.read import accounts
+from ...jobs.accounts.rules.accounts import MAX_PASSWORD, Account, check_account_name, check_password
+from ...jobs.accounts.rules.credentials import Prefix, stored_form
+from ...jobs.core.actor import Role
+from ...jobs.core.base.errors import ConfigurationError
 from ...jobs.store.db.transaction import Tx
-from ...jobs.store.read.auth import accounts
 from ..auth.passwords import HASHER
 from .database_command import DatabaseCommand, database_command
 from .options import DEFAULT_SERVER

@@ -3,7 +3,7 @@
 import platform
 
 from ...migrations.upgrade import head
-from ..version import installed_version
+from ..base.version import installed_version
 from .output import Output, answering
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from ...graphql.transport.persisted import sha256_of
-from ...jobs.core.errors import ConfigurationError
+from ...jobs.core.base.errors import ConfigurationError
 
 MANIFEST = "apollo-persisted-query-manifest"
 """The ``format`` of the manifest that Apollo's tools write."""

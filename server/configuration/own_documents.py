@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...graphql.transport.persisted import sha256_of
-from ...jobs.core.lazy import LazyModule
+from ...jobs.core.base.lazy import LazyModule
 from .allowed_documents import read_documents
 
 if TYPE_CHECKING:

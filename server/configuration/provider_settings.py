@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, StringConstraints, model_validator
 
-from ...jobs.core.auth.roles import Role
+from ...jobs.core.actor import Role
 
 LOOPBACK: Final = ("localhost", "127.0.0.1", "::1")
 ProviderKey = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9-]{0,29}$")]

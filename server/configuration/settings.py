@@ -14,8 +14,8 @@ from pydantic import AfterValidator, BeforeValidator, Field, SecretStr
 from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource, SettingsConfigDict
 from typing_extensions import override
 
-from ...jobs.core.auth.sealing import parse_keys
-from ...jobs.core.errors import ConfigurationError
+from ...jobs.accounts.rules.sealing import parse_keys
+from ...jobs.core.base.errors import ConfigurationError
 from ...jobs.store.schema.naming import schema_fault
 from .provider_settings import ProviderKey, ProviderSettings, from_text
 

@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from ...jobs.actions.acting import acting
-from ...jobs.core.auth.accounts import Actor
-from ...jobs.core.auth.roles import Role
+from ...jobs.core.actor import Actor, Role
 from ...jobs.store.db.database import Database
 from ...jobs.store.db.sqlite.filelock import lock_for
 from ...jobs.store.db.transaction import Tx
@@ -17,7 +16,7 @@ from .schema import migrate, pending
 T = TypeVar("T")
 
 COMMAND_LINE = Actor("(command line)", Role.ADMIN)
-"""Whoever can open the database may do everything to it; the audit log says that it was done this way."""
+"""Anyone who can open the database may do everything to it; the audit log says that it was done this way."""
 
 
 def on_accounts(flags: Mapping[str, Any], config: Path | None, action: Callable[[Tx], T]) -> T:

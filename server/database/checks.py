@@ -4,16 +4,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from ...jobs.core.errors import StorageError
+from ...jobs.core.base.errors import StorageError
 from ...jobs.core.model import Task
 from ...jobs.core.schedule import ScheduleError, parse
 from ...jobs.registry import Registry
 from ...jobs.store.db.opening import connected, exists
 from ...jobs.store.db.sqlite.filelock import lock_for
 from ...jobs.store.read import jobs as job_store
-from ...jobs.store.read.listing.aggregates import TASKS
 from ...jobs.store.read.listing.keyset import OrderKey, PageRequest, Position
 from ...jobs.store.read.listing.pages import page
+from ...jobs.store.read.lists import TASKS
 from .schema import pending
 
 PAGE = 200

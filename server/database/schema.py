@@ -2,9 +2,9 @@
 
 from typing import TYPE_CHECKING
 
-from ...jobs.core.errors import SchemaTooNew
-from ...jobs.core.lazy import LazyModule
-from ...jobs.store.db.address import parse_url, schema_in
+from ...jobs.core.base.errors import SchemaTooNew
+from ...jobs.core.base.lazy import LazyModule
+from ...jobs.store.db.base.address import parse_url, schema_in
 from ...jobs.store.db.database import Connection
 from ...jobs.store.db.opening import connected, exists
 from ...jobs.store.db.place import check_folder, check_place

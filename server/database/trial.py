@@ -9,14 +9,14 @@ from typing import Any
 
 from ...jobs import RunSpec, enqueue_many_sync, job
 from ...jobs.actions.tasks import create_tasks
-from ...jobs.context import JobContext
+from ...jobs.base.context import JobContext
+from ...jobs.base.services import Services
+from ...jobs.core.base.wording import time_text
 from ...jobs.core.model import ScheduleSpec, TaskSpec
 from ...jobs.core.schedule import Syntax
-from ...jobs.core.wording import time_text
 from ...jobs.registry import Registry
+from ...jobs.runtime.base.settings import EngineSettings
 from ...jobs.runtime.engine import Engine
-from ...jobs.runtime.settings import EngineSettings
-from ...jobs.services import Services
 from ...jobs.store.db.database import Database
 from ...jobs.store.db.transaction import Tx, Wake
 from .schema import migrate
@@ -185,5 +185,5 @@ async def _late(jobs: _Jobs, database: Database, tasks: int) -> Spread:
 
 def _put(tx: Tx, job_name: str, runs: int) -> None:
     enqueue_many_sync(tx.conn, [RunSpec(job_name)] * runs)
-    # Whoever enqueues in a transaction of his own notifies the nodes; here the node is in this process.
+    # Callers that enqueue in their own transaction notify the nodes; here the node is in this process.
     tx.wake(Wake.RUNS | Wake.EVENTS)

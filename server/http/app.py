@@ -9,25 +9,25 @@ from starlette.requests import HTTPConnection, Request
 from starlette.responses import PlainTextResponse, Response
 
 from ...graphql.app import graphql_routes
-from ...graphql.context import LOCAL_ADMINISTRATOR, Context, Person
-from ...graphql.errors import UserFacingError
+from ...graphql.base.errors import UserFacingError
+from ...graphql.execution.schema_factory import GuardedSchema
 from ...graphql.guard.searches import Searches, SearchLane
-from ...graphql.schema_factory import GuardedSchema
+from ...graphql.resolving.context import LOCAL_ADMINISTRATOR, Context, Person
 from ...graphql.transport.bounds import Bounds, Reads, address_of
 from ...graphql.transport.gateway import unwatched
 from ...graphql.transport.shared_fields import SHARED
 from ...graphql.transport.streams import OpenStreams
-from ...jobs.core.auth.roles import Role
-from ...jobs.core.auth.sealing import KeySource, no_keys
+from ...jobs.accounts.rules.sealing import KeySource, no_keys
+from ...jobs.core.actor import Role
+from ...jobs.runtime.base.wakeup import Wakeup
 from ...jobs.runtime.live.feeds import LiveFeeds
-from ...jobs.runtime.wakeup import Wakeup
 from ...jobs.store.db.database import Database
 from ..auth.host_sign_in import UNKNOWN, HostSignIn
 from ..auth.sign_in import SignIn
 from ..auth.signing import person_of
+from ..base.people import Who
 from ..metrics.page import Gate, Metrics, metrics_route, open_to_all
 from ..metrics.requests import CountRequests, RequestCounts
-from ..people import Who
 from ..process.engine_thread import EngineThread
 from ..process.lifecycle import Lifecycle, Phase
 from .forwarded import ForwardedHeaders, Network, OnlyOverTls

@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from ...jobs.core.errors import ConfigurationError, CronographError
+from ...jobs.core.base.errors import ConfigurationError, CronographError
 
 BACKLOG = 2048
 """Connections that may wait to be accepted."""

@@ -26,7 +26,7 @@ def parse_networks(texts: Iterable[str]) -> tuple[Network, ...]:
 
 
 class ForwardedHeaders:
-    """Takes over what trusted proxies say about a request; whoever else sends such headers is not listened to."""
+    """Takes over what trusted proxies say about a request; such headers of others are ignored."""
 
     def __init__(self, app: ASGIApp, proxies: Collection[Network]) -> None:
         """Serve ``app`` behind ``proxies``."""

@@ -28,7 +28,7 @@ def health_routes(lifecycle: Lifecycle, dispatching: Callable[[], bool]) -> list
     """
 
     async def live(_request: Request) -> JSONResponse:
-        """200 while the event loop turns, whatever else is wrong: restarting the process would help nothing."""
+        """200 while the event loop turns, no matter what else is wrong: restarting the process would help nothing."""
         return JSONResponse({"status": "live", "phase": lifecycle.phase}, headers=NO_STORE)
 
     async def ready(_request: Request) -> JSONResponse:

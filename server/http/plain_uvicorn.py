@@ -1,7 +1,7 @@
 """What the server needs of uvicorn, without its command line, which it imports with its package.
 
 That is Click, the supervisors of its own processes, and what watches files. ``uvicorn.run`` and ``uvicorn.main`` of
-whoever calls them in this process are imported then.
+callers in this process are imported at their first use.
 """
 
 from collections.abc import Callable

@@ -46,7 +46,7 @@ class BoundedHeadProtocol(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def _name_target(self) -> None:
-        """A target in absolute form names the host, whatever the header says (RFC 9112, 3.2.2)."""
+        """A target in absolute form names the host, no matter what the header says (RFC 9112, 3.2.2)."""
         found = _ABSOLUTE.match(self.url)
         if found is not None:
             self.headers[:] = [pair for pair in self.headers if pair[0] != b"host"]
@@ -62,5 +62,5 @@ class BoundedHeadProtocol(HttpToolsProtocol):
             self._head_timer = None
 
     def _give_up(self) -> None:
-        # Nothing is said: whoever sends so slowly does not read either.
+        # Nothing is said: a client that sends so slowly does not read either.
         self.transport.close()

@@ -1,4 +1,4 @@
-"""What every answer and every request has to do with, whatever route it is for: headers, and the name in ``Host``."""
+"""What every answer and request has to do with, on all routes: headers, and the name in ``Host``."""
 
 from collections.abc import Collection
 
@@ -93,7 +93,7 @@ def _is_local(headers: Headers) -> bool:
 
 
 def _by_load_balancer(scope: Scope, headers: Headers) -> bool:
-    """Whether the health is asked for: by whatever name or address somebody knows, or by none; he learns nothing else.
+    """Whether the health is asked for: by any name or address somebody knows, or by none; he learns nothing else.
 
     Two names are refused here as well: who sends them wants to be understood in two ways.
     """

@@ -96,5 +96,5 @@ class HttpServer(Server):
     @contextmanager
     @override
     def capture_signals(self) -> Generator[None]:
-        """Leave the signals alone: `StopRequest` handles them."""
+        """Leave the signals alone: ``StopRequest`` handles them."""
         yield

@@ -22,9 +22,9 @@ class GatheringTransport:
     """What uvicorn uses of a transport; writes are gathered until the event loop's next turn.
 
     Args:
-        transport: the connection.
-        loop: its event loop.
-        close_seconds: seconds from ``close`` to the end of a connection whose reader takes nothing.
+        transport: The connection.
+        loop: Its event loop.
+        close_seconds: Seconds from ``close`` to the end of a connection whose reader takes nothing.
     """
 
     def __init__(
@@ -93,7 +93,7 @@ class GatheringProtocol(WebSocketsSansIOProtocol):
 
     @override
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Begin, writing through a `GatheringTransport`."""
+        """Begin, writing through a ``GatheringTransport``."""
         self._gathering = GatheringTransport(cast("asyncio.Transport", transport), self.loop)
         super().connection_made(cast("asyncio.Transport", self._gathering))
 

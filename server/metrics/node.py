@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from ...jobs.core.counts import Histogram, NodeCounts
 from ...jobs.core.model import Isolation
 from ...jobs.store.db.database import Database
-from ..version import installed_version
+from ..base.version import installed_version
 from .requests import RequestCounts
 from .text import Counters, Gauges, Histograms
 

@@ -3,7 +3,7 @@
 import asyncio
 from typing import TYPE_CHECKING
 
-from ...jobs.core.lazy import LazyModule, load
+from ...jobs.core.base.lazy import LazyModule, load
 
 if TYPE_CHECKING:
     import prometheus_client

@@ -6,17 +6,17 @@ import logging
 import threading
 from collections.abc import Callable, Mapping
 
+from ...jobs.base.services import Services
 from ...jobs.core.model import Isolation, Node
 from ...jobs.registry import Registry
+from ...jobs.runtime.base.clock import Clock
+from ...jobs.runtime.base.settings import EngineSettings
+from ...jobs.runtime.base.wakeup import Wakeup
 from ...jobs.runtime.blockage_writer import BlockageWriter
-from ...jobs.runtime.clock import Clock
 from ...jobs.runtime.engine import Engine
 from ...jobs.runtime.loop_thread import LoopEndedError, LoopThread
 from ...jobs.runtime.loop_watch import LoopWatch
 from ...jobs.runtime.node import leave_broken
-from ...jobs.runtime.settings import EngineSettings
-from ...jobs.runtime.wakeup import Wakeup
-from ...jobs.services import Services
 from ...jobs.store.db.database import Database
 
 log = logging.getLogger(__name__)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal, TextIO
 
 from typing_extensions import override
 
-from ...jobs.context import current_host
+from ...jobs.base.context import current_host
 from .plain_structlog import structlog
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ WINDOW = 60.0
 """Seconds after which lines of a kind are written again."""
 
 MAX_KINDS = 1_000
-"""Kinds of line that are counted; beyond it counting starts anew."""
+"""Kinds of line that are counted; beyond it counting starts again."""
 
 
 @dataclass(slots=True)
@@ -59,7 +59,7 @@ class FloodFilter(logging.Filter):
     """Lets ``BURST`` lines of one kind pass per ``WINDOW`` seconds; the next window begins by saying how many were cut.
 
     Lines are of one kind when logger, level and message before formatting are the same: a thousand refused requests
-    are one kind, whatever they contained.
+    are one kind, no matter what they contained.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:

@@ -1,4 +1,4 @@
-"""``cronograph serve --reload``: a server that is started anew whenever the code of its jobs changes."""
+"""``cronograph serve --reload``: a server that is restarted whenever the code of its jobs changes."""
 
 import os
 import signal
@@ -23,7 +23,7 @@ _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
 
 
 class Reloader:
-    """Runs a command, and runs it anew when a file changes.
+    """Runs a command, and restarts it when a file changes.
 
     What runs is asked to end as by SIGTERM: its running jobs may finish, or are handed back to the queue. A command
     that fails is tried again at the next change; one that ends by itself with status 0 is not.

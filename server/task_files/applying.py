@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ...jobs.actions.task_sets import apply_sets
-from ...jobs.core.errors import CronographError, UserError
+from ...jobs.core.base.errors import CronographError, UserError
 from ...jobs.core.task_sets import TaskAction, WantedSet
 from ...jobs.store.db.database import Database, SQLAlchemyError
 from .reading import TaskFilesError, read_sets

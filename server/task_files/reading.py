@@ -10,7 +10,7 @@ from typing import Any, Final, cast
 import yaml
 from pydantic import ValidationError
 
-from ...jobs.core.errors import ConfigurationError
+from ...jobs.core.base.errors import ConfigurationError
 from ...jobs.core.task_sets import WantedSet, WantedTask
 from .model import TaskFile
 

@@ -11,7 +11,7 @@ from cronograph.jobs.actions.tasks import (
     reset_task,
     update_task,
 )
-from cronograph.jobs.core.errors import InvalidState
+from cronograph.jobs.core.base.errors import InvalidState
 from cronograph.jobs.core.model import NodeState, ScheduleSpec, Task, TaskSource, TaskSpec
 from cronograph.jobs.core.schedule import Syntax
 from cronograph.jobs.store.read import tasks

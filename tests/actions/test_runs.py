@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 
 from cronograph.jobs import enqueue, enqueue_sync
 from cronograph.jobs.actions.runs import cancel_runs, enqueue_runs, retry_now, retry_runs, set_priority, trigger_job
-from cronograph.jobs.core.errors import InvalidInput, InvalidState, NotFound, UserError
+from cronograph.jobs.core.base.errors import InvalidInput, InvalidState, NotFound, UserError
 from cronograph.jobs.core.model import NewRun, Priority, Run, Trigger
 from cronograph.jobs.core.outcome import Cancelled, Failed, Snoozed, Succeeded
 from cronograph.jobs.store.db.database import Database, parse_url

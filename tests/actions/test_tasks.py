@@ -18,7 +18,7 @@ from cronograph.jobs.actions.tasks import (
     trigger_task,
     update_task,
 )
-from cronograph.jobs.core.errors import AlreadyExists, NotFound, Overlap, UserError, VersionConflict
+from cronograph.jobs.core.base.errors import AlreadyExists, NotFound, Overlap, UserError, VersionConflict
 from cronograph.jobs.core.model import MisfirePolicy, OverlapPolicy, ScheduleSpec, Task, TaskSpec
 from cronograph.jobs.core.schedule import Syntax
 from cronograph.jobs.core.states import RunState

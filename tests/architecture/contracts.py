@@ -1,6 +1,7 @@
 """Checks the import contracts, each once as it is and once with an import that it forbids; prints the answers as JSON.
 
-Likewise that no modules import each other in a circle, nor folders that lie beside each other.
+Likewise that no modules import each other in a circle, nor folders that lie beside each other, nor a folder and the
+modules that lie beside it in its parent.
 
 `python -m tests.architecture.contracts`, with `.links` on the module path as for `lint-imports`. The graph of imports
 is built once: `lint-imports` would take as long for each violation as for all of the project.
@@ -22,17 +23,22 @@ from importlinter.domain.contract import Contract
 from tests.support.project import PYPROJECT
 
 VIOLATIONS = {
-    "The server knows all parts": ("cronograph.jobs.core.model", "cronograph.graphql.context"),
+    "The server knows all parts": ("cronograph.jobs.core.model", "cronograph.graphql.resolving.context"),
     "Inside the engine": ("cronograph.jobs.store.read.tasks", "cronograph.jobs.actions.tasks"),
+    "Inside the API": ("cronograph.graphql.base.errors", "cronograph.graphql.resolving.context"),
     "Inside the store": ("cronograph.jobs.store.read.tasks", "cronograph.jobs.store.write.tasks"),
-    "Only actions and built-in jobs write": ("cronograph.graphql.loaders", "cronograph.jobs.store.write.tasks"),
+    "Inside accounts": ("cronograph.jobs.accounts.read.sessions", "cronograph.jobs.accounts.write.sessions"),
+    "Only actions and built-in jobs write": (
+        "cronograph.graphql.resolving.loaders",
+        "cronograph.jobs.store.write.tasks",
+    ),
     "Only the guard, the schema and the door": (
         "cronograph.graphql.operations.query",
         "cronograph.graphql.guard.limits",
     ),
     "Migrations are frozen history": ("cronograph.migrations.upgrade", "cronograph.jobs.store.schema.tables"),
     "Only the server runs migrations": ("cronograph.jobs.runtime.engine", "cronograph.migrations.upgrade"),
-    "SQLAlchemy stays in": ("cronograph.jobs.runtime.engine", "sqlalchemy"),
+    "SQLAlchemy stays in": ("cronograph.jobs.accounts.rules.sessions", "sqlalchemy"),
     "APScheduler stays in": ("cronograph.jobs.actions.tasks", "apscheduler"),
     "Strawberry stays in": ("cronograph.server.service", "strawberry"),
     "The client needs neither": ("cronograph.graphql.client.records", "graphql"),
@@ -86,25 +92,46 @@ def circle_of_modules(graph: ImportGraph) -> list[str]:
 def circle_of_folders(graph: ImportGraph) -> list[str]:
     """Folders of one folder that import each other in a circle."""
     for parent in ours(graph):
-        homes = {
-            module: folder
-            for folder in graph.find_children(parent)
-            if graph.find_children(folder)
-            for module in (folder, *graph.find_descendants(folder))
-        }
-        imports: dict[str, set[str]] = {}
-        for module, folder in homes.items():
-            imported = {homes.get(one, folder) for one in graph.find_modules_directly_imported_by(module)}
-            imports.setdefault(folder, set()).update(imported - {folder})
-        found = circle(imports)
+        found = circle_among(graph, folders_in(graph, parent))
         if found:
             return found
     return []
 
 
+def circle_of_parents(graph: ImportGraph) -> list[str]:
+    """Folders of one folder that import each other in a circle by way of the modules that lie beside them."""
+    for parent in ours(graph):
+        folders = folders_in(graph, parent)
+        beside = dict.fromkeys({parent, *graph.find_children(parent)} - {*folders.values()}, parent)
+        found = circle_among(graph, folders | beside)
+        if found:
+            return found
+    return []
+
+
+def folders_in(graph: ImportGraph, parent: str) -> dict[str, str]:
+    """The folder of `parent` in which each module of such a folder lies."""
+    return {
+        module: folder
+        for folder in graph.find_children(parent)
+        if graph.find_children(folder)
+        for module in (folder, *graph.find_descendants(folder))
+    }
+
+
+def circle_among(graph: ImportGraph, homes: Mapping[str, str]) -> list[str]:
+    """The names of homes that import each other in a circle; a module without a home belongs to none."""
+    imports: dict[str, set[str]] = {}
+    for module, home in homes.items():
+        imported = {homes.get(one, home) for one in graph.find_modules_directly_imported_by(module)}
+        imports.setdefault(home, set()).update(imported - {home})
+    return circle(imports)
+
+
 CIRCLES: dict[str, tuple[Callable[[ImportGraph], list[str]], tuple[str, str]]] = {
-    "modules": (circle_of_modules, ("cronograph.jobs.core.codes", "cronograph.jobs.core.errors")),
+    "modules": (circle_of_modules, ("cronograph.jobs.core.base.codes", "cronograph.jobs.core.base.errors")),
     "folders": (circle_of_folders, ("cronograph.jobs.runtime.process.wire", "cronograph.jobs.runtime.attempts.worker")),
+    "parents": (circle_of_parents, ("cronograph.jobs.runtime.base.service", "cronograph.jobs.runtime.fence")),
 }
 """How a circle is looked for, and an import that would make one."""
 

@@ -168,10 +168,10 @@ def opening(plan: SocketPlan) -> list[dict[str, Any]]:
     return [{"type": "connection_init"}, *subscribes]
 
 
-async def open_reader(port: int, plan: SocketPlan, *, deflate: bool) -> Reader:
+async def open_reader(port: int, plan: SocketPlan, *, deflate: bool, kind: type[Reader] = Reader) -> Reader:
     """A connected socket with all of its subscriptions begun."""
     loop = asyncio.get_running_loop()
-    _, reader = await loop.create_connection(lambda: Reader(deflate=deflate), "127.0.0.1", port)
+    _, reader = await loop.create_connection(lambda: kind(deflate=deflate), "127.0.0.1", port)
     init, *subscribes = opening(plan)
     await eventually(lambda: reader.upgraded, message="the answer to the handshake")
     reader.send_json(init)

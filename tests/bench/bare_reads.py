@@ -23,10 +23,10 @@ from cronograph.jobs.core.model import FAILURES
 from cronograph.jobs.store.db.database import Database, parse_url, sqlite_path, sync_engine
 from cronograph.jobs.store.read.figures import reports, statistics
 from cronograph.jobs.store.read.figures.scope import Scope
-from cronograph.jobs.store.read.listing.aggregates import EXECUTIONS
 from cronograph.jobs.store.read.listing.criteria import AllOf, Criteria, equal, one_of
 from cronograph.jobs.store.read.listing.keyset import OrderKey, PageRequest
 from cronograph.jobs.store.read.listing.pages import page
+from cronograph.jobs.store.read.lists import EXECUTIONS
 from cronograph.jobs.store.schema.types import to_text
 from tests.bench.large_log import RARE_JOB, Size
 from tests.bench.measuring import percentile

@@ -25,7 +25,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message
 
 from cronograph.graphql.app import graphql_routes
-from cronograph.graphql.context import Context
+from cronograph.graphql.resolving.context import Context
 from cronograph.graphql.schema import create_schema
 from cronograph.jobs.runtime.live.bus import EventBus
 from cronograph.jobs.runtime.live.log_feed import LogFeed

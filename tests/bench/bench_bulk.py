@@ -10,9 +10,9 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from cronograph.graphql.context import Context
+from cronograph.graphql.execution.schema_factory import GuardedSchema
+from cronograph.graphql.resolving.context import Context
 from cronograph.graphql.schema import create_schema
-from cronograph.graphql.schema_factory import GuardedSchema
 from cronograph.jobs.actions.nodes import NewNode, join
 from cronograph.jobs.actions.runs import put
 from cronograph.jobs.core.defaults import JobInfo

@@ -22,17 +22,17 @@ from starlette.applications import Starlette
 from starlette.requests import HTTPConnection
 
 from cronograph.graphql.app import graphql_routes
-from cronograph.graphql.context import Context
 from cronograph.graphql.guard.searches import Searches, SearchLane, bounds_of
+from cronograph.graphql.resolving.context import Context
 from cronograph.graphql.schema import create_schema
 from cronograph.graphql.transport.bounds import Bounds, Reads
+from cronograph.jobs.base.services import Services
 from cronograph.jobs.registry import Registry, define
-from cronograph.jobs.runtime.clock import Clock
+from cronograph.jobs.runtime.base.clock import Clock
+from cronograph.jobs.runtime.base.settings import EngineSettings
+from cronograph.jobs.runtime.base.wakeup import Wakeup
 from cronograph.jobs.runtime.duties.figures import HourCounter, without_rest
 from cronograph.jobs.runtime.live.feeds import LiveFeeds
-from cronograph.jobs.runtime.settings import EngineSettings
-from cronograph.jobs.runtime.wakeup import Wakeup
-from cronograph.jobs.services import Services
 from cronograph.jobs.store.db.database import Database
 from cronograph.server.http.health import health_routes
 from cronograph.server.process.collector import leave_out_what_stays

@@ -20,15 +20,15 @@ from sqlalchemy import func, select
 from cronograph.jobs import connect, job
 from cronograph.jobs.actions.runs import put
 from cronograph.jobs.actions.tasks import create_tasks
+from cronograph.jobs.base.context import JobContext
+from cronograph.jobs.base.services import Services
 from cronograph.jobs.connection import Connection
-from cronograph.jobs.context import JobContext
 from cronograph.jobs.core.model import NewRun, ScheduleSpec, TaskSpec, Trigger
 from cronograph.jobs.core.node_choice import NodeChoice
 from cronograph.jobs.core.schedule import Syntax
 from cronograph.jobs.registry import Registry
+from cronograph.jobs.runtime.base.settings import EngineSettings
 from cronograph.jobs.runtime.engine import Engine
-from cronograph.jobs.runtime.settings import EngineSettings
-from cronograph.jobs.services import Services
 from cronograph.jobs.store.db.database import Connection as Transaction
 from cronograph.jobs.store.db.database import Database
 from cronograph.jobs.store.db.transaction import Tx

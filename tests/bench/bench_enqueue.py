@@ -19,8 +19,8 @@ from cronograph.jobs.actions.tasks import create_tasks
 from cronograph.jobs.core.model import ScheduleSpec, TaskSpec
 from cronograph.jobs.core.schedule import Syntax
 from cronograph.jobs.registry import Registry
+from cronograph.jobs.runtime.base.settings import EngineSettings
 from cronograph.jobs.runtime.node import register
-from cronograph.jobs.runtime.settings import EngineSettings
 from cronograph.jobs.store.db.database import Database, parse_url, sync_engine
 from cronograph.server.process.collector import leave_out_what_stays
 from tests.bench.bench_answers import api_app, call

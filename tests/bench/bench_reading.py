@@ -24,7 +24,7 @@ from cronograph.graphql.types.failures import merge
 from cronograph.jobs.builtin.prune import Retention, prune
 from cronograph.jobs.core.model import FAILURES, Outcome, Trigger
 from cronograph.jobs.core.states import UNFINISHED, RunState
-from cronograph.jobs.runtime.clock import Clock
+from cronograph.jobs.runtime.base.clock import Clock
 from cronograph.jobs.runtime.duties.figures import HourCounter, without_rest
 from cronograph.jobs.store.db.database import Database, parse_url, sync_engine
 from cronograph.jobs.store.db.transaction import Tx
@@ -33,11 +33,11 @@ from cronograph.jobs.store.read import groups as stored_groups
 from cronograph.jobs.store.read import planned as plans
 from cronograph.jobs.store.read.figures import reports, statistics
 from cronograph.jobs.store.read.figures.scope import Scope
-from cronograph.jobs.store.read.listing.aggregates import EXECUTIONS, OCCURRENCES, RUNS, SKIPPED, TASKS
-from cronograph.jobs.store.read.listing.aggregates import GROUPS as GROUP_LIST
 from cronograph.jobs.store.read.listing.criteria import AllOf, AnyOf, Condition, Criteria, Operator, equal, one_of
 from cronograph.jobs.store.read.listing.keyset import OrderKey, PageRequest
 from cronograph.jobs.store.read.listing.pages import count, counts_of, page, pages_of
+from cronograph.jobs.store.read.lists import EXECUTIONS, OCCURRENCES, RUNS, SKIPPED, TASKS
+from cronograph.jobs.store.read.lists import GROUPS as GROUP_LIST
 from cronograph.jobs.store.schema.tables import job_execution, node
 from tests.bench.bare_reads import compare_all
 from tests.bench.large_log import GROUPS, JOBS, RARE_JOB, RARE_TASK, Size, fill

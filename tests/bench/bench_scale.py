@@ -19,6 +19,7 @@ import uvloop
 from cronograph.jobs import job
 from cronograph.jobs.actions.nodes import set_state
 from cronograph.jobs.actions.runs import put
+from cronograph.jobs.base.services import Services
 from cronograph.jobs.core.model import NewRun, NodeState, Trigger
 from cronograph.jobs.core.outcome import Succeeded
 from cronograph.jobs.queue.claim import Claimant, Started, claim
@@ -26,10 +27,9 @@ from cronograph.jobs.queue.fairness import FairnessState
 from cronograph.jobs.queue.finish import Finish, finish
 from cronograph.jobs.queue.lane import claim_lane
 from cronograph.jobs.registry import Registry
+from cronograph.jobs.runtime.base.settings import EngineSettings
 from cronograph.jobs.runtime.engine import Engine
 from cronograph.jobs.runtime.node import register
-from cronograph.jobs.runtime.settings import EngineSettings
-from cronograph.jobs.services import Services
 from cronograph.jobs.store.db.database import AutocommitConnection, Database, parse_url, sync_engine
 from cronograph.jobs.store.schema.naming import SchemaText
 from cronograph.jobs.store.schema.tables import run

@@ -18,7 +18,7 @@ from typing import Any
 from starlette.types import ASGIApp, Message
 
 from cronograph.graphql.schema import create_schema
-from cronograph.jobs.core.auth.roles import Role
+from cronograph.jobs.core.actor import Role
 from cronograph.server.http.app import build_app
 from tests.bench.large_log import Size, fill
 from tests.bench.measuring import DATABASES, fresh_database, percentile

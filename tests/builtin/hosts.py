@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 
 import anyio.lowlevel
 
-from cronograph.jobs.context import JobContext, RunInfo, StopReason
-from cronograph.jobs.core.auth.accounts import Submitter
+from cronograph.jobs.base.context import JobContext, RunInfo, StopReason
+from cronograph.jobs.base.services import Services
+from cronograph.jobs.core.actor import Submitter
 from cronograph.jobs.core.model import Json
 from cronograph.jobs.core.run_spec import RunSpec
-from cronograph.jobs.services import Services
 
 
 @dataclass

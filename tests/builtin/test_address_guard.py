@@ -5,6 +5,7 @@ from ipaddress import ip_address
 
 import pytest
 
+from cronograph.jobs.base.outcomes import PermanentFailure
 from cronograph.jobs.builtin.address_guard import (
     AddressGuard,
     AddressRefused,
@@ -13,8 +14,7 @@ from cronograph.jobs.builtin.address_guard import (
     is_public,
     system_resolver,
 )
-from cronograph.jobs.core.errors import ConfigurationError
-from cronograph.jobs.outcomes import PermanentFailure
+from cronograph.jobs.core.base.errors import ConfigurationError
 
 PUBLIC = [
     "1.1.1.1",

@@ -7,14 +7,15 @@ from datetime import datetime, timedelta
 import pytest
 from sqlalchemy import Connection, Table, func, insert, select
 
+from cronograph.jobs.accounts.read import accounts as stored_accounts
+from cronograph.jobs.accounts.write import accounts
+from cronograph.jobs.base.context import JobContext
+from cronograph.jobs.base.services import Services
 from cronograph.jobs.builtin import cleanup
-from cronograph.jobs.context import JobContext
-from cronograph.jobs.core.auth.roles import Role
-from cronograph.jobs.core.errors import ConfigurationError
-from cronograph.jobs.services import Services
+from cronograph.jobs.core.actor import Role
+from cronograph.jobs.core.base.errors import ConfigurationError
 from cronograph.jobs.store.db.database import Database
 from cronograph.jobs.store.db.transaction import Tx
-from cronograph.jobs.store.read.auth import accounts as stored_accounts
 from cronograph.jobs.store.schema.tables import (
     device_code,
     provider_attempt,
@@ -22,7 +23,6 @@ from cronograph.jobs.store.schema.tables import (
     session,
     webauthn_challenge,
 )
-from cronograph.jobs.store.write.auth import accounts
 from tests.builtin.hosts import KeepingHost, context_of
 
 Job = Callable[[JobContext], Awaitable[int]]

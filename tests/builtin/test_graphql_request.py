@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
+from cronograph.jobs.base.outcomes import Result
+from cronograph.jobs.base.services import Services
 from cronograph.jobs.builtin import builtin_jobs
 from cronograph.jobs.builtin.graphql_request import MAX_VALUE, ApiError, graphql_request
-from cronograph.jobs.core.auth.accounts import Submitter
-from cronograph.jobs.core.errors import ConfigurationError, InvalidInput
-from cronograph.jobs.outcomes import Result
-from cronograph.jobs.services import Services
+from cronograph.jobs.core.actor import Submitter
+from cronograph.jobs.core.base.errors import ConfigurationError, InvalidInput
 from cronograph.jobs.store.db.database import Database
 from tests.builtin.hosts import KeepingHost, context_of
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import httpx
 import pytest
 
+from cronograph.jobs.base.outcomes import PermanentFailure
 from cronograph.jobs.builtin.address_guard import AddressGuard, AddressRefused, AllowList
 from cronograph.jobs.builtin.http_client import (
     MAX_ANSWER,
@@ -17,7 +18,6 @@ from cronograph.jobs.builtin.http_client import (
     parse_url,
     send,
 )
-from cronograph.jobs.outcomes import PermanentFailure
 from tests.builtin.http_server import CERTIFICATES, Asked, answering, reply
 from tests.support.ports import free_port
 

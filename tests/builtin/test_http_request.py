@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from cronograph.jobs.base.outcomes import Result
+from cronograph.jobs.base.services import Services
 from cronograph.jobs.builtin import builtin_jobs
 from cronograph.jobs.builtin.address_guard import AddressRefused
 from cronograph.jobs.builtin.http_client import HttpFailedError
 from cronograph.jobs.builtin.http_request import UnexpectedStatusError, http_request
-from cronograph.jobs.core.errors import InvalidInput
-from cronograph.jobs.outcomes import Result
-from cronograph.jobs.services import Services
+from cronograph.jobs.core.base.errors import InvalidInput
 from cronograph.jobs.store.db.database import Database
 from tests.builtin.hosts import KeepingHost, context_of
 from tests.builtin.http_server import answering, reply

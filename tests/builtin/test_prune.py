@@ -6,11 +6,11 @@ import pytest
 from pydantic import ValidationError
 from sqlalchemy import Connection, Table, func, insert, select
 
+from cronograph.jobs.base.outcomes import Result
+from cronograph.jobs.base.services import Services
 from cronograph.jobs.builtin import builtin_jobs
 from cronograph.jobs.builtin.prune import BATCH, Pruned, Retention, prune, prune_history
 from cronograph.jobs.core.events import Change, EventKind
-from cronograph.jobs.outcomes import Result
-from cronograph.jobs.services import Services
 from cronograph.jobs.store.db import outbox
 from cronograph.jobs.store.db.database import Database
 from cronograph.jobs.store.db.transaction import Tx

@@ -4,7 +4,7 @@ import pytest
 
 from cronograph.jobs import job
 from cronograph.jobs.builtin import builtin_jobs, register_builtin
-from cronograph.jobs.core.errors import ConfigurationError
+from cronograph.jobs.core.base.errors import ConfigurationError
 from cronograph.jobs.core.model import Isolation
 from cronograph.jobs.registry import Registry
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cronograph.jobs.core.errors import InvalidInput
+from cronograph.jobs.core.base.errors import InvalidInput
 from cronograph.jobs.core.events import Change, Cursor, EventFilter, EventKind
 
 CHANGE = Change(EventKind.RUN_UPDATED, task_name="t", run_id=4, job_name="j", group="g", state="running")

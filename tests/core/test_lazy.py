@@ -7,7 +7,7 @@ from threading import Barrier, Thread
 
 import pytest
 
-from cronograph.jobs.core.lazy import LazyModule, load
+from cronograph.jobs.core.base.lazy import LazyModule, load
 
 NAME = "module_for_later"
 

@@ -14,10 +14,10 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from cronograph.jobs.base.services import Services
 from cronograph.jobs.registry import default_registry
+from cronograph.jobs.runtime.base.settings import EngineSettings
 from cronograph.jobs.runtime.engine import Engine
-from cronograph.jobs.runtime.settings import EngineSettings
-from cronograph.jobs.services import Services
 from cronograph.jobs.store.db.database import Database
 from tests.docs.blocks import Block, blocks_of
 

@@ -7,9 +7,9 @@ from typing import Any
 from sqlalchemy import Engine, event
 from strawberry.types import ExecutionResult
 
-from cronograph.graphql.context import Context
-from cronograph.graphql.raised import RAISED
-from cronograph.graphql.schema_factory import GuardedSchema
+from cronograph.graphql.base.raised import RAISED
+from cronograph.graphql.execution.schema_factory import GuardedSchema
+from cronograph.graphql.resolving.context import Context
 from cronograph.jobs.runtime.live.bus import EventBus
 from cronograph.jobs.runtime.live.log_feed import LogFeed
 from cronograph.jobs.store.db.database import Database

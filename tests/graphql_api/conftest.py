@@ -4,8 +4,8 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from cronograph.graphql.execution.schema_factory import GuardedSchema
 from cronograph.graphql.schema import create_schema
-from cronograph.graphql.schema_factory import GuardedSchema
 from cronograph.jobs.runtime.live.bus import EventBus
 from cronograph.jobs.runtime.live.log_feed import LogFeed
 from cronograph.jobs.store.db.database import Database

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from cronograph.graphql.generation.catalogue import REQUESTS, SDL, catalogue, limit_codes
 from cronograph.graphql.generation.raised_codes import WRITTEN, module_text, raised
-from cronograph.jobs.core.codes import ErrorCode
+from cronograph.jobs.core.base.codes import ErrorCode
 from cronograph.jobs.core.events import EventState
 from cronograph.jobs.core.model import NodeState, Outcome, SkipReason
 from cronograph.jobs.core.states import RunState
@@ -75,7 +75,7 @@ def test_the_catalogue_has_no_code_that_nothing_raises() -> None:
     raised = set[str]().union(*(raised_by(text) for text in texts.values()))
     assert set(limit_codes()) - raised == set()
     # Some are kept under a name of their own before they are raised, or raised by the engine.
-    written = "".join([*texts.values(), (ROOT / "jobs" / "core" / "codes.py").read_text(encoding="utf-8")])
+    written = "".join([*texts.values(), (ROOT / "jobs" / "core" / "base" / "codes.py").read_text(encoding="utf-8")])
     assert [code for code in REQUESTS if f'"{code}"' not in written] == []
 
 

@@ -4,8 +4,8 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from cronograph.graphql.scalars import parse_bigint, parse_time
-from cronograph.jobs.core.wording import time_text
+from cronograph.graphql.base.scalars import parse_bigint, parse_time
+from cronograph.jobs.core.base.wording import time_text
 from graphql import GraphQLError
 
 

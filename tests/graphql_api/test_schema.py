@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from cronograph.graphql.schema_factory import GuardedSchema
+from cronograph.graphql.execution.schema_factory import GuardedSchema
 from graphql import (
     GraphQLEnumType,
     GraphQLInputObjectType,

@@ -8,7 +8,7 @@ from sqlalchemy import Connection, select
 from sqlalchemy.ext.asyncio import create_async_engine
 
 from cronograph.jobs import RunSpec, enqueue_many, enqueue_many_sync, enqueue_sync
-from cronograph.jobs.core.errors import UserError
+from cronograph.jobs.core.base.errors import UserError
 from cronograph.jobs.core.events import EventKind, spread
 from cronograph.jobs.core.model import Priority
 from cronograph.jobs.store.schema import tables

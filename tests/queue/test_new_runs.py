@@ -1,5 +1,6 @@
 """A new run is what a later read of it finds, although nothing but its id is read when it is inserted."""
 
+from dataclasses import fields
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
@@ -7,7 +8,10 @@ import pytest
 
 from cronograph.jobs.core.model import NewRun, Priority, Trigger
 from cronograph.jobs.queue.enqueue import put
+from cronograph.jobs.queue.new_runs import NewRuns
+from cronograph.jobs.queue.shapes import HeldRun, Reserved
 from cronograph.jobs.store.read.runs import by_ids
+from cronograph.jobs.store.schema import tables
 from tests.support.storage import Stored
 
 ELSEWHERE = timezone(timedelta(hours=5, minutes=30))
@@ -64,3 +68,16 @@ def test_a_run_with_a_unique_key_is_what_is_stored_and_the_second_is_the_first(s
     assert repr(made.run) == repr(stored.do(lambda tx: by_ids(tx.conn, [made.run.id])[made.run.id]))
     (again,) = stored.do(lambda tx: put(tx, [run]))
     assert (again.run.id, again.deduplicated) == (made.run.id, True)
+
+
+def test_the_shapes_that_travel_have_the_columns_of_a_run() -> None:
+    columns = {"group" if one.name == "group_name" else one.name for one in tables.run.columns}
+    assert set(HeldRun._fields) - {"node"} <= columns
+    assert set(Reserved._fields) <= columns
+    assert {one.name for one in fields(NewRun)} - {"inherits"} <= columns
+
+
+def test_runs_of_one_kind_are_alike_in_all_but_what_each_has_by_itself() -> None:
+    new = NewRuns.of([RUNS["plain"], RUNS["of Python's own kinds"], RUNS["with all"], RUNS["plain"]])
+    assert new.kind == [0, 0, 1, 0]
+    assert new.apart()[2] == RUNS["with all"]

@@ -3,7 +3,7 @@
 import asyncio
 import sys
 
-from cronograph.jobs.context import RunInfo
+from cronograph.jobs.base.context import RunInfo
 from cronograph.jobs.runtime.process.spawner import Spawner
 from cronograph.jobs.runtime.process.wire import Begin
 

@@ -12,13 +12,13 @@ import psycopg
 import pytest
 from sqlalchemy import make_url
 
-from cronograph.graphql.context import Context
+from cronograph.graphql.resolving.context import Context
 from cronograph.graphql.schema import create_schema
 from cronograph.jobs.core.states import RunState
 from cronograph.jobs.registry import Registry, define
 from cronograph.jobs.runtime.live.bus import EventBus
 from cronograph.jobs.runtime.live.log_feed import LogFeed
-from cronograph.jobs.store.db.address import sqlite_path
+from cronograph.jobs.store.db.base.address import sqlite_path
 from cronograph.jobs.store.db.database import Database, OperationalError
 from cronograph.jobs.store.db.postgres import POOL
 from cronograph.jobs.store.read import nodes

@@ -7,9 +7,9 @@ import anyio.lowlevel
 import pytest
 
 from cronograph.jobs.core.states import RunState
+from cronograph.jobs.runtime.base.service import Duty
 from cronograph.jobs.runtime.duties.alarm import Alarm
 from cronograph.jobs.runtime.duties.rescuer import Rescuer
-from cronograph.jobs.runtime.service import Duty
 from cronograph.jobs.store.db.database import Database
 from cronograph.jobs.store.schema.tables import run as runs
 from tests.support.clocks import WrongClock

@@ -11,8 +11,8 @@ from cronograph.jobs.core.explain import explain_run
 from cronograph.jobs.core.model import Node, Outcome
 from cronograph.jobs.core.states import RunState
 from cronograph.jobs.queue.losses import rescue
-from cronograph.jobs.runtime.process.spawner import StartLauncher
-from cronograph.jobs.store.db.address import parse_url
+from cronograph.jobs.runtime.base.launcher import StartLauncher
+from cronograph.jobs.store.db.base.address import parse_url
 from cronograph.jobs.store.db.database import Database, OperationalError, sync_engine
 from cronograph.jobs.store.read import facts, nodes
 from tests.chaos.proxy import Proxy

@@ -8,7 +8,7 @@ import pytest
 from psycopg import errors
 from sqlalchemy.exc import InternalError
 
-from cronograph.jobs.runtime.service import Duty, log_fault
+from cronograph.jobs.runtime.base.service import Duty, log_fault
 from cronograph.jobs.store.db.database import OperationalError
 from tests.support.waiting import eventually
 

@@ -6,7 +6,7 @@ from typing import cast
 import pytest
 
 from cronograph.jobs import GIVEN, JobContext, around, carries, job, resource
-from cronograph.jobs.core.errors import ConfigurationError
+from cronograph.jobs.core.base.errors import ConfigurationError
 from cronograph.jobs.core.states import RunState
 from cronograph.jobs.registry import Registry
 from cronograph.jobs.runtime.resources import NodeResources

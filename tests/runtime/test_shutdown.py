@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from cronograph.jobs.actions.nodes import drain_node, resume_node
-from cronograph.jobs.core.errors import InvalidState
+from cronograph.jobs.base.services import Services
+from cronograph.jobs.core.base.errors import InvalidState
 from cronograph.jobs.core.model import NodeState, Outcome
 from cronograph.jobs.core.states import RunState
 from cronograph.jobs.runtime.engine import Engine
-from cronograph.jobs.services import Services
 from cronograph.jobs.store.db.database import Database
 from cronograph.jobs.store.read import nodes
 from tests.runtime.sample_jobs import KINDS, registry_of

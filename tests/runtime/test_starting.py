@@ -8,12 +8,12 @@ import pytest
 from sqlalchemy import make_url
 
 from cronograph.jobs.actions.nodes import drain_node
-from cronograph.jobs.core.errors import ConfigurationError
+from cronograph.jobs.base.services import Services
+from cronograph.jobs.core.base.errors import ConfigurationError
 from cronograph.jobs.core.model import NodeState
 from cronograph.jobs.registry import Registry
 from cronograph.jobs.runtime.engine import Engine
-from cronograph.jobs.services import Services
-from cronograph.jobs.store.db.address import sqlite_path
+from cronograph.jobs.store.db.base.address import sqlite_path
 from cronograph.jobs.store.db.database import Database
 from cronograph.jobs.store.db.transaction import Wake
 from cronograph.jobs.store.read import nodes

@@ -7,9 +7,9 @@ from collections.abc import AsyncIterator
 import pytest
 
 from cronograph.jobs.actions.groups import pause_group
+from cronograph.jobs.runtime.base.wakeup import Wakeup
 from cronograph.jobs.runtime.job_loop import JobLoop
 from cronograph.jobs.runtime.loop_thread import LoopThread
-from cronograph.jobs.runtime.wakeup import Wakeup
 from cronograph.jobs.store.db.database import Database
 from cronograph.jobs.store.db.transaction import Wake
 from tests.support.waiting import eventually

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from cronograph.graphql.transport.persisted import sha256_of
-from cronograph.jobs.core.errors import ConfigurationError
+from cronograph.jobs.core.base.errors import ConfigurationError
 from cronograph.server.configuration.allowed_documents import read_documents
 from cronograph.server.configuration.own_documents import own_documents
 from cronograph.server.configuration.reading import InvalidSettingsError, load

@@ -17,8 +17,8 @@ from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 from websockets.typing import Origin, Subprotocol
 
-from cronograph.jobs.actions.auth.accounts import add_account
-from cronograph.jobs.core.auth.roles import Role
+from cronograph.jobs.accounts.actions.accounts import add_account
+from cronograph.jobs.core.actor import Role
 from cronograph.jobs.store.db.database import Database
 from tests.server.auth.serving import PASSWORD, hashed
 from tests.server.test_exposure import NAME, TLS

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from cronograph.jobs.core.errors import ConfigurationError
+from cronograph.jobs.core.base.errors import ConfigurationError
 from cronograph.server.http.bind import CannotListenError, addresses_of, is_outside, listen
 
 

@@ -9,15 +9,15 @@ from typing import Any
 
 import pytest
 
-from cronograph.graphql.context import Context
+from cronograph.graphql.resolving.context import Context
 from cronograph.graphql.schema import create_schema
 from cronograph.jobs.actions.runs import put
+from cronograph.jobs.base.services import Services
 from cronograph.jobs.core.model import NewRun, Trigger
 from cronograph.jobs.registry import Registry, define
+from cronograph.jobs.runtime.base.settings import EngineSettings
+from cronograph.jobs.runtime.base.wakeup import Wakeup
 from cronograph.jobs.runtime.live.feeds import LiveFeeds
-from cronograph.jobs.runtime.settings import EngineSettings
-from cronograph.jobs.runtime.wakeup import Wakeup
-from cronograph.jobs.services import Services
 from cronograph.jobs.store.db.database import Database
 from cronograph.jobs.store.read import runs
 from cronograph.server.process.engine_thread import EngineThread

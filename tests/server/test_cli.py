@@ -26,7 +26,19 @@ def test_version_says_what_is_installed(processes: ProcessStarter) -> None:
 def test_help_lists_every_command_and_the_exit_codes(processes: ProcessStarter) -> None:
     status, output = processes.run("--help")
     assert status == DONE
-    for command in ("audit", "serve", "demo", "check", "migrate", "schema", "token", "trigger", "user", "version"):
+    for command in (
+        "audit",
+        "serve",
+        "demo",
+        "check",
+        "migrate",
+        "schema",
+        "sql",
+        "token",
+        "trigger",
+        "user",
+        "version",
+    ):
         assert command in output
     assert "Exit status: 0 done" in output
 
@@ -43,6 +55,26 @@ def test_schema_prints_the_committed_text(processes: ProcessStarter) -> None:
     assert status == DONE
     assert "type Query" in output
     assert processes.run("schema", "--check")[0] == DONE
+
+
+def test_sql_prints_a_statement_with_its_plan_on_the_present_database(
+    processes: ProcessStarter, database_url: str
+) -> None:
+    name, index = ("candidates_of_group" if database_url.startswith("sqlite") else "candidates"), "ix_run_claimable"
+    status, output = processes.run("sql", name, "--database-url", database_url)
+    assert status == DONE
+    assert output.startswith(f"-- {name}\n")
+    assert index in output.split("Plan:")[1]
+    status, output = processes.run("sql", "--json", "--database-url", database_url)
+    listed = json.loads(output)["statements"]
+    assert status == DONE
+    assert name in [one["name"] for one in listed]
+    assert all(one["plan"] and one["heading"] and one["statement"] for one in listed)
+
+
+def test_sql_names_the_statement_that_was_meant(processes: ProcessStarter, database_url: str) -> None:
+    status, output = processes.run("sql", "due_task", "--database-url", database_url)
+    assert (status, "did you mean 'due_tasks'?" in output) == (REFUSED, True)
 
 
 def test_migrate_makes_the_database_once(processes: ProcessStarter, empty_database_url: str) -> None:

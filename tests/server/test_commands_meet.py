@@ -11,9 +11,9 @@ import pytest
 
 from cronograph.graphql.client.errors import InvalidAnswerError
 from cronograph.graphql.client.sign_in import sign_in
-from cronograph.jobs.actions.auth.secrets import fresh_key
-from cronograph.jobs.core.auth.sealing import KeyRing
-from cronograph.jobs.core.errors import SchemaTooNew
+from cronograph.jobs.accounts.actions.secrets import fresh_key
+from cronograph.jobs.accounts.rules.sealing import KeyRing
+from cronograph.jobs.core.base.errors import SchemaTooNew
 from cronograph.server.cli import main
 from cronograph.server.cli.client import server_at
 from cronograph.server.cli.output import UnreachableError

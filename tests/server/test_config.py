@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from cronograph.jobs.core.auth.roles import Role
+from cronograph.jobs.core.actor import Role
 from cronograph.server.configuration.reading import InvalidSettingsError, load
 from cronograph.server.configuration.settings import DEFAULT_FILE, NAMES, Settings, must_be
 from cronograph.server.installation import engine_settings

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, func, insert, select
 
-from cronograph.jobs.core.auth.roles import Role
+from cronograph.jobs.accounts.write import accounts
+from cronograph.jobs.core.actor import Role
 from cronograph.jobs.store.db.database import parse_url, sync_engine
 from cronograph.jobs.store.schema.tables import event, job_execution, run, session
-from cronograph.jobs.store.write.auth import accounts
 from tests.support.job_modules import write_example_jobs
 from tests.support.processes import CronographProcess, ProcessStarter
 from tests.support.waiting import wait_until

@@ -19,9 +19,9 @@ from starlette.requests import HTTPConnection
 from starlette.routing import Mount
 
 from cronograph.jobs import job
-from cronograph.jobs.actions.auth.accounts import add_account
-from cronograph.jobs.core.auth.roles import Role
-from cronograph.jobs.core.errors import ConfigurationError
+from cronograph.jobs.accounts.actions.accounts import add_account
+from cronograph.jobs.core.actor import Role
+from cronograph.jobs.core.base.errors import ConfigurationError
 from cronograph.jobs.registry import Registry
 from cronograph.jobs.store.db.database import Database
 from cronograph.jobs.store.db.postgres import POOL

@@ -11,9 +11,9 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 
-from cronograph.jobs.actions.auth.accounts import add_account
-from cronograph.jobs.core.auth.roles import Role
-from cronograph.jobs.core.errors import ConfigurationError
+from cronograph.jobs.accounts.actions.accounts import add_account
+from cronograph.jobs.core.actor import Role
+from cronograph.jobs.core.base.errors import ConfigurationError
 from cronograph.jobs.store.db.database import Database
 from cronograph.server.configuration.settings import Settings
 from cronograph.server.exposure import check_administrator, faults_of

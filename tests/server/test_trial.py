@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text
 
-from cronograph.jobs.runtime.settings import EngineSettings
+from cronograph.jobs.runtime.base.settings import EngineSettings
 from cronograph.jobs.store.db.opening import connected, scratch_database
 from cronograph.jobs.store.schema.naming import SchemaText
 from cronograph.server.database.trial import Amount, Spread, measure

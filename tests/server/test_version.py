@@ -4,8 +4,8 @@ import sys
 
 import pytest
 
-from cronograph.jobs.core.errors import ConfigurationError
-from cronograph.server.version import installed_version
+from cronograph.jobs.core.base.errors import ConfigurationError
+from cronograph.server.base.version import installed_version
 
 
 def test_a_folder_that_is_not_installed_is_refused_and_told_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,9 +13,9 @@ from sqlalchemy import Column, Connection, Engine, Integer, MetaData, Table, cre
 from sqlalchemy.ext.asyncio import create_async_engine
 
 from cronograph.jobs import RunSpec, connect, enqueue, enqueue_many_sync, enqueue_sync
-from cronograph.jobs.core.errors import ConfigurationError, StorageError
+from cronograph.jobs.core.base.errors import ConfigurationError, StorageError
 from cronograph.jobs.registry import Registry, define
-from cronograph.jobs.store.db.address import parse_url, schema_in, with_schema
+from cronograph.jobs.store.db.base.address import parse_url, schema_in, with_schema
 from cronograph.jobs.store.db.database import Database
 from cronograph.jobs.store.schema.naming import SchemaText
 from cronograph.jobs.store.schema.tables import metadata

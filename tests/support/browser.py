@@ -158,8 +158,10 @@ class Contexts:
         key = (origin, timezone_id)
         if key not in self.kept:
             context = self.make(origin, timezone_id)
-            # While a page is open there, what the browser has compiled is kept.
-            self.kept[key] = context, context.new_cdp_session(context.new_page())
+            # A page of the same site stays open: the next ones begin in its process, which has compiled their files.
+            page = context.new_page()
+            page.goto("/health/live")
+            self.kept[key] = context, context.new_cdp_session(page)
         context, session = self.kept[key]
         context.clear_cookies()
         session.send(  # pyright: ignore[reportUnknownMemberType] - playwright says no more than `dict`

@@ -11,18 +11,18 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection, select
 
-from cronograph.jobs.actions.auth.secrets import set_secret
+from cronograph.jobs.accounts.actions.secrets import set_secret
+from cronograph.jobs.accounts.rules.sealing import KeyRing, no_keys
 from cronograph.jobs.actions.runs import enqueue_runs, put
 from cronograph.jobs.actions.tasks import create_task, trigger_task
-from cronograph.jobs.core.auth.sealing import KeyRing, no_keys
+from cronograph.jobs.base.services import Services
 from cronograph.jobs.core.model import Execution, NewRun, Run, TaskSpec, Trigger
 from cronograph.jobs.core.states import FINAL, RunState
 from cronograph.jobs.queue.cancel import cancel_all
 from cronograph.jobs.registry import Registry
+from cronograph.jobs.runtime.base.launcher import StartLauncher
+from cronograph.jobs.runtime.base.settings import EngineSettings
 from cronograph.jobs.runtime.engine import Engine
-from cronograph.jobs.runtime.process.spawner import StartLauncher
-from cronograph.jobs.runtime.settings import EngineSettings
-from cronograph.jobs.services import Services
 from cronograph.jobs.store.db.database import Database
 from cronograph.jobs.store.read import logs, runs
 from cronograph.jobs.store.read.executions import execution_from

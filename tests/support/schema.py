@@ -2,8 +2,8 @@
 
 from sqlalchemy import Connection
 
-from cronograph.jobs.store.db.address import parse_url, schema_in
-from cronograph.jobs.store.db.connecting import sync_engine
+from cronograph.jobs.store.db.base.address import parse_url, schema_in
+from cronograph.jobs.store.db.base.connecting import sync_engine
 from cronograph.jobs.store.schema.naming import SCHEMA, SQLITE_SCHEMA
 from cronograph.migrations.upgrade import upgrade
 

@@ -21,7 +21,7 @@ from cronograph.jobs import (
     job,
     resource,
 )
-from cronograph.jobs.core.errors import ConfigurationError, InvalidInput, NotFound
+from cronograph.jobs.core.base.errors import ConfigurationError, InvalidInput, NotFound
 from cronograph.jobs.core.model import ScheduleSpec
 from cronograph.jobs.core.schedule import Syntax
 from cronograph.jobs.registry import Registry

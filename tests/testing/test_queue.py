@@ -6,7 +6,7 @@ import pytest
 
 from cronograph.graphql.client.inputs import TaskSettings as ClientTaskSettings
 from cronograph.jobs import JobContext, Result, Snooze, job
-from cronograph.jobs.core.errors import UserError
+from cronograph.jobs.core.base.errors import UserError
 from cronograph.jobs.core.model import ScheduleSpec
 from cronograph.jobs.core.schedule import Syntax
 from cronograph.jobs.registry import Registry

@@ -9,8 +9,8 @@ from datetime import UTC, datetime
 import pytest
 
 from cronograph.jobs import Cancel, JobContext, PermanentFailure, Result, Snooze, job
-from cronograph.jobs.context import StopReason
-from cronograph.jobs.core.errors import InvalidInput, NotFound
+from cronograph.jobs.base.context import StopReason
+from cronograph.jobs.core.base.errors import InvalidInput, NotFound
 from cronograph.jobs.registry import Registry
 from cronograph.jobs.testing import FakeClock, run_job
 from tests.runtime.process_jobs import who_am_i

@@ -10,8 +10,8 @@ from jsonschema import Draft202012Validator, FormatChecker, ValidationError
 from jsonschema.validators import extend  # pyright: ignore[reportUnknownVariableType]
 from pydantic import AnyUrl, TypeAdapter
 
-from ..auth.secrets import is_reference, references
 from ..model import Json
+from .secrets import is_reference, references
 
 Keyword = Callable[..., Iterator[ValidationError] | None]
 """What judges a value by one keyword of a JSON Schema: (validator, the keyword's value, the value, the schema)."""

@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Final
 
-from ..auth.secrets import reference_faults
-from ..codes import ErrorCode
-from ..errors import InvalidInput, refuse
-from ..lazy import LazyModule
+from ..base.codes import ErrorCode
+from ..base.errors import InvalidInput, refuse
+from ..base.lazy import LazyModule
 from ..model import Json
+from .secrets import reference_faults
 
 if TYPE_CHECKING:
     from jsonschema import ValidationError

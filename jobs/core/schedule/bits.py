@@ -17,12 +17,12 @@ def members(mask: int) -> Iterator[int]:
 
 
 def span(low: int, high: int) -> int:
-    """The set of all numbers from `low` to `high`, both included; empty when `high < low`."""
+    """The set of all numbers from ``low`` to ``high``, both included; empty when ``high < low``."""
     return ((1 << (high + 1)) - 1) & ~((1 << low) - 1) if high >= low else 0
 
 
 def stepped(low: int, high: int, step: int) -> int:
-    """The set `low, low + step, low + 2·step, …` up to and including `high`. `step` must be at least 1."""
+    """The set ``low, low + step, low + 2·step, …`` up to and including ``high``. ``step`` must be at least 1."""
     return mask_of(range(low, high + 1, step))
 
 

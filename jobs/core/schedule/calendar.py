@@ -1,7 +1,8 @@
-"""CALENDAR: systemd calendar events, as `systemd-analyze calendar` (252) accepts them, plus the zones `Z` and `+02:00`.
+"""CALENDAR: systemd calendar events, as ``systemd-analyze calendar`` (252) accepts them.
 
-Deliberate differences from systemd: the first repetition after a rollover is not skipped (`*:3/25` fires at minute 3 of
-every hour), and clock changes follow the rules of `zones`. A trailing zone counts, also beside `timezone="UTC"`.
+The zones ``Z`` and ``+02:00`` are accepted, too.
+Deliberate differences from systemd: the first repetition after a rollover is not skipped (``*:3/25`` fires at minute 3
+of every hour), and clock changes follow the rules of ``zones``. A trailing zone counts, also beside ``timezone="UTC"``.
 """
 
 import re
@@ -50,9 +51,10 @@ _LAST_SECOND: Final = (datetime(LAST_YEAR + 1, 1, 1, tzinfo=UTC) - _EPOCH) // ti
 
 
 def parse_calendar(value: str, timezone: str) -> WallClockSchedule:
-    """Parses a calendar event, to be read on the clock of the zone it names or else of `timezone`.
+    """Parse a calendar event, to be read on the clock of the zone it names or else of ``timezone``.
 
-    Raises ScheduleError with the field and position of the fault; code `NEVER_FIRES` for a date that no year has.
+    Raises:
+        ScheduleError: with the field and position of the fault; code ``NEVER_FIRES`` for a date that no year has.
     """
     text, _, last = value.rpartition(" ")
     own = _own_clock(last, len(text) + 1) if text else None
@@ -91,7 +93,7 @@ def _own_clock(word: str, position: int) -> tuple[ZoneInfo | None, timedelta, st
 
 
 def _parse_text(text: str) -> tuple[WallPattern, bool]:
-    """The pattern of the text without its zone, and whether it is absolute (`@seconds`) rather than local."""
+    """The pattern of the text without its zone, and whether it is absolute (``@seconds``) rather than local."""
     if not text:
         message = "value: is empty; it must be a calendar event such as 'Mon..Fri 09:00' or 'daily'"
         raise ScheduleError(message, field="value", position=0)

@@ -1,4 +1,4 @@
-"""The grammar of calendar events: `[weekdays] [[year-]month-day] [hour:minute[:second]]`, as systemd 252 parses it.
+"""The grammar of calendar events: ``[weekdays] [[year-]month-day] [hour:minute[:second]]``, as systemd 252 parses it.
 
 The parser walks the text once, from left to right, without going back by more than one chain.
 """
@@ -28,9 +28,10 @@ _TOO_LARGE: Final = 10**10
 
 @dataclass(slots=True)
 class CalendarText:
-    """A calendar event taken apart. Empty chains stand for `*`; `weekdays` is a mask from Monday = 0, 0 if none given.
+    """A calendar event taken apart.
 
-    `from_end` tells that the days are counted from the end of the month. `epoch` is set for `@seconds` instead of
+    Empty chains stand for ``*``; ``weekdays`` is a mask from Monday = 0, or 0 if there are none.
+    ``from_end`` tells that the days are counted from the end of the month. ``epoch`` is set for ``@seconds`` instead of
     a date and a time.
     """
 
@@ -46,7 +47,11 @@ class CalendarText:
 
 
 def parse_calendar_text(text: str) -> CalendarText:
-    """Takes a calendar event without its zone apart. Raises ScheduleError with the place of the fault."""
+    """Parse a calendar event without its zone.
+
+    Raises:
+        ScheduleError: with the place of the fault.
+    """
     return _Parser(text).parse()
 
 
@@ -120,7 +125,7 @@ class _Parser:
             raise self._unknown_weekday(self.at)
 
     def _after_weekday(self, mark: str, number: int, in_range: bool, range_at: int) -> int | None:
-        """Steps over `,`, `..` or `-`; the number if it begins a range."""
+        """Steps over ``,``, ``..`` or ``-``; the number if it begins a range."""
         if mark == ",":
             self.at += 1
             return None
@@ -181,7 +186,7 @@ class _Parser:
         self.result.epoch = _integer(match[1])
 
     def _date(self) -> bool:
-        """Year, month and day, or month and day. Whether there was a date: a time is left for `_time`."""
+        """Year, month and day, or month and day. Whether there was a date: a time is left for ``_time``."""
         begin = self.at
         if begin == len(self.text):
             return False
@@ -247,7 +252,7 @@ class _Parser:
         return self._error("value", f"'{rest}' is not understood after the time", self.at)
 
     def _chain(self, field: str, *, fractions: bool = False) -> Chain:
-        """`*` (an empty chain) or a list of items."""
+        """``*`` (an empty chain) or a list of items."""
         if self._peek() == "*":
             self.at += 1
             if self._peek() == "/":

@@ -38,7 +38,7 @@ SECOND_PART: Final = Part("second", 0, 60 * SECOND - 1, SECOND)
 
 @dataclass(frozen=True, slots=True)
 class Component:
-    """One list item: `start`, `start..stop`, `start/repeat` or `start..stop/repeat`, as written at `position`."""
+    """One list item at ``position``: ``start``, ``start..stop``, ``start/repeat`` or ``start..stop/repeat``."""
 
     text: str
     position: int
@@ -59,7 +59,7 @@ class Component:
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """The numbers `start, start + repeat, …` up to `stop`."""
+    """The numbers ``start, start + repeat, …`` up to ``stop``."""
 
     start: int
     stop: int
@@ -78,7 +78,7 @@ class ChainedSeconds:
         return min(steps.start for steps in self.steps)
 
     def at_or_after(self, moment: int) -> int | None:
-        """The earliest moment that is not before `moment`, or None when there is none in the minute."""
+        """The earliest moment that is not before ``moment``, or None when there is none in the minute."""
         found: int | None = None
         for steps in self.steps:
             rounds = max(0, -(-(moment - steps.start) // steps.repeat))
@@ -89,7 +89,7 @@ class ChainedSeconds:
 
 
 Chain = Sequence[Component]
-"""A list of items; an empty one stands for `*`."""
+"""A list of items; an empty one stands for ``*``."""
 
 
 def full_years(chain: Chain) -> Chain:
@@ -107,7 +107,7 @@ def full_years(chain: Chain) -> Chain:
 
 
 def mask(part: Part, chain: Chain) -> int:
-    """The set of numbers that the chain stands for, as a bit mask; `*` is every number of the part."""
+    """The set of numbers that the chain stands for, as a bit mask; ``*`` is every number of the part."""
     if not chain:
         return stepped(part.low, part.high, 1)
     result = 0
@@ -118,9 +118,9 @@ def mask(part: Part, chain: Chain) -> int:
 
 
 def mask_from_end(chain: Chain) -> int:
-    """The days before the last of the month (bit 0 = the last day) that a chain after `~` stands for.
+    """The days before the last of the month (bit 0 = the last day) that a chain after ``~`` stands for.
 
-    A repetition without an end runs forwards in time: `~7/2` is the 7th, 5th, 3rd and 1st day from the end.
+    A repetition without an end runs forwards in time: ``~7/2`` is the 7th, 5th, 3rd and 1st day from the end.
     """
     part = DAY_FROM_END_PART
     offsets = 0
@@ -137,7 +137,7 @@ def mask_from_end(chain: Chain) -> int:
 
 
 def second_set(chain: Chain) -> SecondSet:
-    """The moments of a minute that a chain stands for; `*` is every whole second."""
+    """The moments of a minute that a chain stands for; ``*`` is every whole second."""
     steps = tuple(resolve(SECOND_PART, item) for item in chain) or (Steps(0, SECOND_PART.high, SECOND),)
     if any(item.start % SECOND or item.repeat % SECOND for item in steps):
         return ChainedSeconds(steps)

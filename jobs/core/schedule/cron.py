@@ -1,8 +1,8 @@
 """CRON: six fields, second minute hour day month weekday.
 
 The reference for what is accepted and when it fires is the Rust crate croner 2.2 with seconds required and with both
-day fields having to match. Deliberate differences: `W` never leaves its month, an expression that can never fire is
-refused, and forms are added that croner does not know: `L-n`, `LW`, full names, `@midnight`.
+day fields having to match. Deliberate differences: ``W`` never leaves its month, an expression that can never fire is
+refused, and forms are added that croner does not know: ``L-n``, ``LW``, full names, ``@midnight``.
 """
 
 import re
@@ -37,17 +37,18 @@ _NICKNAMES: Final = {
     "@annually": "0 0 0 1 1 *",
 }
 _EITHER: Final = (2, 4)
-"""Where an expression of five fields has day and weekday: it fires if either matches, unless one begins with `*`."""
+"""Where an expression of five fields has day and weekday: it fires if either matches, unless one begins with ``*``."""
 _ORDER: Final = "second minute hour day month weekday"
 _WHITE_SPACE: Final = "\t\n\v\f\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
-"""Unicode White_Space, by which the reference splits; `str.split` would also split at U+001C to U+001F."""
+"""Unicode White_Space, by which the reference splits; ``str.split`` would also split at U+001C to U+001F."""
 _WORD: Final = re.compile(f"[^{_WHITE_SPACE}]+")
 
 
 def parse_cron(value: str, timezone: str) -> WallClockSchedule:
-    """Parses a six-field cron expression or an `@` nickname, to be read on the clock of `timezone`.
+    """Parse a six-field cron expression or an ``@`` nickname, to be read on the clock of ``timezone``.
 
-    Raises ScheduleError with the field, position and, where one is known, a better text.
+    Raises:
+        ScheduleError: with the field, position and, where one is known, a better text.
     """
     zone = find_zone(timezone)
     return WallClockSchedule(Syntax.CRON, value, timezone, parse_pattern(value), zone)

@@ -2,15 +2,15 @@
 
 The grammar is that of croner 2.2, curiosities included, because expressions must mean the same here and there:
 
-- names are replaced by their numbers in every field, before anything else (`JAN1` is 11); empty items are ignored;
-- `*` alone is every value, but `*` inside a list must be written `*/1`;
-- numbers are unsigned bytes: leading zeros and one `+` are fine; a step may reach past the end of the field, but the
+- names are replaced by their numbers in every field, before anything else (``JAN1`` is 11); empty items are ignored;
+- ``*`` alone is every value, but ``*`` inside a list must be written ``*/1``;
+- numbers are unsigned bytes: leading zeros and one ``+`` are fine; a step may reach past the end of the field, but the
   first value plus the step must stay below 256;
-- `a/n` means from `a` to the end; the end of the weekday field is 7, which is Sunday;
-- a bare `L` is the last day in the day field; elsewhere it is accepted and chooses nothing; `x#…L` is "the last";
-- what follows a `W` within its list item is ignored.
+- ``a/n`` means from ``a`` to the end; the end of the weekday field is 7, which is Sunday;
+- a bare ``L`` is the last day in the day field; elsewhere it is accepted and chooses nothing; ``x#…L`` is "the last";
+- what follows a ``W`` within its list item is ignored.
 
-Beyond the reference: full names of days and months, `L-n` and `LW`, and `7` is Sunday before `#L`, too.
+Beyond the reference: full names of days and months, ``L-n`` and ``LW``, and ``7`` is Sunday before ``#L``, too.
 """
 
 import re
@@ -59,8 +59,9 @@ WEEKDAY: Final = FieldSpec("weekday", 0, 7, knows_nth=True)
 class FieldSets:
     """The sets one field stands for, as bit masks over the field's own numbers.
 
-    `each` are plain values. The weekday field adds `nth` (five sets, first to fifth of the month) and `last`; the day
-    field adds `from_end` (bit 0 = the last day), `nearest` (the workday nearest to that day) and `last_workday`.
+    ``each`` are plain values. The weekday field adds ``nth`` (five sets, first to fifth of the month) and ``last``; the
+    day field adds ``from_end`` (bit 0 = the last day), ``nearest`` (the workday nearest to that day) and
+    ``last_workday``.
     """
 
     each: int = 0
@@ -92,7 +93,11 @@ class _Item:
 
 
 def parse_field(spec: FieldSpec, raw: str, position: int) -> FieldSets:
-    """Parses one field, which begins at `position` of the expression. Raises ScheduleError with the item at fault."""
+    """Parse one field, which begins at ``position`` of the expression.
+
+    Raises:
+        ScheduleError: with the item at fault.
+    """
     sets = FieldSets()
     if raw in ("*", "?"):
         sets.each = span(spec.low, spec.high)
@@ -148,7 +153,7 @@ def _single(item: _Item, sets: FieldSets) -> None:
 
 
 def _split_nth(item: _Item) -> tuple[str, int]:
-    """The part before the first `#`, and which occurrence in the month is meant: `_EACH`, 1 to 5, or `_LAST`."""
+    """The part before the first ``#``, and which occurrence in the month is meant: ``_EACH``, 1 to 5, or ``_LAST``."""
     body, hash_sign, nth = item.text.partition("#")
     if item.text.endswith("l"):
         return body, _LAST

@@ -25,10 +25,10 @@ _SUNDAY: Final = 6
 class DayRule:
     """Days of the month AND days of the week. All fields are bit masks; weekdays are counted from Monday = 0.
 
-    A day must be named by one of `days` (bit 1 to 31), `from_end` (bit 0 = the last day, bit 1 = the day before, …),
-    `nearest` (bit n: the workday nearest to day n, never leaving the month) or `last_workday`; and its weekday by one
-    of `weekdays`, `nth_weekdays` (five masks, for the first to the fifth of that weekday in the month) or
-    `last_weekdays`.
+    A day must be named by one of ``days`` (bit 1 to 31), ``from_end`` (bit 0 = the last day, bit 1 = the day before,
+    …), ``nearest`` (bit n: the workday nearest to day n, never leaving the month) or ``last_workday``; and its weekday
+    by one of ``weekdays``, ``nth_weekdays`` (five masks, for the first to the fifth of that weekday in the month) or
+    ``last_weekdays``.
     """
 
     days: int = 0
@@ -45,7 +45,7 @@ class DayRule:
         return self.days == EVERY_DAY and self.weekdays == EVERY_WEEKDAY
 
     def matching(self, first_weekday: int, length: int) -> int:
-        """The matching days (bit 1 to 31) of a month that begins on `first_weekday` and has `length` days."""
+        """The matching days (bit 1 to 31) of a month that begins on ``first_weekday`` and has ``length`` days."""
         return self._by_day(first_weekday, length) & self._by_weekday(first_weekday, length)
 
     def _by_day(self, first_weekday: int, length: int) -> int:
@@ -92,13 +92,13 @@ def kinds_of_month(months: int) -> Iterator[tuple[int, int]]:
 
 
 def _days_with(weekdays: int, first_weekday: int) -> int:
-    """Days 1 to 35 whose weekday is in the set, in a month that begins on `first_weekday`."""
+    """Days 1 to 35 whose weekday is in the set, in a month that begins on ``first_weekday``."""
     turned = weekdays >> first_weekday | (weekdays << (7 - first_weekday)) & EVERY_WEEKDAY
     return turned * _FIVE_WEEKS << 1
 
 
 def _nearest_workday(day: int, first_weekday: int, length: int) -> int:
-    """The day from Monday to Friday nearest to `day` within the same month."""
+    """The day from Monday to Friday nearest to ``day`` within the same month."""
     weekday = (first_weekday + day - 1) % 7
     if weekday == _SATURDAY:
         return day - 1 if day > 1 else day + 2

@@ -17,7 +17,7 @@ _LAST_MOMENT: Final = 60 * SECOND - 1
 
 
 def describe_pattern(pattern: WallPattern, clock: str) -> str:
-    """One English sentence, e.g. `At 00:00 on Friday the 13th`; the clock's name in brackets unless it is UTC."""
+    """One English sentence, e.g. ``At 00:00 on Friday the 13th``; the clock's name in brackets unless it is UTC."""
     time, days = _time(pattern), describe_days(pattern)
     if time.startswith("At ") and pattern.hours != EVERY_HOUR and pattern.days.is_every_day:
         days = f"every day {days}"
@@ -58,7 +58,7 @@ def _moments(seconds: SecondSet) -> list[int] | None:
 
 
 def _step_of_seconds(seconds: SecondSet) -> tuple[int, int] | None:
-    """`(start, step)` in microseconds when the seconds are one repetition up to the end of the minute."""
+    """``(start, step)`` in microseconds when the seconds are one repetition up to the end of the minute."""
     if isinstance(seconds, WholeSeconds):
         step = (0, 1) if seconds.mask == EVERY_MINUTE else step_of(seconds.mask, 59)
         return None if step is None else (step[0] * SECOND, step[1] * SECOND)
@@ -138,7 +138,7 @@ def _of_minutes(pattern: WallPattern) -> str:
 
 
 def _of_hours(hours: int, *, of_every: bool) -> str:
-    """The hours that smaller units repeat in; `of_every` says that they are counted by the hour."""
+    """The hours that smaller units repeat in; ``of_every`` says that they are counted by the hour."""
     if hours == EVERY_HOUR:
         return " of every hour" if of_every else ""
     if is_range(hours):

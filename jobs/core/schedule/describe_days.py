@@ -7,7 +7,7 @@ from .words import DAY_NAMES, MONTH_NAMES, is_range, joined, listed, only, ordin
 
 
 def describe_days(pattern: WallPattern) -> str:
-    """When by the calendar, e.g. `on Friday the 13th of May`; empty when every day is meant."""
+    """When by the calendar, e.g. ``on Friday the 13th of May``; empty when every day is meant."""
     rule, months, years = pattern.days, _months(pattern.months), _years(pattern.years)
     by_day, day, weekday = _days_of_month(rule), only(rule.days), only(rule.weekdays)
     of_months = f"of {months or 'every month'}"
@@ -31,7 +31,7 @@ def _spaced(*parts: str) -> str:
 
 
 def _within(mask: int, text: str) -> str:
-    """`in 2027`, or `from 2027 to 2030` for a range; empty when nothing is restricted."""
+    """``in 2027``, or ``from 2027 to 2030`` for a range; empty when nothing is restricted."""
     if not text:
         return ""
     return f"{'from' if is_range(mask) and ' to ' in text else 'in'} {text}"
@@ -46,7 +46,7 @@ def _months(months: int) -> str:
 
 
 def _years(years: int | None) -> str:
-    """Years with bit 0 for `FIRST_YEAR`."""
+    """Years with bit 0 for ``FIRST_YEAR``."""
     last = LAST_YEAR - FIRST_YEAR
     if years is None or years == (1 << (last + 1)) - 1:
         return ""
@@ -58,7 +58,7 @@ def _years(years: int | None) -> str:
 
 
 def _days_of_month(rule: DayRule) -> str:
-    """The days by number, e.g. `the 1st and the workday nearest the 15th`; empty when every day is meant."""
+    """The days by number, e.g. ``the 1st and the workday nearest the 15th``; empty when every day is meant."""
     if rule.days == EVERY_DAY:
         return ""
     words: list[str] = []
@@ -85,7 +85,7 @@ def _days_from_end(offsets: int) -> list[str]:
 
 
 def _condition(rule: DayRule) -> str:
-    """What the weekday must be, e.g. `if it is a Monday or the 2nd Friday`; empty when any will do."""
+    """What the weekday must be, e.g. ``if it is a Monday or the 2nd Friday``; empty when any will do."""
     if rule.weekdays == EVERY_WEEKDAY:
         return ""
     words = [*_plain_weekdays(rule, "a"), *_placed_weekdays(rule)]
@@ -97,7 +97,7 @@ def _plain_weekdays(rule: DayRule, article: str) -> list[str]:
 
 
 def _placed_weekdays(rule: DayRule) -> list[str]:
-    """Weekdays by their place in the month, e.g. `the 2nd Monday`, `the last Friday`."""
+    """Weekdays by their place in the month, e.g. ``the 2nd Monday``, ``the last Friday``."""
     by_place = [(ordinal(number), mask) for number, mask in enumerate(rule.nth_weekdays, start=1)]
     by_place.append(("last", rule.last_weekdays))
     return [f"the {place} {joined([DAY_NAMES[day] for day in members(mask)])}" for place, mask in by_place if mask]

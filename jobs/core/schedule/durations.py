@@ -1,4 +1,4 @@
-"""Lengths of time as people write them: `90`, `90s`, `1h30m`, `PT1H30M`."""
+"""Lengths of time as people write them: ``90``, ``90s``, ``1h30m``, ``PT1H30M``."""
 
 import re
 from collections.abc import Sequence
@@ -30,15 +30,17 @@ _FORMS: Final = "a length of time such as 90, 90s, 1h30m or PT1H30M"
 def parse_duration(text: str) -> float:
     """The length of time in seconds, not negative, to the microsecond.
 
-    Accepts seconds (`90`, `1.5`), parts with units from `w` to `s`, largest first (`1h30m`, `1h 30m`, `2 days`), and
-    ISO 8601 without years and months, which have no fixed length (`PT1H30M`, `P1DT12H`). Raises ScheduleError with the
-    position of the fault.
+    Accepts seconds (``90``, ``1.5``), parts with units from ``w`` to ``s``, largest first (``1h30m``, ``1h 30m``,
+    ``2 days``), and ISO 8601 without years and months, which have no fixed length (``PT1H30M``, ``P1DT12H``).
+
+    Raises:
+        ScheduleError: with the position of the fault.
     """
     return duration_microseconds(text) / MICROSECONDS
 
 
 def duration_microseconds(text: str) -> int:
-    """The length of time in whole microseconds; as `parse_duration` otherwise."""
+    """The length of time in whole microseconds; as ``parse_duration`` otherwise."""
     if len(text) > MAX_VALUE_LENGTH:
         raise _error(f"has {len(text)} characters; it can have {MAX_VALUE_LENGTH} at most", MAX_VALUE_LENGTH)
     stripped = text.strip()
@@ -53,7 +55,7 @@ def duration_microseconds(text: str) -> int:
 
 
 def describe_duration(microseconds: int) -> str:
-    """English for a length of time, in the largest units that fit: `1 hour 30 minutes`, `second`, `2.5 seconds`."""
+    """A length of time in English, in the largest units that fit: ``1 hour 30 minutes`` or ``2.5 seconds``."""
     seconds, fraction = divmod(microseconds, MICROSECONDS)
     words: list[str] = []
     for size, name in _NAMES:

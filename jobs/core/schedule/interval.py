@@ -1,4 +1,4 @@
-"""INTERVAL: a fixed grid of instants, free of drift whatever runs when."""
+"""INTERVAL: a fixed grid of instants, free of drift."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -19,7 +19,7 @@ _MICROSECOND: Final = timedelta(microseconds=1)
 
 @dataclass(frozen=True, slots=True)
 class IntervalSchedule:
-    """Occurrences at `anchor + k · interval` for k = 0, 1, 2, …; `anchor` is aware, `microseconds` the interval."""
+    """Occurrences at ``anchor + k · interval`` for k = 0, 1, 2, …; ``anchor`` is aware."""
 
     value: str
     timezone: str
@@ -37,9 +37,10 @@ class IntervalSchedule:
         return self.microseconds / MICROSECONDS
 
     def next_after(self, instant: datetime) -> datetime | None:
-        """The first instant of the grid strictly later than `instant`; aware, in UTC. None only at the end of time.
+        """The first instant of the grid strictly later than ``instant``; aware, in UTC. None only at the end of time.
 
-        Raises ValueError when `instant` is naive.
+        Raises:
+            ValueError: ``instant`` is naive.
         """
         if instant.tzinfo is None:
             raise ValueError(f"instant: must be aware (say, in UTC), got the naive {instant!r}")
@@ -56,9 +57,11 @@ class IntervalSchedule:
 
 
 def parse_interval(value: str, timezone: str, anchor: datetime) -> IntervalSchedule:
-    """Parses an interval of at least one second whose grid begins at `anchor` (aware). Raises ScheduleError.
+    """Parse an interval of at least one second whose grid begins at ``anchor``. The zone plays no part, but must exist.
 
-    The zone plays no part, but must exist. Raises ValueError when `anchor` is naive.
+    Raises:
+        ScheduleError: it is no such interval.
+        ValueError: ``anchor`` is naive.
     """
     if anchor.tzinfo is None:
         raise ValueError(f"anchor: must be aware (say, in UTC), got the naive {anchor!r}")

@@ -1,11 +1,11 @@
-"""What every schedule is, whatever its syntax: the words, the protocol, the error and the answer to a validation."""
+"""What every schedule is, in any syntax: the words, the protocol, the error and the answer to a validation."""
 
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import Final, Protocol, runtime_checkable
 
-from ..codes import ErrorCode
+from ..base.codes import ErrorCode
 
 MAX_VALUE_LENGTH: Final = 256
 """Longest schedule text that is looked at, in characters. It bounds the work of parsing any input."""
@@ -19,7 +19,7 @@ UNKNOWN_TIMEZONE: Final = ErrorCode.UNKNOWN_TIMEZONE
 
 
 class Syntax(StrEnum):
-    """How a schedule is written. The values are those of the tables and of `tasks.yaml`."""
+    """How a schedule is written. The values are those of the tables and of ``tasks.yaml``."""
 
     CRON = "cron"
     CALENDAR = "calendar"
@@ -39,17 +39,18 @@ ANCHORED: Final = tuple(syntax for syntax in Syntax if syntax.is_anchored)
 class ScheduleError(ValueError):
     """A schedule that cannot be used, and why.
 
-    `code` is one of `INVALID_SCHEDULE`, `NEVER_FIRES` and `UNKNOWN_TIMEZONE`. `field` names the faulty part (`second`,
-    `minute`, `hour`, `day`, `month`, `year`, `weekday`, `value` or `timezone`), or is None. `position` is the 0-based
-    offset of the faulty part in the value, or None when the fault has no place (an unknown zone, say).
+    ``code`` is one of ``INVALID_SCHEDULE``, ``NEVER_FIRES`` and ``UNKNOWN_TIMEZONE``. ``field`` names the faulty part
+    (``second``, ``minute``, ``hour``, ``day``, ``month``, ``year``, ``weekday``, ``value`` or ``timezone``), or is
+    None. ``position`` is the 0-based offset of the faulty part in the value, or None when the fault has no place (an
+    unknown zone, say).
 
-    `suggestion` is what to write instead of the faulty part, or of the whole value when `field` is `value`; None when
-    nothing better is known. `replaces` is the part of the value in whose place it belongs, from and to; None = the
-    whole. `corrected` is the whole value with the suggestion in place; None without a suggestion, and where it is
-    meant for the zone beside the value. `parse` sees to it that both are valid.
+    ``suggestion`` is what to write instead of the faulty part, or of the whole value when ``field`` is ``value``; None
+    when nothing better is known. ``replaces`` is the part of the value in whose place it belongs, from and to; None =
+    the whole. ``corrected`` is the whole value with the suggestion in place; None without a suggestion, and where it is
+    meant for the zone beside the value. ``parse`` sees to it that both are valid.
 
-    `message` says what is wrong in one sentence: `problem`, and `advice` with the suggestion in place of its `{}` if
-    there is one.
+    ``message`` says what is wrong in one sentence: ``problem``, and ``advice`` with the suggestion in place of its
+    ``{}`` if there is one.
     """
 
     def __init__(
@@ -98,13 +99,14 @@ class Schedule(Protocol):
 
     @property
     def timezone(self) -> str:
-        """The zone as it was given (`UTC` unless given). A CALENDAR text can carry its own zone instead."""
+        """The zone as it was given (``UTC`` unless given). A CALENDAR text can carry its own zone instead."""
         ...
 
     def next_after(self, instant: datetime) -> datetime | None:
-        """The first occurrence strictly later than `instant`; aware, in UTC, to the microsecond. None if none is left.
+        """The first occurrence strictly later than ``instant``, None if none is left; aware, in UTC.
 
-        Raises ValueError when `instant` is naive, which is a programming error.
+        Raises:
+            ValueError: ``instant`` is naive.
         """
         ...
 
@@ -117,8 +119,8 @@ class Schedule(Protocol):
 class Validation:
     """The answer to the question whether a schedule is usable and when it fires next.
 
-    Exactly one of two shapes: `valid` with `humanized`, `next_occurrences` and no `error`; or not valid with an
-    `error`, no occurrences, and `humanized` only when the text was understood but has no occurrence left.
+    Exactly one of two shapes: ``valid`` with ``humanized``, ``next_occurrences`` and no ``error``; or not valid with an
+    ``error``, no occurrences, and ``humanized`` only when the text was understood but has no occurrence left.
     """
 
     valid: bool

@@ -1,10 +1,10 @@
-"""One door to the four syntaxes: `parse` for schedules that are kept, `validate` for what somebody is typing."""
+"""One door to the four syntaxes: ``parse`` for schedules that are kept, ``validate`` for what somebody is typing."""
 
 from collections.abc import Callable
 from datetime import datetime
 from typing import Final
 
-from ..wording import time_text
+from ..base.wording import time_text
 from .calendar import parse_calendar
 from .cron import parse_cron
 from .interval import parse_interval
@@ -15,10 +15,11 @@ from .timestamp import looks_like_seconds, parse_timestamp
 def parse(
     syntax: Syntax, value: str, timezone: str = "UTC", *, anchor: datetime | None = None, now: datetime | None = None
 ) -> Schedule:
-    """Parses a schedule. `anchor` (aware) is the origin of an INTERVAL's grid, `now` its stand-in; others ignore both.
+    """Parse a schedule. ``anchor`` is the origin of an INTERVAL's grid, ``now`` its stand-in; others ignore both.
 
-    Raises ScheduleError, and nothing else, for any text; ValueError when an INTERVAL has neither `anchor` nor `now`,
-    which is a programming error.
+    Raises:
+        ScheduleError: the text is no schedule; nothing else is raised for any text.
+        ValueError: an INTERVAL has neither ``anchor`` nor ``now``.
     """
     if len(value) > MAX_VALUE_LENGTH:
         raise ScheduleError(
@@ -49,11 +50,13 @@ def _parsed(syntax: Syntax, value: str, timezone: str, origin: datetime | None) 
 def validate(
     syntax: Syntax, value: str, timezone: str, *, count: int, after: datetime, anchor: datetime | None = None
 ) -> Validation:
-    """Whether the schedule is usable, its description, and its next `count` occurrences strictly after `after` (aware).
+    """Whether the schedule is usable, its description, and its next ``count`` occurrences strictly after ``after``.
 
-    An INTERVAL without an `anchor` is previewed with `after` as its anchor. A schedule without any occurrence after
-    `after` is invalid with code `NEVER_FIRES`. Never raises ScheduleError: the error is part of the answer. Raises
-    ValueError when `after` is naive.
+    An INTERVAL without an ``anchor`` is previewed with ``after`` as its anchor. A schedule without any occurrence after
+    ``after`` is invalid with code ``NEVER_FIRES``. A ``ScheduleError`` is part of the answer and never raised.
+
+    Raises:
+        ValueError: ``after`` is naive.
     """
     try:
         schedule = parse(syntax, value, timezone, anchor=anchor, now=after)
@@ -88,7 +91,7 @@ def _over(schedule: Schedule, after: datetime) -> ScheduleError:
 
 
 def _still_ahead(value: str, after: datetime) -> None:
-    """Lets a time pass that is later than `after`."""
+    """Lets a time pass that is later than ``after``."""
     if parse_timestamp(value, "UTC").next_after(after) is None:
         raise ScheduleError("value: is in the past", code=NEVER_FIRES, field="value", position=0)
 
@@ -98,10 +101,10 @@ ROUNDS: Final = 6
 
 
 def proven(error: ScheduleError, value: str, attempt: Callable[[str], object]) -> ScheduleError:
-    """The error with `corrected` filled in, and without its suggestion if that is no better than what was refused.
+    """The error with ``corrected`` filled in, and without its suggestion if that is no better than what was refused.
 
-    Where the suggestion is for the value as a whole, the suggestion becomes the corrected value, and whatever else is
-    wrong in it is corrected too. `attempt` parses a value and raises ScheduleError.
+    Where the suggestion is for the value as a whole, the suggestion becomes the corrected value, and all else that is
+    wrong in it is corrected too. ``attempt`` parses a value and raises ScheduleError.
     """
     fixed = _with(error, value)
     if fixed is None:

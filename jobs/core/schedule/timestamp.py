@@ -23,7 +23,7 @@ _FORMS: Final = "an RFC 3339 time such as 2030-01-31T09:00:00Z, or milliseconds 
 
 @dataclass(frozen=True, slots=True)
 class TimestampSchedule:
-    """One occurrence, at `at` (aware, in UTC)."""
+    """One occurrence, at ``at`` (aware, in UTC)."""
 
     value: str
     timezone: str
@@ -35,7 +35,11 @@ class TimestampSchedule:
         return Syntax.TIMESTAMP
 
     def next_after(self, instant: datetime) -> datetime | None:
-        """The one occurrence, if it is strictly later than `instant`. Raises ValueError when `instant` is naive."""
+        """The one occurrence, if it is strictly later than ``instant``.
+
+        Raises:
+            ValueError: ``instant`` is naive.
+        """
         if instant.tzinfo is None:
             raise ValueError(f"instant: must be aware (say, in UTC), got the naive {instant!r}")
         return self.at if self.at > instant else None
@@ -50,11 +54,14 @@ class TimestampSchedule:
 
 
 def parse_timestamp(value: str, timezone: str, now: datetime | None = None) -> TimestampSchedule:
-    """Parses an RFC 3339 time with its offset, or epoch milliseconds. Raises ScheduleError.
+    """Parse an RFC 3339 time with its offset, or epoch milliseconds.
 
-    Fractions beyond the microsecond are cut off. A time with an offset is refused beside a `timezone` other than UTC.
-    Past times are accepted here: a finished task keeps its schedule. `validate` refuses them. `now` is what words like
-    tomorrow, and a time of day alone, are judged by.
+    Fractions beyond the microsecond are cut off. A time with an offset is refused beside a ``timezone`` other than UTC.
+    Past times are accepted here: a finished task keeps its schedule. ``validate`` refuses them. ``now`` is what words
+    like tomorrow, and a time of day alone, are judged by.
+
+    Raises:
+        ScheduleError: it is neither.
     """
     text = value.strip()
     if _MILLISECONDS.fullmatch(text):

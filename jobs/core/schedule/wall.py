@@ -1,7 +1,7 @@
 """Patterns of wall-clock times (year, month, day, hour, minute, second) and the search for the next match.
 
-CRON and CALENDAR both compile to a `WallPattern`. The search jumps from one set bit to the next and never scans, so its
-cost does not depend on how far away the next match is, but for whole months without any matching day.
+CRON and CALENDAR both compile to a ``WallPattern``. The search jumps from one set bit to the next and never scans, so
+its cost does not depend on how far away the next match is, but for whole months without any matching day.
 """
 
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ FIRST_YEAR: Final = 1970
 LAST_YEAR: Final = 2199
 """The years a pattern can name, as in systemd."""
 END_OF_TIME: Final = 9990
-"""Last year looked at for a pattern that names no years; leaves room for offsets before `datetime.max`."""
+"""Last year looked at for a pattern that names no years; leaves room for offsets before ``datetime.max``."""
 
 EVERY_HOUR: Final = span(0, 23)
 EVERY_MINUTE: Final = span(0, 59)
@@ -31,7 +31,7 @@ class SecondSet(Protocol):
         ...
 
     def at_or_after(self, moment: int) -> int | None:
-        """The earliest moment that is not before `moment`, or None when there is none in the minute."""
+        """The earliest moment that is not before ``moment``, or None when there is none in the minute."""
         ...
 
 
@@ -47,7 +47,7 @@ class WholeSeconds:
         return lowest(self.mask) * _SECOND
 
     def at_or_after(self, moment: int) -> int | None:
-        """The earliest second that is not before `moment`, in microseconds."""
+        """The earliest second that is not before ``moment``, in microseconds."""
         floor = -(-moment // _SECOND)
         rest = self.mask >> floor
         return (floor + lowest(rest)) * _SECOND if rest else None
@@ -57,7 +57,8 @@ class WholeSeconds:
 class WallPattern:
     """Wall-clock times as one mask per part. A time matches when every part matches.
 
-    `years` has bit 0 for `FIRST_YEAR`; None means every year. `hours`, `minutes` and `seconds` must not be empty.
+    ``years`` has bit 0 for ``FIRST_YEAR``; None means every year. ``hours``, ``minutes`` and ``seconds`` must not be
+    empty.
     """
 
     years: int | None
@@ -80,7 +81,7 @@ class WallPattern:
         return any(self.days.matching(*kind) for kind in kinds_of_month(self.months))
 
     def at_or_after(self, start: datetime) -> datetime | None:
-        """The earliest matching wall time that is not before `start`; both are naive. None past the last year."""
+        """The earliest matching wall time that is not before ``start``; both are naive. None past the last year."""
         day = (start.year, start.month, start.day)
         found = self._day_at_or_after(*day)
         if found is not None and found == day:
@@ -91,7 +92,7 @@ class WallPattern:
         return _wall(found, lowest(self.hours), lowest(self.minutes), self.seconds.first) if found else None
 
     def _day_at_or_after(self, year: int, month: int, day: int) -> tuple[int, int, int] | None:
-        """The earliest matching date; `day` may be one past the end of its month."""
+        """The earliest matching date; ``day`` may be one past the end of its month."""
         while (next_year := self._year_at_or_after(year)) is not None:
             if next_year != year:
                 year, month, day = next_year, 1, 1

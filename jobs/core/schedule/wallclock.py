@@ -12,10 +12,10 @@ from .zones import next_match
 
 @dataclass(frozen=True, slots=True)
 class WallClockSchedule:
-    """A pattern of wall-clock times read on the clock of one zone, or of UTC moved by a fixed `shift`.
+    """A pattern of wall-clock times read on the clock of one zone, or of UTC moved by a fixed ``shift``.
 
-    `timezone` is the zone as given beside the text; `zone` and `shift` are the clock that counts, which a CALENDAR text
-    can name itself, and `clock_name` is its name in descriptions.
+    ``timezone`` is the zone as given beside the text; ``zone`` and ``shift`` are the clock that counts, which a
+    CALENDAR text can name itself, and ``clock_name`` is its name in descriptions.
     """
 
     syntax: Syntax
@@ -27,7 +27,11 @@ class WallClockSchedule:
     clock_name: str = ""
 
     def next_after(self, instant: datetime) -> datetime | None:
-        """The first occurrence strictly later than `instant`; aware, in UTC. Raises ValueError for a naive one."""
+        """The first occurrence strictly later than ``instant``; aware, in UTC.
+
+        Raises:
+            ValueError: ``instant`` is naive.
+        """
         return next_match(self.pattern, self.zone, self.shift, instant)
 
     def describe(self) -> str:

@@ -17,14 +17,14 @@ _LONGEST: Final = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
 
 def ordinal(number: int) -> str:
-    """The number in order: `1st`, `2nd`, `3rd`, `4th`."""
+    """The number in order: ``1st``, ``2nd``, ``3rd``, ``4th``."""
     if number % 100 in (11, 12, 13):
         return f"{number}th"
     return f"{number}{('th', 'st', 'nd', 'rd', *['th'] * 6)[number % 10]}"
 
 
 def joined(words: Sequence[str], conjunction: str = "and") -> str:
-    """`a`, `a and b`, `a, b and c`."""
+    """``a``, ``a and b``, ``a, b and c``."""
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} {conjunction} {words[-1]}"
 
 
@@ -39,7 +39,7 @@ def missing_day(months: int, days: int) -> str | None:
 
 
 def listed(mask: int, name: Callable[[int], str] = str) -> str:
-    """The members of a set, three or more in a row as a range: `1, 3 to 5 and 9`."""
+    """The members of a set, three or more in a row as a range: ``1, 3 to 5 and 9``."""
     words: list[str] = []
     for first, last in runs(mask):
         if last - first + 1 >= _SHORTEST_RANGE:
@@ -71,7 +71,7 @@ def is_range(mask: int) -> bool:
 
 
 def step_of(mask: int, high: int) -> tuple[int, int] | None:
-    """`(start, step)` of a set that is `start/step` up to `high` with a step over 1 and three members or more."""
+    """``(start, step)`` of a set that is ``start/step`` up to ``high`` with a step over 1 and three members or more."""
     first, second, *more = (*members(mask), -1, -1)[:3]
     if more == [-1] or second - first < 2 or mask != stepped(first, high, second - first):
         return None

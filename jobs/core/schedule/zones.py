@@ -27,11 +27,16 @@ _WINDOW: Final = timedelta(days=2)
 
 
 def find_zone(name: str, *, position: int | None = None) -> ZoneInfo | None:
-    """The zone of an IANA name, or None for `UTC`, which needs no conversion.
+    """The zone of an IANA name, or None for ``UTC``, which needs no conversion.
 
-    `position` is where the name stands in the schedule's value, if it stands there. Raises ScheduleError with code
-    `UNKNOWN_TIMEZONE` and near names as the suggestion. Names that mean something else on another machine
-    (`localtime`) are unknown.
+    Names that mean something else on another machine (``localtime``) are unknown.
+
+    Args:
+        name: Of the zone.
+        position: Where the name stands in the schedule's value, if it stands there.
+
+    Raises:
+        ScheduleError: code ``UNKNOWN_TIMEZONE``, with near names as the suggestion.
     """
     if name == "UTC":
         return None
@@ -84,9 +89,12 @@ def _load(name: str) -> ZoneInfo | None:
 
 
 def next_match(pattern: WallPattern, zone: ZoneInfo | None, shift: timedelta, instant: datetime) -> datetime | None:
-    """The first instant strictly after `instant` at which the pattern occurs on the local clock; aware, in UTC.
+    """The first instant strictly after ``instant`` at which the pattern occurs on the local clock; aware, in UTC.
 
-    The local clock is `zone`, or UTC moved by `shift` when `zone` is None. Raises ValueError when `instant` is naive.
+    The local clock is ``zone``, or UTC moved by ``shift`` when ``zone`` is None.
+
+    Raises:
+        ValueError: ``instant`` is naive.
     """
     if instant.tzinfo is None:
         raise ValueError(f"instant: must be aware (say, in UTC), got the naive {instant!r}")
@@ -128,7 +136,7 @@ def _instant_of(wall: datetime, zone: ZoneInfo) -> datetime:
 
 
 def _next_by_real_time(pattern: WallPattern, zone: ZoneInfo, moment: datetime) -> datetime | None:
-    """The first instant from `moment` on at which the local clock shows a matching time.
+    """The first instant from ``moment`` on at which the local clock shows a matching time.
 
     Each round ends in an answer, passes one change of the clock, or jumps close to the next matching date.
     """
@@ -159,7 +167,7 @@ def _known(offset: timedelta | None) -> timedelta:
 
 
 def _change_between(zone: ZoneInfo, low: datetime, high: datetime) -> datetime:
-    """The first instant with the offset that holds at `high`, which differs from the one at `low`, to the second."""
+    """The first instant, to the second, with the offset of ``high``, which differs from that of ``low``."""
     before = _offset(zone, low)
     low, high = low.replace(microsecond=0), high.replace(microsecond=0) + timedelta(seconds=bool(high.microsecond))
     while (distance := (high - low) // timedelta(seconds=1)) > 1:

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Final, Protocol
 
-from ...context import RunInfo
-from ...core.auth.accounts import Submitter
-from ...core.auth.secrets import resolved
+from ...base.context import RunInfo
+from ...core.actor import Submitter
+from ...core.arguments.secrets import resolved
 from ...core.model import Isolation, Json
 from ...core.outcome import HandedBack, JobOutcome
 from ...queue.claim import Started

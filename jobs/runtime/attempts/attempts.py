@@ -24,8 +24,9 @@ from functools import partial
 from typing import Any
 
 from ...actions.checkpoints import save_checkpoint
-from ...context import StopReason
-from ...core.auth.secrets import references
+from ...base.context import StopReason
+from ...base.services import Services
+from ...core.arguments.secrets import references
 from ...core.model import Isolation, Json, Run
 from ...core.outcome import Failed, JobOutcome, Succeeded
 from ...core.run_spec import RunSpec
@@ -34,7 +35,6 @@ from ...queue.enqueue_many import put_many
 from ...queue.finish import Finish
 from ...queue.shapes import HeldRun
 from ...registry import Registry
-from ...services import Services
 from ..job.host import LocalHost
 from ..job.middleware import middleware_of_all
 from ..job.results import message_of
@@ -66,7 +66,7 @@ class Attempts:
         capacity: Hears of what begins and ends.
         threads: Where plain functions run.
         children: Gives child processes.
-        on_free: Called when slots became free by themselves, not in a transaction that fills them anew.
+        on_free: Called when slots became free by themselves, not in a transaction that fills them again.
         on_fault: Called when ends can no longer be stored: the node must end its life.
 
     Attributes:
@@ -347,7 +347,7 @@ class Attempts:
         self._on_free()
 
     def _not_stored(self, lost: Sequence[Finish]) -> None:
-        """Nobody stores these ends any more; whoever closes what this node held takes care of their runs."""
+        """Nobody stores these ends any more; the node that closes what this node held takes care of their runs."""
         for one in lost:
             self._forget(one.execution_id)
         self._on_fault()

@@ -13,12 +13,12 @@ from typing import Any
 
 from typing_extensions import override
 
-from ...context import JobContext, StopReason, current_host
-from ...core.errors import InvalidInput
+from ...base.context import JobContext, StopReason, current_host
+from ...base.services import Services
+from ...core.base.errors import InvalidInput
 from ...core.model import Isolation
 from ...core.outcome import INVALID_ARGUMENTS, Failed, JobOutcome
 from ...registry import Handler
-from ...services import Services
 from ..job.middleware import Middleware
 from ..job.ownership import EXITS, owner
 from ..job.results import from_exception, from_return, message_of, stopped

@@ -5,13 +5,12 @@ import logging
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from ...base.services import Services
 from ...core.outcome import Failed
-from ...queue.finish import Finish, Finished, finish, finish_common, is_common
-from ...services import Services
-from ...store.db.database import AutocommitConnection
+from ...queue.finish import Finish, Finished, store
 from ...store.db.faults import is_databases_fault, is_unstorable
-from ..backoff import Backoff
-from ..pulse import Pulse
+from ..base.backoff import Backoff
+from ..base.pulse import Pulse
 
 log = logging.getLogger(__name__)
 
@@ -166,25 +165,8 @@ class Finisher:
         await self._write_safely([_bare_failure(ended)])
 
     async def _write(self, batch: list[Finish]) -> None:
-        by_node: dict[tuple[int, str], list[Finish]] = {}
-        for ended in batch:
-            by_node.setdefault((ended.run.node_id or 0, ended.run.node or ""), []).append(ended)
-        for node, group in by_node.items():
-            rest = group if self._connection is None else await self._write_common(self._connection, node, group)
-            if rest:
-                self.confirm(rest, await self._database.write(finish, *node, rest))
-
-    async def _write_common(
-        self, connection: AutocommitConnection, node: tuple[int, str], ended: list[Finish]
-    ) -> list[Finish]:
-        """Write those ends that are the common case; those that are left."""
-        common = [one for one in ended if is_common(one)]
-        if not common:
-            return ended
-        stored = await self._database.on_connection(finish_common, connection, node, common)
-        if stored:
-            self.confirm([one for one in common if one.run.id in stored], Finished(stored))
-        return [one for one in ended if one.run.id not in stored]
+        async for stored, finished in store(self._database, self._connection, batch):
+            self.confirm(stored, finished)
 
     async def flush(self) -> None:
         """Wait until everything that the finisher writes itself is written."""

@@ -8,7 +8,7 @@ from typing import Any, Final
 from ...actions.nodes import note_launcher_fault
 from ...core.model import Isolation, Node
 from ...store.db.database import Database
-from ..backoff import Backoff
+from ..base.backoff import Backoff
 from ..process.children import ChildPool
 from ..process.spawner import LauncherError, Spawner
 from .capacity import Capacity

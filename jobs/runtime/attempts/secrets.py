@@ -2,15 +2,15 @@
 
 from collections.abc import Collection
 
-from ...core.auth.sealing import UnsealError, unseal
-from ...core.errors import ConfigurationError
+from ...accounts.read import secrets as stored_secrets
+from ...accounts.read.secrets import Sealed
+from ...accounts.rules.sealing import UnsealError, unseal
+from ...base.services import Services
+from ...core.base.errors import ConfigurationError
 from ...core.outcome import Failed, HandedBack
 from ...core.rules import unknown
-from ...services import Services
 from ...store.db.database import Connection
 from ...store.db.faults import is_databases_fault
-from ...store.read.auth import secrets as stored_secrets
-from ...store.read.auth.secrets import Sealed
 from ..job.results import message_of
 
 UNAVAILABLE = "SecretUnavailable"

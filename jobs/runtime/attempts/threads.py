@@ -14,7 +14,7 @@ from operator import methodcaller
 from queue import SimpleQueue
 from typing import Generic, TypeVar
 
-from ..wait_limit import LONGEST, LOOK_EVERY, WaitLimit
+from ..base.wait_limit import LONGEST, LOOK_EVERY, WaitLimit
 
 T = TypeVar("T")
 
@@ -53,7 +53,7 @@ class ThreadPool(Generic[T]):
         self._look_every = look_every
         self._wait_limit = WaitLimit()
         self._queue: SimpleQueue[Call[T] | None] = SimpleQueue()
-        # Whoever takes a call out of here has it: a thread, or the loop, which gives it back.
+        # The taker of a call owns it: a thread, or the loop, which gives it back.
         self._waiting: dict[int, Call[T]] = {}
         self._threads: set[threading.Thread] = set()
         self._numbers = itertools.count(1)

@@ -9,30 +9,28 @@ from dataclasses import replace
 
 from typing_extensions import override
 
+from ...base.services import Services
 from ...core.model import Isolation, Node, Run
 from ...core.outcome import JobOutcome
 from ...queue.claim import Claimant, Standing, Started
 from ...queue.fairness import CountingScheme, FairnessState
-from ...queue.lane import LaneClaim
 from ...queue.losses import disown, hand_back
 from ...queue.shapes import HeldRun
-from ...queue.turn import Order, Turn, turn
+from ...queue.turn import NodeQueue, Order, Turn
 from ...registry import Registry
-from ...services import Services
 from ...store.db.database import Connection
 from ...store.db.transaction import Tx, Wake
 from ...store.read import runs as run_store
+from ..base.pulse import Pulse
+from ..base.service import Service, whenever
+from ..base.settings import EngineSettings
 from ..live.log_writer import LogWriter
 from ..live.progress import ProgressWriter
 from ..process.child import check_findable, preloaded
 from ..process.spawner import Spawner
-from ..pulse import Pulse
-from ..service import Service, whenever
-from ..settings import EngineSettings
 from .attempt import Attempt
 from .attempts import Attempts
 from .capacity import NO_ALLOWANCE, PAUSE, Allowance, Capacity
-from .lane_claims import LaneClaims
 from .launcher_supervisor import LauncherSupervisor
 from .overcommit import LULL
 from .threads import ThreadPool
@@ -72,7 +70,7 @@ class Worker(Service):
         self._slots = settings.slots
         # Two halves take turns: while the ends of one are stored, the other is claimed and executed. What comes to a
         # node that was waiting begins at once.
-        self._at_once = -(-settings.slots // 2)
+        self._queue = NodeQueue(self._database, at_once=-(-settings.slots // 2))
         taken = [one for one in registry if settings.choice.takes_job(one.name, one.tags)]
         limits = {Isolation.THREAD: settings.thread_slots, Isolation.PROCESS: settings.child_slots}
         self._capacity = Capacity(taken, settings.slots, limits)
@@ -103,8 +101,6 @@ class Worker(Service):
             on_free=self._work.set,
             on_fault=self._end_life,
         )
-        connection = self._database.autocommit_connection()
-        self._lane = None if connection is None else LaneClaims(self._database, connection)
         self._reserved: list[int] = []
         self._taking = True
         # Held while the database is asked for runs: what it hands out is unknown here until the answer has come.
@@ -179,7 +175,7 @@ class Worker(Service):
 
     def _share_turns(self) -> None:
         """Ends and claims share a transaction where one at a time can write; else ends have their own connection."""
-        if self._lane is None:
+        if self._queue.shares_turns:
             self._attempts.finisher.lend(self._work.set)
 
     async def _fill_up(self) -> None:
@@ -205,20 +201,15 @@ class Worker(Service):
         if not order.ended and not order.reserved and order.slots <= 0 and order.prefetch == 0:
             return False
         began = time.monotonic()
-        if self._lane is not None and _is_common(order) and not (claimant.foreign or claimant.groups):
-            wanted = min(order.slots, self._at_once) if self._lane.is_behind(jobs) else order.slots
-            claim = await self._lane.claim(claimant, self._fairness, wanted)
-            if claim.served:
-                self._claimed(jobs, claim.started, began)
-                return self._follow_lane(wanted, claim)
         try:
-            result = await self._database.write(turn, claimant, self._fairness, order)
+            result = await self._queue.take(claimant, self._fairness, order)
         except BaseException:
             self._attempts.finisher.give_back(order.ended)
             raise
-        self._attempts.finisher.confirm(order.ended, result.finished)
+        if order.ended:
+            self._attempts.finisher.confirm(order.ended, result.finished)
         if result.standing is not Standing.TAKES:
-            # Whoever let a node drain hears of it with the next heartbeat, and then ends this worker in order.
+            # A node that was asked to drain hears of it with the next heartbeat, and then ends this worker in order.
             if result.standing is Standing.DEAD:
                 self.declared_dead = True
                 self._end_life()
@@ -237,7 +228,7 @@ class Worker(Service):
     def _order(self, tried: set[tuple[str, ...]]) -> tuple[Order, tuple[str, ...]]:
         """What to ask for, and for which jobs."""
         # An end that the finisher is about to write by itself costs a whole turn more if it is taken along.
-        ended = self._attempts.finisher.take() if self._lane is None else []
+        ended = self._attempts.finisher.take() if self._queue.shares_turns else []
         held = self._attempts.held - self._attempts.kinds_of(ended)
         allowance = self._allowance(held, tried)
         reserved, self._reserved = self._reserved[: allowance.count], self._reserved[allowance.count :]
@@ -266,16 +257,9 @@ class Worker(Service):
         self._fairness = result.fairness
         self._reserved += result.reserved
         self._begin(result.started)
-        if len(result.started) < order.slots:
+        if len(result.started) < order.slots and not result.more:
             self._set_timer(result.next_in)
-        return len(result.started) + len(result.reserved) == order.slots + order.prefetch
-
-    def _follow_lane(self, wanted: int, claim: LaneClaim) -> bool:
-        self._fairness = claim.fairness
-        self._begin(claim.started)
-        if len(claim.started) < wanted:
-            self._set_timer(claim.next_in)
-        return claim.more
+        return result.more
 
     def _begin(self, started: Sequence[Started]) -> None:
         # What comes after the fence is closed with all that this life held.
@@ -303,8 +287,7 @@ class Worker(Service):
         self._threads.close()
         await self._launcher.close()
         await self._attempts.finisher.close()
-        if self._lane is not None:
-            await self._lane.close()
+        await self._queue.close()
 
     def _end_life(self) -> None:
         self._take_no_more()
@@ -392,8 +375,3 @@ def _hand_back(tx: Tx, node_id: int) -> list[int]:
 
 def _held(conn: Connection, node_id: int) -> set[int]:
     return run_store.held_by(conn, node_id)
-
-
-def _is_common(order: Order) -> bool:
-    """Whether nothing but a claim for free slots is wanted."""
-    return order.slots > 0 and not order.ended and not order.reserved and order.prefetch == 0

@@ -14,12 +14,12 @@ from apscheduler.executors.debug import DebugExecutor
 from apscheduler.schedulers.asyncio import AsyncIOScheduler
 from apscheduler.triggers.base import BaseTrigger
 
-from ..clock import Clock
+from ..base.clock import Clock
 
 log = logging.getLogger(__name__)
 
 STEP = 1.0
-"""Seconds by which the clock must have been set for the alarm to be set anew."""
+"""Seconds by which the clock must have been set for the alarm to be set again."""
 _FAR = timedelta(days=365)
 
 
@@ -70,7 +70,7 @@ class Alarm:
         self._scheduler.modify_job("alarm", next_run_time=self._clock.wall() + wait)
 
     def check(self) -> None:
-        """Ring if somebody has set the clock since the alarm was set: whoever hears it sets the alarm anew."""
+        """Ring if somebody has set the clock since the alarm was set: anyone who hears it sets the alarm again."""
         step = self._clock.drift() - self._drift
         if abs(step) > STEP:
             log.warning("the clock of this machine was set %s by %.1f s", "forward" if step > 0 else "back", abs(step))

@@ -10,7 +10,7 @@ from ...core.model import ScheduleSpec, TaskSpec
 from ...registry import JobDefinition, Registry
 from ...store.db.database import Database
 from ...store.db.transaction import Wake
-from ..service import Service
+from ..base.service import Service
 
 log = logging.getLogger(__name__)
 

@@ -1,4 +1,4 @@
-"""Turns due tasks into runs: rings at the earliest due time, dispatches until nothing is due, sets the alarm anew."""
+"""Turns due tasks into runs: rings at the earliest due time, dispatches until nothing is due, sets the alarm again."""
 
 import asyncio
 import time
@@ -6,12 +6,12 @@ from itertools import chain, repeat
 
 from typing_extensions import override
 
+from ...base.services import Services
 from ...queue.occurrences import BATCH, Dispatched, dispatch_due, rehearse
-from ...services import Services
 from ...store.db.transaction import Wake
-from ..change_detector import ChangeDetector
-from ..clock import Clock
-from ..service import Watch
+from ..base.change_detector import ChangeDetector
+from ..base.clock import Clock
+from ..base.service import Watch
 from .alarm import Alarm
 
 FIRST_BATCHES = (200, 200, 200, 200)

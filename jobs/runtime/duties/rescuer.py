@@ -7,7 +7,7 @@ from ...core.model import Node
 from ...store.db.database import Database
 from ...store.db.transaction import Tx
 from ...store.read import nodes
-from ..clock import Clock
+from ..base.clock import Clock
 
 log = logging.getLogger(__name__)
 

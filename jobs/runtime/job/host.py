@@ -7,7 +7,7 @@ import time
 from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
-from ...context import StopReason
+from ...base.context import StopReason
 from ...core.model import Json, NewRun, Run
 from ...core.run_spec import RunSpec
 from ...queue.claim import Started

@@ -1,4 +1,4 @@
-"""The secrets that jobs of this process were given: cut out of its own output, whoever writes it and when."""
+"""The secrets that jobs of this process were given: cut out of its own output, no matter who writes it and when."""
 
 import re
 import threading

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Final, ParamSpec, TypeVar
 
-from ...context import Host, current_host
+from ...base.context import Host, current_host
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -39,7 +39,7 @@ def _submit(pool: ThreadPoolExecutor, call: Callable[..., T], /, *args: object, 
     host = current_host.get()
     if host is None:
         return _submit_to_pool(pool, call, *args, **kwargs)
-    # The pool may start a thread now; it serves whoever comes next, so it belongs to nobody.
+    # The pool may start a thread now; it serves the next caller, so it belongs to nobody.
     token = current_host.set(None)
     try:
         return _submit_to_pool(pool, _belonging(host, call), *args, **kwargs)

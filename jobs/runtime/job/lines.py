@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from typing_extensions import override
 
-from ...context import Host, current_host
-from ...core.levels import LogLevel
+from ...base.context import Host, current_host
+from ...core.base.levels import LogLevel
 from ...core.model import Json
 from .redaction import NOTHING_HIDDEN, Redactor
 from .values import plain_json, plain_text

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, AsyncExitStack, ExitStack
 from typing import Any
 
-from ...context import JobContext
+from ...base.context import JobContext
 from ...core.model import Isolation
 from ...registry import JobDefinition, Registry
 from ...registry.hooks import Hook, Hooks, Manager

@@ -13,7 +13,7 @@ from typing import Any, BinaryIO, Final, TextIO, TypeAlias, cast
 
 from typing_extensions import override
 
-from ...context import current_host
+from ...base.context import current_host
 from .in_use import IN_USE
 from .redaction import Redactor
 
@@ -117,7 +117,7 @@ class _Guarded:
 
 
 class GuardedStream(io.TextIOBase):
-    """Standard output or error without the secrets of jobs; whatever else is asked of it, the original answers.
+    """Standard output or error without the secrets of jobs; everything else is left to the original.
 
     Args:
         original: Where the rest goes.
@@ -182,7 +182,7 @@ class GuardedStream(io.TextIOBase):
         """That of the original."""
         return self._original.errors
 
-    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - whatever the original has
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - anything the original has
         return getattr(self._original, name)
 
 

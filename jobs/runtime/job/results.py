@@ -2,9 +2,9 @@
 
 import traceback
 
-from ...context import StopReason
+from ...base.context import StopReason
+from ...base.outcomes import Cancel, PermanentFailure, Result, Snooze
 from ...core.outcome import MAX_RECORDS, Cancelled, Failed, HandedBack, JobOutcome, Snoozed, Succeeded, TimedOut
-from ...outcomes import Cancel, PermanentFailure, Result, Snooze
 from ...registry.policies import NO_POLICIES, JobPolicies
 from .redaction import NOTHING_HIDDEN, Redactor
 from .values import plain_json, plain_text
@@ -67,7 +67,7 @@ def from_exception(
     try:
         return _from_exception(error, stop, policies, redactor)
     except BaseException as fault:
-        # Its classes are the user's: whatever they do when they are asked, the attempt has an end.
+        # Its classes are the user's: no matter what they do when they are asked, the attempt has an end.
         return failure(type(error).__name__, f"cannot be read: {type(fault).__name__}", None, stop)
 
 

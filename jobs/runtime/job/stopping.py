@@ -4,7 +4,7 @@ import threading
 import time
 from collections.abc import Callable
 
-from ...context import StopReason
+from ...base.context import StopReason
 
 
 class StopSignal:

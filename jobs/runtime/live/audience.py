@@ -25,7 +25,7 @@ class Subscriber:
         self._bound = bound
 
     def offer(self, event: Event) -> None:
-        """Queue an event; a full queue is emptied instead, and the subscriber told to read anew."""
+        """Queue an event; a full queue is emptied instead, and the subscriber told to reload."""
         if self.overflowed is not None:
             self.overflowed = event.cursor
         elif len(self.queue) >= self._bound:
@@ -35,7 +35,7 @@ class Subscriber:
         self.ready.set()
 
     def lose(self, cursor: Cursor) -> None:
-        """Forget what waits: the subscriber has to read anew and to go on from ``cursor``."""
+        """Forget what waits: the subscriber has to reload and go on from ``cursor``."""
         self.queue.clear()
         self.overflowed = cursor
         self.ready.set()

@@ -11,14 +11,14 @@ from ...queue.changes import publish
 from ...store.db.database import Connection, Database
 from ...store.db.transaction import Wake
 from ...store.read import events
-from ..service import Watch
+from ..base.service import Watch
 from .audience import Audience, Subscriber
 from .recent import Recent
 
 log = logging.getLogger(__name__)
 
 QUEUE = 2000
-"""Events that may wait for one subscriber; one that falls further behind is told to read anew."""
+"""Events that may wait for one subscriber; one that falls further behind is told to reload."""
 POLL = 5.0
 """Seconds after which it looks for events without having been told of any."""
 PUBLISHED_AT_ONCE = 500
@@ -50,7 +50,7 @@ class EventBus(Watch):
         super().__init__("event-bus", hints=Wake.EVENTS, poll=poll)
         self._queue = queue
         self._database = database
-        # Whoever subscribes or comes back while the database is away for a moment need not come back once more.
+        # A subscriber that begins or comes back while the database is away for a moment need not come back once more.
         self._for_readers = database.with_retry(PATIENCE)
         self._audience = Audience()
         self._recent = Recent(recent)
@@ -88,7 +88,7 @@ class EventBus(Watch):
                 return
 
     async def _start_again(self) -> None:
-        """What was handed out is not in the database: all readers are to read anew what is."""
+        """What was handed out is not in the database: all readers have to reload."""
         lost = self._seen
         await self._begin(self._database)
         log.warning(
@@ -106,7 +106,7 @@ class EventBus(Watch):
             for event in turn:
                 self._audience.offer(event)
                 self._recent.add(event)
-            # Whoever comes in the pause reads from the table what was handed out before.
+            # A subscriber that comes in the pause reads from the table what was handed out before.
             self._seen = max(self._seen, turn[-1].cursor)
             # Readers that keep up get to empty their queues in between.
             await asyncio.sleep(0)
@@ -115,7 +115,7 @@ class EventBus(Watch):
         """The cursor of everything published so far; what is committed but has no number yet comes after it."""
         newest = await self._for_readers.read(events.newest)
         if newest < self._seen or newest.contradicts(self._seen):
-            # Whoever asks is about to subscribe from there.
+            # The caller is about to subscribe from there.
             self.poke()
         return newest
 
@@ -125,7 +125,7 @@ class EventBus(Watch):
         """Events in order: first those stored after ``after``, then live ones, none missed and none twice.
 
         Without ``after`` it begins with the next event. A ``RESYNC`` event says that some were lost to the reader
-        (older than what is kept, of a history that the database no longer has, or it was too slow): read anew, then go
+        (older than what is kept, of a history that the database no longer has, or it was too slow): reload, then go
         on from its cursor.
         """
         await self._catch_up()
@@ -201,7 +201,7 @@ class EventBus(Watch):
                 yield resync(last)
                 continue
             subscriber.ready.clear()
-            # Whoever was busy with an event when all was closed must not wait for another one.
+            # A subscriber that was busy when all was closed must not wait for another one.
             if not self._closed:
                 await subscriber.ready.wait()
 
@@ -220,7 +220,7 @@ class EventBus(Watch):
 
 
 def resync(cursor: Cursor) -> Event:
-    """Tell one subscriber to read anew and to go on from ``cursor``."""
+    """Tell one subscriber to reload and to go on from ``cursor``."""
     return Event(cursor, datetime.now(UTC), Change(EventKind.RESYNC))
 
 

@@ -4,8 +4,8 @@ import logging
 
 from ...store.db.database import Database
 from ...store.db.faults import is_databases_fault
-from ..service import log_fault
-from ..wakeup import Wakeup
+from ..base.service import log_fault
+from ..base.wakeup import Wakeup
 from .bus import EventBus
 from .log_feed import LogFeed
 from .overviews import Overviews

@@ -8,7 +8,7 @@ from ...store.db.database import Database
 from ...store.db.transaction import Wake
 from ...store.read import logs
 from ...store.read.logs import LogEnd
-from ..service import Watch
+from ..base.service import Watch
 
 POLL = 5.0
 """Seconds after which it looks without having been told of anything."""
@@ -35,7 +35,7 @@ class LogFollower:
     async def more(self, last_line: int) -> None:
         """Wait until the log goes beyond ``last_line``, or the execution is over or gone.
 
-        Whoever read up to ``last_line`` after ``LogFeed.follow`` misses nothing: what came since is noticed.
+        A reader that has read up to ``last_line`` after ``LogFeed.follow`` misses nothing: what came since is noticed.
         """
         while self._end.last_line <= last_line and not self._end.over:
             self._notified.clear()

@@ -16,8 +16,8 @@ from ...core.model import Json
 from ...queue.logs import KEPT_LINES, append_lines, cut_lines
 from ...store.db.database import Database, SQLAlchemyError
 from ...store.read.logs import LogLine
+from ..base.service import Watch
 from ..job.lines import RawLine, level_name
-from ..service import Watch
 
 log = logging.getLogger(__name__)
 
@@ -65,8 +65,8 @@ class LogTail:
 class LogWriter(Watch):
     """Takes lines from any thread and writes them a few times a second.
 
-    Memory and writes are bounded whatever a job does: of an execution the newest ``KEPT_LINES`` wait at most, and what
-    falls out before it was written would have been cut afterwards anyway, so the counts stay exact.
+    Memory and writes are bounded: at most the newest ``KEPT_LINES`` of an execution wait. What falls out before it was
+    written would have been cut afterwards anyway, so the counts stay exact.
     """
 
     def __init__(self, database: Database) -> None:

@@ -12,7 +12,7 @@ from ...store.read.figures.recent import Recent
 from ...store.read.figures.reports import EVERYTHING, Overview, Part, overview
 
 FRESH: Final = 0.5
-"""Seconds for which a reading is shown to whoever else asks."""
+"""Seconds for which a reading is shown to other callers."""
 PAUSE: Final = 4
 """One that took long is shown for so many times as long: however many look, a fifth of the time is read at most."""
 
@@ -39,7 +39,7 @@ class Overviews:
         It ends when the last of those who wait for it has left. What it raises, all of them get; the next try is new.
 
         Args:
-            database: Whoever comes first reads by it.
+            database: The first caller reads by it.
             wanted: Which parts.
         """
         reading = self._readings.get(wanted)

@@ -7,7 +7,7 @@ from ...actions.checkpoints import save_progress
 from ...core.model import Json
 from ...queue.claim import Started
 from ...store.db.database import Database
-from ..service import Watch
+from ..base.service import Watch
 
 _PAUSE = 0.25
 

@@ -21,8 +21,8 @@ from queue import SimpleQueue
 from types import FrameType, ModuleType
 from typing import Any
 
-from ...context import JobContext, current_host
-from ...core.errors import ConfigurationError, InvalidInput
+from ...base.context import JobContext, current_host
+from ...core.base.errors import ConfigurationError, InvalidInput
 from ...core.model import Isolation
 from ...core.outcome import INVALID_ARGUMENTS, Failed, JobOutcome, Succeeded
 from ...core.run_spec import RunSpec
@@ -252,7 +252,7 @@ def find_job(name: str, module_name: str, qualname: str) -> tuple[JobDefinition,
 
     Raises:
         JobNotFoundError: it is not there.
-        Exception: whatever importing the module raises.
+        Exception: what importing the module raises.
     """
     module = importlib.import_module(module_name)
     registered = default_registry().get(name)
@@ -267,7 +267,7 @@ def find_job(name: str, module_name: str, qualname: str) -> tuple[JobDefinition,
     return define(name, handler, isolation=Isolation.PROCESS), Hooks()
 
 
-def looked_up(module: ModuleType | None, qualname: str) -> Any:  # noqa: ANN401 - whatever is there
+def looked_up(module: ModuleType | None, qualname: str) -> Any:  # noqa: ANN401 - anything that is there
     """What a module has under a dotted name; None if there is nothing."""
     found: Any = module
     for part in qualname.split("."):

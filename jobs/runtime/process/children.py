@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from ...registry import Reuse
-from ..wait_limit import LONGEST, LOOK_EVERY, WaitLimit
+from ..base.wait_limit import LONGEST, LOOK_EVERY, WaitLimit
 from .spawner import Child, LauncherError, Spawner
 from .wire import Leave
 

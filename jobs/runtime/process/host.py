@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping, S
 from concurrent.futures import Future
 from typing import Any
 
-from ...context import StopReason
+from ...base.context import StopReason
 from ...core.model import Json
 from ...core.run_spec import RunSpec
 from ...queue.enqueue_many import new_runs

@@ -86,7 +86,7 @@ def kill_marked(pid: int, marks: set[bytes]) -> Verdict:
         marks: Entries ``NAME=value``.
     """
     with suppress(OSError), ExitStack() as at_end:
-        # What is held stays the same process, whoever gets the number next.
+        # What is held stays the same process, no matter which process gets the number next.
         held = os.pidfd_open(pid)
         at_end.callback(os.close, held)
         environment = _environment_of(pid)

@@ -2,8 +2,8 @@
 
 A fresh interpreter needs 0.6 s of processor time to import Cronograph before it can begin a job; a fork of one that
 has done so needs some milliseconds. The launcher runs no code of the user, unless a job is preloaded, and has one
-thread. So forking it is safe, every child starts from the same clean state, and whatever a job does, the launcher is
-there to end it:
+thread. So forking it is safe, every child starts from the same clean state, and the launcher is still there to end it,
+no matter what a job does:
 
 - it reports how each child exited, and kills what the child has started and left behind;
 - when the node goes, however it goes, the launcher kills all children and their groups, and exits;
@@ -123,7 +123,7 @@ class Launcher:
                 kill_group(self._pids[int(identity)])
 
     def _preload(self, path: list[str], modules: list[str]) -> None:
-        """Import what children will need; whatever else the imports did, this process goes on as before."""
+        """Import what children will need; no matter what else the imports did, this process goes on as before."""
         sys.path[:] = path
         for number, module in enumerate(modules):
             self._say(b"importing", number, 0)
@@ -155,7 +155,7 @@ class Launcher:
             return peer
         peer.close()
         self._pids[identity] = pid
-        # Whoever is left when this process is killed has to know whom to end.
+        # What is left when this process is killed has to know whom to end.
         self._say(b"forked", identity, pid)
         return None
 

@@ -9,16 +9,15 @@ import socket
 import subprocess
 import sys
 from collections import deque
-from collections.abc import Callable, Sequence
-from typing import Protocol, TypeAlias
+from collections.abc import Sequence
 
+from ..base.launcher import LauncherProcess, StartLauncher, start_launcher
 from .killing import kill_group, kill_strays
 from .orders import FAILED, STARTS_THREADS
 from .wire import HEADER, ToChild, ToNode, frame, length_of, to_node
 
 log = logging.getLogger(__name__)
 
-LAUNCHER = "cronograph.jobs.runtime.process.launcher"
 _LAST_WORDS = 1.0
 """Seconds after a child's exit in which what it sent may still arrive: what it left behind may hold its end open."""
 _CHUNK = 4096
@@ -36,32 +35,6 @@ class LauncherError(Exception):
 def places(path: Sequence[object]) -> list[str]:
     """Where modules are looked for: as the import system does, without what is no text, e.g. a ``Path``."""
     return [place for place in path if isinstance(place, str)]
-
-
-class LauncherProcess(Protocol):
-    """What a spawner needs of its launcher's process; ``subprocess.Popen`` has it."""
-
-    def wait(self, timeout: float | None = None) -> int:
-        """Block until it has ended; raises ``subprocess.TimeoutExpired``."""
-        ...
-
-    def kill(self) -> None:
-        """SIGKILL, unless it has ended."""
-        ...
-
-
-StartLauncher: TypeAlias = Callable[[socket.socket], LauncherProcess]
-"""Starts a launcher that speaks through this socket, which the caller closes then."""
-
-
-def start_launcher(control: socket.socket) -> LauncherProcess:
-    """Start a launcher in an interpreter of its own."""
-    return subprocess.Popen(  # noqa: S603 - this interpreter and a module of ours
-        [sys.executable, "-P", "-m", LAUNCHER, str(control.fileno())],
-        pass_fds=[control.fileno()],
-        stdin=subprocess.DEVNULL,
-        start_new_session=True,
-    )
 
 
 class Child:

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
-from ...context import RunInfo, StopReason
+from ...base.context import RunInfo, StopReason
 from ...core.model import Json
 from ...core.outcome import Cancelled, Failed, HandedBack, JobOutcome, Snoozed, Succeeded, TimedOut
 from ...core.run_spec import RunSpec

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from sqlalchemy import Connection, Text, bindparam, insert, select, update
 
-from ...core.auth.audit import Entry, Record
+from ...core.audit import Entry, Record
 from ...core.events import Change, Listed
 from ..schema.naming import SchemaText
 from ..schema.tables import audit_head as h
@@ -88,7 +88,7 @@ def append_one(conn: Connection, now: datetime, record: Record, changes: Sequenc
 
 
 def append(conn: Connection, now: datetime, records: Sequence[Record]) -> None:
-    """Write entries behind the newest; whoever else appends waits until this transaction ends."""
+    """Write entries behind the newest; other writers wait until this transaction ends."""
     last_id, last_hash = _lock(conn)
     rows: list[dict[str, Any]] = []
     for record in records:

@@ -11,28 +11,29 @@ from typing import TYPE_CHECKING, Any, Final, LiteralString
 
 from sqlalchemy import URL
 
-from ...core.lazy import LazyModule
+from ...core.base.lazy import LazyModule
 from ..schema.naming import in_schema
 from ..schema.types import loads
-from .address import is_pooled, libpq_url, schema_in
-from .connecting import IDLE_SECONDS, postgres_arguments, settings_of_transaction
-from .sockets import SocketHandles
+from .base.address import is_pooled, libpq_url, schema_in
+from .base.connecting import IDLE_SECONDS, postgres_arguments, settings_of_transaction
+from .base.sockets import SocketHandles
 
 if TYPE_CHECKING:
     import psycopg
+    import psycopg.rows as psycopg_rows
     from psycopg.rows import TupleRow
     from psycopg.types import json as psycopg_json
 
     from . import cancellable
 else:
     psycopg = LazyModule("psycopg")
+    psycopg_rows = LazyModule("psycopg.rows")
     psycopg_json = LazyModule("psycopg.types.json")
     cancellable = LazyModule(f"{__package__}.cancellable")
 
-# Rows are found by the keys that a statement is given, in the order in which it gives them, whatever the statistics of
-# a queue that is now empty and now full say: so one statement locks in the order that the other expects. Left alone,
-# PostgreSQL takes what it knows of the parameters for worth a plan of its own each time, which costs more than the
-# statement.
+# Rows are found by the keys that a statement is given, in the order in which it gives them, so that all statements lock
+# in one order. The statistics of a queue, which is now empty and now full, must not change that. Without these settings
+# PostgreSQL would also make a plan for each set of parameters, which costs more than the statement.
 PLANS: Final = {
     "enable_hashjoin": "off",
     "enable_mergejoin": "off",
@@ -101,12 +102,12 @@ class AutocommitConnection:
         self, connection: "psycopg.AsyncConnection[TupleRow]", statement: LiteralString, parameters: Mapping[str, Any]
     ) -> Sequence[Any]:
         if not is_pooled(self._url):
-            cursor = connection.cursor(binary=True, row_factory=psycopg.rows.namedtuple_row)
+            cursor = connection.cursor(binary=True, row_factory=psycopg_rows.namedtuple_row)
             await cursor.execute(statement, parameters, prepare=True)
             return await cursor.fetchall()
         async with connection.transaction():
             await connection.execute(settings_of_transaction(**PLANS))  # pyright: ignore[reportArgumentType, reportCallIssue]
-            cursor = connection.cursor(binary=True, row_factory=psycopg.rows.namedtuple_row)
+            cursor = connection.cursor(binary=True, row_factory=psycopg_rows.namedtuple_row)
             await cursor.execute(statement, parameters, prepare=False)
             return await cursor.fetchall()
 
@@ -153,7 +154,7 @@ class SyncAutocommitConnection:
     def execute(self, statement: str, parameters: Mapping[str, Any]) -> Sequence[Any]:
         """See ``AutocommitConnection.execute``."""
         with self._lock:
-            cursor = self._open().cursor(row_factory=psycopg.rows.namedtuple_row)
+            cursor = self._open().cursor(row_factory=psycopg_rows.namedtuple_row)
             rows = cursor.execute(_query(statement, self._schema), parameters, prepare=True).fetchall()
             self._used_at = time.monotonic()
             return rows

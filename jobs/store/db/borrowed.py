@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
 
-from ...core.errors import StorageError
-from ...core.lazy import LazyModule
+from ...core.base.errors import StorageError
+from ...core.base.lazy import LazyModule
 from ..schema.naming import SCHEMA, SQLITE_SCHEMA
 from . import dialect
 

@@ -1,4 +1,4 @@
-"""A connection of the bare driver that ends when whoever waits on it is cancelled."""
+"""A connection of the bare driver that ends when the task that waits on it is cancelled."""
 
 from typing import Any
 

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar
 from sqlalchemy import URL, Connection
 from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError, SQLAlchemyError
 
-from ...core.lazy import LazyModule
+from ...core.base.lazy import LazyModule
 from . import audit, outbox
-from .address import is_pooled, is_sqlite, libpq_url, parse_url, schema_in, sqlite_path
 from .autocommit import AutocommitConnection, SyncAutocommitConnection, plain_connection
-from .connecting import sync_engine
+from .base.address import is_pooled, is_sqlite, libpq_url, parse_url, schema_in, sqlite_path
+from .base.connecting import sync_engine
+from .base.interruption import ReadBounds
 from .faults import is_unavailable
-from .interruption import ReadBounds
 from .postgres import PostgresAccess, Send
 from .transaction import Clock, Tx, Wake
 from .usage import Pool, Usage
@@ -159,7 +159,7 @@ class Database:
     def separate_pool(self, party: str, bounds: ReadBounds | None = None) -> "Database":
         """The access of another part of this process, which may use it from an event loop of its own.
 
-        It has connections of its own; on SQLite both use one writer, in turn. Whoever listens to one hears of the
+        It has connections of its own; on SQLite both use one writer, in turn. Listeners of one hear of the
         commits of both. It is to be closed first.
 
         Args:
@@ -211,7 +211,7 @@ class Database:
     async def write(self, function: Callable[Concatenate[Tx, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run ``function(tx, …)`` in one transaction, write its events with it, commit, and wake whom it concerns.
 
-        Whatever ``function`` raises rolls the whole transaction back. Deadlocks and lock time-outs are tried again, so
+        Any error in ``function`` rolls the whole transaction back. Deadlocks and lock time-outs are tried again, so
         ``function`` must not change anything outside the transaction.
         """
         self.usage.writes += 1
@@ -263,7 +263,7 @@ class Database:
     ) -> tuple[T, Wake]:
         tx = Tx(conn, self.clock)
         result = function(tx, *args, **kwargs)
-        # The audit log last of all: whoever writes next into the chain waits from here to the commit.
+        # The audit log last of all: the next writer of the chain waits from here to the commit.
         if len(tx.records) == 1:
             audit.append_one(conn, tx.now, tx.records[0], tx.changes)
             return result, tx.wakes
@@ -334,7 +334,7 @@ class Database:
     def hang_up(self) -> None:
         """End every connection to a server at once, from any thread; what is asked later opens others.
 
-        Whoever waits for an answer hears that it was lost, so that a commit may have happened or not. For a server that
+        Callers that wait for an answer hear that it was lost: a commit may have happened or not. For a server that
         is out of reach: nothing is sent, and nothing waited for. A file needs nothing of this.
         """
         self._access.hang_up()

@@ -1,11 +1,10 @@
-"""What the two databases say differently, in one form for statements, and `is_postgresql` for whoever must know."""
+"""What the two databases say differently, in one form for statements, and ``is_postgresql`` for code that must know."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cache, lru_cache
-from types import NoneType
-from typing import Any, Final, get_args, get_type_hints
+from typing import Any, Final
 
 from sqlalchemy import (
     Boolean,
@@ -81,16 +80,6 @@ def upsert(conn: Connection, table: Table, key: Sequence[str], update: Iterable[
     return statement.on_conflict_do_update(
         index_elements=list(key), set_={name: statement.excluded[name] for name in update}
     )
-
-
-def bound_time(instant: datetime) -> str:
-    """A time as a parameter of a textual statement for SQLite."""
-    return to_text(instant)
-
-
-def bound_list(values: Sequence[str]) -> str:
-    """A list as a parameter of a textual statement for SQLite, to be read with ``json_each``."""
-    return json.dumps(list(values))
 
 
 def batch(
@@ -178,18 +167,6 @@ def _inserting(
     source = select(*(batch.c[name] for name in names)).where(batch.c.place.is_not(None)).order_by(batch.c.place)
     statement = ignoring_conflicts(table, postgres=postgres).from_select(list(names), source)
     return statement.returning(*(returned or table.c))
-
-
-def kinds_of(row: type[tuple[Any, ...]]) -> dict[str, TypeEngine[Any]]:
-    """The columns of a ``batch`` whose rows are of this named tuple; what is of any type is a JSON document."""
-    return {name: KINDS[_python_type(hint)] for name, hint in get_type_hints(row).items()}
-
-
-def _python_type(hint: Any) -> type:
-    if hint is Any:
-        return dict
-    found: type = next(kind for kind in get_args(hint) or (hint,) if kind is not NoneType)
-    return found
 
 
 def _is_json(kind: TypeEngine[Any]) -> bool:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
-from ...core.lazy import LazyModule
+from ...core.base.lazy import LazyModule
 
 if TYPE_CHECKING:
     import sqlite3
@@ -44,7 +44,7 @@ def is_unstorable(error: BaseException) -> bool:
 
 
 def is_databases_fault(error: BaseException) -> bool:
-    """Whether the database or the way to it raised ``error``, for whatever reason; else the fault is our own."""
+    """Whether the database or the way to it raised ``error``, for any reason; else the fault is our own."""
     return isinstance(error, SQLAlchemyError | psycopg.Error | OSError)
 
 

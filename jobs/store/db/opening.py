@@ -9,10 +9,10 @@ from pathlib import Path
 from sqlalchemy import Connection, insert, text
 from sqlalchemy.exc import DBAPIError
 
-from ...core.errors import StorageError
+from ...core.base.errors import StorageError
 from ..schema.tables import event_publisher, metadata
-from .address import is_sqlite, parse_url, sqlite_path
-from .connecting import sync_engine
+from .base.address import is_sqlite, parse_url, sqlite_path
+from .base.connecting import sync_engine
 
 
 @contextmanager
@@ -58,7 +58,7 @@ def create_tables(url: str) -> None:
 def scratch_database(database_url: str) -> Generator[str]:
     """The address of an empty place: a schema of its own in the same PostgreSQL database, or a file beside SQLite's.
 
-    What the database holds is neither read nor changed. Whoever is told of the place closes it before the block ends.
+    What the database holds is neither read nor changed. The caller closes it before the block ends.
 
     Raises:
         ConfigurationError: the address is of no form that is known.

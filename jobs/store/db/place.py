@@ -4,10 +4,10 @@ import tempfile
 
 from sqlalchemy import Connection, inspect, text
 
-from ...core.errors import StorageError
+from ...core.base.errors import StorageError
 from ..schema.naming import SQLITE_SCHEMA
 from ..schema.tables import metadata
-from .address import is_sqlite, parse_url, schema_in, sqlite_path
+from .base.address import is_sqlite, parse_url, schema_in, sqlite_path
 
 _RIGHTS = text("""
     SELECT current_user AS account,

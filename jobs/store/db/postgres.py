@@ -10,18 +10,18 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 from sqlalchemy import URL, Connection, Engine, event
 from sqlalchemy.exc import DBAPIError
 
-from ...core.lazy import LazyModule
+from ...core.base.lazy import LazyModule
 from ..schema.naming import in_schema
-from .address import schema_in
-from .connecting import check_when_idle, sync_engine
-from .interruption import ReadBounds, read_in_thread
-from .sockets import SocketHandles
+from .base.address import schema_in
+from .base.connecting import check_when_idle, sync_engine
+from .base.interruption import ReadBounds, read_in_thread
+from .base.sockets import SocketHandles
 from .usage import Pool
 
 if TYPE_CHECKING:
-    import psycopg
+    import psycopg.rows as psycopg_rows
 else:
-    psycopg = LazyModule("psycopg")
+    psycopg_rows = LazyModule("psycopg.rows")
 
 POOL = 8
 """Connections that one part of the process uses at most; they are opened when they are needed first, and kept."""
@@ -117,7 +117,7 @@ class PostgresAccess:
         return Pool(checked_out, self._size)
 
     def hang_up(self) -> None:
-        """End every connection at once: whoever waits for an answer hears that it was lost."""
+        """End every connection at once: callers that wait for an answer hear that it was lost."""
         self.sockets.shut_down()
 
     def close(self) -> None:
@@ -165,6 +165,6 @@ def _in_transaction(engine: Engine, function: Callable[[Connection], T]) -> T:
 
 
 def _send(connection: Any, schema: str, statement: str, parameters: Mapping[str, Any]) -> Sequence[Any]:
-    cursor = connection.cursor(row_factory=psycopg.rows.namedtuple_row)
+    cursor = connection.cursor(row_factory=psycopg_rows.namedtuple_row)
     rows: Sequence[Any] = cursor.execute(in_schema(statement, schema), parameters, prepare=True).fetchall()
     return rows

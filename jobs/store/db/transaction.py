@@ -8,8 +8,8 @@ from enum import Flag, auto
 
 from sqlalchemy import Connection
 
-from ...core.auth.accounts import Actor
-from ...core.auth.audit import Record
+from ...core.actor import Actor
+from ...core.audit import Record
 from ...core.events import Change, Listed
 from ...core.model import Json
 from . import dialect
@@ -20,7 +20,7 @@ Clock = Callable[[], datetime]
 class Wake(Flag):
     """Whom a commit concerns.
 
-    ``TASKS``: due times changed (the alarm is set anew). ``RUNS``: something may be claimable.
+    ``TASKS``: due times changed (the alarm is set again). ``RUNS``: something may be claimable.
     ``CANCEL``: a running run was asked to stop. ``EVENTS``: events wait to be published.
     ``GROUPS``: a group was paused or limited. ``NODES``: a node was asked to drain. ``LOGS``: log lines were written.
     ``RIGHTS``: a credential may be worth less than before.
@@ -42,7 +42,7 @@ class Tx:
     """A write transaction. Store functions take its ``conn``; actions read ``now`` and record what they change.
 
     Attributes:
-        conn: The open connection; whoever made the transaction commits it.
+        conn: The open connection; its maker commits it.
         clock: Replaces the database's time, in tests that set the clock.
         changes: Recorded by ``emit``; written as one event row at the end.
         wakes: Recorded by ``wake``; acted on after the commit.
@@ -72,7 +72,7 @@ class Tx:
     def monotonic(self, at: datetime) -> float:
         """When ``time.monotonic()`` of this machine will say that it is ``at`` by the database's time, or a bit later.
 
-        The bit is what the answer with that time took to arrive: whoever looks then, will not look too early.
+        The bit is what the answer with that time took to arrive: a look at that time is not too early.
         """
         return (at - self.now).total_seconds() + self._asked_at
 
@@ -97,7 +97,7 @@ class Tx:
         self.wakes |= whom
 
     def note_before(self, subject: str, **values: Json) -> None:
-        """Note what a thing was before a change, for whoever records the change."""
+        """Note what a thing was before a change, for the record of the change."""
         self.before.setdefault(subject, dict(values))
 
     def record(self, action: str, subject: str | None = None, *, before: Json = None, after: Json = None) -> None:

@@ -4,12 +4,13 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Connection, ScalarSelect, Select, and_, select
+from sqlalchemy import Connection, Select, select
 
 from ...core.model import Execution, Outcome, Trigger
 from ..db import dialect
 from ..schema.rows import reader_of
 from ..schema.tables import job_execution as e
+from .listing.pages import newest_finished_of
 
 execution_from = reader_of(Execution, {"outcome": Outcome, "trigger": Trigger})
 """The execution behind a whole row of ``job_execution``."""
@@ -41,12 +42,3 @@ def _newest_finished(*, postgres: bool) -> Select[Any]:
     # Putting it together costs as much as sending it.
     owners = dialect.batch_source(_OWNERS, "owners", postgres=postgres)
     return select(e).where(e.c.id.in_(select(newest_finished_of(owners.c.task)).select_from(owners)))
-
-
-def newest_finished_of(task_id: ColumnElement[int]) -> ScalarSelect[int]:
-    """The id of the newest finished execution of a task; ``task_id`` is a column of another table of the statement."""
-    one = e.alias("one")
-    # Not "=", as in ``pages.pages_of``: only the index that begins with the task is to serve the order.
-    mine = and_(one.c.task_id >= task_id, one.c.task_id <= task_id, one.c.completed_at.is_not(None))
-    newest = select(one.c.id).where(mine).order_by(one.c.task_id.desc(), one.c.id.desc()).limit(1)
-    return newest.correlate_except(one).scalar_subquery()

@@ -21,10 +21,10 @@ from .groups import by_names as groups_by_names
 from .groups import occupied_counts
 from .jobs import by_names as jobs_by_names
 from .jobs import declaring
-from .listing.aggregates import RUNS
 from .listing.criteria import one_of
 from .listing.keyset import OrderKey, PageRequest
 from .listing.pages import pages_of
+from .lists import RUNS
 from .nodes import live
 from .skipped import newest_of_tasks
 

@@ -7,8 +7,8 @@ from sqlalchemy import Connection, exists
 from ...core.model import Task
 from ..schema.tables import job
 from ..schema.tables import periodic_task as t
-from .listing.aggregates import TASKS
 from .listing.criteria import EVERYTHING, Criteria
+from .lists import TASKS
 
 
 def planned(

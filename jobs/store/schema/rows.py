@@ -46,7 +46,7 @@ class RowReader(Generic[M]):
 
     def __call__(self, row: Row[Any]) -> M:
         """The model."""
-        # Rows of one statement share this object; ``_fields`` would list the names anew for each row.
+        # Rows of one statement share this object; ``_fields`` would list the names for each row.
         statement: Any = row._parent  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
         values = list(_picker(statement, self._columns)(row))
         for place, read in self._meanings:

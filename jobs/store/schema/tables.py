@@ -17,22 +17,24 @@ from sqlalchemy import (
 from ...core.model import MisfirePolicy, NodeState, Outcome, OverlapPolicy, Priority, SkipReason, TaskSource, Trigger
 from ...core.schedule import Syntax
 from ...core.states import CLAIMABLE, FINAL, OCCUPYING, UNFINISHED, RunState
-from .figures import execution_hour, queue_depth
-from .login_methods import passkey, provider_attempt, provider_identity
-from .parts import AMONG_ALL, BY_JOB, HOT, NO_REUSE, key, metadata, one_of, partial_index, quoted
-from .secrets import secret
-from .signin import (
+from .accounts import (
     api_token,
     audit_head,
     audit_log,
     device_code,
     login_throttle,
     one_time_link,
+    passkey,
+    provider_attempt,
+    provider_identity,
     refresh_token,
+    secret,
     session,
     user_account,
     webauthn_challenge,
 )
+from .figures import execution_hour, queue_depth
+from .parts import AMONG_ALL, BY_JOB, HOT, NO_REUSE, key, metadata, one_of, partial_index, quoted
 from .types import JsonDocument, Key, Name, UtcDateTime
 
 __all__ = [
@@ -139,7 +141,7 @@ BY_HAND = (Trigger.MANUAL, Trigger.RETRY)
 _CLAIMABLE = f"state IN ({quoted(CLAIMABLE)})"
 _OCCUPYING = f"state IN ({quoted(OCCUPYING)})"
 _UNFINISHED = f"state IN ({quoted(UNFINISHED)})"
-# The same as unfinished, by a column that a start does not change: SQLite writes an index anew where a column of its
+# The same as unfinished, by a column that a start does not change: SQLite rewrites an index where a column of its
 # condition has changed.
 _OPEN = "finished_at IS NULL"
 _LANE = ("group_name", "state", "priority", "available_at", "id")

@@ -15,7 +15,7 @@ JsonDocument = JSON(none_as_null=True).with_variant(JSONB(none_as_null=True), "p
 """A JSON document; Python None is SQL NULL."""
 
 Name = String(200).with_variant(String(200, collation="C"), "postgresql")
-"""A name or key. Names are sorted byte by byte, whatever collation a database has: so groups take turns in the same
+"""A name or key. Names are sorted byte by byte, under any collation: so groups take turns in the same
 order on SQLite, on every PostgreSQL, and by the rules in ``core``."""
 
 _decode = json.JSONDecoder().decode

@@ -1,7 +1,7 @@
 """What is counted for charts and statistics: the execution log by the hour, the queue by the minute.
 
 The log is counted so that figures over days cost the same however many executions there were. An hour is counted once,
-when it is over and nothing that began in it still runs: then its executions do not change any more, whoever reads them.
+when it is over and nothing that began in it still runs: then its executions do not change any more.
 Nothing is written for it where executions begin and end; readers count the few hours that are not counted yet in the
 log itself. What is pruned by number later stays counted; by age the hours go with the log.
 """

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from ....graphql.client.command_line import PAUSE_GROUP, RESUME_GROUP, UPDATE_GROUP
-from ....jobs.core.errors import ConfigurationError
+from ....jobs.core.base.errors import ConfigurationError
 from .api import Api, Limit, at_server
 from .listings import GROUP_LIST
 from .lists import Columns, Filter, Sort, Watch, show

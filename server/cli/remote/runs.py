@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from ....graphql.client.command_line import CANCEL_RUNS, ONE_RUN, PRIORITY, RETRY_RUN, RETRY_RUNS
-from ....jobs.core.errors import ConfigurationError
+from ....jobs.core.base.errors import ConfigurationError
 from ..output import Refused
 from .api import Api, Limit, at_server
 from .listings import RUN_LIST

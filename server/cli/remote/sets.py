@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, cast
 
-from ....jobs.core.errors import ConfigurationError
+from ....jobs.core.base.errors import ConfigurationError
 from ....jobs.core.task_sets import WantedSet, shown
 from ...task_files.reading import read_sets
 

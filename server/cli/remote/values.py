@@ -5,7 +5,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, cast
 
-from ....jobs.core.errors import ConfigurationError
+from ....jobs.core.base.errors import ConfigurationError
 
 _COMPARED: Final = {">": "gt", ">=": "gte", "<": "lt", "<=": "lte"}
 _OPERATORS: Final = {"=": "eq", "!=": "ne", "~": "contains", "^": "startsWith", **_COMPARED}

@@ -9,10 +9,10 @@ import uvloop
 from sqlalchemy import func, select
 
 from cronograph.jobs import RunSpec, enqueue_many_sync, job
+from cronograph.jobs.base.services import Services
 from cronograph.jobs.registry import Registry
+from cronograph.jobs.runtime.base.settings import EngineSettings
 from cronograph.jobs.runtime.engine import Engine
-from cronograph.jobs.runtime.settings import EngineSettings
-from cronograph.jobs.services import Services
 from cronograph.jobs.store.db.database import Connection, Database, parse_url, sync_engine
 from cronograph.jobs.store.schema.tables import run
 from cronograph.server.process.collector import leave_out_what_stays

@@ -5,9 +5,9 @@ import asyncio
 import uvloop
 
 from cronograph.jobs import RunSpec, enqueue_many_sync
+from cronograph.jobs.base.services import Services
+from cronograph.jobs.runtime.base.settings import EngineSettings
 from cronograph.jobs.runtime.engine import Engine
-from cronograph.jobs.runtime.settings import EngineSettings
-from cronograph.jobs.services import Services
 from cronograph.jobs.store.db.database import Database, parse_url, sync_engine
 from cronograph.server.process.collector import leave_out_what_stays
 from tests.bench.peers.kinds_jobs import REGISTRIES

@@ -30,9 +30,13 @@ import psycopg
 import uvloop
 
 from cronograph.jobs.core.events import ENDED, STARTED
-from cronograph.jobs.store.db.address import parse_url
+from cronograph.jobs.queue import statements
+from cronograph.jobs.queue.claim import Claimant
+from cronograph.jobs.queue.fairness import FairnessState
+from cronograph.jobs.queue.lane import claim_lane
+from cronograph.jobs.queue.shapes import HeldRun
 from cronograph.jobs.store.db.autocommit import AutocommitConnection
-from cronograph.jobs.store.write import lane
+from cronograph.jobs.store.db.base.address import parse_url
 from cronograph.server.process.collector import leave_out_what_stays
 from tests.bench.measuring import DURABLE, load
 from tests.bench.peers.run import CONTENDERS, once, python_of, server_seconds
@@ -86,8 +90,10 @@ _WIDE = (
     "started_at, attempt, failures, retries, retry_delay, timeout, exclusive, node_id, unique_key, retried_from, "
     "checkpoint, submitter, submitter_id, description, signature, carried"
 )
-_HELD, _OF_RUN = lane._HELD, lane._OF_RUN  # noqa: SLF001 - the trial reads what the product reads
-_TOLD = lane._TOLD  # noqa: SLF001 - the same
+# The trial reads what the product reads.
+_NAMES = ["group_name" if name == "group" else name for name in HeldRun._fields[:-3]]
+_HELD, _OF_RUN = ", ".join(_NAMES), ", ".join(f"r.{name}" for name in _NAMES)
+_TOLD = "id, execution_id, job_name, group_name, task_id, task_name"
 
 ENQUEUE: Final = """
 INSERT INTO cronograph.{table} (job_name, args, group_name, priority, state, trigger, submitted_at, available_at,
@@ -189,16 +195,20 @@ class Present:
 
     async def claim(self) -> list[tuple[int, int, int]]:
         """Run, attempt and execution of what was taken."""
-        taken = await lane.take_lane(self._claims, self._node, [JOB], HALF, self._place)
-        if not taken.begun and self._place is not None:
+        claimant = Claimant(*self._node, (JOB,))
+        taken, _ = await claim_lane(self._claims, claimant, FairnessState(), slots=HALF, behind=self._place)
+        if not taken.started and self._place is not None:
             self._place = None
             return await self.claim()
         self._place = taken.place
-        return [(held.id, held.attempt, execution) for execution, _, held in taken.begun]
+        return [(one.run.id, one.run.attempt, one.execution_id) for one in taken.started]
 
     async def end(self, runs: Sequence[tuple[int, int, int]]) -> None:
         """Store that they succeeded."""
-        await lane.end_successes(self._ends, self._node, [lane.Success(*run, None) for run in runs])
+        ids, attempts, executions = map(list, zip(*sorted(runs), strict=True))
+        parameters = {"node_id": self._node[0], "node": self._node[1], "ids": ids, "attempts": attempts}
+        own = {"executions": executions, "records": [None] * len(ids)}
+        await self._ends.execute(statements.for_driver("end_successes"), {**parameters, **own})
 
     async def close(self) -> None:
         """Close both connections."""

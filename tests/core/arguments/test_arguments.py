@@ -12,7 +12,7 @@ from jsonschema import Draft202012Validator
 from pydantic import AnyUrl
 
 from cronograph.jobs.core.arguments.judging import check_args, fits_plainly
-from cronograph.jobs.core.errors import InvalidInput
+from cronograph.jobs.core.base.errors import InvalidInput
 from cronograph.jobs.registry import define
 
 

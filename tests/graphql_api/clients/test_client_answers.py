@@ -9,6 +9,7 @@ import httpx
 import pytest
 from typing_extensions import TypedDict
 
+from cronograph.graphql.base.errors import classify
 from cronograph.graphql.client import (
     AsyncClient,
     Client,
@@ -30,7 +31,6 @@ from cronograph.graphql.client import (
 )
 from cronograph.graphql.client.sse import Message, MessageParser
 from cronograph.graphql.client.subscription import Follower
-from cronograph.graphql.errors import classify
 
 Handler = Callable[[httpx.Request], httpx.Response]
 EVENT: dict[str, Any] = {

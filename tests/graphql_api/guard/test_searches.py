@@ -12,10 +12,10 @@ from starlette.applications import Starlette
 from starlette.requests import HTTPConnection
 
 from cronograph.graphql.app import graphql_routes
-from cronograph.graphql.context import Context
-from cronograph.graphql.errors import UserFacingError
+from cronograph.graphql.base.errors import UserFacingError
 from cronograph.graphql.guard.limits import Limits
 from cronograph.graphql.guard.searches import Searches, SearchLane, bounds_of
+from cronograph.graphql.resolving.context import Context
 from cronograph.graphql.schema import create_schema
 from cronograph.graphql.transport.bounds import Bounds, Reads
 from cronograph.jobs.runtime.live.bus import EventBus

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from sqlalchemy import delete
 
-from cronograph.graphql.arguments import camel
-from cronograph.graphql.lists.shown import ByField
+from cronograph.graphql.base.arguments import camel
+from cronograph.graphql.execution.shown import ByField
 from cronograph.graphql.types.run import ExecutionFields, RunFields
 from cronograph.graphql.types.task import TaskFields
 from cronograph.jobs.actions.tasks import pause_task

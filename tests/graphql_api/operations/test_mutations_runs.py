@@ -7,9 +7,9 @@ import pytest
 from sqlalchemy import update
 
 from cronograph.jobs.actions.nodes import set_state
+from cronograph.jobs.core.base.wording import time_text
 from cronograph.jobs.core.model import NodeState, Priority
 from cronograph.jobs.core.outcome import Failed
-from cronograph.jobs.core.wording import time_text
 from cronograph.jobs.store.read import nodes
 from cronograph.jobs.store.schema.tables import job, job_execution, run
 from tests.graphql_api.api import Api

@@ -7,15 +7,15 @@ from typing import Any
 import pytest
 from sqlalchemy import delete, select, update
 
-from cronograph.graphql.context import LOCAL_ADMINISTRATOR, Context, Person
-from cronograph.graphql.schema_factory import GuardedSchema
-from cronograph.jobs.core.auth.accounts import CredentialKind, Identity
-from cronograph.jobs.core.auth.roles import Role
+from cronograph.graphql.execution.schema_factory import GuardedSchema
+from cronograph.graphql.resolving.context import LOCAL_ADMINISTRATOR, Context, Person
+from cronograph.jobs.accounts.read.audit import verify
+from cronograph.jobs.accounts.rules.sessions import CredentialKind, Identity
+from cronograph.jobs.core.actor import Role
 from cronograph.jobs.runtime.live.bus import EventBus
 from cronograph.jobs.runtime.live.log_feed import LogFeed
 from cronograph.jobs.store.db.database import Connection, Database
 from cronograph.jobs.store.db.transaction import Wake
-from cronograph.jobs.store.read.auth.audit import verify
 from cronograph.jobs.store.schema.tables import audit_log, event, job, run
 from tests.graphql_api.api import Api, counted_statements
 from tests.support.storage import Stored

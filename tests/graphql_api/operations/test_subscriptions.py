@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from cronograph.graphql.context import Context
 from cronograph.graphql.generation.catalogue import SDL
+from cronograph.graphql.resolving.context import Context
 from cronograph.jobs.core.events import Change, EventKind
 from cronograph.jobs.core.outcome import Failed, Succeeded
 from cronograph.jobs.queue.claim import Started

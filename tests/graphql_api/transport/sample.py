@@ -11,11 +11,11 @@ from starlette.applications import Starlette
 from starlette.requests import HTTPConnection
 
 from cronograph.graphql.app import graphql_routes
-from cronograph.graphql.errors import UserFacingError
-from cronograph.graphql.fields import resolved
+from cronograph.graphql.base.errors import UserFacingError
+from cronograph.graphql.base.fields import resolved
+from cronograph.graphql.base.sizes import PAGE, Size
+from cronograph.graphql.execution.schema_factory import GuardedSchema, build_schema
 from cronograph.graphql.guard.limits import Limits
-from cronograph.graphql.guard.sizes import PAGE, Size
-from cronograph.graphql.schema_factory import GuardedSchema, build_schema
 from cronograph.graphql.transport.streams import OpenStreams
 
 

@@ -9,10 +9,10 @@ import httpx
 import pytest
 from starlette.requests import HTTPConnection
 
-from cronograph.graphql.context import LOCAL_ADMINISTRATOR, Context, Person
 from cronograph.graphql.guard.limits import Limits
+from cronograph.graphql.resolving.context import LOCAL_ADMINISTRATOR, Context, Person
 from cronograph.graphql.transport.bounds import RETRY_SECONDS, Bounds, Reads
-from cronograph.jobs.core.auth.roles import Role
+from cronograph.jobs.core.actor import Role
 from cronograph.jobs.runtime.live.bus import EventBus
 from cronograph.jobs.runtime.live.log_feed import LogFeed
 from cronograph.jobs.store.db.database import Database

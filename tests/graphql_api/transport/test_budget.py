@@ -8,7 +8,7 @@ from dataclasses import replace
 import httpx
 import pytest
 
-from cronograph.graphql.errors import UserFacingError
+from cronograph.graphql.base.errors import UserFacingError
 from cronograph.graphql.guard.limits import Limits
 from cronograph.graphql.transport.budget import Budget
 from tests.graphql_api.transport.sample import Sample, sample_app

@@ -4,8 +4,7 @@ import logging
 
 import pytest
 
-from cronograph.graphql.client.errors import PASSING
-from cronograph.graphql.errors import (
+from cronograph.graphql.base.errors import (
     CLASSIFIED,
     RETRY_AFTER,
     Classification,
@@ -17,6 +16,7 @@ from cronograph.graphql.errors import (
     retry_after,
     shorten,
 )
+from cronograph.graphql.client.errors import PASSING
 from graphql import GraphQLError
 from tests.graphql_api.transport.sample import SampleContext, sample_schema
 from tests.graphql_api.transport.serving import Served

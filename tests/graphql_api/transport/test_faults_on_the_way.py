@@ -11,8 +11,8 @@ from starlette.requests import HTTPConnection
 from starlette.websockets import WebSocket
 from strawberry.extensions import SchemaExtension
 
+from cronograph.graphql.execution.schema_factory import build_schema
 from cronograph.graphql.guard.document import RequestRefused
-from cronograph.graphql.schema_factory import build_schema
 from cronograph.graphql.transport.body import BodyReader
 from cronograph.graphql.transport.bounds import Bounds
 from cronograph.graphql.transport.engine import Engine, encode_json

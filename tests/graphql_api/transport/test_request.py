@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cronograph.graphql.errors import UserFacingError
+from cronograph.graphql.base.errors import UserFacingError
 from cronograph.graphql.guard.limits import Limits
 from cronograph.graphql.transport.request import parse_json
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from cronograph.graphql.errors import UserFacingError
+from cronograph.graphql.base.errors import UserFacingError
 from cronograph.graphql.guard.limits import Limits
 from cronograph.graphql.schema import create_schema
 from cronograph.graphql.transport.members import Encoded, Member

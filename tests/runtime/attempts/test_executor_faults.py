@@ -7,11 +7,11 @@ from typing import Annotated
 import pytest
 from pydantic import AfterValidator
 
-from cronograph.jobs.core.auth.sealing import KeyRing, SecretKey
+from cronograph.jobs.accounts.rules.sealing import KeyRing, SecretKey
+from cronograph.jobs.base.services import Services
 from cronograph.jobs.core.model import Outcome
 from cronograph.jobs.registry import Registry, define
 from cronograph.jobs.runtime.engine import Engine
-from cronograph.jobs.services import Services
 from cronograph.jobs.store.db.database import Database
 from cronograph.jobs.testing import run_job
 from tests.support.engines import QUICK, RunningEngine, StartEngine

@@ -5,10 +5,10 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from cronograph.jobs.base.services import Services
 from cronograph.jobs.core.outcome import Succeeded
 from cronograph.jobs.queue.finish import Finish
 from cronograph.jobs.runtime.attempts.finisher import Finisher
-from cronograph.jobs.services import Services
 from cronograph.jobs.store.db.database import Database
 from tests.support.storage import Stored
 from tests.support.waiting import eventually

@@ -8,13 +8,13 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 import pytest
 from typing_extensions import override
 
+from cronograph.jobs.base.services import Services
 from cronograph.jobs.core.model import Outcome
 from cronograph.jobs.core.states import RunState
 from cronograph.jobs.queue.lane import claim_lane
 from cronograph.jobs.queue.turn import turn
 from cronograph.jobs.registry import Registry, define
 from cronograph.jobs.runtime.engine import Engine
-from cronograph.jobs.services import Services
 from cronograph.jobs.store.db.database import AutocommitConnection, Database, OperationalError
 from cronograph.jobs.store.db.transaction import Tx, Wake
 from tests.support.engines import QUICK, RunningEngine

@@ -8,14 +8,14 @@ import pytest
 from typing_extensions import override
 
 from cronograph.jobs import Result
+from cronograph.jobs.base.services import Services
 from cronograph.jobs.core.model import Outcome
 from cronograph.jobs.core.states import RunState
 from cronograph.jobs.queue.finish import finish
 from cronograph.jobs.queue.turn import Order, turn
 from cronograph.jobs.registry import Registry, define
+from cronograph.jobs.runtime.base.settings import EngineSettings
 from cronograph.jobs.runtime.engine import Engine
-from cronograph.jobs.runtime.settings import EngineSettings
-from cronograph.jobs.services import Services
 from cronograph.jobs.store.db.database import Database
 from cronograph.jobs.store.db.transaction import Tx
 from cronograph.jobs.store.schema.naming import SchemaText

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from cronograph.jobs.core.auth.sealing import KeyRing, SecretKey
-from cronograph.jobs.core.errors import UserError
+from cronograph.jobs.accounts.rules.sealing import KeyRing, SecretKey
+from cronograph.jobs.core.base.errors import UserError
 from cronograph.jobs.core.model import Outcome
 from cronograph.jobs.core.states import RunState
 from cronograph.jobs.runtime.job.in_use import MOST, SecretsInUse

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from cronograph.jobs.context import StopReason
+from cronograph.jobs.base.context import StopReason
 from cronograph.jobs.core.run_spec import RunSpec
 from cronograph.jobs.queue.claim import Started
 from cronograph.jobs.runtime.job.host import LocalHost

@@ -3,7 +3,7 @@
 import pytest
 
 from cronograph.jobs import Cancel, PermanentFailure, Result, Snooze
-from cronograph.jobs.context import StopReason
+from cronograph.jobs.base.context import StopReason
 from cronograph.jobs.core.outcome import Cancelled, Failed, HandedBack, JobOutcome, Snoozed, Succeeded, TimedOut
 from cronograph.jobs.runtime.job.results import MAX_TRACEBACK, from_exception, from_return, stopped
 

@@ -8,8 +8,8 @@ from typing import Concatenate, ParamSpec, TypeVar
 import pytest
 
 from cronograph.jobs.core.events import Change, Cursor, Event, EventFilter, EventKind
+from cronograph.jobs.runtime.base.wakeup import Wakeup
 from cronograph.jobs.runtime.live.bus import EventBus
-from cronograph.jobs.runtime.wakeup import Wakeup
 from cronograph.jobs.store.db.database import Connection, Database
 from cronograph.jobs.store.db.transaction import Tx
 from cronograph.jobs.store.write import events

@@ -7,8 +7,8 @@ import psycopg
 import pytest
 
 from cronograph.jobs.core.events import Cursor
+from cronograph.jobs.runtime.base.wakeup import Wakeup
 from cronograph.jobs.runtime.live.bus import EventBus
-from cronograph.jobs.runtime.wakeup import Wakeup
 from cronograph.jobs.store.db.database import Database
 from cronograph.jobs.store.db.opening import create_tables
 from tests.chaos.proxy import Proxy

@@ -6,8 +6,8 @@ from collections.abc import AsyncIterator
 import pytest
 
 from cronograph.jobs.queue.logs import append_lines
+from cronograph.jobs.runtime.base.wakeup import Wakeup
 from cronograph.jobs.runtime.live.log_feed import LogFeed, LogFollower
-from cronograph.jobs.runtime.wakeup import Wakeup
 from cronograph.jobs.store.db.database import Database
 from cronograph.jobs.store.db.transaction import Tx, Wake
 from cronograph.jobs.store.read.logs import LogLine

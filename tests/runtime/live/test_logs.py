@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 import pytest
 
 from cronograph.jobs import job
-from cronograph.jobs.context import current_host
+from cronograph.jobs.base.context import current_host
 from cronograph.jobs.core.states import RunState
 from cronograph.jobs.queue.claim import Started
 from cronograph.jobs.queue.logs import KEPT_LINES

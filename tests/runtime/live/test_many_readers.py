@@ -8,8 +8,8 @@ import psycopg
 import pytest
 
 from cronograph.jobs.core.events import Change, Cursor, EventKind
+from cronograph.jobs.runtime.base.wakeup import Wakeup
 from cronograph.jobs.runtime.live.bus import EventBus
-from cronograph.jobs.runtime.wakeup import Wakeup
 from cronograph.jobs.store.db.database import Database
 from cronograph.jobs.store.db.transaction import Tx
 from tests.support.waiting import eventually

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cronograph.jobs.context import StopReason
+from cronograph.jobs.base.context import StopReason
 from cronograph.jobs.core.outcome import Cancelled, Failed, HandedBack, JobOutcome, Snoozed, Succeeded, TimedOut
 from cronograph.jobs.runtime.job.lines import RawLine
 from cronograph.jobs.runtime.process.wire import (

@@ -9,8 +9,8 @@ from types import SimpleNamespace
 import psutil
 import pytest
 
-from cronograph.jobs.core.auth.sealing import KeyRing, SecretKey
-from cronograph.jobs.core.errors import ConfigurationError
+from cronograph.jobs.accounts.rules.sealing import KeyRing, SecretKey
+from cronograph.jobs.core.base.errors import ConfigurationError
 from cronograph.jobs.core.states import RunState
 from cronograph.jobs.registry import Reuse, define
 from cronograph.jobs.runtime.process.children import PooledChild

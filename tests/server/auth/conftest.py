@@ -4,8 +4,8 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from cronograph.graphql.execution.schema_factory import GuardedSchema
 from cronograph.graphql.schema import create_schema
-from cronograph.graphql.schema_factory import GuardedSchema
 from tests.server.auth.serving import Protected, protected
 
 

@@ -16,20 +16,21 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 from websockets.typing import Subprotocol
 
-from cronograph.graphql.schema_factory import GuardedSchema
+from cronograph.graphql.execution.schema_factory import GuardedSchema
 from cronograph.graphql.transport.streams import OpenStreams
-from cronograph.jobs.actions.auth.accounts import add_account, the_account
-from cronograph.jobs.actions.auth.fresh import fresh_secret
-from cronograph.jobs.actions.auth.secrets import fresh_key
-from cronograph.jobs.actions.auth.tokens import NewToken, create_token
-from cronograph.jobs.core.auth.accounts import Account, ApiToken
-from cronograph.jobs.core.auth.credentials import Prefix, shown_form, stored_form
-from cronograph.jobs.core.auth.roles import Role
-from cronograph.jobs.core.auth.sealing import KeyRing
+from cronograph.jobs.accounts.actions.accounts import add_account, the_account
+from cronograph.jobs.accounts.actions.fresh import fresh_secret
+from cronograph.jobs.accounts.actions.secrets import fresh_key
+from cronograph.jobs.accounts.actions.tokens import NewToken, create_token
+from cronograph.jobs.accounts.rules.accounts import Account
+from cronograph.jobs.accounts.rules.credentials import Prefix, shown_form, stored_form
+from cronograph.jobs.accounts.rules.sealing import KeyRing
+from cronograph.jobs.accounts.rules.sessions import ApiToken
+from cronograph.jobs.core.actor import Role
 from cronograph.jobs.core.defaults import JobInfo
 from cronograph.jobs.core.model import Isolation
+from cronograph.jobs.runtime.base.wakeup import Wakeup
 from cronograph.jobs.runtime.live.feeds import LiveFeeds
-from cronograph.jobs.runtime.wakeup import Wakeup
 from cronograph.jobs.store.db.database import Database
 from cronograph.jobs.store.db.transaction import Tx
 from cronograph.jobs.store.write.jobs import publish

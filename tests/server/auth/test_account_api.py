@@ -7,10 +7,10 @@ import pytest
 from sqlalchemy import Connection, delete, update
 from typer.testing import CliRunner
 
-from cronograph.jobs.core.auth.credentials import Prefix, prefix_of
-from cronograph.jobs.core.auth.roles import Role
+from cronograph.jobs.accounts.read.audit import verify
+from cronograph.jobs.accounts.rules.credentials import Prefix, prefix_of
+from cronograph.jobs.core.actor import Role
 from cronograph.jobs.store.db.transaction import Tx
-from cronograph.jobs.store.read.auth.audit import verify
 from cronograph.jobs.store.schema.tables import audit_head, audit_log
 from cronograph.server.cli import application
 from tests.server.auth.serving import PASSWORD, Protected

@@ -7,21 +7,20 @@ from typing import Any, cast
 import pytest
 from sqlalchemy import Connection, delete, select, update
 
-from cronograph.graphql.context import Context, Person
-from cronograph.graphql.errors import UserFacingError
+from cronograph.graphql.base.errors import UserFacingError
+from cronograph.graphql.execution.schema_factory import GuardedSchema
+from cronograph.graphql.resolving.context import Context, Person
 from cronograph.graphql.schema import create_schema
-from cronograph.graphql.schema_factory import GuardedSchema
-from cronograph.jobs.actions.auth import accounts
-from cronograph.jobs.core.auth.accounts import Submitter
-from cronograph.jobs.core.auth.roles import Role
+from cronograph.jobs.accounts.actions import accounts
+from cronograph.jobs.accounts.read.audit import verify
+from cronograph.jobs.core.actor import Role, Submitter
 from cronograph.jobs.queue.occurrences import dispatch_due
 from cronograph.jobs.store.db.database import Database
 from cronograph.jobs.store.db.transaction import Tx
-from cronograph.jobs.store.read.auth.audit import verify
 from cronograph.jobs.store.schema.tables import audit_log, periodic_task, run, user_account
 from cronograph.server.api_caller import OwnApi
 from cronograph.server.auth.sign_in import person_behind
-from cronograph.server.refusals import Refusals
+from cronograph.server.base.refusals import Refusals
 from tests.server.auth.serving import Protected, protected
 from tests.support.storage import Stored
 

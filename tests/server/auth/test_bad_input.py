@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection, MetaData, Table, select
 
-from cronograph.jobs.actions.auth.accounts import prepare_setup
-from cronograph.jobs.actions.auth.fresh import fresh_secret
-from cronograph.jobs.core.auth.credentials import Prefix, stored_form
-from cronograph.jobs.core.auth.roles import Role
+from cronograph.jobs.accounts.actions.accounts import prepare_setup
+from cronograph.jobs.accounts.actions.fresh import fresh_secret
+from cronograph.jobs.accounts.rules.credentials import Prefix, stored_form
+from cronograph.jobs.core.actor import Role
 from cronograph.server.process.logs import QUIET
 from tests.server.auth.serving import PASSWORD, Protected
 from tests.server.auth.test_devices import Device

@@ -4,12 +4,12 @@ from datetime import timedelta
 
 from sqlalchemy import Connection, func, select, update
 
+from cronograph.jobs.accounts.read.audit import verify
+from cronograph.jobs.base.services import Services
 from cronograph.jobs.builtin import cleanup
 from cronograph.jobs.builtin.prune import Retention, prune
-from cronograph.jobs.core.auth.roles import Role
-from cronograph.jobs.services import Services
+from cronograph.jobs.core.actor import Role
 from cronograph.jobs.store.db.transaction import Tx
-from cronograph.jobs.store.read.auth.audit import verify
 from cronograph.jobs.store.schema.tables import (
     api_token,
     audit_log,

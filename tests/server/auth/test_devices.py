@@ -8,9 +8,9 @@ import httpx
 import pytest
 from sqlalchemy import func, select
 
-from cronograph.jobs.core.auth.credentials import Prefix, prefix_of
-from cronograph.jobs.core.auth.devices import Followers, RefreshToken, Use, judge_use, user_code_of
-from cronograph.jobs.core.auth.roles import Role
+from cronograph.jobs.accounts.rules.credentials import Prefix, prefix_of
+from cronograph.jobs.accounts.rules.devices import Followers, RefreshToken, Use, judge_use, user_code_of
+from cronograph.jobs.core.actor import Role
 from cronograph.jobs.store.schema.tables import refresh_token
 from tests.server.auth.serving import Clock, Protected
 from tests.support.web import open_async_client

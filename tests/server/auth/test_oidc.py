@@ -8,10 +8,10 @@ import httpx
 import pytest
 from sqlalchemy import Connection, select
 
-from cronograph.graphql.schema_factory import GuardedSchema
-from cronograph.jobs.actions.auth import accounts
-from cronograph.jobs.core.auth.providers import role_of
-from cronograph.jobs.core.auth.roles import Role
+from cronograph.graphql.execution.schema_factory import GuardedSchema
+from cronograph.jobs.accounts.actions import accounts
+from cronograph.jobs.accounts.rules.providers import role_of
+from cronograph.jobs.core.actor import Role
 from cronograph.jobs.store.schema.tables import audit_log, provider_identity, session, user_account
 from cronograph.server.configuration.provider_settings import ProviderSettings
 from tests.server.auth.providers import SECRET, Liar, RealProvider, liar, real_provider

@@ -6,12 +6,12 @@ from typing import Any
 import httpx
 from sqlalchemy import Connection, select
 
-from cronograph.jobs.actions.auth import accounts, passkeys
-from cronograph.jobs.core.auth.passkeys import MAX_PASSKEYS, DeviceKey
-from cronograph.jobs.core.auth.roles import Role
+from cronograph.jobs.accounts.actions import accounts, passkeys
+from cronograph.jobs.accounts.rules.passkeys import MAX_PASSKEYS, DeviceKey
+from cronograph.jobs.accounts.write import accounts as account_statements
+from cronograph.jobs.core.actor import Role
 from cronograph.jobs.store.db.transaction import Tx
 from cronograph.jobs.store.schema.tables import audit_log, passkey, session, user_account, webauthn_challenge
-from cronograph.jobs.store.write.auth import accounts as account_statements
 from cronograph.server.auth.passkeys import RelyingParty
 from tests.server.auth.devices import PRESENT, Device
 from tests.server.auth.serving import Protected

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 
-from cronograph.graphql.schema_factory import GuardedSchema
-from cronograph.jobs.core.auth.roles import Role
+from cronograph.graphql.execution.schema_factory import GuardedSchema
+from cronograph.jobs.core.actor import Role
 from graphql import (
     GraphQLEnumType,
     GraphQLField,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from cronograph.graphql.schema_factory import GuardedSchema
+from cronograph.graphql.execution.schema_factory import GuardedSchema
 from cronograph.jobs.store.db.transaction import Tx
 from cronograph.jobs.store.schema.naming import SchemaText
 from cronograph.server.configuration.provider_settings import ProviderSettings

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from cronograph.jobs.actions.auth.secrets import fresh_key
-from cronograph.jobs.core.auth.roles import Role
-from cronograph.jobs.core.auth.sealing import KeyRing
-from cronograph.jobs.core.errors import StorageError
+from cronograph.jobs.accounts.actions.secrets import fresh_key
+from cronograph.jobs.accounts.rules.sealing import KeyRing
+from cronograph.jobs.core.actor import Role
+from cronograph.jobs.core.base.errors import StorageError
 from cronograph.jobs.store.db.database import Database
 from cronograph.jobs.store.db.opening import connected
 from cronograph.server.cli import application

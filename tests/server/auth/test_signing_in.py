@@ -13,9 +13,9 @@ import pytest
 from sqlalchemy import Connection, Table, func, select
 from starlette.requests import HTTPConnection
 
-from cronograph.jobs.actions.auth import accounts
-from cronograph.jobs.core.auth.credentials import Prefix, new_secret
-from cronograph.jobs.core.auth.roles import Role
+from cronograph.jobs.accounts.actions import accounts
+from cronograph.jobs.accounts.rules.credentials import Prefix, new_secret
+from cronograph.jobs.core.actor import Role
 from cronograph.jobs.store.schema.tables import audit_log, login_throttle, session
 from cronograph.server.auth.cookies import AttemptCookie, SessionCookie
 from cronograph.server.auth.passwords import NICENESS, Passwords

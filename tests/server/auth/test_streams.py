@@ -7,16 +7,16 @@ from typing import Any
 
 import pytest
 
-from cronograph.graphql.context import Context, Person
-from cronograph.graphql.errors import UserFacingError
-from cronograph.graphql.schema_factory import GuardedSchema
-from cronograph.jobs.actions.auth import accounts, sessions, tokens
-from cronograph.jobs.core.auth.accounts import CredentialKind, Identity
-from cronograph.jobs.core.auth.roles import Role
+from cronograph.graphql.base.errors import UserFacingError
+from cronograph.graphql.execution.schema_factory import GuardedSchema
+from cronograph.graphql.resolving.context import Context, Person
+from cronograph.jobs.accounts.actions import accounts, sessions, tokens
+from cronograph.jobs.accounts.read.accounts import by_name
+from cronograph.jobs.accounts.read.sessions import tokens_of
+from cronograph.jobs.accounts.rules.sessions import CredentialKind, Identity
+from cronograph.jobs.core.actor import Role
 from cronograph.jobs.store.db.database import Database
 from cronograph.jobs.store.db.transaction import Tx, Wake
-from cronograph.jobs.store.read.auth.accounts import by_name
-from cronograph.jobs.store.read.auth.sessions import tokens_of
 from cronograph.server.auth.authenticator import REMEMBERED
 from cronograph.server.auth.watch import EVERY, RightsWatch
 from tests.server.auth.serving import Protected, protected

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from cronograph.jobs.actions.auth.accounts import add_account
-from cronograph.jobs.core.auth.roles import Role
+from cronograph.jobs.accounts.actions.accounts import add_account
+from cronograph.jobs.core.actor import Role
 from cronograph.jobs.store.db.database import Database
 from cronograph.server.task_files.reading import read_sets
 from tests.server.auth.serving import hashed

@@ -5,8 +5,8 @@ from pathlib import Path
 
 from prometheus_client.parser import text_string_to_metric_families
 
-from cronograph.jobs.actions.auth.accounts import add_account
-from cronograph.jobs.core.auth.roles import Role
+from cronograph.jobs.accounts.actions.accounts import add_account
+from cronograph.jobs.core.actor import Role
 from cronograph.jobs.store.db.database import Database
 from tests.server.auth.serving import hashed
 from tests.support.ports import free_port

@@ -7,9 +7,9 @@ import psycopg
 import pytest
 from sqlalchemy import text
 
-from cronograph.jobs.core.errors import ConfigurationError
-from cronograph.jobs.store.db.address import libpq_url, parse_url
-from cronograph.jobs.store.db.connecting import postgres_arguments, settings_of_transaction
+from cronograph.jobs.core.base.errors import ConfigurationError
+from cronograph.jobs.store.db.base.address import libpq_url, parse_url
+from cronograph.jobs.store.db.base.connecting import postgres_arguments, settings_of_transaction
 from cronograph.jobs.store.db.database import Connection, Database, Send
 from cronograph.jobs.store.db.faults import is_unavailable
 from cronograph.jobs.store.db.postgres import POOL

@@ -11,7 +11,6 @@ from sqlalchemy import Connection, insert
 
 from cronograph.jobs.core.model import Execution
 from cronograph.jobs.store.db.database import parse_url, sync_engine
-from cronograph.jobs.store.read.listing.aggregates import EXECUTIONS, RUNS, TASKS
 from cronograph.jobs.store.read.listing.criteria import (
     EVERYTHING,
     AllOf,
@@ -25,6 +24,7 @@ from cronograph.jobs.store.read.listing.criteria import (
 )
 from cronograph.jobs.store.read.listing.keyset import OrderKey, Page, PageRequest
 from cronograph.jobs.store.read.listing.pages import count, counts_of, ids, page, pages_of
+from cronograph.jobs.store.read.lists import EXECUTIONS, RUNS, TASKS
 from cronograph.jobs.store.schema.tables import job_execution
 from tests.support.history import LONG_AGO, add_run
 

@@ -18,10 +18,11 @@ from cronograph.jobs.store.read.figures import depth, reports, statistics
 from cronograph.jobs.store.read.figures import hours as stored_hours
 from cronograph.jobs.store.read.figures.percentiles import Series, percentiles
 from cronograph.jobs.store.read.figures.scope import Scope
-from cronograph.jobs.store.read.listing.aggregates import EXECUTIONS, OCCURRENCES, RUNS, TASKS, Listing
 from cronograph.jobs.store.read.listing.criteria import AllOf, Condition, Criteria, Operator, equal, one_of
 from cronograph.jobs.store.read.listing.keyset import OrderKey, PageRequest
+from cronograph.jobs.store.read.listing.listing import Listing
 from cronograph.jobs.store.read.listing.pages import count, page, page_with_newest, pages_of
+from cronograph.jobs.store.read.lists import EXECUTIONS, OCCURRENCES, RUNS, TASKS
 from cronograph.jobs.store.schema.tables import job_execution, queue_depth, run
 from cronograph.jobs.store.write.figures import count_hour
 from tests.support.databases import sqlite_address

@@ -10,7 +10,6 @@ from sqlalchemy import Connection, insert
 from cronograph.jobs.core.model import Outcome
 from cronograph.jobs.core.states import UNFINISHED, RunState
 from cronograph.jobs.store.db.database import parse_url, sync_engine
-from cronograph.jobs.store.read.listing.aggregates import EXECUTIONS, RUNS, TASKS, Listing
 from cronograph.jobs.store.read.listing.criteria import (
     EVERYTHING,
     AllOf,
@@ -23,6 +22,7 @@ from cronograph.jobs.store.read.listing.criteria import (
 )
 from cronograph.jobs.store.read.listing.indexes import NARROWED, Search
 from cronograph.jobs.store.read.listing.keyset import OrderKey, Page, PageRequest
+from cronograph.jobs.store.read.listing.listing import Listing
 from cronograph.jobs.store.read.listing.searching import (
     Counted,
     Keys,
@@ -33,6 +33,7 @@ from cronograph.jobs.store.read.listing.searching import (
     searched,
     searched_number,
 )
+from cronograph.jobs.store.read.lists import EXECUTIONS, RUNS, TASKS
 from cronograph.jobs.store.schema.tables import job_execution
 from tests.support.history import LONG_AGO
 

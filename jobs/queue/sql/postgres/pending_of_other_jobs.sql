@@ -3,7 +3,7 @@
 -- Parameters:
 --   jobs: the names of the jobs that the node can run
 -- Index: ix_run_claimable_job
--- Called by: pending_jobs.jobs_among_others
+-- Called by: candidates.jobs_among_others
 WITH RECURSIVE pending_job(name) AS (
     SELECT (SELECT r.job_name FROM cronograph.run r WHERE r.state IN ('stuck', 'waiting') AND r.failures >= 0
             ORDER BY r.job_name, r.group_name LIMIT 1)

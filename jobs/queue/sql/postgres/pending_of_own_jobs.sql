@@ -4,7 +4,7 @@
 -- Parameters:
 --   jobs: the names of the jobs that the node can run
 -- Index: ix_run_claimable_job
--- Called by: pending_jobs.jobs_among_others
+-- Called by: candidates.jobs_among_others
 SELECT j.name FROM unnest(CAST(:jobs AS text[])) AS j(name)
 WHERE (SELECT r.group_name FROM cronograph.run r
        WHERE r.state IN ('stuck', 'waiting') AND r.failures >= 0

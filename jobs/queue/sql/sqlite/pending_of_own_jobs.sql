@@ -5,7 +5,7 @@
 -- Parameters:
 --   jobs: the names of the jobs that the node can run, a JSON array
 -- Index: ix_run_claimable_job
--- Called by: pending_jobs.jobs_among_others
+-- Called by: candidates.jobs_among_others
 SELECT j.value AS name FROM json_each(:jobs) j
 WHERE EXISTS (
     SELECT 1 FROM cronograph.run r INDEXED BY ix_run_claimable_job

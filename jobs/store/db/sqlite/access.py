@@ -8,9 +8,9 @@ from typing import TypeVar
 
 from sqlalchemy import URL, Connection, Engine
 
-from ..address import sqlite_path
-from ..connecting import sync_engine
-from ..interruption import ReadBounds, read_in_thread
+from ..base.address import sqlite_path
+from ..base.connecting import sync_engine
+from ..base.interruption import ReadBounds, read_in_thread
 from .data_version import DataVersion
 from .fair_thread import FairThread
 from .presence import FilePresence

@@ -33,7 +33,7 @@ class DataVersion:
                 self._connection = self._open()
             found: int = self._connection.execute("PRAGMA data_version").fetchone()[0]
         except (OperationalError, sqlite3.Error):
-            # It is gone, or busy for a moment: whoever asks has to look, and hears what is wrong.
+            # It is gone, or busy for a moment: the caller has to look, and hears what is wrong.
             return None
         return found
 

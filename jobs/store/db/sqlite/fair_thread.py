@@ -47,7 +47,7 @@ class FairThread:
             return
         try:
             future.set_result(work())
-        except BaseException as error:  # noqa: BLE001 - whoever waits for the future gets it
+        except BaseException as error:  # noqa: BLE001 - the caller that waits for the future gets it
             future.set_exception(error)
 
     def close(self) -> None:

@@ -6,8 +6,8 @@ import struct
 import sys
 from pathlib import Path
 
-from ....core.errors import FileLocked, StorageError
-from ..address import OWNER_ALONE, parse_url, sqlite_path
+from ....core.base.errors import FileLocked, StorageError
+from ..base.address import OWNER_ALONE, parse_url, sqlite_path
 
 _FAR_BEHIND = 2**62
 """A byte that no database file reaches, and SQLite's own locks leave alone."""
@@ -16,7 +16,7 @@ _FAR_BEHIND = 2**62
 class FileLock:
     """An exclusive lock of a SQLite file, and beside it one of ``<file>.lock``, which holds the id of the process.
 
-    On Linux the file itself is locked, whatever name it is reached by: a second link, another mount, or a new name.
+    On Linux the file itself is locked, by any of its names: a second link, another mount, or a new name.
     Elsewhere its name decides. The kernel releases both when the process ends, however it ends: a lock file that is
     left over means nothing. It is never deleted, because a second process could then lock another file of the same
     name.
@@ -62,7 +62,7 @@ class FileLock:
         """Lock the file itself, which is made if need be; returns its handle.
 
         Raises:
-            FileLocked: a process holds it, by whatever name.
+            FileLocked: a process holds it, by any name.
             StorageError: it cannot be opened for writing.
         """
         try:
@@ -82,7 +82,7 @@ class FileLock:
         return handle
 
     def holder(self) -> str | None:
-        """The process id of whoever holds the lock now, ``"?"`` if it cannot be read, None if nobody does."""
+        """The process id of the process that holds the lock now, ``"?"`` if it cannot be read, None if nobody does."""
         try:
             handle = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
         except FileNotFoundError:

@@ -9,8 +9,8 @@ from sqlalchemy.exc import OperationalError
 class FilePresence:
     """Remembers which file it was, by device and inode.
 
-    A file that was deleted goes on to take whatever is written to it, and all of that is lost with the last connection;
-    one that was put in its place is another database.
+    A deleted file still takes what is written to it, and all of that is lost with the last connection. A file that was
+    put in its place is another database.
 
     Args:
         path: The database file; it may be made later.

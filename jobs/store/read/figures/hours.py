@@ -1,7 +1,7 @@
 """The execution log counted by hours, so that figures over days cost the same however many executions there were.
 
 An hour is counted once, when it is over and nothing that began in it still runs: then its executions do not change any
-more, whoever reads them. Nothing is written for it where executions begin and end; readers count the few hours that
+more. Nothing is written for it where executions begin and end; readers count the few hours that
 are not counted yet in the log itself. What is pruned by number later stays counted; by age the hours go with the log.
 """
 

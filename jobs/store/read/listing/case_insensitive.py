@@ -1,4 +1,4 @@
-"""Texts that hold or begin with another one, in whatever case it is written: `äöü` finds `ÄÖÜ`.
+"""Texts that hold or begin with another one, in any case: ``äöü`` finds ``ÄÖÜ``.
 
 Neither database can be asked for this as it stands: SQLite knows the case of ASCII letters only, and PostgreSQL that of
 other letters only under some collations. So each letter that has two forms is looked for in both.
@@ -10,14 +10,14 @@ from ...db.functions import FitsPattern
 
 
 def contains(column: ColumnElement[str], text: str) -> ColumnElement[bool]:
-    """Whether a column holds a text, whatever its case."""
+    """Whether a column holds a text, in any case."""
     if text.isascii():
         return column.icontains(text, autoescape=True)
     return _fits(column, expression(text), f"*{glob(text)}*")
 
 
 def starts_with(column: ColumnElement[str], text: str) -> ColumnElement[bool]:
-    """Whether a column begins with a text, whatever its case."""
+    """Whether a column begins with a text, in any case."""
     if text.isascii():
         return column.istartswith(text, autoescape=True)
     return _fits(column, f"^{expression(text)}", f"{glob(text)}*")
@@ -42,6 +42,6 @@ def _special(letter: str) -> bool:
 
 
 def _class(letter: str) -> str | None:
-    """The forms of a letter, such as `[äÄ]`; None if it has but one."""
+    """The forms of a letter, such as ``[äÄ]``; None if it has but one."""
     forms = [letter, *(form for form in (letter.lower(), letter.upper()) if len(form) == 1 and form != letter)]
     return f"[{''.join(forms)}]" if len(forms) > 1 else None

@@ -1,6 +1,6 @@
 """Conditions on rows as values, and their SQL.
 
-A condition names a field of a list (see ``lists``), never a column, so whoever asks needs no SQL. Missing values follow
+A condition names a field of a list (see ``lists``), never a column, so callers need no SQL. Missing values follow
 the rule that people expect: ``NE`` and ``NOT_IN`` find rows without a value too, and ``Not`` finds all that its part
 does not.
 """

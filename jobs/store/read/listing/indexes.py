@@ -1,6 +1,6 @@
 """What a list can be read by without looking at more than its page, and what a read looks at that is not so.
 
-Pure: whoever asks knows how many rows there are. A read that indexes do not serve is a *search*.
+Pure: the caller knows how many rows there are. A read that indexes do not serve is a *search*.
 """
 
 from collections.abc import Collection, Mapping

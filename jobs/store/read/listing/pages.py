@@ -4,15 +4,14 @@ from collections.abc import Sequence
 from functools import lru_cache, partial
 from typing import Any, TypeVar
 
-from sqlalchemy import ColumnElement, Connection, Row, Select, Subquery, and_, func, select, true
+from sqlalchemy import ColumnElement, Connection, Row, ScalarSelect, Select, Subquery, and_, func, select, true
 
 from ...db import dialect
 from ...schema.rows import RowReader
 from ...schema.tables import job_execution
-from ..executions import newest_finished_of
-from .aggregates import Listing
 from .criteria import Criteria
 from .keyset import Page, PageRequest, Position, bounds, order_by, page_of
+from .listing import Listing
 from .unreadable import around_unreadable
 
 M = TypeVar("M")
@@ -44,7 +43,7 @@ def _page_keys(request: PageRequest, listing: Listing[Any]) -> Select[Any]:
 
 @lru_cache(maxsize=128)
 def _page_statement(listing: Listing[Any], request: PageRequest) -> Select[Any]:
-    # Whoever shows a page asks for the same one again and again; putting it together costs as much as sending it.
+    # Pages ask for the same one again and again; putting it together costs as much as sending it.
     return _limited(listing, request, listing.rows.add_columns(*_labels(listing, request)))
 
 
@@ -79,7 +78,7 @@ def _newest_reader(executions: Listing[Any]) -> RowReader[Any]:
 
 @lru_cache(maxsize=128)
 def _statement_with_newest(tasks: Listing[Any], executions: Listing[Any], request: PageRequest) -> Select[Any]:
-    # The page first, whatever planners think of it: only for its tasks is anything looked for.
+    # The page first, no matter what planners think of it: only for its tasks is anything looked for.
     page = _page_statement(tasks, request).subquery("page")
     newest = job_execution.alias("newest")
     names = [label.name for label in _labels(tasks, request)]
@@ -92,6 +91,15 @@ def _statement_with_newest(tasks: Listing[Any], executions: Listing[Any], reques
     both: Select[Any] = select(*shown, *positions.values(), newest.c.id.label("is_there_"))
     joined = both.select_from(page.outerjoin(newest, newest.c.id == newest_finished_of(page.c.id)))
     return joined.order_by(*order_by(request, positions))
+
+
+def newest_finished_of(task_id: ColumnElement[int]) -> ScalarSelect[int]:
+    """The id of the newest finished execution of a task; ``task_id`` is a column of another table of the statement."""
+    one = job_execution.alias("one")
+    # Not "=", as in ``pages_of``: only the index that begins with the task is to serve the order.
+    mine = and_(one.c.task_id >= task_id, one.c.task_id <= task_id, one.c.completed_at.is_not(None))
+    newest = select(one.c.id).where(mine).order_by(one.c.task_id.desc(), one.c.id.desc()).limit(1)
+    return newest.correlate_except(one).scalar_subquery()
 
 
 def count(conn: Connection, listing: Listing[M], criteria: Criteria, cap: int = COUNT_CAP) -> int:

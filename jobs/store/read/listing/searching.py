@@ -6,10 +6,10 @@ from typing import Any, Final, TypeVar
 
 from sqlalchemy import Connection, func, select
 
-from .aggregates import Listing
 from .criteria import AllOf, Condition, Criteria, Operator
 from .indexes import Search, search_of
 from .keyset import OrderKey, Page, PageRequest
+from .listing import Listing
 from .pages import COUNT_CAP, count, page
 
 M = TypeVar("M")

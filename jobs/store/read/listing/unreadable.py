@@ -8,7 +8,7 @@ from typing import Any, Final, TypeVar
 from sqlalchemy import Connection, Select
 from sqlalchemy.exc import DataError
 
-from .aggregates import Listing
+from .listing import Listing
 
 log = logging.getLogger(__name__)
 

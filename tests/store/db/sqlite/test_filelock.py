@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from cronograph.jobs.core.errors import FileLocked, StorageError
+from cronograph.jobs.core.base.errors import FileLocked, StorageError
 from cronograph.jobs.store.db.sqlite.filelock import FileLock, lock_for
 from tests.support.forking import Nursery, Running
 from tests.support.waiting import wait_until

@@ -1,0 +1,99 @@
+"""The custom scalars: times, big integers and JSON values; each parses strictly and says what it wants."""
+
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Final, NewType
+
+import strawberry
+from strawberry.scalars import JSON
+from strawberry.types.scalar import ScalarDefinition
+
+from graphql import GraphQLError
+
+from ...jobs.core.base.wording import time_text
+
+BigInt = NewType("BigInt", int)
+
+MAX_BIGINT: Final = 2**63 - 1
+RFC_3339: Final = re.compile(r"(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d:\d\d)(?:\.(\d{1,12}))?([Zz]|[+-]\d\d:\d\d)", re.ASCII)
+
+
+def parse_time(value: object) -> datetime:
+    """The instant behind an RFC 3339 text; decimals beyond microseconds are cut off.
+
+    Raises:
+        GraphQLError: it is no text, no such time, or has no zone.
+    """
+    match = RFC_3339.fullmatch(value) if isinstance(value, str) else None
+    if match is None:
+        raise GraphQLError(
+            f"DateTime: must be an RFC 3339 time with a zone, e.g. 2026-01-31T09:30:00Z, got {_shown(value)}"
+        )
+    date, time, decimals, zone = match.groups()
+    try:
+        text = f"{date}T{time}.{(decimals or '')[:6]:0<6}{'+00:00' if zone in 'Zz' else zone}"
+        return datetime.fromisoformat(text).astimezone(UTC)
+    except (ValueError, OverflowError) as error:
+        raise GraphQLError(f"DateTime: {_shown(value)} is no time of the calendar: {error}") from None
+
+
+def serialize_time(value: datetime | str) -> str:
+    """A time as the API writes it; a text is one that the database has written in that form."""
+    return value if isinstance(value, str) else time_text(value)
+
+
+def serialize_bigint(value: int) -> int:
+    """The number as it is: a JSON number."""
+    return value
+
+
+def parse_bigint(value: object) -> int:
+    """A whole number that fits into 64 bits.
+
+    Raises:
+        GraphQLError: anything else.
+    """
+    if isinstance(value, bool) or not isinstance(value, int) or not -MAX_BIGINT - 1 <= value <= MAX_BIGINT:
+        raise GraphQLError(f"BigInt: must be a whole number of at most 64 bits, got {_shown(value)}")
+    return value
+
+
+_UNSTORABLE: Final = re.compile("[\\0\\ud800-\\udfff]")
+
+
+def unstorable(text: str) -> str | None:
+    """The first character of a text that no database can store, in words, or None."""
+    found = _UNSTORABLE.search(text)
+    return None if found is None else f"U+{ord(found[0]):04X}"
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:60]}…"
+
+
+SCALARS: Final[Mapping[object, ScalarDefinition]] = {
+    datetime: strawberry.scalar(
+        name="DateTime",
+        description="An instant as RFC 3339 in UTC, e.g. `2026-01-31T09:30:00Z`; up to six decimals. "
+        "In input any offset is accepted, and one is required.",
+        specified_by_url="https://datatracker.ietf.org/doc/html/rfc3339",
+        serialize=serialize_time,
+        parse_value=parse_time,
+    ),
+    BigInt: strawberry.scalar(
+        name="BigInt",
+        description="A whole number of up to 64 bits, as a JSON number.",
+        serialize=serialize_bigint,
+        parse_value=parse_bigint,
+    ),
+    JSON: strawberry.scalar(
+        name="JSON",
+        description="Any JSON value. Strings without U+0000, numbers finite.",
+        specified_by_url="https://www.rfc-editor.org/rfc/rfc8259",
+        serialize=lambda value: value,
+        parse_value=lambda value: value,
+    ),
+}
+"""Python type to scalar, for the schema's configuration."""

@@ -1,0 +1,188 @@
+"""How types show what is stored, field by field: of a whole model, or of those columns of its row that were read.
+
+A page has hundreds of tasks, runs or executions with up to forty fields each, of which a few are asked for.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from operator import attrgetter, itemgetter
+from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeAlias
+
+import strawberry
+
+from ..base.arguments import camel
+
+NO_FIELD: Final = "__typename"
+
+_KEYS: Final = (strawberry.ID, strawberry.ID | None)
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A field that is made of columns.
+
+    Attributes:
+        of: Their names in the model.
+        by: Makes it of their values.
+    """
+
+    of: tuple[str, ...]
+    by: Callable[..., Any]
+
+
+Whole: TypeAlias = Callable[[Any], Any]
+"""Makes a field of the whole model."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """What is read for some fields.
+
+    Attributes:
+        columns: Of the row.
+        show: The object that shows a row of their values.
+    """
+
+    columns: tuple[str, ...]
+    show: Callable[[Sequence[Any]], Any]
+
+
+class Fields:
+    """The fields of a type of which each row of a table is one; what has the same name on both sides is not named.
+
+    Args:
+        kind: The type; a ``ByField``.
+        source: The model.
+        prefix: The attribute of the model that has what the model itself has not.
+        columns: The columns that have another name than their attribute.
+        made: The fields that are no mere attributes, by their names.
+    """
+
+    def __init__(
+        self,
+        kind: type[Any],
+        source: type[Any],
+        *,
+        prefix: str = "",
+        columns: Mapping[str, str] | None = None,
+        made: Mapping[str, Made | Whole] | None = None,
+    ) -> None:
+        self._prefix, self._source = prefix, source
+        self._renamed: Mapping[str, str] = columns or {}
+        self._made: dict[str, Made | Whole] = {}
+        for field in fields(kind):
+            if field.init and field.name != "stored":
+                found = (made or {}).get(field.name)
+                self._made[field.name] = found or Made((field.name,), key_text if is_key(field) else same)
+        self.readers: Final[Mapping[str, Whole]] = {name: self._reader(made) for name, made in self._made.items()}
+        """Each field of a whole model, by its name."""
+        self._names: Final[Mapping[str, str]] = {camel(name): name for name in self._made}
+
+    def _reader(self, made: Made | Whole) -> Whole:
+        if not isinstance(made, Made):
+            return made
+        paths = [one if hasattr(self._source, one) else f"{self._prefix}.{one}" for one in made.of]
+        read, by = attrgetter(*paths) if paths else _nothing, made.by
+        if by is same:
+            return read
+        return (lambda stored: by(read(stored))) if len(paths) == 1 else (lambda stored: by(*read(stored)))
+
+    def cut(self, kind: type[Any], asked: Iterable[str]) -> Cut | None:
+        """What is read when only these fields of ``kind`` are asked for.
+
+        Args:
+            kind: The type to make.
+            asked: Their names in the schema.
+
+        Returns:
+            None if the whole row is to be read: a field is no matter of single columns.
+        """
+        # The key is always there: lists are ordered by it.
+        columns, plain = {"id": 0}, dict[str, str]()
+        further = list[tuple[str, tuple[str, ...], Callable[..., Any]]]()
+        for one in sorted(set(asked) - {NO_FIELD}):
+            name = self._names.get(one, "")
+            made = self._made.get(name)
+            if not isinstance(made, Made):
+                return None
+            needed = tuple(self._renamed.get(attribute, attribute) for attribute in made.of)
+            for column in needed:
+                columns.setdefault(column, len(columns))
+            if made.by is same:
+                plain[name] = needed[0]
+            else:
+                further.append((name, needed, made.by))
+        if len(columns) == 1:
+            # A list gives two columns at least.
+            columns["job_name"] = 1
+        return _cut(kind, columns, plain, further)
+
+
+def _cut(
+    kind: type[Any],
+    columns: dict[str, int],
+    plain: dict[str, str],
+    further: list[tuple[str, tuple[str, ...], Callable[..., Any]]],
+) -> Cut:
+    # What is shown as it is stands first, so that one update of the object takes all of it.
+    order = (*plain.values(), *(column for column in columns if column not in plain.values()))
+    names = tuple(plain)
+    made = [(name, _places(order, needed), by) for name, needed, by in further]
+    any_kind: Any = kind
+    create: Callable[[type[Any]], Any] = any_kind.__new__
+
+    def show(row: Sequence[Any]) -> Any:  # noqa: ANN401 - an object of ``kind``
+        shown = create(kind)
+        held: dict[str, Any] = shown.__dict__
+        held.update(zip(names, row))  # noqa: B905 - the names are those of the first columns
+        for name, values, by in made:
+            held[name] = by(*values(row))
+        return shown
+
+    return Cut(order, show)
+
+
+def _places(order: Sequence[str], needed: Sequence[str]) -> Callable[[Sequence[Any]], tuple[Any, ...]]:
+    places = [order.index(column) for column in needed]
+    if len(places) > 1:
+        return itemgetter(*places)
+    return itemgetter(slice(places[0], places[0] + 1)) if places else itemgetter(slice(0, 0))
+
+
+def same(value: Any) -> Any:  # noqa: ANN401 - anything a column holds
+    """The value itself."""
+    return value
+
+
+def key_text(value: object) -> str | None:
+    """A key as the API writes it."""
+    return None if value is None else str(value)
+
+
+def is_key(field: Any) -> bool:  # noqa: ANN401 - Strawberry's fields know more than those of dataclasses
+    """Whether a field of a type holds a key."""
+    annotation: object = field.type_annotation.annotation if hasattr(field, "type_annotation") else field.type
+    return annotation in _KEYS
+
+
+def _nothing(_stored: object) -> tuple[()]:
+    return ()
+
+
+class ByField:
+    """Base of a type whose objects have either the model, as ``stored``, or the fields that were asked for.
+
+    Attributes:
+        FIELDS: Those that a model is shown by.
+    """
+
+    FIELDS: ClassVar[Fields]
+
+    if not TYPE_CHECKING:
+        # Type checkers are to know the fields of each type, and no others.
+        def __getattr__(self, name: str) -> Any:  # noqa: ANN401
+            """A field of the model, when it is asked for."""
+            read = type(self).FIELDS.readers.get(name)
+            if read is None:
+                raise AttributeError(f"{type(self).__name__} has no {name!r} here", name=name, obj=self)
+            return read(self.stored)

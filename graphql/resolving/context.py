@@ -1,0 +1,195 @@
+"""What resolvers work with: the database, the live events, who asks, and the loaders of one operation."""
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Concatenate, Final, ParamSpec, Protocol, TypeAlias, TypeVar
+
+import strawberry
+
+from ...jobs.accounts.rules.accounts import LOCAL_ADMINISTRATOR_NAME
+from ...jobs.accounts.rules.sealing import KeySource, no_keys
+from ...jobs.accounts.rules.sessions import Identity
+from ...jobs.actions.acting import acting
+from ...jobs.core.actor import Actor, Submitter
+from ...jobs.core.events import Cursor, Event, EventFilter
+from ...jobs.store.db.database import Database
+from ...jobs.store.db.transaction import Tx
+from ...jobs.store.read.figures import reports
+from ...jobs.store.read.figures.reports import Overview, Part
+from ..base.enums import Role
+from ..guard.searches import Searches
+from .loaders import Loaders
+from .slices import Slices
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class EventSource(Protocol):
+    """Where the events come from: the event bus of the node that serves the API."""
+
+    async def cursor(self) -> Cursor:
+        """The newest published place; everything committed before is visible to later reads."""
+        ...
+
+    def subscribe(self, after: Cursor | None, event_filter: EventFilter, /) -> AsyncIterator[Event]:
+        """Events in their one order: first those after ``after`` that are stored, then live ones."""
+        ...
+
+
+class LogFollower(Protocol):
+    """One who reads the log of an execution."""
+
+    async def more(self, last_line: int, /) -> None:
+        """Wait until the log goes beyond ``last_line``, or the execution is over or gone."""
+        ...
+
+
+class LogSource(Protocol):
+    """Who knows when log lines are written: the log feed of the node that serves the API."""
+
+    def follow(self, execution_id: int, /) -> AbstractContextManager[LogFollower]:
+        """A follower of an execution's log; what is written once the block has begun is noticed."""
+        ...
+
+
+class OverviewSource(Protocol):
+    """Who reads the overview for all who look."""
+
+    async def latest(self, database: Database, wanted: frozenset[Part], /) -> Overview:
+        """How things are, or were a moment ago."""
+        ...
+
+    async def read(self, database: Database, wanted: frozenset[Part], /) -> Overview:
+        """How things are."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """Who asks.
+
+    Attributes:
+        name: Of the account.
+        role: What may be done: the account's role, or that of a token.
+        account_id: The account; None without one.
+        identity: The credential that was shown; None if none was.
+        address: Where the request comes from, None when from no network.
+    """
+
+    name: str
+    role: Role
+    account_id: int | None = None
+    identity: Identity | None = None
+    address: str | None = None
+
+    @classmethod
+    def of(cls, identity: Identity, address: str | None) -> "Person":
+        """The person whose credential a request shows."""
+        return cls(identity.name, identity.role, identity.account_id, identity, address)
+
+    @property
+    def actor(self) -> Actor:
+        """In whose name changes are made."""
+        known = self.identity
+        full = known is None or known.role is known.account_role
+        return Actor(self.name, self.role, self.account_id, self.address, full_rights=full)
+
+    @property
+    def submitter(self) -> Submitter:
+        """In whose name runs are submitted."""
+        return Submitter(self.name, self.account_id)
+
+
+LOCAL_ADMINISTRATOR: Final = Person(LOCAL_ADMINISTRATOR_NAME, Role.ADMIN)
+"""Everybody on loopback, where there is no sign-in."""
+
+
+@dataclass(slots=True)
+class Context:
+    """The context of one operation.
+
+    Attributes:
+        database: All reads and writes go through it.
+        bus: The live events.
+        logs: Tells when log lines are written.
+        person: Who asks; written into what they change.
+        fell_behind: Whether this subscriber missed something before the operation began, which it begins with making
+            good.
+        keys: Those that secrets are encrypted with.
+        as_of: The event cursor taken before anything was read, once the operation asks for it.
+        slices: Where its resolvers that compute take turns.
+        overviews: Reads the overview for all subscribers; None = each reads it for itself.
+        searches: How rows are read that no index finds; None = as any others.
+    """
+
+    database: Database
+    bus: EventSource
+    logs: LogSource
+    person: Person = LOCAL_ADMINISTRATOR
+    fell_behind: bool = False
+    keys: KeySource = no_keys
+    as_of: str | None = None
+    slices: Slices = field(default_factory=Slices)
+    overviews: OverviewSource | None = None
+    searches: Searches | None = None
+    _loaders: Loaders | None = None
+
+    @property
+    def loaders(self) -> Loaders:
+        """Batch and remember reads; a subscription gets new ones for each of its events."""
+        if self._loaders is None:
+            self._loaders = Loaders(self.database, self.slices, self.searches)
+        return self._loaders
+
+    def behind(self) -> "Context":
+        """The context of a subscription that goes on for a reader that was too slow."""
+        return self._of(self.database, self.searches, fell_behind=True)
+
+    def with_database(self, database: Database, searches: Searches | None = None) -> "Context":
+        """The context of an operation that reads and writes by another access to the same database."""
+        return self._of(database, searches, fell_behind=self.fell_behind)
+
+    def _of(self, database: Database, searches: Searches | None, *, fell_behind: bool) -> "Context":
+        """Another context of the same reader."""
+        return Context(
+            database,
+            self.bus,
+            self.logs,
+            self.person,
+            fell_behind=fell_behind,
+            keys=self.keys,
+            overviews=self.overviews,
+            searches=searches,
+        )
+
+    def renew(self) -> None:
+        """Forget what was read, so that the next event of a subscription shows what is there then."""
+        self._loaders = None
+
+    async def now(self) -> datetime:
+        """The database's time, read once per operation."""
+        return await self.loaders.now()
+
+    async def overview(self, wanted: frozenset[Part], *, again: bool = False) -> Overview:
+        """How things are.
+
+        Args:
+            wanted: Which parts of the overview.
+            again: Whether it is shown again and again, so that it may be a moment old.
+        """
+        if self.overviews is None:
+            return await self.database.read(reports.overview, await self.now(), wanted)
+        return await (self.overviews.latest if again else self.overviews.read)(self.database, wanted)
+
+    async def write(self, action: Callable[Concatenate[Tx, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Run an action of ``jobs.actions`` in a transaction; later reads of this operation see what it did."""
+        result = await self.database.write(acting, self.person.actor, action, *args, **kwargs)
+        self.renew()
+        return result
+
+
+Info: TypeAlias = strawberry.Info[Context, None]
+"""The annotation of resolvers' ``info``."""

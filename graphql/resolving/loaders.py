@@ -1,0 +1,398 @@
+"""Batched reads of one operation: however many rows ask for the same kind of thing, one statement answers them."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+from typing import Any, Final, Generic, TypeAlias, TypeVar
+
+from strawberry.dataloader import DataLoader
+
+from ...jobs.accounts.read import secrets as stored_secrets
+from ...jobs.core.defaults import JobInfo
+from ...jobs.core.explain import Explanation, RunFacts, explain_run, explain_task
+from ...jobs.core.model import Execution, Group, Node, Run, SkippedOccurrence, Task
+from ...jobs.store.db.database import Connection, Database
+from ...jobs.store.read import executions, facts, logs, runs, tasks
+from ...jobs.store.read import groups as stored_groups
+from ...jobs.store.read import jobs as stored_jobs
+from ...jobs.store.read import nodes as stored_nodes
+from ...jobs.store.read import skipped as stored_skipped
+from ...jobs.store.read.clock import server_time
+from ...jobs.store.read.figures import statistics
+from ...jobs.store.read.listing import pages, searching
+from ...jobs.store.read.listing.criteria import Criteria
+from ...jobs.store.read.listing.keyset import Page, PageRequest
+from ...jobs.store.read.listing.listing import Listing
+from ...jobs.store.read.listing.searching import Counted, Keys, capped
+from ...jobs.store.read.strips import Strip, strips_of_tasks
+from ..guard.searches import Searches
+from .slices import Slices
+
+K = TypeVar("K")
+M = TypeVar("M")
+
+MAX_BATCH: Final = 1_000
+"""Keys per statement."""
+
+
+@dataclass(frozen=True, slots=True)
+class ListKey:
+    """A page of a whole list; with ``newest`` of tasks, each with its newest finished execution."""
+
+    listing: Listing[Any]
+    request: PageRequest
+    newest: Listing[Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PageKey:
+    """A page of the rows that belong to one parent."""
+
+    parent: int | str
+    request: PageRequest
+
+
+@dataclass(frozen=True, slots=True)
+class CountKey:
+    """The number of rows that belong to one parent and meet a condition."""
+
+    parent: int | str
+    criteria: Criteria
+
+
+@dataclass(frozen=True, slots=True)
+class LinesKey:
+    """A page of the log lines of one execution."""
+
+    execution_id: int
+    after: int
+    limit: int
+
+
+@dataclass(frozen=True, slots=True)
+class SearchKey:
+    """A page of a whole list for which rows are searched; ``bounded`` ends the search after so many.
+
+    Attributes:
+        listing: The list.
+        read: What is read of it.
+        bounded: Whether the search ends after ``REACH`` rows.
+    """
+
+    listing: Listing[Any]
+    read: ListKey
+    bounded: bool
+
+
+Reader: TypeAlias = Database | Searches
+"""A way to the database: to rows that indexes find, or to those that are searched."""
+
+
+class Children(Generic[M]):
+    """The rows of a list that belong to one of many parents, by page and by number.
+
+    Args:
+        database: How they are read.
+        listing: The list.
+        field: The field of the list that names the parent.
+    """
+
+    def __init__(self, database: Reader, listing: Listing[M], field: str) -> None:
+        self._database = database
+        self._listing = listing
+        self._field = field
+        self._pages: DataLoader[PageKey, Page[M]] = DataLoader(self._load_pages, max_batch_size=MAX_BATCH)
+        self._counts: DataLoader[CountKey, int] = DataLoader(self._load_counts, max_batch_size=MAX_BATCH)
+
+    async def page(self, parent: int | str, request: PageRequest) -> Page[M]:
+        """One page of the rows of ``parent``."""
+        return await self._pages.load(PageKey(parent, request))
+
+    async def count(self, parent: int | str, criteria: Criteria) -> int:
+        """How many rows of ``parent`` meet ``criteria``, counted up to the cap and one more."""
+        return await self._counts.load(CountKey(parent, criteria))
+
+    async def _load_pages(self, keys: list[PageKey]) -> list[Page[M]]:
+        found: dict[PageKey, Page[M]] = {}
+        for request in dict.fromkeys(key.request for key in keys):
+            parents = [key.parent for key in keys if key.request == request]
+            read = await self._database.read(pages.pages_of, self._listing, self._field, parents, request)
+            found |= {PageKey(parent, request): page for parent, page in read.items()}
+        return [found[key] for key in keys]
+
+    async def _load_counts(self, keys: list[CountKey]) -> list[int]:
+        found: dict[CountKey, int] = {}
+        for criteria in dict.fromkeys(key.criteria for key in keys):
+            parents = [key.parent for key in keys if key.criteria == criteria]
+            read = await self._database.read(pages.counts_of, self._listing, self._field, parents, criteria)
+            found |= {CountKey(parent, criteria): number for parent, number in read.items()}
+        return [found[key] for key in keys]
+
+
+class Loaders:
+    """Everything that one operation reads by key. Results are remembered for its duration.
+
+    Each loader is made when it is first asked for: a subscription gets new ones with each event, and uses few of them.
+
+    Args:
+        database: Where it is.
+        slices: Where what has to be computed takes turns with the rest of the operation.
+        searches: How rows are read that no index finds; None = as any others.
+    """
+
+    def __init__(self, database: Database, slices: Slices, searches: Searches | None = None) -> None:
+        self._database = database
+        self._children: dict[tuple[Listing[Any], str, bool], Children[Any]] = {}
+        self._slices = slices
+        self.searches = searches
+
+    @cached_property
+    def tasks(self) -> DataLoader[int, Task | None]:
+        """Tasks by key."""
+        return self._by_key(tasks.by_ids)
+
+    @cached_property
+    def tasks_by_name(self) -> DataLoader[str, Task | None]:
+        """Tasks by name."""
+        return self._by_key(tasks.by_names)
+
+    @cached_property
+    def secret_users(self) -> DataLoader[str, list[str]]:
+        """The names of the tasks that refer to secrets, by the secret's name."""
+        return DataLoader(self._load_secret_users)
+
+    async def _load_secret_users(self, names: list[str]) -> list[list[str]]:
+        found = await self._database.read(stored_secrets.users)
+        return [found.get(name, []) for name in names]
+
+    @cached_property
+    def runs(self) -> DataLoader[int, Run | None]:
+        """Runs by key."""
+        return self._by_key(runs.by_ids)
+
+    @cached_property
+    def executions(self) -> DataLoader[int, Execution | None]:
+        """Executions by key."""
+        return self._by_key(executions.by_ids)
+
+    @cached_property
+    def skipped(self) -> DataLoader[int, SkippedOccurrence | None]:
+        """Skipped occurrences by key."""
+        return self._by_key(stored_skipped.by_ids)
+
+    @cached_property
+    def nodes_by_name(self) -> DataLoader[str, Node | None]:
+        """Nodes by name."""
+        return self._by_key(stored_nodes.newest_by_names)
+
+    @cached_property
+    def jobs(self) -> DataLoader[str, JobInfo | None]:
+        """Jobs by name."""
+        return self._by_key(stored_jobs.by_names)
+
+    @cached_property
+    def declaring(self) -> DataLoader[str, list[str] | None]:
+        """The live nodes whose code declares a schedule of a job, by its name; None = there is none."""
+        return self._by_key(stored_jobs.declaring)
+
+    @cached_property
+    def group_settings(self) -> DataLoader[str, Group | None]:
+        """What is stored about groups, by name."""
+        return self._by_key(stored_groups.by_names)
+
+    @cached_property
+    def task_explanations(self) -> DataLoader[Task, Explanation]:
+        """Why tasks are or are not running.
+
+        All of a batch are there at once, although they are computed a slice at a time: what is read next about each of
+        them is read for all of them.
+        """
+        return DataLoader(self._explain_tasks, max_batch_size=MAX_BATCH, cache_key_fn=lambda task: task.id)
+
+    @cached_property
+    def run_explanations(self) -> DataLoader[Run, Explanation]:
+        """Why runs are in their state; a batch at once, as those of tasks."""
+        return DataLoader(self._explain_runs, max_batch_size=MAX_BATCH, cache_key_fn=lambda run: run.id)
+
+    @cached_property
+    def depths(self) -> DataLoader[str, stored_groups.Depth]:
+        """How many runs of a group wait, by its name."""
+        return DataLoader(self._load_depths, max_batch_size=MAX_BATCH)
+
+    @cached_property
+    def running_on(self) -> DataLoader[int, int]:
+        """How many runs a node executes, by its id."""
+        return DataLoader(self._load_running_on, max_batch_size=MAX_BATCH)
+
+    @cached_property
+    def strips(self) -> DataLoader[tuple[int, int], Strip]:
+        """The newest occurrences of tasks, by the task's id and how many."""
+        return DataLoader(self._load_strips, max_batch_size=MAX_BATCH)
+
+    @cached_property
+    def lines(self) -> DataLoader[LinesKey, logs.LogPart]:
+        """Pages of log lines."""
+        return DataLoader(self._load_lines, max_batch_size=MAX_BATCH)
+
+    @cached_property
+    def _lists(self) -> DataLoader[ListKey, Page[Any]]:
+        return DataLoader(self._load_lists)
+
+    def children(self, listing: Listing[M], field: str, *, searched: bool = False) -> Children[M]:
+        """The rows of a list by whose they are, which ``field`` says: the runs of tasks are ``RUNS, "task_id"``."""
+        place = (listing, field, searched)
+        if place not in self._children:
+            reader = (searched and self.searches) or self._database
+            self._children[place] = Children(reader, listing, field)
+        return self._children[place]
+
+    @cached_property
+    def keys(self) -> DataLoader[Listing[Any], Keys]:
+        """The smallest and the largest key of a list, if it is one of those with indexes."""
+        searches = self.searches
+        assert searches is not None, "asked for to judge searches"
+
+        async def load(listings: list[Listing[Any]]) -> list[Keys]:
+            return [await searches.keys(self._database, listing) for listing in listings]
+
+        return DataLoader(load)
+
+    @cached_property
+    def _clock(self) -> DataLoader[None, datetime]:
+        return DataLoader(self._load_now)
+
+    async def now(self) -> datetime:
+        """The database's time, read once, however many ask for it at once."""
+        return await self._clock.load(None)
+
+    async def _load_now(self, keys: list[None]) -> list[datetime]:
+        return [await server_time(self._database)] * len(keys)
+
+    async def live_nodes(self) -> list[Node]:
+        """The nodes not known to have stopped or died, read once."""
+        return await self._live_nodes.load(None)
+
+    @cached_property
+    def _live_nodes(self) -> DataLoader[None, list[Node]]:
+        async def load(keys: list[None]) -> list[list[Node]]:
+            return [await self._database.read(stored_nodes.live)] * len(keys)
+
+        return DataLoader(load)
+
+    async def stalled(self) -> tuple[int, ...]:
+        """The keys of the tasks that should have started and did not."""
+        return await self._database.read(statistics.stalled, await self.now())
+
+    async def page(self, listing: Listing[M], request: PageRequest) -> Page[M]:
+        """One page of a whole list."""
+        return await self._lists.load(ListKey(listing, request))
+
+    async def searched(self, key: SearchKey) -> Page[Any]:
+        """One page of a whole list, searched for."""
+        return await self._searched.load(key)
+
+    @cached_property
+    def _searched(self) -> DataLoader[SearchKey, Page[Any]]:
+        async def load(keys: list[SearchKey]) -> list[Page[Any] | BaseException]:
+            return await asyncio.gather(*map(self._search, keys), return_exceptions=True)
+
+        return DataLoader(load)
+
+    async def _search(self, key: SearchKey) -> Page[Any]:
+        reader: Reader = self.searches or self._database
+        if key.bounded:
+            return await reader.read(searching.searched, key.listing, key.read.request, key.read.listing)
+        return await reader.read(_page, key.read)
+
+    async def searched_number(self, listing: Listing[Any], criteria: Criteria, *, bounded: bool) -> Counted:
+        """How many rows are found by a search."""
+        reader: Reader = self.searches or self._database
+        if bounded:
+            return await reader.read(searching.searched_number, listing, criteria)
+        return capped(await reader.read(pages.count, listing, criteria))
+
+    async def page_with_newest(
+        self, tasks: Listing[M], executions: Listing[K], request: PageRequest
+    ) -> Page[tuple[M, K | None]]:
+        """One page of tasks, each with its newest finished execution."""
+        return await self._lists.load(ListKey(tasks, request, executions))
+
+    async def count(self, listing: Listing[Any], criteria: Criteria) -> int:
+        """How many rows of a whole list meet ``criteria``, counted up to the cap and one more."""
+        return await self._counts.load((listing, criteria))
+
+    @cached_property
+    def _counts(self) -> DataLoader[tuple[Listing[Any], Criteria], int]:
+        def read(conn: Connection, keys: list[tuple[Listing[Any], Criteria]]) -> list[int]:
+            return [pages.count(conn, *key) for key in keys]
+
+        # One after the other on one connection: twenty at once would take those of everybody.
+        return DataLoader(lambda keys: self._database.read(read, keys))
+
+    @cached_property
+    def last_finished(self) -> DataLoader[int, Execution | None]:
+        """The newest finished execution of a task, by the task's id."""
+        return self._by_key(executions.newest_finished)
+
+    def _by_key(self, read: Callable[[Any, list[K]], dict[K, M]]) -> DataLoader[K, M | None]:
+        async def load(keys: list[K]) -> Sequence[M | None]:
+            found = await self._database.read(read, keys)
+            return [found.get(key) for key in keys]
+
+        return DataLoader(load, max_batch_size=MAX_BATCH)
+
+    async def _load_lists(self, keys: list[ListKey]) -> list[Page[Any]]:
+        def read(conn: Connection) -> list[Page[Any]]:
+            return [_page(conn, key) for key in keys]
+
+        return await self._database.read(read)
+
+    async def _explain_tasks(self, tasks: list[Task]) -> list[Explanation]:
+        now = await self.now()
+        found = await self._database.read(facts.of_tasks, tasks, now)
+        explained = list[Explanation]()
+        for task in tasks:
+            await self._slices.turn()
+            explained.append(explain_task(task, found[task.id], now))
+        return explained
+
+    async def _explain_runs(self, runs: list[Run]) -> list[Explanation]:
+        now = await self.now()
+        found = await self._database.read(facts.of_runs, runs, now)
+        explained = list[Explanation]()
+        for run in runs:
+            await self._slices.turn()
+            known = found.get(run.id) or RunFacts(job_known=False, isolation=None, nodes=(), group=Group(run.group))
+            explained.append(explain_run(run, known, now))
+        return explained
+
+    async def _load_depths(self, names: list[str]) -> list[stored_groups.Depth]:
+        found = await self._database.read(stored_groups.depths, names, await self.now())
+        return [found[name] for name in names]
+
+    async def _load_running_on(self, ids: list[int]) -> list[int]:
+        found = await self._database.read(runs.running_on, ids)
+        return [found.get(node_id, 0) for node_id in ids]
+
+    async def _load_strips(self, keys: list[tuple[int, int]]) -> list[Strip]:
+        found: dict[tuple[int, int], Strip] = {}
+        for size in {size for _, size in keys}:
+            read = await self._database.read(strips_of_tasks, [task for task, asked in keys if asked == size], size)
+            found |= {(task, size): strip for task, strip in read.items()}
+        return [found[key] for key in keys]
+
+    async def _load_lines(self, keys: list[LinesKey]) -> list[logs.LogPart]:
+        found: dict[LinesKey, logs.LogPart] = {}
+        for after, limit in dict.fromkeys((key.after, key.limit) for key in keys):
+            wanted = [key.execution_id for key in keys if (key.after, key.limit) == (after, limit)]
+            read = await self._database.read(logs.parts_after, wanted, after, limit)
+            found |= {LinesKey(one, after, limit): part for one, part in read.items()}
+        return [found[key] for key in keys]
+
+
+def _page(conn: Connection, key: ListKey) -> Page[Any]:
+    if key.newest is None:
+        return pages.page(conn, key.listing, key.request)
+    return pages.page_with_newest(conn, key.listing, key.newest, key.request)

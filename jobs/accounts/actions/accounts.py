@@ -1,0 +1,201 @@
+"""What can be done to accounts: make them, change their role or password, disable them, and the first administrator."""
+
+from collections.abc import Callable
+from datetime import datetime
+
+from ...core.actor import Role
+from ...core.base.codes import ErrorCode
+from ...core.base.errors import AlreadyExists, InvalidState, UserError
+from ...core.rules import unknown
+from ...store.db.transaction import Tx, Wake
+from ..read import accounts as stored_accounts
+from ..read.links import Purpose
+from ..rules.accounts import LINK_LIFETIME, Account, check_account_name, name_key
+from ..rules.lookalikes import look_of
+from ..rules.throttling import account_subject
+from ..write import accounts, links, sessions, throttle
+
+
+def add_account(tx: Tx, name: str, role: Role, password_hash: str | None = None) -> Account:
+    """Make an account.
+
+    Raises:
+        InvalidInput: the name cannot be one.
+        AlreadyExists: one of this name exists, perhaps in other letters, or one that looks like it.
+    """
+    stored = check_account_name(name)
+    twin = _twin(tx, stored)
+    if twin is not None:
+        raise AlreadyExists(
+            f"name: '{stored}' looks like the account '{twin}', and people would take one for the other; "
+            "choose another name",
+            path=("name",),
+        )
+    account = accounts.insert_account(tx.conn, stored, role, password_hash, tx.now)
+    if account is None:
+        raise AlreadyExists(
+            f"name: an account '{stored}' exists already (upper and lower case are the same); choose another name",
+            path=("name",),
+        )
+    tx.record("account.created", stored, after={"role": role.value, "password": password_hash is not None})
+    return account
+
+
+def _twin(tx: Tx, name: str) -> str | None:
+    """The account whose name cannot be told from a new one by looking at it; that of the same name is none."""
+    look, key = look_of(name), name_key(name)
+    alike = (one for one in stored_accounts.names(tx.conn) if look_of(one) == look)
+    return next((one for one in alike if name_key(one) != key), None)
+
+
+def set_role(tx: Tx, name: str, role: Role) -> Account:
+    """Change what an account may do. Its sign-ins end, so that none goes on with the old rights.
+
+    Raises:
+        NotFound: there is no such account.
+        InvalidState: code ``LAST_ADMINISTRATOR``: nobody would be left who can administrate.
+    """
+    account = the_account(tx, name)
+    if account.role is role:
+        return account
+    _keep_an_administrator(tx, account)
+    changed = accounts.change(tx.conn, account.id, role=role.value)
+    sessions.delete_sessions_of(tx.conn, account.id, tx.now)
+    tx.wake(Wake.RIGHTS)
+    tx.record("account.role", account.name, before={"role": account.role.value}, after={"role": role.value})
+    return changed
+
+
+def disable(tx: Tx, name: str) -> Account:
+    """Let nobody sign in with an account any more; its sessions end, its tokens are worth nothing meanwhile.
+
+    Raises:
+        NotFound: there is no such account.
+        InvalidState: code ``LAST_ADMINISTRATOR``: nobody would be left who can administrate.
+    """
+    account = the_account(tx, name)
+    if account.disabled_at is not None:
+        return account
+    _keep_an_administrator(tx, account)
+    changed = accounts.change(tx.conn, account.id, disabled_at=tx.now)
+    sessions.delete_sessions_of(tx.conn, account.id, tx.now)
+    tx.wake(Wake.RIGHTS)
+    tx.record("account.disabled", account.name)
+    return changed
+
+
+def enable(tx: Tx, name: str) -> Account:
+    """Let an account sign in again.
+
+    Raises:
+        NotFound: there is no such account.
+    """
+    account = the_account(tx, name)
+    if account.disabled_at is None:
+        return account
+    tx.record("account.enabled", account.name)
+    return accounts.change(tx.conn, account.id, disabled_at=None)
+
+
+def set_password(tx: Tx, name: str, password_hash: str, *, keep_session: int | None = None) -> Account:
+    """Give an account a new password; its other sign-ins end, and wrong passwords before do not count any more.
+
+    Raises:
+        NotFound: there is no such account.
+    """
+    account = the_account(tx, name)
+    changed = accounts.change(tx.conn, account.id, password_hash=password_hash)
+    sessions.delete_sessions_of(tx.conn, account.id, tx.now, but=keep_session)
+    tx.wake(Wake.RIGHTS)
+    throttle.forgive(tx.conn, account_subject(name_key(account.name)))
+    tx.record("account.password", account.name)
+    return changed
+
+
+def prepare_setup(tx: Tx, link_hash: str) -> bool:
+    """Keep a set-up link in the place of older ones, unless an administrator exists: then False, and none is good."""
+    if stored_accounts.active_administrators(tx.conn) > 0:
+        links.drop_unspent(tx.conn, Purpose.SETUP)
+        return False
+    links.replace(tx.conn, Purpose.SETUP, link_hash, tx.now, tx.now + LINK_LIFETIME, None)
+    return True
+
+
+def set_up(tx: Tx, link_hash: str, name: str, password_hash: str) -> Account:
+    """Spend a set-up link on the first administrator.
+
+    Raises:
+        UserError: code ``INVALID_LINK``: it is spent, replaced, expired or none.
+        AlreadyExists, InvalidInput: of the name; the link stays good.
+    """
+    good, _ = links.spend(tx.conn, Purpose.SETUP, link_hash, tx.now)
+    if not good or stored_accounts.active_administrators(tx.conn) > 0:
+        raise bad_link("a new one is printed at each start of the server until there is an administrator")
+    return add_account(tx, name, Role.ADMIN, password_hash)
+
+
+def prepare_recovery(tx: Tx, name: str, link_hash: str) -> datetime:
+    """Keep a link with which an account's owner sets a new password; older ones are worth nothing. Until when it lasts.
+
+    Raises:
+        NotFound: there is no such account.
+        InvalidState: it is disabled.
+    """
+    account = the_account(tx, name)
+    if account.disabled_at is not None:
+        raise InvalidState(f"name: account '{account.name}' is disabled; enable it first", path=("name",))
+    until = tx.now + LINK_LIFETIME
+    links.replace(tx.conn, Purpose.RECOVERY, link_hash, tx.now, until, account.id)
+    tx.record("account.recovery", account.name)
+    return until
+
+
+def recover(tx: Tx, link_hash: str, hashed: Callable[[Account], str]) -> Account:
+    """Spend a recovery link on a new password.
+
+    Args:
+        tx: The transaction.
+        link_hash: The stored form of the link's secret.
+        hashed: The hash of the new password, once it is known whose it is.
+
+    Raises:
+        UserError: code ``INVALID_LINK``: it is spent, replaced, expired or none, or its account is disabled.
+        InvalidInput: raised by ``hashed``; the link stays good.
+    """
+    good, account_id = links.spend(tx.conn, Purpose.RECOVERY, link_hash, tx.now)
+    account = stored_accounts.by_id(tx.conn, account_id) if good and account_id is not None else None
+    if account is None or account.disabled_at is not None:
+        raise bad_link("ask an administrator for a new one")
+    return set_password(tx, account.name, hashed(account))
+
+
+def the_account(tx: Tx, name: str) -> Account:
+    """The account of a name.
+
+    Raises:
+        NotFound: there is none.
+    """
+    account = stored_accounts.by_name(tx.conn, name)
+    if account is None:
+        raise unknown("account", name, stored_accounts.names(tx.conn))
+    return account
+
+
+def name_of(tx: Tx, account_id: int) -> str | None:
+    """The name of an account for the audit log; None if it is gone."""
+    account = stored_accounts.by_id(tx.conn, account_id)
+    return account.name if account else None
+
+
+def bad_link(advice: str) -> UserError:
+    """The refusal of a link, no matter what is wrong with it: a stranger learns nothing."""
+    return UserError(f"link: must be unspent and of the last 24 hours; {advice}", code=ErrorCode.INVALID_LINK)
+
+
+def _keep_an_administrator(tx: Tx, account: Account) -> None:
+    if account.role is Role.ADMIN and account.disabled_at is None and accounts.lock_administrators(tx.conn) < 2:
+        raise InvalidState(
+            f"name: '{account.name}' is the last administrator; make another account an administrator first",
+            path=("name",),
+            code=ErrorCode.LAST_ADMINISTRATOR,
+        )

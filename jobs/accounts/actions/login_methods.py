@@ -1,0 +1,29 @@
+"""The ways into an account: a password, passkeys, identities at providers. One of them stays."""
+
+from ...core.base.codes import ErrorCode
+from ...core.base.errors import InvalidState
+from ...store.db.transaction import Tx
+from ..read import accounts, passkeys, providers
+
+
+def keep_a_login_method(tx: Tx, account_id: int, taken: str) -> None:
+    """Refuse what has just taken the last way into an account; the caller's transaction is undone by that.
+
+    Args:
+        tx: The transaction, in which the account is locked: two that take the last two must not see each the other.
+        account_id: Whose.
+        taken: What the owner calls the way that is gone.
+
+    Raises:
+        InvalidState: code ``LAST_WAY_IN``.
+    """
+    account = accounts.by_id(tx.conn, account_id)
+    mine = [account_id]
+    if account is not None and account.has_password:
+        return
+    if not passkeys.passkeys_of(tx.conn, mine) and not providers.identities_of(tx.conn, mine):
+        raise InvalidState(
+            f"id: '{taken}' is the last way into this account; set a password or add a passkey first",
+            path=("id",),
+            code=ErrorCode.LAST_WAY_IN,
+        )

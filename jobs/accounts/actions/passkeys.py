@@ -1,0 +1,150 @@
+"""Passkeys: made by who has signed in, and signed in with. What is signed is checked outside of the transaction."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from ...core.actor import Actor, Role
+from ...core.base.errors import AlreadyExists, InvalidState, NotFound
+from ...core.rules import check_name
+from ...store.db.transaction import Tx
+from ..read import accounts
+from ..read import passkeys as stored
+from ..rules.accounts import Account
+from ..rules.passkeys import MAX_PASSKEYS, Ceremony, DeviceKey, Passkey
+from ..rules.throttling import CHALLENGE_THROTTLE, challenge_subject
+from ..write import accounts as account_statements
+from ..write import passkeys
+from .accounts import name_of
+from .login_methods import keep_a_login_method
+from .sessions import MAX_ADDRESS, ClientInfo, start
+from .throttling import count_try, take_back
+
+UNKNOWN: Final = "(unknown passkey)"
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """What a browser shows, of which only the form was checked.
+
+    Attributes:
+        challenge_hash: The stored form of the challenge that was signed.
+        bound_to: The stored form of the secret in the browser's cookie.
+        credential_id: Of the passkey, in base64url.
+    """
+
+    challenge_hash: str
+    bound_to: str
+    credential_id: str
+
+
+def begin_sign_in(tx: Tx, challenge_hash: str, bound_to: str, place: ClientInfo) -> float:
+    """Keep a challenge for a browser in which nobody has signed in; the seconds to wait, if it asked too often."""
+    wait = count_try(tx, [(challenge_subject(place.address), CHALLENGE_THROTTLE)])
+    if wait == 0:
+        passkeys.replace_challenge(tx.conn, challenge_hash, bound_to, Ceremony.SIGN_IN, tx.now, None)
+    return wait
+
+
+def claim(tx: Tx, proof: Proof) -> Passkey | None:
+    """Spend the challenge of a sign-in, and find the passkey; None if the one is not good or the other not known."""
+    if not passkeys.spend_challenge(tx.conn, proof.challenge_hash, proof.bound_to, Ceremony.SIGN_IN, tx.now):
+        return None
+    return stored.by_credential(tx.conn, proof.credential_id)
+
+
+def succeed(tx: Tx, passkey: Passkey, sign_count: int, token_hash: str, place: ClientInfo) -> Account | None:
+    """Begin a session after a good signature: whose; None if he is disabled, or the passkey gone or used meanwhile."""
+    account = accounts.by_id(tx.conn, passkey.account_id)
+    if account is None or account.disabled_at is not None:
+        return None
+    if not passkeys.use_passkey(tx.conn, passkey, sign_count, tx.now):
+        return None
+    take_back(tx, challenge_subject(place.address), CHALLENGE_THROTTLE)
+    start(tx, account, token_hash, place, by="passkey")
+    return account
+
+
+def fail(tx: Tx, passkey: Passkey | None, place: ClientInfo) -> None:
+    """Note a failed sign-in."""
+    name = name_of(tx, passkey.account_id) if passkey else None
+    tx.actor = Actor("(nobody)", Role.VIEWER, address=place.address[:MAX_ADDRESS])
+    tx.record("sign_in.failed", name or UNKNOWN, after={"by": "passkey"})
+
+
+def begin_registration(tx: Tx, challenge_hash: str, bound_to: str, account_id: int) -> list[Passkey]:
+    """Keep a challenge for a new passkey; those that the account has.
+
+    Raises:
+        InvalidState: it has as many as there may be.
+    """
+    mine = _with_room(tx, account_id)
+    passkeys.replace_challenge(tx.conn, challenge_hash, bound_to, Ceremony.REGISTER, tx.now, account_id)
+    return mine
+
+
+def spend_registration(tx: Tx, challenge_hash: str, bound_to: str) -> bool:
+    """Spend the challenge of a new passkey; False if it is not good."""
+    return passkeys.spend_challenge(tx.conn, challenge_hash, bound_to, Ceremony.REGISTER, tx.now)
+
+
+def register(tx: Tx, account_id: int, new: DeviceKey, name: str) -> Passkey:
+    """Keep a passkey whose proof was good.
+
+    Raises:
+        AlreadyExists: it is registered.
+        InvalidInput: its name cannot be one.
+        InvalidState: the account has as many as there may be.
+    """
+    check_name(name, "name")
+    _with_room(tx, account_id)
+    made = passkeys.insert_passkey(tx.conn, account_id, new, name, tx.now)
+    if made is None:
+        raise AlreadyExists("passkey: it is registered already; sign in with it, or choose another device")
+    tx.record("passkey.created", name_of(tx, account_id), after=_described(made))
+    return made
+
+
+def rename(tx: Tx, passkey_id: int, account_id: int, name: str) -> Passkey:
+    """Call a passkey something else.
+
+    Raises:
+        InvalidInput: the name cannot be one.
+        NotFound: the account has no such passkey.
+    """
+    check_name(name, "name")
+    renamed = passkeys.rename_passkey(tx.conn, passkey_id, account_id, name)
+    if renamed is None:
+        raise _missing(passkey_id)
+    tx.record("passkey.renamed", name_of(tx, account_id), after=_described(renamed))
+    return renamed
+
+
+def delete(tx: Tx, passkey_id: int, account_id: int) -> Passkey:
+    """Forget a passkey, unless its account could not sign in any more.
+
+    Raises:
+        InvalidState: code ``LAST_WAY_IN``: it has no password and no other passkey.
+        NotFound: the account has no such passkey.
+    """
+    account_statements.lock(tx.conn, account_id)
+    deleted = passkeys.delete_passkey(tx.conn, passkey_id, account_id)
+    if deleted is None:
+        raise _missing(passkey_id)
+    keep_a_login_method(tx, account_id, deleted.name)
+    tx.record("passkey.deleted", name_of(tx, account_id), before=_described(deleted))
+    return deleted
+
+
+def _with_room(tx: Tx, account_id: int) -> list[Passkey]:
+    mine = stored.passkeys_of(tx.conn, [account_id])
+    if len(mine) >= MAX_PASSKEYS:
+        raise InvalidState(f"passkey: this account has {MAX_PASSKEYS}, the most there may be; delete one first")
+    return mine
+
+
+def _missing(passkey_id: int) -> NotFound:
+    return NotFound(f"id: this account has no passkey {passkey_id}", path=("id",))
+
+
+def _described(passkey: Passkey) -> dict[str, str | int]:
+    return {"id": passkey.id, "name": passkey.name}

@@ -1,0 +1,90 @@
+"""What can be done to secrets. A value goes in and never comes out, but into the process that executes a job."""
+
+from secrets import token_bytes
+
+from ...core.base.codes import ErrorCode
+from ...core.base.errors import InvalidState
+from ...core.rules import unknown
+from ...store.db.transaction import Tx
+from ..read import secrets as stored_secrets
+from ..read.secrets import Sealed
+from ..rules.sealing import KEY_BYTES, NONCE_BYTES, KeyRing, SecretKey, UnsealError, seal, unseal
+from ..rules.secrets import Secret, check_secret
+from ..write import secrets
+
+TASKS_SHOWN = 5
+
+
+def fresh_key() -> SecretKey:
+    """A new key."""
+    return SecretKey.of(token_bytes(KEY_BYTES))
+
+
+def set_secret(tx: Tx, name: str, value: str, ring: KeyRing) -> Secret:
+    """Keep a secret, new or in the place of what it was; runs that start from now on get the new value.
+
+    Args:
+        tx: The transaction.
+        name: What arguments call it.
+        value: What is kept.
+        ring: The keys of this process.
+
+    Raises:
+        InvalidInput: of the name, or of the length of the value.
+        InvalidState: code ``NO_ENCRYPTION_KEY``: this process has no key.
+    """
+    check_secret(name, value)
+    before = secrets.lock(tx.conn, name)
+    kept = secrets.keep(tx.conn, name, _sealed(ring.newest, name, value), tx.now, tx.actor.name if tx.actor else "")
+    # A new value changes nothing that may be shown but its key, yet that it was set is worth an entry.
+    was = None if before is None else {"key": before.key_id, "updatedBy": before.updated_by}
+    tx.record("secret.set", name, before=was, after={"key": kept.key_id, "updatedBy": kept.updated_by})
+    return kept
+
+
+def delete_secret(tx: Tx, name: str, *, force: bool = False) -> Secret:
+    """Forget a secret; executions that need it fail from now on.
+
+    Raises:
+        NotFound: there is none of this name.
+        InvalidState: code ``IN_USE``: tasks refer to it, and it is not to be done nevertheless (``force``).
+    """
+    secret = secrets.lock(tx.conn, name)
+    if secret is None:
+        raise unknown("secret", name, stored_secrets.names(tx.conn))
+    users = stored_secrets.users(tx.conn).get(name, [])
+    if users and not force:
+        shown = ", ".join(f"'{one}'" for one in users[:TASKS_SHOWN])
+        more = f" and {len(users) - TASKS_SHOWN} more" if len(users) > TASKS_SHOWN else ""
+        raise InvalidState(
+            f"name: secret '{name}' is used by the tasks {shown}{more}; change them first, or use force",
+            path=("name",),
+            code=ErrorCode.IN_USE,
+        )
+    secrets.delete_secret(tx.conn, name)
+    tx.record("secret.deleted", name, before={"key": secret.key_id, "updatedBy": secret.updated_by})
+    return secret
+
+
+def reseal_all(tx: Tx, ring: KeyRing) -> int:
+    """Encrypt every secret that is under an older key with the newest one; how many these were.
+
+    Raises:
+        InvalidState: code ``NO_ENCRYPTION_KEY``: this process has no key; ``UNREADABLE``: one secret cannot be
+            decrypted, and nothing is changed.
+    """
+    newest = ring.newest
+    older = {name: one for name, one in secrets.lock_all(tx.conn).items() if one.key_id != newest.id}
+    for name, one in older.items():
+        try:
+            value = unseal(ring, one.key_id, name, one.text)
+        except UnsealError as error:
+            raise InvalidState(str(error), code=ErrorCode.UNREADABLE) from None
+        secrets.reseal(tx.conn, name, _sealed(newest, name, value))
+    if older:
+        tx.record("secret.key_rotated", None, after={"key": newest.id, "secrets": len(older)})
+    return len(older)
+
+
+def _sealed(key: SecretKey, name: str, value: str) -> Sealed:
+    return Sealed(key.id, seal(key, name, value, token_bytes(NONCE_BYTES)))

@@ -1,0 +1,145 @@
+"""Signing in and out. A wrong password counts before it is looked at, so that no number of tries at once gets more."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from ...core.actor import Actor, Role
+from ...core.base.errors import NotFound
+from ...store.db.transaction import Tx, Wake
+from ..read import accounts
+from ..read.identities import Found
+from ..rules.accounts import Account, name_key
+from ..rules.sessions import SEEN_EVERY, CredentialKind, Session, session_end
+from ..rules.throttling import ACCOUNT_THROTTLE, ADDRESS_THROTTLE, ThrottlePolicy, account_subject, address_subject
+from ..write import sessions, throttle
+from .accounts import name_of, set_password
+from .throttling import count_try, take_back
+
+MAX_AGENT = 200
+MAX_ADDRESS = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """What is known when somebody tries to sign in.
+
+    Attributes:
+        wait: Seconds before which nothing is looked at; 0 = now.
+        account: Whom the name means; None if nobody.
+        password_hash: The stored hash; None without an account or without a password.
+    """
+
+    wait: float
+    account: Account | None = None
+    password_hash: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ClientInfo:
+    """Where a request comes from: an address, and what the browser says it is."""
+
+    address: str
+    agent: str | None = None
+
+
+def begin_attempt(tx: Tx, name: str, place: ClientInfo) -> Attempt:
+    """Look up who wants to sign in, and count a failure until it turns out otherwise."""
+    wait = count_try(tx, _subjects(name, place))
+    if wait > 0:
+        return Attempt(wait)
+    account = accounts.by_name(tx.conn, name)
+    return Attempt(0, account, accounts.password_hash(tx.conn, account.id) if account else None)
+
+
+def fail(tx: Tx, attempt: Attempt, place: ClientInfo) -> None:
+    """Note a failed sign-in. An unknown name is not written down: it may be a password in the wrong place."""
+    name = attempt.account.name if attempt.account else "(unknown name)"
+    tx.actor = Actor("(nobody)", Role.VIEWER, address=place.address[:MAX_ADDRESS])
+    tx.record("sign_in.failed", name)
+
+
+def succeed(tx: Tx, attempt: Attempt, token_hash: str, place: ClientInfo) -> Session | None:
+    """Begin a browser session after the right password; None if the account changed meanwhile or is disabled."""
+    before = attempt.account
+    account = accounts.by_id(tx.conn, before.id) if before else None
+    if account is None or account.disabled_at is not None:
+        return None
+    if accounts.password_hash(tx.conn, account.id) != attempt.password_hash:
+        return None
+    mine, (theirs, policy) = _subjects(account.name, place)
+    throttle.forgive(tx.conn, mine[0])
+    # Others behind this address may be guessing: only this attempt is taken back.
+    take_back(tx, theirs, policy)
+    return start(tx, account, token_hash, place, by="password")
+
+
+def change_password(tx: Tx, attempt: Attempt, password_hash: str, token_hash: str, place: ClientInfo) -> Session | None:
+    """Set the password of one who has just given the old one; all his sign-ins end, and a new one begins.
+
+    None if the account changed meanwhile or is disabled.
+    """
+    begun = succeed(tx, attempt, token_hash, place)
+    if begun is None or attempt.account is None:
+        return None
+    set_password(tx, attempt.account.name, password_hash, keep_session=begun.id)
+    return begun
+
+
+def start(tx: Tx, account: Account, token_hash: str, place: ClientInfo, *, by: str) -> Session:
+    """Begin a browser session of an account that has proved itself, by what the audit log says."""
+    agent = place.agent[:MAX_AGENT] if place.agent else None
+    address = place.address[:MAX_ADDRESS]
+    ends = session_end(tx.now, tx.now)
+    new = Session(0, account.id, CredentialKind.BROWSER, tx.now, tx.now, ends, address, agent)
+    tx.actor = Actor(account.name, account.role, account.id, address)
+    tx.record("sign_in.succeeded", account.name, after={"by": by})
+    session_id = sessions.insert_session(tx.conn, account.id, token_hash, new)
+    return Session(session_id, account.id, new.kind, tx.now, tx.now, ends, address, agent)
+
+
+def note_use(tx: Tx, found: Found) -> None:
+    """Note that a credential is used; a browser session lasts longer by that."""
+    identity = found.identity
+    if identity.kind is CredentialKind.TOKEN:
+        sessions.use_token(tx.conn, identity.credential_id, tx.now)
+        return
+    lasts_longer = identity.kind is CredentialKind.BROWSER and found.created_at is not None
+    ends = session_end(found.created_at, tx.now) if lasts_longer and found.created_at else None
+    sessions.see_session(tx.conn, identity.credential_id, tx.now, ends)
+
+
+def is_use_due(found: Found, now: datetime) -> bool:
+    """Whether the use of a credential is to be noted: not more often than once a minute."""
+    return found.seen_at is None or now - found.seen_at >= SEEN_EVERY
+
+
+def end_session(tx: Tx, account_id: int, session_id: int) -> None:
+    """End one sign-in of an account.
+
+    Raises:
+        NotFound: it has no such session.
+    """
+    if not sessions.delete_session(tx.conn, session_id, account_id, tx.now):
+        raise NotFound(f"id: there is no session {session_id}; it may have ended", path=("id",))
+    tx.wake(Wake.RIGHTS)
+    tx.record("session.ended", name_of(tx, account_id))
+
+
+def sign_out(tx: Tx, account_id: int, session_id: int) -> None:
+    """End the sign-in that somebody leaves; it may have ended meanwhile."""
+    if sessions.delete_session(tx.conn, session_id, account_id, tx.now):
+        tx.wake(Wake.RIGHTS)
+        tx.record("session.ended", name_of(tx, account_id))
+
+
+def end_all_sessions(tx: Tx, account_id: int, *, but: int | None = None) -> int:
+    """End the sign-ins of an account, all or all but one; returns how many."""
+    ended = sessions.delete_sessions_of(tx.conn, account_id, tx.now, but=but)
+    if ended:
+        tx.wake(Wake.RIGHTS)
+        tx.record("session.ended", name_of(tx, account_id), after={"sessions": ended})
+    return ended
+
+
+def _subjects(name: str, place: ClientInfo) -> list[tuple[str, ThrottlePolicy]]:
+    return [(account_subject(name_key(name)), ACCOUNT_THROTTLE), (address_subject(place.address), ADDRESS_THROTTLE)]

@@ -1,0 +1,44 @@
+"""Slowing down attackers that guess: each try counts before it is looked at, so that many at once get no more."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from ...store.db.transaction import Tx
+from ..rules.throttling import ThrottlePolicy, counted_failures, pause_after
+from ..write import throttle
+from ..write.throttle import Failures
+
+
+def count_try(tx: Tx, subjects: Sequence[tuple[str, ThrottlePolicy]]) -> float:
+    """Count a failure of each subject until it turns out otherwise.
+
+    Args:
+        tx: The transaction.
+        subjects: What is counted, always in the same order: two transactions that wait for each other would stand
+            still.
+
+    Returns:
+        Seconds before which nothing may be looked at, and nothing was counted; 0 = now.
+    """
+    kept = [(subject, policy, throttle.lock(tx.conn, subject, tx.now)) for subject, policy in subjects]
+    wait = max((failures.blocked_until - tx.now).total_seconds() for _, _, failures in kept)
+    if wait > 0:
+        return wait
+    for subject, policy, failures in kept:
+        throttle.keep(tx.conn, subject, _one_more(failures, policy, tx.now))
+    return 0
+
+
+def take_back(tx: Tx, subject: str, policy: ThrottlePolicy) -> None:
+    """Do not count the last try of a subject: it turned out to be right."""
+    throttle.keep(tx.conn, subject, _one_less(throttle.lock(tx.conn, subject, tx.now), policy, tx.now))
+
+
+def _one_more(before: Failures, policy: ThrottlePolicy, now: datetime) -> Failures:
+    failures = counted_failures(before.failures, before.last_failed_at, now) + 1
+    return Failures(failures, now, now + pause_after(policy, failures))
+
+
+def _one_less(before: Failures, policy: ThrottlePolicy, now: datetime) -> Failures:
+    failures = max(0, before.failures - 1)
+    return Failures(failures, before.last_failed_at, now + pause_after(policy, failures - 1))

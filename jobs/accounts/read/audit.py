@@ -1,0 +1,125 @@
+"""Reading the audit log: as a list, and from its begin to see whether it is whole."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from sqlalchemy import Connection, Row, select
+
+from ...core.audit import Entry
+from ...store.db.audit import GENESIS, chained
+from ...store.read.listing.keyset import OrderKey
+from ...store.read.listing.listing import Listing, columns
+from ...store.read.listing.unreadable import FAULTS
+from ...store.schema.rows import reader_of
+from ...store.schema.tables import audit_head as h
+from ...store.schema.tables import audit_log as a
+
+BATCH = 1000
+
+
+_read = reader_of(Entry)
+_TEXTS: Final = ("actor", "address", "action", "subject", "before", "after")
+
+
+def entry_from(row: Row[Any]) -> Entry:
+    """The entry behind a row.
+
+    Raises:
+        TypeError: it holds something that is no entry: SQLite keeps bytes where a text should be.
+    """
+    entry = _read(row)
+    for name in _TEXTS:
+        value: object = getattr(entry, name)
+        if not isinstance(value, str | None):
+            raise TypeError(f"'{name}' must be a text, got {value!r:.100}")
+    return entry
+
+
+AUDIT: Listing[Entry] = Listing(
+    name="audit",
+    rows=select(a),
+    key=a.c.id,
+    fields=columns(a, "id at actor address action subject"),
+    order=(OrderKey("id", descending=True),),
+    model=entry_from,
+)
+"""All entries of the audit log."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What a look at the whole chain found.
+
+    Attributes:
+        entries: How many entries there are.
+        newest: The hash of the newest one, to be kept elsewhere.
+        fault: What is wrong first; None when the chain is whole.
+    """
+
+    entries: int
+    newest: str
+    fault: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """An entry that somebody wrote past this product, and that is none.
+
+    Attributes:
+        id: Its number.
+        fault: What is wrong with it.
+    """
+
+    id: int
+    fault: str
+
+
+def chain(conn: Connection) -> Iterator[tuple[Entry | Unreadable, str]]:
+    """All entries with their hashes, the oldest first."""
+    last = 0
+    while True:
+        numbers = conn.execute(select(a.c.id).where(a.c.id > last).order_by(a.c.id).limit(BATCH)).scalars().all()
+        if not numbers:
+            return
+        yield from _links(conn, last, numbers)
+        last = numbers[-1]
+
+
+def _links(conn: Connection, after: int, numbers: Sequence[int]) -> list[tuple[Entry | Unreadable, str]]:
+    between = select(a).where(a.c.id > after, a.c.id <= numbers[-1]).order_by(a.c.id)
+    try:
+        return [(entry_from(row), row.hash) for row in conn.execute(between)]
+    except FAULTS:
+        return [_link(conn, number) for number in numbers]
+
+
+def _link(conn: Connection, number: int) -> tuple[Entry | Unreadable, str]:
+    try:
+        row = conn.execute(select(a).where(a.c.id == number)).one()
+        return entry_from(row), row.hash
+    except FAULTS as error:
+        return Unreadable(number, str(error)), str(conn.execute(select(a.c.hash).where(a.c.id == number)).scalar())
+
+
+def verify(conn: Connection) -> Verdict:
+    """Compute every hash again and compare, from the first entry to what the head says is the last."""
+    head = conn.execute(select(h)).one_or_none()
+    number, before = (0, GENESIS) if head is None else (head.pruned_id, head.pruned_hash)
+    count = 0
+    for entry, stored in chain(conn):
+        number, count = number + 1, count + 1
+        if entry.id != number:
+            return Verdict(count, before, f"entry {number} is missing")
+        if isinstance(entry, Unreadable):
+            return Verdict(count, before, f"entry {number} cannot be read: {entry.fault}")
+        if chained(before, entry) != stored:
+            return Verdict(count, before, f"entry {number} is not what was written, or the one before it is not")
+        before = stored
+    if head is None:
+        return Verdict(count, before, "the head of the chain is missing" if count else None)
+    if (head.last_id, head.last_hash) != (number, before):
+        return Verdict(
+            count, before, f"the newest entries are missing: {head.last_id} were written, {number} are there"
+        )
+    return Verdict(count, before)

@@ -1,0 +1,256 @@
+"""What a running job knows and can say: the ``JobContext`` handed to its handler."""
+
+import logging
+import traceback
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from contextvars import ContextVar
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import TYPE_CHECKING, ParamSpec, Protocol
+
+from ..core.actor import Submitter
+from ..core.model import Json
+from ..core.run_spec import RunSpec
+
+if TYPE_CHECKING:
+    from .services import Services
+
+P = ParamSpec("P")
+
+
+class StopReason(StrEnum):
+    """Why a job should stop: its time box is used up, somebody cancelled it, or its node shuts down."""
+
+    DEADLINE = "deadline"
+    CANCEL = "cancel"
+    SHUTDOWN = "shutdown"
+
+
+@dataclass(frozen=True, slots=True)
+class RunInfo:
+    """The facts about an attempt that do not change while it runs. ``deadline`` in UTC, None = no time box."""
+
+    run_id: int
+    execution_id: int
+    job_name: str
+    task_id: int | None
+    task_name: str | None
+    attempt: int
+    is_last_attempt: bool
+    scheduled_for: datetime | None
+    deadline: datetime | None
+    submitter: Submitter | None
+    args: Mapping[str, Json]
+    carried: Mapping[str, Json] | None = None
+
+
+class Host(Protocol):
+    """What carries a job: a coroutine, a thread or a child process. Every call is safe from any thread."""
+
+    def stop_reason(self) -> StopReason | None:
+        """Why the job should stop, or None."""
+        ...
+
+    def remaining(self) -> float | None:
+        """Seconds left of the time box, never negative; None = no time box."""
+        ...
+
+    def log(self, level: int, message: str, fields: Mapping[str, Json] | None) -> None:
+        """Keep a line with the execution."""
+        ...
+
+    def progress(self, done: float, total: float | None, message: str | None) -> None:
+        """Show how far the job is."""
+        ...
+
+    def checkpoint(self) -> Json:
+        """The last checkpoint of the task."""
+        ...
+
+    def save_checkpoint(self, value: Json) -> Awaitable[None]:
+        """Keep a checkpoint durably with the task."""
+        ...
+
+    def printed(self, text: str, show: Callable[[str], object], *, keep: bool) -> None:
+        """Show what the job printed, without its secrets; and keep it with the execution, line by line, if asked."""
+        ...
+
+    def enqueue(self, runs: Sequence[RunSpec]) -> Awaitable[list[int]]:
+        """Put runs into the queue now; their ids."""
+        ...
+
+    def enqueue_waiting(self, runs: Sequence[RunSpec]) -> list[int]:
+        """``enqueue`` for code that no event loop of ours runs."""
+        ...
+
+    def enqueue_at_end(self, runs: Sequence[RunSpec]) -> None:
+        """Put runs into the queue in the transaction that ends the attempt, if it ends well."""
+        ...
+
+
+class Runnable(Protocol[P]):
+    """What ``@job`` makes of a function with these arguments."""
+
+    def run(self, *args: P.args, **kwargs: P.kwargs) -> RunSpec:
+        """A run to be."""
+        ...
+
+
+class JobLog:
+    """Writes lines that are kept with the execution and shown live, as ordinary ``logging`` inside a job is."""
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+
+    def debug(self, message: str, **fields: Json) -> None:
+        """Detail for debugging the job."""
+        self._host.log(logging.DEBUG, message, fields or None)
+
+    def info(self, message: str, **fields: Json) -> None:
+        """What the job does."""
+        self._host.log(logging.INFO, message, fields or None)
+
+    def warning(self, message: str, **fields: Json) -> None:
+        """Something an operator should know of."""
+        self._host.log(logging.WARNING, message, fields or None)
+
+    def error(self, message: str, **fields: Json) -> None:
+        """Something went wrong; the job itself decides whether it fails."""
+        self._host.log(logging.ERROR, message, fields or None)
+
+    def exception(self, message: str, **fields: Json) -> None:
+        """Like ``error``, with the traceback of the exception being handled."""
+        self._host.log(logging.ERROR, f"{message}\n{traceback.format_exc().rstrip()}", fields or None)
+
+
+class JobContext:
+    """Handed to every job that has a parameter annotated ``JobContext``.
+
+    Attributes:
+        info: The facts about this attempt.
+        log: Lines kept with the execution.
+        services: The process' database and API, for jobs that need them; None in a child process.
+    """
+
+    def __init__(self, info: RunInfo, host: Host, services: "Services | None" = None) -> None:
+        self.info = info
+        self.log = JobLog(host)
+        self.services = services
+        self._host = host
+
+    @property
+    def args(self) -> Mapping[str, Json]:
+        """The arguments of the run as they were submitted, with secrets in the place of their references."""
+        return self.info.args
+
+    @property
+    def carried(self) -> Mapping[str, Json]:
+        """What ``@carries`` gave the run where it was enqueued, by name."""
+        return self.info.carried or {}
+
+    @property
+    def run_id(self) -> int:
+        """The run's id."""
+        return self.info.run_id
+
+    @property
+    def attempt(self) -> int:
+        """1 for the first start of the run, and one more for each further start."""
+        return self.info.attempt
+
+    @property
+    def is_last_attempt(self) -> bool:
+        """Whether a failure of this attempt ends the run as failed."""
+        return self.info.is_last_attempt
+
+    @property
+    def scheduled_for(self) -> datetime | None:
+        """The nominal time of the occurrence in UTC; None for runs made by hand or through the API."""
+        return self.info.scheduled_for
+
+    @property
+    def deadline(self) -> datetime | None:
+        """When the time box of this attempt ends, in UTC; None = no time box."""
+        return self.info.deadline
+
+    @property
+    def remaining(self) -> float | None:
+        """Seconds until the deadline, never negative; None = no time box."""
+        return self._host.remaining()
+
+    @property
+    def should_stop(self) -> bool:
+        """Whether the job should save a checkpoint and leave: deadline passed, cancel asked, or node shutting down."""
+        return self._host.stop_reason() is not None
+
+    @property
+    def stop_reason(self) -> StopReason | None:
+        """Why ``should_stop`` is true, or None."""
+        return self._host.stop_reason()
+
+    def progress(self, done: float, total: float | None = None, message: str | None = None) -> None:
+        """Show how far the job is; cheap, the newest value is written a few times a second.
+
+        Args:
+            done: How much is done, in any unit.
+            total: How much there is in all, in the same unit; None = unknown.
+            message: A short text beside the bar.
+        """
+        self._host.progress(done, total, message)
+
+    @property
+    def checkpoint(self) -> Json:
+        """The last checkpoint of the task, saved by this attempt or an earlier run; None if there is none.
+
+        Of a run without a task: the last one that an attempt at this run saved.
+        """
+        return self._host.checkpoint()
+
+    def save_checkpoint(self, value: Json) -> Awaitable[None]:
+        """Keep ``value`` durably with the task, so that the next attempt or occurrence proceeds from it.
+
+        In an ``async`` job await it; in a thread or process it returns once the value is kept. A run without a task
+        keeps it itself, for its next attempts.
+        """
+        return self._host.save_checkpoint(value)
+
+    async def enqueue(self, job: Runnable[P], /, *args: P.args, **kwargs: P.kwargs) -> int:
+        """Put a run of a job into the queue of this run's database, at once; its id. For ``async`` jobs.
+
+        Args:
+            job: What ``@job`` made; ``job.options(…)`` says more about the run.
+            args: Arguments as its function takes them, without its ``JobContext`` and what it is given.
+            kwargs: The same by name.
+
+        Raises:
+            TypeError: an argument is missing or unknown.
+            UserError: an argument or an option is not what it must be.
+        """
+        return (await self._host.enqueue([job.run(*args, **kwargs)]))[0]
+
+    def enqueue_sync(self, job: Runnable[P], /, *args: P.args, **kwargs: P.kwargs) -> int:
+        """``enqueue`` for jobs that are plain functions."""
+        return self._host.enqueue_waiting([job.run(*args, **kwargs)])[0]
+
+    async def enqueue_many(self, runs: Iterable[RunSpec]) -> list[int]:
+        """Put many runs into the queue, all or none: ``[mail.run(to=one) for one in people]``; their ids, in order."""
+        return await self._host.enqueue(list(runs))
+
+    def enqueue_many_sync(self, runs: Iterable[RunSpec]) -> list[int]:
+        """``enqueue_many`` for jobs that are plain functions."""
+        return self._host.enqueue_waiting(list(runs))
+
+    def enqueue_at_end(self, job: Runnable[P], /, *args: P.args, **kwargs: P.kwargs) -> None:
+        """Put a run into the queue in the transaction that ends this attempt: if, and only if, it ends well.
+
+        An attempt that fails, is cancelled, snoozes or is lost with its node puts nothing there. In every kind of job.
+
+        Raises:
+            TypeError, UserError: see ``enqueue``.
+        """
+        self._host.enqueue_at_end([job.run(*args, **kwargs)])
+
+
+current_host: ContextVar[Host | None] = ContextVar("cronograph_current_host", default=None)
+"""The host of the job that runs in this context; ordinary ``logging`` finds its execution through it."""

@@ -1,0 +1,81 @@
+"""Secrets in arguments: what ``{"$secret": "name"}`` means, where such references stand, and what takes their place.
+
+The reference is what is stored, shown and logged; the value takes its place in the executing process alone, just
+before the job starts.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, cast
+
+from ..base.codes import ErrorCode
+from ..base.errors import InvalidInput
+from ..model import Json
+from ..rules import name_faults
+
+REFERENCE: Final = "$secret"
+"""The only member of an object that stands for a secret; its value is the secret's name."""
+
+
+def is_reference(value: object) -> bool:
+    """Whether a value stands for a secret, or would if it were well formed."""
+    return isinstance(value, Mapping) and REFERENCE in value
+
+
+def references(args: object) -> frozenset[str]:
+    """The names of all secrets that arguments refer to."""
+    return frozenset(cast("str", one[REFERENCE]) for _, one in _found(args) if _is_well_formed(one))
+
+
+def reference_faults(args: Mapping[str, Json]) -> Iterator[InvalidInput]:
+    """Where arguments refer to a secret in a form that means nothing."""
+    for place, one in _found(args):
+        if not _is_well_formed(one):
+            yield InvalidInput(
+                f'argument \'{".".join(place)}\': a secret must be named as {{"{REFERENCE}": "name"}} and nothing '
+                "else beside it; use one of `cronograph secret list`",
+                path=("args", *place),
+                code=ErrorCode.INVALID_ARGS,
+            )
+
+
+def resolved(args: Mapping[str, Json], values: Mapping[str, str]) -> dict[str, Json]:
+    """A copy of arguments with the values of secrets in the place of their references.
+
+    Args:
+        args: As they were submitted.
+        values: Name to value of every secret in ``references(args)``.
+    """
+    return {name: _resolved(one, values) for name, one in args.items()}
+
+
+def _resolved(value: Json, values: Mapping[str, str]) -> Json:
+    if isinstance(value, Mapping):
+        members = cast("Mapping[str, Json]", value)
+        if REFERENCE in members and _is_well_formed(members):
+            return values[members[REFERENCE]]
+        return {name: _resolved(one, values) for name, one in members.items()}
+    if isinstance(value, list):
+        return [_resolved(one, values) for one in value]  # pyright: ignore[reportUnknownVariableType]
+    return value
+
+
+def _found(args: object) -> Iterator[tuple[tuple[str, ...], Mapping[str, Any]]]:
+    """Every object that has the member ``$secret``, and where it stands."""
+    waiting: list[tuple[tuple[str, ...], object]] = [((), args)]
+    while waiting:
+        place, value = waiting.pop()
+        if isinstance(value, Mapping):
+            members = cast("Mapping[str, object]", value)
+            # At the top there are the names of parameters, and one may be called like this.
+            if place and REFERENCE in members:
+                yield place, members
+            else:
+                waiting += [((*place, name), one) for name, one in members.items()]
+        elif isinstance(value, list):
+            items = cast("list[object]", value)
+            waiting += [((*place, str(index)), one) for index, one in enumerate(items)]
+
+
+def _is_well_formed(reference: Mapping[str, Any]) -> bool:
+    name = reference[REFERENCE]
+    return len(reference) == 1 and isinstance(name, str) and not any(name_faults(name, "name"))

@@ -1,0 +1,50 @@
+"""What the audit log keeps: who changed what, from where, and how it was before and after."""
+
+import json
+from dataclasses import dataclass
+from datetime import datetime
+
+from .actor import Actor
+from .model import Json
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One change, as the action that makes it describes it. Never holds a secret.
+
+    Attributes:
+        actor: Who did it.
+        action: What was done, such as ``account.created``.
+        subject: What it was done to.
+        before: What it was, as far as it changed; None when it is new.
+        after: What it is now; None when it is gone.
+    """
+
+    actor: Actor
+    action: str
+    subject: str | None = None
+    before: Json = None
+    after: Json = None
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One entry of the audit log; ``before`` and ``after`` are JSON text."""
+
+    id: int
+    at: datetime
+    actor: str
+    actor_id: int | None
+    address: str | None
+    action: str
+    subject: str | None
+    before: str | None
+    after: str | None
+
+
+def described(text: str | None) -> Json:
+    """``before`` or ``after`` of an entry; one that is no JSON, because somebody has changed it, as the text it is."""
+    try:
+        return None if text is None else json.loads(text)
+    except (ValueError, RecursionError):
+        return text

@@ -1,0 +1,91 @@
+"""The settings of one node."""
+
+import os
+from dataclasses import dataclass
+
+from ...core.base.errors import ConfigurationError
+from ...core.node_choice import EVERYTHING, NodeChoice
+from ...queue.fairness import CountingScheme
+from .launcher import StartLauncher, start_launcher
+
+
+def cores() -> int:
+    """How many processor cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@dataclass(frozen=True, slots=True)
+class EngineSettings:
+    """How one node works. Times are seconds.
+
+    Attributes:
+        node_name: Unique among live nodes; None = a readable random one.
+        slots: How many runs execute at once. 200 unless set: a coroutine that waits costs next to nothing.
+        thread_slots: How many of the slots runs in threads may take. 20 unless set.
+        process_slots: How many of them runs in child processes may take; None = one for each core.
+        preload: Import the modules of process jobs before child processes are forked, unless a job says otherwise.
+        prefetch: How many more are reserved ahead. 0 unless set: a claim costs less than a reservation and its start.
+        counting_scheme: HIGH and LOW runs taken in turn within a group. ``2,1`` unless set.
+        heartbeat: Between two signs of life. 15 unless set.
+        lease: A node silent for this long is dead; it fences itself off at three quarters of it. 60 unless set.
+        drain_timeout: How long running jobs may go on after a stop was asked for; 0 = as long as they take.
+        hard_stop_grace: Between "please stop" and the hard stop. 10 unless set.
+        poll: Slow look for work when a notification was lost; None = 1 on SQLite, 5 on PostgreSQL.
+        thread_logs: Keep what threads log that a job starts itself; changes ``threading`` for the whole process.
+        print_logs: Keep what jobs print; replaces ``sys.stdout`` for the whole process.
+        choice: Which runs it takes; all unless set.
+        version: Shown with the node.
+        launch: Starts the process that forks child processes; in an interpreter of its own unless set.
+    """
+
+    node_name: str | None = None
+    slots: int = 200
+    thread_slots: int = 20
+    process_slots: int | None = None
+    preload: bool = False
+    prefetch: int = 0
+    counting_scheme: str = "2,1"
+    heartbeat: float = 15.0
+    lease: float = 60.0
+    drain_timeout: float = 25.0
+    hard_stop_grace: float = 10.0
+    poll: float | None = None
+    thread_logs: bool = False
+    print_logs: bool = False
+    choice: NodeChoice = EVERYTHING
+    version: str = "0"
+    launch: StartLauncher = start_launcher
+
+    def check(self) -> None:
+        """Let settings pass that fit together.
+
+        Raises:
+            ConfigurationError: names the setting.
+        """
+        if not 1 <= self.slots <= 10_000:
+            raise ConfigurationError(f"slots: must be from 1 to 10000, got {self.slots}")
+        if not 1 <= self.thread_slots <= 10_000:
+            raise ConfigurationError(f"thread_slots: must be from 1 to 10000, got {self.thread_slots}")
+        if self.process_slots is not None and not 1 <= self.process_slots <= 1_000:
+            raise ConfigurationError(f"process_slots: must be from 1 to 1000, got {self.process_slots}")
+        if not 0 <= self.prefetch <= 10_000:
+            raise ConfigurationError(f"prefetch: must be from 0 to 10000, got {self.prefetch}")
+        if not 0 < self.heartbeat <= self.lease / 2:
+            raise ConfigurationError(
+                f"heartbeat: must be above 0 and at most half the lease ({self.lease:g} s), got {self.heartbeat:g}"
+            )
+        if self.drain_timeout < 0 or self.hard_stop_grace < 0:
+            raise ConfigurationError("drain_timeout and hard_stop_grace: must not be negative")
+        try:
+            CountingScheme.parse(self.counting_scheme)
+        except ValueError as error:
+            raise ConfigurationError(str(error)) from error
+
+    @property
+    def child_slots(self) -> int:
+        """``process_slots``, or as many as this process may use cores."""
+        return self.process_slots if self.process_slots is not None else cores()
+
+    def poll_for(self, *, is_sqlite: bool) -> float:
+        """Seconds between two slow looks for work."""
+        return self.poll if self.poll is not None else (1.0 if is_sqlite else 5.0)

@@ -1,0 +1,201 @@
+"""How every connection is made, on both databases: with this product's settings, and kept usable."""
+
+import os
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import URL, Connection, Engine, create_engine, event
+from sqlalchemy.exc import InvalidatePoolError
+from sqlalchemy.pool import NullPool
+
+from ....core.base.lazy import LazyModule
+from ...schema.naming import SCHEMA
+from ...schema.types import loads
+from .address import KEEPALIVES, OWNER_ALONE, for_drivers, is_pooled, is_sqlite, schema_in, sqlite_path
+
+if TYPE_CHECKING:
+    import sqlite3
+else:
+    sqlite3 = LazyModule("sqlite3")
+
+IDLE_SECONDS = 1.0
+"""A connection used within so many seconds is taken to be alive; if it is not, its transaction fails and says so."""
+
+_RETURNED_AT = "cronograph_returned_at"
+_WAL_ATTEMPTS = 20
+"""How often a connection tries to switch a file over, while others lock it."""
+
+# A node that hangs within a transaction holds locks, and cannot be declared dead before these are gone: idle in a
+# transaction must end well before a lease does.
+# ``jit``: no statement of ours takes long enough to be worth compiling. Once statistics know of a long queue, the
+# server would compile each claim again, which takes 200 times as long as the claim.
+# ``plan_cache_mode``: the server's own default would hold for statements that need a plan for what they are asked.
+_POSTGRES_SETTINGS = {
+    "jit": "off",
+    "plan_cache_mode": "auto",
+    "statement_timeout": "30s",
+    "lock_timeout": "10s",
+    "idle_in_transaction_session_timeout": "10s",
+    "timezone": "UTC",
+}
+
+
+def sync_engine(
+    url: URL, *, pooled: int = 0, read_only: bool = False, settings: Mapping[str, str] | None = None
+) -> Engine:
+    """A synchronous engine with this product's settings.
+
+    Args:
+        url: From ``parse_url``.
+        pooled: PostgreSQL only: keep up to so many connections, and never open more; 0 = each use opens its own.
+        read_only: SQLite only: refuse writes.
+        settings: Of PostgreSQL, beside those that every connection has.
+    """
+    if is_sqlite(url):
+        engine = create_engine(url, connect_args={"check_same_thread": False, "timeout": 30}, json_deserializer=loads)
+        _make_private(engine, sqlite_path(url))
+        _prepare_sqlite(engine, read_only=read_only)
+        _name_tables(engine, schema_in(url))
+        return engine
+    # The connection that was used last knows the tables and has prepared what is sent often.
+    kept = {"pool_size": pooled, "max_overflow": 0, "pool_use_lifo": True}
+    options: dict[str, Any] = kept if pooled else {"poolclass": NullPool}
+    given = settings or {}
+    arguments = postgres_arguments(url, **given)
+    engine = create_engine(for_drivers(url), connect_args=arguments, json_deserializer=loads, **options)
+    _name_tables(engine, schema_in(url))
+    if is_pooled(url):
+        _set_in_each_transaction(engine, settings_of_transaction(**given))
+    return engine
+
+
+def _name_tables(engine: Engine, schema: str) -> None:
+    """Have every statement of this engine name the tables by their schema.
+
+    When it is compiled, once: ``schema_translate_map`` would write each statement again at every execution, which costs
+    a list of runs 40 µs. That is for connections of others, see ``borrowed``.
+    """
+    if schema != SCHEMA:
+
+        def schema_of(named: Any) -> Any:
+            return schema if named.schema == SCHEMA else named.schema
+
+        preparer: Any = engine.dialect.identifier_preparer
+        preparer.schema_for_object = schema_of
+
+
+def postgres_arguments(url: URL, **settings: str) -> dict[str, Any]:
+    """What every connection to PostgreSQL is opened with, apart from the address.
+
+    Args:
+        url: From ``parse_url``.
+        settings: Of the server, beside those that every connection has.
+    """
+    # What was sent and is not acknowledged for this many milliseconds ends its connection.
+    ours = {"application_name": "cronograph", "connect_timeout": 10, "tcp_user_timeout": 10_000, **KEEPALIVES}
+    arguments = {name: value for name, value in ours.items() if name not in url.query}
+    if is_pooled(url):
+        # A pooler refuses settings at the start, and what was prepared on one connection is unknown on the next.
+        return {**arguments, "prepare_threshold": None}
+    given = " ".join(f"-c {name}={value}" for name, value in (_POSTGRES_SETTINGS | settings).items())
+    # Of two settings of one name the later holds: who writes options into the address means it.
+    return {**arguments, "options": f"{given} {url.query.get('options', '')}".strip()}
+
+
+def settings_of_transaction(**settings: str) -> str:
+    """The statement that makes for one transaction the settings which a connection has otherwise."""
+    return "; ".join(f"SET LOCAL {name} = '{value}'" for name, value in (_POSTGRES_SETTINGS | settings).items())
+
+
+def _set_in_each_transaction(engine: Engine, statement: str) -> None:
+    """Behind a pooler, settings hold for a transaction only."""
+
+    @event.listens_for(engine, "begin")
+    def begin(conn: Connection) -> None:  # pyright: ignore[reportUnusedFunction]
+        conn.exec_driver_sql(statement)
+
+
+def check_when_idle(engine: Engine, idle_seconds: float = IDLE_SECONDS) -> None:
+    """Have the pool of ``engine`` replace connections that died while nobody used them.
+
+    Only what was idle for a while is tested: the pool's own test before every use costs a transaction a fifth of its
+    time.
+    """
+
+    @event.listens_for(engine, "checkin")
+    def note_time(_connection: Any, record: Any) -> None:  # pyright: ignore[reportUnusedFunction]
+        record.info[_RETURNED_AT] = time.monotonic()
+
+    @event.listens_for(engine, "checkout")
+    def check(connection: Any, record: Any, _proxy: Any) -> None:  # pyright: ignore[reportUnusedFunction]
+        returned_at = record.info.get(_RETURNED_AT)
+        if returned_at is None or time.monotonic() - returned_at < idle_seconds:
+            return
+        try:
+            engine.dialect.do_ping(connection)
+        except engine.dialect.loaded_dbapi.Error as error:
+            if not engine.dialect.is_disconnect(error, connection, None):
+                raise
+            # The others have most likely died with it.
+            raise InvalidatePoolError from error
+
+
+def _make_private(engine: Engine, path: Path) -> None:
+    """Have a file that is not there yet made for its owner alone, no matter what the ``umask`` is.
+
+    It will hold the arguments of jobs and hashes of credentials. What SQLite puts next to it gets the same mode.
+    """
+
+    @event.listens_for(engine, "do_connect")
+    def make(_dialect: Any, _record: Any, _args: Any, _given: Any) -> None:  # pyright: ignore[reportUnusedFunction]
+        # Where no file can be made, SQLite says why.
+        with suppress(OSError):
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, OWNER_ALONE))
+
+
+def _prepare_sqlite(engine: Engine, *, read_only: bool) -> None:
+    """WAL, full durability, and explicit BEGIN IMMEDIATE (or a plain snapshot for readers) on every connection."""
+
+    @event.listens_for(engine, "connect")
+    def configure(connection: "sqlite3.Connection", _record: Any) -> None:  # pyright: ignore[reportUnusedFunction]
+        # Python's own transaction control begins too late and never IMMEDIATE.
+        connection.isolation_level = None
+        for pragma in ("busy_timeout=30000", "synchronous=FULL", "foreign_keys=ON"):
+            connection.execute(f"PRAGMA {pragma}")
+        _use_wal(connection)
+        if read_only:
+            connection.execute("PRAGMA query_only=ON")
+
+    @event.listens_for(engine, "begin")
+    def begin(conn: Connection) -> None:  # pyright: ignore[reportUnusedFunction]
+        conn.exec_driver_sql("BEGIN" if read_only else "BEGIN IMMEDIATE")
+
+
+def _use_wal(connection: "sqlite3.Connection") -> None:
+    """Have the file of this connection use a write-ahead log; the file remembers it.
+
+    Of several connections that open a new file at once one switches it over. SQLite refuses the others while that one
+    is about to, without the waiting that ``busy_timeout`` promises; so they wait for its lock, and look again.
+
+    Args:
+        connection: In autocommit mode, with a ``busy_timeout``.
+
+    Raises:
+        sqlite3.OperationalError: the file stayed locked for longer than that, or cannot be written.
+    """
+    for _ in range(_WAL_ATTEMPTS - 1):
+        try:
+            connection.execute("PRAGMA journal_mode=WAL")
+        except sqlite3.OperationalError as error:
+            # The low byte is the kind of error; the others say more about it.
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY:
+                raise
+            # This does wait until nobody else is about to write.
+            connection.execute("BEGIN IMMEDIATE")
+            connection.execute("COMMIT")
+        else:
+            return
+    connection.execute("PRAGMA journal_mode=WAL")

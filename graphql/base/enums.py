@@ -23,6 +23,7 @@ from ...jobs.core.model import (
 )
 from ...jobs.core.schedule import Syntax
 from ...jobs.core.states import RunState
+from ...jobs.core.task_sets import TaskAction
 
 __all__ = ["Described", "Direction", "Nulls", "Role", "StatisticsBucket", "describe", "described"]
 
@@ -256,5 +257,16 @@ describe(
         EventKind.GROUP_UPDATED: "A group was paused, resumed or limited.",
         EventKind.RESYNC: "Events were missed (older than the retention, this reader was too slow, or the database was "
         "set back): query again, and go on from this cursor.",
+    },
+)
+describe(
+    TaskAction,
+    "What becomes of a task when its set is applied.",
+    {
+        TaskAction.CREATE: "It is made.",
+        TaskAction.CHANGE: "Some of its fields are changed.",
+        TaskAction.KEEP: "It is as it is wanted already.",
+        TaskAction.ARCHIVE: "It is removed; its history stays, and its name can be taken again.",
+        TaskAction.LEFT: "It is of the set, but no longer wanted; it stays, because `prune` was not asked for.",
     },
 )

@@ -3,6 +3,23 @@
 from typing import Final
 
 RAISED: Final[dict[str, tuple[str, ...]]] = {
+    "applyTasks": (
+        "ALREADY_EXISTS",
+        "CODE_TASK",
+        "FORBIDDEN",
+        "IDEMPOTENCY_CONFLICT",
+        "INVALID_ARGS",
+        "INVALID_INPUT",
+        "INVALID_SCHEDULE",
+        "INVALID_STATE",
+        "NEVER_FIRES",
+        "NOT_FOUND",
+        "OTHER_SET",
+        "TOO_MANY_ARCHIVED",
+        "UNKNOWN_JOB",
+        "UNKNOWN_TIMEZONE",
+        "VERSION_CONFLICT",
+    ),
     "cancelRun": (
         "IDEMPOTENCY_CONFLICT",
         "INVALID_INPUT",

@@ -152,6 +152,7 @@ class Task(Record):
     group: str
     priority: Priority
     owner: str | None
+    set_name: str | None
     submitter: str | None
     schedule: Schedule
     next_execution: datetime | None
@@ -178,6 +179,7 @@ class Task(Record):
     counter: int
     version: int
     checkpoint: Any
+    definition: Any
     created_at: datetime
     updated_at: datetime
     job_known: bool

@@ -16,6 +16,7 @@ from strawberry.schema.validation_rules.one_of import OneOfInputValidationRule
 from graphql import (
     ASTValidationRule,
     DocumentNode,
+    FieldNode,
     GraphQLError,
     GraphQLSchema,
     OperationDefinitionNode,
@@ -110,6 +111,12 @@ class Prepared:
     variables: dict[str, Any]
     measure: Measure
     requirements: tuple[Requirement, ...] = ()
+
+    @property
+    def root_field(self) -> str | None:
+        """The first field that it asks for; None where it begins with a fragment."""
+        first = self.operation.selection_set.selections[0]
+        return first.name.value if isinstance(first, FieldNode) else None
 
     @property
     def is_subscription(self) -> bool:

@@ -8,12 +8,13 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from starlette.requests import HTTPConnection
 
 from ..base.errors import UserFacingError
 from ..execution.executor import Admitted, EventBounds
+from ..guard.document import Prepared
 from ..guard.limits import Limits
 from .budget import Budget
 from .pace import Pace
@@ -61,6 +62,19 @@ MayWrite = Callable[[Any], bool]
 """Tells by its context whether a request comes from somebody who has signed in and may change things."""
 
 
+class Count(Protocol):
+    """Counts operations that were executed."""
+
+    def __call__(self, prepared: Prepared, seconds: float, *, failed: bool) -> None:
+        """One was executed in so many seconds; ``failed``: its answer has errors."""
+        ...
+
+
+def uncounted(prepared: Prepared, seconds: float, *, failed: bool) -> None:
+    """For servers that tell no monitoring system."""
+    del prepared, seconds, failed
+
+
 def nobody(_context: object) -> bool:
     """For servers that do not say who may change things."""
     return False
@@ -78,6 +92,7 @@ class Bounds:
     Attributes:
         client_of: Whose budget an operation uses.
         may_write: Who may send the wide bodies of mutations of many rows.
+        count: Counts queries and mutations that were executed.
         pace: Whose turn it is on the event loop.
     """
 
@@ -87,6 +102,7 @@ class Bounds:
         lane: Lane = same_lane,
         client_of: ClientOf = address_of,
         may_write: MayWrite = nobody,
+        count: Count = uncounted,
     ) -> None:
         """Start with nothing under way.
 
@@ -95,9 +111,11 @@ class Bounds:
             lane: Knows what a context is made of.
             client_of: Knows who asks; the network address unless given.
             may_write: Knows who may change things; nobody unless given.
+            count: Counts what was executed; nothing unless given.
         """
         self.client_of = client_of
         self.may_write = may_write
+        self.count = count
         self._limits = limits
         self._lane = lane
         self._budget = Budget(limits)

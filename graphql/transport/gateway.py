@@ -1,6 +1,7 @@
 """What all transports share: the engine, the checks before it, and the hooks of the application."""
 
 import asyncio
+import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
@@ -132,7 +133,9 @@ class Gateway:
         """
         client = self.bounds.client_of(context, connection)
         async with self.bounds.admitted(client, prepared.measure.cost, context) as admitted:
+            began = time.perf_counter()
             content = await self.engine.execute(prepared, admitted.context, admitted.meter)
+            self.bounds.count(prepared, time.perf_counter() - began, failed="errors" in content)
             with admitted.meter.measured():
                 return Answer(content, self.engine.encode(content))
 

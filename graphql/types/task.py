@@ -8,6 +8,7 @@ from strawberry.scalars import JSON
 
 from ...jobs.core import model
 from ...jobs.core.effective_policies import effective_overlap, effective_timeout, effective_tolerance
+from ...jobs.core.task_sets import definition_of
 from ..base.arguments import camel
 from ..base.scalars import BigInt
 from ..execution.shown import ByField, Fields, Made
@@ -29,6 +30,7 @@ class TaskFields(ByField):
     group: str = strawberry.field(description="The group of its runs.")
     priority: model.Priority = strawberry.field(description="The priority of its runs.")
     owner: str | None = strawberry.field(description="The outside thing on whose behalf it exists, e.g. `channel:42`.")
+    set_name: str | None = strawberry.field(description="The set of a file that it belongs to.")
     submitter: str | None = strawberry.field(description="Who made it.")
     schedule: Schedule = strawberry.field(description="When it is due.")
     declared_schedule: Schedule | None = strawberry.field(description="The schedule that its code declares.")
@@ -64,6 +66,9 @@ class TaskFields(ByField):
     counter: BigInt = strawberry.field(description="How many runs its schedule has made.")
     version: int = strawberry.field(description="Counts edits; pass it as `expectedVersion` to `updateTask`.")
     checkpoint: JSON | None = strawberry.field(description="What its job last saved to go on from.")
+    definition: JSON = strawberry.field(
+        description="What was decided about it, as `createTask` takes it: without what follows its job or is as usual."
+    )
     created_at: datetime = strawberry.field(description="When it was made.")
     updated_at: datetime = strawberry.field(description="When it was last edited.")
 
@@ -92,6 +97,7 @@ TaskFields.FIELDS = Fields(
         "overlap": lambda task: effective_overlap(task.spec),
         "tolerance": lambda task: effective_tolerance(task.spec),
         "timeout": lambda task: effective_timeout(task.spec),
+        "definition": lambda task: {camel(name): value for name, value in definition_of(task.spec).items()},
         "inherits": Made(("inherits",), _inherits),
         "finished": Made(("next_nominal",), _finished),
     },

@@ -134,7 +134,7 @@ def update_task(
             "read it again and repeat the change on what it is now",
             path=("expectedVersion",),
         )
-    spec = _edited(tx, task.spec, changes)
+    spec = edited(tx, task.spec, changes)
     faults: list[UserError] = list(task_faults(spec))
     rebound = spec.job_name != task.spec.job_name or spec.args != task.spec.args
     schemas = published(tx, {spec.job_name}) if rebound else {}
@@ -154,10 +154,10 @@ def update_task(
         values["overridden"] = spec.schedule != task.declared
     _record_left_out(tx, task, spec)
     _record_changes(tx, task.spec, spec)
-    return _change(tx, task, values)
+    return set_columns(tx, task, values)
 
 
-def _edited(tx: Tx, spec: TaskSpec, changes: Mapping[str, Any]) -> TaskSpec:
+def edited(tx: Tx, spec: TaskSpec, changes: Mapping[str, Any]) -> TaskSpec:
     """``spec`` after an edit: what is set does not follow the job any more, a policy set to None does so again."""
     filled: dict[str, Any] = {key: _DEFAULTS[key] if value is None else value for key, value in changes.items()}
     given_up = {key for key, value in changes.items() if value is None and key in TASK_POLICIES}
@@ -195,7 +195,7 @@ def pause_task(tx: Tx, name: str, *, reason: str | None = None, actor: str | Non
     task = catch_up(tx, locked(tx, name))
     _note_pause(tx, task)
     values = {"enabled": False, "paused_at": task.paused_at or tx.now, "paused_by": actor, "pause_reason": reason}
-    return _change(tx, task, values)
+    return set_columns(tx, task, values)
 
 
 def resume_task(tx: Tx, name: str, *, actor: str | None = None) -> Task:
@@ -209,7 +209,7 @@ def resume_task(tx: Tx, name: str, *, actor: str | None = None) -> Task:
         occurrence = first_of(task.spec, task.anchor_at, tx.now)
         due = effective(task.id, task.spec.jitter, occurrence)
         values |= {"next_nominal": occurrence, "next_execution": due}
-    return _change(tx, task, values)
+    return set_columns(tx, task, values)
 
 
 def _note_pause(tx: Tx, task: Task) -> None:
@@ -232,7 +232,7 @@ def reset_task(tx: Tx, name: str, *, actor: str | None = None) -> Task:
     declared = replace(task.spec, schedule=task.declared, args=task.declared_args or {}, inherits=DECLARED)
     spec = task_of_job(declared, jobs.defaults(tx.conn, [declared.job_name])[declared.job_name])
     tx.note_before(task.name, **audited_spec(task.spec))
-    return _change(tx, task, {**spec_values(spec), **retimed(tx, task, spec), "overridden": False})
+    return set_columns(tx, task, {**spec_values(spec), **retimed(tx, task, spec), "overridden": False})
 
 
 def trigger_task(tx: Tx, name: str, *, args: dict[str, Json] | None = None, actor: str | None = None) -> Run:
@@ -281,7 +281,7 @@ def follow_declaration(tx: Tx, task: Task, spec: TaskSpec) -> Task:
         followed = replace(followed, args=spec.args)
     if not task.overridden:
         followed = replace(followed, schedule=spec.schedule)
-    return _change(tx, task, {**declared, **spec_values(followed), **retimed(tx, task, followed)})
+    return set_columns(tx, task, {**declared, **spec_values(followed), **retimed(tx, task, followed)})
 
 
 def follow_defaults(tx: Tx, job_names: Sequence[str]) -> None:
@@ -290,7 +290,7 @@ def follow_defaults(tx: Tx, job_names: Sequence[str]) -> None:
     for task in tasks.of_jobs(tx.conn, job_names):
         spec = task_of_job(task.spec, defaults[task.spec.job_name])
         if spec != task.spec:
-            _change(tx, task, spec_values(spec))
+            set_columns(tx, task, spec_values(spec))
 
 
 def locked(tx: Tx, name: str) -> Task:
@@ -357,7 +357,7 @@ def _insert(tx: Tx, rows: Sequence[Mapping[str, Any]]) -> list[Task]:
     return created
 
 
-def _change(tx: Tx, task: Task, values: Mapping[str, Any]) -> Task:
+def set_columns(tx: Tx, task: Task, values: Mapping[str, Any]) -> Task:
     """Set columns of a task. What leaves everything as it is, is no edit: no new version, nothing to tell."""
     if values.items() <= tasks.edited_values(task).items():
         return task

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ..accounts.rules.sealing import KeySource, no_keys
+from ..core.counts import NodeCounts
 from .api_caller import ApiCaller
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ class Services:
         api: This server's own API; None on a process that has none.
         http_allow: What ``http_request`` may reach besides public addresses: addresses, networks, host names, or ``*``.
         keys: Those that secrets are encrypted with.
+        counts: What the node counts for its monitoring.
         resources: What the node has opened for its jobs, by what it gives.
     """
 
@@ -27,4 +29,5 @@ class Services:
     api: ApiCaller | None = None
     http_allow: tuple[str, ...] = ()
     keys: KeySource = no_keys
+    counts: NodeCounts = field(default_factory=NodeCounts)
     resources: Mapping[Any, object] = field(default_factory=dict[Any, object])

@@ -191,6 +191,7 @@ class Task:
     created_at: datetime
     updated_at: datetime
     signature: str | None
+    set_name: str | None = None
 
     @property
     def name(self) -> str:
@@ -242,8 +243,8 @@ class NewRun:
 class Run:
     """A stored run. ``attempt`` counts starts and only grows; ``failures`` counts failures and losses.
 
-    ``checkpoint`` is what its job saved, if the run has no task to keep it. ``signature`` is that of the version of its
-    job that its arguments were checked against; None = they were not. ``carried`` is what ``@carries`` gave it.
+    ``checkpoint``: what its job saved, if no task keeps it. ``signature``: of the version of its job that its arguments
+    were checked against; None = they were not. ``carried``: what ``@carries`` gave it.
     """
 
     id: int

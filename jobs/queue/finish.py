@@ -29,7 +29,7 @@ class Finish:
 
     ``cancelled`` says that a cancel had been requested when the job ended. ``log_tail`` are its last lines, written
     in the same transaction; ``log_lines`` is how many are kept in all, ``log_cut`` how many were dropped. ``at_end`` is
-    put into the queue in that transaction, if the run ends well.
+    put into the queue in that transaction, if the run ends well. ``seconds`` is how long its code ran, for monitoring.
     """
 
     run: Run | HeldRun
@@ -41,6 +41,7 @@ class Finish:
     log_lines: int = 0
     log_cut: int = 0
     at_end: tuple[NewRun, ...] = ()
+    seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,22 +1,24 @@
 """Due tasks become runs: each occurrence exactly one, no matter which node dispatches it and when that node dies."""
 
 import logging
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import accumulate, groupby
 
 from ..core.base.errors import InvalidState
 from ..core.due import DueTask, due_of
-from ..core.effective_policies import effective_overlap, effective_timeout
+from ..core.effective_policies import effective_overlap, effective_timeout, jitter_offset
 from ..core.events import CREATED, Change, EventKind, Listed
 from ..core.misfire import Decision, decide
 from ..core.model import Json, NewRun, OverlapPolicy, SkipReason, Task, Trigger
 from ..core.states import RunState
 from ..core.unique_key import UniqueKey
 from ..store.db.transaction import Tx, Wake
-from ..store.read import jobs, skipped
+from ..store.read import jobs
 from ..store.read import runs as stored_runs
+from ..store.read import skipped as stored_skipped
 from ..store.read import tasks as stored_tasks
 from ..store.write import tasks
 from . import due_tasks as occurrences
@@ -42,12 +44,16 @@ class Dispatched:
     """What one transaction did: tasks visited, runs made, and whether due tasks may be left.
 
     If none are, ``next_at`` is when the next task is due, by ``time.monotonic()``; None = none has an occurrence left.
+    ``lags`` has for each task that made a run by how many seconds it was overdue; ``skipped`` is how many occurrences
+    did not become runs, by reason.
     """
 
     visited: int
     made: int
     more: bool
     next_at: float | None = None
+    lags: Sequence[float] = ()
+    skipped: Mapping[SkipReason, int] = field(default_factory=dict[SkipReason, int])
 
 
 def dispatch_due(tx: Tx, node: str | None, *, batch: int = BATCH) -> Dispatched:
@@ -64,9 +70,10 @@ def dispatch_due(tx: Tx, node: str | None, *, batch: int = BATCH) -> Dispatched:
         known = {one.task.job_name: one.unique_key for one in found if one.job_known}
         visited = visit(tx, [one.task for one in found[:batch]], node, known)
     if visited.behind or len(found) > batch:
-        return Dispatched(visited.tasks, visited.made, True)
+        return Dispatched(visited.tasks, visited.made, True, None, visited.lags, visited.skipped)
     at = next_due(tx)
-    return Dispatched(visited.tasks, visited.made, False, None if at is None else tx.monotonic(at))
+    next_at = None if at is None else tx.monotonic(at)
+    return Dispatched(visited.tasks, visited.made, False, next_at, visited.lags, visited.skipped)
 
 
 def rehearse(tx: Tx) -> None:
@@ -105,11 +112,16 @@ def catch_up_some(tx: Tx, task: Task, node: str | None = None) -> Task:
 
 @dataclass(frozen=True, slots=True)
 class Visited:
-    """What became of some due tasks: how many were decided, runs made, and whether any of them is behind."""
+    """What became of some due tasks: how many were decided, runs made, and whether any of them is behind.
+
+    ``lags`` and ``skipped``: see ``Dispatched``.
+    """
 
     tasks: int
     made: int
     behind: bool
+    lags: Sequence[float] = ()
+    skipped: Mapping[SkipReason, int] = field(default_factory=dict[SkipReason, int])
 
 
 def visit(tx: Tx, due: Sequence[DueTask], node: str | None, known: Mapping[str, UniqueKey | None]) -> Visited:
@@ -136,7 +148,16 @@ def visit(tx: Tx, due: Sequence[DueTask], node: str | None, known: Mapping[str, 
     made = written.runs
     tx.wake(Wake.TASKS)
     behind = len(pairs) < len(decided) or any(decision.behind for _, decision in pairs)
-    return Visited(len(pairs), made, behind)
+    skipped: Counter[SkipReason] = Counter()
+    for _, decision in pairs:
+        for skip in decision.skips:
+            skipped[skip.reason] += skip.count
+    lags = [_overdue(task, decision.runs[-1].scheduled_for, tx.now) for task, decision in pairs if decision.runs]
+    return Visited(len(pairs), made, behind, lags, skipped)
+
+
+def _overdue(task: DueTask, occurrence: datetime, now: datetime) -> float:
+    return (now - occurrence - jitter_offset(task.id, task.jitter)).total_seconds()
 
 
 def _decide_each(
@@ -274,7 +295,7 @@ def _write_skips(
     skipping = [task.id for task, decision in pairs if decision.skips]
     if not skipping:
         return
-    newest = skipped.newest_of_tasks(tx.conn, skipping)
+    newest = stored_skipped.newest_of_tasks(tx.conn, skipping)
     for task, decision in pairs:
         found = {SkipReason.OVERLAP: blockers.get(task.id), SkipReason.UNIQUE_KEY: keys.holder(task)}
         record_skips(tx, task, decision.skips, newest.get(task.id), node=node, blockers=found)

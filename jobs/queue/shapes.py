@@ -30,6 +30,8 @@ class HeldRun(NamedTuple):
     description: str
     signature: str | None
     carried: dict[str, Json] | None
+    available_at: datetime
+    trigger: str
     started_at: datetime
     node_id: int
     node: str

@@ -7,7 +7,7 @@ from contextlib import AsyncExitStack
 from dataclasses import replace
 
 from ..base.services import Services
-from ..core.model import Node, Run
+from ..core.model import Isolation, Node, Run
 from ..queue.shapes import HeldRun
 from ..registry import Registry
 from ..store.db.database import Database
@@ -96,6 +96,11 @@ class Engine:
     def running(self) -> int:
         """How many runs execute now."""
         return self._life.worker.running if self._life else 0
+
+    @property
+    def slots(self) -> dict[Isolation, tuple[int, int]]:
+        """For each kind of job how many runs of it execute, and how many may; from any thread."""
+        return self._life.worker.slots if self._life else {}
 
     @property
     def executing(self) -> "list[Run | HeldRun]":

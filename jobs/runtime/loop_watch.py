@@ -58,6 +58,9 @@ class LoopWatch:
         advice: What to do about it, for the log.
         on_blocked: Called in the watching thread once a turn takes longer than ``PATIENCE``.
         on_free: Called there when it turns again.
+
+    Attributes:
+        lag: Seconds that the loop took for the last turn that was looked at.
     """
 
     def __init__(
@@ -71,6 +74,7 @@ class LoopWatch:
         self._what = what
         self._advice = advice
         self._on_blocked = on_blocked
+        self.lag = 0.0
         self._on_free = on_free
         self._stopped = threading.Event()
         self._lock = threading.Lock()
@@ -98,6 +102,7 @@ class LoopWatch:
                 loop.call_soon_threadsafe(turned.set)
             if not (turned.wait(PATIENCE) or turned.wait(_SECOND_LOOK)):
                 self._follow(loop, thread, turned, began)
+            self.lag = time.monotonic() - began
 
     def _follow(self, loop: asyncio.AbstractEventLoop, thread: int, turned: threading.Event, began: float) -> None:
         """Say what blocks, again at twice the time, and when it is over."""
@@ -115,7 +120,8 @@ class LoopWatch:
             self._report(loop, thread, began)
 
     def _report(self, loop: asyncio.AbstractEventLoop, thread: int, began: float) -> Blocked:
-        blocked = look(loop, thread, time.monotonic() - began)
+        self.lag = time.monotonic() - began
+        blocked = look(loop, thread, self.lag)
         lines = "".join(f"\n    {place}" for place in blocked.stack)
         log.warning("%s does not turn: %s. %s%s", self._what, blocked, self._advice, lines)
         return blocked

@@ -118,7 +118,7 @@ class NodeLife:
         self._loop = asyncio.get_running_loop()
         self._turning = Pulse("event loop")
         poll = settings.poll_for(is_sqlite=self._database.is_sqlite)
-        self.dispatcher = Dispatcher(self._database, node.name, clock=clock, poll=poll)
+        self.dispatcher = Dispatcher(services, node.name, clock=clock, poll=poll)
         self.worker = Worker(services, registry, settings, node, logs, progress)
         self._heartbeat = Heartbeat(
             self._database,

@@ -384,6 +384,7 @@ def _periodic_task() -> None:
         Column("last_started_at", TIME),
         Column("counter", KEY, nullable=False),
         Column("signature", String(16)),
+        Column("set_name", NAME),
         Column("version", Integer(), nullable=False),
         Column("created_at", TIME, nullable=False),
         Column("updated_at", TIME, nullable=False),
@@ -408,6 +409,7 @@ def _periodic_task_indexes() -> None:
     _partial("ix_periodic_task_due", "periodic_task", ["next_execution"], "next_execution IS NOT NULL")
     op.create_index("ix_periodic_task_job_name", "periodic_task", ["job_name"])
     op.create_index("ix_periodic_task_owner", "periodic_task", ["owner"])
+    _partial("ix_periodic_task_set", "periodic_task", ["set_name"], "set_name IS NOT NULL")
 
 
 def _queue_depth() -> None:

@@ -14,23 +14,53 @@ from .application import CommandLine
 from .output import Output
 
 COMMANDS = (
+    "apply",
     "audit",
     "bench",
     "serve",
     "demo",
     "check",
+    "enqueue",
+    "events",
+    "export",
+    "groups",
+    "log",
     "login",
     "logout",
+    "logs",
     "migrate",
+    "nodes",
+    "plan",
+    "runs",
+    "schedule",
     "schema",
     "secret",
-    "sql",
+    "stats",
+    "tasks",
     "token",
     "trigger",
     "user",
     "version",
     "whoami",
 )
+REMOTE = frozenset(
+    {
+        "apply",
+        "enqueue",
+        "events",
+        "export",
+        "groups",
+        "log",
+        "logs",
+        "nodes",
+        "plan",
+        "runs",
+        "stats",
+        "tasks",
+        "trigger",
+    }
+)
+"""Those that speak to a running server, in a folder of their own."""
 HELP = """Durable schedules, a fair job queue and an execution log behind one GraphQL API, with a live dashboard.
 
 Try it with `cronograph demo`.
@@ -40,8 +70,8 @@ Settings come from defaults, then cronograph.toml, then CRONOGRAPH_* variables, 
 EXIT_CODES = (
     "Exit status: 0 done, 1 refused or not in order, 2 wrong usage, configuration or job code, "
     "3 server or database not reachable, 4 port or database file in use, "
-    "5 code of a job that would not end was cut off, 6 the event loop of the jobs had ended, "
-    "130 and 143 ended by a second signal."
+    "5 code of a job that would not end was cut off, 6 something differs (plan --detailed-exitcode), or the event loop "
+    "of the jobs had ended (serve), 130 and 143 ended by a second signal."
 )
 
 
@@ -58,7 +88,8 @@ def application(names: Sequence[str] = COMMANDS) -> typer.Typer:
     # With it a single command still has to be named.
     app.callback(invoke_without_command=True)(_root)
     for name in names:
-        command = getattr(import_module(f".{name}", __package__), name)
+        folder = ".remote" if name in REMOTE else ""
+        command = getattr(import_module(f"{folder}.{name}", __package__), name)
         if isinstance(command, typer.Typer):
             app.add_typer(command, name=name)
         else:

@@ -72,6 +72,7 @@ SETTINGS: Final[dict[str, Any]] = {
     "database_url": DatabaseUrl,
     "database_schema": DatabaseSchema,
     "jobs": Jobs,
+    "tasks": _said("--tasks", "A file or folder of tasks to apply at the start, and again at SIGHUP.", "PATH"),
     "node_name": _said("--node-name", "Name of this process among the nodes. (default: a random one)"),
     "slots": _said("--slots", "Runs at once. (default: 200)", "INTEGER"),
     "thread_slots": _said("--thread-slots", "How many of them in threads. (default: 20)", "INTEGER"),

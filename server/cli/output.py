@@ -8,9 +8,7 @@ from typing import Any, Concatenate, Final, ParamSpec, cast
 
 import typer
 
-from ...jobs.core.base.errors import ConfigurationError, CronographError, FileLocked, StorageError
-from ..configuration.reading import InvalidSettingsError
-from ..discovery import JobsNotFoundError
+from ...jobs.core.base.errors import ConfigurationError, CronographError, FileLocked, StorageError, UserError
 from ..http.bind import CannotListenError
 from ..process.ending import ExitCode
 from .options import AsJson, option, with_options
@@ -87,9 +85,8 @@ def print_line(text: str) -> None:
 
 def faults_of(error: CronographError) -> list[str]:
     """The sentences of an error: one each for those that list several."""
-    if isinstance(error, (InvalidSettingsError, JobsNotFoundError)):
-        return error.faults
-    return [str(error)]
+    faults: list[str] | None = getattr(error, "faults", None) if not isinstance(error, UserError) else None
+    return faults or [str(error)]
 
 
 def exit_code_of(error: CronographError) -> ExitCode:

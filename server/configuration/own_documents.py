@@ -8,8 +8,9 @@ from ...jobs.core.base.lazy import LazyModule
 from .allowed_documents import read_documents
 
 if TYPE_CHECKING:
-    from ...graphql.client import mutations
+    from ...graphql.client import command_line, mutations
 else:
+    command_line = LazyModule("cronograph.graphql.client.command_line")
     mutations = LazyModule("cronograph.graphql.client.mutations")
 
 BUILT = "documents.json"
@@ -20,5 +21,5 @@ def own_documents(site: Path) -> dict[str, str]:
     """Those of the dashboard built in the folder ``site`` (none without one) and of the command line, by SHA-256."""
     built = site / BUILT
     pages = read_documents(built) if built.is_file() else {}
-    commands = (mutations.trigger_job(""), mutations.trigger_task(""))
-    return pages | {sha256_of(one.document): one.document for one in commands}
+    commands = (mutations.trigger_job("").document, mutations.trigger_task("").document, *command_line.DOCUMENTS)
+    return pages | {sha256_of(one): one for one in commands}

@@ -94,6 +94,7 @@ class Settings(BaseSettings):
         database_schema: That schema of a PostgreSQL database; unset = as the address says, or ``cronograph``.
         jobs: Modules to import jobs from, besides the entry points of the group ``cronograph.jobs``.
         node_name: Name of this process among the nodes; unset = a random readable one.
+        tasks: A file of tasks, or a folder of them, that is applied at the start and at SIGHUP.
         public_url: The address that people use, when it is not that of the host and port.
         tls_cert: Certificate chain in PEM form; with it this process speaks TLS.
         tls_key: Its private key.
@@ -123,6 +124,10 @@ class Settings(BaseSettings):
             and the command line run.
         secret_key: The keys that secrets are encrypted with, in base64, the newest first; never shown.
         secret_key_file: A file that holds them; with SQLite one beside the database, made at need, unless given.
+        metrics: Who may read ``/metrics``: ``open`` = everybody who reaches the port, ``token`` = who shows a token,
+            ``off`` = nobody, ``auto`` = open where only this machine reaches the server, else token.
+        metrics_host: Where ``metrics_port`` listens.
+        metrics_port: A port of their own for ``/metrics`` and ``/health/*``, without sign-in; 0 = any free one.
         log_format: ``human``, ``json``, or ``auto`` = human on a terminal, else JSON.
         log_level: The least severe log line that is written.
     """
@@ -141,6 +146,7 @@ class Settings(BaseSettings):
         Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$"),
         MustBe("1 to 100 letters, digits, dots, dashes and underscores, the first of them a letter or digit"),
     ] = None
+    tasks: Annotated[Path | None, MustBe("a file of tasks, or a folder of them")] = None
     public_url: Annotated[str | None, MustBe("an address such as https://cron.example.com")] = None
     tls_cert: Annotated[Path | None, MustBe("a certificate file in PEM form")] = None
     tls_key: Annotated[Path | None, MustBe("a key file in PEM form")] = None
@@ -196,6 +202,11 @@ class Settings(BaseSettings):
         MustBe("one or more keys, each 32 bytes in base64 as `cronograph secret new-key` prints them"),
     ] = None
     secret_key_file: Annotated[Path | None, MustBe("a file that holds keys as CRONOGRAPH_SECRET_KEY does")] = None
+    metrics: Annotated[Literal["auto", "open", "token", "off"], MustBe("auto, open, token or off")] = "auto"
+    metrics_host: Annotated[str, Field(min_length=1), MustBe("a host name or address")] = "localhost"
+    metrics_port: Annotated[
+        int | None, Field(ge=0, le=65_535), MustBe("a whole number from 0 (any free port) to 65535")
+    ] = None
     log_format: Annotated[Literal["auto", "human", "json"], MustBe("auto, human or json")] = "auto"
     log_level: Annotated[
         Literal["debug", "info", "warning", "error"],

@@ -1,12 +1,12 @@
 """The web application: the only place that knows all parts."""
 
 from collections.abc import Awaitable, Callable, Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.requests import HTTPConnection, Request
-from starlette.responses import Response
+from starlette.responses import PlainTextResponse, Response
 
 from ...graphql.app import graphql_routes
 from ...graphql.base.errors import UserFacingError
@@ -26,6 +26,8 @@ from ..auth.host_sign_in import UNKNOWN, HostSignIn
 from ..auth.sign_in import SignIn
 from ..auth.signing import person_of
 from ..base.people import Who
+from ..metrics.page import Gate, Metrics, metrics_route, open_to_all
+from ..metrics.requests import CountRequests, RequestCounts
 from ..process.engine_thread import EngineThread
 from ..process.lifecycle import Lifecycle, Phase
 from .forwarded import ForwardedHeaders, Network, OnlyOverTls
@@ -35,6 +37,8 @@ from .security import KnownHost, SecurityHeaders
 
 BEFORE_TABLES = frozenset({Phase.STARTING, Phase.MIGRATING})
 """Phases in which the database may lack tables, so that no operation can be answered."""
+
+STARTING = "The server is starting and brings its database up to date; try again in a moment."
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +64,9 @@ class Parts:
         who: Tells who asks in the place of ``sign_in``; whom it does not know may see nothing.
         origins: Whose pages may call besides our own, where there is no ``sign_in``.
         allow_list: GraphQL documents by SHA-256; when given, only these run.
+        requests: Counts requests and operations.
+        metrics: What a monitoring system is told here; None = nothing.
+        opens_metrics: Whether everybody who reaches this port may read that.
     """
 
     schema: GuardedSchema
@@ -80,6 +87,9 @@ class Parts:
     allow_list: Mapping[str, str] | None = None
     who: Who | None = None
     origins: Collection[str] = ()
+    requests: RequestCounts = field(default_factory=RequestCounts)
+    metrics: Metrics | None = None
+    opens_metrics: bool = False
 
     @property
     def host(self) -> HostSignIn | None:
@@ -89,7 +99,11 @@ class Parts:
 
 def _middleware(parts: Parts) -> list[Middleware]:
     """What every request passes, the outermost first."""
-    inner = [Middleware(SecurityHeaders, own_host=parts.host is None), Middleware(KnownHost, hosts=parts.hosts)]
+    inner = [
+        Middleware(CountRequests, counts=parts.requests),
+        Middleware(SecurityHeaders, own_host=parts.host is None),
+        Middleware(KnownHost, hosts=parts.hosts),
+    ]
     if not parts.proxies:
         return inner
     return [Middleware(ForwardedHeaders, proxies=parts.proxies), Middleware(OnlyOverTls), *inner]
@@ -133,6 +147,25 @@ def _gate(parts: Parts) -> Callable[[Request], Awaitable[Response | None]]:
     return gate
 
 
+def _metrics_gate(parts: Parts) -> Gate:
+    """Lets the metrics be read by who shows a token; before there are tables nobody can be known."""
+    person = _asked_by(parts)
+
+    async def gate(request: Request) -> Response | None:
+        if parts.lifecycle.phase in BEFORE_TABLES:
+            return PlainTextResponse(f"{STARTING}\n", 503)
+        try:
+            await person(request)
+        except UserFacingError as error:
+            headers = {"Cache-Control": "no-store"}
+            if error.http_status == 401:
+                headers["WWW-Authenticate"] = 'Bearer realm="cronograph"'
+            return PlainTextResponse(f"{error.message}\n", error.http_status or 403, headers)
+        return None
+
+    return open_to_all if parts.opens_metrics else gate
+
+
 def build_app(parts: Parts) -> Starlette:
     """The application: health, GraphQL, and the dashboard for every other path."""
     sign_in = parts.sign_in
@@ -140,8 +173,7 @@ def build_app(parts: Parts) -> Starlette:
 
     async def context(connection: HTTPConnection) -> Context:
         if parts.lifecycle.phase in BEFORE_TABLES:
-            message = "The server is starting and brings its database up to date; try again in a moment."
-            raise UserFacingError(message, code="STARTING", http_status=503)
+            raise UserFacingError(STARTING, code="STARTING", http_status=503)
         who = await person(connection)
         feeds = parts.feeds
         return Context(parts.database, feeds.bus, feeds.log_feed, who, keys=parts.keys, overviews=feeds.overviews)
@@ -165,11 +197,12 @@ def build_app(parts: Parts) -> Starlette:
         share=SHARED,
         allowed_origins=parts.origins if sign_in is None else {sign_in.origin},
         watch=unwatched if sign_in is None else sign_in.watch.watching,
-        bounds=Bounds(parts.schema.limits, lane, client_of, may_write),
+        bounds=Bounds(parts.schema.limits, lane, client_of, may_write, parts.requests.executed),
     )
     app = Starlette(
         routes=[
             *health_routes(parts.lifecycle, lambda: parts.engine.ready),
+            *([] if parts.metrics is None else [metrics_route(parts.metrics, _metrics_gate(parts))]),
             *api,
             *([] if sign_in is None else sign_in.routes()),
             *([] if parts.host is None else parts.host.routes()),

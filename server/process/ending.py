@@ -29,6 +29,8 @@ class ExitCode(IntEnum):
     """The server has stopped and its runs are safe, but code of a job would not end and was cut off."""
     BROKEN = 6
     """The event loop of the jobs had ended: nothing could run here any more, and the runs went back to the queue."""
+    DIFFERS = 6
+    """With ``--detailed-exitcode``: what is there differs from what the files want."""
 
 
 def end_broken(fault: str) -> NoReturn:

@@ -4,10 +4,10 @@ import asyncio
 import contextlib
 import logging
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from ...jobs.base.services import Services
-from ...jobs.core.model import Node
+from ...jobs.core.model import Isolation, Node
 from ...jobs.registry import Registry
 from ...jobs.runtime.base.clock import Clock
 from ...jobs.runtime.base.settings import EngineSettings
@@ -107,6 +107,17 @@ class EngineThread:
     def running(self) -> int:
         """How many runs execute now."""
         return self._engine.running if self._engine is not None else 0
+
+    @property
+    def slots(self) -> Mapping[Isolation, tuple[int, int]]:
+        """For each kind of job how many runs of it execute, and how many may."""
+        return self._engine.slots if self._engine is not None else {}
+
+    @property
+    def lag(self) -> Mapping[str, float]:
+        """How late the event loops of the jobs and of the API were when last looked at, in seconds."""
+        of_jobs, of_api = self._watches
+        return {"jobs": of_jobs.lag, "api": of_api.lag}
 
     async def start(self) -> None:
         """Start the thread, and in it the engine. Once only."""

@@ -75,6 +75,10 @@ class CronographProcess:
         """Ask it to stop, as a service manager does (SIGTERM)."""
         self.process.send_signal(signal.SIGTERM)
 
+    def hang_up(self) -> None:
+        """Ask it to read its files again (SIGHUP)."""
+        self.process.send_signal(signal.SIGHUP)
+
     def stop(self, timeout: float = DEFAULT_WAIT) -> int:
         """SIGTERM, then wait for the end; return the exit status."""
         self.terminate()

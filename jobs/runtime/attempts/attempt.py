@@ -13,6 +13,7 @@ from ...core.arguments.secrets import resolved
 from ...core.model import Isolation, Json
 from ...core.outcome import HandedBack, JobOutcome
 from ...queue.claim import Started
+from ...queue.finish import Finish
 from ...registry import JobDefinition
 from ..job.host import LocalHost
 from ..job.middleware import Middleware
@@ -69,6 +70,11 @@ class Attempt:
         """The arguments that the job gets: secrets stand in the place of their references."""
         args = self.started.run.args
         return resolved(args, self.secrets) if self.secrets else args
+
+    def ended(self, outcome: JobOutcome) -> Finish:
+        """Its end, where nothing else is to be kept of it."""
+        progress, seconds = self.host.latest_progress, self.signal.elapsed()
+        return Finish(self.started.run, self.started.execution_id, outcome, progress=progress, seconds=seconds)
 
     def info(self) -> RunInfo:
         """What the job may know of its attempt."""

@@ -97,7 +97,7 @@ class Attempts:
         self._children = children
         self._on_free = on_free
         self._on_fault = on_fault
-        self.finisher = Finisher(services.database, self._stored, on_free, self._not_stored)
+        self.finisher = Finisher(services, self._stored, on_free, self._not_stored)
         self._capacity = capacity
         self.threads = threads
         self.held: Counter[Isolation] = Counter()
@@ -140,6 +140,7 @@ class Attempts:
 
     def begin(self, started: Sequence[Started]) -> None:
         """Execute runs whose start is committed."""
+        self._services.counts.begun([one.run for one in started])
         for one in started:
             attempt = self._prepare(one)
             self._active[one.execution_id] = attempt
@@ -222,8 +223,7 @@ class Attempts:
             return
         if host.latest_progress is not None:
             self._progress.forget(attempt.started.run.id)
-        started = attempt.started
-        self._store(attempt, Finish(started.run, started.execution_id, outcome, progress=host.latest_progress))
+        self._store(attempt, attempt.ended(outcome))
 
     def _take_running(self, attempt: Attempt) -> Running | None:
         """Its body, if it was RUNNING, which it is no longer."""
@@ -272,7 +272,7 @@ class Attempts:
     async def _complete(self, attempt: Attempt, outcome: JobOutcome) -> None:
         """COMPLETING: wait for what the job left behind (checkpoints, log lines), then store its end."""
         self._note_over(attempt)
-        started = attempt.started
+        started, seconds = attempt.started, attempt.signal.elapsed()
         unsaved = await attempt.host.await_checkpoints()
         if unsaved is not None and isinstance(outcome, Succeeded):
             outcome = Failed(
@@ -291,6 +291,7 @@ class Attempts:
             log_lines=tail.kept,
             log_cut=tail.cut,
             at_end=attempt.host.at_end if isinstance(outcome, Succeeded) else (),
+            seconds=seconds,
         )
         self._store(attempt, end)
 

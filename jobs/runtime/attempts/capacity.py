@@ -63,6 +63,11 @@ class Capacity:
         """The jobs whose runs may begin here once there is room."""
         return tuple(sorted(name for kind in self._jobs if kind not in self._closed for name in self._jobs[kind]))
 
+    def used(self, held: Counter[Isolation]) -> dict[Isolation, tuple[int, int]]:
+        """For each kind how many of the attempts ``held`` are of it, and how many may be; coroutines may use all."""
+        limits = {Isolation.ASYNC: self._slots, **self._limits}
+        return {kind: (held[kind], limit) for kind, limit in limits.items()}
+
     def close(self, kind: Isolation) -> None:
         """Take no runs of this kind: there is nothing that could execute them."""
         self._closed.add(kind)

@@ -5,9 +5,9 @@ import logging
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from ...base.services import Services
 from ...core.outcome import Failed
 from ...queue.finish import Finish, Finished, store
-from ...store.db.database import Database
 from ...store.db.faults import is_databases_fault, is_unstorable
 from ..base.backoff import Backoff
 from ..base.pulse import Pulse
@@ -27,7 +27,7 @@ class Finisher:
     dropped while the process lives, however long the database is away.
 
     Args:
-        database: Where they are stored.
+        services: The database where they are stored, and what counts them once they are.
         stored: Called for each end once it is durable; False = it was stale and refused.
         written: Called after ends that the finisher has written itself.
         died: Called when a fault of our own ended it, with the ends that it will not store: its node must not go on.
@@ -35,16 +35,17 @@ class Finisher:
 
     def __init__(
         self,
-        database: Database,
+        services: Services,
         stored: Callable[[Finish, bool], None],
         written: Callable[[], None],
         died: Callable[[Sequence[Finish]], None],
     ) -> None:
-        self._database = database
+        self._database = services.database
+        self._counts = services.counts
         self._stored = stored
         self._written = written
         self._died = died
-        self._connection = database.autocommit_connection()
+        self._connection = services.database.autocommit_connection()
         self._is_dead = False
         # By execution: taken by this finisher, and not known to be stored.
         self._in_hand: dict[int, Finish] = {}
@@ -87,6 +88,7 @@ class Finisher:
 
     def confirm(self, batch: Sequence[Finish], finished: Finished) -> None:
         """These ends are durable."""
+        self._counts.ended(batch, finished.accepted)
         for ended in batch:
             self._in_hand.pop(ended.execution_id, None)
             self._stored(ended, ended.run.id in finished.accepted)

@@ -114,6 +114,11 @@ class Worker(Service):
         return len(self._attempts)
 
     @property
+    def slots(self) -> dict[Isolation, tuple[int, int]]:
+        """For each kind of job how many runs of it execute, and how many may."""
+        return self._capacity.used(self._attempts.held)
+
+    @property
     def pulses(self) -> tuple[Pulse, ...]:
         """Of what takes runs, and of what stores their ends."""
         return self.pulse, self._attempts.finisher.pulse

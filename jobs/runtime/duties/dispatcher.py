@@ -6,8 +6,8 @@ from itertools import chain, repeat
 
 from typing_extensions import override
 
-from ...queue.occurrences import BATCH, dispatch_due, rehearse
-from ...store.db.database import Database
+from ...base.services import Services
+from ...queue.occurrences import BATCH, Dispatched, dispatch_due, rehearse
 from ...store.db.transaction import Wake
 from ..base.change_detector import ChangeDetector
 from ..base.clock import Clock
@@ -26,15 +26,18 @@ class Dispatcher(Watch):
     """One per node; woken by the alarm, by changed tasks and by the slow poll.
 
     Args:
-        database: Where the tasks are.
+        services: The database where the tasks are, and what counts what became of them.
         node: This process' node.
         clock: By which the alarm is set.
         poll: Seconds after which it looks without having been told of anything.
     """
 
-    def __init__(self, database: Database, node: str, *, clock: Clock, poll: float) -> None:
-        super().__init__("dispatcher", hints=Wake.TASKS, poll=poll, should_poll=ChangeDetector(database).should_poll)
-        self._database = database
+    def __init__(self, services: Services, node: str, *, clock: Clock, poll: float) -> None:
+        super().__init__(
+            "dispatcher", hints=Wake.TASKS, poll=poll, should_poll=ChangeDetector(services.database).should_poll
+        )
+        self._database = services.database
+        self._counts = services.counts
         self._node = node
         self._rehearsed = False
         self.alarm = Alarm(self.poke, clock)
@@ -61,7 +64,7 @@ class Dispatcher(Watch):
     async def look(self) -> None:
         """Dispatch until nothing is due."""
         batches = chain(FIRST_BATCHES, repeat(BATCH))
-        while (dispatched := await self._database.write(dispatch_due, self._node, batch=next(batches))).more:
+        while (dispatched := await self._visit(next(batches))).more:
             self.passed(more=True)
         # A due time may have changed while this round was under way; then it is told to look again.
         next_at = dispatched.next_at
@@ -69,3 +72,8 @@ class Dispatcher(Watch):
         if not self._rehearsed:
             await self._database.write(rehearse)
             self._rehearsed = True
+
+    async def _visit(self, batch: int) -> Dispatched:
+        dispatched = await self._database.write(dispatch_due, self._node, batch=batch)
+        self._counts.visited(dispatched.made, dispatched.lags, dispatched.skipped)
+        return dispatched

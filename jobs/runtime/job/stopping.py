@@ -15,11 +15,12 @@ class StopSignal:
         clock: Seconds that only grow; the system's monotonic clock unless a test brings its own.
     """
 
-    __slots__ = ("_asked", "_clock", "_deadline", "_lock")
+    __slots__ = ("_asked", "_clock", "_deadline", "_lock", "_since")
 
     def __init__(self, timeout: float | None, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._deadline = None if timeout is None else clock() + timeout
+        self._since = clock()
+        self._deadline = None if timeout is None else self._since + timeout
         self._asked: StopReason | None = None
         self._lock = threading.Lock()
 
@@ -33,6 +34,10 @@ class StopSignal:
     def remaining(self) -> float | None:
         """Seconds left of the time box, never negative; None = no time box."""
         return None if self._deadline is None else max(0.0, self._deadline - self._clock())
+
+    def elapsed(self) -> float:
+        """Seconds since this was made."""
+        return self._clock() - self._since
 
     def ask(self, reason: StopReason) -> None:
         """Ask the job to stop; the first reason stays (a deadline that has passed is one), but a cancel outranks it."""

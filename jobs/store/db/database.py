@@ -22,6 +22,7 @@ from .base.interruption import ReadBounds
 from .faults import is_unavailable
 from .postgres import PostgresAccess, Send
 from .transaction import Clock, Tx, Wake
+from .usage import Pool, Usage
 
 if TYPE_CHECKING:
     import psycopg
@@ -86,6 +87,10 @@ class Access(Protocol):
         """Differs from an earlier one if anybody has committed since; None = that cannot be told."""
         ...
 
+    def pool(self) -> Pool | None:
+        """Its connections; None = there is no pool."""
+        ...
+
     def hang_up(self) -> None:
         """End connections that may never answer, without waiting."""
         ...
@@ -107,8 +112,10 @@ class Database:
         access: The connections; unless given, new ones (see ``separate_pool``).
         listeners: Who hears of commits; unless given, nobody yet.
         bounds: Of its reads; None = those of every connection.
+        part: Which part of the process uses it.
 
     Attributes:
+        usage: How much it was used.
         deadline: See ``with_deadline``.
         retry_seconds: See ``with_retry``.
         cache: What actions keep of it between transactions, by name; whether it is still so, a statement asks.
@@ -122,6 +129,7 @@ class Database:
         access: Access | None = None,
         listeners: list[Listener] | None = None,
         bounds: ReadBounds | None = None,
+        part: str = "engine",
     ) -> None:
         self.url = parse_url(url) if isinstance(url, str) else url
         self.clock = clock
@@ -130,6 +138,7 @@ class Database:
         self._bounds = bounds
         self.deadline: float | None = None
         self.retry_seconds = 0.0
+        self.usage = Usage(part)
         self.cache: dict[str, Any] = {}
 
     def with_deadline(self, deadline: float | None) -> "Database":
@@ -158,7 +167,7 @@ class Database:
             bounds: Of its reads, which end with TimeoutError; None = those of every connection.
         """
         access = self._access.separate_pool(party, bounds)
-        return Database(self.url, clock=self.clock, access=access, listeners=self._listeners, bounds=bounds)
+        return Database(self.url, clock=self.clock, access=access, listeners=self._listeners, bounds=bounds, part=party)
 
     @property
     def is_sqlite(self) -> bool:
@@ -179,6 +188,7 @@ class Database:
 
     async def read(self, function: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run ``function(connection, …)`` on one consistent snapshot and return what it returns."""
+        self.usage.reads += 1
         loop = asyncio.get_running_loop()
         give_up = loop.time() + self.retry_seconds
         async with asyncio.timeout_at(self._end_of_read(loop.time())):
@@ -204,6 +214,7 @@ class Database:
         Any error in ``function`` rolls the whole transaction back. Deadlocks and lock time-outs are tried again, so
         ``function`` must not change anything outside the transaction.
         """
+        self.usage.writes += 1
         result, wakes = await self._retrying(partial(self._transact, function, args, kwargs))
         self._notify(wakes)
         return result
@@ -223,6 +234,7 @@ class Database:
         """
         if not isinstance(self._access, PostgresAccess) or not self.can_autocommit:
             return None
+        self.usage.statements += 1
         try:
             result = await self._access.autocommit(lambda send: function(send, *args, **kwargs))
         except psycopg.Error as error:
@@ -265,6 +277,10 @@ class Database:
         """``write`` for a thread of its own, on a connection that is kept for this; once only, and nobody is woken."""
         return self._access.write_sync(partial(self._transact, function, args, kwargs))[0]
 
+    def pool(self) -> Pool | None:
+        """The connections of this part; None where it has no pool of them."""
+        return self._access.pool()
+
     def version(self) -> object | None:
         """Differs from an earlier one if anybody has committed since; None = that cannot be told. Costs microseconds.
 
@@ -297,6 +313,7 @@ class Database:
         **kwargs: P.kwargs,
     ) -> T:
         """Run ``function(connection, …)`` and wake whom its statement concerns."""
+        self.usage.statements += 1
         result, wakes = await function(connection, *args, **kwargs)
         self._notify(wakes)
         return result

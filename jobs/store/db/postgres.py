@@ -5,7 +5,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 
 from sqlalchemy import URL, Connection, Engine, event
 from sqlalchemy.exc import DBAPIError
@@ -16,6 +16,7 @@ from .base.address import schema_in
 from .base.connecting import check_when_idle, sync_engine
 from .base.interruption import ReadBounds, read_in_thread
 from .base.sockets import SocketHandles
+from .usage import Pool
 
 if TYPE_CHECKING:
     import psycopg.rows as psycopg_rows
@@ -49,6 +50,7 @@ class PostgresAccess:
     def __init__(self, url: URL, party: str = "engine", bounds: ReadBounds | None = None) -> None:
         self._url = url
         pool, settings = (POOL, {}) if bounds is None else (bounds.connections, bounds.settings)
+        self._size = pool
         self._threads = ThreadPoolExecutor(pool, f"cronograph-database-{party}")
         self._engine = sync_engine(url, pooled=pool, settings=settings)
         check_when_idle(self._engine)
@@ -107,6 +109,12 @@ class PostgresAccess:
 
     def version(self) -> None:
         """A server tells of commits by notifications."""
+
+    def pool(self) -> Pool:
+        """Its connections."""
+        # The pool has no types of its own for what it counts.
+        checked_out: int = cast("Any", self._engine.pool).checkedout()
+        return Pool(checked_out, self._size)
 
     def hang_up(self) -> None:
         """End every connection at once: callers that wait for an answer hear that it was lost."""

@@ -115,6 +115,7 @@ periodic_task = Table(
     Column("last_started_at", UtcDateTime),
     Column("counter", Key, nullable=False),
     Column("signature", String(16)),
+    Column("set_name", Name),
     Column("version", Integer, nullable=False),
     Column("created_at", UtcDateTime, nullable=False),
     Column("updated_at", UtcDateTime, nullable=False),
@@ -124,6 +125,7 @@ periodic_task = Table(
     one_of("overlap", OverlapPolicy, nullable=True),
     one_of("misfire", MisfirePolicy),
     CheckConstraint("(next_nominal IS NULL) = (next_execution IS NULL)", name="next_times"),
+    partial_index("ix_periodic_task_set", "set_name IS NOT NULL", "set_name"),
     partial_index("ix_periodic_task_due", "next_execution IS NOT NULL", "next_execution"),
     **HOT,
 )

@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from cronograph.jobs.base.services import Services
 from cronograph.jobs.core.outcome import Succeeded
 from cronograph.jobs.queue.finish import Finish
 from cronograph.jobs.runtime.attempts.finisher import Finisher
@@ -27,7 +28,7 @@ class Finishing:
     """A finisher, what it has stored, and an end that comes so many turns of the loop after its first."""
 
     def __init__(self, database: Database, turns: int) -> None:
-        self.finisher = Finisher(database, self._stored, self._written, self._died)
+        self.finisher = Finisher(Services(database), self._stored, self._written, self._died)
         self.stored: list[int] = []
         self.later: Finish | None = None
         self._turns = turns

@@ -88,6 +88,9 @@ class SqliteAccess:
         """Differs from an earlier one if anybody has committed since; None = that cannot be told."""
         return self._data_version.version()
 
+    def pool(self) -> None:
+        """Each thread keeps its own."""
+
     def hang_up(self) -> None:
         """A file is never out of reach in the way that a server is."""
 

@@ -1,0 +1,93 @@
+"""The documents that the commands of ``cronograph`` send. Servers that run listed documents only run these too."""
+
+from typing import Final
+
+APPLY_TASKS: Final = """mutation ApplyTasks($input: ApplyTasksInput!) {
+  applyTasks(input: $input) {
+    planned { name setName action version changes { field before after } }
+    errors { code message path }
+  }
+}"""
+EXPORTED_TASKS: Final = """query ExportedTasks($first: Int, $after: String, $filter: TaskFilter) {
+  tasks(first: $first, after: $after, filter: $filter, orderBy: [{ field: NAME }]) {
+    nodes { name source setName definition }
+    pageInfo { hasNextPage endCursor }
+  }
+}"""
+
+_RUN: Final = """id state jobName task { name } priority attempt retries trigger scheduledFor submittedAt
+    availableAt startedAt finishedAt node progress { done total message } result error args"""
+_TASK: Final = """id name jobName enabled source setName description group priority owner args
+    schedule { syntax value timezone humanized } nextExecution lastStartedAt finished pausedAt pausedBy pauseReason
+    version"""
+_EXECUTION: Final = """id jobName taskName runId attempt outcome success startedAt completedAt duration wait node
+    trigger recordsProcessed errorType errorMessage"""
+_GROUP: Final = "name paused pausedBy pauseReason maxRunning waiting scheduled running stuck oldestWait"
+_NODE: Final = "name state running slots version startedAt heartbeatAt clockSkew stall"
+
+
+def _listed(field: str, kind: str, fields: str) -> str:
+    name = field[0].upper() + field[1:]
+    declared = f"$first: Int, $after: String, $filter: {kind}Filter, $orderBy: [{kind}Order!]"
+    given = "first: $first, after: $after, filter: $filter, orderBy: $orderBy"
+    shown = f"nodes {{ {fields} }} pageInfo {{ hasNextPage endCursor }}"
+    return f"query {name}({declared}) {{ {field}({given}) {{ {shown} }} }}"
+
+
+def _changing(field: str, fields: str) -> str:
+    name = field[0].upper() + field[1:]
+    shown = f"{fields} errors {{ code message path }}"
+    return f"mutation {name}($input: {name}Input!) {{ {field}(input: $input) {{ {shown} }} }}"
+
+
+RUNS: Final = _listed("runs", "Run", _RUN)
+TASKS: Final = _listed("tasks", "Task", _TASK)
+EXECUTIONS: Final = _listed("executions", "Execution", _EXECUTION)
+GROUPS: Final = _listed("groups", "Group", _GROUP)
+NODES: Final = _listed("nodes", "Node", _NODE)
+ONE_RUN: Final = f"""query OneRun($id: ID!) {{ run(id: $id) {{ {_RUN} explain {{ code sentence details }}
+    executions(last: 5) {{ nodes {{ {_EXECUTION} }} }} }} }}"""
+ONE_TASK: Final = f"""query OneTask($name: String!, $count: Int!) {{ task(name: $name) {{ {_TASK}
+    explain {{ code sentence details }} next: schedule {{ nextExecutions(count: $count) }} }} }}"""
+STATS: Final = """query Stats { overview { at running waiting scheduled stuck failedLast24h succeededLast24h successRate
+    runsPerMinute stalledTasks liveNodes drainingNodes slots } }"""
+PAUSE_TASK: Final = _changing("pauseTask", f"task {{ {_TASK} }}")
+RESUME_TASK: Final = _changing("resumeTask", f"task {{ {_TASK} }}")
+DELETE_TASK: Final = _changing("deleteTask", "deletedName cancelledCount")
+ENQUEUE: Final = _changing("enqueueRuns", "runs { id state jobName deduplicated }")
+CANCEL_RUNS: Final = _changing("cancelRuns", "count hasMore endCursor")
+RETRY_RUNS: Final = _changing("retryRuns", "count hasMore endCursor")
+RETRY_RUN: Final = _changing("retryRun", "run { id state jobName }")
+PRIORITY: Final = _changing("setRunPriority", "count hasMore endCursor")
+PAUSE_GROUP: Final = _changing("pauseGroup", f"group {{ {_GROUP} }}")
+RESUME_GROUP: Final = _changing("resumeGroup", f"group {{ {_GROUP} }}")
+UPDATE_GROUP: Final = _changing("updateGroup", f"group {{ {_GROUP} }}")
+DRAIN_NODE: Final = _changing("drainNode", f"node {{ {_NODE} }}")
+RESUME_NODE: Final = _changing("resumeNode", f"node {{ {_NODE} }}")
+
+DOCUMENTS: Final = (
+    APPLY_TASKS,
+    EXPORTED_TASKS,
+    RUNS,
+    TASKS,
+    EXECUTIONS,
+    GROUPS,
+    NODES,
+    ONE_RUN,
+    ONE_TASK,
+    STATS,
+    PAUSE_TASK,
+    RESUME_TASK,
+    DELETE_TASK,
+    ENQUEUE,
+    CANCEL_RUNS,
+    RETRY_RUNS,
+    RETRY_RUN,
+    PRIORITY,
+    PAUSE_GROUP,
+    RESUME_GROUP,
+    UPDATE_GROUP,
+    DRAIN_NODE,
+    RESUME_NODE,
+)
+"""All of them."""

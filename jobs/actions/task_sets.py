@@ -1,0 +1,195 @@
+"""Tasks that are defined together become what their file wants, all in one transaction or none."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from ..core.base.errors import InvalidInput, UserError, refuse
+from ..core.defaults import TASK_POLICIES
+from ..core.model import Task, TaskSource, TaskSpec
+from ..core.rules import name_faults
+from ..core.task_sets import (
+    AT_CREATION,
+    ApplyOptions,
+    FieldChange,
+    PlannedTask,
+    TaskAction,
+    WantedSet,
+    WantedTask,
+    changes_between,
+    check_archive,
+    check_version,
+    conflict_of,
+)
+from ..store.db.transaction import Tx
+from ..store.read import tasks as stored_tasks
+from ..store.write import tasks
+from .deletion import delete_task
+from .tasks import create_tasks, edited, set_columns, update_task
+
+Path = tuple[str, ...]
+
+
+@dataclass(slots=True)
+class _Plan:
+    """What becomes of the tasks of all sets, and what is wrong with them."""
+
+    options: ApplyOptions
+    actor: str | None
+    planned: list[PlannedTask] = field(default_factory=list[PlannedTask])
+    made: list[tuple[Path, str, TaskSpec]] = field(default_factory=list[tuple[Path, str, TaskSpec]])
+    faults: list[UserError] = field(default_factory=list[UserError])
+
+
+def apply_sets(
+    tx: Tx, wanted: Sequence[WantedSet], options: ApplyOptions | None = None, *, actor: str | None = None
+) -> list[PlannedTask]:
+    """Make, change and archive tasks until the sets are as they are wanted; what was done, by set and name.
+
+    A task that exists through the API, and is of no set, becomes one of the set that names it.
+
+    Args:
+        tx: The transaction.
+        wanted: The sets; others are left alone.
+        options: How; by default nothing is archived.
+        actor: In whose name.
+
+    Raises:
+        UserError: a task cannot be as it is wanted; all that is wrong is told, and nothing was changed.
+    """
+    options = options or ApplyOptions()
+    refuse(_faults_of_names(wanted))
+    with _undone(tx) if options.dry_run else _done():
+        plan = _Plan(options, actor)
+        for place, one in enumerate(wanted):
+            _apply(tx, one, ("sets", str(place)), plan)
+        _create(tx, plan)
+        refuse(plan.faults)
+    return plan.planned
+
+
+@contextmanager
+def _done() -> Iterator[None]:
+    yield
+
+
+@contextmanager
+def _undone(tx: Tx) -> Iterator[None]:
+    """What happens in the block is judged by the database like anything else, and then taken back."""
+    changes, records, before, wakes = len(tx.changes), len(tx.records), dict(tx.before), tx.wakes
+    nested = tx.conn.begin_nested()
+    try:
+        yield
+    finally:
+        nested.rollback()
+        del tx.changes[changes:], tx.records[records:]
+        tx.before, tx.wakes = before, wakes
+
+
+def _faults_of_names(wanted: Sequence[WantedSet]) -> Iterator[UserError]:
+    seen: dict[str, str] = {}
+    sets: set[str] = set()
+    for place, one in enumerate(wanted):
+        for fault in name_faults(one.name, "name"):
+            yield fault.with_prefix("sets", str(place))
+        if one.name in sets:
+            yield InvalidInput(f"set '{one.name}' is named twice", path=("sets", str(place), "name"))
+        sets.add(one.name)
+        for number, task in enumerate(one.tasks):
+            if task.name in seen:
+                where = f"in set '{seen[task.name]}'" if seen[task.name] != one.name else "in the same set"
+                path = ("sets", str(place), "tasks", str(number), "name")
+                yield InvalidInput(f"task '{task.name}' is named twice, also {where}", path=path)
+            seen[task.name] = one.name
+
+
+def _apply(tx: Tx, wanted: WantedSet, path: Path, plan: _Plan) -> None:
+    members = stored_tasks.of_set(tx.conn, wanted.name)
+    for place, task in enumerate(wanted.tasks):
+        try:
+            planned = _bring(tx, wanted.name, task, (*path, "tasks", str(place)), plan)
+        except UserError as refusal:
+            plan.faults += [fault.with_prefix(*path, "tasks", str(place)) for fault in refusal.faults]
+        else:
+            plan.planned.append(planned)
+    names = {task.name for task in wanted.tasks}
+    others = [task for task in members if task.name not in names]
+    try:
+        plan.planned += _archive(tx, wanted.name, others, len(members), plan)
+    except UserError as refusal:
+        plan.faults += refusal.faults
+
+
+def _bring(tx: Tx, set_name: str, wanted: WantedTask, path: Path, plan: _Plan) -> PlannedTask:
+    """Change a task that is there; one that is not is noted, to be made with the others."""
+    task = stored_tasks.by_name(tx.conn, wanted.name, lock=True)
+    if task is None:
+        spec = _spec_of(wanted)
+        planned = PlannedTask(wanted.name, set_name, TaskAction.CREATE, None, changes_between(None, spec))
+        check_version(planned, plan.options.expected)
+        plan.made.append((path, set_name, spec))
+        return planned
+    conflict = conflict_of(task, set_name)
+    if conflict is not None:
+        raise conflict
+    settings = {name: value for name, value in wanted.settings.items() if name != AT_CREATION}
+    changes = changes_between(task.spec, edited(tx, task.spec, settings))
+    if task.set_name != set_name:
+        changes = (*changes, FieldChange("set_name", task.set_name, set_name))
+    action = TaskAction.CHANGE if changes else TaskAction.KEEP
+    planned = PlannedTask(task.name, set_name, action, task.version, changes)
+    check_version(planned, plan.options.expected)
+    if changes:
+        _change(tx, task, settings, set_name, plan.actor)
+    return planned
+
+
+def _change(tx: Tx, task: Task, settings: dict[str, Any], set_name: str, actor: str | None) -> None:
+    changed = update_task(tx, task.name, settings, actor=actor)
+    if task.set_name != set_name:
+        set_columns(tx, changed, {"set_name": set_name, "source": TaskSource.FILE.value})
+
+
+def _spec_of(wanted: WantedTask) -> TaskSpec:
+    given = {name: value for name, value in wanted.settings.items() if value is not None}
+    missing = [name for name in ("job_name", "schedule") if name not in given]
+    refuse(
+        InvalidInput(f"task '{wanted.name}' is new and needs {word}", path=(word,))
+        for word in ({"job_name": "jobName", "schedule": "schedule"}[name] for name in missing)
+    )
+    inherits = frozenset(TASK_POLICIES).difference(given)
+    return replace(TaskSpec(wanted.name, given["job_name"], given["schedule"], inherits=inherits), **given)
+
+
+def _create(tx: Tx, plan: _Plan) -> None:
+    """Make all new tasks in a few statements."""
+    if not plan.made:
+        return
+    try:
+        made = create_tasks(tx, [spec for *_, spec in plan.made], source=TaskSource.FILE, submitter=plan.actor)
+    except UserError as refusal:
+        plan.faults += [_placed(fault, plan.made) for fault in refusal.faults]
+        return
+    for task, (_, set_name, _) in zip(made, plan.made, strict=True):
+        tasks.change(tx.conn, task.id, {"set_name": set_name})
+
+
+def _placed(fault: UserError, made: Sequence[tuple[Path, str, TaskSpec]]) -> UserError:
+    """The fault with the place of its task among all sets, instead of that among the new tasks."""
+    _, place, *rest = fault.path
+    fault.path = (*made[int(place)][0], *rest)
+    return fault
+
+
+def _archive(tx: Tx, set_name: str, others: Sequence[Task], members: int, plan: _Plan) -> list[PlannedTask]:
+    options = plan.options
+    action = TaskAction.ARCHIVE if options.prune else TaskAction.LEFT
+    planned = [PlannedTask(task.name, set_name, action, task.version) for task in others]
+    if not options.prune:
+        return planned
+    check_archive(set_name, [task.name for task in others], members, options.allow_delete)
+    for one in planned:
+        check_version(one, options.expected)
+        delete_task(tx, one.name, actor=plan.actor)
+    return planned

@@ -1,0 +1,194 @@
+"""Sets of tasks that are defined together, in a file: what is wanted, what is there, and what to do about it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
+from datetime import datetime
+from enum import Enum, StrEnum
+from typing import Any, Final, cast
+
+from .base.codes import ErrorCode
+from .base.errors import InvalidState, UserError, VersionConflict
+from .base.wording import time_text
+from .defaults import TASK_POLICIES
+from .model import Json, ScheduleSpec, Task, TaskSource, TaskSpec
+
+AT_CREATION: Final = "enabled"
+"""What a file decides once: later, pauses belong to operators."""
+
+
+class TaskAction(StrEnum):
+    """What becomes of a task.
+
+    ``CREATE``: it is made. ``CHANGE``: some of its fields. ``KEEP``: it is as it should be. ``ARCHIVE``: it is removed,
+    its history stays and its name can be taken again. ``LEFT``: it is of the set, is not wanted any more, and stays,
+    because pruning was not asked for.
+    """
+
+    CREATE = "create"
+    CHANGE = "change"
+    KEEP = "keep"
+    ARCHIVE = "archive"
+    LEFT = "left"
+
+
+@dataclass(frozen=True, slots=True)
+class WantedTask:
+    """A task as a file wants it.
+
+    Attributes:
+        name: Its name.
+        settings: Fields of ``TaskSpec`` to values; None = the default; what is absent is not the file's business.
+    """
+
+    name: str
+    settings: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class WantedSet:
+    """All tasks of a set.
+
+    Attributes:
+        name: The set's name.
+        tasks: Its tasks.
+    """
+
+    name: str
+    tasks: tuple[WantedTask, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FieldChange:
+    """A field that differs.
+
+    Attributes:
+        field: Its name in ``TaskSpec``, or ``set_name``.
+        before: As it is; JSON.
+        after: As it is wanted; JSON.
+    """
+
+    field: str
+    before: Json
+    after: Json
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedTask:
+    """What becomes of one task.
+
+    Attributes:
+        name: The task.
+        set_name: The set it was looked at for.
+        action: What is done.
+        version: Its version before that; None if it is made.
+        changes: Of a task that is made or changed: the fields.
+    """
+
+    name: str
+    set_name: str
+    action: TaskAction
+    version: int | None
+    changes: tuple[FieldChange, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ApplyOptions:
+    """How sets are applied.
+
+    Attributes:
+        prune: Archive the tasks of the sets that are not wanted any more.
+        allow_delete: So many of them may go even if they are more than half of their set.
+        expected: The versions that a plan saw, by name, None = no such task; None: whatever they are.
+        dry_run: Change nothing.
+    """
+
+    prune: bool = False
+    allow_delete: int = 0
+    expected: Mapping[str, int | None] | None = None
+    dry_run: bool = field(default=False)
+
+
+def changes_between(before: TaskSpec | None, after: TaskSpec) -> tuple[FieldChange, ...]:
+    """The fields that differ; of a new task those that are not as a task has them that says nothing."""
+    bare = before or TaskSpec(after.name, "", ScheduleSpec(after.schedule.syntax, ""))
+    left_out = {"name", "inherits"} if before is None else {"name", AT_CREATION}
+    return tuple(
+        FieldChange(name, None if before is None else shown(getattr(bare, name)), shown(getattr(after, name)))
+        for name in (one.name for one in fields(TaskSpec) if one.name not in left_out)
+        if getattr(bare, name) != getattr(after, name)
+    )
+
+
+def definition_of(spec: TaskSpec) -> dict[str, Json]:
+    """What was decided about a task, as a file says it: what follows the job, or is as usual, is left out."""
+    usual = TaskSpec(spec.name, spec.job_name, spec.schedule)
+    decided = {
+        name: shown(getattr(spec, name))
+        for name in (one.name for one in fields(TaskSpec))
+        if name not in {"name", "job_name", "schedule", "inherits", AT_CREATION}
+        and name not in spec.inherits
+        and (name in TASK_POLICIES or getattr(spec, name) != getattr(usual, name))
+    }
+    return {"job_name": spec.job_name, "schedule": shown(spec.schedule), **decided}
+
+
+def shown(value: Any) -> Json:  # noqa: ANN401 - any field of a task
+    """A field's value as JSON, in the words of the API."""
+    if isinstance(value, ScheduleSpec):
+        return {name: shown(one) for name, one in asdict(value).items()}
+    if isinstance(value, Enum):
+        return value.name
+    if isinstance(value, frozenset):
+        return sorted(cast("frozenset[str]", value))
+    return time_text(value) if isinstance(value, datetime) else cast("Json", value)
+
+
+def conflict_of(task: Task, set_name: str) -> UserError | None:
+    """Why a task that is there cannot be one of this set; None if it can."""
+    if task.source is TaskSource.CODE:
+        return InvalidState(
+            f"task '{task.name}' is declared in code; take it out of the file, or its schedule out of the code",
+            path=("name",),
+            code=ErrorCode.CODE_TASK,
+        )
+    if task.set_name is not None and task.set_name != set_name:
+        return InvalidState(
+            f"task '{task.name}' is of set '{task.set_name}'; take it out of that one first, or choose another name",
+            path=("name",),
+            code=ErrorCode.OTHER_SET,
+        )
+    return None
+
+
+def check_archive(set_name: str, doomed: Sequence[str], members: int, allowed: int) -> None:
+    """Refuse to archive more than half of a set by mistake.
+
+    Raises:
+        InvalidState: so many tasks would go, and nobody said that so many may.
+    """
+    if 2 * len(doomed) > members and len(doomed) > allowed:
+        few = ", ".join(f"'{name}'" for name in doomed[:3])
+        more = f" and {len(doomed) - 3} more" if len(doomed) > 3 else ""
+        raise InvalidState(
+            f"{len(doomed)} of the {members} tasks of set '{set_name}' would be archived: {few}{more}; if that is "
+            f"meant, say --allow-delete {len(doomed)} (allowDelete)",
+            path=("allowDelete",),
+            code=ErrorCode.TOO_MANY_ARCHIVED,
+        )
+
+
+def check_version(planned: PlannedTask, expected: Mapping[str, int | None] | None) -> None:
+    """Refuse a task that is not as the plan saw it.
+
+    Raises:
+        VersionConflict: it was made, edited or removed since, or the plan did not know it.
+    """
+    if expected is None or planned.action is TaskAction.LEFT:
+        return
+    if planned.name not in expected or expected[planned.name] != planned.version:
+        saw = expected.get(planned.name)
+        was = "it was not there" if saw is None else f"it was at version {saw}"
+        now = "it is not there" if planned.version is None else f"it is at version {planned.version}"
+        raise VersionConflict(
+            f"task '{planned.name}' has changed since the plan was made: {was}, now {now}; plan again", path=("name",)
+        )

@@ -1,0 +1,145 @@
+"""What a monitoring system is told of the whole cluster: read from the database, alike on every node."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from sqlalchemy import Connection, and_, case, func, or_, select, text
+
+from ....core.model import NodeState
+from ....core.states import CLAIMABLE, RunState
+from ...db import dialect
+from ...db.literals import sql_literals
+from ...schema.naming import SCHEMA, SchemaText
+from ...schema.tables import AMONG_ALL_RUNS, IS_OPEN, event
+from ...schema.tables import node as n
+from ...schema.tables import run as r
+from ...schema.types import UtcDateTime
+from ..nodes import LIVE
+from .statistics import stalled
+
+DEAD_FOR: Final = timedelta(hours=1)
+"""For so long a node that was found dead is counted."""
+LARGE: Final = ("event", "execution_log", "job_execution", "periodic_task", "run", "skipped_occurrence")
+"""The tables that grow."""
+
+
+@dataclass(frozen=True, slots=True)
+class GroupDepth:
+    """The unfinished runs of a group.
+
+    Attributes:
+        states: How many by state.
+        oldest_wait: Seconds that the one waits which is due for longest; 0 if none is due.
+    """
+
+    states: Mapping[RunState, int]
+    oldest_wait: float
+
+
+@dataclass(frozen=True, slots=True)
+class TableSize:
+    """A table of PostgreSQL.
+
+    Attributes:
+        bytes: With its indexes.
+        dead: Dead rows, as the server estimates.
+        live: The same of live ones.
+    """
+
+    bytes: int
+    dead: int
+    live: int
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterFigures:
+    """The figures of one moment.
+
+    Attributes:
+        groups: The groups with unfinished runs, those with most of them first.
+        stalled_tasks: Tasks that should have started and did not.
+        nodes: How many by state: the live ones, and those found dead lately.
+        event_lag: Seconds for which the oldest event waits to be published.
+        database_bytes: Size of the database.
+        oldest_transaction: Seconds since the oldest transaction on the server began; None on SQLite.
+        xmin_age: Transactions since the oldest one that anybody may still see, which keeps dead rows; None on SQLite.
+        tables: The large ones by name; empty on SQLite.
+    """
+
+    groups: Mapping[str, GroupDepth]
+    stalled_tasks: int
+    nodes: Mapping[NodeState, int]
+    event_lag: float
+    database_bytes: int = 0
+    oldest_transaction: float | None = None
+    xmin_age: int | None = None
+    tables: Mapping[str, TableSize] | None = None
+
+
+def read(conn: Connection, now: datetime) -> ClusterFigures:
+    """All of them, in a few statements whose cost grows with the unfinished runs alone."""
+    figures = ClusterFigures(
+        groups=_groups(conn, now),
+        stalled_tasks=len(stalled(conn, now)),
+        nodes=_nodes(conn, now),
+        event_lag=_event_lag(conn, now),
+    )
+    if not dialect.is_postgresql(conn):
+        return replace(figures, database_bytes=conn.execute(_FILE).scalar_one())
+    server = conn.execute(_SERVER).one()
+    tables = conn.execute(_TABLES, {"names": list(LARGE)})
+    return replace(
+        figures,
+        database_bytes=server.bytes,
+        oldest_transaction=server.oldest or 0.0,
+        xmin_age=server.xmin_age or 0,
+        tables={row.name: TableSize(row.bytes, row.dead, row.live) for row in tables},
+    )
+
+
+def _groups(conn: Connection, now: datetime) -> dict[str, GroupDepth]:
+    due = and_(r.c.state.in_(sql_literals(CLAIMABLE)), r.c.available_at <= now)
+    oldest = func.min(case((due, r.c.available_at)), type_=UtcDateTime())
+    statement = (
+        select(r.c.group_name, r.c.state, func.count(), oldest)
+        .where(IS_OPEN, AMONG_ALL_RUNS)
+        .group_by(r.c.group_name, r.c.state)
+    )
+    states: dict[str, dict[RunState, int]] = {}
+    waits: dict[str, float] = {}
+    rows: Sequence[Any] = conn.execute(statement).all()
+    for group, state, count, since in rows:
+        states.setdefault(group, {})[RunState(state)] = count
+        if since is not None:
+            waits[group] = max(waits.get(group, 0.0), (now - since).total_seconds())
+    largest = sorted(states, key=lambda group: (-sum(states[group].values()), group))
+    return {group: GroupDepth(states[group], waits.get(group, 0.0)) for group in largest}
+
+
+def _nodes(conn: Connection, now: datetime) -> dict[NodeState, int]:
+    died = and_(n.c.state == NodeState.EXPIRED.value, n.c.heartbeat_at > now - DEAD_FOR)
+    statement = select(n.c.state, func.count()).where(or_(n.c.state.in_(LIVE), died)).group_by(n.c.state)
+    return {NodeState(state): count for state, count in conn.execute(statement)}
+
+
+def _event_lag(conn: Connection, now: datetime) -> float:
+    oldest = conn.execute(select(func.min(event.c.at)).where(event.c.seq.is_(None))).scalar_one()
+    return 0.0 if oldest is None else max(0.0, (now - oldest).total_seconds())
+
+
+_FILE = text("SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()")
+_SERVER = text("""
+    SELECT pg_database_size(current_database()) AS bytes,
+        (SELECT extract(epoch FROM max(statement_timestamp() - xact_start))::float8 FROM pg_stat_activity
+         WHERE pid <> pg_backend_pid()) AS oldest,
+        greatest(
+            (SELECT max(age(backend_xmin)) FROM pg_stat_activity WHERE pid <> pg_backend_pid()),
+            (SELECT max(greatest(age(xmin), age(catalog_xmin))) FROM pg_replication_slots),
+            (SELECT max(age(transaction)) FROM pg_prepared_xacts)) AS xmin_age
+""")
+_TABLES = SchemaText(f"""
+    SELECT relname AS name, pg_total_relation_size(relid) AS bytes, n_dead_tup AS dead, n_live_tup AS live
+    FROM pg_stat_user_tables WHERE schemaname = '{SCHEMA}' AND relname = ANY(:names)
+""")

@@ -1,0 +1,87 @@
+"""What commands share that speak to a running server: its address, what they ask, and how refusals are told."""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Annotated, Any, Concatenate, Final, ParamSpec, cast
+
+import typer
+
+from ....graphql.client import Client
+from ..client import server_at
+from ..options import DEFAULT_SERVER, ServerUrl, option, with_options
+from ..output import AS_JSON, Output, Refused
+
+P = ParamSpec("P")
+PAGE: Final = 200
+"""Rows asked for at once."""
+
+Limit = Annotated[int, typer.Option("--limit", "-n", min=1, max=100_000, help="Rows at most.")]
+
+
+class Api:
+    """A running server, and the output of the command that speaks to it.
+
+    Attributes:
+        output: How the command answers.
+        client: Speaks to the server.
+        url: Where it is.
+    """
+
+    def __init__(self, output: Output, client: Client, url: str) -> None:
+        self.output = output
+        self.client = client
+        self.url = url
+
+    def ask(self, document: str, **variables: object) -> dict[str, Any]:
+        """The data of a query."""
+        return self.client.execute(document, variables)
+
+    def change(self, document: str, **input: object) -> dict[str, Any]:
+        """The payload of a mutation with one ``input``.
+
+        Raises:
+            Refused: it has errors; nothing was changed.
+        """
+        (payload,) = self.client.execute(document, {"input": input}).values()
+        errors = cast("list[dict[str, Any]]", payload["errors"])
+        if errors:
+            raise RefusedError([f"{one['message']} ({one['code']})" for one in errors])
+        return cast("dict[str, Any]", payload)
+
+    def rows(self, document: str, limit: int, **variables: object) -> Iterator[dict[str, Any]]:
+        """The rows of a list, page by page."""
+        after, left = None, limit
+        while left > 0:
+            (page,) = self.ask(document, first=min(left, PAGE), after=after, **variables).values()
+            yield from page["nodes"]
+            left -= len(page["nodes"])
+            after = page["pageInfo"]["endCursor"]
+            if not page["pageInfo"]["hasNextPage"]:
+                return
+
+    def result(self, data: Mapping[str, Any], text: str) -> None:
+        """What was done or found: ``data`` for programs, ``text`` for people."""
+        self.output.result({"ok": True, **data}, text)
+
+
+class RefusedError(Refused):
+    """The server refused something for several reasons.
+
+    Attributes:
+        faults: The reasons, one sentence each.
+    """
+
+    def __init__(self, faults: list[str]) -> None:
+        super().__init__("; ".join(faults))
+        self.faults = faults
+
+
+def at_server(command: Callable[Concatenate[Api, P], None]) -> Callable[..., None]:
+    """A command that takes ``--url`` and ``--json`` after its own options, and speaks to a server."""
+
+    def speaking(*args: P.args, **given: P.kwargs) -> None:
+        said = cast("dict[str, Any]", given)
+        output, url = Output(as_json=said.pop("as_json", False)), said.pop("url", DEFAULT_SERVER)
+        with output.errors(), server_at(url) as client:
+            command(Api(output, client, url), *args, **given)
+
+    return with_options(command, speaking, after=(option("url", ServerUrl, DEFAULT_SERVER), AS_JSON))

@@ -1,0 +1,51 @@
+"""``cronograph groups``: the groups of the queue."""
+
+from typing import Annotated
+
+import typer
+
+from ....graphql.client.command_line import PAUSE_GROUP, RESUME_GROUP, UPDATE_GROUP
+from ....jobs.core.base.errors import ConfigurationError
+from .api import Api, Limit, at_server
+from .listings import GROUP_LIST
+from .lists import Columns, Filter, Sort, Watch, show
+
+groups = typer.Typer(help="Look at groups, pause and limit them, on a running server.", no_args_is_help=True)
+Name = Annotated[str, typer.Argument(help="Name of the group.")]
+
+
+@groups.command(name="list")
+@at_server
+def list_(
+    api: Api, filter: Filter = None, columns: Columns = None, sort: Sort = None, limit: Limit = 50, watch: Watch = None
+) -> None:
+    """List groups with their depth."""
+    show(api, GROUP_LIST, (filter, columns, sort, limit, watch))
+
+
+@groups.command()
+@at_server
+def pause(
+    api: Api, name: Name, reason: Annotated[str | None, typer.Option("--reason", help="Why; shown to others.")] = None
+) -> None:
+    """Pause a group: none of its runs starts any more."""
+    api.result({"group": api.change(PAUSE_GROUP, name=name, reason=reason)["group"]}, f"Group {name} paused")
+
+
+@groups.command()
+@at_server
+def resume(api: Api, name: Name) -> None:
+    """Resume a paused group."""
+    api.result({"group": api.change(RESUME_GROUP, name=name)["group"]}, f"Group {name} resumed")
+
+
+@groups.command(name="limit")
+@at_server
+def limit_(
+    api: Api, name: Name, most: Annotated[str, typer.Argument(help="Runs at once on all nodes; `none` = no limit.")]
+) -> None:
+    """Limit how many runs of a group run at once on all nodes together."""
+    if most != "none" and not most.isdecimal():
+        raise ConfigurationError(f"the limit must be a whole number or `none`, got {most[:80]!r}")
+    changed = api.change(UPDATE_GROUP, name=name, maxRunning=None if most == "none" else int(most))["group"]
+    api.result({"group": changed}, f"Group {name}: at most {most} runs at once")

@@ -1,0 +1,145 @@
+"""The one way of all lists: `--filter`, `--columns`, `--sort`, `--limit`, `--watch`."""
+
+import json
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Final, cast
+
+import typer
+
+from ....jobs.core.base.errors import ConfigurationError
+from ..output import print_line
+from .api import Api
+from .values import camel, filter_of, order_of
+
+Filter = Annotated[
+    list[str] | None,
+    typer.Option("--filter", "-f", metavar="FIELD=VALUE", help="Only such rows: = != ~ ^ > >= < <=; repeatable."),
+]
+Columns = Annotated[
+    str | None, typer.Option("--columns", metavar="A,B", help="These columns, in this order; `all` for every one.")
+]
+Sort = Annotated[list[str] | None, typer.Option("--sort", metavar="FIELD", help="Order by it; -FIELD the other way.")]
+Watch = Annotated[
+    float | None, typer.Option("--watch", min=0.2, metavar="SECONDS", help="Show it again every so many seconds.")
+]
+Shape = tuple[list[str] | None, str | None, list[str] | None, int, float | None]
+
+WIDEST: Final = 60
+CLEAR: Final = "\x1b[H\x1b[2J"
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """A list of the API.
+
+    Attributes:
+        name: What its rows are called in JSON.
+        document: The query.
+        columns: All columns, as paths into a row.
+        shown: Those that are shown unless others are asked for.
+        fields: The kinds of the fields to filter by.
+        orders: The fields to order by.
+    """
+
+    name: str
+    document: str
+    columns: tuple[str, ...]
+    shown: tuple[str, ...]
+    fields: Mapping[str, str]
+    orders: tuple[str, ...]
+
+
+def show(api: Api, listing: Listing, shape: Shape, fixed: Mapping[str, Any] | None = None) -> None:
+    """Show a list as the options say; ``fixed`` is a condition that always holds."""
+    terms, columns, sort, limit, watch = shape
+    asked = filter_of(terms or (), listing.fields)
+    both = [one for one in (asked, fixed) if one]
+    variables = {
+        "filter": (both[0] if len(both) == 1 else {"and": both}) if both else None,
+        "orderBy": order_of(sort or (), listing.orders),
+    }
+    chosen = _chosen(listing, columns)
+
+    def once() -> None:
+        rows = list(api.rows(listing.document, limit, **variables))
+        api.result({listing.name: rows}, table(rows, chosen) if rows else f"No {listing.name}")
+
+    repeat(once, watch, clear=not api.output.as_json and sys.stdout.isatty())
+
+
+def repeat(once: Callable[[], None], seconds: float | None, *, clear: bool) -> None:
+    """Do it once, or again and again until Ctrl+C."""
+    try:
+        while True:
+            if clear and seconds is not None:
+                sys.stdout.write(CLEAR)
+            once()
+            if seconds is None:
+                return
+            time.sleep(seconds)
+    except KeyboardInterrupt:
+        return
+
+
+def _chosen(listing: Listing, columns: str | None) -> Sequence[str]:
+    if columns is None:
+        return listing.shown
+    if columns == "all":
+        return listing.columns
+    by_name = {camel(one.replace(".", "_")).lower(): one for one in listing.columns}
+    found: list[str] = []
+    for name in columns.split(","):
+        column = by_name.get(camel(name.strip().replace(".", "_")).lower())
+        if column is None:
+            raise ConfigurationError(f"--columns: there is no column '{name}'; there are {', '.join(listing.columns)}")
+        found.append(column)
+    return found
+
+
+def table(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> str:
+    """Rows in columns, for people."""
+    cells = [[column.rpartition(".")[2].upper() for column in columns]]
+    cells += [[text_of(_at(row, column)) for column in columns] for row in rows]
+    widths = [min(WIDEST, max(len(line[at]) for line in cells)) for at in range(len(columns))]
+    lines = (
+        "  ".join(_cut(cell, width).ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
+        for line in cells
+    )
+    return "\n".join(lines)
+
+
+def _cut(text: str, width: int) -> str:
+    return text if len(text) <= width else text[: width - 1] + "…"
+
+
+def _at(row: Mapping[str, Any], path: str) -> Any:  # noqa: ANN401 - any JSON value
+    value: Any = row
+    for name in path.split("."):
+        value = cast("Mapping[str, Any]", value).get(name) if isinstance(value, dict) else None
+    return value
+
+
+def text_of(value: Any) -> str:  # noqa: ANN401 - any JSON value
+    """A value for people, in one line."""
+    if value is None:
+        return "-"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:g}"
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return " ".join(text.split())
+
+
+def details(row: Mapping[str, Any]) -> str:
+    """One thing for people, a line for each field."""
+    width = max(map(len, row))
+    return "\n".join(f"{name.ljust(width)}  {text_of(value)}" for name, value in row.items())
+
+
+def stream_line(api: Api, data: Mapping[str, Any], text: str) -> None:
+    """One line of an endless answer: JSON lines for programs."""
+    print_line(json.dumps(data, default=str) if api.output.as_json else text)

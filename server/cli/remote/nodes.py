@@ -1,0 +1,36 @@
+"""``cronograph nodes``: the nodes."""
+
+from typing import Annotated
+
+import typer
+
+from ....graphql.client.command_line import DRAIN_NODE, RESUME_NODE
+from .api import Api, Limit, at_server
+from .listings import NODE_LIST
+from .lists import Columns, Filter, Sort, Watch, show
+
+nodes = typer.Typer(help="Look at nodes, drain and resume them, on a running server.", no_args_is_help=True)
+Name = Annotated[str, typer.Argument(help="Name of the node.")]
+
+
+@nodes.command(name="list")
+@at_server
+def list_(
+    api: Api, filter: Filter = None, columns: Columns = None, sort: Sort = None, limit: Limit = 50, watch: Watch = None
+) -> None:
+    """List nodes."""
+    show(api, NODE_LIST, (filter, columns, sort, limit, watch))
+
+
+@nodes.command()
+@at_server
+def drain(api: Api, name: Name) -> None:
+    """Let a node take nothing new, finish what it runs, and end with status 0."""
+    api.result({"node": api.change(DRAIN_NODE, name=name)["node"]}, f"Node {name} drains")
+
+
+@nodes.command()
+@at_server
+def resume(api: Api, name: Name) -> None:
+    """Take a drain back, as long as the node has not ended."""
+    api.result({"node": api.change(RESUME_NODE, name=name)["node"]}, f"Node {name} takes runs again")

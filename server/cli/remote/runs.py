@@ -1,0 +1,128 @@
+"""``cronograph runs``: what the dashboard does with runs, one or many."""
+
+import sys
+from typing import Annotated, Any
+
+import typer
+
+from ....graphql.client.command_line import CANCEL_RUNS, ONE_RUN, PRIORITY, RETRY_RUN, RETRY_RUNS
+from ....jobs.core.base.errors import ConfigurationError
+from ..output import Refused
+from .api import Api, Limit, at_server
+from .listings import RUN_LIST
+from .lists import Columns, Filter, Sort, Watch, details, show
+from .values import arguments_of, filter_of
+from .waiting import Wait, wait_for
+
+runs = typer.Typer(help="Look at runs, cancel and retry them, on a running server.", no_args_is_help=True)
+Key = Annotated[str, typer.Argument(help="The run's id.")]
+Keys = Annotated[list[str] | None, typer.Argument(help="Ids of runs; or else --filter.")]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask; without a terminal nothing is ever asked.")]
+
+
+@runs.command(name="list")
+@at_server
+def list_(
+    api: Api, filter: Filter = None, columns: Columns = None, sort: Sort = None, limit: Limit = 50, watch: Watch = None
+) -> None:
+    """List runs, e.g. --filter state=waiting,stuck --sort -submitted_at."""
+    show(api, RUN_LIST, (filter, columns, sort, limit, watch))
+
+
+def _found(api: Api, key: str) -> dict[str, Any]:
+    found: dict[str, Any] | None = api.ask(ONE_RUN, id=key)["run"]
+    if found is None:
+        raise Refused(f"run {key} does not exist; was it pruned?")
+    return found
+
+
+@runs.command(name="show")
+@at_server
+def show_(api: Api, run: Key) -> None:
+    """Show a run."""
+    found = _found(api, run)
+    shown = {key: value for key, value in found.items() if key not in {"explain", "executions"}}
+    api.result({"run": found}, details(shown))
+
+
+@runs.command()
+@at_server
+def explain(api: Api, run: Key) -> None:
+    """Say why a run is still waiting, or how it ended."""
+    told = _found(api, run)["explain"]
+    api.result({"explain": told}, "\n".join([told["sentence"], *told["details"]]))
+
+
+@runs.command()
+@at_server
+def cancel(
+    api: Api,
+    ids: Keys = None,
+    filter: Filter = None,
+    reason: Annotated[str | None, typer.Option("--reason", help="Why; shown to others.")] = None,
+    yes: Yes = False,
+) -> None:
+    """Cancel runs: at once while they wait, through `should_stop` while they run."""
+    _many(api, CANCEL_RUNS, "cancelled", ids, filter, yes=yes, reason=reason)
+
+
+@runs.command()
+@at_server
+def retry(
+    api: Api,
+    ids: Keys = None,
+    filter: Filter = None,
+    args: Annotated[str | None, typer.Option("--args", metavar="JSON", help="Other arguments, for one run.")] = None,
+    wait: Wait = False,
+    yes: Yes = False,
+) -> None:
+    """Make new runs like finished ones. With --wait the exit status says how the new run ended, for one run."""
+    if args is None and not wait:
+        _many(api, RETRY_RUNS, "retried", ids, filter, yes=yes)
+        return
+    if not ids or len(ids) != 1 or filter:
+        raise ConfigurationError("--args and --wait: are for one run, named by its id")
+    made = api.change(RETRY_RUN, id=ids[0], args=arguments_of(args))["run"]
+    if wait:
+        wait_for(api, made["id"])
+    else:
+        api.result({"run": made}, f"Run {ids[0]} is retried as run {made['id']}")
+
+
+@runs.command()
+@at_server
+def priority(
+    api: Api,
+    level: Annotated[str, typer.Argument(help="high or low.")],
+    ids: Keys = None,
+    filter: Filter = None,
+    yes: Yes = False,
+) -> None:
+    """Change the priority of runs that wait."""
+    if level.upper() not in {"HIGH", "LOW"}:
+        raise ConfigurationError(f"the priority must be high or low, got {level[:80]!r}")
+    _many(api, PRIORITY, f"now of priority {level.upper()}", ids, filter, yes=yes, priority=level.upper())
+
+
+def _many(
+    api: Api, document: str, word: str, ids: list[str] | None, terms: list[str] | None, *, yes: bool, **more: object
+) -> None:
+    """Change many runs: how many is said first, and asked on a terminal."""
+    if bool(ids) == bool(terms):
+        raise ConfigurationError("name the runs by their ids, or choose them by --filter FIELD=VALUE")
+    chosen: dict[str, Any] = {"ids": ids} if ids else {"filter": filter_of(terms or (), RUN_LIST.fields)}
+    given = {**chosen, **{name: value for name, value in more.items() if value is not None}}
+    if terms:
+        would = api.change(document, **given, dryRun=True)
+        some = f"{would['count']}{' or more' if would['hasMore'] else ''} runs"
+        api.output.note(f"{some} match")
+        asks = not yes and not api.output.as_json and sys.stdin.isatty()
+        if asks and not typer.confirm(f"{some} will be {word}. Go on?"):
+            raise Refused("nothing was changed")
+    count, after = 0, None
+    while True:
+        done = api.change(document, **given, **({"after": after} if after else {}))
+        count, after = count + done["count"], done["endCursor"]
+        if not done["hasMore"]:
+            break
+    api.result({"count": count}, f"{count} runs {word}")

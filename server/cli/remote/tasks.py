@@ -1,0 +1,83 @@
+"""``cronograph tasks``: what the dashboard does with tasks."""
+
+from typing import Annotated, Any
+
+import typer
+
+from ....graphql.client.command_line import DELETE_TASK, ONE_TASK, PAUSE_TASK, RESUME_TASK
+from ..output import Refused
+from .api import Api, Limit, at_server
+from .listings import TASK_LIST
+from .lists import Columns, Filter, Sort, Watch, details, show
+
+tasks = typer.Typer(help="Look at tasks, pause and resume them, on a running server.", no_args_is_help=True)
+Name = Annotated[str, typer.Argument(help="Name of the task.")]
+
+
+@tasks.command(name="list")
+@at_server
+def list_(
+    api: Api, filter: Filter = None, columns: Columns = None, sort: Sort = None, limit: Limit = 50, watch: Watch = None
+) -> None:
+    """List tasks, e.g. those that should have started and did not: --filter stalled=true."""
+    show(api, TASK_LIST, (filter, columns, sort, limit, watch))
+
+
+def _found(api: Api, name: str, count: int = 5) -> dict[str, Any]:
+    found: dict[str, Any] | None = api.ask(ONE_TASK, name=name, count=count)["task"]
+    if found is None:
+        raise Refused(f"task '{name}' does not exist; `cronograph tasks list` shows those that do")
+    return found
+
+
+@tasks.command(name="show")
+@at_server
+def show_(api: Api, name: Name) -> None:
+    """Show a task."""
+    task = _found(api, name)
+    shown = {key: value for key, value in task.items() if key not in {"explain", "next", "schedule"}}
+    schedule = {"schedule": f"{task['schedule']['value']} ({task['schedule']['humanized']})"}
+    api.result({"task": task}, details({**shown, **schedule}))
+
+
+@tasks.command()
+@at_server
+def explain(api: Api, name: Name) -> None:
+    """Say why a task is or is not running now, and what happens next."""
+    told = _found(api, name)["explain"]
+    api.result({"explain": told}, "\n".join([told["sentence"], *told["details"]]))
+
+
+@tasks.command(name="next")
+@at_server
+def next_(
+    api: Api, name: Name, count: Annotated[int, typer.Option("--count", min=1, max=100, help="How many.")] = 5
+) -> None:
+    """Show the next times of a task's schedule."""
+    times = _found(api, name, count)["next"]["nextExecutions"]
+    api.result({"nextExecutions": times}, "\n".join(times) or "no occurrence is left")
+
+
+@tasks.command()
+@at_server
+def pause(
+    api: Api, name: Name, reason: Annotated[str | None, typer.Option("--reason", help="Why; shown to others.")] = None
+) -> None:
+    """Pause a task; its occurrences are recorded as skipped until it is resumed."""
+    api.result({"task": api.change(PAUSE_TASK, name=name, reason=reason)["task"]}, f"Task {name} paused")
+
+
+@tasks.command()
+@at_server
+def resume(api: Api, name: Name) -> None:
+    """Resume a paused task from its next occurrence on."""
+    api.result({"task": api.change(RESUME_TASK, name=name)["task"]}, f"Task {name} resumed")
+
+
+@tasks.command()
+@at_server
+def delete(api: Api, name: Name) -> None:
+    """Delete a task: waiting runs of it are cancelled, running ones asked to stop; its history stays."""
+    gone = api.change(DELETE_TASK, name=name)
+    data = {"deletedName": gone["deletedName"], "cancelledCount": gone["cancelledCount"]}
+    api.result(data, f"Task {name} deleted; {gone['cancelledCount']} unfinished runs cancelled")

@@ -1,0 +1,64 @@
+"""A port of their own for ``/metrics`` and ``/health/*``: for networks in which only monitoring reaches it."""
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager, closing
+
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+
+from ..configuration.settings import Settings
+from ..metrics.page import Metrics, metrics_route
+from ..process.lifecycle import Lifecycle
+from .bind import AddressInUseError, CannotListenError, Listener, listen
+from .health import health_routes
+from .security import SecurityHeaders
+from .server import HttpServer
+
+log = logging.getLogger("cronograph")
+
+MESSAGE_BYTES = 1024
+"""Nobody sends messages there."""
+
+
+@asynccontextmanager
+async def side_port(
+    settings: Settings, lifecycle: Lifecycle, dispatching: Callable[[], bool], metrics: Metrics
+) -> AsyncGenerator[None]:
+    """Serve there while the block runs, if the setting ``metrics_port`` names one.
+
+    Args:
+        settings: In force.
+        lifecycle: The phase of this process.
+        dispatching: Whether the engine takes runs.
+        metrics: What is told.
+
+    Raises:
+        CannotListenError: it cannot be listened on.
+    """
+    if settings.metrics_port is None:
+        yield
+        return
+    routes = health_routes(lifecycle, dispatching)
+    if settings.metrics != "off":
+        routes.append(metrics_route(metrics))
+    app = Starlette(routes=routes, middleware=[Middleware(SecurityHeaders)])
+    with closing(_listener(settings.metrics_host, settings.metrics_port)) as listener:
+        http = HttpServer(app, message_bytes=MESSAGE_BYTES)
+        serving = asyncio.create_task(http.serve(list(listener.sockets)), name="cronograph-side-port")
+        log.info("metrics and health: %s/metrics", listener.url)
+        try:
+            yield
+        finally:
+            http.finish()
+            await serving
+
+
+def _listener(host: str, port: int) -> Listener:
+    try:
+        return listen(host, port)
+    except CannotListenError as error:
+        what = f"metrics_port and metrics_host: {str(error).partition(';')[0]}; choose others"
+        kind = AddressInUseError if isinstance(error, AddressInUseError) else CannotListenError
+        raise kind(what) from None

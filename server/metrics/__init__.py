@@ -1,0 +1,1 @@
+"""What this process tells a monitoring system at ``/metrics``."""

@@ -1,0 +1,1 @@
+"""Tasks as files: read, judged, written."""

@@ -1,0 +1,72 @@
+"""Brings the tasks of the files that ``serve --tasks`` names about: at the start, and again at SIGHUP."""
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from pathlib import Path
+
+from ...jobs.actions.task_sets import apply_sets
+from ...jobs.core.base.errors import CronographError, UserError
+from ...jobs.core.task_sets import TaskAction, WantedSet
+from ...jobs.store.db.database import Database, SQLAlchemyError
+from .reading import TaskFilesError, read_sets
+
+log = logging.getLogger("cronograph")
+
+
+class TaskFiles:
+    """Files of tasks, and the database that they are for.
+
+    Args:
+        path: A file or a folder.
+        database: Where the tasks are.
+    """
+
+    def __init__(self, path: Path, database: Database) -> None:
+        self._path = path
+        self._database = database
+        self._applying: asyncio.Task[None] | None = None
+
+    async def apply(self) -> None:
+        """Read and apply them, in one transaction, and log what was done. Nothing is archived.
+
+        Raises:
+            TaskFilesError: they cannot be used, or the tasks cannot be as they are wanted; nothing was changed.
+        """
+        sets = await asyncio.to_thread(read_sets, self._path)
+        try:
+            planned = await self._database.write(apply_sets, sets)
+        except UserError as refusal:
+            sentences = [f"{self._path}: {_place(fault, sets)}{fault.message}" for fault in refusal.faults]
+            raise TaskFilesError(sentences) from None
+        counts = {action: sum(1 for one in planned if one.action is action) for action in TaskAction}
+        said = ", ".join(f"{count} {action.value}" for action, count in counts.items() if count)
+        log.info("tasks of %s: %s", self._path, said or "none")
+        for one in planned:
+            if one.action is not TaskAction.KEEP:
+                changed = one.changes if one.action is TaskAction.CHANGE else ()
+                fields = f" ({', '.join(change.field for change in changed)})" if changed else ""
+                log.info("task %s of set %s: %s%s", one.name, one.set_name, one.action.value, fields)
+
+    def apply_again(self) -> None:
+        """Apply them in the running event loop, for a signal; what is wrong is logged, and changes nothing."""
+        if self._applying is None or self._applying.done():
+            self._applying = asyncio.create_task(self._apply_safely(), name="cronograph-task-files")
+
+    async def _apply_safely(self) -> None:
+        faults: list[str] = []
+        try:
+            await self.apply()
+        except TaskFilesError as error:
+            faults = error.faults
+        except (CronographError, SQLAlchemyError) as error:
+            faults = [str(error)]
+        for fault in faults:
+            log.error("tasks were not applied: %s", fault)
+
+
+def _place(fault: UserError, sets: Sequence[WantedSet]) -> str:
+    """``task 'x': `` where the fault is about one."""
+    if len(fault.path) < 4 or fault.path[0] != "sets":
+        return ""
+    return f"task '{sets[int(fault.path[1])].tasks[int(fault.path[3])].name}': "

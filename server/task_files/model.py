@@ -1,0 +1,109 @@
+"""What a file of tasks may say; its JSON Schema is made of this."""
+
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, model_validator
+
+from ...jobs.core.model import MisfirePolicy, OverlapPolicy, Priority, ScheduleSpec
+from ...jobs.core.schedule import Syntax
+from ...jobs.core.task_sets import WantedSet, WantedTask
+
+SCHEMA_ID: Final = "https://json-schema.org/draft/2020-12/schema"
+_SYNTAXES: Final = {
+    "cron": Syntax.CRON,
+    "calendar": Syntax.CALENDAR,
+    "interval": Syntax.INTERVAL,
+    "at": Syntax.TIMESTAMP,
+}
+_ENUMS: Final = {"priority": Priority, "overlap": OverlapPolicy, "misfire": MisfirePolicy}
+
+Seconds = Annotated[float, Field(ge=0)]
+
+
+class FileModel(BaseModel):
+    """Nothing but what is declared."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class ScheduleOfFile(FileModel):
+    """When a task is due: one of `cron`, `calendar`, `interval` and `at`, and perhaps a time zone."""
+
+    cron: str | None = Field(None, description="Six fields: second minute hour day-of-month month day-of-week.")
+    calendar: str | None = Field(None, description="A calendar event as systemd has them, e.g. 'Mon..Fri 09:00'.")
+    interval: str | None = Field(None, description="A distance, e.g. '90s', '1h30m' or 'PT1H30M'.")
+    at: str | None = Field(None, description="Once, at a time such as '2030-01-01T00:00:00Z'.")
+    timezone: str = Field("UTC", description="An IANA zone, in which wall times are read.")
+
+    @model_validator(mode="after")
+    def _one_of_them(self) -> "ScheduleOfFile":
+        named = [name for name in _SYNTAXES if getattr(self, name) is not None]
+        if len(named) != 1:
+            raise ValueError(f"must have one of cron, calendar, interval, at, got {' and '.join(named) or 'none'}")
+        return self
+
+    def spec(self) -> ScheduleSpec:
+        """The engine's form."""
+        name = next(name for name in _SYNTAXES if getattr(self, name) is not None)
+        return ScheduleSpec(_SYNTAXES[name], getattr(self, name), self.timezone)
+
+
+class TaskOfFile(FileModel):
+    """A task. What is absent is left as it is; `null` sets the default."""
+
+    job: str | None = Field(None, description="The job it runs; needed for a new task.")
+    schedule: str | ScheduleOfFile | None = Field(
+        None, description="When it is due; text is a cron expression of six fields in UTC. Needed for a new task."
+    )
+    args: dict[str, Any] | None = Field(None, description="The arguments of its runs.")
+    description: str | None = Field(None, description="What it is for.")
+    enabled: bool | None = Field(None, description="Whether it begins enabled. Counts when the task is made, only.")
+    group: str | None = Field(None, description="The group of its runs.")
+    priority: Literal["high", "low"] | None = Field(None, description="The priority of its runs.")
+    owner: str | None = Field(None, description="The outside thing on whose behalf it exists.")
+    overlap: Literal["skip", "queue", "allow", "replace"] | None = Field(
+        None, description="What happens while a run of it is unfinished."
+    )
+    misfire: Literal["last", "all", "none"] | None = Field(None, description="What happens to late occurrences.")
+    misfire_grace: Seconds | None = Field(None, description="Seconds by which an occurrence may be late.")
+    catch_up_limit: int | None = Field(None, description="How many missed occurrences `misfire: all` makes up for.")
+    tolerance: Seconds | None = Field(None, description="Intervals only: seconds by which a run may start early.")
+    timeout: Seconds | None = Field(None, description="Time box of an attempt in seconds.")
+    retries: int | None = Field(None, description="How many failures a run survives.")
+    retry_delay: Seconds | None = Field(None, description="Seconds before the first retry.")
+    jitter: Seconds | None = Field(None, description="Most seconds by which it is delayed.")
+    start_at: AwareDatetime | None = Field(None, description="No occurrence before this time.")
+    end_at: AwareDatetime | None = Field(None, description="No occurrence after this time.")
+
+    def wanted(self, name: str) -> WantedTask:
+        """The engine's form: what was written, and nothing else."""
+        settings: dict[str, Any] = {}
+        for key in sorted(self.model_fields_set - {"job", "schedule"}):
+            value = getattr(self, key)
+            settings[key] = _ENUMS[key](value) if value is not None and key in _ENUMS else value
+        if self.job is not None:
+            settings["job_name"] = self.job
+        if self.schedule is not None:
+            settings["schedule"] = _schedule(self.schedule)
+        return WantedTask(name, settings)
+
+
+def _schedule(value: str | ScheduleOfFile) -> ScheduleSpec:
+    return ScheduleSpec(Syntax.CRON, value) if isinstance(value, str) else value.spec()
+
+
+class TaskFile(FileModel):
+    """A file: the tasks of one set, by name."""
+
+    set: str = Field(min_length=1, max_length=200, description="The set of these tasks; it is stored at each of them.")
+    tasks: dict[str, TaskOfFile] = Field(description="The tasks by name.")
+
+    def wanted(self) -> WantedSet:
+        """The engine's form."""
+        return WantedSet(self.set, tuple(task.wanted(name) for name, task in self.tasks.items()))
+
+
+def schema() -> dict[str, Any]:
+    """The JSON Schema of a file, for editors."""
+    made = TaskFile.model_json_schema()
+    return {"$schema": SCHEMA_ID, "title": "Tasks of Cronograph", **{k: v for k, v in made.items() if k != "title"}}

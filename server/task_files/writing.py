@@ -1,0 +1,63 @@
+"""Writes tasks in the form that ``reading`` reads, so that what is exported and applied changes nothing."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import yaml
+
+UNSET_NAME: Final = "tasks"
+"""The set of tasks that are of none, unless another name is given."""
+SCHEMA_LINE: Final = "# yaml-language-server: $schema={}\n"
+_SYNTAXES: Final = {"CRON": "cron", "CALENDAR": "calendar", "INTERVAL": "interval", "TIMESTAMP": "at"}
+_KEYS: Final = {
+    "jobName": "job",
+    "misfireGrace": "misfire_grace",
+    "catchUpLimit": "catch_up_limit",
+    "retryDelay": "retry_delay",
+    "startAt": "start_at",
+    "endAt": "end_at",
+}
+_ENUMS: Final = frozenset({"priority", "overlap", "misfire"})
+
+
+def files_of(tasks: Sequence[Mapping[str, Any]], unset_name: str = UNSET_NAME) -> str:
+    """The tasks as YAML, a document for each set.
+
+    Args:
+        tasks: As the API shows them; those of code are left out.
+        unset_name: The set of those that are of none.
+    """
+    sets: dict[str, dict[str, Any]] = {}
+    for task in sorted(tasks, key=lambda one: str(one["name"])):
+        if task["source"] != "CODE":
+            sets.setdefault(task["setName"] or unset_name, {})[task["name"]] = _written(task["definition"])
+    documents = [{"set": name, "tasks": found} for name, found in sorted(sets.items())]
+    return yaml.safe_dump_all(documents, sort_keys=False, allow_unicode=True, width=120, explicit_start=len(sets) > 1)
+
+
+def _written(definition: Mapping[str, Any]) -> dict[str, Any]:
+    written: dict[str, Any] = {}
+    for name, value in definition.items():
+        if name == "schedule":
+            written[name] = _schedule(value)
+        else:
+            shown = value.lower() if name in _ENUMS and value is not None else value
+            written[_KEYS.get(name, name)] = escaped(shown)
+    return written
+
+
+def _schedule(schedule: Mapping[str, Any]) -> Any:  # noqa: ANN401 - text or a table
+    value = escaped(schedule["value"])
+    if schedule["syntax"] == "CRON" and schedule["timezone"] == "UTC":
+        return value
+    zone = {} if schedule["timezone"] == "UTC" else {"timezone": schedule["timezone"]}
+    return {_SYNTAXES[schedule["syntax"]]: value, **zone}
+
+
+def escaped(value: Any) -> Any:  # noqa: ANN401 - a document
+    """A document in which no text is taken for one with variables."""
+    if isinstance(value, dict):
+        return {key: escaped(one) for key, one in value.items()}
+    if isinstance(value, list):
+        return [escaped(one) for one in value]
+    return value.replace("$", "$$") if isinstance(value, str) else value

@@ -1,0 +1,189 @@
+"""The commands that speak to a server, through real processes and one server for all."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.support.forking import Nursery
+from tests.support.ports import free_port
+from tests.support.processes import CronographProcess, ProcessStarter
+from tests.support.waiting import wait_until
+from tests.support.web import post
+
+JOBS = """
+from cronograph.jobs import JobContext, PermanentFailure, Result, job
+
+@job("greet")
+async def greet(ctx: JobContext, name: str = "you") -> Result:
+    ctx.log.info(f"hello {name}")
+    ctx.progress(1, 2, "half")
+    return Result(value=f"hello {name}")
+
+@job("broken", retries=0)
+async def broken() -> None:
+    raise PermanentFailure("no luck")
+
+@job("hourly", schedule="0 0 * * * *")
+async def hourly() -> None: ...
+"""
+
+
+@pytest.fixture(scope="module")
+def server(nursery: Nursery, tmp_path_factory: pytest.TempPathFactory) -> Iterator[CronographProcess]:
+    folder = tmp_path_factory.mktemp("remote")
+    (folder / "remote_jobs.py").write_text(JOBS)
+    starter = ProcessStarter(folder, nursery)
+    yield starter.serve(f"sqlite:///{folder}/x.db", "--jobs", "remote_jobs", "--node-name", "n1")
+    starter.end_all()
+
+
+class Commands:
+    """Commands that speak to the server of this module."""
+
+    def __init__(self, processes: ProcessStarter, url: str) -> None:
+        self.processes = processes
+        self.url = url
+
+    def __call__(self, *words: str) -> tuple[int, str]:
+        status, said = self.processes.run(*words, "--url", self.url)
+        assert "Traceback" not in said
+        return status, said
+
+    def json(self, *words: str, status: int = 0) -> dict[str, Any]:
+        found, said = self(*words, "--json")
+        assert found == status, said
+        answer: dict[str, Any] = json.loads(said)
+        assert answer["ok"] is (status == 0)
+        return answer
+
+
+@pytest.fixture
+def run(processes: ProcessStarter, server: CronographProcess) -> Commands:
+    return Commands(processes, server.url)
+
+
+def test_a_run_is_enqueued_waited_for_and_looked_at(run: Commands) -> None:
+    ended = run.json("enqueue", "greet", "name=ada", "--wait")["run"]
+    assert (ended["state"], ended["result"], ended["args"]) == ("SUCCESS", "hello ada", {"name": "ada"})
+    key = ended["id"]
+    assert "hello ada" in run("logs", key, "-f")[1]
+    (line,) = run("logs", key, "--json")[1].splitlines()
+    assert json.loads(line)["message"] == "hello ada"
+    assert run.json("runs", "show", key)["run"]["id"] == key
+    assert run.json("runs", "explain", key)["explain"]["code"] == "SUCCESS"
+    status, said = run("runs", "list", "--filter", "job_name=greet", "--columns", "id,state", "--sort", "-id")
+    assert (status, said.splitlines()[0].split(), said.splitlines()[1].split()) == (
+        0,
+        ["ID", "STATE"],
+        [key, "SUCCESS"],
+    )
+    executions = run.json("log", "--filter", f"run_id={key}")["executions"]
+    assert [(one["jobName"], one["outcome"]) for one in executions] == [("greet", "SUCCESS")]
+    again = run.json("runs", "retry", key, "--args", '{"name": "bob"}', "--wait")["run"]
+    assert again["result"] == "hello bob"
+
+
+def test_a_run_that_fails_ends_the_wait_with_status_1(run: Commands) -> None:
+    status, said = run("trigger", "broken", "--wait")
+    assert (status, "ended: failed: no luck" in said) == (1, True), said
+    failed = run.json("log", "--failed")["executions"]
+    assert {one["errorMessage"] for one in failed} == {"no luck"}
+
+
+def test_many_runs_are_chosen_by_filter_and_counted_first(run: Commands) -> None:
+    for _ in range(2):
+        assert run("enqueue", "greet", "--at", "2090-01-01T00:00:00Z", "--group", "later", "--priority", "high")[0] == 0
+    status, said = run("runs", "priority", "low", "--filter", "group=later")
+    assert (status, "2 runs match" in said, "2 runs now of priority LOW" in said) == (0, True, True), said
+    assert run.json("runs", "cancel", "--filter", "group=later", "--filter", "state=waiting")["count"] == 2
+    assert run.json("runs", "list", "--filter", "group=later")["runs"][0]["state"] == "CANCELLED"
+
+
+def test_tasks_groups_nodes_and_figures(run: Commands) -> None:
+    assert run.json("tasks", "pause", "hourly", "--reason", "later")["task"]["pauseReason"] == "later"
+    assert run.json("tasks", "explain", "hourly")["explain"]["code"] == "PAUSED"
+    assert run.json("tasks", "resume", "hourly")["task"]["enabled"] is True
+    assert len(run.json("tasks", "next", "hourly", "--count", "3")["nextExecutions"]) == 3
+    assert "hourly" in run("tasks", "show", "hourly")[1]
+    names = [one["name"] for one in run.json("tasks", "list", "--filter", "source=code", "--sort", "name")["tasks"]]
+    assert "hourly" in names
+    assert names == sorted(names)
+    assert run.json("tasks", "delete", "hourly", status=1)["errors"][0].endswith("(CODE_TASK)")
+
+    assert run.json("groups", "limit", "slow", "3")["group"]["maxRunning"] == 3
+    assert run.json("groups", "pause", "slow")["group"]["paused"] is True
+    assert run.json("groups", "resume", "slow")["group"]["paused"] is False
+    assert "slow" in run("groups", "list")[1]
+    assert [one["name"] for one in run.json("nodes", "list")["nodes"]] == ["n1"]
+    assert run.json("stats")["overview"]["liveNodes"] == 1
+
+
+def test_events_are_read_from_a_cursor_on(run: Commands) -> None:
+    cursor = post(f"{run.url}/graphql", {"query": "{ asOf }"}).json()["data"]["asOf"]
+    assert run("enqueue", "greet")[0] == 0
+    first = json.loads(run("events", "--after", cursor, "--limit", "1", "--json")[1])
+    rest = run("events", "--after", first["cursor"], "--limit", "3", "--json")[1].splitlines()
+    assert len({json.loads(one)["cursor"] for one in rest} | {first["cursor"]}) == 4
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("runs", "show", "999999"), "run 999999 does not exist"),
+        (("tasks", "show", "nope"), "task 'nope' does not exist"),
+        (("logs", "999999"), "run 999999 does not exist"),
+        (("logs", "--execution", "999999"), "execution 999999 does not exist"),
+        (("enqueue", "nope"), "Unknown job: nope"),
+        (("trigger", "nope"), "Unknown job: nope"),
+        (("nodes", "drain", "nope"), "NOT_FOUND"),
+        (("nodes", "resume", "nope"), "NOT_FOUND"),
+        (("groups", "resume", ""), "(INVALID_INPUT)"),
+    ],
+)
+def test_what_the_server_does_not_know_is_refused(run: Commands, words: tuple[str, ...], said: str) -> None:
+    assert said in run.json(*words, status=1)["errors"][0]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("runs", "list", "--filter", "color=red"), "there is no field 'color'"),
+        (("runs", "list", "--filter", "nonsense"), "write field=value"),
+        (("runs", "list", "--filter", "attempt=many"), "attempt must be a number"),
+        (("runs", "list", "--columns", "color"), "there is no column 'color'"),
+        (("runs", "list", "--sort", "color"), "cannot sort by 'color'"),
+        (("runs", "cancel"), "name the runs by their ids"),
+        (("runs", "retry", "1", "2", "--wait"), "are for one run"),
+        (("runs", "priority", "middle", "1"), "must be high or low"),
+        (("enqueue", "greet", "ada"), "arguments are written name=value"),
+        (("enqueue", "greet", "--args", "[1]"), "must be a JSON object"),
+        (("enqueue", "greet", "--args", "{"), "must be a JSON object"),
+        (("groups", "limit", "slow", "many"), "must be a whole number"),
+    ],
+)
+def test_what_cannot_be_meant_is_wrong_usage(run: Commands, words: tuple[str, ...], said: str) -> None:
+    assert said in run.json(*words, status=2)["errors"][0]
+
+
+def test_a_server_that_is_away_is_status_3(processes: ProcessStarter) -> None:
+    nobody = Commands(processes, f"http://127.0.0.1:{free_port()}")
+    for words in (("runs", "list"), ("enqueue", "greet"), ("events",), ("stats",), ("logs", "1")):
+        assert "cronograph serve" in nobody.json(*words, status=3)["errors"][0]
+
+
+def test_a_drained_node_ends(processes: ProcessStarter, sqlite_url: str) -> None:
+    server = processes.serve(sqlite_url, "--node-name", "old")
+    assert Commands(processes, server.url).json("nodes", "drain", "old")["node"]["name"] == "old"
+    wait_until(lambda: not server.running)
+    assert server.wait() == 0
+
+
+def test_a_schedule_is_said_in_words_without_a_server(processes: ProcessStarter) -> None:
+    status, said = processes.run("schedule", "0 0 3 * * *", "--count", "2")
+    assert (status, len(said.splitlines())) == (0, 3)
+    assert json.loads(processes.run("schedule", "90s", "--syntax", "interval", "--json")[1])["ok"] is True
+    status, said = processes.run("schedule", "* * * * *")
+    assert (status, "error: " in said) == (1, True)
+    assert processes.run("schedule", "x", "--syntax", "nope")[0] == 2

@@ -1,0 +1,165 @@
+"""`plan`, `apply`, `export` and `serve --tasks` through real processes."""
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cronograph.jobs.accounts.actions.accounts import add_account
+from cronograph.jobs.core.actor import Role
+from cronograph.jobs.store.db.database import Database
+from cronograph.server.task_files.reading import read_sets
+from tests.server.auth.serving import hashed
+from tests.support.forking import Nursery
+from tests.support.ports import free_port
+from tests.support.processes import CronographProcess, ProcessStarter
+from tests.support.waiting import wait_until
+from tests.support.web import post
+
+FILE = """
+set: billing
+tasks:
+  nightly: {job: cleanup_expired_sessions, schedule: "0 0 3 * * *", description: "${WHAT:-old}"}
+  hourly: {job: cleanup_expired_challenges, schedule: "0 0 * * * *"}
+"""
+
+
+@pytest.fixture(scope="module")
+def server(nursery: Nursery, tmp_path_factory: pytest.TempPathFactory) -> Iterator[CronographProcess]:
+    starter = ProcessStarter(tmp_path_factory.mktemp("files"), nursery)
+    yield starter.serve(f"sqlite:///{tmp_path_factory.mktemp('db')}/x.db")
+    starter.end_all()
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "tasks.yaml"
+    path.write_text(FILE)
+    return path
+
+
+class Commands:
+    """Commands that speak to the server of this module."""
+
+    def __init__(self, processes: ProcessStarter, server: CronographProcess) -> None:
+        self.processes = processes
+        self.url = server.url
+
+    def __call__(self, *words: str, **env: str) -> tuple[int, str]:
+        return self.processes.run(*words, "--url", self.url, env=env)
+
+    def json(self, *words: str, status: int = 0, **env: str) -> dict[str, Any]:
+        found, said = self(*words, "--json", **env)
+        assert found == status, said
+        answer: dict[str, Any] = json.loads(said)
+        return answer
+
+
+@pytest.fixture
+def run(processes: ProcessStarter, server: CronographProcess) -> Commands:
+    return Commands(processes, server)
+
+
+def test_the_file_in_the_documents_is_one(tmp_path: Path) -> None:
+    text = (Path(__file__).parents[3] / "docs" / "operations.md").read_text()
+    (block,) = re.findall(r"```yaml run-by=[^\n]*\n(.*?)```", text, re.DOTALL)
+    path = tmp_path / "tasks.yaml"
+    path.write_text(block)
+    (found,) = read_sets(path, {"REPORT_TO": "ada"})
+    assert [task.name for task in found.tasks] == ["nightly-report", "poll-orders"]
+
+
+def actions(answer: dict[str, Any]) -> dict[str, str]:
+    return {one["name"]: one["action"] for one in answer["tasks"]}
+
+
+def test_a_file_is_planned_applied_exported_and_pruned(run: Commands, file: Path, tmp_path: Path) -> None:
+    status, said = run("plan", str(file), "--detailed-exitcode")
+    assert (status, "+ nightly: create" in said, "Plan: 2 to create" in said) == (6, True, True)
+    assert actions(run.json("apply", str(file))) == {"nightly": "CREATE", "hourly": "CREATE"}
+    assert run("plan", str(file), "--detailed-exitcode")[0] == 0
+
+    kept = tmp_path / "plan.json"
+    status, said = run("plan", str(file), "--out", str(kept), WHAT="new")
+    assert (status, 'description: "old" -> "new"' in said) == (0, True)
+    assert kept.stat().st_mode & 0o777 == 0o600
+    change = {"query": 'mutation { updateTask(input: {name: "hourly", retries: 7}) { errors { code } } }'}
+    assert post(f"{run.url}/graphql", change).json()["data"]["updateTask"]["errors"] == []
+    refused = run.json("apply", str(kept), status=1)
+    assert "task 'hourly' has changed since the plan was made" in refused["errors"][0]
+    run("plan", str(file), "--out", str(kept), WHAT="new")
+    assert actions(run.json("apply", str(kept))) == {"nightly": "CHANGE", "hourly": "KEEP"}
+    assert run("apply", str(kept), "--prune")[0] == 2
+
+    exported = tmp_path / "exported.yaml"
+    assert run("export", "--set", "billing", "--out", str(exported))[0] == 0
+    assert "retries: 7" in exported.read_text()
+    assert set(actions(run.json("plan", str(exported))).values()) == {"KEEP"}
+    assert "set: billing" in run("export")[1]
+
+    file.write_text("set: billing\ntasks: {nightly: {}}\n")
+    assert actions(run.json("plan", str(file))) == {"nightly": "KEEP", "hourly": "LEFT"}
+    assert actions(run.json("apply", str(file), "--prune")) == {"nightly": "KEEP", "hourly": "ARCHIVE"}
+    file.write_text("set: billing\ntasks: {}\n")
+    assert "--allow-delete 1" in run.json("apply", str(file), "--prune", status=1)["errors"][0]
+    assert actions(run.json("apply", str(file), "--prune", "--allow-delete", "1")) == {"nightly": "ARCHIVE"}
+
+
+def test_what_is_wrong_is_told_and_nothing_is_done(run: Commands, file: Path, tmp_path: Path) -> None:
+    file.write_text("set: x\ntasks: {a: {job: nope, schedule: '* * *'}, b: {job: cleanup_expired_sessions}}\n")
+    answer = run.json("plan", str(file), status=1)
+    assert len(answer["errors"]) == 3
+    assert any("Unknown job: nope" in one for one in answer["errors"])
+    file.write_text("set: x\ntasks: {a: {jobb: nope}}\n")
+    assert run.json("plan", str(file), status=2)["errors"] == [f"{file}: tasks.a.jobb: is unknown"]
+    status, said = run("apply", str(tmp_path / "nothing.yaml"))
+    assert (status, "there is no such file" in said, "Traceback" in said) == (2, True, False)
+    (tmp_path / "no-plan.json").write_text("{}")
+    assert "must be a plan" in run("apply", str(tmp_path / "no-plan.json"))[1]
+    file.write_text(FILE)
+    assert "cannot write" in run("plan", str(file), "--out", str(tmp_path / "no" / "plan.json"))[1]
+    assert "cannot write" in run("export", "--out", str(tmp_path / "no" / "tasks.yaml"))[1]
+    assert run.processes.run("plan", str(file), "--url", f"http://127.0.0.1:{free_port()}")[0] == 3
+
+
+def test_a_viewer_may_not_apply(sqlite_url: str, processes: ProcessStarter, file: Path) -> None:
+    assert processes.run("migrate", "--database-url", sqlite_url)[0] == 0
+    database = Database(sqlite_url)
+    database.write_sync(add_account, "ada", Role.VIEWER, hashed())
+    database.close_sync()
+    token = processes.run("token", "create", "--user", "ada", "--database-url", sqlite_url)[1].strip()
+    server = processes.serve(sqlite_url, auth=True)
+    for env, said in (({"CRONOGRAPH_TOKEN": token}, "OPERATOR"), ({}, "cronograph login")):
+        status, output = processes.run("apply", str(file), "--url", server.url, env=env)
+        assert (status, said in output) == (1, True), output
+
+
+def test_a_server_applies_its_file_at_the_start_and_again_at_sighup(
+    database_url: str, processes: ProcessStarter, file: Path
+) -> None:
+    server = processes.serve(database_url, "--tasks", str(file))
+    asked = {"query": '{ tasks(filter: {name: {in: ["nightly", "hourly"]}}) { nodes { name description setName } } }'}
+
+    def tasks() -> dict[str, str]:
+        nodes = post(f"{server.url}/graphql", asked).json()["data"]["tasks"]["nodes"]
+        assert {one["setName"] for one in nodes} == {"billing"}
+        return {one["name"]: one["description"] for one in nodes}
+
+    assert tasks() == {"nightly": "old", "hourly": ""}
+    file.write_text(FILE.replace("old", "new"))
+    server.hang_up()
+    wait_until(lambda: tasks()["nightly"] == "new")
+    for wrong in ("set: [", FILE.replace("cleanup_expired_challenges", "nope")):
+        file.write_text(wrong)
+        before = server.output().count("tasks were not applied")
+        server.hang_up()
+        wait_until(lambda before=before: server.output().count("tasks were not applied") > before)  # type: ignore[misc]
+    assert tasks() == {"nightly": "new", "hourly": ""}
+    assert server.stop() == 0
+    status, said = processes.run(
+        "serve", "--port", "0", "--no-auth", "--database-url", database_url, "--tasks", str(file)
+    )
+    assert (status, "task 'hourly': " in said, "Unknown job: nope" in said) == (2, True, True), said

@@ -35,7 +35,7 @@ def pytest_xdist_auto_num_workers() -> int:
 
 
 def pytest_configure() -> None:
-    """Have files in memory where there is room: SQLite waits for the disk after each transaction. Examples have time."""
+    """Have files in memory where there is room: SQLite waits for the disk after each transaction."""
     os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(roomy_folder()))
     # An example that takes 0.3 s on a busy machine is no fault.
     settings.register_profile("busy machine", settings(deadline=None))

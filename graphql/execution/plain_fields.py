@@ -192,7 +192,9 @@ def _plain(attribute: str, kind: Any) -> PlainField | None:  # noqa: ANN401 - an
 def _kept(kind: Any) -> frozenset[type] | None:  # noqa: ANN401 - any type of the schema
     if kind is GraphQLFloat:
         return frozenset({float, NoneType})
-    return frozenset({float}) if isinstance(kind, GraphQLNonNull) and kind.of_type is GraphQLFloat else None
+    return (
+        frozenset({float}) if isinstance(kind, GraphQLNonNull) and cast("Any", kind).of_type is GraphQLFloat else None
+    )
 
 
 def class_of(kind: GraphQLObjectType) -> type | None:

@@ -2,13 +2,14 @@
 
 from datetime import datetime
 from functools import partial
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import strawberry
 from strawberry.scalars import JSON
 
 from ...jobs.core import model
 from ...jobs.core.defaults import TASK_POLICIES, value_of
+from ...jobs.core.unique_key import UniqueKey as DeclaredKey
 from ..base.fields import resolved
 from ..base.scalars import BigInt
 from ..execution.shown import FromModel, Makers
@@ -47,6 +48,13 @@ class UniqueKey(FromModel):
         description="A function of the job's code makes it. The API cannot know the key: a run that is made here, or "
         "by a schedule, has none unless you give one."
     )
+
+    @classmethod
+    def from_model(cls, key: DeclaredKey | None) -> Self | None:
+        """The GraphQL object of what a job declares, if it does."""
+        if key is None:
+            return None
+        return cls(arguments=list(key.arguments), template=key.template, in_code=key.in_code)
 
 
 @strawberry.type

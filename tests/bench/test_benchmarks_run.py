@@ -27,6 +27,7 @@ TINY: dict[str, tuple[str, ...]] = {
         "--document",
         "many values",
     ),
+    "kills": ("--rate", "20", "--seconds", "2", "--parts", "1", "--every", "0.2"),
     "dispatch": ("--tasks", "2", "--hours", "0.01"),
     "engine": (*SQLITE, "--runs", "300", "--latencies", "2", "--tasks", "3", "--each", "2", "--idle-seconds", "1"),
     "enqueue": (*SQLITE, "--times", "1", "--many", "3", "--rounds", "1"),

@@ -140,6 +140,10 @@ def test_the_wheel_holds_every_module_and_data_file(wheel: Path) -> None:
     assert {name for name in wanted if "/static/" not in name} <= held
     assert "cronograph/server/static/index.html" in held
     assert "cronograph/graphql/schema.graphql" in held
+    assert {
+        "cronograph/jobs/queue/sql/postgres/claim_lane.sql",
+        "cronograph/jobs/queue/sql/sqlite/due_tasks.sql",
+    } <= held
 
 
 def test_the_wheel_stays_small(wheel: Path) -> None:

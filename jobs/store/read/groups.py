@@ -25,8 +25,10 @@ def all_names() -> Subquery:
     costs depends on the groups and not on the runs. What nodes hold is bounded by their slots.
     """
     claimable = r.c.state.in_(sql_literals(CLAIMABLE))
-    walk = select(func.min(r.c.group_name).label("name")).where(claimable).cte("pending", recursive=True)
-    following = select(func.min(r.c.group_name)).where(claimable, r.c.group_name > walk.c.name).scalar_subquery()
+    # Not by ``min``, for which PostgreSQL 16 may read all of them.
+    one = select(r.c.group_name).where(claimable).order_by(r.c.group_name).limit(1)
+    walk = select(one.scalar_subquery().label("name")).cte("pending", recursive=True)
+    following = one.where(r.c.group_name > walk.c.name).scalar_subquery()
     walk = walk.union_all(select(following).where(walk.c.name.is_not(None)))
     return union(
         select(g.c.name),

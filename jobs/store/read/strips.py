@@ -53,8 +53,8 @@ def strips_of_tasks(conn: Connection, task_ids: Sequence[int], size: int) -> dic
     """
     postgres = dialect.is_postgresql(conn)
     parameters = dialect.batch_rows(_OWNER, [(one,) for one in task_ids], "owners", postgres=postgres)
-    found = conn.execute(_statement(size, postgres=postgres), parameters).all()
-    return {task_id: _strip(loads(runs), loads(skips), size) for task_id, runs, skips in found}
+    rows = map(tuple, conn.execute(_statement(size, postgres=postgres), parameters))
+    return {task_id: _strip(loads(runs), loads(skips), size) for task_id, runs, skips in rows}
 
 
 @lru_cache(maxsize=16)
@@ -67,32 +67,33 @@ def _statement(size: int, *, postgres: bool) -> Select[Any]:
     of_skips = to_columns(
         _skips().where(skipped.c.task_id == owners.c.task_id).limit(size).correlate(owners).subquery("newest_skips").c
     )
-    return select(owners.c.task_id, select(of_runs).scalar_subquery(), select(of_skips).scalar_subquery())
+    columns: list[ColumnElement[Any]] = [owners.c.task_id]
+    columns += [select(one).scalar_subquery() for one in (of_runs, of_skips)]
+    return select(*columns)
 
 
 def _runs() -> Select[Any]:
     # As literal text: SQLite takes the unique index over occurrences only if it sees the condition of that index.
     # Runs that were dropped before their start are told by their skipped rows.
-    return (
-        select(
-            cast(run.c.id, Text).label("id"),
-            run.c.state.label("state"),
-            written_time(run.c.scheduled_for).label("at"),
-            duration(run.c.started_at, run.c.finished_at).label("seconds"),
-        )
-        .where(text("run.trigger = 'schedule' AND run.state <> 'skipped'"))
-        .order_by(run.c.scheduled_for.desc())
-    )
+    columns: list[ColumnElement[Any]] = [
+        cast(run.c.id, Text).label("id"),
+        run.c.state.label("state"),
+        written_time(run.c.scheduled_for).label("at"),
+        duration(run.c.started_at, run.c.finished_at).label("seconds"),
+    ]
+    occurrences = select(*columns).where(text("run.trigger = 'schedule' AND run.state <> 'skipped'"))
+    return occurrences.order_by(run.c.scheduled_for.desc())
 
 
 def _skips() -> Select[Any]:
     # By the key, which has an index: stretches of one task begin and end in the order of their keys.
-    return select(
+    columns: list[ColumnElement[Any]] = [
         cast(skipped.c.id, Text).label("id"),
         written_time(skipped.c.last_scheduled_for).label("at"),
         skipped.c.reason.label("reason"),
         skipped.c.occurrences.label("count"),
-    ).order_by(skipped.c.id.desc())
+    ]
+    return select(*columns).order_by(skipped.c.id.desc())
 
 
 def _postgres_columns(values: Any) -> ColumnElement[str]:

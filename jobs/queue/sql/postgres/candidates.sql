@@ -24,12 +24,14 @@ WITH RECURSIVE pending(name, lap, place) AS (
     FROM pending p CROSS JOIN LATERAL (
         SELECT coalesce(a.name, b.name) AS name, CASE WHEN a.name IS NULL THEN 1 ELSE p.lap END AS lap
         FROM (
-            SELECT (SELECT min(r.group_name) FROM cronograph.run r
-                   WHERE r.state IN ('stuck', 'waiting') AND r.group_name > p.name) AS name
+            SELECT (SELECT r.group_name FROM cronograph.run r
+                   WHERE r.state IN ('stuck', 'waiting') AND r.group_name > p.name
+                   ORDER BY r.group_name LIMIT 1) AS name
             OFFSET 0) a
         LEFT JOIN LATERAL (
-            SELECT (SELECT min(r.group_name) FROM cronograph.run r
-                   WHERE r.state IN ('stuck', 'waiting') AND r.group_name > '') AS name
+            SELECT (SELECT r.group_name FROM cronograph.run r
+                   WHERE r.state IN ('stuck', 'waiting') AND r.group_name > ''
+                   ORDER BY r.group_name LIMIT 1) AS name
             WHERE a.name IS NULL AND p.lap = 0 AND p.name <> '' OFFSET 0) b ON true
         OFFSET 0) s
     WHERE s.name IS NOT NULL AND (s.lap = 0 OR s.name <= CAST(:after AS text)))

@@ -26,8 +26,10 @@ pending_job(name) AS (
             ORDER BY r.job_name, r.group_name LIMIT 1)
     FROM pending_job p WHERE p.name = ANY(CAST(:jobs AS text[]))),
 whole AS MATERIALIZED (
-    SELECT (SELECT min(r.group_name) FROM cronograph.run r WHERE r.state IN ('stuck', 'waiting')) AS lowest,
-        (SELECT max(r.group_name) FROM cronograph.run r WHERE r.state IN ('stuck', 'waiting')) AS highest,
+    SELECT (SELECT r.group_name FROM cronograph.run r
+         WHERE r.state IN ('stuck', 'waiting') ORDER BY r.group_name LIMIT 1) AS lowest,
+        (SELECT r.group_name FROM cronograph.run r
+         WHERE r.state IN ('stuck', 'waiting') ORDER BY r.group_name DESC LIMIT 1) AS highest,
         EXISTS (SELECT FROM pending_job p WHERE p.name <> ALL(CAST(:jobs AS text[]))) AS shared
     WHERE CAST(:group AS text) IS NULL),
 ends AS MATERIALIZED (
@@ -114,8 +116,9 @@ SELECT s.runs,
         THEN 'mixed' ELSE 'taken' END AS found,
     (SELECT count(*) FROM locked) = :slots AS is_full,
     CASE WHEN s.runs < :slots THEN CAST(extract(epoch FROM (
-        SELECT min(r.available_at) FROM cronograph.run r
-        WHERE r.state IN ('stuck', 'waiting') AND r.attempt >= 0 AND r.available_at > c.at) - c.at) AS float8)
+        SELECT r.available_at FROM cronograph.run r
+        WHERE r.state IN ('stuck', 'waiting') AND r.attempt >= 0 AND r.available_at > c.at
+        ORDER BY r.available_at LIMIT 1) - c.at) AS float8)
     END AS next_in,
     CASE WHEN b.execution_id = s.first THEN s.at END AS started_at,
     CASE WHEN b.execution_id = s.first THEN c.name END AS lane_group,

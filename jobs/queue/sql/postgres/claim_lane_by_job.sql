@@ -114,8 +114,9 @@ SELECT s.runs,
         THEN 'mixed' ELSE 'taken' END AS found,
     (SELECT count(*) FROM picked) = :slots AS is_full,
     CASE WHEN s.runs < :slots THEN CAST(extract(epoch FROM (
-        SELECT min(r.available_at) FROM cronograph.run r
-        WHERE r.state IN ('stuck', 'waiting') AND r.attempt >= 0 AND r.available_at > c.at) - c.at) AS float8)
+        SELECT r.available_at FROM cronograph.run r
+        WHERE r.state IN ('stuck', 'waiting') AND r.attempt >= 0 AND r.available_at > c.at
+        ORDER BY r.available_at LIMIT 1) - c.at) AS float8)
     END AS next_in,
     CASE WHEN b.execution_id = s.first THEN s.at END AS started_at,
     b.execution_id,

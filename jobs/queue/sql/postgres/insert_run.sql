@@ -3,7 +3,8 @@
 -- As `insert_runs`, which is planned anew for each number of runs: that costs more than inserting one.
 --
 -- Parameters:
---   run: a JSON object with the columns of the run; a policy that is null is as its job says, unless own_timeout is true
+--   run: a JSON object with the columns of the run; a policy that is null is as its job says, unless own_timeout is true;
+--     own_key: whether a unique key that is null means that the run has none (else its job may say it: nothing is inserted)
 --   args, carried: its arguments and what it carries
 --   now: the time; null: the database's own
 --   with_event, wakes: whether to write its event here and notify the nodes, and of what
@@ -27,8 +28,9 @@ WITH inserted AS (
             job_name text, task_id bigint, task_name text, trigger text, scheduled_for timestamptz,
             available_at timestamptz, exclusive boolean, unique_key text, retried_from bigint, submitter text,
             submitter_id bigint, description text, signature text, group_name text, priority text, retries int,
-            retry_delay float8, timeout float8, own_timeout boolean)
+            retry_delay float8, timeout float8, own_timeout boolean, own_key boolean)
         LEFT JOIN cronograph.job j ON j.name = k.job_name
+    WHERE k.own_key OR j.defaults->'unique_key'->'arguments' IS NULL
     ON CONFLICT DO NOTHING
     RETURNING id, submitted_at, job_name, group_name, priority, retries, retry_delay, timeout),
 event_written AS (

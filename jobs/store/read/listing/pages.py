@@ -20,6 +20,9 @@ N = TypeVar("N")
 _NEWEST = "newest_"
 """The columns of an execution begin with it where they stand beside those of its task."""
 
+_KEY = "key_"
+"""The key of a row stands in a column of this name where others have its own."""
+
 COUNT_CAP = 10_000
 """Rows are counted up to here; one more means "more than this many"."""
 
@@ -38,7 +41,8 @@ def page(conn: Connection, listing: Listing[M], request: PageRequest) -> Page[M]
 
 
 def _page_keys(request: PageRequest, listing: Listing[Any]) -> Select[Any]:
-    return _limited(listing, request, _keys(listing))
+    marked = listing.rows.add_columns(listing.key.label(_KEY), *_labels(listing, request))
+    return select(_limited(listing, request, marked).subquery("page").c[_KEY])
 
 
 @lru_cache(maxsize=128)

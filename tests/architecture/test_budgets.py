@@ -8,6 +8,8 @@ import pytest
 
 from tests.support.sources import Source, body_lines, dotted_name, product_sources, sources_of_tests
 
+pytestmark = pytest.mark.timeout(180)  # each reads all sources: four seconds of a processor
+
 MODULE_LIMIT = 400
 """Lines that no module may exceed."""
 

@@ -83,7 +83,7 @@ class Metered(Coroutine[Any, Any, T]):
         """End it where it stands."""
         self._timed(self._steps.close)
 
-    def __await__(self) -> "Metered[T]":
+    def __await__(self) -> "Metered[T]":  # pyright: ignore[reportIncompatibleMethodOverride] - what awaits asks for send, throw and close alone
         """Its steps."""
         return self
 

@@ -39,7 +39,8 @@ PLANNED: Final[AnswerCodec[Done]] = AnswerCodec(
 
 def _recalled(stored: dict[str, Any]) -> PlannedTask:
     changes = tuple(FieldChange(**one) for one in stored["changes"])
-    return PlannedTask(**{**stored, "action": TaskAction(stored["action"]), "changes": changes})
+    given: dict[str, Any] = {**stored, "action": TaskAction(stored["action"]), "changes": changes}
+    return PlannedTask(**given)
 
 
 @strawberry.input(description="A task of a set. What is absent is left alone, null sets the default.")

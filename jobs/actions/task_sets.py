@@ -1,6 +1,6 @@
 """Tasks that are defined together become what their file wants, all in one transaction or none."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -70,12 +70,12 @@ def apply_sets(
 
 
 @contextmanager
-def _done() -> Iterator[None]:
+def _done() -> Generator[None, None, None]:
     yield
 
 
 @contextmanager
-def _undone(tx: Tx) -> Iterator[None]:
+def _undone(tx: Tx) -> Generator[None, None, None]:
     """What happens in the block is judged by the database like anything else, and then taken back."""
     changes, records, before, wakes = len(tx.changes), len(tx.records), dict(tx.before), tx.wakes
     nested = tx.conn.begin_nested()

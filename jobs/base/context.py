@@ -222,7 +222,7 @@ class JobContext:
     async def enqueue(self, job: Runnable[P], /, *args: P.args, **kwargs: P.kwargs) -> int: ...
     @overload
     async def enqueue(self, job: str, /, **kwargs: Json) -> int: ...
-    async def enqueue(self, job: Runnable[...] | str, /, *args: Any, **kwargs: Any) -> int:
+    async def enqueue(self, job: Any, /, *args: Any, **kwargs: Any) -> int:
         """Put a run of a job into the queue of this run's database, at once; its id. For ``async`` jobs.
 
         Args:
@@ -241,7 +241,7 @@ class JobContext:
     def enqueue_sync(self, job: Runnable[P], /, *args: P.args, **kwargs: P.kwargs) -> int: ...
     @overload
     def enqueue_sync(self, job: str, /, **kwargs: Json) -> int: ...
-    def enqueue_sync(self, job: Runnable[...] | str, /, *args: Any, **kwargs: Any) -> int:
+    def enqueue_sync(self, job: Any, /, *args: Any, **kwargs: Any) -> int:
         """``enqueue`` for jobs that are plain functions."""
         return self._host.enqueue_waiting([_asked(job, args, kwargs)])[0]
 
@@ -257,7 +257,7 @@ class JobContext:
     def enqueue_at_end(self, job: Runnable[P], /, *args: P.args, **kwargs: P.kwargs) -> None: ...
     @overload
     def enqueue_at_end(self, job: str, /, **kwargs: Json) -> None: ...
-    def enqueue_at_end(self, job: Runnable[...] | str, /, *args: Any, **kwargs: Any) -> None:
+    def enqueue_at_end(self, job: Any, /, *args: Any, **kwargs: Any) -> None:
         """Put a run into the queue in the transaction that ends this attempt: if, and only if, it ends well.
 
         An attempt that fails, is cancelled, snoozes or is lost with its node puts nothing there. In every kind of job.

@@ -140,7 +140,7 @@ def shown(value: Any) -> Json:  # noqa: ANN401 - any field of a task
         return value.name
     if isinstance(value, frozenset):
         return sorted(cast("frozenset[str]", value))
-    return time_text(value) if isinstance(value, datetime) else cast("Json", value)
+    return time_text(value) if isinstance(value, datetime) else value
 
 
 def conflict_of(task: Task, set_name: str) -> UserError | None:

@@ -189,26 +189,24 @@ def _declared(options: JobOptions) -> ScheduleSpec | None:
     return schedule
 
 
-def schedule_from(schedule: str | ScheduleSpec, timezone: str | None) -> ScheduleSpec:
+def schedule_from(schedule: object, timezone: object) -> ScheduleSpec:
     """A schedule as an author writes it: a six-field cron string, in UTC unless ``timezone`` says otherwise, or whole.
 
     Raises:
         ValueError: it is whole, and so has a time zone of its own.
     """
-    zone: object = timezone
-    if zone is not None and not isinstance(zone, str):
-        raise ValueError(f"timezone: must be an IANA name such as 'Europe/Berlin', got {zone!r:.60}")
+    if timezone is not None and not isinstance(timezone, str):
+        raise ValueError(f"timezone: must be an IANA name such as 'Europe/Berlin', got {timezone!r:.60}")
     if isinstance(schedule, str):
         return ScheduleSpec(Syntax.CRON, schedule, timezone or "UTC")
     if timezone is not None:
         raise ValueError("timezone: a ScheduleSpec has a time zone of its own; write it there")
-    given: object = schedule
-    if not isinstance(given, ScheduleSpec):
+    if not isinstance(schedule, ScheduleSpec):
         raise ValueError(  # noqa: TRY004 - one fault among others
             "schedule: must be a six-field cron string such as '0 0 * * * *', or a schedule such as every('15m'), got "
-            f"{given!r:.60}"
+            f"{schedule!r:.60}"
         )
-    return given
+    return schedule
 
 
 def _refuse_without_schedule(options: JobOptions) -> None:

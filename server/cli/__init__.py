@@ -35,6 +35,7 @@ COMMANDS = (
     "schedule",
     "schema",
     "secret",
+    "sql",
     "stats",
     "tasks",
     "token",

@@ -34,7 +34,8 @@ class CommandLine(typer.Typer):
     """A group of such commands; the arguments are those of ``typer.Typer``."""
 
     def __init__(self, **settings: Any) -> None:  # noqa: ANN401 - those of typer
-        super().__init__(**{"cls": PlainGroup, **settings})
+        given: dict[str, Any] = {"cls": PlainGroup, **settings}
+        super().__init__(**given)
 
     def command(  # type: ignore[override]
         self,
@@ -42,4 +43,5 @@ class CommandLine(typer.Typer):
         **settings: Any,  # noqa: ANN401 - those of typer
     ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
         """Declare a command."""
-        return super().command(name, **{"cls": PlainCommand, **settings})
+        given: dict[str, Any] = {"cls": PlainCommand, **settings}
+        return super().command(name, **given)

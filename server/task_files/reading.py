@@ -111,7 +111,7 @@ class _StrictLoader(yaml.SafeLoader):
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
         seen: set[Hashable] = set()
         for key_node, _ in node.value:
-            key = cast("Hashable", self.construct_object(key_node, deep=True))
+            key = cast("Hashable", self.construct_object(key_node, deep=True))  # pyright: ignore[reportUnknownMemberType] - yaml has no types for it
             if key in seen:
                 raise yaml.constructor.ConstructorError(None, None, f"'{key}' is there twice", key_node.start_mark)
             seen.add(key)
@@ -121,10 +121,10 @@ class _StrictLoader(yaml.SafeLoader):
 def _filled(value: Any, environment: Mapping[str, str], where: str, place: tuple[str, ...], faults: list[str]) -> Any:  # noqa: ANN401 - a document
     """The document with the values of variables in the place of ``${NAME}``."""
     if isinstance(value, dict):
-        inner: dict[Any, Any] = value
+        inner = cast("Mapping[str, Any]", value)
         return {key: _filled(one, environment, where, (*place, str(key)), faults) for key, one in inner.items()}
     if isinstance(value, list):
-        several: list[Any] = value
+        several = cast("Sequence[Any]", value)
         return [_filled(one, environment, where, (*place, str(at)), faults) for at, one in enumerate(several)]
     if not isinstance(value, str):
         return value

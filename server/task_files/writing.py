@@ -1,7 +1,7 @@
 """Writes tasks in the form that ``reading`` reads, so that what is exported and applied changes nothing."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import yaml
 
@@ -57,7 +57,8 @@ def _schedule(schedule: Mapping[str, Any]) -> Any:  # noqa: ANN401 - text or a t
 def escaped(value: Any) -> Any:  # noqa: ANN401 - a document
     """A document in which no text is taken for one with variables."""
     if isinstance(value, dict):
-        return {key: escaped(one) for key, one in value.items()}
+        inner = cast("Mapping[str, Any]", value)
+        return {key: escaped(one) for key, one in inner.items()}
     if isinstance(value, list):
-        return [escaped(one) for one in value]
+        return [escaped(one) for one in cast("Sequence[Any]", value)]
     return value.replace("$", "$$") if isinstance(value, str) else value

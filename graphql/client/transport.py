@@ -21,7 +21,7 @@ STREAM_TYPE: Final = "text/event-stream"
 
 def chosen_url(url: str | None) -> str:
     """The address of the server: what is given, else ``CRONOGRAPH_URL``, else this machine."""
-    return url or os.environ.get("CRONOGRAPH_URL") or DEFAULT_URL
+    return (os.environ.get("CRONOGRAPH_URL") or DEFAULT_URL) if url is None else url
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

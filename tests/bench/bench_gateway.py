@@ -1,6 +1,6 @@
 """Measures the GraphQL front door: CPU time of each kind of nonsense, and what one more subscriber costs.
 
-Run it on a quiet machine, from the repository's root: `python -m tests.bench.bench_frontdoor`; `--help` lists the
+Run it on a quiet machine, from the repository's root: `python -m tests.bench.bench_gateway`; `--help` lists the
 options. It judges nothing; times are those of the whole application without the network, its client included.
 """
 

@@ -36,7 +36,7 @@ LANGUAGES = {"python", "sh", "graphql", "toml", "json", "text"}
 NOT_RUN = 12
 """So many blocks are run by no test; a new one needs a reason better than any of theirs. CONTRIBUTING lists them."""
 SETTINGS = {f"CRONOGRAPH_{name.upper()}" for name in Settings.model_fields}
-OTHER_VARIABLES = {"CRONOGRAPH_CONFIG", "CRONOGRAPH_TOKEN", "CRONOGRAPH_URL"}
+OTHER_VARIABLES = {"CRONOGRAPH_CONFIG", "CRONOGRAPH_TEST_POSTGRES_BIN", "CRONOGRAPH_TOKEN", "CRONOGRAPH_URL"}
 
 
 def blocks_in(*languages: str) -> list[Block]:

@@ -75,7 +75,7 @@ async def test_behind_a_pooler_no_transaction_has_jit(postgres_url: str) -> None
     make_hostile(postgres_url)
     behind = f"{postgres_url}?pooler=transaction"
     database, connection = Database(behind), AutocommitConnection(parse_url(behind))
-    asked = "SELECT current_setting('jit'), current_setting('plan_cache_mode')"
+    asked = "SELECT current_setting('jit') AS jit, current_setting('plan_cache_mode') AS plans"
 
     def settings(conn: Connection) -> tuple[str, str]:
         return tuple(conn.execute(text(asked)).one())

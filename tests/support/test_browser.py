@@ -6,13 +6,13 @@ from tests.support.waiting import wait_until
 
 
 def test_a_page_without_faults_leaves_no_problem(new_page: PageOpener) -> None:
-    page = new_page("http://127.0.0.1:1")
+    page = new_page("http://127.0.0.1:1", first_visit=True)
     page.set_content("<h1>Hello</h1>")
     assert page.locator("h1").inner_text() == "Hello"
 
 
 def test_console_errors_and_foreign_requests_are_noticed(new_page: PageOpener, browser_watch: BrowserWatch) -> None:
-    page = new_page("http://127.0.0.1:1")
+    page = new_page("http://127.0.0.1:1", first_visit=True)
     foreign = f"http://127.0.0.1:{free_port()}/pixel.png"
     page.set_content(f"<img src='{foreign}'><script>console.error('broken'); undefinedName()</script>")
 

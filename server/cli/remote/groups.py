@@ -6,11 +6,12 @@ import typer
 
 from ....graphql.client.command_line import PAUSE_GROUP, RESUME_GROUP, UPDATE_GROUP
 from ....jobs.core.base.errors import ConfigurationError
+from ..application import CommandLine
 from .api import Api, Limit, at_server
 from .listings import GROUP_LIST
 from .lists import Columns, Filter, Sort, Watch, show
 
-groups = typer.Typer(help="Look at groups, pause and limit them, on a running server.", no_args_is_help=True)
+groups = CommandLine(help="Look at groups, pause and limit them, on a running server.", no_args_is_help=True)
 Name = Annotated[str, typer.Argument(help="Name of the group.")]
 
 

@@ -5,11 +5,12 @@ from typing import Annotated
 import typer
 
 from ....graphql.client.command_line import DRAIN_NODE, RESUME_NODE
+from ..application import CommandLine
 from .api import Api, Limit, at_server
 from .listings import NODE_LIST
 from .lists import Columns, Filter, Sort, Watch, show
 
-nodes = typer.Typer(help="Look at nodes, drain and resume them, on a running server.", no_args_is_help=True)
+nodes = CommandLine(help="Look at nodes, drain and resume them, on a running server.", no_args_is_help=True)
 Name = Annotated[str, typer.Argument(help="Name of the node.")]
 
 

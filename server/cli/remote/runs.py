@@ -7,6 +7,7 @@ import typer
 
 from ....graphql.client.command_line import CANCEL_RUNS, ONE_RUN, PRIORITY, RETRY_RUN, RETRY_RUNS
 from ....jobs.core.base.errors import ConfigurationError
+from ..application import CommandLine
 from ..output import Refused
 from .api import Api, Limit, at_server
 from .listings import RUN_LIST
@@ -14,7 +15,7 @@ from .lists import Columns, Filter, Sort, Watch, details, show
 from .values import arguments_of, filter_of
 from .waiting import Wait, wait_for
 
-runs = typer.Typer(help="Look at runs, cancel and retry them, on a running server.", no_args_is_help=True)
+runs = CommandLine(help="Look at runs, cancel and retry them, on a running server.", no_args_is_help=True)
 Key = Annotated[str, typer.Argument(help="The run's id.")]
 Keys = Annotated[list[str] | None, typer.Argument(help="Ids of runs; or else --filter.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask; without a terminal nothing is ever asked.")]

@@ -5,12 +5,13 @@ from typing import Annotated, Any
 import typer
 
 from ....graphql.client.command_line import DELETE_TASK, ONE_TASK, PAUSE_TASK, RESUME_TASK
+from ..application import CommandLine
 from ..output import Refused
 from .api import Api, Limit, at_server
 from .listings import TASK_LIST
 from .lists import Columns, Filter, Sort, Watch, details, show
 
-tasks = typer.Typer(help="Look at tasks, pause and resume them, on a running server.", no_args_is_help=True)
+tasks = CommandLine(help="Look at tasks, pause and resume them, on a running server.", no_args_is_help=True)
 Name = Annotated[str, typer.Argument(help="Name of the task.")]
 
 

@@ -152,6 +152,7 @@ LEFT_OUT = {
     "setSecret": BY_ADMINISTRATORS,
     "deleteSecret": BY_ADMINISTRATORS,
     "deleteIdentity": BY_ADMINISTRATORS,
+    "applyTasks": "`cronograph plan` and `apply` send it for files of tasks",
     "auditLog": "`cronograph audit` lists, verifies and exports it",
     "jobs": "`available_jobs` answers them all",
     "group": "`groups` takes a filter",

@@ -105,6 +105,8 @@ async def test_all_that_a_child_logs_is_kept_with_its_execution(engine: RunningE
         ("info", "by logging, info", None),
         ("warning", "by a thread", None),
         ("error", "by exception", None),
+        # Arguments that do not fit are shown as Python prints it.
+        ("info", "--- Logging error ---", None),
     ]
     assert "ValueError: invalid literal" in done.lines[3].message
     assert done.run.state is RunState.SUCCESS

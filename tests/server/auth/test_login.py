@@ -98,7 +98,7 @@ async def test_a_terminal_signs_in_says_who_it_is_and_signs_out(
     assert json.loads(file.read_text()) == {}
     assert await run("logout") == (0, f"Nobody was signed in at {light.url}\n")
     status, output = await run("whoami")
-    assert (status, "run `cronograph login`" in output) == (1, True)
+    assert (status, f"cronograph login --url {light.url}" in output) == (1, True)
 
 
 async def test_both_clients_show_the_sign_in_and_renew_it(light: Protected, home: Path) -> None:

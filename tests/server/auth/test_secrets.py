@@ -104,7 +104,9 @@ async def test_without_a_key_a_secret_is_refused_with_advice(server: Protected) 
 
 
 def run(url: str, *arguments: str, said: str | None = None) -> tuple[int, str]:
-    done = CliRunner().invoke(application(("secret",)), ["secret", *arguments, "--database-url", url], input=said)
+    done = CliRunner().invoke(
+        application(("secret",)), ["secret", *arguments, "--database-url", url, "--create"], input=said
+    )
     return done.exit_code, done.output
 
 

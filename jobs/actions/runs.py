@@ -6,6 +6,8 @@ from datetime import datetime, timedelta
 from itertools import chain
 from typing import Any
 
+from sqlalchemy.exc import IntegrityError
+
 from ..core.arguments.judging import argument_faults
 from ..core.base.errors import InvalidState, Overlap, UserError, refuse
 from ..core.defaults import FOLLOWED, UNIQUE_KEY, run_of_job
@@ -269,8 +271,28 @@ def edit_run(
     if not change:
         return run
     tx.note_before(str(run.id), args=sorted(run.args), runAt=run.available_at.isoformat())
-    run_store.edit(tx.conn, run_id, change)
+    _edit(tx, run, change)
     return _changed(tx, [run_id], [run_id])[0]
+
+
+def _edit(tx: Tx, run: Run, change: dict[str, Any]) -> None:
+    if "unique_key" not in change:
+        run_store.edit(tx.conn, run.id, change)
+        return
+    try:
+        with tx.conn.begin_nested():
+            run_store.edit(tx.conn, run.id, change)
+    except IntegrityError as error:
+        # Another transaction has given the key to a run since it was looked for.
+        raise _key_is_taken(run, change["unique_key"], "another run") from error
+
+
+def _key_is_taken(run: Run, key: str, other: str) -> InvalidState:
+    return InvalidState(
+        f"args: with these, run {run.id} has the unique key '{key}' of {other}, which is unfinished; cancel one of the "
+        "two",
+        path=("args",),
+    )
 
 
 def _key_of_changed(tx: Tx, run: Run, args: dict[str, Json], schema: Schema) -> dict[str, str]:
@@ -283,11 +305,7 @@ def _key_of_changed(tx: Tx, run: Run, args: dict[str, Json], schema: Schema) -> 
         return {}
     other = stored_runs.unfinished_with_key(tx.conn, key)
     if other is not None:
-        raise InvalidState(
-            f"args: with these, run {run.id} has the unique key '{key}' of run {other.id}, which is unfinished; cancel "
-            "one of the two",
-            path=("args",),
-        )
+        raise _key_is_taken(run, key, f"run {other.id}")
     return {"unique_key": key}
 
 

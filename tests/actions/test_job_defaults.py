@@ -1,20 +1,26 @@
 """What runs and tasks have from their job, as a node has published it, on both databases."""
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+import psycopg
+import pytest
 from sqlalchemy import create_engine
 
 from cronograph.jobs import RunSpec, enqueue_many_sync, enqueue_sync
 from cronograph.jobs.actions.declarations import declare_tasks
 from cronograph.jobs.actions.nodes import NewNode, join
-from cronograph.jobs.actions.runs import trigger_job
+from cronograph.jobs.actions.runs import edit_run, trigger_job
 from cronograph.jobs.actions.tasks import DECLARED, create_task, reset_task, resume_task, trigger_task, update_task
+from cronograph.jobs.core.base.errors import InvalidState
 from cronograph.jobs.core.defaults import TASK_POLICIES, JobDefaults, JobInfo
 from cronograph.jobs.core.model import OverlapPolicy, Priority, Run, ScheduleSpec, Task, TaskSpec
 from cronograph.jobs.core.schedule import Syntax
+from cronograph.jobs.core.unique_key import UniqueKey
 from cronograph.jobs.store.read import jobs, tasks
 from cronograph.jobs.store.read import runs as stored_runs
 from tests.support.storage import ANY_ARGS, Stored
+from tests.support.waiting import wait_until
 
 SAID = JobDefaults("shop", Priority.HIGH, retries=7, retry_delay=3.0, timeout=40.0, overlap=OverlapPolicy.ALLOW)
 HOURLY = ScheduleSpec(Syntax.CRON, "0 0 * * * *")
@@ -106,3 +112,26 @@ def test_the_published_defaults_are_read_back(stored: Stored) -> None:
     publish(stored, "a", SAID)
     assert stored.do(lambda tx: jobs.by_names(tx.conn, ["work"]))["work"].defaults == SAID
     assert stored.do(lambda tx: jobs.schemas(tx.conn, {"other"})[0])["other"].defaults == SAID
+
+
+@pytest.mark.postgres
+def test_a_key_that_another_transaction_takes_meanwhile_refuses_the_edit(postgres_url: str) -> None:
+    stored = Stored(postgres_url)
+    key = UniqueKey(("order",))
+    publish(stored, "a", JobDefaults(unique_key=key))
+    edited, other = (stored.do(trigger_job, "work", args={"order": number}).run for number in (1, 2))
+    with psycopg.connect(stored.database.libpq_url(), autocommit=True) as watch, ThreadPoolExecutor(1) as pool:
+        with psycopg.connect(stored.database.libpq_url()) as taking:
+            taking.execute(
+                "UPDATE cronograph.run SET unique_key = %s WHERE id = %s", [key.of("work", {"order": 3}), other.id]
+            )
+            edit = pool.submit(stored.do, edit_run, edited.id, args={"order": 3})
+            asked = (
+                "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+            )
+            wait_until(lambda: watch.execute(asked).fetchone() == (1,), message="the edit to wait for the other")
+        with pytest.raises(InvalidState, match=r"has the unique key .* of another run, which is unfinished"):
+            edit.result()
+    found = stored.do(lambda tx: stored_runs.by_ids(tx.conn, [edited.id]))[edited.id]
+    assert (found.args, found.unique_key) == ({"order": 1}, edited.unique_key)
+    stored.close()

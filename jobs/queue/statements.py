@@ -111,6 +111,14 @@ def _prepared(database: str, name: str) -> TextualSelect:
     return clause.columns(**_CONVERTED)
 
 
+def picked(
+    conn: Connection, name: str, parameters: Mapping[str, Any], wanted: tuple[str, ...]
+) -> list[tuple[Any, ...]]:
+    """Execute a statement; the ``wanted`` columns of its rows, at least two, in this order."""
+    rows = execute(conn, name, parameters)
+    return list(map(picker(tuple(rows.keys()), wanted), rows.all()))
+
+
 @lru_cache(maxsize=64)
 def picker(found: tuple[str, ...], wanted: tuple[str, ...]) -> Callable[[Sequence[Any]], tuple[Any, ...]]:
     """What takes the ``wanted`` columns out of rows whose columns are ``found``.

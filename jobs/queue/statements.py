@@ -121,8 +121,9 @@ class _Prepared:
         if self._by_place is not None:
             return conn.execute(self._by_place, parameters)
         rows = conn.execute(self._by_name, parameters)
-        found = tuple(rows.keys())
-        self._by_place = self._clause.columns(*(column(name, _CONVERTED.get(name)) for name in found))
+        if rows.returns_rows:
+            found = tuple(rows.keys())
+            self._by_place = self._clause.columns(*(column(name, _CONVERTED.get(name)) for name in found))
         return rows
 
 

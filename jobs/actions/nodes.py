@@ -4,8 +4,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
+from ..core.base.blockage import Blockage
 from ..core.base.errors import InvalidState
-from ..core.blockage import Blockage
 from ..core.defaults import JobInfo
 from ..core.events import Change, EventKind
 from ..core.model import LIVE_NODES, TAKING_NODES, Node, NodeState

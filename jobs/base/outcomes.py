@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from ..core.awaits import AwaitedKind, Awaits
+from ..core.base.awaits import AwaitedKind, Awaits
 from ..core.base.wording import number_text
 from ..core.model import Json
 from ..core.rules import MAX_SECONDS

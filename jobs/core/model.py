@@ -5,7 +5,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, TypeAlias
 
-from .blockage import Blockage
+from .base.blockage import Blockage
 from .node_choice import EVERYTHING, NodeChoice
 from .schedule import Syntax
 from .states import RunState
@@ -247,7 +247,7 @@ class Run:
 
     ``checkpoint``: what its job saved, if no task keeps it. ``signature``: of the version of its job that its arguments
     were checked against; None = they were not. ``carried``: what ``@carries`` gave it. ``awaits``: what a suspended run
-    waits for (see ``core.awaits``); ``wake_at``: when it is woken at the latest, None = not by time.
+    waits for (see ``core.base.awaits``); ``wake_at``: when it is woken at the latest, None = not by time.
     """
 
     id: int

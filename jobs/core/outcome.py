@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, TypeAlias
 
-from .awaits import Awaits
+from .base.awaits import Awaits
 from .model import Json, Outcome
 from .states import RunState
 

@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 
-from cronograph.jobs.core.awaits import AwaitedKind, Awaits
+from cronograph.jobs.core.base.awaits import AwaitedKind, Awaits
 from cronograph.jobs.core.outcome import Suspended
 from tests.actions.test_explaining import of_run, of_task, says
 from tests.support.storage import START, Stored

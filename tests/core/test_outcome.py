@@ -2,7 +2,7 @@
 
 import pytest
 
-from cronograph.jobs.core.awaits import AwaitedKind, Awaits
+from cronograph.jobs.core.base.awaits import AwaitedKind, Awaits
 from cronograph.jobs.core.model import Outcome
 from cronograph.jobs.core.outcome import (
     Cancelled,

@@ -13,7 +13,7 @@ from sqlalchemy import Connection, select
 from cronograph.jobs.actions.nodes import NewNode, join
 from cronograph.jobs.actions.runs import put
 from cronograph.jobs.actions.tasks import create_task
-from cronograph.jobs.core.awaits import AwaitedKind, Awaits
+from cronograph.jobs.core.base.awaits import AwaitedKind, Awaits
 from cronograph.jobs.core.defaults import JobInfo
 from cronograph.jobs.core.events import Change, spread
 from cronograph.jobs.core.model import NewRun, NodeState, Priority, ScheduleSpec, TaskSpec, Trigger

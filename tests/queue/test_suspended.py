@@ -7,7 +7,7 @@ import pytest
 
 from cronograph.jobs.actions.groups import update_group
 from cronograph.jobs.actions.runs import cancel_runs
-from cronograph.jobs.core.awaits import AwaitedKind, Awaits
+from cronograph.jobs.core.base.awaits import AwaitedKind, Awaits
 from cronograph.jobs.core.events import EventKind, spread
 from cronograph.jobs.core.model import Outcome, OverlapPolicy, SkipReason
 from cronograph.jobs.core.outcome import Failed, Succeeded, Suspended

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from ..blockage import Blockage
+from ..base.blockage import Blockage
 from ..model import Group, Isolation, Run, SkippedOccurrence
 from ..node_choice import LeftBy
 from ..states import RunState

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from ..blockage import Blockage
+from ..base.blockage import Blockage
 from ..model import Isolation, Run
 from ..states import FINAL, RunState
 from .codes import ExplanationCode as Code

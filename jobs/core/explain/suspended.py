@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from ..awaits import AwaitedKind, Awaits
+from ..base.awaits import AwaitedKind, Awaits
 from ..model import Run
 from .codes import ExplanationCode as Code
 from .facts import AwaitedRun, Explanation, RunFacts, moment, span

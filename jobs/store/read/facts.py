@@ -7,8 +7,8 @@ from datetime import datetime
 
 from sqlalchemy import Connection, func, select, tuple_
 
-from ...core.awaits import Awaits
-from ...core.blockage import Blockage
+from ...core.base.awaits import Awaits
+from ...core.base.blockage import Blockage
 from ...core.defaults import JobInfo
 from ...core.explain import COUNTED_AHEAD, AwaitedRun, Leaving, LostAttempt, RunFacts, TaskFacts
 from ...core.model import Group, Isolation, Node, NodeState, Outcome, Run, Task, TaskSource

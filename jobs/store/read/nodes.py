@@ -5,7 +5,7 @@ from datetime import datetime
 
 from sqlalchemy import Connection, select
 
-from ...core.blockage import Blockage
+from ...core.base.blockage import Blockage
 from ...core.model import LIVE_NODES, TAKING_NODES, Json, Node, NodeState
 from ...core.node_choice import EVERYTHING, NodeChoice
 from ...core.signature import foreign_to

@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlalchemy import Connection, case, insert, select, update
 
-from ...core.blockage import Blockage
+from ...core.base.blockage import Blockage
 from ...core.model import LIVE_NODES, Json, Node, NodeState
 from ...core.node_choice import NodeChoice
 from ..read.nodes import LIVE, node_from

@@ -8,7 +8,7 @@ import pytest
 
 from cronograph.jobs import JobContext, Result
 from cronograph.jobs.base.outcomes import Suspend
-from cronograph.jobs.core.awaits import AwaitedKind, Awaits
+from cronograph.jobs.core.base.awaits import AwaitedKind, Awaits
 from cronograph.jobs.core.model import Outcome
 from cronograph.jobs.core.states import RunState
 from cronograph.jobs.queue.suspended import wake

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cronograph.jobs.base.context import StopReason
-from cronograph.jobs.core.awaits import AwaitedKind, Awaits
+from cronograph.jobs.core.base.awaits import AwaitedKind, Awaits
 from cronograph.jobs.core.outcome import (
     Cancelled,
     Failed,

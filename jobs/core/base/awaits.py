@@ -4,8 +4,6 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final, Self
 
-from .model import Json
-
 LISTED: Final = 20
 """So many of the runs that a run waits for are named with it; the others are counted."""
 
@@ -39,9 +37,9 @@ class Awaits:
         """That these runs end."""
         return cls(AwaitedKind.RUNS, name, tuple(sorted(run_ids)[:LISTED]), len(run_ids))
 
-    def to_json(self) -> dict[str, Json]:
+    def to_json(self) -> dict[str, Any]:
         """The stored form: only what is set."""
-        stored: dict[str, Json] = {"kind": self.kind.value}
+        stored: dict[str, Any] = {"kind": self.kind.value}
         if self.name is not None:
             stored["name"] = self.name
         if self.count:

@@ -75,12 +75,12 @@ def draft() -> str:
     """The source of the first revision for the tables as they are now."""
     tables = metadata.sorted_tables
     hot = next(options_of(table)["postgresql_with"] for table in tables if "postgresql_with" in options_of(table))
-    calls = "".join(
-        f"    _{table.name}()\n" + (f"    _{table.name}_indexes()\n" if table.indexes else "") for table in tables
+    makers = "".join(
+        f"        _{table.name},\n" + (f"        _{table.name}_indexes,\n" if table.indexes else "") for table in tables
     )
     main = (
         'def upgrade() -> None:\n    """Make every table."""\n'
-        f"{calls}"
+        f"    for make in (\n{makers}    ):\n        make()\n"
         "    # The publisher of events counts from here; there is never a second row.\n"
         '    columns = Column("id", Integer), Column("last_seq", BigInteger)\n'
         '    op.bulk_insert(Table("event_publisher", MetaData(), *columns), [FIRST])\n'

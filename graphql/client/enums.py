@@ -1,7 +1,7 @@
 # Made from graphql/schema.graphql by `make schema`; do not edit it.
 """The enums of the API. A value that this version does not know yet becomes a member of its own."""
 
-from .shapes import OpenEnum, StateOfRun
+from .base.shapes import OpenEnum, StateOfRun
 
 
 class ErrorCode(OpenEnum):

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from .base.shapes import Record
 from .enums import (
     ErrorCode,
     EventKind,
@@ -27,7 +28,6 @@ from .enums import (
     TaskSource,
     Trigger,
 )
-from .shapes import Record
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,8 +10,8 @@ import typer
 
 from ..base.version import installed_version
 from ..process.ending import ExitCode
-from .application import CommandLine
-from .output import Output
+from .base.application import CommandLine
+from .base.output import Output
 
 COMMANDS = (
     "apply",
@@ -46,15 +46,12 @@ COMMANDS = (
 )
 REMOTE = frozenset(
     {
-        "apply",
         "enqueue",
         "events",
-        "export",
         "groups",
         "log",
         "logs",
         "nodes",
-        "plan",
         "runs",
         "stats",
         "tasks",
@@ -62,6 +59,8 @@ REMOTE = frozenset(
     }
 )
 """Those that speak to a running server, in a folder of their own."""
+TASK_FILES = frozenset({"apply", "export", "plan"})
+"""Those of them that compare its tasks with files."""
 HELP = """Durable schedules, a fair job queue and an execution log behind one GraphQL API, with a live dashboard.
 
 Try it with `cronograph demo`.
@@ -89,13 +88,18 @@ def application(names: Sequence[str] = COMMANDS) -> typer.Typer:
     # With it a single command still has to be named.
     app.callback(invoke_without_command=True)(_root)
     for name in names:
-        folder = ".remote" if name in REMOTE else ""
-        command = getattr(import_module(f"{folder}.{name}", __package__), name)
+        command = getattr(import_module(f"{_folder(name)}.{name}", __package__), name)
         if isinstance(command, typer.Typer):
             app.add_typer(command, name=name)
         else:
             app.command()(command)
     return app
+
+
+def _folder(command: str) -> str:
+    if command in TASK_FILES:
+        return ".remote.task_files"
+    return ".remote" if command in REMOTE else ""
 
 
 def _root(

@@ -9,6 +9,7 @@ from strawberry.types.enum import StrawberryEnumDefinition
 
 from ...jobs.core.actor import Role
 from ...jobs.core.base.levels import LogLevel
+from ...jobs.core.durable.steps import StepState
 from ...jobs.core.events import EventKind
 from ...jobs.core.model import (
     Isolation,
@@ -23,7 +24,6 @@ from ...jobs.core.model import (
 )
 from ...jobs.core.schedule import Syntax
 from ...jobs.core.states import RunState
-from ...jobs.core.steps import StepState
 from ...jobs.core.task_sets import TaskAction
 
 __all__ = ["Described", "Direction", "Nulls", "Role", "StatisticsBucket", "describe", "described"]

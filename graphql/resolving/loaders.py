@@ -11,9 +11,9 @@ from strawberry.dataloader import DataLoader
 
 from ...jobs.accounts.read import secrets as stored_secrets
 from ...jobs.core.defaults import JobInfo
+from ...jobs.core.durable.steps import Step
 from ...jobs.core.explain import Explanation, RunFacts, explain_run, explain_task
 from ...jobs.core.model import Execution, Group, Node, Run, SkippedOccurrence, Task
-from ...jobs.core.steps import Step
 from ...jobs.store.db.database import Connection, Database
 from ...jobs.store.read import executions, facts, logs, runs, tasks
 from ...jobs.store.read import groups as stored_groups

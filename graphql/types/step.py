@@ -6,7 +6,7 @@ from typing import ClassVar
 import strawberry
 from strawberry.scalars import JSON
 
-from ...jobs.core.steps import StepState
+from ...jobs.core.durable.steps import StepState
 from ..execution.shown import FromModel, Makers
 
 

@@ -11,10 +11,10 @@ from datetime import UTC, datetime
 from typing import Any, Protocol
 
 from ..core.base.errors import InvalidInput, InvalidState
+from ..core.durable.steps import StepEnd, StepName, StoredStep, check_step
 from ..core.model import Json
 from ..core.outcome import retry_delay
 from ..core.rules import MAX_RETRIES, MAX_SECONDS
-from ..core.steps import StepEnd, StepName, StoredStep, check_step
 from .outcomes import JobSignal, PermanentFailure
 from .step_shape import Shape, shape_of
 

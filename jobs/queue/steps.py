@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, insert, literal, select, update
 
+from ..core.durable.steps import StepEnd, StepState, results_before
 from ..core.events import STEPS, Listed
 from ..core.model import Json, Run
-from ..core.steps import StepEnd, StepState, results_before
 from ..store.db import dialect
 from ..store.db.autocommit import AutocommitConnection, NotConnectedError
 from ..store.db.database import Database

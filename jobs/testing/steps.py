@@ -4,8 +4,8 @@ import asyncio
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from ..core.durable.steps import StepEnd, StepState, StoredStep
 from ..core.model import Json
-from ..core.steps import StepEnd, StepState, StoredStep
 from ..queue.claim import Started
 
 

@@ -5,11 +5,11 @@ from datetime import datetime, timedelta
 
 from sqlalchemy import delete, select, update
 
+from cronograph.jobs.core.durable.steps import StepEnd
 from cronograph.jobs.core.events import STEPS, Listed
 from cronograph.jobs.core.model import Node, NodeState, Outcome, SkipReason
 from cronograph.jobs.core.outcome import Lost, Succeeded
 from cronograph.jobs.core.states import RunState
-from cronograph.jobs.core.steps import StepEnd
 from cronograph.jobs.queue.changes import finished_changes
 from cronograph.jobs.queue.claim import Started
 from cronograph.jobs.queue.finish import Finish, finish

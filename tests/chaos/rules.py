@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from itertools import pairwise
 
+from cronograph.jobs.core.durable.steps import StepState
 from cronograph.jobs.core.effective_policies import schedule_of
 from cronograph.jobs.core.events import Change, EventKind
 from cronograph.jobs.core.model import (
@@ -22,7 +23,6 @@ from cronograph.jobs.core.model import (
 from cronograph.jobs.core.occurrence import first_occurrence, occurrences
 from cronograph.jobs.core.outcome import CLAIM_LOST
 from cronograph.jobs.core.states import FINAL, OCCUPYING, TRANSITIONS, RunState
-from cronograph.jobs.core.steps import StepState
 from tests.chaos.history import EXECUTION_EVENTS, RUN_EVENTS, History
 
 ENDS: dict[RunState, frozenset[Outcome]] = {

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
 
+from cronograph.jobs.core.durable.steps import StepState
 from cronograph.jobs.core.model import NodeState, Outcome
-from cronograph.jobs.core.steps import StepState
 from tests.chaos.history import History
 
 Attempt: TypeAlias = tuple[int, int]

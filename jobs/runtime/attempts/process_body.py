@@ -10,10 +10,10 @@ import time
 from collections.abc import Awaitable, Sequence
 from typing import Final
 
+from ...core.durable.steps import may_have_steps
 from ...core.model import Isolation, Json
 from ...core.outcome import Failed, HandedBack, JobOutcome
 from ...core.run_spec import RunSpec
-from ...core.steps import may_have_steps
 from ..job.printing import prints_belong_to_jobs
 from ..job.results import failure, stopped
 from ..process.children import LINGER, ChildPool, PooledChild

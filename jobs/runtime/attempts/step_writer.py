@@ -6,7 +6,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from ...core.steps import StepEnd, StoredStep, may_have_steps
+from ...core.durable.steps import StepEnd, StoredStep, may_have_steps
 from ...queue.claim import Started
 from ...queue.steps import EndedStep, store
 from ...store.db.database import Database

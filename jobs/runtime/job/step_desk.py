@@ -5,8 +5,8 @@ import logging
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from typing import Any, Protocol, TypeVar
 
+from ...core.durable.steps import StepEnd, StoredStep
 from ...core.model import Json
-from ...core.steps import StepEnd, StoredStep
 from ...queue.claim import Started
 from .redaction import Redactor
 from .results import message_of

@@ -8,8 +8,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import Future
 from typing import Any
 
+from ...core.durable.steps import StepEnd, StoredStep
 from ...core.model import Json
-from ...core.steps import StepEnd, StoredStep
 from ..job.redaction import Redactor
 from ..job.results import message_of
 from ..job.step_desk import failed_line

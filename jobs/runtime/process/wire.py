@@ -12,10 +12,10 @@ from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from ...base.context import RunInfo, StopReason
+from ...core.durable.steps import StepEnd, StoredStep
 from ...core.model import Json
 from ...core.outcome import Cancelled, Failed, HandedBack, JobOutcome, Snoozed, Succeeded, TimedOut
 from ...core.run_spec import RunSpec
-from ...core.steps import StepEnd, StoredStep
 from ..job.lines import RawLine
 
 M = TypeVar("M")

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from sqlalchemy import Connection, case, func, literal, select
 
-from ...core.steps import Step, StepState, StoredStep
+from ...core.durable.steps import Step, StepState, StoredStep
 from ..schema.rows import RowReader
 from ..schema.tables import run_step as s
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from cronograph.jobs.core.base.codes import ErrorCode
 from cronograph.jobs.core.base.errors import NotFound, UserError
-from cronograph.jobs.core.steps import (
+from cronograph.jobs.core.durable.steps import (
     MAX_PART,
     Step,
     StepName,

@@ -45,14 +45,16 @@ class Shape:
             ValueError: it cannot be written as JSON.
         """
         if self._adapter is None or type(returned) in _ITSELF:
-            return typing.cast("Json", returned)
+            document: Json = returned
+            return document
         try:
-            return typing.cast("Json", self._adapter.dump_python(returned, mode="json", warnings=False))
+            document = self._adapter.dump_python(returned, mode="json", warnings=False)
         except (ValueError, RecursionError) as error:
             raise ValueError(
                 f"step '{label}' must return {self}, as its function says, and that as JSON; got {_shown(returned)}: "
                 f"{error}"
             ) from error
+        return document
 
     def load(self, label: str, value: Json, attempt: int | None) -> Any:  # noqa: ANN401 - what the function returns
         """The value that is behind the JSON.

@@ -10,6 +10,7 @@ from cronograph.jobs.core.durable.steps import Step
 from cronograph.jobs.core.model import Json
 from cronograph.jobs.core.states import RunState
 from cronograph.jobs.registry import Registry
+from cronograph.jobs.store.db.database import Connection
 from cronograph.jobs.store.db.transaction import Tx
 from cronograph.jobs.store.read import steps as stored_steps
 from cronograph.jobs.store.schema.naming import SchemaText
@@ -167,8 +168,8 @@ async def test_steps_of_many_runs_share_a_transaction(start_engine: StartEngine)
     for run_id in ids:
         assert (await engine.run_until_finished(run_id)).state is RunState.SUCCESS
 
-    def events(conn: object) -> list[Json]:
-        rows = conn.execute(SchemaText("SELECT changes FROM cronograph.event"))  # type: ignore[attr-defined]
+    def events(conn: Connection) -> list[Json]:
+        rows = conn.execute(SchemaText("SELECT changes FROM cronograph.event")).all()
         return [row.changes for row in rows if '"steps"' in str(row.changes)]
 
     assert len(await engine.database.read(events)) < 5

@@ -141,4 +141,5 @@ class StepWriter:
 
 def _size(end: StepEnd) -> int:
     """How many characters of JSON its value has, which is few unless it is one of these."""
-    return len(json.dumps(end.value)) if isinstance(end.value, str | list | dict) else 0
+    value: object = end.value
+    return len(json.dumps(value)) if isinstance(value, str | list | dict) else 0

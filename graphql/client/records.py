@@ -208,6 +208,7 @@ class Run(Record):
     scheduled_for: datetime | None
     submitted_at: datetime
     available_at: datetime
+    wake_at: datetime | None
     started_at: datetime | None
     finished_at: datetime | None
     cancel_requested_at: datetime | None
@@ -271,6 +272,7 @@ class Group(Record):
     scheduled: int
     running: int
     stuck: int
+    suspended: int
     oldest_wait: float | None
 
 

@@ -33,6 +33,8 @@ class Ending(NamedTuple):
     available_at: datetime | None
     finished_at: datetime | None
     error: str | None
+    awaits: Any
+    wake_at: datetime | None
     value: Any
     progress: Any
     success: bool
@@ -113,6 +115,8 @@ def _as_stored(one: Ending, at: str) -> dict[str, Any]:
         "now": at,
         "available_at": _time(one.available_at),
         "finished_at": _time(one.finished_at),
+        "awaits": _document(one.awaits),
+        "wake_at": _time(one.wake_at),
         "value": _document(one.value),
         "progress": _document(one.progress),
     }

@@ -5,12 +5,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
-from typing import Any, Final, Generic, TypeAlias, TypeVar
+from typing import Any, TypeVar
 
 from strawberry.dataloader import DataLoader
 
 from ...jobs.accounts.read import secrets as stored_secrets
 from ...jobs.core.defaults import JobInfo
+from ...jobs.core.durable.steps import Step
 from ...jobs.core.explain import Explanation, RunFacts, explain_run, explain_task
 from ...jobs.core.model import Execution, Group, Node, Run, SkippedOccurrence, Task
 from ...jobs.store.db.database import Connection, Database
@@ -19,6 +20,7 @@ from ...jobs.store.read import groups as stored_groups
 from ...jobs.store.read import jobs as stored_jobs
 from ...jobs.store.read import nodes as stored_nodes
 from ...jobs.store.read import skipped as stored_skipped
+from ...jobs.store.read import steps as stored_steps
 from ...jobs.store.read.clock import server_time
 from ...jobs.store.read.figures import statistics
 from ...jobs.store.read.listing import pages, searching
@@ -28,13 +30,11 @@ from ...jobs.store.read.listing.listing import Listing
 from ...jobs.store.read.listing.searching import Counted, Keys, capped
 from ...jobs.store.read.strips import Strip, strips_of_tasks
 from ..guard.searches import Searches
+from .children import MAX_BATCH, Children, Reader
 from .slices import Slices
 
 K = TypeVar("K")
 M = TypeVar("M")
-
-MAX_BATCH: Final = 1_000
-"""Keys per statement."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,22 +44,6 @@ class ListKey:
     listing: Listing[Any]
     request: PageRequest
     newest: Listing[Any] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class PageKey:
-    """A page of the rows that belong to one parent."""
-
-    parent: int | str
-    request: PageRequest
-
-
-@dataclass(frozen=True, slots=True)
-class CountKey:
-    """The number of rows that belong to one parent and meet a condition."""
-
-    parent: int | str
-    criteria: Criteria
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,51 +68,6 @@ class SearchKey:
     listing: Listing[Any]
     read: ListKey
     bounded: bool
-
-
-Reader: TypeAlias = Database | Searches
-"""A way to the database: to rows that indexes find, or to those that are searched."""
-
-
-class Children(Generic[M]):
-    """The rows of a list that belong to one of many parents, by page and by number.
-
-    Args:
-        database: How they are read.
-        listing: The list.
-        field: The field of the list that names the parent.
-    """
-
-    def __init__(self, database: Reader, listing: Listing[M], field: str) -> None:
-        self._database = database
-        self._listing = listing
-        self._field = field
-        self._pages: DataLoader[PageKey, Page[M]] = DataLoader(self._load_pages, max_batch_size=MAX_BATCH)
-        self._counts: DataLoader[CountKey, int] = DataLoader(self._load_counts, max_batch_size=MAX_BATCH)
-
-    async def page(self, parent: int | str, request: PageRequest) -> Page[M]:
-        """One page of the rows of ``parent``."""
-        return await self._pages.load(PageKey(parent, request))
-
-    async def count(self, parent: int | str, criteria: Criteria) -> int:
-        """How many rows of ``parent`` meet ``criteria``, counted up to the cap and one more."""
-        return await self._counts.load(CountKey(parent, criteria))
-
-    async def _load_pages(self, keys: list[PageKey]) -> list[Page[M]]:
-        found: dict[PageKey, Page[M]] = {}
-        for request in dict.fromkeys(key.request for key in keys):
-            parents = [key.parent for key in keys if key.request == request]
-            read = await self._database.read(pages.pages_of, self._listing, self._field, parents, request)
-            found |= {PageKey(parent, request): page for parent, page in read.items()}
-        return [found[key] for key in keys]
-
-    async def _load_counts(self, keys: list[CountKey]) -> list[int]:
-        found: dict[CountKey, int] = {}
-        for criteria in dict.fromkeys(key.criteria for key in keys):
-            parents = [key.parent for key in keys if key.criteria == criteria]
-            read = await self._database.read(pages.counts_of, self._listing, self._field, parents, criteria)
-            found |= {CountKey(parent, criteria): number for parent, number in read.items()}
-        return [found[key] for key in keys]
 
 
 class Loaders:
@@ -235,6 +174,11 @@ class Loaders:
     def lines(self) -> DataLoader[LinesKey, logs.LogPart]:
         """Pages of log lines."""
         return DataLoader(self._load_lines, max_batch_size=MAX_BATCH)
+
+    @cached_property
+    def steps(self) -> DataLoader[tuple[int, int], list[Step]]:
+        """The first steps of runs, by the run's id and how many."""
+        return DataLoader(self._load_steps, max_batch_size=MAX_BATCH)
 
     @cached_property
     def _lists(self) -> DataLoader[ListKey, Page[Any]]:
@@ -381,6 +325,14 @@ class Loaders:
         for size in {size for _, size in keys}:
             read = await self._database.read(strips_of_tasks, [task for task, asked in keys if asked == size], size)
             found |= {(task, size): strip for task, strip in read.items()}
+        return [found[key] for key in keys]
+
+    async def _load_steps(self, keys: list[tuple[int, int]]) -> list[list[Step]]:
+        found: dict[tuple[int, int], list[Step]] = {}
+        for limit in {limit for _, limit in keys}:
+            wanted = [run for run, asked in keys if asked == limit]
+            read = await self._database.read(stored_steps.of_runs, wanted, limit)
+            found |= {(run, limit): steps for run, steps in read.items()}
         return [found[key] for key in keys]
 
     async def _load_lines(self, keys: list[LinesKey]) -> list[logs.LogPart]:

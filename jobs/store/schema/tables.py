@@ -35,6 +35,7 @@ from .accounts import (
 )
 from .figures import execution_hour, queue_depth
 from .parts import AMONG_ALL, BY_JOB, HOT, NO_REUSE, key, metadata, one_of, partial_index, quoted
+from .steps import run_step
 from .types import JsonDocument, Key, Name, UtcDateTime
 
 __all__ = [
@@ -62,6 +63,7 @@ __all__ = [
     "quoted",
     "refresh_token",
     "run",
+    "run_step",
     "secret",
     "session",
     "skipped_occurrence",
@@ -288,6 +290,7 @@ execution_log = Table(
     Column("level", String(10), nullable=False),
     Column("message", Text, nullable=False),
     Column("fields", JsonDocument),
+    Column("step", Text),
 )
 
 skipped_occurrence = Table(

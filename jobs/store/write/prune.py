@@ -14,7 +14,7 @@ from sqlalchemy import ColumnElement, Connection, Row, delete, exists, select, t
 from ...core.model import LIVE_NODES
 from ...core.states import OCCUPYING
 from ..schema.tables import execution_log as line
-from ..schema.tables import idempotency_key, skipped_occurrence
+from ..schema.tables import idempotency_key, run_step, skipped_occurrence
 from ..schema.tables import job_execution as e
 from ..schema.tables import node as n
 from ..schema.tables import run as r
@@ -93,7 +93,10 @@ def _delete_bare_runs(conn: Connection, rows: Sequence[Row[int] | Row[int, datet
         return 0
     executed = exists().where(e.c.run_id == r.c.id)
     doomed = r.c.id.in_([row.id for row in rows]) & r.c.finished_at.is_not(None)
-    return conn.execute(delete(r).where(doomed, ~executed)).rowcount
+    deleted = list(conn.execute(delete(r).where(doomed, ~executed).returning(r.c.id)).scalars())
+    if deleted:
+        conn.execute(delete(run_step).where(run_step.c.run_id.in_(deleted)))
+    return len(deleted)
 
 
 def delete_old_skips(conn: Connection, before: datetime, limit: int) -> int:

@@ -43,6 +43,7 @@ class RunInfo:
     submitter: Submitter | None
     args: Mapping[str, Json]
     carried: Mapping[str, Json] | None = None
+    labels: Mapping[str, str] | None = None
 
 
 class Host(Protocol):
@@ -151,6 +152,11 @@ class JobContext:
     def carried(self) -> Mapping[str, Json]:
         """What ``@carries`` gave the run where it was enqueued, by name."""
         return self.info.carried or {}
+
+    @property
+    def labels(self) -> Mapping[str, str]:
+        """The labels of the run; what it enqueues inherits them."""
+        return self.info.labels or {}
 
     @property
     def run_id(self) -> int:

@@ -42,7 +42,7 @@ HOT = {
 }
 
 
-def upgrade() -> None:
+def upgrade() -> None:  # noqa: PLR0915 - a call for each table
     """Make every table."""
     _audit_head()
     _audit_log()
@@ -69,6 +69,7 @@ def upgrade() -> None:
     _queue_group()
     _run()
     _run_indexes()
+    _run_label()
     _secret()
     _skipped_occurrence()
     _skipped_occurrence_indexes()
@@ -365,6 +366,7 @@ def _periodic_task() -> None:
         Column("jitter", Float(), nullable=False),
         Column("start_at", TIME),
         Column("end_at", TIME),
+        Column("labels", DOCUMENT, nullable=False),
         Column("overlap", String(8)),
         Column("misfire", String(8), nullable=False),
         Column("misfire_grace", Float(), nullable=False),
@@ -482,6 +484,7 @@ def _run() -> None:
         Column("description", Text(), nullable=False),
         Column("signature", String(16)),
         Column("carried", DOCUMENT),
+        Column("labels", DOCUMENT),
         PrimaryKeyConstraint("id", name="pk_run"),
         CheckConstraint(
             "(finished_at IS NOT NULL) = (state IN ('cancelled', 'failed', 'skipped', 'success'))",
@@ -532,6 +535,17 @@ def _run_indexes() -> None:
         ["unique_key"],
         "unique_key IS NOT NULL AND state IN ('running', 'scheduled', 'stuck', 'waiting')",
         unique=True,
+    )
+
+
+def _run_label() -> None:
+    op.create_table(
+        "run_label",
+        Column("key", NAME, nullable=False),
+        Column("value", NAME, nullable=False),
+        Column("run_id", KEY, autoincrement=False, nullable=False),
+        PrimaryKeyConstraint("key", "value", "run_id", name="pk_run_label"),
+        sqlite_with_rowid=False,
     )
 
 

@@ -62,6 +62,7 @@ __all__ = [
     "quoted",
     "refresh_token",
     "run",
+    "run_label",
     "secret",
     "session",
     "skipped_occurrence",
@@ -96,6 +97,7 @@ periodic_task = Table(
     Column("jitter", Float, nullable=False),
     Column("start_at", UtcDateTime),
     Column("end_at", UtcDateTime),
+    Column("labels", JsonDocument, nullable=False),
     Column("overlap", String(8)),
     Column("misfire", String(8), nullable=False),
     Column("misfire_grace", Float, nullable=False),
@@ -184,6 +186,7 @@ run = Table(
     Column("description", Text, nullable=False),
     Column("signature", String(16)),
     Column("carried", JsonDocument),
+    Column("labels", JsonDocument),
     one_of("state", RunState),
     one_of("priority", Priority),
     one_of("trigger", Trigger),
@@ -224,6 +227,16 @@ AMONG_ALL_RUNS = run.c.attempt >= literal_column("0")
 
 IS_OPEN = run.c.finished_at.is_(None)
 """That a run is unfinished, as the indexes of unfinished runs say it."""
+
+run_label = Table(
+    "run_label",
+    metadata,
+    # A row for each label of a run, and none for a run without: what finds runs by their labels. It is never changed.
+    Column("key", Name, primary_key=True),
+    Column("value", Name, primary_key=True),
+    Column("run_id", Key, primary_key=True, autoincrement=False),
+    sqlite_with_rowid=False,
+)
 
 job_execution = Table(
     "job_execution",

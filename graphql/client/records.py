@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from .base.shapes import Record
 from .enums import (
     ErrorCode,
     EventKind,
@@ -27,7 +28,6 @@ from .enums import (
     TaskSource,
     Trigger,
 )
-from .shapes import Record
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -212,6 +212,7 @@ class Run(Record):
     scheduled_for: datetime | None
     submitted_at: datetime
     available_at: datetime
+    wake_at: datetime | None
     started_at: datetime | None
     finished_at: datetime | None
     cancel_requested_at: datetime | None
@@ -276,6 +277,7 @@ class Group(Record):
     scheduled: int
     running: int
     stuck: int
+    suspended: int
     oldest_wait: float | None
 
 

@@ -9,8 +9,8 @@ from typing import Any, Final, cast
 
 import strawberry
 
+from ...jobs.core.admission.labels import key_faults
 from ...jobs.core.base.codes import ErrorCode
-from ...jobs.core.labels import key_faults
 from ...jobs.store.read.listing.criteria import (
     AllOf,
     AnyOf,

@@ -20,7 +20,8 @@ from ..base.enums import Role
 from ..base.fields import resolved
 from ..base.sizes import PAGE
 from ..resolving.context import Info
-from ..resolving.loaders import Children, ListKey, Loaders, SearchKey
+from ..resolving.keys import ListKey, SearchKey
+from ..resolving.loaders import Children, Loaders
 from .connections import Connection, PageArguments, connect
 from .criteria import criteria_of_list
 from .filters import (

@@ -4,7 +4,7 @@ from typing import Annotated, Final
 
 import strawberry
 
-from ...jobs.core.labels import MAX_VALUE, key_faults, label_faults
+from ...jobs.core.admission.labels import MAX_VALUE, key_faults, label_faults
 from ...jobs.store.read import labels as stored
 from ..base.arguments import DEFAULT_PAGE, MAX_PAGE, checked_range, checked_text, refused
 from ..base.enums import Role

@@ -28,7 +28,7 @@ from ..lists.connections import Connection, PageArguments, connect
 from ..lists.declared import EXECUTION_LIST, RUN_LIST, SKIPPED_LIST, TASK_LIST, listed
 from ..lists.occurrences import KINDS, LIST, ORDER, OccurrenceRow, Occurrences
 from ..resolving.context import Info
-from ..resolving.loaders import LinesKey
+from ..resolving.keys import LinesKey
 from .common import LogLine, LogPage
 from .records import JobFields, SkippedFields
 from .run import ExecutionFields, RunFields

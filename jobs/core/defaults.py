@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Final
 
-from .labels import LabelRule
+from .admission.labels import LabelRule
 from .model import (
     DEFAULT_GROUP,
     DEFAULT_RETRIES,

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from difflib import get_close_matches
 
+from .admission.labels import label_faults
 from .base.codes import ErrorCode
 from .base.errors import InvalidInput, NotFound, UserError, refuse
 from .base.wording import number_text, time_text
-from .labels import label_faults
 from .model import MisfirePolicy, NewRun, TaskSpec
 
 MAX_NAME = 200

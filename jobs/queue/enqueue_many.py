@@ -5,9 +5,9 @@ from dataclasses import replace
 
 from sqlalchemy import Connection
 
+from ..core.admission.labels import label_faults
 from ..core.base.errors import UserError, refuse
 from ..core.events import created
-from ..core.labels import label_faults
 from ..core.model import NewRun
 from ..core.run_spec import RunSpec
 from ..store.db import dialect, outbox

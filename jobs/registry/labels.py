@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
+from ..core.admission.labels import MAX_LABELS, LabelRule, key_faults, label_faults
 from ..core.base.errors import InvalidInput
-from ..core.labels import MAX_LABELS, LabelRule, key_faults, label_faults
 from .arguments_by_name import known_argument
 
 _EXAMPLE = "labels_from=('customer_id',) or {'customer': 'customer_id'}"

@@ -257,7 +257,7 @@ def _job_execution() -> None:
         ),
         CheckConstraint(
             "outcome IS NULL OR outcome IN ('cancelled', 'failed', 'handed_back', 'lost', "
-            "'snoozed', 'success', 'timed_out')",
+            "'snoozed', 'success', 'suspended', 'timed_out')",
             name="ck_job_execution_outcome",
         ),
         CheckConstraint("trigger IN ('api', 'manual', 'retry', 'schedule')", name="ck_job_execution_trigger"),
@@ -279,7 +279,7 @@ def _job_execution_indexes() -> None:
         "ix_job_execution_unusual",
         "job_execution",
         ["outcome", "id"],
-        "outcome IN ('cancelled', 'handed_back', 'lost', 'snoozed', 'timed_out')",
+        "outcome IN ('cancelled', 'handed_back', 'lost', 'snoozed', 'suspended', 'timed_out')",
     )
 
 
@@ -424,7 +424,9 @@ def _queue_depth() -> None:
         Column("runs", KEY, nullable=False),
         Column("oldest_at", TIME),
         PrimaryKeyConstraint("at", "job_name", "group_name", "state", name="pk_queue_depth"),
-        CheckConstraint("state IN ('running', 'scheduled', 'stuck', 'waiting')", name="ck_queue_depth_state"),
+        CheckConstraint(
+            "state IN ('running', 'scheduled', 'stuck', 'suspended', 'waiting')", name="ck_queue_depth_state"
+        ),
     )
 
 
@@ -485,6 +487,8 @@ def _run() -> None:
         Column("signature", String(16)),
         Column("carried", DOCUMENT),
         Column("labels", DOCUMENT),
+        Column("awaits", DOCUMENT),
+        Column("wake_at", TIME),
         PrimaryKeyConstraint("id", name="pk_run"),
         CheckConstraint(
             "(finished_at IS NOT NULL) = (state IN ('cancelled', 'failed', 'skipped', 'success'))",
@@ -493,11 +497,14 @@ def _run() -> None:
         CheckConstraint(
             "(node_id IS NOT NULL) OR state NOT IN ('running', 'scheduled')", name="ck_run_occupying_has_node"
         ),
+        CheckConstraint("wake_at IS NULL OR state = 'suspended'", name="ck_run_only_suspended_wakes"),
         CheckConstraint("priority IN ('high', 'low')", name="ck_run_priority"),
         CheckConstraint(
-            "state IN ('cancelled', 'failed', 'running', 'scheduled', 'skipped', 'stuck', 'success', 'waiting')",
+            "state IN ('cancelled', 'failed', 'running', 'scheduled', 'skipped', 'stuck', "
+            "'success', 'suspended', 'waiting')",
             name="ck_run_state",
         ),
+        CheckConstraint("(awaits IS NOT NULL) = (state = 'suspended')", name="ck_run_suspended_iff_awaits"),
         CheckConstraint("trigger IN ('api', 'manual', 'retry', 'schedule')", name="ck_run_trigger"),
         postgresql_with=HOT,
         sqlite_autoincrement=True,
@@ -524,16 +531,18 @@ def _run_indexes() -> None:
     _partial("ix_run_occupying", "run", ["node_id"], "state IN ('running', 'scheduled')")
     _partial("ix_run_retried", "run", ["retried_from"], "retried_from IS NOT NULL")
     _partial("ix_run_stuck", "run", ["group_name", "available_at", "id"], "state = 'stuck'")
+    _partial("ix_run_suspended", "run", ["group_name", "id"], "state = 'suspended'")
     _partial("ix_run_task", "run", ["task_id", "id"], "task_id IS NOT NULL")
     _partial("ix_run_unfinished", "run", ["task_id", "id"], "task_id IS NOT NULL AND finished_at IS NULL")
     _partial("ix_run_unusual", "run", ["state", "id"], "state IN ('cancelled', 'failed', 'skipped')")
+    _partial("ix_run_wake", "run", ["wake_at", "id"], "wake_at IS NOT NULL")
     _partial("uq_run_exclusive", "run", ["task_id"], "exclusive AND state IN ('running', 'scheduled')", unique=True)
     _partial("uq_run_occurrence", "run", ["task_id", "scheduled_for"], "trigger = 'schedule'", unique=True)
     _partial(
         "uq_run_unique_key",
         "run",
         ["unique_key"],
-        "unique_key IS NOT NULL AND state IN ('running', 'scheduled', 'stuck', 'waiting')",
+        "unique_key IS NOT NULL AND state IN ('running', 'scheduled', 'stuck', 'suspended', 'waiting')",
         unique=True,
     )
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cronograph.jobs.core.admission.labels import MAX_LABELS, LabelRule, inherited, label_faults
 from cronograph.jobs.core.base.errors import InvalidInput
-from cronograph.jobs.core.labels import MAX_LABELS, LabelRule, inherited, label_faults
 
 RULE = LabelRule({"team": "billing"}, {"customer": "customer_id", "plan": "plan"}, {"plan": "basic"})
 WORDS = st.dictionaries(st.sampled_from([f"k{place}" for place in range(30)]), st.text("abc", min_size=1), max_size=16)

@@ -10,9 +10,9 @@ from sqlalchemy import select, update
 from cronograph.jobs import RunSpec, enqueue_many_sync, enqueue_sync
 from cronograph.jobs.actions.runs import edit_run, enqueue_runs, retry_runs, trigger_job
 from cronograph.jobs.actions.tasks import trigger_task, update_task
+from cronograph.jobs.core.admission.labels import LabelRule
 from cronograph.jobs.core.base.errors import UserError
 from cronograph.jobs.core.defaults import FOLLOWED, JobDefaults
-from cronograph.jobs.core.labels import LabelRule
 from cronograph.jobs.core.model import NewRun, Trigger
 from cronograph.jobs.store.db.transaction import Tx
 from cronograph.jobs.store.read import labels

@@ -5,8 +5,8 @@ from dataclasses import fields
 from enum import Enum
 from typing import Any, Final, cast
 
+from ...core.admission.labels import LabelRule
 from ...core.defaults import PER_RUN, JobDefaults
-from ...core.labels import LabelRule
 from ...core.model import Json, MisfirePolicy, OverlapPolicy, Priority, ScheduleSpec, TaskSpec
 from ...core.schedule import Syntax
 from ...core.unique_key import UniqueKey

@@ -33,7 +33,9 @@ from .accounts import (
     user_account,
     webauthn_challenge,
 )
+from .events import event, event_publisher, idempotency_key
 from .figures import execution_hour, queue_depth
+from .labels import run_label
 from .parts import AMONG_ALL, BY_JOB, HOT, NO_REUSE, key, metadata, one_of, partial_index, quoted
 from .types import JsonDocument, Key, Name, UtcDateTime
 
@@ -187,11 +189,15 @@ run = Table(
     Column("signature", String(16)),
     Column("carried", JsonDocument),
     Column("labels", JsonDocument),
+    Column("awaits", JsonDocument),
+    Column("wake_at", UtcDateTime),
     one_of("state", RunState),
     one_of("priority", Priority),
     one_of("trigger", Trigger),
     CheckConstraint(f"(finished_at IS NOT NULL) = (state IN ({quoted(FINAL)}))", name="finished_iff_final"),
     CheckConstraint(f"(node_id IS NOT NULL) OR state NOT IN ({quoted(OCCUPYING)})", name="occupying_has_node"),
+    CheckConstraint("(awaits IS NOT NULL) = (state = 'suspended')", name="suspended_iff_awaits"),
+    CheckConstraint("wake_at IS NULL OR state = 'suspended'", name="only_suspended_wakes"),
     partial_index("uq_run_occurrence", "trigger = 'schedule'", "task_id", "scheduled_for", unique=True),
     partial_index("uq_run_unique_key", f"unique_key IS NOT NULL AND {_UNFINISHED}", "unique_key", unique=True),
     partial_index("uq_run_exclusive", f"exclusive AND {_OCCUPYING}", "task_id", unique=True),
@@ -208,6 +214,9 @@ run = Table(
         "id",
     ),
     partial_index("ix_run_stuck", "state = 'stuck'", "group_name", "available_at", "id"),
+    # By a column that no other change of a state touches. Which groups have suspended runs is asked by their names.
+    partial_index("ix_run_wake", "wake_at IS NOT NULL", "wake_at", "id"),
+    partial_index("ix_run_suspended", "state = 'suspended'", "group_name", "id"),
     partial_index("ix_run_available", f"{_CLAIMABLE} AND {AMONG_ALL}", "available_at"),
     partial_index("ix_run_occupying", _OCCUPYING, "node_id"),
     partial_index("ix_run_unfinished", f"task_id IS NOT NULL AND {_OPEN}", "task_id", "id"),
@@ -227,16 +236,6 @@ AMONG_ALL_RUNS = run.c.attempt >= literal_column("0")
 
 IS_OPEN = run.c.finished_at.is_(None)
 """That a run is unfinished, as the indexes of unfinished runs say it."""
-
-run_label = Table(
-    "run_label",
-    metadata,
-    # A row for each label of a run, and none for a run without: what finds runs by their labels. It is never changed.
-    Column("key", Name, primary_key=True),
-    Column("value", Name, primary_key=True),
-    Column("run_id", Key, primary_key=True, autoincrement=False),
-    sqlite_with_rowid=False,
-)
 
 job_execution = Table(
     "job_execution",
@@ -371,33 +370,4 @@ node = Table(
         unique=True,
     ),
     **NO_REUSE,
-)
-
-event = Table(
-    "event",
-    metadata,
-    key(),
-    Column("seq", Key, unique=True),
-    Column("at", UtcDateTime, nullable=False),
-    Column("changes", JsonDocument, nullable=False),
-    partial_index("ix_event_unpublished", "seq IS NULL", "id"),
-    Index("ix_event_at", "at"),
-    **NO_REUSE,
-)
-
-event_publisher = Table(
-    "event_publisher",
-    metadata,
-    Column("id", Integer, primary_key=True, autoincrement=False),
-    Column("last_seq", Key, nullable=False),
-)
-
-idempotency_key = Table(
-    "idempotency_key",
-    metadata,
-    Column("key", Name, primary_key=True),
-    Column("operation", String(60), nullable=False),
-    Column("request_hash", String(64), nullable=False),
-    Column("answer", JsonDocument, nullable=False),
-    Column("created_at", UtcDateTime, nullable=False, index=True),
 )

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import lru_cache
+from typing import Any
 
 from sqlalchemy import Connection
 
@@ -76,6 +78,8 @@ def _checked(runs: Iterable[RunSpec]) -> NewRuns:
             new.args.append(args_text(spec.args) if spec.args else "{}")
             new.carried.append(args_text(spec.carried, "carried") if spec.carried else NOTHING)
             new.labels.append(_labels(spec))
+            if spec.parent_labels:
+                new.parents[place] = dict(spec.parent_labels)
         except UserError as error:
             raise error.with_prefix("runs", str(place)) from error
     return new
@@ -83,11 +87,20 @@ def _checked(runs: Iterable[RunSpec]) -> NewRuns:
 
 def _labels(spec: RunSpec) -> str:
     """The labels of a run, as they are stored."""
-    if not spec.labels and not spec.parent_labels:
+    given: Any = spec.labels
+    if not given:
         return NOTHING
-    if spec.labels:
-        refuse(label_faults(spec.labels))
-    return labels_text(spec.labels, spec.parent_labels)
+    if not isinstance(given, dict) or not all(isinstance(one, str) for one in given.values()):
+        refuse(label_faults(given))
+    return _judged_labels(tuple(given.items()))
+
+
+@lru_cache(maxsize=4096)
+def _judged_labels(pairs: tuple[tuple[str, str], ...]) -> str:
+    """The text of labels that are what they must be; to judge them again takes as long as to store them."""
+    labels = dict(pairs)
+    refuse(label_faults(labels))
+    return labels_text(labels)
 
 
 def put_many(tx: Tx, runs: Iterable[RunSpec]) -> list[int]:

@@ -54,7 +54,8 @@ class NewRuns:
         kind: Of each run the place of its kind.
         args: Of each run its arguments, the text of a JSON object.
         carried: Of each run what it carries, likewise, or ``NOTHING``.
-        labels: Of each run its labels, likewise.
+        labels: Of each run its own labels, likewise.
+        parents: The labels of the runs that make some of them, by their places.
     """
 
     kinds: list[NewRun] = field(default_factory=list[NewRun])
@@ -62,6 +63,7 @@ class NewRuns:
     args: list[str] = field(default_factory=list[str])
     carried: list[str] = field(default_factory=list[str])
     labels: list[str] = field(default_factory=list[str])
+    parents: dict[int, dict[str, str]] = field(default_factory=dict[int, dict[str, str]])
 
     @classmethod
     def of(cls, runs: Iterable[NewRun]) -> "NewRuns":
@@ -75,14 +77,34 @@ class NewRuns:
             new.kind.append(kind)
             new.args.append(json.dumps(run.args))
             new.carried.append(NOTHING if run.carried is None else json.dumps(run.carried))
-            new.labels.append(labels_text(run.labels, run.parent_labels))
+            new.labels.append(labels_text(run.labels))
+            if run.parent_labels:
+                new.parents[len(new.kind) - 1] = run.parent_labels
         return new
+
+    @property
+    def all_labels(self) -> list[str]:
+        """Of each run its labels, the inherited ones included."""
+        if not self.parents:
+            return self.labels
+        labels = list(self.labels)
+        for place, parent in self.parents.items():
+            labels[place] = labels_text(json.loads(labels[place]), parent)
+        return labels
 
     def apart(self) -> list[NewRun]:
         """Each run by itself."""
         return [
-            replace(self.kinds[kind], args=json.loads(args), carried=json.loads(carried), labels=json.loads(labels))
-            for kind, args, carried, labels in zip(self.kind, self.args, self.carried, self.labels, strict=True)
+            replace(
+                self.kinds[kind],
+                args=json.loads(args),
+                carried=json.loads(carried),
+                labels=json.loads(labels),
+                parent_labels=self.parents.get(place),
+            )
+            for place, (kind, args, carried, labels) in enumerate(
+                zip(self.kind, self.args, self.carried, self.labels, strict=True)
+            )
         ]
 
 
@@ -107,7 +129,7 @@ class Inserted(NamedTuple):
         """The runs as they are read from the database."""
         if not self.ids:
             return []
-        rows = zip(self.ids, new.kind, new.args, new.carried, new.labels, strict=True)
+        rows = zip(self.ids, new.kind, new.args, new.carried, new.all_labels, strict=True)
         return [_stored(self.kinds[kind], key, self.submitted_at, *texts) for key, kind, *texts in rows]
 
 
@@ -127,7 +149,8 @@ def insert(conn: Connection, new: NewRuns, now: datetime | None = None, *, with_
     said = jobs.defaults(conn, {kind.job_name for kind in new.kinds if kind.inherits})
     kinds = [run_of_job(kind, said[kind.job_name]) if kind.inherits else kind for kind in new.kinds]
     columns = [_columns(kind) for kind in kinds]
-    texts = zip(new.args, map(_or_none, new.carried), map(_or_none, new.labels), strict=True)
+    all_labels = new.all_labels
+    texts = zip(new.args, map(_or_none, new.carried), map(_or_none, all_labels), strict=True)
     rows = [
         {**columns[kind], "args": args, "carried": carried, "labels": labels, "place": place}
         for place, (kind, (args, carried, labels)) in enumerate(zip(new.kind, texts, strict=True))
@@ -135,7 +158,7 @@ def insert(conn: Connection, new: NewRuns, now: datetime | None = None, *, with_
     listed = json.dumps(rows, default=dialect.time_text)
     ids = sorted(row.id for row in statements.execute(conn, NAME, {"runs": listed, "now": at}))
     if ids:
-        index_labels(conn, zip(ids, new.labels, strict=True))
+        index_labels(conn, zip(ids, all_labels, strict=True))
     return Inserted(ids, kinds, at)
 
 
@@ -146,9 +169,9 @@ def index_labels(conn: Connection, labels: Iterable[tuple[int, str]]) -> None:
         conn: The transaction.
         labels: Of each run the text of its labels, or ``NOTHING``.
     """
-    found = [{"id": run_id, "labels": text} for run_id, text in labels if text != NOTHING]
+    found = [f'{{"id":{run_id},"labels":{text}}}' for run_id, text in labels if text != NOTHING]
     if found:
-        statements.execute(conn, "insert_labels", {"runs": json.dumps(found)})
+        statements.execute(conn, "insert_labels", {"runs": _array(found)})
 
 
 def insert_by(
@@ -169,12 +192,13 @@ def insert_by(
     same = {"now": now, "with_event": with_event, "wakes": str(WAKES.value)}
     if len(new.kind) == 1:
         one = {"run": _document(_kind(0, new.kinds[0])), "args": new.args[0], "carried": new.carried[0]}
-        one["labels"] = new.labels[0]
+        one["labels"] = new.all_labels[0]
         for row in send("insert_run", {**same, **one}):
             return Inserted([row.id], [_decided(new.kinds[0], row)], row.submitted_at)
         return Inserted([], new.kinds, datetime.now(UTC))
     same |= {"kinds": _document([_kind(place, one) for place, one in enumerate(new.kinds)])}
     ids: list[int] = []
+    all_labels = new.all_labels
     row = None
     for first in range(0, len(new.kind), CHUNK):
         some = slice(first, first + CHUNK)
@@ -182,7 +206,7 @@ def insert_by(
             **_listed("kind", new.kind[some], lambda each: each),
             **_listed("args", new.args[some], _array),
             **_listed("carried", new.carried[some], _array),
-            **_listed("labels", new.labels[some], _array),
+            **_listed("labels", all_labels[some], _array),
         }
         (row,) = send(NAME, {**same, **own, "runs": len(new.kind[some])})
         ids += row.ids or ()

@@ -48,11 +48,13 @@ def _pairs(taken: object) -> dict[str, str]:
     """By the keys of labels, the arguments that they are taken from, as they were given."""
     if taken is None:
         return {}
+    given: dict[Any, Any]
     if isinstance(taken, Mapping):
-        given = {**taken}
+        given = {**cast("Mapping[Any, Any]", taken)}
     elif isinstance(taken, list | tuple):
-        given = {one: one for one in cast("Sequence[Any]", taken) if isinstance(one, str)}
-        if len(given) != len(cast("Sequence[Any]", taken)):
+        names = cast("Sequence[Any]", taken)
+        given = {one: one for one in names if isinstance(one, str)}
+        if len(given) != len(names):
             raise ValueError(f"labels_from: must be names of arguments, each once, e.g. {_EXAMPLE}, got {taken!r:.60}")
     else:
         raise ValueError(f"labels_from: must be names of arguments, e.g. {_EXAMPLE}, got {taken!r:.60}")  # noqa: TRY004 - one fault among others

@@ -224,8 +224,9 @@ def _tasks(size: Size) -> Iterator[dict[str, Any]]:
             "enabled": number % 20 != 7, "source": "api", "job_name": f"job-{number % JOBS:03}", "args": {},
             "group_name": f"group-{number % size.groups:02}", "priority": "low",
             "schedule_syntax": "cron", "schedule_value": f"{number % 60} {number % 7}/7 * * * *",
-            "timezone": "UTC", "inherits": [], "overridden": False, "jitter": 0, "misfire": "last", "misfire_grace": 60,
-            "catch_up_limit": 100, "labels": {}, "retries": 2, "retry_delay": 60, "anchor_at": size.now, "next_nominal": due,
+            "timezone": "UTC", "inherits": [], "labels": {}, "overridden": False, "jitter": 0, "misfire": "last",
+        "misfire_grace": 60,
+            "catch_up_limit": 100, "retries": 2, "retry_delay": 60, "anchor_at": size.now, "next_nominal": due,
             "next_execution": due, "last_due_at": due - timedelta(hours=1), "last_started_at": due - timedelta(hours=1),
             "counter": 1000, "version": 1, "created_at": size.now, "updated_at": size.now,
         }  # fmt: skip

@@ -59,6 +59,15 @@ def test_runs_that_are_put_by_name_have_their_labels_and_those_of_their_job(stor
     assert all_labels(stored)[4:] == [{**BILLING, "customer": "7"}, {"team": "x"}, None]
 
 
+@pytest.mark.parametrize("wrong", [{"a": 1}, {"a": [1]}, {"": "x"}, ["a"], 5])
+def test_labels_that_cannot_be_are_refused_before_anything_is_stored(stored: Stored, wrong: Any) -> None:
+    with pytest.raises(UserError, match="labels"):
+        stored.do(lambda tx: enqueue_many_sync(tx.conn, [RunSpec("work", labels=wrong)]))
+    with pytest.raises(UserError, match="labels"):
+        stored.do(lambda tx: enqueue_sync(tx.conn, "work", labels=wrong))
+    assert all_labels(stored) == []
+
+
 def test_runs_of_the_api_a_person_and_a_retry_have_the_labels_of_their_job(stored: Stored) -> None:
     worker = stored.node()
     give_labels(stored)

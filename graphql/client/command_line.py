@@ -51,6 +51,8 @@ ONE_TASK: Final = f"""query OneTask($name: String!, $count: Int!) {{ task(name: 
     explain {{ code sentence details }} next: schedule {{ nextExecutions(count: $count) }} }} }}"""
 STATS: Final = """query Stats { overview { at running waiting scheduled stuck failedLast24h succeededLast24h successRate
     runsPerMinute stalledTasks liveNodes drainingNodes slots } }"""
+CREATE_TASK: Final = _changing("createTask", f"task {{ {_TASK} }}")
+UPDATE_TASK: Final = _changing("updateTask", f"task {{ {_TASK} }}")
 PAUSE_TASK: Final = _changing("pauseTask", f"task {{ {_TASK} }}")
 RESUME_TASK: Final = _changing("resumeTask", f"task {{ {_TASK} }}")
 DELETE_TASK: Final = _changing("deleteTask", "deletedName cancelledCount")
@@ -80,6 +82,8 @@ DOCUMENTS: Final = (
     ONE_RUN,
     ONE_TASK,
     STATS,
+    CREATE_TASK,
+    UPDATE_TASK,
     PAUSE_TASK,
     RESUME_TASK,
     DELETE_TASK,

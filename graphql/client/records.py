@@ -314,6 +314,7 @@ class LogLine(Record):
     level: LogLevel
     message: str
     fields: Any
+    step: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -340,6 +341,7 @@ class Event(Record):
     group: str | None
     job_name: str | None
     state: EventState | None
+    step: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -249,6 +249,9 @@ class RetryRunInput:
 
     id: strawberry.ID = strawberry.field(description="Which run.")
     args: JSON | None = optional("Arguments instead of the old ones, an object.")
+    from_step: str | None = optional(
+        "Go on from this step, e.g. `charge` or `charge#2`: the new run has the results of all that began before it."
+    )
     idempotency_key: str | None = optional(KEY)
 
 

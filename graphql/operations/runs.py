@@ -213,7 +213,8 @@ class RunMutations:
 
         def action(tx: Tx) -> Run:
             keys, args = [parse_key(input.id, "id")], args_of(input.args)
-            return actions.retry_runs(tx, keys, args=args, actor=info.context.person.name)[0]
+            step, actor = given(input.from_step), info.context.person.name
+            return actions.retry_runs(tx, keys, args=args, from_step=step, actor=actor)[0]
 
         done = await perform(info, input, action, ONE_RUN)
         return done.answer(RunChanged, run=entities.Run.from_model)

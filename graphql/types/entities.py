@@ -28,15 +28,19 @@ from ..lists.connections import Connection, PageArguments, connect
 from ..lists.declared import EXECUTION_LIST, RUN_LIST, SKIPPED_LIST, TASK_LIST, listed
 from ..lists.occurrences import KINDS, LIST, ORDER, OccurrenceRow, Occurrences
 from ..resolving.context import Info
-from ..resolving.keys import LinesKey
+from ..resolving.loaders import LinesKey
 from .common import LogLine, LogPage
 from .records import JobFields, SkippedFields
 from .run import ExecutionFields, RunFields
+from .step import RunStep
 from .strip import OccurrenceStrip
 from .task import TaskFields
 
 EXPLAINED: Final = Size(own=5)
 """An explanation looks at the queue and the nodes."""
+
+STEPS: Final = Size(("first",), default=DEFAULT_PAGE, most=MAX_LINES)
+"""Steps of a run."""
 
 STRIP: Final = Size(("last",), default=DEFAULT_STRIP, most=MAX_PAGE)
 """Columns of so many values."""
@@ -188,6 +192,18 @@ class Run(RunFields):
     async def retried_from(self, info: Info) -> "Run | None":
         """The older run."""
         return await load_run(info, self.stored.retried_from)
+
+    @resolved(
+        description="Its durable steps: attempts one after the other, each by the start of its steps.", size=STEPS
+    )
+    async def steps(
+        self,
+        info: Info,
+        first: Annotated[int, strawberry.argument(description="At most so many, 1 to 1000.")] = DEFAULT_PAGE,
+    ) -> list[RunStep]:
+        """What is stored of its steps."""
+        checked_range(first, "first", 1, MAX_LINES)
+        return [RunStep.from_model(one) for one in await info.context.loaders.steps.load((self.stored.id, first))]
 
     executions: Connection["JobExecution"] = listed(
         EXECUTION_LIST,

@@ -19,6 +19,7 @@ from ..queue import runs as run_store
 from ..queue.cancel import cancel_all
 from ..queue.changes import run_change
 from ..queue.enqueue import Enqueued
+from ..queue.steps import copy_results, labels_before
 from ..store.db.transaction import Tx, Wake
 from ..store.read import jobs
 from ..store.read import runs as stored_runs
@@ -158,16 +159,25 @@ def cancel_runs(tx: Tx, ids: Sequence[int], *, reason: str | None = None, actor:
 
 
 def retry_runs(
-    tx: Tx, ids: Sequence[int], *, args: dict[str, Json] | None = None, actor: str | None = None
+    tx: Tx,
+    ids: Sequence[int],
+    *,
+    args: dict[str, Json] | None = None,
+    from_step: str | None = None,
+    actor: str | None = None,
 ) -> list[Run]:
     """Make a new run of each finished one, linked to it; with ``args`` instead of the old arguments.
+
+    With ``from_step``, of one run, the new one gets the results of the steps that began before that step.
 
     It has the unique key of the old run, or what follows from its arguments as the job declares. Where an unfinished
     run has that key already, this one is answered.
 
     Raises:
         NotFound: one of the ids does not exist.
+        NotFound: code ``UNKNOWN_STEP``: the run has no such step.
         InvalidState: a run is not finished.
+        Overlap: it should go on from a step, and an unfinished run has its unique key.
     """
     new: list[NewRun] = []
     for run in _existing(tx, ids):
@@ -179,7 +189,13 @@ def retry_runs(
         tx.note_before(str(run.id), state=run.state.value)
         signature = run.signature if args is None else check_job_args(tx, run.job_name, args).signature
         new.append(replace(_again(tx, run, args, actor), signature=signature))
-    return submit(tx, new) if new else []
+    if from_step is None:
+        return submit(tx, new) if new else []
+    ((source, again),) = zip(ids, new, strict=True)
+    kept = labels_before(tx, source, from_step)
+    made = put_new(tx, again, f"run {source} from step '{from_step}'")
+    copy_results(tx.conn, source, made.id, kept)
+    return [made]
 
 
 _LIKE_BEFORE = (

@@ -87,12 +87,18 @@ def _checked(runs: Iterable[RunSpec]) -> NewRuns:
 
 def _labels(spec: RunSpec) -> str:
     """The labels of a run, as they are stored."""
-    given: Any = spec.labels
-    if not given:
+    if not spec.labels:
         return NOTHING
-    if not isinstance(given, dict) or not all(isinstance(one, str) for one in given.values()):
-        refuse(label_faults(given))
-    return _judged_labels(tuple(given.items()))
+    if _is_of_texts(spec.labels):
+        return _judged_labels(tuple(spec.labels.items()))
+    refuse(label_faults(spec.labels))
+    return NOTHING
+
+
+def _is_of_texts(labels: object) -> bool:
+    """Whether labels can be remembered."""
+    given: Any = labels
+    return isinstance(labels, dict) and all(isinstance(value, str) for value in given.values())
 
 
 @lru_cache(maxsize=4096)

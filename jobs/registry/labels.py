@@ -1,6 +1,6 @@
 """``labels=`` and ``labels_from=`` of ``@job``: by which words the runs of a job are found."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, cast
 
 from ..core.admission.labels import MAX_LABELS, LabelRule, key_faults, label_faults
@@ -49,10 +49,11 @@ def _pairs(taken: object) -> dict[str, str]:
     if taken is None:
         return {}
     given: dict[Any, Any]
+    several: Any = taken
     if isinstance(taken, Mapping):
-        given = {**cast("Mapping[Any, Any]", taken)}
+        given = {**several}
     elif isinstance(taken, list | tuple):
-        names = cast("Sequence[Any]", taken)
+        names: tuple[Any, ...] = tuple(several)
         given = {one: one for one in names if isinstance(one, str)}
         if len(given) != len(names):
             raise ValueError(f"labels_from: must be names of arguments, each once, e.g. {_EXAMPLE}, got {taken!r:.60}")

@@ -49,11 +49,13 @@ from ..runtime.job.host import Enqueue, LocalHost, SaveCheckpoint
 from ..runtime.job.lines import JobLogHandler, RawLine, level_name
 from ..runtime.job.middleware import middleware_of
 from ..runtime.job.printing import GuardedStream, prints_belong_to_jobs
+from ..runtime.job.step_desk import StepStore
 from ..runtime.job.stopping import StopSignal
 from ..runtime.process.children import ChildPool
 from ..runtime.process.spawner import Spawner
 from .clock import FakeClock
 from .results import AttemptResult, LoggedLine
+from .steps import RecordedSteps
 
 AnyJob: TypeAlias = str | Handler | Job[..., ..., Any] | JobDefinition
 """A job's name, the job itself, a function that is none yet, or a definition."""
@@ -68,9 +70,16 @@ class Recorder:
         now: The time of its lines.
         checkpoint: The last one of the task.
         stop_after: Ask the job to stop once it has shown progress so many times.
+        steps: What earlier attempts have stored of its steps.
     """
 
-    def __init__(self, now: Callable[[], datetime], checkpoint: Json, stop_after: int | None = None) -> None:
+    def __init__(
+        self,
+        now: Callable[[], datetime],
+        checkpoint: Json,
+        stop_after: int | None = None,
+        steps: Mapping[str, Json] = MappingProxyType({}),
+    ) -> None:
         self._now = now
         self._stop_after = stop_after
         self.lines: list[LoggedLine] = []
@@ -78,6 +87,7 @@ class Recorder:
         self.checkpoint = checkpoint
         self.signal: StopSignal | None = None
         self.enqueued: list[RunSpec] = []
+        self.steps = RecordedSteps(steps)
 
     async def enqueue(self, runs: Sequence[RunSpec]) -> list[int]:
         """Keep runs; their places are their ids."""
@@ -88,7 +98,7 @@ class Recorder:
     def write(self, execution_id: int, lines: Iterable[RawLine], *, dropped: int = 0) -> float:
         """Keep lines."""
         del execution_id, dropped
-        self.lines += [LoggedLine(self._now(), level_name(one.level), one.message, one.fields) for one in lines]
+        self.lines += [LoggedLine(self._now(), level_name(one.level), *one[2:]) for one in lines]
         return 0.0
 
     def show(self, _started: Started, progress: Json) -> None:
@@ -108,6 +118,7 @@ class Carried:
     recorder: Recorder
     completed_at: datetime
     at_end: tuple[NewRun, ...] = ()
+    unused_steps: frozenset[str] = frozenset()
 
     def result(self) -> AttemptResult:
         """All of it, judged as the node would."""
@@ -130,6 +141,7 @@ class Carried:
             started_at=run.started_at or self.completed_at,
             completed_at=self.completed_at,
             enqueued=(*self.recorder.enqueued, *self.following()),
+            steps=dict(self.recorder.steps.values),
         )
 
     def following(self) -> tuple[RunSpec, ...]:
@@ -167,6 +179,7 @@ async def carry(  # noqa: PLR0913 - what a test can set has a name each
     clock: FakeClock | None,
     save: SaveCheckpoint | None = None,
     enqueue: Enqueue | None = None,
+    steps: StepStore | None = None,
     stop: StopReason | None = None,
     services: Services | None = None,
     hooks: Hooks | None = None,
@@ -191,6 +204,9 @@ async def carry(  # noqa: PLR0913 - what a test can set has a name each
         enqueue=enqueue or recorder.enqueue,
         lines=recorder,
         show_progress=recorder.show,
+        steps=steps or recorder.steps,
+        # Between the retries of a step no time is lost.
+        pause=_no_time if clock is None else clock.advance,
     )
     if stop is not None:
         host.ask_to_stop(stop)
@@ -206,8 +222,9 @@ async def carry(  # noqa: PLR0913 - what a test can set has a name each
     fault = await host.await_checkpoints()
     if fault is not None:
         raise fault
+    unused = await host.end_steps()
     now = clock.now() if clock is not None else datetime.now(UTC)
-    return Carried(started, outcome, signal.reason is StopReason.CANCEL, recorder, now, host.at_end)
+    return Carried(started, outcome, signal.reason is StopReason.CANCEL, recorder, now, host.at_end, unused)
 
 
 def _without_secrets(attempt: Attempt, secrets: Mapping[str, str]) -> Failed | None:
@@ -301,6 +318,7 @@ async def run_job(  # noqa: PLR0913 - every setting of a test has a name of its 
     services: Services | None = None,
     resources: Mapping[Any, object] = MappingProxyType({}),
     secrets: Mapping[str, str] = MappingProxyType({}),
+    steps: Mapping[str, Json] = MappingProxyType({}),
 ) -> AttemptResult:
     """Run one attempt of a job in this process.
 
@@ -320,6 +338,7 @@ async def run_job(  # noqa: PLR0913 - every setting of a test has a name of its 
         services: What ``ctx.services`` offers; None = nothing.
         resources: What the job is given, by its type, instead of what ``@resource`` opens.
         secrets: The values of those that arguments refer to (``{"$secret": "name"}``); cut out of what the job says.
+        steps: What earlier attempts have stored of its steps, by label: ``{"charge": 12, "charge#2": 7}``.
 
     Raises:
         NotFound: no job has this name.
@@ -332,7 +351,7 @@ async def run_job(  # noqa: PLR0913 - every setting of a test has a name of its 
     run = _run(definition.name, given, now(), scheduled_for)
     given = {"retries": retries, "retry_delay": retry_delay, "timeout": timeout}
     run = replace(run, attempt=attempt, failures=attempt - 1, **_policies(definition, given))
-    recorder = Recorder(now, checkpoint, stop_after)
+    recorder = Recorder(now, checkpoint, stop_after, steps)
     carried = carry(
         Started(run, 1, checkpoint),
         definition,
@@ -351,6 +370,10 @@ def _policies(definition: JobDefinition, given: Mapping[str, Any]) -> dict[str, 
     """What the test says of a run, and else its job, and else the product."""
     defaults = definition.policies.defaults
     return {name: value_of(defaults, name) if value is None else value for name, value in given.items()}
+
+
+def _no_time(_seconds: float) -> None:
+    """Waits not at all."""
 
 
 def _real_now() -> datetime:

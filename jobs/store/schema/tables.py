@@ -37,6 +37,7 @@ from .events import event, event_publisher, idempotency_key
 from .figures import execution_hour, queue_depth
 from .labels import run_label
 from .parts import AMONG_ALL, BY_JOB, HOT, NO_REUSE, key, metadata, one_of, partial_index, quoted
+from .steps import run_step
 from .types import JsonDocument, Key, Name, UtcDateTime
 
 __all__ = [
@@ -65,6 +66,7 @@ __all__ = [
     "refresh_token",
     "run",
     "run_label",
+    "run_step",
     "secret",
     "session",
     "skipped_occurrence",
@@ -293,6 +295,7 @@ execution_log = Table(
     Column("level", String(10), nullable=False),
     Column("message", Text, nullable=False),
     Column("fields", JsonDocument),
+    Column("step", Text),
 )
 
 skipped_occurrence = Table(

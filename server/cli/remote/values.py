@@ -36,6 +36,24 @@ def arguments_of(text: str | None, pairs: Sequence[str] = ()) -> dict[str, Any] 
     return found if pairs or text is not None else None
 
 
+def fields_of(pairs: Sequence[str]) -> dict[str, Any]:
+    """What fields of a thing are to be, of pairs ``field=value``; ``field=null`` asks for the default.
+
+    Raises:
+        ConfigurationError: they are none, or a field is named twice.
+    """
+    found: dict[str, Any] = {}
+    for pair in pairs:
+        name, equals, value = pair.partition("=")
+        field = camel(name)
+        if not equals or not name:
+            raise ConfigurationError(f"{pair[:80]!r}: fields are written field=value, e.g. retries=3")
+        if field in found:
+            raise ConfigurationError(f"{name}: given twice, as {json.dumps(found[field])} and {value[:80]!r}")
+        found[field] = _json_or_text(value)
+    return found
+
+
 def _object(text: str) -> dict[str, Any]:
     example = "--args: must be a JSON object such as '{\"days\": 7}'"
     try:

@@ -18,13 +18,14 @@ from ...jobs.store.db.database import Connection, Database
 from ...jobs.store.read import executions, facts, logs, runs, tasks
 from ...jobs.store.read import groups as stored_groups
 from ...jobs.store.read import jobs as stored_jobs
+from ...jobs.store.read import labels as stored_labels
 from ...jobs.store.read import nodes as stored_nodes
 from ...jobs.store.read import skipped as stored_skipped
 from ...jobs.store.read import steps as stored_steps
 from ...jobs.store.read.clock import server_time
 from ...jobs.store.read.figures import statistics
 from ...jobs.store.read.listing import pages, searching
-from ...jobs.store.read.listing.criteria import Criteria
+from ...jobs.store.read.listing.criteria import Criteria, LabelMatch, Spread
 from ...jobs.store.read.listing.keyset import Page, PageRequest
 from ...jobs.store.read.listing.listing import Listing
 from ...jobs.store.read.listing.searching import Counted, Keys, capped
@@ -222,6 +223,16 @@ class Loaders:
     def _live_nodes(self) -> DataLoader[None, list[Node]]:
         async def load(keys: list[None]) -> list[list[Node]]:
             return [await self._database.read(stored_nodes.live)] * len(keys)
+
+        return DataLoader(load)
+
+    @cached_property
+    def spreads(self) -> DataLoader[LabelMatch, Spread]:
+        """Whether few or many runs have a label."""
+
+        async def load(labels: list[LabelMatch]) -> list[Spread]:
+            found = await self._database.read(stored_labels.spreads, labels)
+            return [found[label] for label in labels]
 
         return DataLoader(load)
 

@@ -33,6 +33,8 @@ describe(
         ErrorCode.OVERLAP: "The overlap policy of the task allows no further unfinished run.",
         ErrorCode.IN_USE: "Tasks refer to the secret.",
         ErrorCode.UNREADABLE: "A stored secret cannot be decrypted with the keys of this process.",
+        ErrorCode.UNREADABLE_ROW: "A row in the database holds what it must not: somebody changed it by hand. The "
+        "message names table, row and column.",
         ErrorCode.SIGN_IN_NEEDED: "This can be done only by somebody who has signed in, not by an API token.",
         ErrorCode.TOO_MANY_ARCHIVED: "More than half of a set of tasks would be archived.",
         ErrorCode.TOO_MANY_DEVICES: "Too many devices of one address wait to be let in.",

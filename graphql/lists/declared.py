@@ -19,8 +19,9 @@ from ..base.arguments import AFTER, BEFORE, FIRST, LAST
 from ..base.enums import Role
 from ..base.fields import resolved
 from ..base.sizes import PAGE
+from ..resolving.children import Children
 from ..resolving.context import Info
-from ..resolving.loaders import Children, ListKey, Loaders, SearchKey
+from ..resolving.loaders import ListKey, Loaders, SearchKey
 from .connections import Connection, PageArguments, connect
 from .criteria import criteria_of_list
 from .filters import (

@@ -9,6 +9,7 @@
     │   ├── AlreadyExists
     │   ├── InvalidInput
     │   ├── InvalidState
+    │   ├── UnreadableRow
     │   ├── VersionConflict
     │   └── Overlap
     ├── ConfigurationError     settings or job code that cannot work
@@ -106,6 +107,12 @@ class InvalidState(UserError):
     """The thing exists, but in its present state this cannot be done to it."""
 
     code = ErrorCode.INVALID_STATE
+
+
+class UnreadableRow(UserError):
+    """What is asked for is stored, but its row holds what it must not: somebody wrote past this product."""
+
+    code = ErrorCode.UNREADABLE_ROW
 
 
 class VersionConflict(UserError):

@@ -35,8 +35,8 @@ class Alike:
     @override
     def __eq__(self, other: object) -> bool:
         return self is other or (
-            type(self) is type(other)
-            and isinstance(other, Alike)
+            isinstance(other, Alike)
+            and type(self) is type(other)
             and self.tables_in == other.tables_in
             and self.server_version_info == other.server_version_info
         )

@@ -214,6 +214,9 @@ class Run(Record):
     cancel_reason: str | None
     node: str | None
     unique_key: str | None
+    concurrency_key: str | None
+    max_concurrent: int | None
+    rate_key: str | None
     submitter: str | None
     description: str
     progress: Progress | None
@@ -267,6 +270,8 @@ class Group(Record):
     paused_by: str | None
     pause_reason: str | None
     max_running: int | None
+    tokens: int | None
+    next_token_at: datetime | None
     waiting: int
     scheduled: int
     running: int

@@ -37,8 +37,7 @@ async def put_requested(database: Database, run: NewRun, record: Record) -> Run 
     schema = await _schema(database, run.job_name)
     if schema is None or any(chain(new_run_faults(run), job_faults({run.job_name: schema}, run.job_name, run.args))):
         return None
-    key = schema.defaults.unique_key
-    if key is not None and not key.in_code:
+    if schema.defaults.makes_keys:
         return None
     signed = replace(run, signature=schema.signature)
     stored = await database.autocommit(insert_requested, WAKES, signed, record)

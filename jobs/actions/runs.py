@@ -10,7 +10,8 @@ from sqlalchemy.exc import IntegrityError
 
 from ..core.arguments.judging import argument_faults
 from ..core.base.errors import InvalidState, Overlap, UserError, refuse
-from ..core.defaults import FOLLOWED, UNIQUE_KEY, run_of_job
+from ..core.defaults import FOLLOWED, KEYS, UNIQUE_KEY, run_of_job
+from ..core.limits import LIMITS
 from ..core.model import Json, NewRun, Priority, Run, Trigger
 from ..core.rules import check_reason, new_run_faults, unknown, unknown_job
 from ..core.states import CLAIMABLE, FINAL
@@ -191,7 +192,9 @@ def _again(tx: Tx, run: Run, args: dict[str, Json] | None, actor: str | None) ->
     if args is not None:
         same["args"] = args
     if args is not None or run.unique_key is None:
-        same["inherits"] = frozenset({UNIQUE_KEY})
+        same["inherits"] = KEYS
+    else:
+        same["inherits"] = frozenset({LIMITS})
     if actor:
         same |= {"submitter": actor, "submitter_id": account_of(tx)}
     return NewRun(trigger=Trigger.RETRY, retried_from=run.id, **same)
@@ -266,6 +269,8 @@ def edit_run(
         check_submitter(tx, [run.job_name])
         change |= {"args": args, "signature": schema.signature, "submitter": actor, "submitter_id": account_of(tx)}
         change |= _key_of_changed(tx, run, args, schema)
+        if schema.defaults.limits is not None:
+            change |= schema.defaults.limits.keys_of(run.job_name, args)._asdict()
     if available_at is not None:
         change["available_at"] = available_at
     if not change:
@@ -276,6 +281,9 @@ def edit_run(
 
 
 def _edit(tx: Tx, run: Run, change: dict[str, Any]) -> None:
+    if run.due_at is not None:
+        # What it waits for may be another thing now.
+        change = {"available_at": run.due_at, **change, "due_at": None}
     if "unique_key" not in change:
         run_store.edit(tx.conn, run.id, change)
         return

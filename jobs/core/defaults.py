@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Final
 
+from .limits import LIMITS, Limits, limited
 from .model import (
     DEFAULT_GROUP,
     DEFAULT_RETRIES,
@@ -24,8 +25,8 @@ from .unique_key import UniqueKey
 class JobDefaults:
     """What a job says about its runs and tasks; None = nothing, so the product's default holds. Seconds.
 
-    Only the job can say two of them: ``on_failure`` names the job that gets a run when one of this job fails for good,
-    ``unique_key`` how the key of a run follows from its arguments.
+    Only the job can say three of them: ``on_failure`` names the job that gets a run when one of this job fails for
+    good, ``unique_key`` how the key of a run follows from its arguments, ``limits`` how many start and run at once.
     """
 
     group: str | None = None
@@ -37,16 +38,25 @@ class JobDefaults:
     misfire: MisfirePolicy | None = None
     on_failure: str | None = None
     unique_key: UniqueKey | None = None
+    limits: Limits | None = None
+
+    @property
+    def makes_keys(self) -> bool:
+        """Whether keys of a run follow from its arguments, by what is published."""
+        return self.limits is not None or (self.unique_key is not None and not self.unique_key.in_code)
 
 
 NOTHING_SAID: Final = JobDefaults()
-TASK_POLICIES: Final = tuple(one.name for one in fields(JobDefaults) if one.name not in {"on_failure", "unique_key"})
+_OF_THE_JOB_ALONE: Final = frozenset({"on_failure", "unique_key", "limits"})
+TASK_POLICIES: Final = tuple(one.name for one in fields(JobDefaults) if one.name not in _OF_THE_JOB_ALONE)
 """What a task has from its job unless it says otherwise."""
 RUN_POLICIES: Final = ("group", "priority", "retries", "retry_delay", "timeout")
 """What a run has from its job unless it says otherwise."""
 UNIQUE_KEY: Final = "unique_key"
-FOLLOWED: Final = frozenset({*RUN_POLICIES, UNIQUE_KEY})
-"""What a run of which nothing is said inherits: the policies, and its key, which follows from its arguments."""
+KEYS: Final = frozenset({UNIQUE_KEY, LIMITS})
+"""What a run inherits that follows from its arguments."""
+FOLLOWED: Final = frozenset({*RUN_POLICIES, *KEYS})
+"""What a run of which nothing is said inherits: the policies, and its keys."""
 _PRODUCT: Final[Mapping[str, Any]] = {
     "group": DEFAULT_GROUP,
     "priority": Priority.LOW,
@@ -64,15 +74,17 @@ def value_of(defaults: JobDefaults, name: str) -> Any:  # noqa: ANN401 - each po
 
 def run_of_job(run: NewRun, defaults: JobDefaults, signature: str | None = None) -> NewRun:
     """``run`` with what it inherits from its job, of the version with this signature if its arguments were checked."""
-    inherited = {name: value_of(defaults, name) for name in run.inherits if name != UNIQUE_KEY}
-    run = key_of_job(run, defaults.unique_key)
+    inherited = {name: value_of(defaults, name) for name in run.inherits if name not in KEYS}
+    run = keys_of_job(run, defaults)
     return replace(run, inherits=frozenset(), signature=signature or run.signature, **inherited)
 
 
-def key_of_job(run: NewRun, key: UniqueKey | None) -> NewRun:
-    """``run`` with the unique key that its job says, if it inherits that."""
+def keys_of_job(run: NewRun, defaults: JobDefaults) -> NewRun:
+    """``run`` with the keys that its job says, as far as it inherits them."""
+    run = limited(run, defaults.limits)
     if UNIQUE_KEY not in run.inherits:
         return run
+    key = defaults.unique_key
     made = None if key is None else key.of(run.job_name, run.args)
     return replace(run, inherits=run.inherits - {UNIQUE_KEY}, unique_key=made or run.unique_key)
 

@@ -6,6 +6,7 @@ from enum import StrEnum
 from typing import Any, TypeAlias
 
 from .node_choice import EVERYTHING, NodeChoice
+from .rates import Rate
 from .schedule import Syntax
 from .states import RunState
 
@@ -237,6 +238,9 @@ class NewRun:
     signature: str | None = None
     inherits: frozenset[str] = frozenset()
     carried: dict[str, Json] | None = None
+    concurrency_key: str | None = None
+    max_concurrent: int | None = None
+    rate_key: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,7 +248,9 @@ class Run:
     """A stored run. ``attempt`` counts starts and only grows; ``failures`` counts failures and losses.
 
     ``checkpoint``: what its job saved, if no task keeps it. ``signature``: of the version of its job that its arguments
-    were checked against; None = they were not. ``carried``: what ``@carries`` gave it.
+    were checked against; None = they were not. ``carried``: what ``@carries`` gave it. ``concurrency_key``,
+    ``max_concurrent``, ``rate_key``: see ``limits.Keys``. ``due_at``: when it was due; set while it waits for a slot or
+    a token of its key.
     """
 
     id: int
@@ -282,6 +288,10 @@ class Run:
     description: str
     signature: str | None
     carried: dict[str, Json] | None
+    concurrency_key: str | None = None
+    max_concurrent: int | None = None
+    rate_key: str | None = None
+    due_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -382,13 +392,18 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A queue group: the unit of fairness and of limits. ``max_running`` None = no limit."""
+    """A queue group: the unit of fairness and of limits. ``max_running`` and ``rate`` None = no limit.
+
+    ``rate_full_at``: when its bucket is full again; see ``rates.Bucket``.
+    """
 
     name: str
     paused_at: datetime | None = None
     paused_by: str | None = None
     pause_reason: str | None = None
     max_running: int | None = None
+    rate: Rate | None = None
+    rate_full_at: datetime | None = None
 
 
 class Isolation(StrEnum):

@@ -12,15 +12,16 @@ from typing import Any, Final, NamedTuple
 
 from sqlalchemy import Connection, Row
 
+from ..core.defaults import JobDefaults
 from ..core.due import DueTask
 from ..core.model import MisfirePolicy, OverlapPolicy, ScheduleSpec
 from ..core.schedule import Syntax
 from ..core.states import RunState
-from ..core.unique_key import UniqueKey
 from ..store.db import dialect
 from ..store.db.autocommit import PLANNED
 from ..store.schema.naming import SchemaText
 from ..store.schema.rows import members
+from ..store.schema.specs import defaults_from
 from . import statements
 
 REPLACED = "replaced by a newer occurrence of its task"
@@ -30,21 +31,21 @@ REPLACED = "replaced by a newer occurrence of its task"
 class Found(NamedTuple):
     """A due task, locked until the commit.
 
-    ``job_known``: whether any node has published its job. ``now``: the time by which it is due. ``unique_key``: how
-    that job says that the key of a run follows from its arguments; None = it says nothing.
+    ``job_known``: whether any node has published its job. ``now``: the time by which it is due. ``declared``: what that
+    job says, if it says how keys of its runs follow from their arguments.
     """
 
     task: DueTask
     job_known: bool
     now: datetime
-    unique_key: UniqueKey | None
+    declared: JobDefaults | None
 
 
 class Occurrence(NamedTuple):
     """A due occurrence that becomes a run.
 
     ``timeout``: the time box in force, in seconds. ``replaced``: a newer one has taken its place already.
-    ``unique_key``: of the run; None = it has none.
+    ``unique_key``, ``concurrency_key``, ``rate_key``: of the run; None = it has none.
     """
 
     task_id: int
@@ -53,6 +54,9 @@ class Occurrence(NamedTuple):
     exclusive: bool
     replaced: bool
     unique_key: str | None = None
+    concurrency_key: str | None = None
+    max_concurrent: int | None = None
+    rate_key: str | None = None
 
 
 class Moved(NamedTuple):
@@ -103,7 +107,7 @@ def due(conn: Connection, now: datetime | None, limit: int) -> list[Found]:
             _due_task(pick(row), row.schedule_syntax, row.timezone),
             bool(row.job_known),
             row.now,
-            None if row.unique_key is None else _declared(row.unique_key),
+            None if row.declared is None else _declared(row.declared),
         )
         for row in rows
     ]
@@ -124,9 +128,9 @@ def _due_task(own: Sequence[Any], syntax: str, timezone: str) -> DueTask:
     return DueTask._make(values)
 
 
-def _declared(stored: str | dict[str, Any]) -> UniqueKey:
+def _declared(stored: str | dict[str, Any]) -> JobDefaults:
     """What a job says, of a document that SQLite gives as text."""
-    return UniqueKey.from_json(json.loads(stored) if isinstance(stored, str) else stored)
+    return defaults_from(json.loads(stored) if isinstance(stored, str) else stored)
 
 
 @lru_cache(maxsize=1024)

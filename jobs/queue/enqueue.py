@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from sqlalchemy import Connection
 
 from ..core.base.errors import InvalidInput, InvalidState, refuse
-from ..core.defaults import RUN_POLICIES, UNIQUE_KEY, key_of_job
+from ..core.defaults import KEYS, NOTHING_SAID, RUN_POLICIES, UNIQUE_KEY, keys_of_job
+from ..core.limits import LIMITS
 from ..core.model import Json, NewRun, Priority, Run, Trigger
 from ..core.rules import name_faults, new_run_faults
 from ..store.db import dialect, outbox
@@ -137,7 +138,9 @@ def new_run(
         priority=Priority(priority.lower()) if named else Priority.LOW,
         available_at=run_at,
         unique_key=unique_key,
-        inherits=frozenset(name for name, value in {**given, UNIQUE_KEY: unique_key}.items() if value is None),
+        inherits=frozenset(
+            {name for name, value in {**given, UNIQUE_KEY: unique_key}.items() if value is None} | {LIMITS}
+        ),
         carried=dict(carried) if isinstance(carried, Mapping) and carried else None,
         **chosen,
     )
@@ -261,12 +264,12 @@ def put(tx: Tx, runs: Sequence[NewRun]) -> list[Enqueued]:
 
 
 def _with_keys(tx: Tx, runs: Sequence[NewRun]) -> Sequence[NewRun]:
-    """``runs`` with the unique keys that follow from their arguments, as their jobs say."""
-    names = {run.job_name for run in runs if UNIQUE_KEY in run.inherits}
+    """``runs`` with the keys that follow from their arguments, as their jobs say."""
+    names = {run.job_name for run in runs if KEYS & run.inherits}
     if not names:
         return runs
-    keys = jobs.unique_keys(tx.conn, names)
-    return [key_of_job(run, keys.get(run.job_name)) for run in runs]
+    declared = jobs.published_defaults(tx.conn, names)
+    return [keys_of_job(run, declared.get(run.job_name, NOTHING_SAID)) for run in runs]
 
 
 def _put_unique(tx: Tx, run: NewRun, key: str) -> Enqueued:

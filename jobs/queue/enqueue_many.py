@@ -40,10 +40,10 @@ def enqueue_many_sync(session: Transaction, runs: Iterable[RunSpec], *, schema: 
             return []
         if dialect.is_postgresql(conn):
             ids = insert(conn, new, with_event=True).ids
-            # None were inserted: a job says how the unique keys follow from the arguments.
+            # None were inserted: a job says how keys of its runs follow from their arguments.
             return ids or [run.id for run in enqueue_all(conn, new.apart())]
-        keys = jobs.unique_keys(conn, {kind.job_name for kind in new.kinds})
-        if any(key is not None and not key.in_code for key in keys.values()):
+        declared = jobs.published_defaults(conn, {kind.job_name for kind in new.kinds})
+        if any(one.makes_keys for one in declared.values()):
             return [run.id for run in enqueue_all(conn, new.apart())]
         return _insert_with_event(conn, new)
 

@@ -10,7 +10,8 @@ from typing import Any, Final, NamedTuple, TypeVar
 from sqlalchemy import Connection
 
 from ..core.audit import Record
-from ..core.defaults import RUN_POLICIES, UNIQUE_KEY, run_of_job
+from ..core.defaults import KEYS, RUN_POLICIES, UNIQUE_KEY, run_of_job
+from ..core.limits import LIMITS
 from ..core.model import Json, NewRun, Priority, Run
 from ..core.states import RunState
 from ..store.db import dialect
@@ -38,7 +39,7 @@ SendNamed = Callable[[str, dict[str, Any]], Sequence[Any]]
 _ALIKE: Final = (
     "job_name", "trigger", "group", "priority", "task_id", "task_name", "scheduled_for", "available_at", "retries",
     "retry_delay", "timeout", "exclusive", "unique_key", "retried_from", "submitter", "submitter_id", "description",
-    "signature", "inherits",
+    "signature", "inherits", "concurrency_key", "max_concurrent", "rate_key",
 )  # fmt: skip
 """What runs of one kind have in common: all of a ``NewRun`` but ``args`` and ``carried``."""
 _settings = attrgetter(*_ALIKE)
@@ -85,7 +86,7 @@ class NewRuns:
 class Inserted(NamedTuple):
     """What is stored: ``ids`` in the order of the runs; ``kinds`` as their jobs made them.
 
-    No id: an unfinished run has the unique key, or a job says how the key follows from the arguments, and the run that
+    No id: an unfinished run has the unique key, or a job says how a key follows from the arguments, and the run that
     inherits it has none yet.
     """
 
@@ -214,6 +215,9 @@ def _columns(run: NewRun) -> dict[str, Any]:
         "retries": run.retries,
         "retry_delay": run.retry_delay,
         "timeout": run.timeout,
+        "concurrency_key": run.concurrency_key,
+        "max_concurrent": run.max_concurrent,
+        "rate_key": run.rate_key,
     }
 
 
@@ -222,8 +226,12 @@ _COLUMN: Final = {name: "group_name" if name == "group" else name for name in RU
 
 def _kind(place: int, run: NewRun) -> dict[str, Any]:
     """A kind for the statement of PostgreSQL, which finds out what is inherited."""
-    inherited = dict.fromkeys(_COLUMN[name] for name in run.inherits if name != UNIQUE_KEY)
-    own = {"own_timeout": "timeout" not in run.inherits, "own_key": UNIQUE_KEY not in run.inherits}
+    inherited = dict.fromkeys(_COLUMN[name] for name in run.inherits if name not in KEYS)
+    own = {
+        "own_timeout": "timeout" not in run.inherits,
+        "own_key": UNIQUE_KEY not in run.inherits,
+        "own_limits": LIMITS not in run.inherits,
+    }
     return {**_columns(run), **inherited, **own, "kind": place}
 
 
@@ -299,4 +307,7 @@ def _stored(kind: NewRun, key: int, submitted_at: datetime, args: str, carried: 
         description=kind.description,
         signature=kind.signature,
         carried=carries,
+        concurrency_key=kind.concurrency_key,
+        max_concurrent=kind.max_concurrent,
+        rate_key=kind.rate_key,
     )

@@ -8,13 +8,13 @@ from datetime import datetime
 from itertools import accumulate, groupby
 
 from ..core.base.errors import InvalidState
+from ..core.defaults import JobDefaults
 from ..core.due import DueTask, due_of
 from ..core.effective_policies import effective_overlap, effective_timeout, jitter_offset
 from ..core.events import CREATED, Change, EventKind, Listed
 from ..core.misfire import Decision, decide
 from ..core.model import Json, NewRun, OverlapPolicy, SkipReason, Task, Trigger
 from ..core.states import RunState
-from ..core.unique_key import UniqueKey
 from ..store.db.transaction import Tx, Wake
 from ..store.read import jobs
 from ..store.read import runs as stored_runs
@@ -67,7 +67,7 @@ def dispatch_due(tx: Tx, node: str | None, *, batch: int = BATCH) -> Dispatched:
     visited = Visited(0, 0, False)
     if found:
         tx.learn_now(found[0].now)
-        known = {one.task.job_name: one.unique_key for one in found if one.job_known}
+        known = {one.task.job_name: one.declared for one in found if one.job_known}
         visited = visit(tx, [one.task for one in found[:batch]], node, known)
     if visited.behind or len(found) > batch:
         return Dispatched(visited.tasks, visited.made, True, None, visited.lags, visited.skipped)
@@ -106,7 +106,7 @@ def catch_up_some(tx: Tx, task: Task, node: str | None = None) -> Task:
     """Let what is due become runs or skips, as far as one visit goes; the task as it is then, perhaps due still."""
     if task.next_execution is None or task.next_execution > tx.now:
         return task
-    visit(tx, [due_of(task)], node, jobs.unique_keys(tx.conn, {task.spec.job_name}))
+    visit(tx, [due_of(task)], node, jobs.published_defaults(tx.conn, {task.spec.job_name}))
     return stored_tasks.by_ids(tx.conn, [task.id])[task.id]
 
 
@@ -124,14 +124,14 @@ class Visited:
     skipped: Mapping[SkipReason, int] = field(default_factory=dict[SkipReason, int])
 
 
-def visit(tx: Tx, due: Sequence[DueTask], node: str | None, known: Mapping[str, UniqueKey | None]) -> Visited:
+def visit(tx: Tx, due: Sequence[DueTask], node: str | None, known: Mapping[str, JobDefaults | None]) -> Visited:
     """Decide and write for these locked tasks, as many as make no more than about ``RUNS`` runs.
 
     Args:
         tx: The transaction that has locked them.
         due: The tasks.
         node: Which node decides.
-        known: Those of their jobs that any node has published, with the unique key that each declares for its runs.
+        known: Those of their jobs that any node has published, with what each declares of the keys of its runs.
     """
     # By a statement of its own, which sees what was committed until the tasks were locked: who makes a run by hand
     # holds the lock of its task.
@@ -230,9 +230,9 @@ def new_run(task: Task, trigger: Trigger, *, args: dict[str, Json] | None = None
 def _write(tx: Tx, pairs: Sequence[tuple[DueTask, Decision]], keys: TaskKeys) -> Written:
     """Make the runs and move the tasks on; which runs were made, if some of them have unique keys."""
     wanted = [
-        Occurrence(task.id, planned.scheduled_for, timeout, planned.exclusive, planned.replaced, key)
+        Occurrence(task.id, planned.scheduled_for, timeout, planned.exclusive, planned.replaced, key, *limits)
         for task, decision in pairs
-        for timeout, key in ((effective_timeout(task), keys.keys.get(task.id)),)
+        for timeout, key, limits in ((effective_timeout(task), keys.keys.get(task.id), keys.limits.get(task.id, ())),)
         for planned in decision.runs
     ]
     moved = [

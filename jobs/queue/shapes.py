@@ -32,6 +32,8 @@ class HeldRun(NamedTuple):
     carried: dict[str, Json] | None
     available_at: datetime
     trigger: str
+    concurrency_key: str | None
+    rate_key: str | None
     started_at: datetime
     node_id: int
     node: str

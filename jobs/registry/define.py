@@ -18,6 +18,7 @@ from ..core.rules import check_name, check_text
 from ..core.schedule import ScheduleError, Syntax, parse
 from .definition import Handler, JobDefinition, names_of
 from .functions import check_job_function, check_takes
+from .limits import LIMITS, limits_of
 from .options import JobOptions, unknown_option
 from .parameters import arguments_of, hints_of
 from .place import place_of
@@ -53,7 +54,7 @@ def define(
     where = place_of(handler)
     try:
         return _defined(chosen, handler, where, known, options)
-    except (InvalidInput, ValueError) as error:
+    except (InvalidInput, ValueError, TypeError) as error:
         raise ConfigurationError(f"job '{chosen}' at {where}: {error}") from error
 
 
@@ -112,6 +113,9 @@ def _policies(options: JobOptions, model: type[BaseModel]) -> JobPolicies:
     if key is not None:
         published, function = key_of(key, names_of(model), model.model_json_schema())
         chosen |= {"unique_key": published, "unique_key_function": function}
+    limits: dict[str, Any] = {name: given[name] for name in LIMITS if name in given}
+    if limits:
+        chosen["limits"] = limits_of(limits, names_of(model), model.model_json_schema())
     return policies_of(chosen)
 
 

@@ -6,6 +6,7 @@ from enum import Enum
 from typing import Any, Final, cast
 
 from ...core.defaults import JobDefaults
+from ...core.limits import Limits
 from ...core.model import Json, MisfirePolicy, OverlapPolicy, Priority, ScheduleSpec, TaskSpec
 from ...core.schedule import Syntax
 from ...core.unique_key import UniqueKey
@@ -64,6 +65,8 @@ def defaults_from(document: Mapping[str, Json]) -> JobDefaults:
     said: dict[str, Any] = {name: WORDS[name](value) if name in WORDS else value for name, value in document.items()}
     if "unique_key" in said:
         said["unique_key"] = UniqueKey.from_json(said["unique_key"])
+    if "limits" in said:
+        said["limits"] = Limits.from_json(said["limits"])
     return JobDefaults(**said)
 
 
@@ -72,6 +75,8 @@ def defaults_document(defaults: JobDefaults) -> dict[str, Json]:
     said = {one.name: getattr(defaults, one.name) for one in fields(JobDefaults)}
     if defaults.unique_key is not None:
         said["unique_key"] = defaults.unique_key.to_json()
+    if defaults.limits is not None:
+        said["limits"] = defaults.limits.to_json()
     return {
         name: value.value if isinstance(value, Enum) else value for name, value in said.items() if value is not None
     }

@@ -60,6 +60,7 @@ __all__ = [
     "queue_depth",
     "queue_group",
     "quoted",
+    "rate_bucket",
     "refresh_token",
     "run",
     "secret",
@@ -184,6 +185,11 @@ run = Table(
     Column("description", Text, nullable=False),
     Column("signature", String(16)),
     Column("carried", JsonDocument),
+    Column("concurrency_key", Name),
+    Column("max_concurrent", Integer),
+    Column("rate_key", Name),
+    # When it would be available, while it waits for a slot or a token of its key: then no claim sees it.
+    Column("due_at", UtcDateTime),
     one_of("state", RunState),
     one_of("priority", Priority),
     one_of("trigger", Trigger),
@@ -192,6 +198,26 @@ run = Table(
     partial_index("uq_run_occurrence", "trigger = 'schedule'", "task_id", "scheduled_for", unique=True),
     partial_index("uq_run_unique_key", f"unique_key IS NOT NULL AND {_UNFINISHED}", "unique_key", unique=True),
     partial_index("uq_run_exclusive", f"exclusive AND {_OCCUPYING}", "task_id", unique=True),
+    partial_index("ix_run_concurrent", f"concurrency_key IS NOT NULL AND {_OCCUPYING}", "concurrency_key"),
+    partial_index(
+        "ix_run_held_concurrency",
+        f"due_at IS NOT NULL AND concurrency_key IS NOT NULL AND {_CLAIMABLE}",
+        "concurrency_key",
+        "state",
+        "priority",
+        "due_at",
+        "id",
+    ),
+    partial_index(
+        "ix_run_held_rate",
+        f"due_at IS NOT NULL AND rate_key IS NOT NULL AND {_CLAIMABLE}",
+        "job_name",
+        "rate_key",
+        "state",
+        "priority",
+        "due_at",
+        "id",
+    ),
     partial_index("ix_run_claimable", _CLAIMABLE, *_LANE),
     # For a queue that holds runs of jobs that a node does not know: it finds its own without looking at those.
     partial_index(
@@ -312,7 +338,21 @@ queue_group = Table(
     Column("paused_by", Name),
     Column("pause_reason", Text),
     Column("max_running", Integer),
+    Column("rate", JsonDocument),
+    Column("rate_full_at", UtcDateTime),
+    Column("next_token_at", UtcDateTime),
     CheckConstraint("max_running IS NULL OR max_running >= 0", name="max_running"),
+)
+
+rate_bucket = Table(
+    "rate_bucket",
+    metadata,
+    Column("job_name", Name, primary_key=True),
+    Column("rate_key", Name, primary_key=True),
+    Column("full_at", UtcDateTime, nullable=False),
+    # When a token comes that a run is held back for.
+    Column("next_token_at", UtcDateTime),
+    partial_index("ix_rate_bucket_next_token_at", "next_token_at IS NOT NULL", "next_token_at"),
 )
 
 job = Table(

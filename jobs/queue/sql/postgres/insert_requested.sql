@@ -1,7 +1,7 @@
 -- Inserts a run that the API was asked for, with its event and the entry of the audit log.
 --
 -- As `insert_runs` for one run, if its job is still published with the signature of the run, against which its arguments
--- were checked, and says nothing of a unique key that follows from these. Apart from it, because who only enqueues need have no rights to the audit log.
+-- were checked, and says nothing of keys that follow from these. Apart from it, because who only enqueues need have no rights to the audit log.
 -- The entry continues the chain as `audit.append` does; where there is none yet that it could follow, nothing is inserted.
 --
 -- Parameters:
@@ -23,7 +23,8 @@ WITH settled AS MATERIALIZED (
             submitter_id bigint, description text, signature text, group_name text, priority text, retries int,
             retry_delay float8, timeout float8, own_timeout boolean)
         JOIN cronograph.job j ON j.name = k.job_name AND j.signature = k.signature
-    WHERE EXISTS (SELECT FROM cronograph.audit_head) AND j.defaults->'unique_key'->'arguments' IS NULL),
+    WHERE EXISTS (SELECT FROM cronograph.audit_head) AND j.defaults->'unique_key'->'arguments' IS NULL
+      AND j.defaults->'limits' IS NULL),
 inserted AS (
     INSERT INTO cronograph.run (job_name, args, trigger, submitted_at, available_at, exclusive, submitter, submitter_id,
         description, signature, group_name, priority, retries, retry_delay, timeout, state, attempt, failures)

@@ -161,6 +161,7 @@ describe(
         RunState.SCHEDULED: "Handed to a node ahead of a free slot; no attempt has begun.",
         RunState.RUNNING: "A node executes it.",
         RunState.STUCK: "Failed or lost; it is tried again after `availableAt`.",
+        RunState.SUSPENDED: "Sleeps, or waits for a signal or for other runs; it holds no slot meanwhile.",
         RunState.SUCCESS: "Final: an attempt succeeded.",
         RunState.FAILED: "Final: failures exceeded `retries`, or the failure was permanent.",
         RunState.CANCELLED: "Final: somebody, or the job itself, cancelled it.",
@@ -187,6 +188,7 @@ describe(
         Outcome.LOST: "The node died or was cut off.",
         Outcome.CANCELLED: "It was cancelled.",
         Outcome.SNOOZED: "The job asked to be tried again later; not a failure.",
+        Outcome.SUSPENDED: "The run waits without a slot for a time, a signal or other runs; not a failure.",
         Outcome.HANDED_BACK: "The node stopped and gave the run back to the queue; not a failure.",
     },
 )

@@ -17,8 +17,21 @@ operations as values.
 
 from . import mutations, queries, subscriptions
 from .awaiting import AsyncClient
+from .base.errors import (
+    ClientError,
+    Fault,
+    HttpError,
+    InvalidAddressError,
+    InvalidAnswerError,
+    OperationError,
+    Refusal,
+    RefusedError,
+    TimedOutError,
+    UnreachableError,
+)
 from .blocking import Client
-from .credentials import Credentials, CredentialsError
+from .connection.credentials import Credentials, CredentialsError
+from .connection.sign_in import Invitation, SignInRefusedError, sign_in, sign_out
 from .enums import (
     EventKind,
     MisfirePolicy,
@@ -33,18 +46,6 @@ from .enums import (
     TaskSource,
     Trigger,
 )
-from .errors import (
-    ClientError,
-    Fault,
-    HttpError,
-    InvalidAddressError,
-    InvalidAnswerError,
-    OperationError,
-    Refusal,
-    RefusedError,
-    TimedOutError,
-    UnreachableError,
-)
 from .inputs import EventFilter, NewRun, ScheduleInput, TaskChanges, TaskSettings
 from .operation import Operation
 from .records import (
@@ -54,11 +55,13 @@ from .records import (
     Explanation,
     Group,
     Job,
+    JobLimits,
     JobLog,
     LogLine,
     LogPart,
     Node,
     Progress,
+    Rate,
     Run,
     Schedule,
     ScheduleFault,
@@ -71,7 +74,6 @@ from .records import (
 )
 from .results import ChangedRuns, ChangedTasks, DeletedTasks, Page, Pruning
 from .schedules import calendar, cron, interval, once
-from .sign_in import Invitation, SignInRefusedError, sign_in, sign_out
 from .subscription import Reconnect, Subscription
 
 __all__ = [
@@ -96,6 +98,7 @@ __all__ = [
     "InvalidAnswerError",
     "Invitation",
     "Job",
+    "JobLimits",
     "JobLog",
     "LogLine",
     "LogPart",
@@ -111,6 +114,7 @@ __all__ = [
     "Priority",
     "Progress",
     "Pruning",
+    "Rate",
     "Reconnect",
     "Refusal",
     "RefusedError",

@@ -1,7 +1,7 @@
 # Made from graphql/schema.graphql by `make schema`; do not edit it.
 """The enums of the API. A value that this version does not know yet becomes a member of its own."""
 
-from .shapes import OpenEnum, StateOfRun
+from .base.shapes import OpenEnum, StateOfRun
 
 
 class ErrorCode(OpenEnum):
@@ -65,6 +65,7 @@ class EventState(OpenEnum):
     SCHEDULED = "SCHEDULED"
     RUNNING = "RUNNING"
     STUCK = "STUCK"
+    SUSPENDED = "SUSPENDED"
     SUCCESS = "SUCCESS"
     FAILED = "FAILED"
     CANCELLED = "CANCELLED"
@@ -123,10 +124,13 @@ class ExplanationCode(OpenEnum):
     RUNNING = "RUNNING"
     SCHEDULED = "SCHEDULED"
     SKIPPED = "SKIPPED"
+    SLEEPING = "SLEEPING"
     SNOOZED = "SNOOZED"
     SUCCESS = "SUCCESS"
     TIMING_OUT = "TIMING_OUT"
     WAITING = "WAITING"
+    WAITS_FOR_RUNS = "WAITS_FOR_RUNS"
+    WAITS_FOR_SIGNAL = "WAITS_FOR_SIGNAL"
     WINDOW_ENDED = "WINDOW_ENDED"
 
 
@@ -178,6 +182,7 @@ class Outcome(OpenEnum):
     CANCELLED = "CANCELLED"
     SNOOZED = "SNOOZED"
     HANDED_BACK = "HANDED_BACK"
+    SUSPENDED = "SUSPENDED"
 
 
 class OverlapPolicy(OpenEnum):
@@ -211,6 +216,7 @@ class RunState(StateOfRun):
     SCHEDULED = "SCHEDULED"
     RUNNING = "RUNNING"
     STUCK = "STUCK"
+    SUSPENDED = "SUSPENDED"
     SUCCESS = "SUCCESS"
     FAILED = "FAILED"
     CANCELLED = "CANCELLED"

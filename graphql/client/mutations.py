@@ -8,15 +8,15 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Unpack
 
+from .base.errors import Refusal
+from .base.shapes import camel, read, read_all, selection
 from .builders import ERRORS, Argument, changed, document, mutation, present, refuse, variables, whole
 from .enums import Priority
-from .errors import Refusal
 from .inputs import NewRun, ScheduleInput, TaskChanges, TaskSettings
 from .operation import Operation
 from .queries import Filter
 from .records import Group, Node, Run, Task, TriggeredJob
 from .results import ChangedRuns, ChangedTasks, DeletedTasks, Pruning
-from .shapes import camel, read, read_all, selection
 
 
 def trigger_job(

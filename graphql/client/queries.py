@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
+from .base.shapes import read, selection
 from .builders import Argument, listed, one, page, query
 from .enums import Outcome, RunState
 from .inputs import ScheduleInput
@@ -22,7 +23,6 @@ from .records import (
     Viewer,
 )
 from .results import Page
-from .shapes import read, selection
 
 Filter = Mapping[str, Any]
 """A filter as the API takes it, e.g. ``{"name": {"startsWith": "sync"}}``; times may be ``datetime``."""

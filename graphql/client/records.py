@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from .base.shapes import Record
 from .enums import (
     ErrorCode,
     EventKind,
@@ -27,7 +28,6 @@ from .enums import (
     TaskSource,
     Trigger,
 )
-from .shapes import Record
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +37,25 @@ class UniqueKey(Record):
     arguments: tuple[str, ...]
     template: str | None
     in_code: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rate(Record):
+    """How many runs start in how long: a token bucket, of which each start takes a token."""
+
+    limit: int
+    per: float
+    burst: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobLimits(Record):
+    """How many runs of a job start, and how many run at once."""
+
+    rate: Rate | None
+    rate_key: UniqueKey | None
+    max_concurrent: int | None
+    concurrency_key: UniqueKey | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +69,7 @@ class Job(Record):
     args_schema: Any
     tags: tuple[str, ...]
     unique_key: UniqueKey | None
+    limits: JobLimits | None
     known: bool
     nodes: tuple[str, ...]
 
@@ -208,6 +228,7 @@ class Run(Record):
     scheduled_for: datetime | None
     submitted_at: datetime
     available_at: datetime
+    wake_at: datetime | None
     started_at: datetime | None
     finished_at: datetime | None
     cancel_requested_at: datetime | None
@@ -270,12 +291,14 @@ class Group(Record):
     paused_by: str | None
     pause_reason: str | None
     max_running: int | None
+    rate: Rate | None
     tokens: int | None
     next_token_at: datetime | None
     waiting: int
     scheduled: int
     running: int
     stuck: int
+    suspended: int
     oldest_wait: float | None
 
 

@@ -84,7 +84,9 @@ OF_A_LOG: Final = frozenset(
 
 RECORDS: Final = (
     Recorded("UniqueKey", "UniqueKey"),
-    Recorded("Job", "Job", {"uniqueKey": "UniqueKey"}),
+    Recorded("Rate", "Rate"),
+    Recorded("JobLimits", "JobLimits", {"rate": "Rate", "rateKey": "UniqueKey", "concurrencyKey": "UniqueKey"}),
+    Recorded("Job", "Job", {"uniqueKey": "UniqueKey", "limits": "JobLimits"}),
     Recorded("Schedule", "Schedule"),
     Recorded("ScheduleFault", "ScheduleFault"),
     Recorded("ScheduleValidation", "ScheduleValidation", {"error": "ScheduleFault"}),
@@ -104,7 +106,7 @@ RECORDS: Final = (
     Recorded("TriggeredJob", "TriggerJobPayload", {"run": "Run"}),
     Recorded("Explanation", "Explanation"),
     Recorded("SkippedOccurrence", "SkippedOccurrence"),
-    Recorded("Group", "Group"),
+    Recorded("Group", "Group", {"rate": "Rate"}),
     Recorded("Node", "Node"),
     Recorded("LogLine", "LogLine"),
     Recorded("LogPart", "LogEvent", {"lines": "LogLine"}),
@@ -175,7 +177,7 @@ def modules(sdl: str) -> dict[str, str]:
 
 def _enums(schema: GraphQLSchema) -> Iterator[str]:
     yield _note('"""The enums of the API. A value that this version does not know yet becomes a member of its own."""')
-    yield f"\nfrom .shapes import {', '.join(sorted({'OpenEnum', *BASES.values()}))}"
+    yield f"\nfrom .base.shapes import {', '.join(sorted({'OpenEnum', *BASES.values()}))}"
     for name in sorted(_enum_names(schema)):
         kind = schema.type_map[name]
         assert isinstance(kind, GraphQLEnumType)
@@ -201,8 +203,8 @@ def _records(schema: GraphQLSchema) -> Iterator[str]:
     )
     used = {_named(one.type) for record in RECORDS for _, one in _fields(schema, record)}
     yield "\nfrom dataclasses import dataclass\nfrom datetime import datetime\nfrom typing import Any\n"
+    yield "from .base.shapes import Record"
     yield from _imported("enums", used & _enum_names(schema))
-    yield "from .shapes import Record"
     for record in RECORDS:
         kind = _object(schema, record.type)
         yield "\n\n@dataclass(frozen=True, slots=True, kw_only=True)"

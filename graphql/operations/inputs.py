@@ -14,9 +14,9 @@ from strawberry.scalars import JSON
 
 from ...jobs.core.actor import Submitter
 from ...jobs.core.base.errors import UserError, refuse
+from ...jobs.core.base.rates import Rate, rate_faults
 from ...jobs.core.defaults import FOLLOWED, TASK_POLICIES
 from ...jobs.core.model import MisfirePolicy, NewRun, OverlapPolicy, Priority, ScheduleSpec, TaskSpec, Trigger
-from ...jobs.core.rates import Rate, rate_faults
 from ...jobs.core.rules import new_run_faults, task_faults
 from ...jobs.core.schedule import Syntax
 from ..base.arguments import MAX_RUNS

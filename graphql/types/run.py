@@ -37,6 +37,9 @@ class RunFields(ByField):
     )
     submitted_at: datetime = strawberry.field(description="When it was put into the queue.")
     available_at: datetime = strawberry.field(description="When it may start, or be tried again.")
+    wake_at: datetime | None = strawberry.field(
+        description="While it is suspended: when it is woken at the latest; null = not by time."
+    )
     started_at: datetime | None = strawberry.field(description="When its newest attempt began.")
     finished_at: datetime | None = strawberry.field(description="When it reached a final state.")
     cancel_requested_at: datetime | None = strawberry.field(description="When it was asked to stop.")
@@ -87,7 +90,7 @@ class ExecutionFields(ByField):
     started_at: datetime = strawberry.field(description="When it began.")
     completed_at: datetime | None = strawberry.field(description="When it ended; null while it runs.")
     success: bool | None = strawberry.field(
-        description="Whether it went well (SUCCESS or SNOOZED); null while it runs."
+        description="Whether it went well (SUCCESS, SNOOZED or SUSPENDED); null while it runs."
     )
     error_message: str | None = strawberry.field(description="What went wrong; set whenever `success` is false.")
     records_processed: BigInt | None = strawberry.field(description="How many records the job says it processed.")

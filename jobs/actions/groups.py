@@ -1,9 +1,9 @@
 """What can be done to queue groups."""
 
 from ..core.base.errors import InvalidInput, refuse
+from ..core.base.rates import Bucket, Rate, rate_faults
 from ..core.events import Change, EventKind
 from ..core.model import Group
-from ..core.rates import Bucket, Rate, rate_faults
 from ..core.rules import check_name, check_reason
 from ..queue.losses import hand_back
 from ..store.db.transaction import Tx, Wake

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Final
 
+from .base.signature import signature_of
 from .limits import LIMITS, Limits, limited
 from .model import (
     DEFAULT_GROUP,
@@ -17,7 +18,6 @@ from .model import (
     Priority,
     TaskSpec,
 )
-from .signature import signature_of
 from .unique_key import UniqueKey
 
 

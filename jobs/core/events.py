@@ -37,6 +37,7 @@ class EventState(StrEnum):
     SCHEDULED = "scheduled"
     RUNNING = "running"
     STUCK = "stuck"
+    SUSPENDED = "suspended"
     SUCCESS = "success"
     FAILED = "failed"
     CANCELLED = "cancelled"

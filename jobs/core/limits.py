@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Final, NamedTuple, Self
 
+from .base.rates import Rate
 from .model import NewRun
-from .rates import Rate
 from .unique_key import UniqueKey
 
 LIMITS: Final = "limits"

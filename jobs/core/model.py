@@ -5,8 +5,9 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, TypeAlias
 
+from .base.blockage import Blockage
+from .base.rates import Rate
 from .node_choice import EVERYTHING, NodeChoice
-from .rates import Rate
 from .schedule import Syntax
 from .states import RunState
 
@@ -85,7 +86,7 @@ class SkipReason(StrEnum):
 
 
 class Outcome(StrEnum):
-    """How one execution ended; ``success`` in the log is true for SUCCESS and SNOOZED only."""
+    """How one execution ended; ``success`` in the log is true for SUCCESS, SNOOZED and SUSPENDED only."""
 
     SUCCESS = "success"
     FAILED = "failed"
@@ -94,11 +95,12 @@ class Outcome(StrEnum):
     CANCELLED = "cancelled"
     SNOOZED = "snoozed"
     HANDED_BACK = "handed_back"
+    SUSPENDED = "suspended"
 
     @property
     def is_success(self) -> bool:
         """What the log's column ``success`` says for this outcome."""
-        return self in (Outcome.SUCCESS, Outcome.SNOOZED)
+        return self in (Outcome.SUCCESS, Outcome.SNOOZED, Outcome.SUSPENDED)
 
 
 FAILURES = frozenset({Outcome.FAILED, Outcome.TIMED_OUT, Outcome.LOST})
@@ -250,7 +252,8 @@ class Run:
     ``checkpoint``: what its job saved, if no task keeps it. ``signature``: of the version of its job that its arguments
     were checked against; None = they were not. ``carried``: what ``@carries`` gave it. ``concurrency_key``,
     ``max_concurrent``, ``rate_key``: see ``limits.Keys``. ``due_at``: when it was due; set while it waits for a slot or
-    a token of its key.
+    a token of its key. ``awaits``: what a suspended run waits for (see ``core.base.awaits``); ``wake_at``: when it is
+    woken at the latest, None = not by time.
     """
 
     id: int
@@ -292,6 +295,8 @@ class Run:
     max_concurrent: int | None = None
     rate_key: str | None = None
     due_at: datetime | None = None
+    awaits: dict[str, Json] | None = None
+    wake_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -341,23 +346,6 @@ class SkippedOccurrence:
 
 
 @dataclass(frozen=True, slots=True)
-class Blockage:
-    """What keeps the event loop of a node's jobs from turning; its other async jobs stand still meanwhile.
-
-    Attributes:
-        since: When the loop turned last.
-        run_id: The run whose code is at work; None if it is no job's.
-        job_name: The job of that run.
-        stack: Where that code was when it was noticed: ``file:line in function``, the innermost last.
-    """
-
-    since: datetime
-    run_id: int | None
-    job_name: str | None
-    stack: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class Node:
     """One running process, or one that was. ``clock_skew``: its clock minus the database's, in seconds.
 
@@ -392,10 +380,7 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A queue group: the unit of fairness and of limits. ``max_running`` and ``rate`` None = no limit.
-
-    ``rate_full_at``: when its bucket is full again; see ``rates.Bucket``.
-    """
+    """A queue group: the unit of fairness and of limits; None = no limit. ``rate_full_at``: see ``rates.Bucket``."""
 
     name: str
     paused_at: datetime | None = None

@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection, and_, exists, or_, select, text, update
 
+from ..core.base.rates import Bucket, Rate
 from ..core.limits import NEVER, OF_THE_JOB
 from ..core.model import Run
-from ..core.rates import Bucket, Rate
 from ..core.states import CLAIMABLE
 from ..store.db import dialect
 from ..store.db.literals import sql_literals
@@ -268,9 +268,9 @@ def let_go_by_tokens(conn: Connection, bucket: BucketName, at_most: int) -> int:
     return len(statements.execute(conn, "let_go_by_tokens", {**bucket._asdict(), "at_most": at_most}).all())
 
 
-def held_keys(conn: Connection, after: str) -> list[str]:
-    """Concurrency keys that runs wait for, those behind ``after``, up to ``KEYS``."""
-    return [row.key for row in statements.execute(conn, "held_keys", {"after": after, "at_most": KEYS})]
+def held_keys(conn: Connection, after: str, at_most: int) -> list[str]:
+    """Concurrency keys that runs wait for, those behind ``after``, in their order."""
+    return [row.key for row in statements.execute(conn, "held_keys", {"after": after, "at_most": at_most})]
 
 
 def give_back(tx: Tx, runs: Sequence[Run | HeldRun]) -> None:
@@ -326,17 +326,18 @@ def _let_go_of(tx: Tx, name: BucketName, bucket: Bucket | None) -> int:
     return gone
 
 
-def look_for_slots(tx: Tx, after: str) -> str:
+def look_for_slots(tx: Tx, after: str, *, at_most: int = KEYS) -> str:
     """Let go what waits for a slot that is free; where to go on, "" = at the beginning.
 
     Whoever frees a slot lets the next run go. That one may never start: it is cancelled, or its group is paused. So all
-    keys are looked at from time to time, ``KEYS`` at each look.
+    keys are looked at from time to time, some at each look.
 
     Args:
         tx: The transaction.
         after: The key at which the last look ended.
+        at_most: How many keys.
     """
-    keys = held_keys(tx.conn, after)
+    keys = held_keys(tx.conn, after, at_most)
     if let_go(tx, keys):
         tx.wake(Wake.RUNS)
-    return keys[-1] if len(keys) == KEYS else ""
+    return keys[-1] if len(keys) == at_most else ""

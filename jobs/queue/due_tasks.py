@@ -139,6 +139,24 @@ def _schedule(syntax: str, value: str, timezone: str) -> ScheduleSpec:
     return ScheduleSpec(Syntax(syntax), value, timezone)
 
 
+class Upcoming(NamedTuple):
+    """When the next task is due and when the next suspended run is woken by time; None = not by time."""
+
+    task_at: datetime | None
+    wakes_at: datetime | None
+
+    @property
+    def earliest(self) -> datetime | None:
+        """The earlier one."""
+        return min((at for at in self if at is not None), default=None)
+
+
+def look_ahead(conn: Connection) -> Upcoming:
+    """When something comes due by time, apart from what waits in the queue; one statement for both kinds."""
+    row = statements.execute(conn, "look_ahead", {}).one()
+    return Upcoming(row.next_execution, row.wake_at)
+
+
 def move(conn: Connection, moved: Sequence[Moved]) -> None:
     """Move tasks on, of which no occurrence becomes a run."""
     statements.execute(conn, "move_tasks", {"tasks": _listed(moved)})

@@ -187,6 +187,9 @@ def _emit(tx: Tx, node: str, accepted: Sequence[tuple[Finish, Ending]]) -> None:
             tx.emit(finished_changes(one.run, one.execution_id, node, state, outcome))
     if accepted:
         tx.wake(Wake.RUNS)
+    if any(ending.wake_at is not None for _, ending in accepted):
+        # Who looks at due tasks sets its alarm for the earliest of both.
+        tx.wake(Wake.TASKS)
 
 
 def _is_success(accepted: tuple[Finish, Ending]) -> bool:
@@ -213,6 +216,8 @@ def _is_done(stored: Before | None, one: Finish, node_id: int) -> bool:
 def _ending(tx: Tx, one: Finish, *, cancelled: bool) -> Ending:
     run = one.run
     it = judge(one.outcome, failures=run.failures, retries=run.retries, base_delay=run.retry_delay, cancelled=cancelled)
+    is_suspended = it.state is RunState.SUSPENDED
+    later = None if it.delay is None else tx.now + timedelta(seconds=it.delay)
     return Ending(
         id=run.id,
         attempt=run.attempt,
@@ -220,9 +225,11 @@ def _ending(tx: Tx, one: Finish, *, cancelled: bool) -> Ending:
         execution_id=one.execution_id,
         state=it.state.value,
         failures=it.failures,
-        available_at=None if it.delay is None else tx.now + timedelta(seconds=it.delay),
+        available_at=None if is_suspended else later,
         finished_at=tx.now if it.state in FINAL else None,
         error=it.error,
+        awaits=None if it.awaits is None else it.awaits.to_json(),
+        wake_at=(it.until or later) if is_suspended else None,
         value=it.value,
         progress=one.progress,
         success=it.outcome.is_success,

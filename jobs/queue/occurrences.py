@@ -24,8 +24,9 @@ from ..store.write import tasks
 from . import due_tasks as occurrences
 from .cancel import cancel_all
 from .changes import task_change
-from .due_tasks import REPLACED, Made, Moved, Occurrence, Written
+from .due_tasks import REPLACED, Made, Moved, Occurrence, Written, look_ahead
 from .skips import record_skips
+from .suspended import wake_due
 from .task_keys import TaskKeys, keys_of, left_out, not_made
 
 log = logging.getLogger(__name__)
@@ -43,9 +44,9 @@ _CATCH_UP_ROUNDS = 20
 class Dispatched:
     """What one transaction did: tasks visited, runs made, and whether due tasks may be left.
 
-    If none are, ``next_at`` is when the next task is due, by ``time.monotonic()``; None = none has an occurrence left.
-    ``lags`` has for each task that made a run by how many seconds it was overdue; ``skipped`` is how many occurrences
-    did not become runs, by reason.
+    If none are, ``next_at`` is when the next task is due or the next sleep ends, by ``time.monotonic()``; None = there
+    is no such time. ``lags`` has for each task that made a run by how many seconds it was overdue; ``skipped`` is how
+    many occurrences did not become runs, by reason.
     """
 
     visited: int
@@ -57,7 +58,7 @@ class Dispatched:
 
 
 def dispatch_due(tx: Tx, node: str | None, *, batch: int = BATCH) -> Dispatched:
-    """Visit up to ``batch`` due tasks that no other node is visiting.
+    """Visit up to ``batch`` due tasks that no other node is visiting; if no more are due, wake what sleeps no longer.
 
     In this order: insert runs (a unique constraint guards task and nominal time), write skips, advance the tasks from
     their nominal time. A crash before the commit leaves everything as it was.
@@ -71,8 +72,11 @@ def dispatch_due(tx: Tx, node: str | None, *, batch: int = BATCH) -> Dispatched:
         visited = visit(tx, [one.task for one in found[:batch]], node, known)
     if visited.behind or len(found) > batch:
         return Dispatched(visited.tasks, visited.made, True, None, visited.lags, visited.skipped)
-    at = next_due(tx)
-    next_at = None if at is None else tx.monotonic(at)
+    upcoming = look_ahead(tx.conn)
+    if upcoming.wakes_at is not None and upcoming.wakes_at <= tx.now:
+        wake_due(tx, BATCH)
+        return Dispatched(visited.tasks, visited.made, True, None, visited.lags, visited.skipped)
+    next_at = None if upcoming.earliest is None else tx.monotonic(upcoming.earliest)
     return Dispatched(visited.tasks, visited.made, False, next_at, visited.lags, visited.skipped)
 
 
@@ -299,8 +303,3 @@ def _write_skips(
     for task, decision in pairs:
         found = {SkipReason.OVERLAP: blockers.get(task.id), SkipReason.UNIQUE_KEY: keys.holder(task)}
         record_skips(tx, task, decision.skips, newest.get(task.id), node=node, blockers=found)
-
-
-def next_due(tx: Tx) -> datetime | None:
-    """When the next task is due by the database's time, or None."""
-    return stored_tasks.earliest_due(tx.conn)

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 from sqlalchemy import ColumnElement, Connection, update
 
@@ -14,6 +14,8 @@ from ..store.read.runs import run_from, select_runs
 from ..store.schema.tables import run as r
 
 _judged_state = unindexed(r.c.state)
+_AWAITS_NOTHING: Final[Mapping[str, None]] = {"awaits": None, "wake_at": None}
+"""What holds for every run that is not suspended."""
 
 
 def lock(conn: Connection, ids: Sequence[int]) -> dict[int, Run]:
@@ -32,7 +34,14 @@ def cancel_unstarted(conn: Connection, ids: Sequence[int], reason: str, now: dat
     startable = _judged_state.in_(sql_literals(sources_of(RunState.CANCELLED) - {RunState.RUNNING}))
     asked = {"cancel_requested_at": now, "cancel_reason": reason}
     return _set(
-        conn, r.c.id.in_(ids), startable, state=RunState.CANCELLED.value, finished_at=now, error=reason, **asked
+        conn,
+        r.c.id.in_(ids),
+        startable,
+        state=RunState.CANCELLED.value,
+        finished_at=now,
+        error=reason,
+        **asked,
+        **_AWAITS_NOTHING,
     )
 
 
@@ -61,7 +70,8 @@ def set_priority(conn: Connection, ids: Sequence[int], priority: Priority) -> li
 def skip(conn: Connection, ids: Sequence[int], reason: str, now: datetime) -> None:
     """Drop runs before their start."""
     droppable = _judged_state.in_(sql_literals(sources_of(RunState.SKIPPED)))
-    _set(conn, r.c.id.in_(ids), droppable, state=RunState.SKIPPED.value, finished_at=now, node_id=None, error=reason)
+    dropped = {"state": RunState.SKIPPED.value, "finished_at": now, "node_id": None, "error": reason}
+    _set(conn, r.c.id.in_(ids), droppable, **dropped, **_AWAITS_NOTHING)
 
 
 def hand_back_scheduled(conn: Connection, condition: Mapping[str, Any]) -> list[int]:

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from ..core.base.errors import refuse
+from ..core.base.rates import Rate as StoredRate
+from ..core.base.rates import rate_faults
 from ..core.limits import MAX_CONCURRENT, Limits
-from ..core.rates import Rate as StoredRate
-from ..core.rates import rate_faults
 from ..core.rules import number_faults
 from .seconds import Seconds, seconds_of
 from .unique_key import published_key

@@ -20,11 +20,12 @@ from ..core.outcome import Succeeded
 from ..core.run_spec import RunSpec
 from ..core.states import RunState
 from ..queue.claim import Claimant, Started, claim
+from ..queue.due_tasks import look_ahead
 from ..queue.enqueue import new_run
 from ..queue.enqueue_many import new_runs
 from ..queue.fairness import FairnessState
 from ..queue.finish import Finish, finish
-from ..queue.occurrences import dispatch_due, next_due
+from ..queue.occurrences import dispatch_due
 from ..registry import Registry, default_registry
 from ..registry.define import schedule_from
 from ..registry.queue import RunOptions, RunQueue, in_seconds
@@ -332,6 +333,8 @@ def _checkpoint(conn: Connection, task: str) -> Json:
 def _next_time(tx: Tx, schedules: bool) -> datetime | None:
     # A retry that waits no time is available now, and due in a moment.
     times = [run_store.next_available(tx.conn, tx.now - TICK)]
+    upcoming = look_ahead(tx.conn)
+    times.append(upcoming.wakes_at)
     if schedules:
-        times.append(next_due(tx))
+        times.append(upcoming.task_at)
     return min((time for time in times if time is not None), default=None)

@@ -24,9 +24,10 @@ class AttemptResult:
 
     Attributes:
         attempt: 1 for the first.
-        outcome: ``success``, ``failed``, ``timed_out``, ``cancelled``, ``snoozed`` or ``handed_back``.
-        state: Of its run afterwards: ``success``, ``failed``, ``cancelled``, ``stuck`` (to be retried) or ``waiting``.
-        retry_in: Seconds until the next attempt; None = there is none.
+        outcome: ``success``, ``failed``, ``timed_out``, ``cancelled``, ``snoozed``, ``suspended`` or ``handed_back``.
+        state: Of its run afterwards: ``success``, ``failed``, ``cancelled``, ``stuck`` (to be retried), ``waiting`` or
+            ``suspended``.
+        retry_in: Seconds until the next attempt; None = there is none, or not by time alone.
         records_processed: What the job counted.
         value: Its JSON result.
         error: The message, set whenever it did not succeed.
@@ -59,7 +60,7 @@ class AttemptResult:
 
     @property
     def success(self) -> bool:
-        """What the execution log would say: true for ``success`` and ``snoozed``."""
+        """What the execution log would say: true for ``success``, ``snoozed`` and ``suspended``."""
         return self.outcome.is_success
 
     @property

@@ -31,7 +31,7 @@ from ..core.model import (
     Run,
     Trigger,
 )
-from ..core.outcome import Failed, JobOutcome, Succeeded, judge
+from ..core.outcome import Failed, JobOutcome, Succeeded, Verdict, judge
 from ..core.rules import unknown
 from ..core.run_spec import RunSpec
 from ..core.states import FINAL, RunState
@@ -123,7 +123,7 @@ class Carried:
         return AttemptResult(
             **judged,
             attempt=run.attempt,
-            retry_in=None if verdict.state in FINAL else verdict.delay or 0.0,
+            retry_in=_retry_in(verdict, self.completed_at),
             lines=tuple(self.recorder.lines),
             progress=tuple(self.recorder.shown),
             checkpoint=self.recorder.checkpoint,
@@ -141,6 +141,13 @@ class Carried:
             RunSpec(run_at=one.available_at, **{name: getattr(one, name) for name in names - one.inherits})
             for one in self.at_end
         )
+
+
+def _retry_in(verdict: Verdict, completed_at: datetime) -> float | None:
+    """Seconds until the next attempt, if there will be one by time alone."""
+    if verdict.state is RunState.SUSPENDED:
+        return verdict.delay if verdict.until is None else max(0.0, (verdict.until - completed_at).total_seconds())
+    return None if verdict.state in FINAL else verdict.delay or 0.0
 
 
 class _OneThread(ThreadPool[JobOutcome]):

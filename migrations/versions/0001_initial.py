@@ -258,7 +258,7 @@ def _job_execution() -> None:
         ),
         CheckConstraint(
             "outcome IS NULL OR outcome IN ('cancelled', 'failed', 'handed_back', 'lost', "
-            "'snoozed', 'success', 'timed_out')",
+            "'snoozed', 'success', 'suspended', 'timed_out')",
             name="ck_job_execution_outcome",
         ),
         CheckConstraint("trigger IN ('api', 'manual', 'retry', 'schedule')", name="ck_job_execution_trigger"),
@@ -280,7 +280,7 @@ def _job_execution_indexes() -> None:
         "ix_job_execution_unusual",
         "job_execution",
         ["outcome", "id"],
-        "outcome IN ('cancelled', 'handed_back', 'lost', 'snoozed', 'timed_out')",
+        "outcome IN ('cancelled', 'handed_back', 'lost', 'snoozed', 'suspended', 'timed_out')",
     )
 
 
@@ -424,7 +424,9 @@ def _queue_depth() -> None:
         Column("runs", KEY, nullable=False),
         Column("oldest_at", TIME),
         PrimaryKeyConstraint("at", "job_name", "group_name", "state", name="pk_queue_depth"),
-        CheckConstraint("state IN ('running', 'scheduled', 'stuck', 'waiting')", name="ck_queue_depth_state"),
+        CheckConstraint(
+            "state IN ('running', 'scheduled', 'stuck', 'suspended', 'waiting')", name="ck_queue_depth_state"
+        ),
     )
 
 
@@ -506,6 +508,8 @@ def _run() -> None:
         Column("max_concurrent", Integer()),
         Column("rate_key", NAME),
         Column("due_at", TIME),
+        Column("awaits", DOCUMENT),
+        Column("wake_at", TIME),
         PrimaryKeyConstraint("id", name="pk_run"),
         CheckConstraint(
             "(finished_at IS NOT NULL) = (state IN ('cancelled', 'failed', 'skipped', 'success'))",
@@ -514,11 +518,14 @@ def _run() -> None:
         CheckConstraint(
             "(node_id IS NOT NULL) OR state NOT IN ('running', 'scheduled')", name="ck_run_occupying_has_node"
         ),
+        CheckConstraint("wake_at IS NULL OR state = 'suspended'", name="ck_run_only_suspended_wakes"),
         CheckConstraint("priority IN ('high', 'low')", name="ck_run_priority"),
         CheckConstraint(
-            "state IN ('cancelled', 'failed', 'running', 'scheduled', 'skipped', 'stuck', 'success', 'waiting')",
+            "state IN ('cancelled', 'failed', 'running', 'scheduled', 'skipped', 'stuck', "
+            "'success', 'suspended', 'waiting')",
             name="ck_run_state",
         ),
+        CheckConstraint("(awaits IS NOT NULL) = (state = 'suspended')", name="ck_run_suspended_iff_awaits"),
         CheckConstraint("trigger IN ('api', 'manual', 'retry', 'schedule')", name="ck_run_trigger"),
         postgresql_with=HOT,
         sqlite_autoincrement=True,
@@ -563,16 +570,18 @@ def _run_indexes() -> None:
     _partial("ix_run_occupying", "run", ["node_id"], "state IN ('running', 'scheduled')")
     _partial("ix_run_retried", "run", ["retried_from"], "retried_from IS NOT NULL")
     _partial("ix_run_stuck", "run", ["group_name", "available_at", "id"], "state = 'stuck'")
+    _partial("ix_run_suspended", "run", ["group_name", "id"], "state = 'suspended'")
     _partial("ix_run_task", "run", ["task_id", "id"], "task_id IS NOT NULL")
     _partial("ix_run_unfinished", "run", ["task_id", "id"], "task_id IS NOT NULL AND finished_at IS NULL")
     _partial("ix_run_unusual", "run", ["state", "id"], "state IN ('cancelled', 'failed', 'skipped')")
+    _partial("ix_run_wake", "run", ["wake_at", "id"], "wake_at IS NOT NULL")
     _partial("uq_run_exclusive", "run", ["task_id"], "exclusive AND state IN ('running', 'scheduled')", unique=True)
     _partial("uq_run_occurrence", "run", ["task_id", "scheduled_for"], "trigger = 'schedule'", unique=True)
     _partial(
         "uq_run_unique_key",
         "run",
         ["unique_key"],
-        "unique_key IS NOT NULL AND state IN ('running', 'scheduled', 'stuck', 'waiting')",
+        "unique_key IS NOT NULL AND state IN ('running', 'scheduled', 'stuck', 'suspended', 'waiting')",
         unique=True,
     )
 

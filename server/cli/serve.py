@@ -19,8 +19,8 @@ from ..preparation import prepare
 from ..process.ending import end_broken, end_without
 from ..process.logs import configure_logging
 from ..service import Service
-from .options import AsJson, ConfigFile, Flags, Reload, takes_settings
-from .output import Output
+from .base.options import AsJson, ConfigFile, Flags, Reload, takes_settings
+from .base.output import Output
 
 SIGN_IN = "by name and password at {url}/login; programs by API tokens (`cronograph token create`)"
 NO_AUTH = "--no-auth: everybody on this machine is the administrator, nobody else can reach the server"

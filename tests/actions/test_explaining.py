@@ -3,13 +3,12 @@
 from collections.abc import Callable
 from datetime import timedelta
 
-from cronograph.jobs.actions.groups import pause_group, set_group_rate, update_group
+from cronograph.jobs.actions.groups import pause_group, update_group
 from cronograph.jobs.actions.nodes import NewNode, join, leave
 from cronograph.jobs.actions.runs import cancel_runs, enqueue_runs, submit
 from cronograph.jobs.actions.tasks import pause_task, update_task
 from cronograph.jobs.core.defaults import JobInfo
 from cronograph.jobs.core.explain import Explanation, RunFacts, explain_run, explain_task
-from cronograph.jobs.core.limits import Limits
 from cronograph.jobs.core.model import (
     Group,
     Isolation,
@@ -21,9 +20,7 @@ from cronograph.jobs.core.model import (
     Trigger,
 )
 from cronograph.jobs.core.outcome import Failed, HandedBack, Snoozed
-from cronograph.jobs.core.rates import Rate
 from cronograph.jobs.core.schedule import Syntax
-from cronograph.jobs.core.unique_key import UniqueKey
 from cronograph.jobs.queue.losses import rescue
 from cronograph.jobs.store.read import facts
 from cronograph.jobs.store.read import runs as run_store
@@ -337,33 +334,6 @@ class TestRun:
         stored.do(update_group, "acme", max_running=1)
         worker.start()
         says(of_run(stored, run.id), "GROUP_LIMIT", "'acme'", "may have 1 running at once, and has 1 now")
-
-    def test_its_group_has_no_token(self, stored: Stored) -> None:
-        worker = stored.node()
-        stored.do(set_group_rate, "mail", rate=Rate(100, 60.0, 1))
-        stored.enqueue(group="mail")
-        run = stored.enqueue(group="mail")
-        worker.start()
-        explanation = of_run(stored, run.id)
-        says(explanation, "RATE_LIMIT", "a token of its group 'mail': none of 100 a minute is left until", "in 600 ms")
-        assert explanation.until == START + timedelta(seconds=0.6)
-
-    def test_its_job_has_no_token_for_its_key(self, stored: Stored) -> None:
-        worker = stored.node(limits=Limits(Rate(1, 60.0, 1), UniqueKey(("customer",), "{customer}")))
-        runs = [stored.enqueue_by_job(args={"customer": "42"}) for _ in range(2)]
-        worker.take(20)
-        explanation = of_run(stored, runs[1].id)
-        says(explanation, "RATE_LIMIT", "its job 'work' for the key '42'", "none of 1 a minute", "in 1 min")
-        stored.pass_time(60)
-        says(of_run(stored, runs[1].id), "NEXT", "about to take it")
-
-    def test_as_many_with_its_key_run_as_may(self, stored: Stored) -> None:
-        worker = stored.node(limits=Limits(concurrency_key=UniqueKey(("customer",), "{customer}"), max_concurrent=2))
-        runs = [stored.enqueue_by_job(args={"customer": "42"}) for _ in range(3)]
-        worker.take(20)
-        explanation = of_run(stored, runs[2].id)
-        says(explanation, "KEY_LIMIT", "2 of 2 runs with its concurrency key '42' run now")
-        assert explanation.run_id == runs[0].id
 
     def test_blocked_by_another_run_of_its_task(self, stored: Stored) -> None:
         worker = stored.node()

@@ -29,7 +29,8 @@ ENDS: dict[RunState, frozenset[Outcome]] = {
     RunState.FAILED: FAILURES,
     RunState.STUCK: FAILURES,
     # A stuck run that was reserved and handed back waits again.
-    RunState.WAITING: FAILURES | {Outcome.SNOOZED, Outcome.HANDED_BACK},
+    RunState.WAITING: FAILURES | {Outcome.SNOOZED, Outcome.HANDED_BACK, Outcome.SUSPENDED},
+    RunState.SUSPENDED: frozenset({Outcome.SUSPENDED}),
     RunState.CANCELLED: frozenset(Outcome) - {Outcome.SUCCESS},
 }
 """How the last attempt of a run may have ended, by the run's state; the other states say nothing about it."""

@@ -7,17 +7,14 @@ from datetime import timedelta
 
 import pytest
 
-from cronograph.jobs.actions.groups import set_group_rate, update_group
 from cronograph.jobs.actions.runs import cancel_runs, edit_run, enqueue_runs, retry_now
+from cronograph.jobs.core.base.rates import Rate
 from cronograph.jobs.core.limits import NEVER, Limits
 from cronograph.jobs.core.model import NewRun, Priority, Trigger
 from cronograph.jobs.core.outcome import Failed, HandedBack, Snoozed
-from cronograph.jobs.core.rates import Rate
 from cronograph.jobs.core.unique_key import UniqueKey
 from cronograph.jobs.queue.admission import is_anything_held, look_for_slots, look_for_tokens
-from cronograph.jobs.queue.candidates import Want, candidates
 from cronograph.jobs.queue.claim import claim
-from cronograph.jobs.queue.turn import Order, turn
 from cronograph.jobs.store.read.runs import by_ids
 from cronograph.jobs.store.schema import tables
 from tests.support.storage import START, Stored, Worker
@@ -141,14 +138,13 @@ def test_a_slot_that_nobody_took_is_found_by_the_next_look(stored: Stored) -> No
     assert not stored.do(lambda tx: is_anything_held(tx.conn))
 
 
-def test_a_look_goes_on_where_the_last_one_ended(stored: Stored, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cronograph.jobs.queue.admission.KEYS", 2)
+def test_a_look_goes_on_where_the_last_one_ended(stored: Stored) -> None:
     worker = stored.node(limits=ONE_EACH)
     put(stored, "aabbcc")
     worker.take(20)
     after, seen = "", []
     for _ in range(3):
-        after = stored.do(look_for_slots, after)
+        after = stored.do(look_for_slots, after, at_most=2)
         seen.append(after)
     assert seen == ["b", "", "b"]
 
@@ -297,87 +293,6 @@ def test_a_rate_that_is_taken_away_keeps_nobody_waiting(stored: Stored) -> None:
     stored.pass_time(1)
     stored.do(look_for_tokens)
     assert len(ids(worker)) == 2
-
-
-def test_a_group_starts_as_many_as_its_rate_has_tokens_and_others_go_on(stored: Stored) -> None:
-    a, b = stored.node("a"), stored.node("b")
-    stored.do(set_group_rate, "mail", rate=Rate(10, 1.0, 2))
-    for _ in range(4):
-        stored.enqueue(group="mail")
-    plain = [stored.enqueue(group="other").id for _ in range(3)]
-    assert [len(a.take(3).started), len(b.take(20).started)] == [3, 2]
-    assert [row.group_name for row in stored.rows(tables.run, state="running")].count("mail") == 2
-    assert {row.id for row in stored.rows(tables.run, state="running")} > set(plain)
-    assert ids(b) == []
-    stored.pass_time(0.1)
-    assert [len(a.take(20).started), len(b.take(20).started)] == [1, 0]
-
-
-def test_a_node_with_free_slots_looks_again_when_the_group_gets_its_token(stored: Stored) -> None:
-    worker = stored.node()
-    stored.do(set_group_rate, "mail", rate=Rate(1, 10.0, 1))
-    for _ in range(2):
-        stored.enqueue(group="mail")
-    order = Order((), (), 5, 0)
-    first = stored.do(turn, worker.claimant, worker.fairness, order)
-    assert (len(first.started), first.next_in) == (1, 10.0)
-    stored.pass_time(4)
-    # Another look does not read the group's runs, and knows the time as well.
-    again = stored.do(turn, worker.claimant, worker.fairness, order)
-    assert (len(again.started), again.next_in) == (0, 6.0)
-
-
-def test_a_group_that_waits_for_a_token_is_not_looked_into(stored: Stored) -> None:
-    worker = stored.node()
-    stored.do(set_group_rate, "mail", rate=Rate(1, 10.0, 1))
-    for _ in range(30):
-        stored.enqueue(group="mail")
-    worker.take(20)
-    want = Want(stored.now, ("work",), 20)
-    assert stored.do(lambda tx: candidates(tx.conn, want, None)) == []
-
-
-def test_a_rate_and_a_limit_of_a_group_hold_both(stored: Stored) -> None:
-    worker = stored.node()
-    stored.do(set_group_rate, "mail", rate=Rate(10, 1.0, 5))
-    stored.do(update_group, "mail", max_running=2)
-    for _ in range(9):
-        stored.enqueue(group="mail")
-    assert len(worker.take(20).started) == 2
-    (group,) = stored.rows(tables.queue_group)
-    # Two tokens were taken, not five.
-    assert group.rate_full_at == START + timedelta(seconds=0.2)
-
-
-def test_a_rate_of_a_group_can_be_changed_and_taken_away(stored: Stored) -> None:
-    worker = stored.node()
-    stored.do(set_group_rate, "mail", rate=Rate(1, 86400.0, 1))
-    for _ in range(9):
-        stored.enqueue(group="mail")
-    assert [len(ids(worker)), len(ids(worker))] == [1, 0]
-    stored.do(set_group_rate, "mail", rate=Rate(10, 1.0, 1))
-    stored.pass_time(0.1)
-    assert len(ids(worker)) == 1
-    stored.do(set_group_rate, "mail", rate=None)
-    assert len(ids(worker)) == 7
-
-
-def test_a_run_of_a_group_that_is_handed_back_gives_its_token_back(stored: Stored) -> None:
-    worker = stored.node()
-    stored.do(set_group_rate, "mail", rate=Rate(1, 60.0, 1))
-    stored.enqueue(group="mail")
-    worker.end(worker.start(), HandedBack("the node stops"))
-    assert len(ids(worker)) == 1
-
-
-def test_what_was_reserved_when_its_group_got_a_rate_goes_back(stored: Stored) -> None:
-    worker = stored.node()
-    for _ in range(3):
-        stored.enqueue(group="mail")
-    assert len(worker.take(1, prefetch=2).reserved) == 2
-    stored.do(set_group_rate, "mail", rate=Rate(1, 60.0, 1))
-    assert [row.state for row in stored.rows(tables.run)] == ["running", "waiting", "waiting"]
-    assert worker.take(0, prefetch=2).reserved == ()
 
 
 def test_runs_without_any_limit_cost_no_further_statement(stored: Stored) -> None:

@@ -4,9 +4,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from ..model import Blockage, Group, Isolation, Run, SkippedOccurrence
+from ..base.blockage import Blockage
+from ..base.rates import Bucket
+from ..model import Group, Isolation, Run, SkippedOccurrence
 from ..node_choice import LeftBy
-from ..rates import Bucket
+from ..states import RunState
 from .codes import ExplanationCode as Code
 
 COUNTED_AHEAD = 1_000
@@ -63,6 +65,15 @@ class LostAttempt:
 
 
 @dataclass(frozen=True, slots=True)
+class AwaitedRun:
+    """An unfinished run that another one waits for: its id, its job and its state."""
+
+    id: int
+    job_name: str
+    state: RunState
+
+
+@dataclass(frozen=True, slots=True)
 class TaskFacts:
     """What is known beside the task itself.
 
@@ -113,6 +124,7 @@ class RunFacts:
         key_running: How many runs with its concurrency key nodes hold.
         key_holder: One of them.
         bucket: What is left of the rate of its job; None = it takes no token of any.
+        awaited: Those of the runs that a suspended run names as awaited that are unfinished, in ascending order.
     """
 
     job_known: bool
@@ -133,6 +145,7 @@ class RunFacts:
     key_running: int = 0
     key_holder: int | None = None
     bucket: Bucket | None = None
+    awaited: tuple[AwaitedRun, ...] = ()
 
 
 def moment(instant: datetime) -> str:

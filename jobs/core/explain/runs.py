@@ -3,11 +3,13 @@
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from ..model import Blockage, Isolation, Run
-from ..rates import Bucket
+from ..base.blockage import Blockage
+from ..base.rates import Bucket
+from ..model import Isolation, Run
 from ..states import FINAL, RunState
 from .codes import ExplanationCode as Code
 from .facts import COUNTED_AHEAD, Explanation, RunFacts, TaskFacts, all_stalled, brief_span, moment, no_job, span
+from .suspended import explain_suspended
 
 
 def explain_run(run: Run, facts: RunFacts, now: datetime) -> Explanation:
@@ -44,6 +46,8 @@ def _unfinished(run: Run, facts: RunFacts, now: datetime) -> Explanation:
     if run.state is RunState.SCHEDULED:
         sentence = f"It is handed to node {run.node} and starts as soon as that node has a free slot."
         return Explanation(Code.SCHEDULED, sentence)
+    if run.state is RunState.SUSPENDED:
+        return explain_suspended(run, facts, now)
     return _waiting(run, facts, now)
 
 

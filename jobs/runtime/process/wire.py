@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from ...base.context import RunInfo, StopReason
 from ...core.model import Json
-from ...core.outcome import Cancelled, Failed, HandedBack, JobOutcome, Snoozed, Succeeded, TimedOut
+from ...core.outcome import Cancelled, Failed, HandedBack, JobOutcome, Snoozed, Succeeded, Suspended, TimedOut
 from ...core.run_spec import RunSpec
 from ..job.lines import RawLine
 
@@ -136,7 +136,8 @@ class Enqueue(Message):
 
 
 _OUTCOMES: dict[str, TypeAdapter[JobOutcome]] = {
-    one.__name__: TypeAdapter[JobOutcome](one) for one in (Succeeded, Failed, TimedOut, Cancelled, Snoozed, HandedBack)
+    one.__name__: TypeAdapter[JobOutcome](one)
+    for one in (Succeeded, Failed, TimedOut, Cancelled, Snoozed, Suspended, HandedBack)
 }
 
 
@@ -147,7 +148,7 @@ class Ended(Message):
     """
 
     kind: Literal["ended"] = "ended"
-    outcome: Literal["Succeeded", "Failed", "TimedOut", "Cancelled", "Snoozed", "HandedBack"]
+    outcome: Literal["Succeeded", "Failed", "TimedOut", "Cancelled", "Snoozed", "Suspended", "HandedBack"]
     fields: dict[str, Any]
     at_end: list[RunSpec] = Field(default_factory=list[RunSpec])
     again: bool = False

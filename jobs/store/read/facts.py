@@ -7,11 +7,13 @@ from datetime import datetime
 
 from sqlalchemy import Connection, func, select, tuple_
 
+from ...core.base.awaits import Awaits
+from ...core.base.blockage import Blockage
+from ...core.base.rates import Bucket
 from ...core.defaults import JobInfo
-from ...core.explain import COUNTED_AHEAD, Leaving, LostAttempt, RunFacts, TaskFacts
-from ...core.model import Blockage, Group, Isolation, Node, NodeState, Outcome, Run, Task, TaskSource
+from ...core.explain import COUNTED_AHEAD, AwaitedRun, Leaving, LostAttempt, RunFacts, TaskFacts
+from ...core.model import Group, Isolation, Node, NodeState, Outcome, Run, Task, TaskSource
 from ...core.outcome import LEFT_BEHIND, NODE_LOST
-from ...core.rates import Bucket
 from ...core.states import CLAIMABLE, FINAL, OCCUPYING, UNFINISHED, RunState
 from ..db import dialect
 from ..db.literals import sql_literal, sql_literals
@@ -96,6 +98,7 @@ class _Queue:
     lost: Mapping[int, LostAttempt]
     running_keys: Mapping[str, tuple[int, int | None]]
     full_at: Mapping[tuple[str, str], datetime]
+    awaited: Mapping[int, AwaitedRun]
 
 
 def of_runs(
@@ -126,6 +129,7 @@ def of_runs(
         lost=_lost(conn, [run.id for run in asked if run.failures]),
         running_keys=_running_keys(conn, {run.concurrency_key for run in asked if run.concurrency_key is not None}),
         full_at=_full_at(conn, {(run.job_name, run.rate_key) for run in asked if run.rate_key is not None}),
+        awaited=_awaited(conn, asked),
     )
     return {run.id: _facts(run, queue) for run in asked}
 
@@ -159,6 +163,7 @@ def _facts(run: Run, queue: _Queue) -> RunFacts:
         launcher_faults=faults,
         stalls=_stalls(able),
         lost=queue.lost.get(run.id),
+        awaited=tuple(queue.awaited[one] for one in _runs_awaited_by(run) if one in queue.awaited),
     )
 
 
@@ -189,6 +194,19 @@ def _full_at(conn: Connection, names: Collection[tuple[str, str]]) -> dict[tuple
         return {}
     statement = select(b.c.job_name, b.c.rate_key, b.c.full_at).where(tuple_(b.c.job_name, b.c.rate_key).in_(names))
     return {(job_name, rate_key): full_at for job_name, rate_key, full_at in conn.execute(statement)}
+
+
+def _runs_awaited_by(run: Run) -> tuple[int, ...]:
+    return () if run.awaits is None else Awaits.from_json(run.awaits).runs
+
+
+def _awaited(conn: Connection, runs: Sequence[Run]) -> dict[int, AwaitedRun]:
+    """The unfinished runs among those that suspended ones name as awaited."""
+    ids = sorted({one for run in runs for one in _runs_awaited_by(run)})
+    if not ids:
+        return {}
+    statement = select(r.c.id, r.c.job_name, r.c.state).where(r.c.id.in_(ids), r.c.finished_at.is_(None))
+    return {row.id: AwaitedRun(row.id, row.job_name, RunState(row.state)) for row in conn.execute(statement)}
 
 
 def _slots(node: Node, kind: Isolation | None) -> int:

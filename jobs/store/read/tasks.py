@@ -2,10 +2,9 @@
 
 from collections.abc import Sequence
 from dataclasses import fields
-from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection, select
 
 from ...core.model import Json, Task, TaskSource
 from ..schema.rows import RowReader
@@ -61,14 +60,6 @@ def names_like(conn: Connection, prefix: str, limit: int = 200) -> list[str]:
     """Some names, for a suggestion when one is not found."""
     statement = select(t.c.name).where(t.c.name.startswith(prefix[:1], autoescape=True)).order_by(t.c.name).limit(limit)
     return list(conn.execute(statement).scalars())
-
-
-def earliest_due(conn: Connection) -> datetime | None:
-    """When the next task is due, or None if no task has an occurrence left."""
-    # The condition is that of the index of due tasks; without it SQLite looks at every task.
-    statement = select(func.min(t.c.next_execution)).where(t.c.next_execution.is_not(None))
-    found: datetime | None = conn.execute(statement).scalar_one()
-    return found
 
 
 def checkpoints(conn: Connection, task_ids: Sequence[int]) -> dict[int, Json]:

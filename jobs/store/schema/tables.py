@@ -14,7 +14,7 @@ from sqlalchemy import (
     literal_column,
 )
 
-from ...core.model import MisfirePolicy, NodeState, Outcome, OverlapPolicy, Priority, SkipReason, TaskSource, Trigger
+from ...core.model import MisfirePolicy, NodeState, Outcome, OverlapPolicy, Priority, TaskSource, Trigger
 from ...core.schedule import Syntax
 from ...core.states import CLAIMABLE, FINAL, OCCUPYING, UNFINISHED, RunState
 from .accounts import (
@@ -34,7 +34,9 @@ from .accounts import (
     webauthn_challenge,
 )
 from .figures import execution_hour, queue_depth
+from .groups import queue_group, rate_bucket
 from .parts import AMONG_ALL, BY_JOB, HOT, NO_REUSE, key, metadata, one_of, partial_index, quoted
+from .records import execution_log, skipped_occurrence
 from .types import JsonDocument, Key, Name, UtcDateTime
 
 __all__ = [
@@ -190,11 +192,15 @@ run = Table(
     Column("rate_key", Name),
     # When it would be available, while it waits for a slot or a token of its key: then no claim sees it.
     Column("due_at", UtcDateTime),
+    Column("awaits", JsonDocument),
+    Column("wake_at", UtcDateTime),
     one_of("state", RunState),
     one_of("priority", Priority),
     one_of("trigger", Trigger),
     CheckConstraint(f"(finished_at IS NOT NULL) = (state IN ({quoted(FINAL)}))", name="finished_iff_final"),
     CheckConstraint(f"(node_id IS NOT NULL) OR state NOT IN ({quoted(OCCUPYING)})", name="occupying_has_node"),
+    CheckConstraint("(awaits IS NOT NULL) = (state = 'suspended')", name="suspended_iff_awaits"),
+    CheckConstraint("wake_at IS NULL OR state = 'suspended'", name="only_suspended_wakes"),
     partial_index("uq_run_occurrence", "trigger = 'schedule'", "task_id", "scheduled_for", unique=True),
     partial_index("uq_run_unique_key", f"unique_key IS NOT NULL AND {_UNFINISHED}", "unique_key", unique=True),
     partial_index("uq_run_exclusive", f"exclusive AND {_OCCUPYING}", "task_id", unique=True),
@@ -231,6 +237,9 @@ run = Table(
         "id",
     ),
     partial_index("ix_run_stuck", "state = 'stuck'", "group_name", "available_at", "id"),
+    # By a column that no other change of a state touches. Which groups have suspended runs is asked by their names.
+    partial_index("ix_run_wake", "wake_at IS NOT NULL", "wake_at", "id"),
+    partial_index("ix_run_suspended", "state = 'suspended'", "group_name", "id"),
     partial_index("ix_run_available", f"{_CLAIMABLE} AND {AMONG_ALL}", "available_at"),
     partial_index("ix_run_occupying", _OCCUPYING, "node_id"),
     partial_index("ix_run_unfinished", f"task_id IS NOT NULL AND {_OPEN}", "task_id", "id"),
@@ -296,63 +305,6 @@ job_execution = Table(
     Index("ix_job_execution_started_at", "started_at"),
     partial_index("ix_job_execution_completed_at", "completed_at IS NOT NULL", "completed_at"),
     **NO_REUSE,
-)
-
-execution_log = Table(
-    "execution_log",
-    metadata,
-    Column("execution_id", Key, primary_key=True, autoincrement=False),
-    Column("line", Integer, primary_key=True, autoincrement=False),
-    Column("at", UtcDateTime, nullable=False),
-    Column("level", String(10), nullable=False),
-    Column("message", Text, nullable=False),
-    Column("fields", JsonDocument),
-)
-
-skipped_occurrence = Table(
-    "skipped_occurrence",
-    metadata,
-    key(),
-    Column("task_id", Key, nullable=False),
-    Column("task_name", Name, nullable=False),
-    Column("reason", String(12), nullable=False),
-    Column("first_scheduled_for", UtcDateTime, nullable=False),
-    Column("last_scheduled_for", UtcDateTime, nullable=False),
-    Column("occurrences", Key, nullable=False),
-    Column("policy", JsonDocument, nullable=False),
-    Column("node", Name),
-    Column("run_id", Key),
-    Column("at", UtcDateTime, nullable=False),
-    one_of("reason", SkipReason),
-    CheckConstraint("occurrences >= 1", name="occurrences"),
-    Index("ix_skipped_occurrence_task", "task_id", "id"),
-    Index("ix_skipped_occurrence_at", "at"),
-    **NO_REUSE,
-)
-
-queue_group = Table(
-    "queue_group",
-    metadata,
-    Column("name", Name, primary_key=True),
-    Column("paused_at", UtcDateTime),
-    Column("paused_by", Name),
-    Column("pause_reason", Text),
-    Column("max_running", Integer),
-    Column("rate", JsonDocument),
-    Column("rate_full_at", UtcDateTime),
-    Column("next_token_at", UtcDateTime),
-    CheckConstraint("max_running IS NULL OR max_running >= 0", name="max_running"),
-)
-
-rate_bucket = Table(
-    "rate_bucket",
-    metadata,
-    Column("job_name", Name, primary_key=True),
-    Column("rate_key", Name, primary_key=True),
-    Column("full_at", UtcDateTime, nullable=False),
-    # When a token comes that a run is held back for.
-    Column("next_token_at", UtcDateTime),
-    partial_index("ix_rate_bucket_next_token_at", "next_token_at IS NOT NULL", "next_token_at"),
 )
 
 job = Table(

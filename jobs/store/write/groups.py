@@ -4,8 +4,8 @@ from datetime import datetime
 
 from sqlalchemy import Connection, select, update
 
+from ...core.base.rates import Rate
 from ...core.model import Group
-from ...core.rates import Rate
 from ..db import dialect
 from ..read.groups import group_from
 from ..schema.tables import queue_group as g

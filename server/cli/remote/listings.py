@@ -151,9 +151,10 @@ GROUP_LIST: Final = Listing(
         "scheduled",
         "running",
         "stuck",
+        "suspended",
         "oldestWait",
     ),
-    ("name", "paused", "maxRunning", "waiting", "running", "stuck", "oldestWait"),
+    ("name", "paused", "maxRunning", "waiting", "running", "stuck", "suspended", "oldestWait"),
     {"name": TEXT, "paused": FLAG, "maxRunning": NUMBER},
     ("NAME", "DEPTH", "WAIT"),
 )

@@ -5,8 +5,8 @@ from typing import Annotated, Any
 import typer
 
 from ....graphql.client.command_line import DELETE_TASK, ONE_TASK, PAUSE_TASK, RESUME_TASK
-from ..application import CommandLine
-from ..output import Refused
+from ..base.application import CommandLine
+from ..base.output import Refused
 from .api import Api, Limit, at_server
 from .listings import TASK_LIST
 from .lists import Columns, Filter, Sort, Watch, details, show

@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
-from ....graphql.client.command_line import APPLY_TASKS
-from .api import Api, at_server
+from .....graphql.client.command_line import APPLY_TASKS
+from ..api import Api, at_server
 from .plan import AllowDelete, Prune
 from .sets import in_words, request_of
 

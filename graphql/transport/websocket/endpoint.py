@@ -21,12 +21,12 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from graphql import GraphQLError
 
-from ..base.errors import UserFacingError, error_answer, mask
-from .engine import encode_json
-from .gateway import Gateway
+from ...base.errors import UserFacingError, error_answer, mask
+from ..engine import encode_json
+from ..gateway import Gateway
+from ..request import as_object, parse_json
+from ..sending import BoundedSender, CloseSocket, SlowReader
 from .operations import SocketOperations
-from .request import as_object, parse_json
-from .sending import BoundedSender, CloseSocket, SlowReader
 
 logger = logging.getLogger("cronograph.graphql")
 

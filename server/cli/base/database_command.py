@@ -4,12 +4,12 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
-from ...jobs.core.base.errors import ConfigurationError
-from ...jobs.store.db.transaction import Tx
-from ..configuration.reading import load
-from ..configuration.settings import Settings
-from ..database.accounts import on_accounts
-from ..database.schema import missing
+from ....jobs.core.base.errors import ConfigurationError
+from ....jobs.store.db.transaction import Tx
+from ...configuration.reading import load
+from ...configuration.settings import Settings
+from ...database.accounts import on_accounts
+from ...database.schema import missing
 from .options import ConfigFile, Create, DatabaseUrl, option, with_options
 from .output import AS_JSON, Output
 

@@ -12,12 +12,12 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from graphql import GraphQLError
 
-from ..base.errors import UserFacingError, error_answer, mask, retry_after
-from ..guard.document import Prepared, RequestRefused
-from .engine import encode_json
-from .gateway import Gateway
+from ...base.errors import UserFacingError, error_answer, mask, retry_after
+from ...guard.document import Prepared, RequestRefused
+from ..engine import encode_json
+from ..gateway import Gateway
+from ..request import GraphQLRequest
 from .negotiate import MediaType, negotiate, status_of
-from .request import GraphQLRequest
 from .sse import EventStream, last_event_id
 
 CONTENT_TYPE: Final = re.compile(r'application/json\s*(;\s*charset="?utf-8"?\s*)?', re.IGNORECASE)

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final, Self
 
-from .base.errors import InvalidInput
-from .base.wording import number_text
+from .errors import InvalidInput
+from .wording import number_text
 
 MAX_LIMIT: Final = 100_000_000
 """Tokens in ``per`` seconds at most, however long that is."""

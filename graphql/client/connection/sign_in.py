@@ -7,8 +7,8 @@ from typing import Any, Final, cast
 
 import httpx
 
+from ..base.errors import ClientError, InvalidAnswerError
 from .credentials import CLIENT_ID, Credentials, StoredTokens, origin_of
-from .errors import ClientError, InvalidAnswerError
 from .transport import Settings
 
 DEVICE_GRANT: Final = "urn:ietf:params:oauth:grant-type:device_code"

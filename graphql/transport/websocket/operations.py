@@ -7,13 +7,13 @@ from typing import Any
 
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from ..base.errors import UserFacingError, mask
-from ..guard.document import Prepared, RequestRefused
-from ..guard.limits import LimitExceeded
-from .engine import encode_json
-from .gateway import Gateway
-from .request import GraphQLRequest, parse_request
-from .sending import CloseSocket, SlowReader
+from ...base.errors import UserFacingError, mask
+from ...guard.document import Prepared, RequestRefused
+from ...guard.limits import LimitExceeded
+from ..engine import encode_json
+from ..gateway import Gateway
+from ..request import GraphQLRequest, parse_request
+from ..sending import CloseSocket, SlowReader
 
 
 class SocketOperations:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Any
 
-from ..base.errors import UserFacingError
+from ...base.errors import UserFacingError
 
 
 class MediaType(StrEnum):

@@ -14,12 +14,12 @@ from typing import Any, Final
 from starlette.requests import HTTPConnection, Request
 from starlette.types import Receive, Scope, Send
 
-from ..base.errors import UserFacingError, error_answer, mask
-from ..guard.document import Prepared, RequestRefused
-from .engine import encode_json
-from .gateway import Gateway
-from .members import Encoded
-from .sending import BoundedSender, SlowReader
+from ...base.errors import UserFacingError, error_answer, mask
+from ...guard.document import Prepared, RequestRefused
+from ..engine import encode_json
+from ..gateway import Gateway
+from ..members import Encoded
+from ..sending import BoundedSender, SlowReader
 
 logger = logging.getLogger("cronograph.graphql")
 

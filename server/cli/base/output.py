@@ -8,9 +8,9 @@ from typing import Any, Concatenate, Final, ParamSpec, cast
 
 import typer
 
-from ...jobs.core.base.errors import ConfigurationError, CronographError, FileLocked, StorageError, UserError
-from ..http.bind import CannotListenError
-from ..process.ending import ExitCode
+from ....jobs.core.base.errors import ConfigurationError, CronographError, FileLocked, StorageError, UserError
+from ...http.bind import CannotListenError
+from ...process.ending import ExitCode
 from .options import AsJson, option, with_options
 
 P = ParamSpec("P")

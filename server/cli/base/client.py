@@ -3,8 +3,8 @@
 from collections.abc import Generator
 from contextlib import contextmanager
 
-from ...graphql import client as api
-from ...jobs.core.base.errors import ConfigurationError
+from ....graphql import client as api
+from ....jobs.core.base.errors import ConfigurationError
 from .options import DEFAULT_SERVER
 from .output import Refused, UnreachableError
 

@@ -15,7 +15,7 @@ from typing import Any, Final, TypeAlias, cast
 import httpx
 from typing_extensions import override
 
-from .errors import ClientError
+from ..base.errors import ClientError
 
 CLIENT_ID: Final = "cronograph-cli"
 """What this client calls itself; it has no secret of its own."""

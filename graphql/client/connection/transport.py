@@ -9,8 +9,8 @@ from typing import Any, Final
 
 import httpx
 
+from ..base.errors import InvalidAddressError, TimedOutError, UnreachableError
 from .credentials import Credentials, StoredSignIn, origin_of
-from .errors import InvalidAddressError, TimedOutError, UnreachableError
 
 DEFAULT_URL: Final = "http://localhost:8000"
 """Where ``cronograph serve`` listens unless told otherwise."""

@@ -5,10 +5,10 @@ from typing import Annotated, Any
 
 import typer
 
-from ....graphql.client.command_line import EXPORTED_TASKS
-from ....jobs.core.base.errors import ConfigurationError
-from ...task_files.writing import UNSET_NAME, files_of
-from .api import Api, at_server
+from .....graphql.client.command_line import EXPORTED_TASKS
+from .....jobs.core.base.errors import ConfigurationError
+from ....task_files.writing import UNSET_NAME, files_of
+from ..api import Api, at_server
 
 MOST = 100_000
 

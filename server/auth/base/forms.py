@@ -7,9 +7,9 @@ from urllib.parse import parse_qsl
 
 from starlette.requests import Request
 
-from ...graphql.base.errors import UserFacingError
-from ...graphql.guard.limits import Limits
-from ...graphql.transport.request import as_object, decode, parse_json
+from ....graphql.base.errors import UserFacingError
+from ....graphql.guard.limits import Limits
+from ....graphql.transport.request import as_object, decode, parse_json
 
 MAX_BODY: Final = 8_192
 MAX_FIELDS: Final = 20

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, cast
 
-from ....jobs.core.base.errors import ConfigurationError
-from ....jobs.core.task_sets import WantedSet, shown
-from ...task_files.reading import read_sets
+from .....jobs.core.base.errors import ConfigurationError
+from .....jobs.core.task_sets import WantedSet, shown
+from ....task_files.reading import read_sets
 
 FORMAT: Final = 1
 """The form of a plan that is kept in a file."""

@@ -7,7 +7,7 @@ from urllib.parse import quote, urlsplit
 from starlette.requests import HTTPConnection
 from starlette.responses import Response
 
-from ...jobs.accounts.rules.credentials import Prefix, prefix_of
+from ....jobs.accounts.rules.credentials import Prefix, prefix_of
 from .root_path import root_path_of
 
 MAX_HEADER = 8_192

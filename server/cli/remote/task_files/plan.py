@@ -5,9 +5,9 @@ from typing import Annotated
 
 import typer
 
-from ....graphql.client.command_line import APPLY_TASKS
-from ...process.ending import ExitCode
-from .api import Api, at_server
+from .....graphql.client.command_line import APPLY_TASKS
+from ....process.ending import ExitCode
+from ..api import Api, at_server
 from .sets import differs, in_words, keep, request_of
 
 Files = Annotated[Path, typer.Argument(help="A YAML or TOML file of tasks, or a folder of them.")]

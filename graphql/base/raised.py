@@ -3,6 +3,15 @@
 from typing import Final
 
 RAISED: Final[dict[str, tuple[str, ...]]] = {
+    "addFlowRuns": (
+        "FORBIDDEN",
+        "IDEMPOTENCY_CONFLICT",
+        "INVALID_ARGS",
+        "INVALID_INPUT",
+        "INVALID_STATE",
+        "NOT_FOUND",
+        "UNKNOWN_JOB",
+    ),
     "applyTasks": (
         "ALREADY_EXISTS",
         "CODE_TASK",
@@ -20,16 +29,30 @@ RAISED: Final[dict[str, tuple[str, ...]]] = {
         "UNKNOWN_TIMEZONE",
         "VERSION_CONFLICT",
     ),
+    "cancelFlow": (
+        "IDEMPOTENCY_CONFLICT",
+        "INVALID_INPUT",
+        "INVALID_STATE",
+        "NOT_FOUND",
+    ),
     "cancelRun": (
         "IDEMPOTENCY_CONFLICT",
         "INVALID_INPUT",
+        "INVALID_STATE",
         "NOT_FOUND",
     ),
     "cancelRuns": (
         "IDEMPOTENCY_CONFLICT",
         "INVALID_INPUT",
+        "INVALID_STATE",
         "NOT_FOUND",
         "NO_CONDITION",
+    ),
+    "closeFlow": (
+        "IDEMPOTENCY_CONFLICT",
+        "INVALID_INPUT",
+        "INVALID_STATE",
+        "NOT_FOUND",
     ),
     "createAccount": (
         "ALREADY_EXISTS",
@@ -100,6 +123,16 @@ RAISED: Final[dict[str, tuple[str, ...]]] = {
         "INVALID_INPUT",
         "NOT_FOUND",
         "SIGN_IN_NEEDED",
+    ),
+    "enqueueFlow": (
+        "ALREADY_EXISTS",
+        "FORBIDDEN",
+        "IDEMPOTENCY_CONFLICT",
+        "INVALID_ARGS",
+        "INVALID_INPUT",
+        "INVALID_STATE",
+        "NOT_FOUND",
+        "UNKNOWN_JOB",
     ),
     "enqueueRuns": (
         "FORBIDDEN",
@@ -177,6 +210,12 @@ RAISED: Final[dict[str, tuple[str, ...]]] = {
         "NOT_FOUND",
         "NO_CONDITION",
         "UNKNOWN_TIMEZONE",
+    ),
+    "retryFlow": (
+        "IDEMPOTENCY_CONFLICT",
+        "INVALID_INPUT",
+        "INVALID_STATE",
+        "NOT_FOUND",
     ),
     "retryNow": (
         "IDEMPOTENCY_CONFLICT",

@@ -27,6 +27,8 @@ class EventKind(StrEnum):
     NODE_UPDATED = "node_updated"
     NODE_STOPPED = "node_stopped"
     GROUP_UPDATED = "group_updated"
+    FLOW_CREATED = "flow_created"
+    FLOW_UPDATED = "flow_updated"
     RESYNC = "resync"
 
 
@@ -61,6 +63,7 @@ class EventState(StrEnum):
     WINDOW = "window"
     NO_JOB = "no_job"
     UNIQUE_KEY = "unique_key"
+    PREDECESSOR = "predecessor"
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +82,7 @@ class Change:
     group: str | None = None
     node: str | None = None
     state: str | None = None
+    flow_id: int | None = None
 
     def to_json(self) -> dict[str, Any]:
         """The compact stored form: only what is set."""
@@ -104,14 +108,18 @@ class Listed:
         entry: ``CREATED``, ``STARTED`` or ``ENDED``.
         runs: What is listed.
         node: Where they began or succeeded.
+        suspended: Of new runs: they do not wait, but are suspended.
     """
 
     entry: str
     runs: Sequence[Sequence[Any]]
     node: str | None = None
+    suspended: bool = False
 
     def to_json(self) -> dict[str, Any]:
         """The stored form."""
+        if self.suspended:
+            return {self.entry: self.runs, "suspended": True}
         return {self.entry: self.runs} if self.node is None else {self.entry: self.runs, "node": self.node}
 
 
@@ -134,7 +142,8 @@ def spread(stored: Iterable[Mapping[str, Any]]) -> Iterator[Change]:
         elif CREATED in entry:
             for run, job_name, group, *task in entry[CREATED]:
                 task_id, task_name = task or (None, None)
-                about = (None, job_name, group, None, RunState.WAITING.value)
+                state = RunState.SUSPENDED if entry.get("suspended") else RunState.WAITING
+                about = (None, job_name, group, None, state.value)
                 for run_id in cast("list[int]", run) if isinstance(run, list) else (run,):
                     yield Change(EventKind.RUN_CREATED, task_id, task_name, run_id, *about)
         else:
@@ -225,6 +234,7 @@ class EventFilter:
     task_name: str | None = None
     run_id: int | None = None
     group: str | None = None
+    flow_id: int | None = None
 
     def matches(self, change: Change) -> bool:
         """Whether ``change`` passes; ``RESYNC`` always does."""
@@ -236,4 +246,5 @@ class EventFilter:
             and (self.task_name is None or change.task_name == self.task_name)
             and (self.run_id is None or change.run_id == self.run_id)
             and (self.group is None or change.group == self.group)
+            and (self.flow_id is None or change.flow_id == self.flow_id)
         )

@@ -82,6 +82,7 @@ class SkipReason(StrEnum):
     WINDOW = "window"
     NO_JOB = "no_job"
     UNIQUE_KEY = "unique_key"
+    PREDECESSOR = "predecessor"
 
 
 class Outcome(StrEnum):
@@ -216,6 +217,7 @@ class NewRun:
     """A run about to be put into the queue. Times are UTC; ``available_at`` None = at once; durations in seconds.
 
     ``inherits`` names the fields that it takes from its job (see ``core.defaults``), because nobody has set them.
+    ``suspended``: it waits for other runs of the flow ``flow_id``.
     """
 
     job_name: str
@@ -239,6 +241,8 @@ class NewRun:
     signature: str | None = None
     inherits: frozenset[str] = frozenset()
     carried: dict[str, Json] | None = None
+    flow_id: int | None = None
+    suspended: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -287,6 +291,7 @@ class Run:
     carried: dict[str, Json] | None
     awaits: dict[str, Json] | None = None
     wake_at: datetime | None = None
+    flow_id: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from sqlalchemy import Connection
 
 from ..core.audit import Record
 from ..core.defaults import RUN_POLICIES, UNIQUE_KEY, run_of_job
+from ..core.flows.model import AWAITS_OTHERS
 from ..core.model import Json, NewRun, Priority, Run
 from ..core.states import RunState
 from ..store.db import dialect
@@ -32,13 +33,15 @@ NOTHING: Final = "null"
 WAKES: Final = Wake.RUNS | Wake.EVENTS
 """Whom new runs concern."""
 
+_AWAITS_OTHERS: Final = json.dumps(AWAITS_OTHERS)
+
 SendNamed = Callable[[str, dict[str, Any]], Sequence[Any]]
 """Sends the statement of this name to PostgreSQL with these parameters; its rows."""
 
 _ALIKE: Final = (
     "job_name", "trigger", "group", "priority", "task_id", "task_name", "scheduled_for", "available_at", "retries",
     "retry_delay", "timeout", "exclusive", "unique_key", "retried_from", "submitter", "submitter_id", "description",
-    "signature", "inherits",
+    "signature", "inherits", "flow_id", "suspended",
 )  # fmt: skip
 """What runs of one kind have in common: all of a ``NewRun`` but ``args`` and ``carried``."""
 _settings = attrgetter(*_ALIKE)
@@ -214,6 +217,8 @@ def _columns(run: NewRun) -> dict[str, Any]:
         "retries": run.retries,
         "retry_delay": run.retry_delay,
         "timeout": run.timeout,
+        "flow_id": run.flow_id,
+        "awaits": _AWAITS_OTHERS if run.suspended else None,
     }
 
 
@@ -266,7 +271,7 @@ def _stored(kind: NewRun, key: int, submitted_at: datetime, args: str, carried: 
     return Run(
         id=key,
         job_name=kind.job_name,
-        state=RunState.WAITING,
+        state=RunState.SUSPENDED if kind.suspended else RunState.WAITING,
         trigger=kind.trigger,
         args=loads(args),
         group=kind.group,
@@ -299,4 +304,6 @@ def _stored(kind: NewRun, key: int, submitted_at: datetime, args: str, carried: 
         description=kind.description,
         signature=kind.signature,
         carried=carries,
+        awaits=AWAITS_OTHERS if kind.suspended else None,
+        flow_id=kind.flow_id,
     )

@@ -30,6 +30,7 @@ class HeldRun(NamedTuple):
     description: str
     signature: str | None
     carried: dict[str, Json] | None
+    flow_id: int | None
     available_at: datetime
     trigger: str
     started_at: datetime

@@ -75,9 +75,10 @@ def draft() -> str:
     """The source of the first revision for the tables as they are now."""
     tables = metadata.sorted_tables
     hot = next(options_of(table)["postgresql_with"] for table in tables if "postgresql_with" in options_of(table))
-    calls = "".join(
-        f"    _{table.name}()\n" + (f"    _{table.name}_indexes()\n" if table.indexes else "") for table in tables
+    makers = ", ".join(
+        f"_{table.name}, _{table.name}_indexes" if table.indexes else f"_{table.name}" for table in tables
     )
+    calls = f"    for make in ({makers}):\n        make()\n"
     main = (
         'def upgrade() -> None:\n    """Make every table."""\n'
         f"{calls}"

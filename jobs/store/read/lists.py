@@ -17,6 +17,7 @@ from sqlalchemy import (
 )
 
 from ...core.defaults import JobInfo
+from ...core.flows.model import Flow
 from ...core.model import Execution, Group, Node, Outcome, OverlapPolicy, Run, SkippedOccurrence, Task
 from ...core.schedule import ANCHORED
 from ...core.states import CLAIMABLE, FINAL, OCCUPYING, UNFINISHED, RunState
@@ -27,6 +28,7 @@ from ..schema.tables import (
     BY_HAND,
     IS_OPEN,
     UNUSUAL,
+    flow,
     job,
     job_execution,
     node,
@@ -37,6 +39,7 @@ from ..schema.tables import (
 )
 from ..schema.types import UtcDateTime
 from .executions import execution_from
+from .flows import flow_from
 from .groups import all_names, group_from
 from .jobs import job_from
 from .listing.criteria import EARLIER, LATER, Condition
@@ -115,7 +118,7 @@ RUNS: Listing[Run] = Listing(
             run,
             "id state job_name task_id task_name priority trigger scheduled_for submitted_at available_at "
             "started_at finished_at cancel_requested_at attempt failures unique_key retried_from node_id "
-            "submitter description error",
+            "submitter description error flow_id",
         ),
         "group": run.c.group_name,
         "node": node.c.name,
@@ -126,11 +129,26 @@ RUNS: Listing[Run] = Listing(
     hints=_hints_of_runs,
     indexes=Indexes(
         unique=frozenset({"id", "retried_from"}),
-        equal=frozenset({"job_name", "task_id"}),
+        equal=frozenset({"job_name", "task_id", "flow_id"}),
         ordered=frozenset({"id"}),
         by_values={"state": (*((state,) for state in FINAL - {RunState.SUCCESS}), UNFINISHED)},
     ),
 )
+
+FLOWS: Listing[Flow] = Listing(
+    name="flows",
+    rows=select(flow),
+    key=flow.c.id,
+    fields=columns(flow, "id name state unique_key submitted_at finished_at submitter"),
+    order=(OrderKey("id", descending=True),),
+    model=flow_from,
+    indexes=Indexes(
+        unique=frozenset({"id"}),
+        equal=frozenset({"name"}),
+        ordered=frozenset({"id"}),
+    ),
+)
+"""All flows that were not pruned."""
 
 QUEUED: Listing[Run] = replace(RUNS, name="queued", rows=RUNS.rows.where(IS_OPEN, AMONG_ALL_RUNS))
 """Runs that are not over."""

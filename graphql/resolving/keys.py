@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from typing import Any
 
-from ...jobs.store.read.listing.criteria import Criteria
 from ...jobs.store.read.listing.keyset import PageRequest
 from ...jobs.store.read.listing.listing import Listing
 
@@ -15,22 +14,6 @@ class ListKey:
     listing: Listing[Any]
     request: PageRequest
     newest: Listing[Any] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class PageKey:
-    """A page of the rows that belong to one parent."""
-
-    parent: int | str
-    request: PageRequest
-
-
-@dataclass(frozen=True, slots=True)
-class CountKey:
-    """The number of rows that belong to one parent and meet a condition."""
-
-    parent: int | str
-    criteria: Criteria
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,83 +4,39 @@ import asyncio
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from functools import cached_property
-from typing import Any, Final, Generic, TypeAlias, TypeVar
+from typing import Any, TypeVar
 
 from strawberry.dataloader import DataLoader
 
 from ...jobs.accounts.read import secrets as stored_secrets
 from ...jobs.core.defaults import JobInfo
+from ...jobs.core.durable.steps import Step
 from ...jobs.core.explain import Explanation, RunFacts, explain_run, explain_task
 from ...jobs.core.model import Execution, Group, Node, Run, SkippedOccurrence, Task
 from ...jobs.store.db.database import Connection, Database
 from ...jobs.store.read import executions, facts, logs, runs, tasks
 from ...jobs.store.read import groups as stored_groups
 from ...jobs.store.read import jobs as stored_jobs
+from ...jobs.store.read import labels as stored_labels
 from ...jobs.store.read import nodes as stored_nodes
 from ...jobs.store.read import skipped as stored_skipped
+from ...jobs.store.read import steps as stored_steps
 from ...jobs.store.read.clock import server_time
 from ...jobs.store.read.figures import statistics
 from ...jobs.store.read.listing import pages, searching
-from ...jobs.store.read.listing.criteria import Criteria
+from ...jobs.store.read.listing.criteria import Criteria, LabelMatch, Spread
 from ...jobs.store.read.listing.keyset import Page, PageRequest
 from ...jobs.store.read.listing.listing import Listing
 from ...jobs.store.read.listing.searching import Counted, Keys, capped
 from ...jobs.store.read.strips import Strip, strips_of_tasks
 from ..guard.searches import Searches
+from .children import MAX_BATCH, Children, Reader
 from .flow_loaders import FlowLoaders
-from .keys import CountKey, LinesKey, ListKey, PageKey, SearchKey
+from .keys import LinesKey, ListKey, SearchKey
 from .slices import Slices
 
 K = TypeVar("K")
 M = TypeVar("M")
-
-MAX_BATCH: Final = 1_000
-"""Keys per statement."""
-
-
-Reader: TypeAlias = Database | Searches
-"""A way to the database: to rows that indexes find, or to those that are searched."""
-
-
-class Children(Generic[M]):
-    """The rows of a list that belong to one of many parents, by page and by number.
-
-    Args:
-        database: How they are read.
-        listing: The list.
-        field: The field of the list that names the parent.
-    """
-
-    def __init__(self, database: Reader, listing: Listing[M], field: str) -> None:
-        self._database = database
-        self._listing = listing
-        self._field = field
-        self._pages: DataLoader[PageKey, Page[M]] = DataLoader(self._load_pages, max_batch_size=MAX_BATCH)
-        self._counts: DataLoader[CountKey, int] = DataLoader(self._load_counts, max_batch_size=MAX_BATCH)
-
-    async def page(self, parent: int | str, request: PageRequest) -> Page[M]:
-        """One page of the rows of ``parent``."""
-        return await self._pages.load(PageKey(parent, request))
-
-    async def count(self, parent: int | str, criteria: Criteria) -> int:
-        """How many rows of ``parent`` meet ``criteria``, counted up to the cap and one more."""
-        return await self._counts.load(CountKey(parent, criteria))
-
-    async def _load_pages(self, keys: list[PageKey]) -> list[Page[M]]:
-        found: dict[PageKey, Page[M]] = {}
-        for request in dict.fromkeys(key.request for key in keys):
-            parents = [key.parent for key in keys if key.request == request]
-            read = await self._database.read(pages.pages_of, self._listing, self._field, parents, request)
-            found |= {PageKey(parent, request): page for parent, page in read.items()}
-        return [found[key] for key in keys]
-
-    async def _load_counts(self, keys: list[CountKey]) -> list[int]:
-        found: dict[CountKey, int] = {}
-        for criteria in dict.fromkeys(key.criteria for key in keys):
-            parents = [key.parent for key in keys if key.criteria == criteria]
-            read = await self._database.read(pages.counts_of, self._listing, self._field, parents, criteria)
-            found |= {CountKey(parent, criteria): number for parent, number in read.items()}
-        return [found[key] for key in keys]
 
 
 class Loaders:
@@ -194,6 +150,11 @@ class Loaders:
         return DataLoader(self._load_lines, max_batch_size=MAX_BATCH)
 
     @cached_property
+    def steps(self) -> DataLoader[tuple[int, int], list[Step]]:
+        """The first steps of runs, by the run's id and how many."""
+        return DataLoader(self._load_steps, max_batch_size=MAX_BATCH)
+
+    @cached_property
     def _lists(self) -> DataLoader[ListKey, Page[Any]]:
         return DataLoader(self._load_lists)
 
@@ -235,6 +196,16 @@ class Loaders:
     def _live_nodes(self) -> DataLoader[None, list[Node]]:
         async def load(keys: list[None]) -> list[list[Node]]:
             return [await self._database.read(stored_nodes.live)] * len(keys)
+
+        return DataLoader(load)
+
+    @cached_property
+    def spreads(self) -> DataLoader[LabelMatch, Spread]:
+        """Whether few or many runs have a label."""
+
+        async def load(labels: list[LabelMatch]) -> list[Spread]:
+            found = await self._database.read(stored_labels.spreads, labels)
+            return [found[label] for label in labels]
 
         return DataLoader(load)
 
@@ -338,6 +309,14 @@ class Loaders:
         for size in {size for _, size in keys}:
             read = await self._database.read(strips_of_tasks, [task for task, asked in keys if asked == size], size)
             found |= {(task, size): strip for task, strip in read.items()}
+        return [found[key] for key in keys]
+
+    async def _load_steps(self, keys: list[tuple[int, int]]) -> list[list[Step]]:
+        found: dict[tuple[int, int], list[Step]] = {}
+        for limit in {limit for _, limit in keys}:
+            wanted = [run for run, asked in keys if asked == limit]
+            read = await self._database.read(stored_steps.of_runs, wanted, limit)
+            found |= {(run, limit): steps for run, steps in read.items()}
         return [found[key] for key in keys]
 
     async def _load_lines(self, keys: list[LinesKey]) -> list[logs.LogPart]:

@@ -32,6 +32,7 @@ class Event:
     job_name: str | None = strawberry.field(description="The name of the job it is about.")
     flow_id: strawberry.ID | None = strawberry.field(description="The key of the flow it is about.")
     state: EventState | None = strawberry.field(description="The state right after the change of what it is about.")
+    step: str | None = strawberry.field(description="The step of the run that it is about, e.g. `charge#2`.")
 
     @classmethod
     def from_event(cls, event: events.Event) -> Self:
@@ -51,6 +52,7 @@ class Event:
             job_name=change.job_name,
             flow_id=_id(change.flow_id),
             state=None if change.state is None else EventState(change.state),
+            step=change.step,
         )
 
     @resolved(description="The task as it is now; null if it is not about one, or that is deleted.")

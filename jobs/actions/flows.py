@@ -15,8 +15,8 @@ from ..core.model import NewRun, Run, Trigger
 from ..core.rules import check_reason, new_run_faults, text_faults, unknown
 from ..core.states import FINAL, RunState
 from ..queue.cancel import cancel_all
-from ..queue.flows.settle import emit_flow, end_if_over, hold, release
-from ..queue.flows.submit import put_again, put_flow, put_members
+from ..queue.flow_ends import emit_flow, end_if_over, hold, release
+from ..queue.new_flows import put_again, put_flow, put_members
 from ..store.db.transaction import Tx
 from ..store.read import flows as stored
 from ..store.read import runs as stored_runs
@@ -128,7 +128,8 @@ def retry_flow(tx: Tx, flow_id: int, *, actor: str | None = None) -> Flow:
 
 
 _LIKE_BEFORE = (
-    "job_name args group priority retries retry_delay timeout submitter submitter_id description signature carried"
+    "job_name args group priority retries retry_delay timeout submitter submitter_id description signature carried "
+    "labels"
 )
 """What a run that is made again has of the one before."""
 

@@ -162,6 +162,7 @@ class TaskSpec:
     jitter: float = 0.0
     start_at: datetime | None = None
     end_at: datetime | None = None
+    labels: dict[str, str] = field(default_factory=dict[str, str])
     inherits: frozenset[str] = frozenset()
 
 
@@ -218,6 +219,7 @@ class NewRun:
 
     ``inherits`` names the fields that it takes from its job (see ``core.defaults``), because nobody has set them.
     ``suspended``: it waits for other runs of the flow ``flow_id``.
+    ``parent_labels``: of the run that makes it, which it inherits as far as it has none of its own.
     """
 
     job_name: str
@@ -243,6 +245,8 @@ class NewRun:
     carried: dict[str, Json] | None = None
     flow_id: int | None = None
     suspended: bool = False
+    labels: dict[str, str] | None = None
+    parent_labels: dict[str, str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,6 +293,7 @@ class Run:
     description: str
     signature: str | None
     carried: dict[str, Json] | None
+    labels: dict[str, str] | None = None
     awaits: dict[str, Json] | None = None
     wake_at: datetime | None = None
     flow_id: int | None = None

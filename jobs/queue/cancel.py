@@ -8,7 +8,7 @@ from ..store.db.transaction import Tx, Wake
 from ..store.read import runs as stored_runs
 from . import runs as run_store
 from .changes import run_change
-from .flows.settle import ended_of, hold, settle
+from .flow_ends import ended_of, hold, settle
 
 
 def cancel_all(tx: Tx, ids: Sequence[int], *, reason: str) -> list[Run]:

@@ -31,6 +31,7 @@ class HeldRun(NamedTuple):
     signature: str | None
     carried: dict[str, Json] | None
     flow_id: int | None
+    labels: dict[str, str] | None
     available_at: datetime
     trigger: str
     started_at: datetime

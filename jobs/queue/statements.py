@@ -78,19 +78,9 @@ def for_driver(name: str) -> str:
 def execute(conn: Connection, name: str, parameters: Mapping[str, Any]) -> CursorResult[Any]:
     """Execute a statement; lists among the parameters are arrays on PostgreSQL and JSON on SQLite."""
     if dialect.is_postgresql(conn):
-        return _execute(conn, POSTGRES, name, parameters)
+        return _prepared(POSTGRES, name).execute(conn, parameters)
     values = {key: json.dumps(value) if isinstance(value, list | tuple) else value for key, value in parameters.items()}
-    return _execute(conn, SQLITE, name, values)
-
-
-def _execute(conn: Connection, database: str, name: str, parameters: Mapping[str, Any]) -> CursorResult[Any]:
-    known = _with_columns.get((database, name))
-    rows = conn.execute(_prepared(database, name) if known is None else known, parameters)
-    if known is None and rows.returns_rows:
-        found = tuple(rows.keys())
-        columns = [column(one, _CONVERTED.get(one)) for one in found]
-        _with_columns[database, name] = _textual(database, name).columns(*columns)
-    return rows
+    return _prepared(SQLITE, name).execute(conn, values)
 
 
 def execute_on_sqlite(conn: Connection, name: str, parameters: dict[str, Any] | list[dict[str, Any]]) -> None:
@@ -112,22 +102,34 @@ def _converted() -> Mapping[str, TypeEngine[Any]]:
 _CONVERTED: Final = _converted()
 
 
-# By database and name, once the first rows have said what columns there are. SQLAlchemy keeps what it knows of rows for
-# columns that are told by place: without it each execution would look up each name again, which takes some 20 µs.
-_with_columns: Final[dict[tuple[str, str], TextualSelect]] = {}
+class _Prepared:
+    """A statement as SQLAlchemy takes it.
+
+    SQLAlchemy keeps what it knows of rows whose columns are told by place. So they are, once the first rows have said
+    what columns there are: to look up each by its name at each execution would take some 50 µs.
+    """
+
+    def __init__(self, found: Statement) -> None:
+        clause = SchemaText(found.text)
+        self._clause: TextClause = clause
+        if "now" in found.parameters:
+            self._clause = clause.bindparams(bindparam("now", type_=UtcDateTime()))
+        self._by_name = self._clause.columns(**_CONVERTED)
+        self._by_place: TextualSelect | None = None
+
+    def execute(self, conn: Connection, parameters: Mapping[str, Any]) -> CursorResult[Any]:
+        if self._by_place is not None:
+            return conn.execute(self._by_place, parameters)
+        rows = conn.execute(self._by_name, parameters)
+        if rows.returns_rows:
+            found = tuple(rows.keys())
+            self._by_place = self._clause.columns(*(column(name, _CONVERTED.get(name)) for name in found))
+        return rows
 
 
 @cache
-def _prepared(database: str, name: str) -> TextualSelect:
-    return _textual(database, name).columns(**_CONVERTED)
-
-
-def _textual(database: str, name: str) -> TextClause:
-    found = statement(database, name)
-    clause = SchemaText(found.text)
-    if "now" in found.parameters:
-        return clause.bindparams(bindparam("now", type_=UtcDateTime()))
-    return clause
+def _prepared(database: str, name: str) -> _Prepared:
+    return _Prepared(statement(database, name))
 
 
 def picked(

@@ -89,6 +89,7 @@ def _open(stage: Stage, scenario: Scenario) -> None:
     for number in range(TASKS):
         overlap = OVERLAPS[number % len(OVERLAPS)]
         stage.cluster.create_task(f"task-{number}", overlap=overlap, retries=50, retryDelay=0.2, args={"seconds": 0.1})
+    stage.cluster.create_task("steps", jobName="steps", overlap="ALLOW", retries=50, retryDelay=0.2)
 
 
 def _disturb(stage: Stage, scenario: Scenario, seconds: float) -> None:

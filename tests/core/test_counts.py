@@ -32,6 +32,7 @@ def a_run(number: int = 1, **changes: Any) -> HeldRun:
         signature=None,
         carried=None,
         flow_id=None,
+        labels=None,
         available_at=NOON,
         trigger=Trigger.API,
         started_at=NOON + timedelta(seconds=2),

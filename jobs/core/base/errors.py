@@ -9,6 +9,7 @@
     │   ├── AlreadyExists
     │   ├── InvalidInput
     │   ├── InvalidState
+    │   ├── StepMismatch
     │   ├── VersionConflict
     │   └── Overlap
     ├── ConfigurationError     settings or job code that cannot work
@@ -106,6 +107,12 @@ class InvalidState(UserError):
     """The thing exists, but in its present state this cannot be done to it."""
 
     code = ErrorCode.INVALID_STATE
+
+
+class StepMismatch(UserError):
+    """What is stored of a durable step is not what its function returns now; raised in jobs alone."""
+
+    code = ErrorCode.STEP_MISMATCH
 
 
 class VersionConflict(UserError):

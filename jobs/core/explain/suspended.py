@@ -20,8 +20,7 @@ def explain_suspended(run: Run, facts: RunFacts, now: datetime) -> Explanation:
             return Explanation(Code.SLEEPING, sentence, until=run.wake_at)
         case AwaitedKind.SIGNAL:
             sentence = f"It waits for the signal '{awaits.name}'{at_latest}. It holds no slot meanwhile."
-            details = ("Send it with signalRun.",)
-            return Explanation(Code.WAITS_FOR_SIGNAL, sentence, details, until=run.wake_at)
+            return Explanation(Code.WAITS_FOR_SIGNAL, sentence, ("Send it with signalRun.",), until=run.wake_at)
         case AwaitedKind.FLOW:
             what = "the runs of its flow that it comes after"
             details = tuple(f"Run {one.id} of job '{one.job_name}' is {one.state.value}." for one in facts.awaited)

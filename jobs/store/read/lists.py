@@ -46,10 +46,10 @@ from .listing.criteria import EARLIER, LATER, Condition
 from .listing.indexes import Indexes
 from .listing.keyset import OrderKey
 from .listing.listing import Listing, columns
+from .listing.spans import began_after, began_before
 from .nodes import node_from
 from .runs import run_from, select_runs
 from .skipped import skipped_from
-from .spans import began_after, began_before
 from .tasks import task_from
 
 # What holds when nothing is set depends on the syntax; readers filter by what holds.
@@ -122,6 +122,8 @@ RUNS: Listing[Run] = Listing(
         ),
         "group": run.c.group_name,
         "node": node.c.name,
+        "labels": run.c.id,
+        "args": run.c.args,
         "retried": exists().where(_AGAIN.c.retried_from == run.c.id),
     },
     order=(OrderKey("id", descending=True),),
@@ -198,6 +200,8 @@ EXECUTIONS: Listing[Execution] = Listing(
         ),
         "group": select(run.c.group_name).where(run.c.id == job_execution.c.run_id).scalar_subquery(),
         "owner": select(periodic_task.c.owner).where(periodic_task.c.id == job_execution.c.task_id).scalar_subquery(),
+        "labels": job_execution.c.run_id,
+        "args": select(run.c.args).where(run.c.id == job_execution.c.run_id).scalar_subquery(),
         "duration": duration(job_execution.c.started_at, job_execution.c.completed_at),
     },
     order=(OrderKey("id", descending=True),),

@@ -3,7 +3,7 @@
 -- Parameters:
 --   ids: the runs that did not succeed
 -- Index: ix_flow_edge_after, pk_flow_run, pk_run
--- Called by: flows/settle._doomed
+-- Called by: flow_ends._doomed
 WITH RECURSIVE doomed(run_id, cause_id) AS (
     SELECT e.run_id, e.after_id
     FROM unnest(CAST(:ids AS bigint[])) AS u(id)

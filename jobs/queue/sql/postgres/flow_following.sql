@@ -7,7 +7,7 @@
 -- Parameters:
 --   ids: the runs that have ended
 -- Index: ix_flow_edge_after, pk_flow_edge, pk_flow_run, pk_run
--- Called by: flows/settle.release
+-- Called by: flow_ends.release
 WITH touched AS MATERIALIZED (
     SELECT e.run_id, bool_or(a.state <> 'success') AS unsuccessful
     FROM unnest(CAST(:ids AS bigint[])) AS u(id)

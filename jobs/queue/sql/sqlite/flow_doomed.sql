@@ -3,7 +3,7 @@
 -- Parameters:
 --   ids: the runs, a JSON array that did not succeed
 -- Index: ix_flow_edge_after, rowid of flow_run, rowid of run
--- Called by: flows/settle._doomed
+-- Called by: flow_ends._doomed
 WITH RECURSIVE doomed(run_id, cause_id) AS (
     SELECT e.run_id, e.after_id
     FROM json_each(:ids) u

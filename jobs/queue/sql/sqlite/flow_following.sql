@@ -7,7 +7,7 @@
 -- Parameters:
 --   ids: the runs that have ended, a JSON array
 -- Index: ix_flow_edge_after, sqlite_autoindex_flow_edge_1, rowid of flow_run, rowid of run
--- Called by: flows/settle.release
+-- Called by: flow_ends.release
 WITH touched AS MATERIALIZED (
     SELECT e.run_id, max(a.state <> 'success') AS unsuccessful
     FROM json_each(:ids) u CROSS JOIN cronograph.run a ON a.id = u.value

@@ -10,23 +10,23 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, func, select, update
 
-from ...core.events import Change, EventKind
-from ...core.flows.conditions import Before, Standing, chained, standing
-from ...core.flows.model import Ending, FlowState, When, end_of
-from ...core.flows.results import filled
-from ...core.model import Run
-from ...core.states import FINAL, RunState
-from ...store.db import dialect
-from ...store.db.transaction import Tx, Wake
-from ...store.schema.tables import flow as f
-from ...store.schema.tables import flow_run as m
-from ...store.schema.tables import run as r
-from .. import statements
-from ..changes import run_change
-from ..enqueue import put
-from ..shapes import HeldRun, Reserved
-from ..suspended import wake
-from .heirs import heir_from
+from ..core.events import Change, EventKind
+from ..core.flows.conditions import Before, Standing, chained, standing
+from ..core.flows.model import Ending, FlowState, When, end_of
+from ..core.flows.results import filled
+from ..core.model import Run
+from ..core.states import FINAL, RunState
+from ..store.db import dialect
+from ..store.db.transaction import Tx, Wake
+from ..store.schema.tables import flow as f
+from ..store.schema.tables import flow_run as m
+from ..store.schema.tables import run as r
+from . import statements
+from .changes import run_change
+from .enqueue import put
+from .flow_heirs import heir_from
+from .shapes import HeldRun, Reserved
+from .suspended import wake
 
 
 class Ended(NamedTuple):

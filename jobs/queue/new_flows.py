@@ -1,25 +1,26 @@
 """Flows are put into the queue: all runs and what comes after what, in one transaction."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from sqlalchemy import Connection, insert, select, update
 
-from ...core.base.errors import AlreadyExists
-from ...core.defaults import UNIQUE_KEY
-from ...core.events import EventKind, Listed
-from ...core.flows.model import FlowState, NewFlow, NewMember
-from ...core.flows.results import references
-from ...core.model import Json, NewRun, Run
-from ...store.db.transaction import Tx, Wake
-from ...store.schema.tables import flow as f
-from ...store.schema.tables import flow_edge as e
-from ...store.schema.tables import flow_run as m
-from ..changes import created_changes
-from ..new_runs import NewRuns
-from ..new_runs import insert as insert_runs
-from .heirs import heir_document
-from .settle import emit_flow, end_if_over
+from ..core.base.errors import AlreadyExists
+from ..core.defaults import JobDefaults, run_of_job
+from ..core.events import EventKind, Listed
+from ..core.flows.model import FlowState, NewFlow, NewMember
+from ..core.flows.results import references
+from ..core.model import Json, NewRun, Run
+from ..store.db.transaction import Tx, Wake
+from ..store.read import jobs
+from ..store.schema.tables import flow as f
+from ..store.schema.tables import flow_edge as e
+from ..store.schema.tables import flow_run as m
+from .changes import created_changes
+from .flow_ends import emit_flow, end_if_over
+from .flow_heirs import heir_document
+from .new_runs import NewRuns
+from .new_runs import insert as insert_runs
 
 
 def put_flow(tx: Tx, new: NewFlow, submitter: str | None = None, submitter_id: int | None = None) -> int:
@@ -69,7 +70,8 @@ def put_members(tx: Tx, flow_id: int, members: Sequence[NewMember], known: dict[
     """
     if not members:
         return []
-    new = NewRuns.of(_as_member(one, flow_id) for one in members)
+    said = jobs.defaults(tx.conn, {one.run.job_name for one in members if one.run.inherits})
+    new = NewRuns.of(_as_member(one, flow_id, said) for one in members)
     runs = insert_runs(tx.conn, new, tx.now).stored(new)
     ids = {**known, **{one.key: run.id for one, run in zip(members, runs, strict=True)}}
     rows = [
@@ -117,7 +119,7 @@ def _uses(args: dict[str, Json]) -> dict[str, Json] | None:
     return {"keys": keys, "args": args} if keys else None
 
 
-def _as_member(one: NewMember, flow_id: int) -> NewRun:
+def _as_member(one: NewMember, flow_id: int, said: Mapping[str, JobDefaults]) -> NewRun:
+    run = one.run if not one.run.inherits else run_of_job(one.run, said[one.run.job_name])
     # No other run stands for a run of a flow: its key there is what makes it unique.
-    inherits = one.run.inherits - {UNIQUE_KEY}
-    return replace(one.run, flow_id=flow_id, suspended=bool(one.after), unique_key=None, inherits=inherits)
+    return replace(run, flow_id=flow_id, suspended=bool(one.after), unique_key=None)

@@ -222,6 +222,13 @@ RAISED: Final[dict[str, tuple[str, ...]]] = {
         "INVALID_INPUT",
         "NO_ENCRYPTION_KEY",
     ),
+    "signalRun": (
+        "FORBIDDEN",
+        "IDEMPOTENCY_CONFLICT",
+        "INVALID_INPUT",
+        "INVALID_STATE",
+        "NOT_FOUND",
+    ),
     "triggerJob": (
         "FORBIDDEN",
         "IDEMPOTENCY_CONFLICT",

@@ -35,7 +35,7 @@ from .accounts import (
 )
 from .figures import execution_hour, queue_depth
 from .parts import AMONG_ALL, BY_JOB, HOT, NO_REUSE, key, metadata, one_of, partial_index, quoted
-from .steps import run_step
+from .steps import run_signal, run_step
 from .types import JsonDocument, Key, Name, UtcDateTime
 
 __all__ = [
@@ -63,6 +63,7 @@ __all__ = [
     "quoted",
     "refresh_token",
     "run",
+    "run_signal",
     "run_step",
     "secret",
     "session",

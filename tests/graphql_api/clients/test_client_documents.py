@@ -96,6 +96,10 @@ SAMPLES: dict[Callable[..., object], list[Sample]] = {
     mutations.cancel_run: [mutations.cancel_run(1, reason="r")],
     mutations.cancel_runs: [mutations.cancel_runs(filter=WHERE, reason="r", dry_run=True)],
     mutations.update_run: [mutations.update_run(1, args={"a": 1}, run_at=NOW)],
+    mutations.signal_run: [
+        mutations.signal_run("x", {"a": 1}, id=1, idempotency_key="k"),
+        mutations.signal_run("x", unique_key="k", reject="no"),
+    ],
     mutations.retry_run: [mutations.retry_run(1, args={})],
     mutations.retry_runs: [mutations.retry_runs(ids=[1])],
     mutations.retry_now: [mutations.retry_now(1)],

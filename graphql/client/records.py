@@ -49,6 +49,8 @@ class Job(Record):
     isolation: Isolation
     args_schema: Any
     tags: tuple[str, ...]
+    labels: Any
+    labels_from: Any
     unique_key: UniqueKey | None
     known: bool
     nodes: tuple[str, ...]
@@ -134,6 +136,7 @@ class Execution(JobLog):
     value: Any
     progress: Progress | None
     args: dict[str, Any] | None
+    labels: Any
     group: str | None
     run: RunKey | None
 
@@ -167,6 +170,7 @@ class Task(Record):
     retry_delay: float
     inherits: tuple[str, ...]
     jitter: float
+    labels: Any
     start_at: datetime | None
     end_at: datetime | None
     paused_at: datetime | None
@@ -217,6 +221,7 @@ class Run(Record):
     unique_key: str | None
     submitter: str | None
     description: str
+    labels: Any
     progress: Progress | None
     result: Any
     error: str | None

@@ -233,6 +233,12 @@ class JobExecution(ExecutionFields):
         run = await info.context.loaders.runs.load(self.stored.run_id)
         return None if run is None else JSON(run.args)
 
+    @resolved(description="The labels of its run, an object of texts; null once that is pruned.")
+    async def labels(self, info: Info) -> JSON | None:
+        """By which words it is found."""
+        run = await info.context.loaders.runs.load(self.stored.run_id)
+        return None if run is None else JSON(run.labels or {})
+
     @resolved(description="The group of its run; null once that is pruned.")
     async def group(self, info: Info) -> str | None:
         """The name of the group."""

@@ -48,6 +48,7 @@ class RunFields(ByField):
     unique_key: str | None = strawberry.field(description="No second unfinished run can have it.")
     submitter: str | None = strawberry.field(description="Who asked for it.")
     description: str = strawberry.field(description="What it is for; that of its task.")
+    labels: JSON = strawberry.field(description="Words by which it is found, an object of texts.")
     progress: Progress | None = strawberry.field(description="How far the job says it is.")
     result: JSON | None = strawberry.field(description="What the job returned.")
     error: str | None = strawberry.field(description="The message of its last error.")
@@ -60,7 +61,11 @@ RunFields.FIELDS = Fields(
     RunFields,
     model.Run,
     columns={"group": "group_name"},
-    made={"progress": Made(("progress",), Progress.from_json), "deduplicated": Made((), lambda: False)},
+    made={
+        "progress": Made(("progress",), Progress.from_json),
+        "labels": Made(("labels",), lambda labels: labels or {}),
+        "deduplicated": Made((), lambda: False),
+    },
 )
 
 

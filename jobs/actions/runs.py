@@ -60,6 +60,7 @@ def trigger_job(
     args: dict[str, Json] | None = None,
     unique_key: str | None = None,
     actor: str | None = None,
+    labels: dict[str, str] | None = None,
 ) -> Enqueued:
     """Make a run of a job now, by hand, unless an unfinished one has its unique key: that is answered then.
 
@@ -67,7 +68,7 @@ def trigger_job(
         UserError: code ``UNKNOWN_JOB``, ``INVALID_ARGS`` or ``INVALID_INPUT``.
     """
     schema = check_job_args(tx, job_name, args or {})
-    run = triggered(job_name, args, unique_key, actor, account_of(tx))
+    run = triggered(job_name, args, unique_key, actor, account_of(tx), labels)
     refuse(new_run_faults(run))
     return put(tx, [run_of_job(run, schema.defaults, schema.signature)])[0]
 
@@ -78,6 +79,7 @@ def triggered(
     unique_key: str | None,
     submitter: str | None,
     submitter_id: int | None,
+    labels: dict[str, str] | None = None,
 ) -> NewRun:
     """A run by hand, which follows its job in all that is not said."""
     return NewRun(
@@ -87,6 +89,7 @@ def triggered(
         submitter=submitter,
         submitter_id=submitter_id,
         unique_key=unique_key,
+        labels=labels,
         inherits=FOLLOWED if unique_key is None else FOLLOWED - {UNIQUE_KEY},
     )
 
@@ -197,7 +200,7 @@ def retry_runs(
 
 _LIKE_BEFORE = (
     "job_name args group priority task_id task_name scheduled_for retries retry_delay timeout exclusive submitter "
-    "submitter_id description carried unique_key"
+    "submitter_id description carried unique_key labels"
 )
 """What a run that is made again has of the one before."""
 
@@ -277,17 +280,22 @@ def edit_run(
             path=("args",),
         )
     change: dict[str, Any] = {}
+    labels: dict[str, str] | None = None
     if args is not None:
         schema = check_job_args(tx, run.job_name, args)
         check_submitter(tx, [run.job_name])
         change |= {"args": args, "signature": schema.signature, "submitter": actor, "submitter_id": account_of(tx)}
         change |= _key_of_changed(tx, run, args, schema)
+        rule = schema.defaults.labels
+        labels = None if rule is None else rule.after_edit(run.labels or {}, args)
     if available_at is not None:
         change["available_at"] = available_at
     if not change:
         return run
     tx.note_before(str(run.id), args=sorted(run.args), runAt=run.available_at.isoformat())
     _edit(tx, run, change)
+    if labels is not None:
+        run_store.relabel(tx.conn, run.id, run.labels or {}, labels)
     return _changed(tx, [run_id], [run_id])[0]
 
 

@@ -134,6 +134,11 @@ class JobContext(DurableContext):
         return self.info.carried or {}
 
     @property
+    def labels(self) -> Mapping[str, str]:
+        """The labels of the run; what it enqueues inherits them."""
+        return self.info.labels or {}
+
+    @property
     def run_id(self) -> int:
         """The run's id."""
         return self.info.run_id

@@ -33,3 +33,4 @@ class RunInfo:
     submitter: Submitter | None
     args: Mapping[str, Json]
     carried: Mapping[str, Json] | None = None
+    labels: Mapping[str, str] | None = None

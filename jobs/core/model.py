@@ -161,6 +161,7 @@ class TaskSpec:
     jitter: float = 0.0
     start_at: datetime | None = None
     end_at: datetime | None = None
+    labels: dict[str, str] = field(default_factory=dict[str, str])
     inherits: frozenset[str] = frozenset()
 
 
@@ -216,6 +217,7 @@ class NewRun:
     """A run about to be put into the queue. Times are UTC; ``available_at`` None = at once; durations in seconds.
 
     ``inherits`` names the fields that it takes from its job (see ``core.defaults``), because nobody has set them.
+    ``parent_labels``: of the run that makes it, which it inherits as far as it has none of its own.
     """
 
     job_name: str
@@ -239,6 +241,8 @@ class NewRun:
     signature: str | None = None
     inherits: frozenset[str] = frozenset()
     carried: dict[str, Json] | None = None
+    labels: dict[str, str] | None = None
+    parent_labels: dict[str, str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,6 +289,7 @@ class Run:
     description: str
     signature: str | None
     carried: dict[str, Json] | None
+    labels: dict[str, str] | None = None
     awaits: dict[str, Json] | None = None
     wake_at: datetime | None = None
 

@@ -8,13 +8,13 @@ from datetime import datetime
 from itertools import accumulate, groupby
 
 from ..core.base.errors import InvalidState
+from ..core.defaults import JobDefaults
 from ..core.due import DueTask, due_of
 from ..core.effective_policies import effective_overlap, effective_timeout, jitter_offset
 from ..core.events import CREATED, Change, EventKind, Listed
 from ..core.misfire import Decision, decide
 from ..core.model import Json, NewRun, OverlapPolicy, SkipReason, Task, Trigger
 from ..core.states import RunState
-from ..core.unique_key import UniqueKey
 from ..store.db.transaction import Tx, Wake
 from ..store.read import jobs
 from ..store.read import runs as stored_runs
@@ -27,7 +27,7 @@ from .changes import task_change
 from .due_tasks import REPLACED, Made, Moved, Occurrence, Written, look_ahead
 from .skips import record_skips
 from .suspended import wake_due
-from .task_keys import TaskKeys, keys_of, left_out, not_made
+from .task_keys import TaskKeys, keys_of, labels_of, left_out, not_made
 
 log = logging.getLogger(__name__)
 
@@ -68,7 +68,7 @@ def dispatch_due(tx: Tx, node: str | None, *, batch: int = BATCH) -> Dispatched:
     visited = Visited(0, 0, False)
     if found:
         tx.learn_now(found[0].now)
-        known = {one.task.job_name: one.unique_key for one in found if one.job_known}
+        known = {one.task.job_name: one.job for one in found if one.job is not None}
         visited = visit(tx, [one.task for one in found[:batch]], node, known)
     if visited.behind or len(found) > batch:
         return Dispatched(visited.tasks, visited.made, True, None, visited.lags, visited.skipped)
@@ -110,7 +110,7 @@ def catch_up_some(tx: Tx, task: Task, node: str | None = None) -> Task:
     """Let what is due become runs or skips, as far as one visit goes; the task as it is then, perhaps due still."""
     if task.next_execution is None or task.next_execution > tx.now:
         return task
-    visit(tx, [due_of(task)], node, jobs.unique_keys(tx.conn, {task.spec.job_name}))
+    visit(tx, [due_of(task)], node, jobs.published_defaults(tx.conn, {task.spec.job_name}))
     return stored_tasks.by_ids(tx.conn, [task.id])[task.id]
 
 
@@ -128,14 +128,14 @@ class Visited:
     skipped: Mapping[SkipReason, int] = field(default_factory=dict[SkipReason, int])
 
 
-def visit(tx: Tx, due: Sequence[DueTask], node: str | None, known: Mapping[str, UniqueKey | None]) -> Visited:
+def visit(tx: Tx, due: Sequence[DueTask], node: str | None, known: Mapping[str, JobDefaults]) -> Visited:
     """Decide and write for these locked tasks, as many as make no more than about ``RUNS`` runs.
 
     Args:
         tx: The transaction that has locked them.
         due: The tasks.
         node: Which node decides.
-        known: Those of their jobs that any node has published, with the unique key that each declares for its runs.
+        known: Those of their jobs that any node has published, with what each says of its runs.
     """
     # By a statement of its own, which sees what was committed until the tasks were locked: who makes a run by hand
     # holds the lock of its task.
@@ -144,7 +144,7 @@ def visit(tx: Tx, due: Sequence[DueTask], node: str | None, known: Mapping[str, 
     decided = _decide_each(tx, due, unfinished, known, keys)
     pairs = _within_bounds(decided)
     _cancel_replaced(tx, pairs)
-    written = _write(tx, pairs, keys)
+    written = _write(tx, pairs, keys, labels_of(tx, due, known))
     if keys.keys:
         pairs = [*_with_left_out(tx, pairs, keys, [one.task_id for one in written.without_event])]
     blockers = {task_id: oldest for task_id, (_, oldest) in unfinished.items()}
@@ -228,13 +228,16 @@ def new_run(task: Task, trigger: Trigger, *, args: dict[str, Json] | None = None
         submitter_id=task.submitter_id,
         description=spec.description,
         signature=task.signature,
+        labels=spec.labels or None,
     )
 
 
-def _write(tx: Tx, pairs: Sequence[tuple[DueTask, Decision]], keys: TaskKeys) -> Written:
+def _write(tx: Tx, pairs: Sequence[tuple[DueTask, Decision]], keys: TaskKeys, labels: Mapping[int, str]) -> Written:
     """Make the runs and move the tasks on; which runs were made, if some of them have unique keys."""
     wanted = [
-        Occurrence(task.id, planned.scheduled_for, timeout, planned.exclusive, planned.replaced, key)
+        Occurrence(
+            task.id, planned.scheduled_for, timeout, planned.exclusive, planned.replaced, key, labels.get(task.id)
+        )
         for task, decision in pairs
         for timeout, key in ((effective_timeout(task), keys.keys.get(task.id)),)
         for planned in decision.runs

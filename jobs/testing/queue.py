@@ -15,7 +15,7 @@ from ..actions.runs import enqueue_runs, put
 from ..actions.signals import signal_run
 from ..actions.tasks import create_task, trigger_task
 from ..base.services import Services
-from ..core.defaults import RUN_POLICIES, TASK_POLICIES
+from ..core.defaults import TASK_POLICIES
 from ..core.durable.steps import StepState
 from ..core.durable.waits import Signal
 from ..core.model import Json, MisfirePolicy, OverlapPolicy, Priority, Run, ScheduleSpec, TaskSpec
@@ -69,6 +69,7 @@ class TaskSettings(TypedDict, total=False):
     jitter: float
     start_at: datetime | None
     end_at: datetime | None
+    labels: dict[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,11 +223,9 @@ class Queue:
         Raises:
             UserError: unknown job, arguments that do not fit.
         """
-        seconds = in_seconds(options)
-        given = {name: seconds.get(name) for name in RUN_POLICIES}
         definition = find(job, self.registry)
-        run_at, key = options.get("run_at"), options.get("unique_key", definition.unique_key_of(args or {}))
-        new = new_run(definition.name, given, args, run_at=run_at, unique_key=key)
+        chosen = {"unique_key": definition.unique_key_of(args or {}), **in_seconds(options)}
+        new = new_run(RunSpec(definition.name, args, **chosen))
         (enqueued,) = await self.database.write(enqueue_runs, [new])
         return enqueued.run.id
 

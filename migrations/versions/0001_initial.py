@@ -321,6 +321,7 @@ def _periodic_task() -> None:
         Column("jitter", Float(), nullable=False),
         Column("start_at", TIME),
         Column("end_at", TIME),
+        Column("labels", DOCUMENT, nullable=False),
         Column("overlap", String(8)),
         Column("misfire", String(8), nullable=False),
         Column("misfire_grace", Float(), nullable=False),
@@ -440,6 +441,7 @@ def _run() -> None:
         Column("description", Text(), nullable=False),
         Column("signature", String(16)),
         Column("carried", DOCUMENT),
+        Column("labels", DOCUMENT),
         Column("awaits", DOCUMENT),
         Column("wake_at", TIME),
         PrimaryKeyConstraint("id", name="pk_run"),
@@ -497,6 +499,17 @@ def _run_indexes() -> None:
         ["unique_key"],
         "unique_key IS NOT NULL AND state IN ('running', 'scheduled', 'stuck', 'suspended', 'waiting')",
         unique=True,
+    )
+
+
+def _run_label() -> None:
+    op.create_table(
+        "run_label",
+        Column("key", NAME, nullable=False),
+        Column("value", NAME, nullable=False),
+        Column("run_id", KEY, autoincrement=False, nullable=False),
+        PrimaryKeyConstraint("key", "value", "run_id", name="pk_run_label"),
+        sqlite_with_rowid=False,
     )
 
 
@@ -873,6 +886,7 @@ MAKERS = (
     _queue_group,
     _run,
     _run_indexes,
+    _run_label,
     _run_signal,
     _run_signal_indexes,
     _run_step,

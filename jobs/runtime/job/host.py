@@ -5,6 +5,7 @@ import logging
 import threading
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Protocol, TypeVar
 
 from ...base.context import StopReason
@@ -190,11 +191,16 @@ class LocalHost:
 
     def enqueue(self, runs: Sequence[RunSpec]) -> Awaitable[list[int]]:
         """Put runs into the queue now; their ids."""
-        return self._enqueue(runs)
+        return self._enqueue(self._inheriting(runs))
+
+    def _inheriting(self, runs: Sequence[RunSpec]) -> Sequence[RunSpec]:
+        """Runs that inherit the labels of this one."""
+        labels = self._started.run.labels
+        return [replace(run, parent_labels=labels) for run in runs] if labels else runs
 
     def enqueue_waiting(self, runs: Sequence[RunSpec]) -> list[int]:
         """``enqueue`` for a thread, which waits for it; see ``wait_for``."""
-        return self.wait_for("ctx.enqueue", _awaited(self._enqueue(runs)))
+        return self.wait_for("ctx.enqueue", _awaited(self.enqueue(runs)))
 
     def wait_for(self, twin: str, work: Coroutine[Any, Any, T]) -> T:
         """Have the event loop do something, for a thread that waits for it.
@@ -209,7 +215,7 @@ class LocalHost:
 
     def enqueue_at_end(self, runs: Sequence[RunSpec]) -> None:
         """Put runs into the queue in the transaction that ends the attempt, if it ends well."""
-        self.at_end += new_runs(runs)
+        self.at_end += new_runs(self._inheriting(runs))
 
     def ask_to_stop(self, reason: StopReason) -> None:
         """Ask the job to stop; called in the event loop."""

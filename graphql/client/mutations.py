@@ -113,7 +113,7 @@ def signal_run(
     idempotency_key: str | None = None,
 ) -> Operation[Run]:
     """Send a signal to an unfinished run, named by its ``id`` or its ``unique_key``; with ``reject`` it says no."""
-    target = present(id=id, unique_key=unique_key, reject=reject, idempotency_key=idempotency_key)
+    target = present(id=id, uniqueKey=unique_key, reject=reject, idempotencyKey=idempotency_key)
     return changed("signalRun", {"name": name, **present(payload=payload), **target}, Run)
 
 
@@ -122,7 +122,7 @@ def retry_run(id: int, *, args: Mapping[str, Any] | None = None, from_step: str 
 
     With ``from_step`` it has the results of the steps that began before that one.
     """
-    return changed("retryRun", present(id=id, args=args, from_step=from_step), Run)
+    return changed("retryRun", present(id=id, args=args, fromStep=from_step), Run)
 
 
 def retry_runs(

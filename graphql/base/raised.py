@@ -297,6 +297,14 @@ RAISED: Final[dict[str, tuple[str, ...]]] = {
         "NO_ENCRYPTION_KEY",
         "UNREADABLE_ROW",
     ),
+    "signalRun": (
+        "FORBIDDEN",
+        "IDEMPOTENCY_CONFLICT",
+        "INVALID_INPUT",
+        "INVALID_STATE",
+        "NOT_FOUND",
+        "UNREADABLE_ROW",
+    ),
     "triggerJob": (
         "FORBIDDEN",
         "IDEMPOTENCY_CONFLICT",

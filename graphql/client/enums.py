@@ -81,6 +81,7 @@ class EventState(OpenEnum):
     SNOOZED = "SNOOZED"
     HANDED_BACK = "HANDED_BACK"
     DONE = "DONE"
+    REJECTED = "REJECTED"
     STARTING = "STARTING"
     ACTIVE = "ACTIVE"
     STALLED = "STALLED"

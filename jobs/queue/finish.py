@@ -24,6 +24,8 @@ from .flow_ends import ended_of, hold, settle
 from .logs import append_lines
 from .shapes import HeldRun
 from .steps import mark_unused
+from .suspended import wake
+from .waits import fulfilled
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +84,10 @@ def finish(tx: Tx, node_id: int, node: str, ended: Sequence[Finish]) -> Finished
         if one.unused_steps:
             mark_unused(tx, one.run, one.unused_steps)
     _make_room(tx, accepted)
+    # What they wait for may have come while their attempts ended.
+    asleep = [one.run.id for one, ending in accepted if ending.state == RunState.SUSPENDED.value]
+    if asleep:
+        wake(tx, fulfilled(tx.conn, asleep))
     enqueue_failure_jobs(tx, [(one.run, ending) for one, ending in accepted if ending.state == RunState.FAILED.value])
     repeated = {
         one.run.id for one in ended if one.run.id not in changed and _is_done(before.get(one.run.id), one, node_id)

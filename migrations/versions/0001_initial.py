@@ -619,19 +619,50 @@ def _run_label() -> None:
     )
 
 
+def _run_signal() -> None:
+    op.create_table(
+        "run_signal",
+        Column("id", KEY, nullable=False),
+        Column("run_id", KEY, nullable=False),
+        Column("name", Text(), nullable=False),
+        Column("payload", DOCUMENT),
+        Column("rejects", Text()),
+        Column("sender", NAME),
+        Column("rank", Integer(), nullable=False),
+        Column("sent_at", TIME, nullable=False),
+        PrimaryKeyConstraint("id", name="pk_run_signal"),
+        sqlite_autoincrement=True,
+    )
+
+
+def _run_signal_indexes() -> None:
+    op.create_index("ix_run_signal_run", "run_signal", ["run_id", "name", "id"])
+
+
 def _run_step() -> None:
     op.create_table(
         "run_step",
         Column("run_id", KEY, autoincrement=False, nullable=False),
         Column("step", Text(), nullable=False),
         Column("failure", Integer(), autoincrement=False, nullable=False),
+        Column("kind", String(8), nullable=False),
+        Column("state", String(10), nullable=False),
         Column("attempt", Integer(), nullable=False),
         Column("started_at", TIME, nullable=False),
-        Column("finished_at", TIME, nullable=False),
+        Column("finished_at", TIME),
+        Column("wake_at", TIME),
         Column("value", DOCUMENT),
         Column("error", Text()),
         Column("used", Boolean(), nullable=False),
+        Column("signal", Text()),
+        Column("rank", Integer()),
+        Column("form", DOCUMENT),
+        Column("signal_id", KEY),
         PrimaryKeyConstraint("run_id", "step", "failure", name="pk_run_step"),
+        CheckConstraint("(failure > 0) = (state = 'failed')", name="ck_run_step_failure_iff_failed"),
+        CheckConstraint("(finished_at IS NULL) = (state = 'waiting')", name="ck_run_step_finished_unless_waiting"),
+        CheckConstraint("kind IN ('function', 'signal', 'sleep')", name="ck_run_step_kind"),
+        CheckConstraint("state IN ('done', 'failed', 'rejected', 'timed_out', 'waiting')", name="ck_run_step_state"),
     )
 
 
@@ -971,6 +1002,8 @@ MAKERS = (
     _run,
     _run_indexes,
     _run_label,
+    _run_signal,
+    _run_signal_indexes,
     _run_step,
     _secret,
     _skipped_occurrence,

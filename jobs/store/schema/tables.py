@@ -40,7 +40,7 @@ from .groups import queue_group, rate_bucket
 from .labels import run_label
 from .parts import AMONG_ALL, BY_JOB, HOT, NO_REUSE, key, metadata, one_of, partial_index, quoted
 from .records import execution_log, skipped_occurrence
-from .steps import run_step
+from .steps import run_signal, run_step
 from .types import JsonDocument, Key, Name, UtcDateTime
 
 __all__ = [
@@ -73,6 +73,7 @@ __all__ = [
     "refresh_token",
     "run",
     "run_label",
+    "run_signal",
     "run_step",
     "secret",
     "session",

@@ -14,13 +14,13 @@ from .transport.body import BodyReader
 from .transport.bounds import Bounds
 from .transport.engine import Engine
 from .transport.gateway import Gateway, GetContext, Watch, cursor_of_answer, unwatched
-from .transport.http import HttpEndpoint
+from .transport.http.endpoint import HttpEndpoint
 from .transport.persisted import PersistedDocuments
 from .transport.share_key import SharePolicy
 from .transport.sharing import EventId, SharedStreams
 from .transport.site import SitePolicy
 from .transport.streams import OpenStreams
-from .transport.websocket import WebSocketEndpoint
+from .transport.websocket.endpoint import WebSocketEndpoint
 
 ONLY_LISTED: Final = "This server runs listed documents only, and so does not show its schema."
 PATH: Final = "/graphql"

@@ -9,6 +9,7 @@ from strawberry.types.enum import StrawberryEnumDefinition
 
 from ...jobs.core.actor import Role
 from ...jobs.core.base.levels import LogLevel
+from ...jobs.core.durable.steps import StepState
 from ...jobs.core.events import EventKind
 from ...jobs.core.model import (
     Isolation,
@@ -161,6 +162,7 @@ describe(
         RunState.SCHEDULED: "Handed to a node ahead of a free slot; no attempt has begun.",
         RunState.RUNNING: "A node executes it.",
         RunState.STUCK: "Failed or lost; it is tried again after `availableAt`.",
+        RunState.SUSPENDED: "Sleeps, or waits for a signal or for other runs; it holds no slot meanwhile.",
         RunState.SUCCESS: "Final: an attempt succeeded.",
         RunState.FAILED: "Final: failures exceeded `retries`, or the failure was permanent.",
         RunState.CANCELLED: "Final: somebody, or the job itself, cancelled it.",
@@ -187,6 +189,7 @@ describe(
         Outcome.LOST: "The node died or was cut off.",
         Outcome.CANCELLED: "It was cancelled.",
         Outcome.SNOOZED: "The job asked to be tried again later; not a failure.",
+        Outcome.SUSPENDED: "The run waits without a slot for a time, a signal or other runs; not a failure.",
         Outcome.HANDED_BACK: "The node stopped and gave the run back to the queue; not a failure.",
     },
 )
@@ -250,6 +253,7 @@ describe(
         EventKind.RUN_UPDATED: "A run changed its state, priority, progress or due time.",
         EventKind.EXECUTION_STARTED: "An attempt began.",
         EventKind.EXECUTION_FINISHED: "An attempt ended.",
+        EventKind.STEP_FINISHED: "A durable step of a run ended.",
         EventKind.OCCURRENCE_SKIPPED: "An occurrence was skipped.",
         EventKind.NODE_STARTED: "A node started.",
         EventKind.NODE_UPDATED: "A node changed its state.",
@@ -257,6 +261,14 @@ describe(
         EventKind.GROUP_UPDATED: "A group was paused, resumed or limited.",
         EventKind.RESYNC: "Events were missed (older than the retention, this reader was too slow, or the database was "
         "set back): query again, and go on from this cursor.",
+    },
+)
+describe(
+    StepState,
+    "How a durable step of a run ended.",
+    {
+        StepState.DONE: "What it returned is stored: no later attempt does it again.",
+        StepState.FAILED: "It failed in this attempt, its retries included; the next attempt does it again.",
     },
 )
 describe(

@@ -218,7 +218,9 @@ RAISED: Final[dict[str, tuple[str, ...]]] = {
         "INVALID_INPUT",
         "INVALID_STATE",
         "NOT_FOUND",
+        "OVERLAP",
         "UNKNOWN_JOB",
+        "UNKNOWN_STEP",
         "UNREADABLE_ROW",
     ),
     "retryRuns": (
@@ -229,7 +231,9 @@ RAISED: Final[dict[str, tuple[str, ...]]] = {
         "INVALID_STATE",
         "NOT_FOUND",
         "NO_CONDITION",
+        "OVERLAP",
         "UNKNOWN_JOB",
+        "UNKNOWN_STEP",
         "UNREADABLE_ROW",
     ),
     "revokeApiToken": (

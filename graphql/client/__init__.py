@@ -17,8 +17,21 @@ operations as values.
 
 from . import mutations, queries, subscriptions
 from .awaiting import AsyncClient
+from .base.errors import (
+    ClientError,
+    Fault,
+    HttpError,
+    InvalidAddressError,
+    InvalidAnswerError,
+    OperationError,
+    Refusal,
+    RefusedError,
+    TimedOutError,
+    UnreachableError,
+)
 from .blocking import Client
-from .credentials import Credentials, CredentialsError
+from .connection.credentials import Credentials, CredentialsError
+from .connection.sign_in import Invitation, SignInRefusedError, sign_in, sign_out
 from .enums import (
     EventKind,
     MisfirePolicy,
@@ -32,18 +45,6 @@ from .enums import (
     SkipReason,
     TaskSource,
     Trigger,
-)
-from .errors import (
-    ClientError,
-    Fault,
-    HttpError,
-    InvalidAddressError,
-    InvalidAnswerError,
-    OperationError,
-    Refusal,
-    RefusedError,
-    TimedOutError,
-    UnreachableError,
 )
 from .inputs import EventFilter, NewRun, ScheduleInput, TaskChanges, TaskSettings
 from .operation import Operation
@@ -71,7 +72,6 @@ from .records import (
 )
 from .results import ChangedRuns, ChangedTasks, DeletedTasks, Page, Pruning
 from .schedules import calendar, cron, interval, once
-from .sign_in import Invitation, SignInRefusedError, sign_in, sign_out
 from .subscription import Reconnect, Subscription
 
 __all__ = [

@@ -10,13 +10,13 @@ from typing import Any, Self, TypeVar, cast, overload
 import httpx
 
 from . import queries
-from .errors import ClientError
+from .base.errors import ClientError
+from .connection.transport import Settings, chosen_url
 from .methods import Operations
 from .operation import Operation, custom, next_page, pauses
 from .records import Run
 from .results import Page
 from .subscription import Follower, Reconnect, Subscription, custom_subscription
-from .transport import Settings, chosen_url
 
 T = TypeVar("T")
 

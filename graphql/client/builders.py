@@ -4,10 +4,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from .errors import Refusal, RefusedError
+from .base.errors import Refusal, RefusedError
+from .base.shapes import Record, read, read_all, selection, written
 from .operation import Operation
 from .results import Page
-from .shapes import Record, read, read_all, selection, written
 
 T = TypeVar("T")
 Shape = TypeVar("Shape", bound=Record)

@@ -1,7 +1,7 @@
 # Made from graphql/schema.graphql by `make schema`; do not edit it.
 """The enums of the API. A value that this version does not know yet becomes a member of its own."""
 
-from .shapes import OpenEnum, StateOfRun
+from .base.shapes import OpenEnum, StateOfRun
 
 
 class ErrorCode(OpenEnum):
@@ -28,9 +28,11 @@ class ErrorCode(OpenEnum):
     OTHER_SET = "OTHER_SET"
     OVERLAP = "OVERLAP"
     SIGN_IN_NEEDED = "SIGN_IN_NEEDED"
+    STEP_MISMATCH = "STEP_MISMATCH"
     TOO_MANY_ARCHIVED = "TOO_MANY_ARCHIVED"
     TOO_MANY_DEVICES = "TOO_MANY_DEVICES"
     UNKNOWN_JOB = "UNKNOWN_JOB"
+    UNKNOWN_STEP = "UNKNOWN_STEP"
     UNKNOWN_TIMEZONE = "UNKNOWN_TIMEZONE"
     UNREADABLE = "UNREADABLE"
     UNREADABLE_ROW = "UNREADABLE_ROW"
@@ -47,6 +49,7 @@ class EventKind(OpenEnum):
     RUN_UPDATED = "RUN_UPDATED"
     EXECUTION_STARTED = "EXECUTION_STARTED"
     EXECUTION_FINISHED = "EXECUTION_FINISHED"
+    STEP_FINISHED = "STEP_FINISHED"
     OCCURRENCE_SKIPPED = "OCCURRENCE_SKIPPED"
     NODE_STARTED = "NODE_STARTED"
     NODE_UPDATED = "NODE_UPDATED"
@@ -58,14 +61,15 @@ class EventKind(OpenEnum):
 class EventState(OpenEnum):
     """What a thing was right after a change.
 
-    Of a run its ``RunState``, of an execution ``RUNNING`` or its ``Outcome``, of a node its ``NodeState``, of a
-    skipped occurrence its ``SkipReason``.
+    Of a run its ``RunState``, of an execution ``RUNNING`` or its ``Outcome``, of a step its ``StepState``, of a
+    node its ``NodeState``, of a skipped occurrence its ``SkipReason``.
     """
 
     WAITING = "WAITING"
     SCHEDULED = "SCHEDULED"
     RUNNING = "RUNNING"
     STUCK = "STUCK"
+    SUSPENDED = "SUSPENDED"
     SUCCESS = "SUCCESS"
     FAILED = "FAILED"
     CANCELLED = "CANCELLED"
@@ -74,6 +78,7 @@ class EventState(OpenEnum):
     LOST = "LOST"
     SNOOZED = "SNOOZED"
     HANDED_BACK = "HANDED_BACK"
+    DONE = "DONE"
     STARTING = "STARTING"
     ACTIVE = "ACTIVE"
     STALLED = "STALLED"
@@ -122,10 +127,13 @@ class ExplanationCode(OpenEnum):
     RUNNING = "RUNNING"
     SCHEDULED = "SCHEDULED"
     SKIPPED = "SKIPPED"
+    SLEEPING = "SLEEPING"
     SNOOZED = "SNOOZED"
     SUCCESS = "SUCCESS"
     TIMING_OUT = "TIMING_OUT"
     WAITING = "WAITING"
+    WAITS_FOR_RUNS = "WAITS_FOR_RUNS"
+    WAITS_FOR_SIGNAL = "WAITS_FOR_SIGNAL"
     WINDOW_ENDED = "WINDOW_ENDED"
 
 
@@ -177,6 +185,7 @@ class Outcome(OpenEnum):
     CANCELLED = "CANCELLED"
     SNOOZED = "SNOOZED"
     HANDED_BACK = "HANDED_BACK"
+    SUSPENDED = "SUSPENDED"
 
 
 class OverlapPolicy(OpenEnum):
@@ -210,6 +219,7 @@ class RunState(StateOfRun):
     SCHEDULED = "SCHEDULED"
     RUNNING = "RUNNING"
     STUCK = "STUCK"
+    SUSPENDED = "SUSPENDED"
     SUCCESS = "SUCCESS"
     FAILED = "FAILED"
     CANCELLED = "CANCELLED"

@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final, Generic, TypeVar, cast
 
-from .errors import Fault, HttpError, InvalidAnswerError, OperationError
+from .base.errors import Fault, HttpError, InvalidAnswerError, OperationError
+from .base.shapes import read, written
 from .results import Page
-from .shapes import read, written
 
 T = TypeVar("T")
 Item = TypeVar("Item")

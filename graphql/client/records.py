@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from .base.shapes import Record
 from .enums import (
     ErrorCode,
     EventKind,
@@ -27,7 +28,6 @@ from .enums import (
     TaskSource,
     Trigger,
 )
-from .shapes import Record
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +49,8 @@ class Job(Record):
     isolation: Isolation
     args_schema: Any
     tags: tuple[str, ...]
+    labels: Any
+    labels_from: Any
     unique_key: UniqueKey | None
     known: bool
     nodes: tuple[str, ...]
@@ -134,6 +136,7 @@ class Execution(JobLog):
     value: Any
     progress: Progress | None
     args: dict[str, Any] | None
+    labels: Any
     group: str | None
     run: RunKey | None
 
@@ -167,6 +170,7 @@ class Task(Record):
     retry_delay: float
     inherits: tuple[str, ...]
     jitter: float
+    labels: Any
     start_at: datetime | None
     end_at: datetime | None
     paused_at: datetime | None
@@ -208,6 +212,7 @@ class Run(Record):
     scheduled_for: datetime | None
     submitted_at: datetime
     available_at: datetime
+    wake_at: datetime | None
     started_at: datetime | None
     finished_at: datetime | None
     cancel_requested_at: datetime | None
@@ -216,6 +221,7 @@ class Run(Record):
     unique_key: str | None
     submitter: str | None
     description: str
+    labels: Any
     progress: Progress | None
     result: Any
     error: str | None
@@ -271,6 +277,7 @@ class Group(Record):
     scheduled: int
     running: int
     stuck: int
+    suspended: int
     oldest_wait: float | None
 
 
@@ -307,6 +314,7 @@ class LogLine(Record):
     level: LogLevel
     message: str
     fields: Any
+    step: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -333,6 +341,7 @@ class Event(Record):
     group: str | None
     job_name: str | None
     state: EventState | None
+    step: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+from .base.shapes import Record
 from .records import Execution, Run
-from .shapes import Record
 
 Item = TypeVar("Item")
 

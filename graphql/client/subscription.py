@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Generic, TypeVar, cast
 
-from .errors import ClientError, InvalidAnswerError, OperationError, UnreachableError
+from .base.errors import ClientError, InvalidAnswerError, OperationError, UnreachableError
+from .connection.sse import Message, MessageParser
 from .operation import Operation, custom, data_of, envelope
-from .sse import Message, MessageParser
 
 T = TypeVar("T")
 

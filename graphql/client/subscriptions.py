@@ -2,12 +2,12 @@
 
 from typing import TypeVar
 
+from .base.shapes import read, selection
 from .builders import Argument, document, variables
 from .inputs import EventFilter
 from .operation import Operation
 from .queries import as_of
 from .records import DetailedEvent, Event, LogPart, Run
-from .shapes import read, selection
 from .subscription import Subscription
 
 AnyEvent = TypeVar("AnyEvent", bound=Event)

@@ -175,7 +175,7 @@ def modules(sdl: str) -> dict[str, str]:
 
 def _enums(schema: GraphQLSchema) -> Iterator[str]:
     yield _note('"""The enums of the API. A value that this version does not know yet becomes a member of its own."""')
-    yield f"\nfrom .shapes import {', '.join(sorted({'OpenEnum', *BASES.values()}))}"
+    yield f"\nfrom .base.shapes import {', '.join(sorted({'OpenEnum', *BASES.values()}))}"
     for name in sorted(_enum_names(schema)):
         kind = schema.type_map[name]
         assert isinstance(kind, GraphQLEnumType)
@@ -201,8 +201,8 @@ def _records(schema: GraphQLSchema) -> Iterator[str]:
     )
     used = {_named(one.type) for record in RECORDS for _, one in _fields(schema, record)}
     yield "\nfrom dataclasses import dataclass\nfrom datetime import datetime\nfrom typing import Any\n"
+    yield "from .base.shapes import Record"
     yield from _imported("enums", used & _enum_names(schema))
-    yield "from .shapes import Record"
     for record in RECORDS:
         kind = _object(schema, record.type)
         yield "\n\n@dataclass(frozen=True, slots=True, kw_only=True)"

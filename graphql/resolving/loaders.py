@@ -10,18 +10,21 @@ from typing import Any, TypeVar
 from ...jobs.accounts.read import secrets as stored_secrets
 from ...jobs.core.base.errors import UnreadableRow
 from ...jobs.core.defaults import JobInfo
+from ...jobs.core.durable.steps import Step
 from ...jobs.core.explain import Explanation, RunFacts, explain_run, explain_task
 from ...jobs.core.model import Execution, Group, Node, Run, SkippedOccurrence, Task
 from ...jobs.store.db.database import Connection, Database
 from ...jobs.store.read import executions, facts, logs, runs, tasks
 from ...jobs.store.read import groups as stored_groups
 from ...jobs.store.read import jobs as stored_jobs
+from ...jobs.store.read import labels as stored_labels
 from ...jobs.store.read import nodes as stored_nodes
 from ...jobs.store.read import skipped as stored_skipped
+from ...jobs.store.read import steps as stored_steps
 from ...jobs.store.read.clock import server_time
 from ...jobs.store.read.figures import statistics
 from ...jobs.store.read.listing import pages, searching
-from ...jobs.store.read.listing.criteria import Criteria
+from ...jobs.store.read.listing.criteria import Criteria, LabelMatch, Spread
 from ...jobs.store.read.listing.keyset import Page, PageRequest
 from ...jobs.store.read.listing.listing import Listing
 from ...jobs.store.read.listing.searching import Counted, Keys, capped
@@ -174,6 +177,11 @@ class Loaders:
         return DataLoader(self._load_lines, max_batch_size=MAX_BATCH)
 
     @cached_property
+    def steps(self) -> DataLoader[tuple[int, int], list[Step]]:
+        """The first steps of runs, by the run's id and how many."""
+        return DataLoader(self._load_steps, max_batch_size=MAX_BATCH)
+
+    @cached_property
     def _lists(self) -> DataLoader[ListKey, Page[Any]]:
         return DataLoader(self._load_lists)
 
@@ -215,6 +223,16 @@ class Loaders:
     def _live_nodes(self) -> DataLoader[None, list[Node]]:
         async def load(keys: list[None]) -> list[list[Node]]:
             return [await self._database.read(stored_nodes.live)] * len(keys)
+
+        return DataLoader(load)
+
+    @cached_property
+    def spreads(self) -> DataLoader[LabelMatch, Spread]:
+        """Whether few or many runs have a label."""
+
+        async def load(labels: list[LabelMatch]) -> list[Spread]:
+            found = await self._database.read(stored_labels.spreads, labels)
+            return [found[label] for label in labels]
 
         return DataLoader(load)
 
@@ -335,6 +353,14 @@ class Loaders:
         for size in {size for _, size in keys}:
             read = await self._database.read(strips_of_tasks, [task for task, asked in keys if asked == size], size)
             found |= {(task, size): strip for task, strip in read.items()}
+        return [found[key] for key in keys]
+
+    async def _load_steps(self, keys: list[tuple[int, int]]) -> list[list[Step]]:
+        found: dict[tuple[int, int], list[Step]] = {}
+        for limit in {limit for _, limit in keys}:
+            wanted = [run for run, asked in keys if asked == limit]
+            read = await self._database.read(stored_steps.of_runs, wanted, limit)
+            found |= {(run, limit): steps for run, steps in read.items()}
         return [found[key] for key in keys]
 
     async def _load_lines(self, keys: list[LinesKey]) -> list[logs.LogPart]:

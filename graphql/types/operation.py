@@ -59,6 +59,7 @@ class Group(FromModel):
     scheduled = _depth(RunState.SCHEDULED, "How many of its runs were handed to a node and have not begun.")
     running = _depth(RunState.RUNNING, "How many of its runs are being executed.")
     stuck = _depth(RunState.STUCK, "How many of its runs failed and will be tried again.")
+    suspended = _depth(RunState.SUSPENDED, "How many of its runs sleep, or wait for a signal or for other runs.")
 
     @resolved(description="For how many seconds the longest waiting due run has waited; null if none is due.")
     async def oldest_wait(self, info: Info) -> float | None:

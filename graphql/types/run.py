@@ -37,6 +37,9 @@ class RunFields(ByField):
     )
     submitted_at: datetime = strawberry.field(description="When it was put into the queue.")
     available_at: datetime = strawberry.field(description="When it may start, or be tried again.")
+    wake_at: datetime | None = strawberry.field(
+        description="While it is suspended: when it is woken at the latest; null = not by time."
+    )
     started_at: datetime | None = strawberry.field(description="When its newest attempt began.")
     finished_at: datetime | None = strawberry.field(description="When it reached a final state.")
     cancel_requested_at: datetime | None = strawberry.field(description="When it was asked to stop.")
@@ -45,6 +48,7 @@ class RunFields(ByField):
     unique_key: str | None = strawberry.field(description="No second unfinished run can have it.")
     submitter: str | None = strawberry.field(description="Who asked for it.")
     description: str = strawberry.field(description="What it is for; that of its task.")
+    labels: JSON = strawberry.field(description="Words by which it is found, an object of texts.")
     progress: Progress | None = strawberry.field(description="How far the job says it is.")
     result: JSON | None = strawberry.field(description="What the job returned.")
     error: str | None = strawberry.field(description="The message of its last error.")
@@ -57,7 +61,11 @@ RunFields.FIELDS = Fields(
     RunFields,
     model.Run,
     columns={"group": "group_name"},
-    made={"progress": Made(("progress",), Progress.from_json), "deduplicated": Made((), lambda: False)},
+    made={
+        "progress": Made(("progress",), Progress.from_json),
+        "labels": Made(("labels",), lambda labels: labels or {}),
+        "deduplicated": Made((), lambda: False),
+    },
 )
 
 
@@ -75,7 +83,7 @@ class ExecutionFields(ByField):
     started_at: datetime = strawberry.field(description="When it began.")
     completed_at: datetime | None = strawberry.field(description="When it ended; null while it runs.")
     success: bool | None = strawberry.field(
-        description="Whether it went well (SUCCESS or SNOOZED); null while it runs."
+        description="Whether it went well (SUCCESS, SNOOZED or SUSPENDED); null while it runs."
     )
     error_message: str | None = strawberry.field(description="What went wrong; set whenever `success` is false.")
     records_processed: BigInt | None = strawberry.field(description="How many records the job says it processed.")

@@ -52,6 +52,7 @@ class Overview:
     waiting: BigInt = strawberry.field(description="Runs that wait.")
     scheduled: BigInt = strawberry.field(description="Runs handed to a node that have not begun.")
     stuck: BigInt = strawberry.field(description="Runs that failed and will be tried again.")
+    suspended: BigInt = strawberry.field(description="Runs that sleep, or wait for a signal or for other runs.")
     failed_last24h: BigInt = strawberry.field(
         description="Executions begun in the last 24 hours, to the minute, that failed, timed out or were lost."
     )
@@ -177,6 +178,7 @@ class QueuePoint(FromModel):
     scheduled: float = strawberry.field(description="Runs handed to a node that had not begun.")
     running: float = strawberry.field(description="Runs being executed.")
     stuck: float = strawberry.field(description="Runs that had failed and were to be tried again.")
+    suspended: float = strawberry.field(description="Runs that slept, or waited for a signal or for other runs.")
     oldest_wait: float | None = strawberry.field(
         description="The longest that a due run had waited, in seconds; null when none was due."
     )

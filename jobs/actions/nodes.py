@@ -4,10 +4,11 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
+from ..core.base.blockage import Blockage
 from ..core.base.errors import InvalidState
 from ..core.defaults import JobInfo
 from ..core.events import Change, EventKind
-from ..core.model import LIVE_NODES, TAKING_NODES, Blockage, Node, NodeState
+from ..core.model import LIVE_NODES, TAKING_NODES, Node, NodeState
 from ..core.node_choice import EVERYTHING, NodeChoice
 from ..core.outcome import JobOutcome
 from ..core.rules import unknown

@@ -1,7 +1,9 @@
 """What a job may return or raise to say how it went."""
 
 from dataclasses import dataclass
+from datetime import datetime
 
+from ..core.base.awaits import AwaitedKind, Awaits
 from ..core.base.wording import number_text
 from ..core.model import Json
 from ..core.rules import MAX_SECONDS
@@ -54,3 +56,31 @@ class Cancel(JobSignal):
     def __init__(self, reason: str = "the job cancelled itself") -> None:
         super().__init__(reason)
         self.reason = reason
+
+
+class Suspend(BaseException):
+    """Ends the attempt, and the run waits without a slot, a thread or a child process; this uses no retry.
+
+    Not an ``Exception``: an ``except Exception`` in a job must not take it for a failure. What a job calls to wait
+    raises it. When the run is woken, its job begins again at its first line.
+
+    Args:
+        awaits: What wakes the run.
+        seconds: After so many seconds it is woken in any case, counted by the database's clock from the end of the
+            attempt; 0 to ten years, None = not by time.
+        until: The same as a time by that clock.
+    """
+
+    def __init__(self, awaits: Awaits, *, seconds: float | None = None, until: datetime | None = None) -> None:
+        if seconds is not None and not 0 <= seconds <= MAX_SECONDS:
+            raise ValueError(
+                f"Suspend: seconds must be from 0 to {number_text(MAX_SECONDS)} (ten years), got {seconds!r}"
+            )
+        if until is not None and until.tzinfo is None:
+            raise ValueError(f"Suspend: until must carry a zone, got the naive {until.isoformat()}")
+        if awaits.kind is AwaitedKind.TIME and seconds is None and until is None:
+            raise ValueError("Suspend: what awaits a time needs seconds or until, or nothing would ever wake it")
+        super().__init__(f"suspended until {awaits.kind.value} wakes it")
+        self.awaits = awaits
+        self.seconds = None if seconds is None else float(seconds)
+        self.until = until

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Final, Protocol
 
 from .model import Outcome, SkipReason, Trigger
-from .outcome import Cancelled, Failed, HandedBack, JobOutcome, Lost, Snoozed, Succeeded, TimedOut
+from .outcome import Cancelled, Failed, HandedBack, JobOutcome, Lost, Snoozed, Succeeded, Suspended, TimedOut
 
 BOUNDS: Final = (0.005, 0.025, 0.1, 0.5, 1.0, 5.0, 15.0, 60.0, 300.0, 900.0, 3600.0, 21600.0)
 """Upper bounds of the buckets of every histogram of runs, in seconds."""
@@ -21,6 +21,7 @@ _OUTCOMES: Final[Mapping[type[JobOutcome], Outcome]] = {
     TimedOut: Outcome.TIMED_OUT,
     Cancelled: Outcome.CANCELLED,
     Snoozed: Outcome.SNOOZED,
+    Suspended: Outcome.SUSPENDED,
     HandedBack: Outcome.HANDED_BACK,
     Lost: Outcome.LOST,
 }

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Final
 
+from .admission.labels import LabelRule
 from .model import (
     DEFAULT_GROUP,
     DEFAULT_RETRIES,
@@ -24,8 +25,8 @@ from .unique_key import UniqueKey
 class JobDefaults:
     """What a job says about its runs and tasks; None = nothing, so the product's default holds. Seconds.
 
-    Only the job can say two of them: ``on_failure`` names the job that gets a run when one of this job fails for good,
-    ``unique_key`` how the key of a run follows from its arguments.
+    Only the job can say some of them: ``on_failure`` names the job that gets a run when one of this job fails for good,
+    ``unique_key`` how the key of a run follows from its arguments, ``labels`` which labels all runs get.
     """
 
     group: str | None = None
@@ -37,16 +38,26 @@ class JobDefaults:
     misfire: MisfirePolicy | None = None
     on_failure: str | None = None
     unique_key: UniqueKey | None = None
+    labels: LabelRule | None = None
+
+    @property
+    def settles(self) -> bool:
+        """Whether something of each run follows from its arguments, so that no statement can copy it from the job."""
+        return self.labels is not None or (self.unique_key is not None and not self.unique_key.in_code)
 
 
 NOTHING_SAID: Final = JobDefaults()
-TASK_POLICIES: Final = tuple(one.name for one in fields(JobDefaults) if one.name not in {"on_failure", "unique_key"})
+_OF_JOB_ALONE: Final = frozenset({"on_failure", "unique_key", "labels"})
+TASK_POLICIES: Final = tuple(one.name for one in fields(JobDefaults) if one.name not in _OF_JOB_ALONE)
 """What a task has from its job unless it says otherwise."""
 RUN_POLICIES: Final = ("group", "priority", "retries", "retry_delay", "timeout")
 """What a run has from its job unless it says otherwise."""
 UNIQUE_KEY: Final = "unique_key"
-FOLLOWED: Final = frozenset({*RUN_POLICIES, UNIQUE_KEY})
-"""What a run of which nothing is said inherits: the policies, and its key, which follows from its arguments."""
+PER_RUN: Final = "per_run"
+"""Stands among what a run inherits for that which its job says of each run by itself, beside the key: its labels."""
+FOLLOWED: Final = frozenset({*RUN_POLICIES, UNIQUE_KEY, PER_RUN})
+"""What a run of which nothing is said inherits: the policies, and what follows from its arguments."""
+_SETTLED: Final = frozenset({UNIQUE_KEY, PER_RUN})
 _PRODUCT: Final[Mapping[str, Any]] = {
     "group": DEFAULT_GROUP,
     "priority": Priority.LOW,
@@ -64,17 +75,25 @@ def value_of(defaults: JobDefaults, name: str) -> Any:  # noqa: ANN401 - each po
 
 def run_of_job(run: NewRun, defaults: JobDefaults, signature: str | None = None) -> NewRun:
     """``run`` with what it inherits from its job, of the version with this signature if its arguments were checked."""
-    inherited = {name: value_of(defaults, name) for name in run.inherits if name != UNIQUE_KEY}
-    run = key_of_job(run, defaults.unique_key)
+    inherited = {name: value_of(defaults, name) for name in run.inherits - _SETTLED}
+    run = settle(run, defaults)
     return replace(run, inherits=frozenset(), signature=signature or run.signature, **inherited)
 
 
-def key_of_job(run: NewRun, key: UniqueKey | None) -> NewRun:
-    """``run`` with the unique key that its job says, if it inherits that."""
-    if UNIQUE_KEY not in run.inherits:
-        return run
-    made = None if key is None else key.of(run.job_name, run.args)
-    return replace(run, inherits=run.inherits - {UNIQUE_KEY}, unique_key=made or run.unique_key)
+def settle(run: NewRun, defaults: JobDefaults) -> NewRun:
+    """``run`` with what its job says of each run by itself, as far as it inherits that.
+
+    Raises:
+        InvalidInput: an argument that is to be a label cannot be one.
+    """
+    changes: dict[str, Any] = {}
+    if UNIQUE_KEY in run.inherits:
+        made = None if defaults.unique_key is None else defaults.unique_key.of(run.job_name, run.args)
+        changes["unique_key"] = made or run.unique_key
+    if PER_RUN in run.inherits and defaults.labels is not None:
+        changes["labels"] = defaults.labels.of(run.args, run.labels)
+    rest = run.inherits - _SETTLED
+    return run if rest == run.inherits else replace(run, inherits=rest, **changes)
 
 
 def task_of_job(spec: TaskSpec, defaults: JobDefaults) -> TaskSpec:

@@ -5,6 +5,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, TypeAlias
 
+from .base.blockage import Blockage
 from .node_choice import EVERYTHING, NodeChoice
 from .schedule import Syntax
 from .states import RunState
@@ -84,7 +85,7 @@ class SkipReason(StrEnum):
 
 
 class Outcome(StrEnum):
-    """How one execution ended; ``success`` in the log is true for SUCCESS and SNOOZED only."""
+    """How one execution ended; ``success`` in the log is true for SUCCESS, SNOOZED and SUSPENDED only."""
 
     SUCCESS = "success"
     FAILED = "failed"
@@ -93,11 +94,12 @@ class Outcome(StrEnum):
     CANCELLED = "cancelled"
     SNOOZED = "snoozed"
     HANDED_BACK = "handed_back"
+    SUSPENDED = "suspended"
 
     @property
     def is_success(self) -> bool:
         """What the log's column ``success`` says for this outcome."""
-        return self in (Outcome.SUCCESS, Outcome.SNOOZED)
+        return self in (Outcome.SUCCESS, Outcome.SNOOZED, Outcome.SUSPENDED)
 
 
 FAILURES = frozenset({Outcome.FAILED, Outcome.TIMED_OUT, Outcome.LOST})
@@ -159,6 +161,7 @@ class TaskSpec:
     jitter: float = 0.0
     start_at: datetime | None = None
     end_at: datetime | None = None
+    labels: dict[str, str] = field(default_factory=dict[str, str])
     inherits: frozenset[str] = frozenset()
 
 
@@ -214,6 +217,7 @@ class NewRun:
     """A run about to be put into the queue. Times are UTC; ``available_at`` None = at once; durations in seconds.
 
     ``inherits`` names the fields that it takes from its job (see ``core.defaults``), because nobody has set them.
+    ``parent_labels``: of the run that makes it, which it inherits as far as it has none of its own.
     """
 
     job_name: str
@@ -237,6 +241,8 @@ class NewRun:
     signature: str | None = None
     inherits: frozenset[str] = frozenset()
     carried: dict[str, Json] | None = None
+    labels: dict[str, str] | None = None
+    parent_labels: dict[str, str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,7 +250,8 @@ class Run:
     """A stored run. ``attempt`` counts starts and only grows; ``failures`` counts failures and losses.
 
     ``checkpoint``: what its job saved, if no task keeps it. ``signature``: of the version of its job that its arguments
-    were checked against; None = they were not. ``carried``: what ``@carries`` gave it.
+    were checked against; None = they were not. ``carried``: what ``@carries`` gave it. ``awaits``: what a suspended run
+    waits for (see ``core.base.awaits``); ``wake_at``: when it is woken at the latest, None = not by time.
     """
 
     id: int
@@ -282,6 +289,9 @@ class Run:
     description: str
     signature: str | None
     carried: dict[str, Json] | None
+    labels: dict[str, str] | None = None
+    awaits: dict[str, Json] | None = None
+    wake_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -328,23 +338,6 @@ class SkippedOccurrence:
     node: str | None
     run_id: int | None
     at: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class Blockage:
-    """What keeps the event loop of a node's jobs from turning; its other async jobs stand still meanwhile.
-
-    Attributes:
-        since: When the loop turned last.
-        run_id: The run whose code is at work; None if it is no job's.
-        job_name: The job of that run.
-        stack: Where that code was when it was noticed: ``file:line in function``, the innermost last.
-    """
-
-    since: datetime
-    run_id: int | None
-    job_name: str | None
-    stack: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)

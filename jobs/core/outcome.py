@@ -2,8 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any, TypeAlias
 
+from .base.awaits import Awaits
 from .model import Json, Outcome
 from .states import RunState
 
@@ -63,6 +65,18 @@ class Snoozed:
 
 
 @dataclass(frozen=True, slots=True)
+class Suspended:
+    """The job waits without a slot: the run is woken by what it ``awaits``, and by time if one of the two is set.
+
+    ``seconds`` are counted by the database's clock from the end of the attempt, ``until`` is a time by that clock.
+    """
+
+    awaits: Awaits
+    seconds: float | None = None
+    until: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class HandedBack:
     """The node stops and gives the run back to the queue; not a failure."""
 
@@ -77,7 +91,7 @@ class Lost:
     error_type: str = NODE_LOST
 
 
-JobOutcome: TypeAlias = Succeeded | Failed | TimedOut | Cancelled | Snoozed | HandedBack | Lost
+JobOutcome: TypeAlias = Succeeded | Failed | TimedOut | Cancelled | Snoozed | Suspended | HandedBack | Lost
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +99,8 @@ class Verdict:
     """What is written for a finished attempt, in the run and in its execution row.
 
     ``delay`` is the seconds after which the run is available again; None = it keeps its place in the queue, if it goes
-    back there at all.
+    back there at all. For a suspended run it is the time until it is woken, None = not by time; ``awaits`` and
+    ``until`` are set for these alone.
     """
 
     state: RunState
@@ -97,6 +112,8 @@ class Verdict:
     traceback: str | None = None
     records_processed: int | None = None
     value: Json = None
+    awaits: Awaits | None = None
+    until: datetime | None = None
 
 
 def judge(outcome: JobOutcome, *, failures: int, retries: int, base_delay: float, cancelled: bool) -> Verdict:
@@ -135,6 +152,8 @@ def _judge(outcome: JobOutcome, failures: int, retries: int, base_delay: float) 
             return Verdict(RunState.CANCELLED, failures, None, Outcome.CANCELLED, reason)
         case Snoozed(seconds):
             return Verdict(RunState.WAITING, failures, seconds, Outcome.SNOOZED, None)
+        case Suspended(awaits, seconds, until):
+            return Verdict(RunState.SUSPENDED, failures, seconds, Outcome.SUSPENDED, None, awaits=awaits, until=until)
         case HandedBack(reason):
             return Verdict(RunState.WAITING, failures, None, Outcome.HANDED_BACK, reason)
 

@@ -11,6 +11,7 @@ class RunState(StrEnum):
     ``SCHEDULED``: handed to a node ahead of a free slot; no attempt has begun.
     ``RUNNING``: a node executes it.
     ``STUCK``: failed or lost, will be retried strictly after ``available_at``.
+    ``SUSPENDED``: sleeps, or waits for a signal or for other runs. It holds no slot, and no node takes it.
     ``SUCCESS``, ``FAILED``, ``CANCELLED``, ``SKIPPED`` (dropped before its start) are final.
     """
 
@@ -18,6 +19,7 @@ class RunState(StrEnum):
     SCHEDULED = "scheduled"
     RUNNING = "running"
     STUCK = "stuck"
+    SUSPENDED = "suspended"
     SUCCESS = "success"
     FAILED = "failed"
     CANCELLED = "cancelled"
@@ -25,13 +27,15 @@ class RunState(StrEnum):
 
 
 _W, _H, _R, _T = RunState.WAITING, RunState.SCHEDULED, RunState.RUNNING, RunState.STUCK
+_U = RunState.SUSPENDED
 _OK, _F, _C, _S = RunState.SUCCESS, RunState.FAILED, RunState.CANCELLED, RunState.SKIPPED
 
 TRANSITIONS: Mapping[RunState, frozenset[RunState]] = {
     _W: frozenset({_H, _R, _C, _S}),
     _H: frozenset({_R, _W, _C, _S}),
-    _R: frozenset({_OK, _F, _T, _C, _W}),
+    _R: frozenset({_OK, _F, _T, _C, _W, _U}),
     _T: frozenset({_H, _R, _C}),
+    _U: frozenset({_W, _C, _S}),
     _OK: frozenset(),
     _F: frozenset(),
     _C: frozenset(),

@@ -13,8 +13,8 @@ from .changes import run_change
 def cancel_all(tx: Tx, ids: Sequence[int], *, reason: str) -> list[Run]:
     """Cancel these runs as far as they are unfinished; the runs afterwards, in the order of ``ids``.
 
-    Waiting, scheduled and stuck runs are cancelled at once. Running ones are asked through ``should_stop`` and then
-    stopped hard by their node; they stay ``running`` until then.
+    Waiting, scheduled, stuck and suspended runs are cancelled at once. Running ones are asked through ``should_stop``
+    and then stopped hard by their node; they stay ``running`` until then.
     """
     before = run_store.lock(tx.conn, ids)
     if tx.actor is not None:

@@ -12,16 +12,18 @@ from typing import Any, Final, NamedTuple
 
 from sqlalchemy import Connection, Row
 
+from ..core.defaults import NOTHING_SAID, PER_RUN, UNIQUE_KEY, JobDefaults
 from ..core.due import DueTask
 from ..core.model import MisfirePolicy, OverlapPolicy, ScheduleSpec
 from ..core.schedule import Syntax
 from ..core.states import RunState
-from ..core.unique_key import UniqueKey
 from ..store.db import dialect
 from ..store.db.autocommit import PLANNED
 from ..store.schema.naming import SchemaText
 from ..store.schema.rows import members
+from ..store.schema.specs import defaults_from
 from . import statements
+from .new_runs import index_labels
 
 REPLACED = "replaced by a newer occurrence of its task"
 """The error of a run that is cancelled as it is made."""
@@ -30,21 +32,20 @@ REPLACED = "replaced by a newer occurrence of its task"
 class Found(NamedTuple):
     """A due task, locked until the commit.
 
-    ``job_known``: whether any node has published its job. ``now``: the time by which it is due. ``unique_key``: how
-    that job says that the key of a run follows from its arguments; None = it says nothing.
+    ``job``: what its job says of each run by itself; None = no node has published it. ``now``: the time by which it
+    is due.
     """
 
     task: DueTask
-    job_known: bool
+    job: JobDefaults | None
     now: datetime
-    unique_key: UniqueKey | None
 
 
 class Occurrence(NamedTuple):
     """A due occurrence that becomes a run.
 
     ``timeout``: the time box in force, in seconds. ``replaced``: a newer one has taken its place already.
-    ``unique_key``: of the run; None = it has none.
+    ``unique_key``: of the run; None = it has none. ``labels``: the text of its labels; None = those of its task.
     """
 
     task_id: int
@@ -53,6 +54,7 @@ class Occurrence(NamedTuple):
     exclusive: bool
     replaced: bool
     unique_key: str | None = None
+    labels: str | None = None
 
 
 class Moved(NamedTuple):
@@ -101,9 +103,8 @@ def due(conn: Connection, now: datetime | None, limit: int) -> list[Found]:
     return [
         Found(
             _due_task(pick(row), row.schedule_syntax, row.timezone),
-            bool(row.job_known),
+            _declared(row.unique_key, row.per_run) if row.job_known else None,
             row.now,
-            None if row.unique_key is None else _declared(row.unique_key),
         )
         for row in rows
     ]
@@ -124,15 +125,37 @@ def _due_task(own: Sequence[Any], syntax: str, timezone: str) -> DueTask:
     return DueTask._make(values)
 
 
-def _declared(stored: str | dict[str, Any]) -> UniqueKey:
-    """What a job says, of a document that SQLite gives as text."""
-    return UniqueKey.from_json(json.loads(stored) if isinstance(stored, str) else stored)
+def _declared(key: str | dict[str, Any] | None, per_run: str | dict[str, Any] | None) -> JobDefaults:
+    """What a job says, of documents that SQLite gives as texts."""
+    if key is None and per_run is None:
+        return NOTHING_SAID
+    parts = {UNIQUE_KEY: key, PER_RUN: per_run}
+    said = {name: json.loads(one) if isinstance(one, str) else one for name, one in parts.items() if one is not None}
+    return defaults_from(said)
 
 
 @lru_cache(maxsize=1024)
 def _schedule(syntax: str, value: str, timezone: str) -> ScheduleSpec:
     """One for all tasks that share it."""
     return ScheduleSpec(Syntax(syntax), value, timezone)
+
+
+class Upcoming(NamedTuple):
+    """When the next task is due and when the next suspended run is woken by time; None = not by time."""
+
+    task_at: datetime | None
+    wakes_at: datetime | None
+
+    @property
+    def earliest(self) -> datetime | None:
+        """The earlier one."""
+        return min((at for at in self if at is not None), default=None)
+
+
+def look_ahead(conn: Connection) -> Upcoming:
+    """When something comes due by time, apart from what waits in the queue; one statement for both kinds."""
+    row = statements.execute(conn, "look_ahead", {}).one()
+    return Upcoming(row.next_execution, row.wake_at)
 
 
 def move(conn: Connection, moved: Sequence[Moved]) -> None:
@@ -161,6 +184,7 @@ def write(
     parameters: dict[str, Any] = {"occurrences": _listed(occurrences), "now": now}
     if not dialect.is_postgresql(conn):
         rows = statements.execute(conn, "make_runs_of_tasks", parameters).all()
+        index_labels(conn, ((row.id, json.dumps(row.labels)) for row in rows if row.labels))
         move(conn, moved)
         return _written(len(rows), rows)
     parameters |= {"tasks": _listed(moved), "with_event": with_event}

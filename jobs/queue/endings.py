@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Row, update
+from sqlalchemy import Connection, update
 
 from ..core.model import Outcome
 from ..core.outcome import LEFT_BEHIND
@@ -33,6 +33,8 @@ class Ending(NamedTuple):
     available_at: datetime | None
     finished_at: datetime | None
     error: str | None
+    awaits: Any
+    wake_at: datetime | None
     value: Any
     progress: Any
     success: bool
@@ -65,9 +67,9 @@ def end_attempts(conn: Connection, node_id: int, now: datetime, endings: Sequenc
     if not dialect.is_postgresql(conn):
         return _end_on_sqlite(conn, node_id, now, endings)
     listed = json.dumps([one._asdict() for one in endings], default=dialect.time_text)
-    rows = statements.execute(conn, "end_attempts", {"node_id": node_id, "now": now, "endings": listed})
-    pick = statements.picker(tuple(rows.keys()), Before._fields)
-    return {before.id: before for before in (Before._make(pick(row)) for row in rows)}
+    asked = {"node_id": node_id, "now": now, "endings": listed}
+    rows = statements.picked(conn, "end_attempts", asked, Before._fields)
+    return {row[0]: Before._make(row) for row in rows}
 
 
 def note_left_behind(conn: Connection, node_id: int, execution_ids: Sequence[int], sentence: str) -> None:
@@ -82,14 +84,14 @@ def note_left_behind(conn: Connection, node_id: int, execution_ids: Sequence[int
 
 def _end_on_sqlite(conn: Connection, node_id: int, now: datetime, endings: Sequence[Ending]) -> dict[int, Before]:
     """Its single writer needs no locks: what is read holds until it is written, row by row by its key."""
-    rows = statements.execute(conn, "attempts_to_end", {"ids": [one.id for one in endings]})
-    before = {row.id: row for row in rows}
+    asked = {"ids": [one.id for one in endings]}
+    before = {row[0]: row for row in statements.picked(conn, "attempts_to_end", asked, Before._fields[:-1])}
     ended = [one for one in endings if one.id in before and _is_open(before[one.id], one, node_id)]
     at = to_text(now)
     common = [one for one in ended if one.is_common]
     if common:
         runs = json.dumps([one.id for one in common])
-        executions = json.dumps([(one.execution_id, one.records_processed) for one in common])
+        executions = json.dumps({one.execution_id: one.records_processed for one in common})
         statements.execute_on_sqlite(conn, "end_successes", {"ids": runs, "now": at})
         statements.execute_on_sqlite(conn, "close_successes", {"executions": executions, "now": at})
     others = [_as_stored(one, at) for one in ended if not one.is_common]
@@ -97,15 +99,13 @@ def _end_on_sqlite(conn: Connection, node_id: int, now: datetime, endings: Seque
         statements.execute_on_sqlite(conn, "end_attempt", others)
         statements.execute_on_sqlite(conn, "close_execution", others)
     done = {one.id for one in ended}
-    return {
-        row.id: Before(row.id, row.state, row.attempt, row.node_id, bool(row.cancel_requested), row.id in done)
-        for row in before.values()
-    }
+    return {run_id: Before._make((*row[:-1], bool(row[-1]), run_id in done)) for run_id, row in before.items()}
 
 
-def _is_open(stored: Row[Any], one: Ending, node_id: int) -> bool:
-    is_ours = stored.node_id == node_id and stored.attempt == one.attempt
-    return is_ours and stored.state == RunState.RUNNING.value and (one.cancelled or not stored.cancel_requested)
+def _is_open(stored: Sequence[Any], one: Ending, node_id: int) -> bool:
+    _, state, attempt, node, cancel_requested = stored
+    is_ours = node == node_id and attempt == one.attempt
+    return is_ours and state == RunState.RUNNING.value and (one.cancelled or not cancel_requested)
 
 
 def _as_stored(one: Ending, at: str) -> dict[str, Any]:
@@ -115,6 +115,8 @@ def _as_stored(one: Ending, at: str) -> dict[str, Any]:
         "now": at,
         "available_at": _time(one.available_at),
         "finished_at": _time(one.finished_at),
+        "awaits": _document(one.awaits),
+        "wake_at": _time(one.wake_at),
         "value": _document(one.value),
         "progress": _document(one.progress),
     }

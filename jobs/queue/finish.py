@@ -21,6 +21,7 @@ from .enqueue import put
 from .failures import enqueue_failure_jobs
 from .logs import append_lines
 from .shapes import HeldRun
+from .steps import mark_unused
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +30,8 @@ class Finish:
 
     ``cancelled`` says that a cancel had been requested when the job ended. ``log_tail`` are its last lines, written
     in the same transaction; ``log_lines`` is how many are kept in all, ``log_cut`` how many were dropped. ``at_end`` is
-    put into the queue in that transaction, if the run ends well. ``seconds`` is how long its code ran, for monitoring.
+    put into the queue in that transaction, if the run ends well; ``unused_steps`` are results that it did not ask for.
+    ``seconds`` is how long its code ran, for monitoring.
     """
 
     run: Run | HeldRun
@@ -41,6 +43,7 @@ class Finish:
     log_lines: int = 0
     log_cut: int = 0
     at_end: tuple[NewRun, ...] = ()
+    unused_steps: frozenset[str] = frozenset()
     seconds: float = 0.0
 
 
@@ -71,6 +74,9 @@ def finish(tx: Tx, node_id: int, node: str, ended: Sequence[Finish]) -> Finished
     ]
     if following:
         put(tx, following)
+    for one, _ in accepted:
+        if one.unused_steps:
+            mark_unused(tx, one.run, one.unused_steps)
     enqueue_failure_jobs(tx, [(one.run, ending) for one, ending in accepted if ending.state == RunState.FAILED.value])
     repeated = {
         one.run.id for one in ended if one.run.id not in changed and _is_done(before.get(one.run.id), one, node_id)
@@ -88,6 +94,7 @@ def is_common(ended: Finish) -> bool:
         and not ended.cancelled
         and ended.progress is None
         and not ended.at_end
+        and not ended.unused_steps
     )
 
 
@@ -176,6 +183,9 @@ def _emit(tx: Tx, node: str, accepted: Sequence[tuple[Finish, Ending]]) -> None:
             tx.emit(finished_changes(one.run, one.execution_id, node, state, outcome))
     if accepted:
         tx.wake(Wake.RUNS)
+    if any(ending.wake_at is not None for _, ending in accepted):
+        # Who looks at due tasks sets its alarm for the earliest of both.
+        tx.wake(Wake.TASKS)
 
 
 def _is_success(accepted: tuple[Finish, Ending]) -> bool:
@@ -202,6 +212,8 @@ def _is_done(stored: Before | None, one: Finish, node_id: int) -> bool:
 def _ending(tx: Tx, one: Finish, *, cancelled: bool) -> Ending:
     run = one.run
     it = judge(one.outcome, failures=run.failures, retries=run.retries, base_delay=run.retry_delay, cancelled=cancelled)
+    is_suspended = it.state is RunState.SUSPENDED
+    later = None if it.delay is None else tx.now + timedelta(seconds=it.delay)
     return Ending(
         id=run.id,
         attempt=run.attempt,
@@ -209,9 +221,11 @@ def _ending(tx: Tx, one: Finish, *, cancelled: bool) -> Ending:
         execution_id=one.execution_id,
         state=it.state.value,
         failures=it.failures,
-        available_at=None if it.delay is None else tx.now + timedelta(seconds=it.delay),
+        available_at=None if is_suspended else later,
         finished_at=tx.now if it.state in FINAL else None,
         error=it.error,
+        awaits=None if it.awaits is None else it.awaits.to_json(),
+        wake_at=(it.until or later) if is_suspended else None,
         value=it.value,
         progress=one.progress,
         success=it.outcome.is_success,

@@ -8,13 +8,13 @@ from datetime import datetime
 from itertools import accumulate, groupby
 
 from ..core.base.errors import InvalidState
+from ..core.defaults import JobDefaults
 from ..core.due import DueTask, due_of
 from ..core.effective_policies import effective_overlap, effective_timeout, jitter_offset
 from ..core.events import CREATED, Change, EventKind, Listed
 from ..core.misfire import Decision, decide
 from ..core.model import Json, NewRun, OverlapPolicy, SkipReason, Task, Trigger
 from ..core.states import RunState
-from ..core.unique_key import UniqueKey
 from ..store.db.transaction import Tx, Wake
 from ..store.read import jobs
 from ..store.read import runs as stored_runs
@@ -24,9 +24,10 @@ from ..store.write import tasks
 from . import due_tasks as occurrences
 from .cancel import cancel_all
 from .changes import task_change
-from .due_tasks import REPLACED, Made, Moved, Occurrence, Written
+from .due_tasks import REPLACED, Made, Moved, Occurrence, Written, look_ahead
 from .skips import record_skips
-from .task_keys import TaskKeys, keys_of, left_out, not_made
+from .suspended import wake_due
+from .task_keys import TaskKeys, keys_of, labels_of, left_out, not_made
 
 log = logging.getLogger(__name__)
 
@@ -43,9 +44,9 @@ _CATCH_UP_ROUNDS = 20
 class Dispatched:
     """What one transaction did: tasks visited, runs made, and whether due tasks may be left.
 
-    If none are, ``next_at`` is when the next task is due, by ``time.monotonic()``; None = none has an occurrence left.
-    ``lags`` has for each task that made a run by how many seconds it was overdue; ``skipped`` is how many occurrences
-    did not become runs, by reason.
+    If none are, ``next_at`` is when the next task is due or the next sleep ends, by ``time.monotonic()``; None = there
+    is no such time. ``lags`` has for each task that made a run by how many seconds it was overdue; ``skipped`` is how
+    many occurrences did not become runs, by reason.
     """
 
     visited: int
@@ -57,7 +58,7 @@ class Dispatched:
 
 
 def dispatch_due(tx: Tx, node: str | None, *, batch: int = BATCH) -> Dispatched:
-    """Visit up to ``batch`` due tasks that no other node is visiting.
+    """Visit up to ``batch`` due tasks that no other node is visiting; if no more are due, wake what sleeps no longer.
 
     In this order: insert runs (a unique constraint guards task and nominal time), write skips, advance the tasks from
     their nominal time. A crash before the commit leaves everything as it was.
@@ -67,12 +68,15 @@ def dispatch_due(tx: Tx, node: str | None, *, batch: int = BATCH) -> Dispatched:
     visited = Visited(0, 0, False)
     if found:
         tx.learn_now(found[0].now)
-        known = {one.task.job_name: one.unique_key for one in found if one.job_known}
+        known = {one.task.job_name: one.job for one in found if one.job is not None}
         visited = visit(tx, [one.task for one in found[:batch]], node, known)
     if visited.behind or len(found) > batch:
         return Dispatched(visited.tasks, visited.made, True, None, visited.lags, visited.skipped)
-    at = next_due(tx)
-    next_at = None if at is None else tx.monotonic(at)
+    upcoming = look_ahead(tx.conn)
+    if upcoming.wakes_at is not None and upcoming.wakes_at <= tx.now:
+        wake_due(tx, BATCH)
+        return Dispatched(visited.tasks, visited.made, True, None, visited.lags, visited.skipped)
+    next_at = None if upcoming.earliest is None else tx.monotonic(upcoming.earliest)
     return Dispatched(visited.tasks, visited.made, False, next_at, visited.lags, visited.skipped)
 
 
@@ -106,7 +110,7 @@ def catch_up_some(tx: Tx, task: Task, node: str | None = None) -> Task:
     """Let what is due become runs or skips, as far as one visit goes; the task as it is then, perhaps due still."""
     if task.next_execution is None or task.next_execution > tx.now:
         return task
-    visit(tx, [due_of(task)], node, jobs.unique_keys(tx.conn, {task.spec.job_name}))
+    visit(tx, [due_of(task)], node, jobs.published_defaults(tx.conn, {task.spec.job_name}))
     return stored_tasks.by_ids(tx.conn, [task.id])[task.id]
 
 
@@ -124,14 +128,14 @@ class Visited:
     skipped: Mapping[SkipReason, int] = field(default_factory=dict[SkipReason, int])
 
 
-def visit(tx: Tx, due: Sequence[DueTask], node: str | None, known: Mapping[str, UniqueKey | None]) -> Visited:
+def visit(tx: Tx, due: Sequence[DueTask], node: str | None, known: Mapping[str, JobDefaults]) -> Visited:
     """Decide and write for these locked tasks, as many as make no more than about ``RUNS`` runs.
 
     Args:
         tx: The transaction that has locked them.
         due: The tasks.
         node: Which node decides.
-        known: Those of their jobs that any node has published, with the unique key that each declares for its runs.
+        known: Those of their jobs that any node has published, with what each says of its runs.
     """
     # By a statement of its own, which sees what was committed until the tasks were locked: who makes a run by hand
     # holds the lock of its task.
@@ -140,7 +144,7 @@ def visit(tx: Tx, due: Sequence[DueTask], node: str | None, known: Mapping[str, 
     decided = _decide_each(tx, due, unfinished, known, keys)
     pairs = _within_bounds(decided)
     _cancel_replaced(tx, pairs)
-    written = _write(tx, pairs, keys)
+    written = _write(tx, pairs, keys, labels_of(tx, due, known))
     if keys.keys:
         pairs = [*_with_left_out(tx, pairs, keys, [one.task_id for one in written.without_event])]
     blockers = {task_id: oldest for task_id, (_, oldest) in unfinished.items()}
@@ -224,13 +228,16 @@ def new_run(task: Task, trigger: Trigger, *, args: dict[str, Json] | None = None
         submitter_id=task.submitter_id,
         description=spec.description,
         signature=task.signature,
+        labels=spec.labels or None,
     )
 
 
-def _write(tx: Tx, pairs: Sequence[tuple[DueTask, Decision]], keys: TaskKeys) -> Written:
+def _write(tx: Tx, pairs: Sequence[tuple[DueTask, Decision]], keys: TaskKeys, labels: Mapping[int, str]) -> Written:
     """Make the runs and move the tasks on; which runs were made, if some of them have unique keys."""
     wanted = [
-        Occurrence(task.id, planned.scheduled_for, timeout, planned.exclusive, planned.replaced, key)
+        Occurrence(
+            task.id, planned.scheduled_for, timeout, planned.exclusive, planned.replaced, key, labels.get(task.id)
+        )
         for task, decision in pairs
         for timeout, key in ((effective_timeout(task), keys.keys.get(task.id)),)
         for planned in decision.runs
@@ -299,8 +306,3 @@ def _write_skips(
     for task, decision in pairs:
         found = {SkipReason.OVERLAP: blockers.get(task.id), SkipReason.UNIQUE_KEY: keys.holder(task)}
         record_skips(tx, task, decision.skips, newest.get(task.id), node=node, blockers=found)
-
-
-def next_due(tx: Tx) -> datetime | None:
-    """When the next task is due by the database's time, or None."""
-    return stored_tasks.earliest_due(tx.conn)

@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Connection, update
+from sqlalchemy import ColumnElement, Connection, delete, insert, update
 
 from ..core.model import Json, Priority, Run
 from ..core.states import CLAIMABLE, OCCUPYING, RunState, sources_of
@@ -12,8 +12,11 @@ from ..store.db import dialect
 from ..store.db.literals import sql_literals, unindexed
 from ..store.read.runs import run_from, select_runs
 from ..store.schema.tables import run as r
+from ..store.schema.tables import run_label
 
 _judged_state = unindexed(r.c.state)
+_AWAITS_NOTHING: Final[Mapping[str, None]] = {"awaits": None, "wake_at": None}
+"""What holds for every run that is not suspended."""
 
 
 def lock(conn: Connection, ids: Sequence[int]) -> dict[int, Run]:
@@ -32,7 +35,14 @@ def cancel_unstarted(conn: Connection, ids: Sequence[int], reason: str, now: dat
     startable = _judged_state.in_(sql_literals(sources_of(RunState.CANCELLED) - {RunState.RUNNING}))
     asked = {"cancel_requested_at": now, "cancel_reason": reason}
     return _set(
-        conn, r.c.id.in_(ids), startable, state=RunState.CANCELLED.value, finished_at=now, error=reason, **asked
+        conn,
+        r.c.id.in_(ids),
+        startable,
+        state=RunState.CANCELLED.value,
+        finished_at=now,
+        error=reason,
+        **asked,
+        **_AWAITS_NOTHING,
     )
 
 
@@ -52,6 +62,17 @@ def edit(conn: Connection, run_id: int, values: Mapping[str, Any]) -> None:
     _set(conn, r.c.id == run_id, _judged_state.in_(sql_literals(CLAIMABLE)), **values)
 
 
+def relabel(conn: Connection, run_id: int, old: Mapping[str, str], new: Mapping[str, str]) -> None:
+    """Have a locked run found by other labels."""
+    conn.execute(update(r).where(r.c.id == run_id).values(labels=dict(new) or None))
+    n = run_label
+    for key in [key for key, value in old.items() if new.get(key) != value]:
+        conn.execute(delete(n).where(n.c.key == key, n.c.value == old[key], n.c.run_id == run_id))
+    added = [{"key": key, "value": value, "run_id": run_id} for key, value in new.items() if old.get(key) != value]
+    if added:
+        conn.execute(insert(n), added)
+
+
 def set_priority(conn: Connection, ids: Sequence[int], priority: Priority) -> list[int]:
     """Set the priority of waiting and stuck runs; returns the ids of those that had another one."""
     differing = (_judged_state.in_(sql_literals(CLAIMABLE)), r.c.priority != priority.value)
@@ -61,7 +82,8 @@ def set_priority(conn: Connection, ids: Sequence[int], priority: Priority) -> li
 def skip(conn: Connection, ids: Sequence[int], reason: str, now: datetime) -> None:
     """Drop runs before their start."""
     droppable = _judged_state.in_(sql_literals(sources_of(RunState.SKIPPED)))
-    _set(conn, r.c.id.in_(ids), droppable, state=RunState.SKIPPED.value, finished_at=now, node_id=None, error=reason)
+    dropped = {"state": RunState.SKIPPED.value, "finished_at": now, "node_id": None, "error": reason}
+    _set(conn, r.c.id.in_(ids), droppable, **dropped, **_AWAITS_NOTHING)
 
 
 def hand_back_scheduled(conn: Connection, condition: Mapping[str, Any]) -> list[int]:

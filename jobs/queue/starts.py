@@ -105,8 +105,10 @@ def reserve(conn: Connection, ids: Sequence[int], node_id: int) -> dict[int, Res
     return {row.id: Reserved(row.id, row.task_id, row.task_name, row.job_name, row.group_name) for row in rows}
 
 
-# All of a ``HeldRun`` but the node, which is the caller's.
-_BEGUN: Final = tuple("group_name" if name == "group" else name for name in HeldRun._fields[:-2])
+# All of a ``HeldRun`` but the node, which is the caller's, and the checkpoint. The id comes first.
+_BEGUN: Final = (*("group_name" if name == "group" else name for name in HeldRun._fields[:-2]), "checkpoint")
+# Looked up: a third of the time of asking the enumeration.
+_TRIGGERS: Final = {one.value: one for one in Trigger}
 
 
 class Begun(NamedTuple):
@@ -138,21 +140,15 @@ def start(
     name = "start_waiting"
     if source is not Source.QUEUE:
         name, parameters["unjudged"] = "start_reserved", source is Source.UNJUDGED
-    rows = statements.execute(conn, name, parameters)
-    pick = statements.picker(tuple(rows.keys()), _BEGUN)
-    found = {row.id: row for row in rows}
     if dialect.is_postgresql(conn):
-        executions = {run_id: row.execution_id for run_id, row in found.items()}
-    else:
-        begun = {"ids": [run_id for run_id in ids if run_id in found], "node": node[1]}
-        opened = statements.execute(conn, "open_executions", begun)
-        executions = {row.run_id: row.execution_id for row in opened}
-    return {
-        run_id: Begun(
-            HeldRun._make((*pick(found[run_id]), *node)),
-            Trigger(found[run_id].trigger),
-            found[run_id].checkpoint,
-            execution_id,
-        )
-        for run_id, execution_id in executions.items()
-    }
+        rows = statements.picked(conn, name, parameters, (*_BEGUN, "execution_id"))
+        return {row[0]: _begun(row[:-1], node, row[-1]) for row in rows}
+    found = {row[0]: row for row in statements.picked(conn, name, parameters, _BEGUN)}
+    begun = {"ids": [run_id for run_id in ids if run_id in found], "node": node[1]}
+    opened = statements.picked(conn, "open_executions", begun, ("run_id", "execution_id"))
+    return {run_id: _begun(found[run_id], node, execution_id) for run_id, execution_id in opened}
+
+
+def _begun(values: tuple[Any, ...], node: tuple[int, str], execution_id: int) -> Begun:
+    held = HeldRun._make((*values[:-1], *node))
+    return Begun(held, _TRIGGERS[held.trigger], values[-1], execution_id)

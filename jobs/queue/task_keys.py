@@ -1,15 +1,16 @@
-"""The unique keys of due tasks' runs, and what becomes of an occurrence whose key an unfinished run has."""
+"""The unique keys and labels of due tasks' runs, and what becomes of an occurrence whose key an unfinished run has."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from ..core.defaults import JobDefaults
 from ..core.due import DueTask
 from ..core.misfire import Decision, KeyInForce, Skip
 from ..core.model import SkipReason
-from ..core.unique_key import UniqueKey
 from ..store.db.transaction import Tx
 from ..store.read import runs as stored_runs
 from ..store.read import tasks as stored_tasks
+from .new_runs import labels_text
 
 
 @dataclass(slots=True)
@@ -40,7 +41,7 @@ class TaskKeys:
         return self.holders.get(self.keys.get(task.id, ""))
 
 
-def keys_of(tx: Tx, due: Sequence[DueTask], declared: Mapping[str, UniqueKey | None]) -> TaskKeys:
+def keys_of(tx: Tx, due: Sequence[DueTask], declared: Mapping[str, JobDefaults]) -> TaskKeys:
     """The keys of these tasks' runs.
 
     Args:
@@ -48,7 +49,8 @@ def keys_of(tx: Tx, due: Sequence[DueTask], declared: Mapping[str, UniqueKey | N
         due: The tasks.
         declared: What their jobs say, by name.
     """
-    rules = {task.id: rule for task in due if (rule := declared.get(task.job_name)) is not None and not rule.in_code}
+    said = {name: one.unique_key for name, one in declared.items()}
+    rules = {task.id: rule for task in due if (rule := said.get(task.job_name)) is not None and not rule.in_code}
     if not rules:
         return TaskKeys({}, {})
     args = stored_tasks.args_of(tx.conn, sorted(rules))
@@ -56,6 +58,17 @@ def keys_of(tx: Tx, due: Sequence[DueTask], declared: Mapping[str, UniqueKey | N
     made = ((task_id, rule.of(jobs[task_id], args[task_id])) for task_id, rule in rules.items())
     keys = {task_id: key for task_id, key in made if key is not None}
     return TaskKeys(keys, dict(stored_runs.holders_of_keys(tx.conn, set(keys.values()))))
+
+
+def labels_of(tx: Tx, due: Sequence[DueTask], declared: Mapping[str, JobDefaults]) -> dict[int, str]:
+    """The labels of these tasks' runs, the text of a JSON object, by the task's id.
+
+    Left out are tasks whose jobs say nothing of labels: their runs have those of the task.
+    """
+    said = {name: one.labels for name, one in declared.items()}
+    rules = {task.id: rule for task in due if (rule := said.get(task.job_name)) is not None}
+    found = stored_tasks.args_and_labels_of(tx.conn, sorted(rules)) if rules else {}
+    return {task_id: labels_text(rules[task_id].as_far_as_possible(*both)) for task_id, both in found.items()}
 
 
 def left_out(tx: Tx, key: str, decision: Decision, task: DueTask) -> Skip | None:

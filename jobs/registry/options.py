@@ -55,6 +55,10 @@ class JobOptions(TypedDict, total=False):
             (``("order_id",)``) or a text with them in braces (``"orders-{order_id}"``) hold for every run of the job,
             also of schedules and the API. A function of the arguments by name (None = no key) holds for ``enqueue`` of
             the job itself only, because nothing else can call it. No key unless given.
+        labels: Words by which runs are found: ``{"team": "billing"}``. At most 16, keys of 63 and values of 200
+            characters. What an enqueue or a task gives as well comes first.
+        labels_from: Arguments that are labels of each run: ``("customer_id",)``, or with other keys
+            ``{"customer": "customer_id"}``. An argument that is None is no label.
         on_failure: A job (or its name) whose run is put into the queue, with the ``Failure`` as its argument, when a
             run of this job fails for good; or a function that a node calls then, at most once.
         tags: Words by which nodes choose (``serve --tags gpu``): one, or several. None unless given.
@@ -79,6 +83,8 @@ class JobOptions(TypedDict, total=False):
     overlap: OverlapPolicy | str
     misfire: MisfirePolicy | str
     unique_key: str | Sequence[str] | KeyFunction | None
+    labels: Mapping[str, str] | None
+    labels_from: Sequence[str] | Mapping[str, str] | None
     on_failure: str | NamedJob | Callable[[Failure], object] | None
     tags: str | Sequence[str]
 

@@ -44,53 +44,8 @@ HOT = {
 
 def upgrade() -> None:
     """Make every table."""
-    _audit_head()
-    _audit_log()
-    _audit_log_indexes()
-    _event()
-    _event_indexes()
-    _event_publisher()
-    _execution_hour()
-    _execution_hour_indexes()
-    _execution_log()
-    _idempotency_key()
-    _idempotency_key_indexes()
-    _job()
-    _job_execution()
-    _job_execution_indexes()
-    _login_throttle()
-    _login_throttle_indexes()
-    _node()
-    _node_indexes()
-    _periodic_task()
-    _periodic_task_indexes()
-    _queue_depth()
-    _queue_depth_indexes()
-    _queue_group()
-    _run()
-    _run_indexes()
-    _secret()
-    _skipped_occurrence()
-    _skipped_occurrence_indexes()
-    _user_account()
-    _api_token()
-    _api_token_indexes()
-    _device_code()
-    _device_code_indexes()
-    _one_time_link()
-    _one_time_link_indexes()
-    _passkey()
-    _passkey_indexes()
-    _provider_attempt()
-    _provider_attempt_indexes()
-    _provider_identity()
-    _provider_identity_indexes()
-    _session()
-    _session_indexes()
-    _webauthn_challenge()
-    _webauthn_challenge_indexes()
-    _refresh_token()
-    _refresh_token_indexes()
+    for make in MAKERS:
+        make()
     # The publisher of events counts from here; there is never a second row.
     columns = Column("id", Integer), Column("last_seq", BigInteger)
     op.bulk_insert(Table("event_publisher", MetaData(), *columns), [FIRST])
@@ -186,6 +141,7 @@ def _execution_log() -> None:
         Column("level", String(10), nullable=False),
         Column("message", Text(), nullable=False),
         Column("fields", DOCUMENT),
+        Column("step", Text()),
         PrimaryKeyConstraint("execution_id", "line", name="pk_execution_log"),
     )
 
@@ -256,7 +212,7 @@ def _job_execution() -> None:
         ),
         CheckConstraint(
             "outcome IS NULL OR outcome IN ('cancelled', 'failed', 'handed_back', 'lost', "
-            "'snoozed', 'success', 'timed_out')",
+            "'snoozed', 'success', 'suspended', 'timed_out')",
             name="ck_job_execution_outcome",
         ),
         CheckConstraint("trigger IN ('api', 'manual', 'retry', 'schedule')", name="ck_job_execution_trigger"),
@@ -278,7 +234,7 @@ def _job_execution_indexes() -> None:
         "ix_job_execution_unusual",
         "job_execution",
         ["outcome", "id"],
-        "outcome IN ('cancelled', 'handed_back', 'lost', 'snoozed', 'timed_out')",
+        "outcome IN ('cancelled', 'handed_back', 'lost', 'snoozed', 'suspended', 'timed_out')",
     )
 
 
@@ -365,6 +321,7 @@ def _periodic_task() -> None:
         Column("jitter", Float(), nullable=False),
         Column("start_at", TIME),
         Column("end_at", TIME),
+        Column("labels", DOCUMENT, nullable=False),
         Column("overlap", String(8)),
         Column("misfire", String(8), nullable=False),
         Column("misfire_grace", Float(), nullable=False),
@@ -422,7 +379,9 @@ def _queue_depth() -> None:
         Column("runs", KEY, nullable=False),
         Column("oldest_at", TIME),
         PrimaryKeyConstraint("at", "job_name", "group_name", "state", name="pk_queue_depth"),
-        CheckConstraint("state IN ('running', 'scheduled', 'stuck', 'waiting')", name="ck_queue_depth_state"),
+        CheckConstraint(
+            "state IN ('running', 'scheduled', 'stuck', 'suspended', 'waiting')", name="ck_queue_depth_state"
+        ),
     )
 
 
@@ -482,6 +441,9 @@ def _run() -> None:
         Column("description", Text(), nullable=False),
         Column("signature", String(16)),
         Column("carried", DOCUMENT),
+        Column("labels", DOCUMENT),
+        Column("awaits", DOCUMENT),
+        Column("wake_at", TIME),
         PrimaryKeyConstraint("id", name="pk_run"),
         CheckConstraint(
             "(finished_at IS NOT NULL) = (state IN ('cancelled', 'failed', 'skipped', 'success'))",
@@ -490,11 +452,14 @@ def _run() -> None:
         CheckConstraint(
             "(node_id IS NOT NULL) OR state NOT IN ('running', 'scheduled')", name="ck_run_occupying_has_node"
         ),
+        CheckConstraint("wake_at IS NULL OR state = 'suspended'", name="ck_run_only_suspended_wakes"),
         CheckConstraint("priority IN ('high', 'low')", name="ck_run_priority"),
         CheckConstraint(
-            "state IN ('cancelled', 'failed', 'running', 'scheduled', 'skipped', 'stuck', 'success', 'waiting')",
+            "state IN ('cancelled', 'failed', 'running', 'scheduled', 'skipped', 'stuck', "
+            "'success', 'suspended', 'waiting')",
             name="ck_run_state",
         ),
+        CheckConstraint("(awaits IS NOT NULL) = (state = 'suspended')", name="ck_run_suspended_iff_awaits"),
         CheckConstraint("trigger IN ('api', 'manual', 'retry', 'schedule')", name="ck_run_trigger"),
         postgresql_with=HOT,
         sqlite_autoincrement=True,
@@ -521,17 +486,46 @@ def _run_indexes() -> None:
     _partial("ix_run_occupying", "run", ["node_id"], "state IN ('running', 'scheduled')")
     _partial("ix_run_retried", "run", ["retried_from"], "retried_from IS NOT NULL")
     _partial("ix_run_stuck", "run", ["group_name", "available_at", "id"], "state = 'stuck'")
+    _partial("ix_run_suspended", "run", ["group_name", "id"], "state = 'suspended'")
     _partial("ix_run_task", "run", ["task_id", "id"], "task_id IS NOT NULL")
     _partial("ix_run_unfinished", "run", ["task_id", "id"], "task_id IS NOT NULL AND finished_at IS NULL")
     _partial("ix_run_unusual", "run", ["state", "id"], "state IN ('cancelled', 'failed', 'skipped')")
+    _partial("ix_run_wake", "run", ["wake_at", "id"], "wake_at IS NOT NULL")
     _partial("uq_run_exclusive", "run", ["task_id"], "exclusive AND state IN ('running', 'scheduled')", unique=True)
     _partial("uq_run_occurrence", "run", ["task_id", "scheduled_for"], "trigger = 'schedule'", unique=True)
     _partial(
         "uq_run_unique_key",
         "run",
         ["unique_key"],
-        "unique_key IS NOT NULL AND state IN ('running', 'scheduled', 'stuck', 'waiting')",
+        "unique_key IS NOT NULL AND state IN ('running', 'scheduled', 'stuck', 'suspended', 'waiting')",
         unique=True,
+    )
+
+
+def _run_label() -> None:
+    op.create_table(
+        "run_label",
+        Column("key", NAME, nullable=False),
+        Column("value", NAME, nullable=False),
+        Column("run_id", KEY, autoincrement=False, nullable=False),
+        PrimaryKeyConstraint("key", "value", "run_id", name="pk_run_label"),
+        sqlite_with_rowid=False,
+    )
+
+
+def _run_step() -> None:
+    op.create_table(
+        "run_step",
+        Column("run_id", KEY, autoincrement=False, nullable=False),
+        Column("step", Text(), nullable=False),
+        Column("failure", Integer(), autoincrement=False, nullable=False),
+        Column("attempt", Integer(), nullable=False),
+        Column("started_at", TIME, nullable=False),
+        Column("finished_at", TIME, nullable=False),
+        Column("value", DOCUMENT),
+        Column("error", Text()),
+        Column("used", Boolean(), nullable=False),
+        PrimaryKeyConstraint("run_id", "step", "failure", name="pk_run_step"),
     )
 
 
@@ -832,3 +826,57 @@ def _partial(name: str, table: str, columns: list[str], condition: str, *, uniqu
     """An index of the rows that meet the condition, on either database."""
     where = text(condition)
     op.create_index(name, table, columns, unique=unique, postgresql_where=where, sqlite_where=where)
+
+
+# The tables and their indexes, in the order in which they are made.
+MAKERS = (
+    _audit_head,
+    _audit_log,
+    _audit_log_indexes,
+    _event,
+    _event_indexes,
+    _event_publisher,
+    _execution_hour,
+    _execution_hour_indexes,
+    _execution_log,
+    _idempotency_key,
+    _idempotency_key_indexes,
+    _job,
+    _job_execution,
+    _job_execution_indexes,
+    _login_throttle,
+    _login_throttle_indexes,
+    _node,
+    _node_indexes,
+    _periodic_task,
+    _periodic_task_indexes,
+    _queue_depth,
+    _queue_depth_indexes,
+    _queue_group,
+    _run,
+    _run_indexes,
+    _run_label,
+    _run_step,
+    _secret,
+    _skipped_occurrence,
+    _skipped_occurrence_indexes,
+    _user_account,
+    _api_token,
+    _api_token_indexes,
+    _device_code,
+    _device_code_indexes,
+    _one_time_link,
+    _one_time_link_indexes,
+    _passkey,
+    _passkey_indexes,
+    _provider_attempt,
+    _provider_attempt_indexes,
+    _provider_identity,
+    _provider_identity_indexes,
+    _session,
+    _session_indexes,
+    _webauthn_challenge,
+    _webauthn_challenge_indexes,
+    _refresh_token,
+    _refresh_token_indexes,
+)

@@ -17,7 +17,7 @@ from ...jobs.accounts.rules.sessions import Identity
 from ...jobs.store.db.database import Database
 from ...jobs.store.db.transaction import Wake
 from ...jobs.store.read.clock import server_time
-from .cookies import SessionCookie
+from .base.cookies import SessionCookie
 
 REMEMBERED: Final = 0.9
 """Seconds for which a credential that was good is taken for good, where nobody says that one may be worth less."""

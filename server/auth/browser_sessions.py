@@ -16,8 +16,8 @@ from ...jobs.actions.acting import acting
 from ...jobs.core.base.errors import UserError
 from ...jobs.store.db.database import Database
 from .authenticator import Authenticator, unauthenticated
-from .cookies import AttemptCookie
-from .root_path import Redirect
+from .base.cookies import AttemptCookie
+from .base.root_path import Redirect
 from .signing import SignedIn, person_of
 
 NO_STORE: Final = {"Cache-Control": "no-store"}

@@ -5,7 +5,7 @@ from html import escape
 from starlette.responses import HTMLResponse
 
 from ...jobs.accounts.rules.devices import DeviceRequest
-from .pages import hidden, notice, page
+from .base.pages import hidden, notice, page
 
 
 def code_page(code: str = "", message: str | None = None, status: int = 200) -> HTMLResponse:

@@ -9,10 +9,10 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from ..base.people import Who
+from .base.forms import local_path
+from .base.pages import STYLE_PATH, page, style
+from .base.root_path import Redirect, path_below_root
 from .browser_sessions import NO_STORE, SEE_OTHER
-from .forms import local_path
-from .pages import STYLE_PATH, page, style
-from .root_path import Redirect, path_below_root
 
 UNKNOWN: Final = "The application that this is part of does not let you see it; sign in there."
 

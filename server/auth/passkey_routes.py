@@ -14,8 +14,8 @@ from ...jobs.accounts.actions.fresh import fresh_secret
 from ...jobs.accounts.rules.credentials import Prefix, stored_form
 from ...jobs.actions.acting import acting
 from ...jobs.store.db.database import Database
+from .base.forms import json_object, text_member
 from .browser_sessions import NO_STORE, BrowserSessions
-from .forms import json_object, text_member
 from .passkeys import Answer, Challenge, RelyingParty, prepare
 from .signing import SignedIn, client_info_of, person_of, too_many
 

@@ -12,9 +12,8 @@ from ...graphql.base.errors import UserFacingError
 from ...jobs.accounts.read.links import Purpose
 from ...jobs.accounts.rules.sessions import CredentialKind
 from ...jobs.core.base.errors import UserError
-from .browser_sessions import NO_STORE, SEE_OTHER, BrowserSessions, with_pause
-from .forms import form, json_object, local_path, text_member
-from .pages import (
+from .base.forms import form, json_object, local_path, text_member
+from .base.pages import (
     STYLE_PATH,
     OtherWays,
     dead_link_page,
@@ -24,7 +23,8 @@ from .pages import (
     signed_in_page,
     style,
 )
-from .root_path import Redirect, path_below_root
+from .base.root_path import Redirect, path_below_root
+from .browser_sessions import NO_STORE, SEE_OTHER, BrowserSessions, with_pause
 from .signing import Signing, client_info_of
 
 if TYPE_CHECKING:

@@ -18,8 +18,8 @@ from ...jobs.store.db.database import Database
 from ...jobs.store.db.transaction import Wake
 from ..configuration.provider_settings import ProviderSettings
 from .authenticator import Authenticator
+from .base.cookies import AttemptCookie, SessionCookie
 from .browser_sessions import BrowserSessions
-from .cookies import AttemptCookie, SessionCookie
 from .oauth import OAuthRoutes
 from .oidc_routes import ProviderRoutes
 from .passkey_routes import PasskeyRoutes

@@ -1,17 +1,17 @@
 """The command line: ``cronograph`` and its commands, one module each, named like its command."""
 
 import io
+import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from ..base.version import installed_version
 from ..process.ending import ExitCode
-from .application import CommandLine
-from .output import Output
+from .base.application import CommandLine, PlainGroup
+from .base.summaries import unloaded
 
 COMMANDS = (
     "apply",
@@ -43,18 +43,16 @@ COMMANDS = (
     "user",
     "version",
     "whoami",
+    "worker",
 )
 REMOTE = frozenset(
     {
-        "apply",
         "enqueue",
         "events",
-        "export",
         "groups",
         "log",
         "logs",
         "nodes",
-        "plan",
         "runs",
         "stats",
         "tasks",
@@ -62,6 +60,8 @@ REMOTE = frozenset(
     }
 )
 """Those that speak to a running server, in a folder of their own."""
+TASK_FILES = frozenset({"apply", "export", "plan"})
+"""Those of them that compare its tasks with files."""
 HELP = """Durable schedules, a fair job queue and an execution log behind one GraphQL API, with a live dashboard.
 
 Try it with `cronograph demo`.
@@ -76,9 +76,32 @@ EXIT_CODES = (
 )
 
 
+class _AllCommands(PlainGroup):
+    """The commands that were imported, and of all others the names and what they are for."""
+
+    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ANN401 - typer's own copy of click has no public name
+        """All of them, by the alphabet."""
+        del ctx
+        return sorted(COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ANN401 - see above
+        """The command, or as much as is known of it."""
+        found = super().get_command(ctx, cmd_name)
+        if found is None and cmd_name in COMMANDS:
+            return unloaded(cmd_name, f"{__package__}{_folder(cmd_name)}.{cmd_name}")
+        return found
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:  # noqa: ANN401 - see above
+        """The command that is named; a name that no command has gets the nearest ones."""
+        if args[0] not in COMMANDS:
+            self.commands = {name: self.get_command(ctx, name) for name in COMMANDS}
+        return super().resolve_command(ctx, args)
+
+
 def application(names: Sequence[str] = COMMANDS) -> typer.Typer:
-    """The command line with these commands; each brings its imports, the server's take a second."""
+    """The command line that can run these commands; each brings its imports, the server's take a second."""
     app = CommandLine(
+        cls=_AllCommands,
         help=HELP,
         epilog=EXIT_CODES,
         no_args_is_help=True,
@@ -89,8 +112,7 @@ def application(names: Sequence[str] = COMMANDS) -> typer.Typer:
     # With it a single command still has to be named.
     app.callback(invoke_without_command=True)(_root)
     for name in names:
-        folder = ".remote" if name in REMOTE else ""
-        command = getattr(import_module(f"{folder}.{name}", __package__), name)
+        command = getattr(import_module(f"{_folder(name)}.{name}", __package__), name)
         if isinstance(command, typer.Typer):
             app.add_typer(command, name=name)
         else:
@@ -98,11 +120,19 @@ def application(names: Sequence[str] = COMMANDS) -> typer.Typer:
     return app
 
 
+def _folder(command: str) -> str:
+    if command in TASK_FILES:
+        return ".remote.task_files"
+    return ".remote" if command in REMOTE else ""
+
+
 def _root(
     version: Annotated[bool, typer.Option("--version", help="Print the version and end.", is_eager=True)] = False,
 ) -> None:
     if version:
-        sys.stdout.write(f"cronograph {installed_version()}\n")
+        # Imported here, since the list of commands does without the library.
+        installed = import_module("..base.version", __package__).installed_version()
+        sys.stdout.write(f"cronograph {installed}\n")
         raise typer.Exit
 
 
@@ -112,8 +142,9 @@ def main() -> None:
         if isinstance(stream, io.TextIOWrapper):
             # A terminal that cannot show a character is no reason to fail.
             stream.reconfigure(errors="replace")
-    named = sys.argv[1] if len(sys.argv) > 1 else ""
-    app = application((named,) if named in COMMANDS else COMMANDS)
+    # A shell that completes a line gives it in a variable.
+    words = os.environ["COMP_WORDS"].split() if "COMP_WORDS" in os.environ else sys.argv
+    app = application(tuple(one for one in words[1:2] if one in COMMANDS))
     if "--json" not in sys.argv:
         app()
     sys.exit(_in_json(app))
@@ -124,7 +155,7 @@ def _in_json(app: typer.Typer) -> int:
     try:
         return int(app(standalone_mode=False) or ExitCode.DONE)
     except typer.TyperException as error:
-        Output(as_json=True).failed([str(error)], ExitCode.USAGE)
+        import_module(".base.output", __package__).Output(as_json=True).failed([str(error)], ExitCode.USAGE)
         return ExitCode.USAGE
     except typer.Abort:
         return ExitCode.REFUSED

@@ -10,9 +10,9 @@ from ...jobs.accounts.read.audit import verify as verify_chain
 from ...jobs.core.audit import Entry, described
 from ...jobs.store.db.opening import connected
 from ..process.ending import ExitCode
-from .application import CommandLine
-from .database_command import DatabaseCommand, database_command
-from .output import print_line
+from .base.application import CommandLine
+from .base.database_command import DatabaseCommand, database_command
+from .base.output import print_line
 
 audit = CommandLine(help="Look at the audit log, straight in the database.", no_args_is_help=True)
 

@@ -11,8 +11,8 @@ from ...jobs.store.db.opening import scratch_database
 from ..configuration.reading import load
 from ..database.trial import Amount, Figures, Spread, measure
 from ..process.collector import leave_out_what_stays
-from .options import ConfigFile, DatabaseUrl
-from .output import Output, answering
+from .base.options import ConfigFile, DatabaseUrl
+from .base.output import Output, answering
 
 DEFAULTS = Amount()
 Runs = Annotated[int, typer.Option("--runs", min=1, max=1_000_000, help="Runs that wait when the node starts.")]

@@ -12,8 +12,8 @@ from ..http.bind import AddressInUseError, CannotListenError, listen
 from ..http.pages import Site
 from ..preparation import prepare
 from ..process.ending import ExitCode
-from .options import AsJson, ConfigFile, Flags, takes_settings
-from .output import Output
+from .base.options import AsJson, ConfigFile, Flags, takes_settings
+from .base.output import Output
 
 NO_DASHBOARD = "dashboard: is not built, so the server answers 503 there and says how to build it"
 

@@ -1,7 +1,7 @@
 """``cronograph demo``: a server with something alive to look at."""
 
 from ..demo.tasks import DATABASE_URL, JOBS_MODULE, prepare_demo
-from .options import AsJson, DemoDatabaseUrl, Host, Jobs, Port
+from .base.options import AsJson, DemoDatabaseUrl, Host, Jobs, Port
 from .serve import run_server
 
 

@@ -3,9 +3,9 @@
 import sys
 
 from ...graphql.client import Invitation, sign_in
-from .client import server_at, speaking_to
-from .options import DEFAULT_SERVER, ServerUrl
-from .output import Output, answering
+from .base.client import server_at, speaking_to
+from .base.options import DEFAULT_SERVER, ServerUrl
+from .base.output import Output, answering
 
 
 @answering

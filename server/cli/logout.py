@@ -1,9 +1,9 @@
 """``cronograph logout``: end the sign-in of ``cronograph login``."""
 
 from ...graphql.client import sign_out
-from .client import speaking_to
-from .options import DEFAULT_SERVER, ServerUrl
-from .output import Output, answering
+from .base.client import speaking_to
+from .base.options import DEFAULT_SERVER, ServerUrl
+from .base.output import Output, answering
 
 
 @answering

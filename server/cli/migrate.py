@@ -3,8 +3,8 @@
 from ...jobs.store.db.sqlite.filelock import lock_for
 from ..configuration.reading import load
 from ..database.schema import migrate as apply_migrations
-from .options import ConfigFile, DatabaseSchema, DatabaseUrl
-from .output import Output, answering
+from .base.options import ConfigFile, DatabaseSchema, DatabaseUrl
+from .base.output import Output, answering
 
 
 @answering

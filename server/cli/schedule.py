@@ -8,7 +8,7 @@ import typer
 from ...jobs.core.base.errors import ConfigurationError
 from ...jobs.core.base.wording import time_text
 from ...jobs.core.schedule import Syntax, validate
-from .output import Output, Refused, answering
+from .base.output import Output, Refused, answering
 
 
 @answering

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from ...graphql import schema as schema_module
-from .output import Output, Refused, answering
+from .base.output import Output, Refused, answering
 
 KEPT = Path(schema_module.__file__).with_name("schema.graphql")
 """The text of the schema that is kept with the code."""

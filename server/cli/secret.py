@@ -12,9 +12,9 @@ from ...jobs.accounts.rules.secrets import MAX_VALUE
 from ...jobs.core.base.errors import ConfigurationError
 from ...jobs.store.db.transaction import Tx
 from ..configuration.secret_keys import key_file, key_source, write_keys
-from .application import CommandLine
-from .database_command import DatabaseCommand, database_command
-from .output import Output, answering
+from .base.application import CommandLine
+from .base.database_command import DatabaseCommand, database_command
+from .base.output import Output, answering
 
 secret = CommandLine(
     help="Keep passwords and tokens for arguments, encrypted, straight in the database.", no_args_is_help=True

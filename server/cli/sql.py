@@ -7,7 +7,7 @@ import typer
 from ...jobs.core.rules import unknown
 from ...jobs.queue.statements import POSTGRES, SQLITE, names, plan, statement
 from ...jobs.store.db.opening import connected
-from .database_command import DatabaseCommand, database_command
+from .base.database_command import DatabaseCommand, database_command
 
 Name = Annotated[
     str | None, typer.Argument(help="Of the statement, e.g. claim_lane; all unless given.", show_default=False)

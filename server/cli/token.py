@@ -13,8 +13,8 @@ from ...jobs.accounts.rules.credentials import Prefix, shown_form, stored_form
 from ...jobs.accounts.rules.sessions import ApiToken
 from ...jobs.core.actor import Role
 from ...jobs.store.db.transaction import Tx
-from .application import CommandLine
-from .database_command import DatabaseCommand, database_command
+from .base.application import CommandLine
+from .base.database_command import DatabaseCommand, database_command
 
 token = CommandLine(help="Make, list and revoke personal API tokens, straight in the database.", no_args_is_help=True)
 

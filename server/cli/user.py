@@ -14,9 +14,9 @@ from ...jobs.core.actor import Role
 from ...jobs.core.base.errors import ConfigurationError
 from ...jobs.store.db.transaction import Tx
 from ..auth.passwords import HASHER
-from .application import CommandLine
-from .database_command import DatabaseCommand, database_command
-from .options import DEFAULT_SERVER
+from .base.application import CommandLine
+from .base.database_command import DatabaseCommand, database_command
+from .base.options import DEFAULT_SERVER
 
 user = CommandLine(help="Manage accounts, straight in the database; no server is needed.", no_args_is_help=True)
 

@@ -4,7 +4,7 @@ import platform
 
 from ...migrations.upgrade import head
 from ..base.version import installed_version
-from .output import Output, answering
+from .base.output import Output, answering
 
 
 @answering

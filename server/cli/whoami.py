@@ -1,8 +1,8 @@
 """``cronograph whoami``: who one is to a server."""
 
-from .client import server_at
-from .options import DEFAULT_SERVER, ServerUrl
-from .output import Output, answering
+from .base.client import server_at
+from .base.options import DEFAULT_SERVER, ServerUrl
+from .base.output import Output, answering
 
 
 @answering

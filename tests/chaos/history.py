@@ -4,20 +4,30 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
-from itertools import groupby
+from itertools import chain, groupby
 
 from sqlalchemy import Connection, select, text
 
+from cronograph.jobs.core.durable.steps import Step
 from cronograph.jobs.core.events import Change, Cursor, Event, EventKind, spread
 from cronograph.jobs.core.model import Execution, Node, Run, SkippedOccurrence, Task
 from cronograph.jobs.store.db.database import parse_url, sync_engine
 from cronograph.jobs.store.db.dialect import database_now
+from cronograph.jobs.store.read import steps
 from cronograph.jobs.store.read.executions import execution_from
 from cronograph.jobs.store.read.nodes import node_from
 from cronograph.jobs.store.read.runs import run_from, select_runs
 from cronograph.jobs.store.read.skipped import skipped_from
 from cronograph.jobs.store.read.tasks import task_from
-from cronograph.jobs.store.schema.tables import event, event_publisher, job_execution, node, periodic_task, run
+from cronograph.jobs.store.schema.tables import (
+    event,
+    event_publisher,
+    job_execution,
+    node,
+    periodic_task,
+    run,
+    run_step,
+)
 from cronograph.jobs.store.schema.tables import skipped_occurrence as skipped
 
 RUN_EVENTS = frozenset({EventKind.RUN_CREATED, EventKind.RUN_UPDATED})
@@ -39,6 +49,7 @@ class History:
         last_number: What the publisher remembers as the last number given out.
         unpublished: How many batches have no number yet.
         events: All published changes, in their one order.
+        steps: What is stored of the steps of all runs.
     """
 
     read_at: datetime
@@ -51,6 +62,7 @@ class History:
     last_number: int
     unpublished: int
     events: tuple[Event, ...]
+    steps: tuple[Step, ...] = ()
 
     @cached_property
     def executions_of(self) -> dict[int, list[Execution]]:
@@ -110,4 +122,9 @@ def _read(conn: Connection) -> History:
             for seq, at, changes in batches
             for index, change in enumerate(spread(changes))
         ),
+        steps=tuple(chain.from_iterable(steps.of_runs(conn, _with_steps(conn)).values())),
     )
+
+
+def _with_steps(conn: Connection) -> list[int]:
+    return list(conn.execute(select(run_step.c.run_id).distinct()).scalars())

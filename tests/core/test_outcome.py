@@ -2,6 +2,7 @@
 
 import pytest
 
+from cronograph.jobs.core.base.awaits import AwaitedKind, Awaits
 from cronograph.jobs.core.model import Outcome
 from cronograph.jobs.core.outcome import (
     Cancelled,
@@ -11,12 +12,14 @@ from cronograph.jobs.core.outcome import (
     Lost,
     Snoozed,
     Succeeded,
+    Suspended,
     TimedOut,
     Verdict,
     judge,
 )
 from cronograph.jobs.core.states import RunState
 
+SLEEP = Awaits(AwaitedKind.TIME)
 FAILED = Failed("ValueError", "boom", "Traceback …")
 PERMANENT = Failed("PermanentFailure", "never", permanent=True)
 
@@ -39,6 +42,7 @@ def judged(outcome: JobOutcome, *, failures: int = 0, retries: int = 2, cancelle
         (Lost("node gone"), 2, RunState.FAILED, None, 3, Outcome.LOST),
         (Cancelled("no need"), 1, RunState.CANCELLED, None, 1, Outcome.CANCELLED),
         (Snoozed(30.0), 2, RunState.WAITING, 30.0, 2, Outcome.SNOOZED),
+        (Suspended(SLEEP, 30.0), 2, RunState.SUSPENDED, 30.0, 2, Outcome.SUSPENDED),
         (HandedBack("shutdown"), 2, RunState.WAITING, None, 2, Outcome.HANDED_BACK),
     ],
 )
@@ -55,7 +59,16 @@ def test_an_outcome_leads_to_its_state(
 
 
 @pytest.mark.parametrize(
-    "outcome", [Succeeded(3, {"a": 1}), FAILED, TimedOut("late"), Lost("gone"), Snoozed(5.0), HandedBack("shutdown")]
+    "outcome",
+    [
+        Succeeded(3, {"a": 1}),
+        FAILED,
+        TimedOut("late"),
+        Lost("gone"),
+        Snoozed(5.0),
+        Suspended(SLEEP, 5.0),
+        HandedBack("shutdown"),
+    ],
 )
 def test_after_a_cancel_request_the_run_ends_cancelled_whatever_the_job_did(outcome: JobOutcome) -> None:
     result = judged(outcome, cancelled=True)
@@ -69,8 +82,8 @@ def test_what_a_cancelled_job_returned_is_kept() -> None:
 
 
 @pytest.mark.parametrize("outcome", list(Outcome))
-def test_only_success_and_snooze_count_as_success_in_the_log(outcome: Outcome) -> None:
-    assert outcome.is_success == (outcome in (Outcome.SUCCESS, Outcome.SNOOZED))
+def test_only_success_snooze_and_suspension_count_as_success_in_the_log(outcome: Outcome) -> None:
+    assert outcome.is_success == (outcome in (Outcome.SUCCESS, Outcome.SNOOZED, Outcome.SUSPENDED))
 
 
 @pytest.mark.parametrize(

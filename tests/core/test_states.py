@@ -2,13 +2,14 @@
 
 from cronograph.jobs.core.states import FINAL, TRANSITIONS, UNFINISHED, RunState, sources_of
 
-W, H, R, T = RunState.WAITING, RunState.SCHEDULED, RunState.RUNNING, RunState.STUCK
+W, H, R, T, U = RunState.WAITING, RunState.SCHEDULED, RunState.RUNNING, RunState.STUCK, RunState.SUSPENDED
 OK, F, C, S = RunState.SUCCESS, RunState.FAILED, RunState.CANCELLED, RunState.SKIPPED
 ALLOWED = {
     *((W, after) for after in (H, R, C, S)),
     *((H, after) for after in (R, W, C, S)),
-    *((R, after) for after in (OK, F, T, C, W)),
+    *((R, after) for after in (OK, F, T, C, W, U)),
     *((T, after) for after in (H, R, C)),
+    *((U, after) for after in (W, C, S)),
 }
 
 
@@ -19,7 +20,7 @@ def test_a_state_changes_only_as_the_table_says() -> None:
 
 def test_final_states_are_those_that_nothing_follows() -> None:
     assert {OK, F, C, S} == FINAL
-    assert {W, H, R, T} == UNFINISHED
+    assert {W, H, R, T, U} == UNFINISHED
 
 
 def test_the_sources_of_a_state_are_the_states_that_lead_to_it() -> None:

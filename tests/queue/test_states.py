@@ -17,7 +17,8 @@ def test_the_databases_of_tests_refuse_every_other_change(stored: Stored) -> Non
 
     def put(conn: Connection, state: RunState) -> None:
         finished = "submitted_at" if state in FINAL else "NULL"
-        assignments = f"state = '{state}', node_id = {node.id}, finished_at = {finished}"
+        awaits = "'{}'" if state is RunState.SUSPENDED else "NULL"
+        assignments = f"state = '{state}', node_id = {node.id}, finished_at = {finished}, awaits = {awaits}"
         conn.execute(SchemaText(f"UPDATE cronograph.run SET {assignments} WHERE id = {run.id}"))
 
     def try_all(tx: Tx) -> None:

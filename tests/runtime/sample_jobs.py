@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from cronograph.jobs import Cancel, JobContext, PermanentFailure, Result, Snooze
+from cronograph.jobs.base.outcomes import Suspend
+from cronograph.jobs.core.base.awaits import AwaitedKind, Awaits
 from cronograph.jobs.registry import JobDefinition, Registry, define
 
 KINDS = ("async", "thread", "process", "async in process")
@@ -51,6 +53,7 @@ RAISED: dict[str, Callable[[], BaseException]] = {
     "an unreadable error": UnreadableError,
     "a permanent failure": lambda: PermanentFailure("never"),
     "a snooze": lambda: Snooze(3600),
+    "a suspension": lambda: Suspend(Awaits(AwaitedKind.SIGNAL, "go"), seconds=3600),
     "a cancel": lambda: Cancel("not needed"),
     "an exit": lambda: SystemExit(3),
     "an interrupt": KeyboardInterrupt,

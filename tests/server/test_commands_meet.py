@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from cronograph.graphql.client.errors import InvalidAnswerError
-from cronograph.graphql.client.sign_in import sign_in
+from cronograph.graphql.client.base.errors import InvalidAnswerError
+from cronograph.graphql.client.connection.sign_in import sign_in
 from cronograph.jobs.accounts.actions.secrets import fresh_key
 from cronograph.jobs.accounts.rules.sealing import KeyRing
 from cronograph.jobs.core.base.errors import SchemaTooNew
 from cronograph.server.cli import main
-from cronograph.server.cli.client import server_at
-from cronograph.server.cli.output import UnreachableError
+from cronograph.server.cli.base.client import server_at
+from cronograph.server.cli.base.output import UnreachableError
 from cronograph.server.configuration.reading import load
 from cronograph.server.configuration.secret_keys import key_file, key_source, write_keys
 from cronograph.server.database.schema import migrate, pending

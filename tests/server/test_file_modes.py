@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from cronograph.graphql.client.credentials import Credentials, StoredTokens
+from cronograph.graphql.client.connection.credentials import Credentials, StoredTokens
 from cronograph.jobs.store.db.database import Database
 from cronograph.jobs.store.db.opening import connected
 from cronograph.server.auth.setup_link import offer_setup, remove_link

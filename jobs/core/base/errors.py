@@ -9,6 +9,7 @@
     │   ├── AlreadyExists
     │   ├── InvalidInput
     │   ├── InvalidState
+    │   ├── StepMismatch
     │   ├── UnreadableRow
     │   ├── VersionConflict
     │   └── Overlap
@@ -107,6 +108,12 @@ class InvalidState(UserError):
     """The thing exists, but in its present state this cannot be done to it."""
 
     code = ErrorCode.INVALID_STATE
+
+
+class StepMismatch(UserError):
+    """What is stored of a durable step is not what its function returns now; raised in jobs alone."""
+
+    code = ErrorCode.STEP_MISMATCH
 
 
 class UnreadableRow(UserError):

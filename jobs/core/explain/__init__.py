@@ -4,12 +4,13 @@ An operator reads these at night, so each sentence names the thing in the way an
 """
 
 from .codes import ExplanationCode
-from .facts import COUNTED_AHEAD, Explanation, Leaving, LostAttempt, RunFacts, TaskFacts
+from .facts import COUNTED_AHEAD, AwaitedRun, Explanation, Leaving, LostAttempt, RunFacts, TaskFacts
 from .runs import explain_run
 from .tasks import explain_task
 
 __all__ = [
     "COUNTED_AHEAD",
+    "AwaitedRun",
     "Explanation",
     "ExplanationCode",
     "Leaving",

@@ -4,8 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from ..model import Blockage, Group, Isolation, Run, SkippedOccurrence
+from ..base.blockage import Blockage
+from ..model import Group, Isolation, Run, SkippedOccurrence
 from ..node_choice import LeftBy
+from ..states import RunState
 from .codes import ExplanationCode as Code
 
 COUNTED_AHEAD = 1_000
@@ -62,6 +64,15 @@ class LostAttempt:
 
 
 @dataclass(frozen=True, slots=True)
+class AwaitedRun:
+    """An unfinished run that another one waits for: its id, its job and its state."""
+
+    id: int
+    job_name: str
+    state: RunState
+
+
+@dataclass(frozen=True, slots=True)
 class TaskFacts:
     """What is known beside the task itself.
 
@@ -109,6 +120,7 @@ class RunFacts:
         launcher_faults: Why some of the ``nodes`` can start no child process, which the run needs, by the node's name.
         stalls: Which part of some of the ``nodes`` makes no progress, by the node's name.
         lost: The newest attempt that was lost with its node.
+        awaited: Those of the runs that a suspended run names as awaited that are unfinished, in ascending order.
     """
 
     job_known: bool
@@ -126,6 +138,7 @@ class RunFacts:
     launcher_faults: Mapping[str, str] = field(default_factory=dict[str, str])
     stalls: Mapping[str, str] = field(default_factory=dict[str, str])
     lost: LostAttempt | None = None
+    awaited: tuple[AwaitedRun, ...] = ()
 
 
 def moment(instant: datetime) -> str:

@@ -3,10 +3,12 @@
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from ..model import Blockage, Isolation, Run
+from ..base.blockage import Blockage
+from ..model import Isolation, Run
 from ..states import FINAL, RunState
 from .codes import ExplanationCode as Code
 from .facts import COUNTED_AHEAD, Explanation, RunFacts, TaskFacts, all_stalled, moment, no_job, span
+from .suspended import explain_suspended
 
 
 def explain_run(run: Run, facts: RunFacts, now: datetime) -> Explanation:
@@ -43,6 +45,8 @@ def _unfinished(run: Run, facts: RunFacts, now: datetime) -> Explanation:
     if run.state is RunState.SCHEDULED:
         sentence = f"It is handed to node {run.node} and starts as soon as that node has a free slot."
         return Explanation(Code.SCHEDULED, sentence)
+    if run.state is RunState.SUSPENDED:
+        return explain_suspended(run, facts, now)
     return _waiting(run, facts, now)
 
 

@@ -3,8 +3,18 @@
 import traceback
 
 from ...base.context import StopReason
-from ...base.outcomes import Cancel, PermanentFailure, Result, Snooze
-from ...core.outcome import MAX_RECORDS, Cancelled, Failed, HandedBack, JobOutcome, Snoozed, Succeeded, TimedOut
+from ...base.outcomes import Cancel, PermanentFailure, Result, Snooze, Suspend
+from ...core.outcome import (
+    MAX_RECORDS,
+    Cancelled,
+    Failed,
+    HandedBack,
+    JobOutcome,
+    Snoozed,
+    Succeeded,
+    Suspended,
+    TimedOut,
+)
 from ...registry.policies import NO_POLICIES, JobPolicies
 from .redaction import NOTHING_HIDDEN, Redactor
 from .values import plain_json, plain_text
@@ -76,6 +86,8 @@ def _from_exception(
 ) -> JobOutcome:
     if isinstance(error, Snooze):
         return Snoozed(error.seconds)
+    if isinstance(error, Suspend):
+        return Suspended(error.awaits, error.seconds, error.until)
     if isinstance(error, Cancel):
         return Cancelled(plain_text(redactor.text(str(error.reason)), MAX_MESSAGE) or "the job cancelled itself")
     trace = plain_text(redactor.text("".join(traceback.format_exception(error))), MAX_TRACEBACK)

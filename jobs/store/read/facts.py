@@ -7,9 +7,11 @@ from datetime import datetime
 
 from sqlalchemy import Connection, func, select, tuple_
 
+from ...core.base.awaits import Awaits
+from ...core.base.blockage import Blockage
 from ...core.defaults import JobInfo
-from ...core.explain import COUNTED_AHEAD, Leaving, LostAttempt, RunFacts, TaskFacts
-from ...core.model import Blockage, Group, Isolation, Node, NodeState, Outcome, Run, Task, TaskSource
+from ...core.explain import COUNTED_AHEAD, AwaitedRun, Leaving, LostAttempt, RunFacts, TaskFacts
+from ...core.model import Group, Isolation, Node, NodeState, Outcome, Run, Task, TaskSource
 from ...core.outcome import LEFT_BEHIND, NODE_LOST
 from ...core.states import CLAIMABLE, FINAL, OCCUPYING, UNFINISHED, RunState
 from ..db import dialect
@@ -92,6 +94,7 @@ class _Queue:
     blocking: Mapping[int, int]
     ahead: Mapping[int, int]
     lost: Mapping[int, LostAttempt]
+    awaited: Mapping[int, AwaitedRun]
 
 
 def of_runs(
@@ -120,6 +123,7 @@ def of_runs(
         blocking=_blocking(conn, {run.task_id for run in asked if run.exclusive and run.task_id is not None}),
         ahead=_ahead(conn, [run for run in asked if run.state in CLAIMABLE], now),
         lost=_lost(conn, [run.id for run in asked if run.failures]),
+        awaited=_awaited(conn, asked),
     )
     return {run.id: _facts(run, queue) for run in asked}
 
@@ -150,7 +154,21 @@ def _facts(run: Run, queue: _Queue) -> RunFacts:
         launcher_faults=faults,
         stalls=_stalls(able),
         lost=queue.lost.get(run.id),
+        awaited=tuple(queue.awaited[one] for one in _runs_awaited_by(run) if one in queue.awaited),
     )
+
+
+def _runs_awaited_by(run: Run) -> tuple[int, ...]:
+    return () if run.awaits is None else Awaits.from_json(run.awaits).runs
+
+
+def _awaited(conn: Connection, runs: Sequence[Run]) -> dict[int, AwaitedRun]:
+    """The unfinished runs among those that suspended ones name as awaited."""
+    ids = sorted({one for run in runs for one in _runs_awaited_by(run)})
+    if not ids:
+        return {}
+    statement = select(r.c.id, r.c.job_name, r.c.state).where(r.c.id.in_(ids), r.c.finished_at.is_(None))
+    return {row.id: AwaitedRun(row.id, row.job_name, RunState(row.state)) for row in conn.execute(statement)}
 
 
 def _slots(node: Node, kind: Isolation | None) -> int:

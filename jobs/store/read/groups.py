@@ -4,11 +4,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import Connection, Subquery, func, literal, select, union
+from sqlalchemy import CTE, ColumnElement, Connection, Subquery, func, literal, select, union
 
 from ...core.model import DEFAULT_GROUP, Group
 from ...core.states import CLAIMABLE, OCCUPYING, RunState
-from ..db.literals import sql_literals
+from ..db.literals import sql_literal, sql_literals
 from ..schema.rows import reader_of
 from ..schema.tables import AMONG_ALL_RUNS, IS_OPEN, periodic_task
 from ..schema.tables import queue_group as g
@@ -24,19 +24,25 @@ def all_names() -> Subquery:
     The queue may be long and have few groups, so its index is walked by jumps from each name to the next: what that
     costs depends on the groups and not on the runs. What nodes hold is bounded by their slots.
     """
-    claimable = r.c.state.in_(sql_literals(CLAIMABLE))
-    # Not by ``min``, for which PostgreSQL 16 may read all of them.
-    one = select(r.c.group_name).where(claimable).order_by(r.c.group_name).limit(1)
-    walk = select(one.scalar_subquery().label("name")).cte("pending", recursive=True)
-    following = one.where(r.c.group_name > walk.c.name).scalar_subquery()
-    walk = walk.union_all(select(following).where(walk.c.name.is_not(None)))
+    pending = _walk("pending", r.c.state.in_(sql_literals(CLAIMABLE)))
+    suspended = _walk("suspended", r.c.state == sql_literal(RunState.SUSPENDED))
     return union(
         select(g.c.name),
         select(literal(DEFAULT_GROUP)),
         select(periodic_task.c.group_name),
         select(r.c.group_name).where(r.c.state.in_(sql_literals(OCCUPYING))),
-        select(walk.c.name).where(walk.c.name.is_not(None)),
+        select(pending.c.name).where(pending.c.name.is_not(None)),
+        select(suspended.c.name).where(suspended.c.name.is_not(None)),
     ).subquery("named")
+
+
+def _walk(name: str, condition: ColumnElement[bool]) -> CTE:
+    """The groups of the runs that meet a condition, one step along an index that begins with the group for each."""
+    # Not by ``min``, for which PostgreSQL 16 may read all of them.
+    one = select(r.c.group_name).where(condition).order_by(r.c.group_name).limit(1)
+    walk = select(one.scalar_subquery().label("name")).cte(name, recursive=True)
+    following = one.where(r.c.group_name > walk.c.name).scalar_subquery()
+    return walk.union_all(select(following).where(walk.c.name.is_not(None)))
 
 
 def settings(conn: Connection) -> dict[str, Group]:

@@ -8,7 +8,6 @@ from sqlalchemy import Connection, Row, bindparam, func, select
 
 from ...core.defaults import NOTHING_SAID, JobDefaults, JobInfo
 from ...core.model import Isolation, Node
-from ...core.unique_key import UniqueKey
 from ..db import dialect
 from ..schema.specs import defaults_from
 from ..schema.tables import job as j
@@ -22,10 +21,10 @@ def job_from(row: Row[Any], nodes: Sequence[str] = ()) -> JobInfo:
     return JobInfo(row.name, row.description, row.schedule, kind, row.args_schema, tuple(nodes), defaults, tags)
 
 
-def unique_keys(conn: Connection, names: Collection[str]) -> dict[str, UniqueKey | None]:
-    """Those of these jobs that any node has published, with the unique key that each declares for its runs."""
+def published_defaults(conn: Connection, names: Collection[str]) -> dict[str, JobDefaults]:
+    """Those of these jobs that any node has published, with what each says about its runs and tasks."""
     statement = select(j.c.name, j.c.defaults).where(j.c.name.in_(sorted(names)))
-    return {row.name: defaults_from(row.defaults).unique_key for row in conn.execute(statement)}
+    return {row.name: defaults_from(row.defaults) for row in conn.execute(statement)}
 
 
 def all_names(conn: Connection) -> list[str]:
@@ -61,8 +60,7 @@ def schemas(conn: Connection, names: Collection[str]) -> tuple[dict[str, Schema]
 
 def defaults(conn: Connection, names: Collection[str]) -> dict[str, JobDefaults]:
     """What each of these jobs says about its runs and tasks; nothing for one that nobody has published."""
-    statement = select(j.c.name, j.c.defaults).where(j.c.name.in_(sorted(names)))
-    found = {row.name: defaults_from(row.defaults) for row in conn.execute(statement)}
+    found = published_defaults(conn, names)
     return {name: found.get(name, NOTHING_SAID) for name in names}
 
 

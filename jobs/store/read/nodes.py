@@ -5,7 +5,8 @@ from datetime import datetime
 
 from sqlalchemy import Connection, select
 
-from ...core.model import LIVE_NODES, TAKING_NODES, Blockage, Json, Node, NodeState
+from ...core.base.blockage import Blockage
+from ...core.model import LIVE_NODES, TAKING_NODES, Json, Node, NodeState
 from ...core.node_choice import EVERYTHING, NodeChoice
 from ...core.signature import foreign_to
 from ..schema.rows import reader_of

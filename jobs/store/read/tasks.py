@@ -2,10 +2,9 @@
 
 from collections.abc import Sequence
 from dataclasses import fields
-from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection, select
 
 from ...core.model import Json, Task, TaskSource
 from ..schema.rows import RowReader
@@ -52,6 +51,12 @@ def by_ids(conn: Connection, ids: Sequence[int]) -> dict[int, Task]:
     return {row.id: task_from(row) for row in conn.execute(select(t).where(t.c.id.in_(ids)))}
 
 
+def args_and_labels_of(conn: Connection, ids: Sequence[int]) -> dict[int, tuple[dict[str, Json], dict[str, str]]]:
+    """The arguments and the labels of these tasks, by id."""
+    rows = conn.execute(select(t.c.id, t.c.args, t.c.labels).where(t.c.id.in_(ids)))
+    return {row.id: (row.args, row.labels) for row in rows}
+
+
 def args_of(conn: Connection, ids: Sequence[int]) -> dict[int, dict[str, Json]]:
     """The arguments of the tasks of these ids that exist, by id."""
     return {row.id: row.args for row in conn.execute(select(t.c.id, t.c.args).where(t.c.id.in_(ids)))}
@@ -61,14 +66,6 @@ def names_like(conn: Connection, prefix: str, limit: int = 200) -> list[str]:
     """Some names, for a suggestion when one is not found."""
     statement = select(t.c.name).where(t.c.name.startswith(prefix[:1], autoescape=True)).order_by(t.c.name).limit(limit)
     return list(conn.execute(statement).scalars())
-
-
-def earliest_due(conn: Connection) -> datetime | None:
-    """When the next task is due, or None if no task has an occurrence left."""
-    # The condition is that of the index of due tasks; without it SQLite looks at every task.
-    statement = select(func.min(t.c.next_execution)).where(t.c.next_execution.is_not(None))
-    found: datetime | None = conn.execute(statement).scalar_one()
-    return found
 
 
 def checkpoints(conn: Connection, task_ids: Sequence[int]) -> dict[int, Json]:

@@ -33,8 +33,11 @@ from .accounts import (
     user_account,
     webauthn_challenge,
 )
+from .events import event, event_publisher, idempotency_key
 from .figures import execution_hour, queue_depth
+from .labels import run_label
 from .parts import AMONG_ALL, BY_JOB, HOT, NO_REUSE, key, metadata, one_of, partial_index, quoted
+from .steps import run_step
 from .types import JsonDocument, Key, Name, UtcDateTime
 
 __all__ = [
@@ -62,6 +65,8 @@ __all__ = [
     "quoted",
     "refresh_token",
     "run",
+    "run_label",
+    "run_step",
     "secret",
     "session",
     "skipped_occurrence",
@@ -96,6 +101,7 @@ periodic_task = Table(
     Column("jitter", Float, nullable=False),
     Column("start_at", UtcDateTime),
     Column("end_at", UtcDateTime),
+    Column("labels", JsonDocument, nullable=False),
     Column("overlap", String(8)),
     Column("misfire", String(8), nullable=False),
     Column("misfire_grace", Float, nullable=False),
@@ -184,11 +190,16 @@ run = Table(
     Column("description", Text, nullable=False),
     Column("signature", String(16)),
     Column("carried", JsonDocument),
+    Column("labels", JsonDocument),
+    Column("awaits", JsonDocument),
+    Column("wake_at", UtcDateTime),
     one_of("state", RunState),
     one_of("priority", Priority),
     one_of("trigger", Trigger),
     CheckConstraint(f"(finished_at IS NOT NULL) = (state IN ({quoted(FINAL)}))", name="finished_iff_final"),
     CheckConstraint(f"(node_id IS NOT NULL) OR state NOT IN ({quoted(OCCUPYING)})", name="occupying_has_node"),
+    CheckConstraint("(awaits IS NOT NULL) = (state = 'suspended')", name="suspended_iff_awaits"),
+    CheckConstraint("wake_at IS NULL OR state = 'suspended'", name="only_suspended_wakes"),
     partial_index("uq_run_occurrence", "trigger = 'schedule'", "task_id", "scheduled_for", unique=True),
     partial_index("uq_run_unique_key", f"unique_key IS NOT NULL AND {_UNFINISHED}", "unique_key", unique=True),
     partial_index("uq_run_exclusive", f"exclusive AND {_OCCUPYING}", "task_id", unique=True),
@@ -205,6 +216,9 @@ run = Table(
         "id",
     ),
     partial_index("ix_run_stuck", "state = 'stuck'", "group_name", "available_at", "id"),
+    # By a column that no other change of a state touches. Which groups have suspended runs is asked by their names.
+    partial_index("ix_run_wake", "wake_at IS NOT NULL", "wake_at", "id"),
+    partial_index("ix_run_suspended", "state = 'suspended'", "group_name", "id"),
     partial_index("ix_run_available", f"{_CLAIMABLE} AND {AMONG_ALL}", "available_at"),
     partial_index("ix_run_occupying", _OCCUPYING, "node_id"),
     partial_index("ix_run_unfinished", f"task_id IS NOT NULL AND {_OPEN}", "task_id", "id"),
@@ -281,6 +295,7 @@ execution_log = Table(
     Column("level", String(10), nullable=False),
     Column("message", Text, nullable=False),
     Column("fields", JsonDocument),
+    Column("step", Text),
 )
 
 skipped_occurrence = Table(
@@ -358,33 +373,4 @@ node = Table(
         unique=True,
     ),
     **NO_REUSE,
-)
-
-event = Table(
-    "event",
-    metadata,
-    key(),
-    Column("seq", Key, unique=True),
-    Column("at", UtcDateTime, nullable=False),
-    Column("changes", JsonDocument, nullable=False),
-    partial_index("ix_event_unpublished", "seq IS NULL", "id"),
-    Index("ix_event_at", "at"),
-    **NO_REUSE,
-)
-
-event_publisher = Table(
-    "event_publisher",
-    metadata,
-    Column("id", Integer, primary_key=True, autoincrement=False),
-    Column("last_seq", Key, nullable=False),
-)
-
-idempotency_key = Table(
-    "idempotency_key",
-    metadata,
-    Column("key", Name, primary_key=True),
-    Column("operation", String(60), nullable=False),
-    Column("request_hash", String(64), nullable=False),
-    Column("answer", JsonDocument, nullable=False),
-    Column("created_at", UtcDateTime, nullable=False, index=True),
 )

@@ -7,7 +7,8 @@ from typing import Any
 
 from sqlalchemy import Connection, case, insert, select, update
 
-from ...core.model import LIVE_NODES, Blockage, Json, Node, NodeState
+from ...core.base.blockage import Blockage
+from ...core.model import LIVE_NODES, Json, Node, NodeState
 from ...core.node_choice import NodeChoice
 from ..read.nodes import LIVE, node_from
 from ..schema.tables import node as n

@@ -6,9 +6,9 @@ from typing import Annotated, Any, Concatenate, Final, ParamSpec, cast
 import typer
 
 from ....graphql.client import Client
-from ..client import server_at
-from ..options import DEFAULT_SERVER, ServerUrl, option, with_options
-from ..output import AS_JSON, Output, Refused
+from ..base.client import server_at
+from ..base.options import DEFAULT_SERVER, ServerUrl, option, with_options
+from ..base.output import AS_JSON, Output, Refused
 
 P = ParamSpec("P")
 PAGE: Final = 200

@@ -6,7 +6,7 @@ import typer
 
 from ....graphql.client.command_line import PAUSE_GROUP, RESUME_GROUP, UPDATE_GROUP
 from ....jobs.core.base.errors import ConfigurationError
-from ..application import CommandLine
+from ..base.application import CommandLine
 from .api import Api, Limit, at_server
 from .listings import GROUP_LIST
 from .lists import Columns, Filter, Sort, Watch, show

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Final, cast
 import typer
 
 from ....jobs.core.base.errors import ConfigurationError
-from ..output import print_line
+from ..base.output import print_line
 from .api import Api
 from .values import camel, filter_of, order_of
 

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from ....graphql.client.command_line import ONE_RUN
-from ..output import Refused
+from ..base.output import Refused
 from .api import Api, at_server
 from .lists import stream_line
 

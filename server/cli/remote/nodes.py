@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from ....graphql.client.command_line import DRAIN_NODE, RESUME_NODE
-from ..application import CommandLine
+from ..base.application import CommandLine
 from .api import Api, Limit, at_server
 from .listings import NODE_LIST
 from .lists import Columns, Filter, Sort, Watch, show

@@ -7,8 +7,8 @@ import typer
 
 from ....graphql.client.command_line import CANCEL_RUNS, ONE_RUN, PRIORITY, RETRY_RUN, RETRY_RUNS
 from ....jobs.core.base.errors import ConfigurationError
-from ..application import CommandLine
-from ..output import Refused
+from ..base.application import CommandLine
+from ..base.output import Refused
 from .api import Api, Limit, at_server
 from .listings import RUN_LIST
 from .lists import Columns, Filter, Sort, Watch, details, show

@@ -29,7 +29,7 @@ from cronograph.graphql.client import (
     queries,
     subscriptions,
 )
-from cronograph.graphql.client.sse import Message, MessageParser
+from cronograph.graphql.client.connection.sse import Message, MessageParser
 from cronograph.graphql.client.subscription import Follower
 
 Handler = Callable[[httpx.Request], httpx.Response]

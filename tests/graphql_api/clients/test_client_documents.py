@@ -29,7 +29,7 @@ from cronograph.graphql.client import (
     queries,
     subscriptions,
 )
-from cronograph.graphql.client.shapes import camel
+from cronograph.graphql.client.base.shapes import camel
 from cronograph.graphql.generation.typed_client import modules, snake
 from graphql import build_schema, parse, validate
 from tests.support.sources import ROOT

@@ -16,7 +16,7 @@ from cronograph.graphql.base.errors import (
     retry_after,
     shorten,
 )
-from cronograph.graphql.client.errors import PASSING
+from cronograph.graphql.client.base.errors import PASSING
 from graphql import GraphQLError
 from tests.graphql_api.transport.sample import SampleContext, sample_schema
 from tests.graphql_api.transport.serving import Served

@@ -17,12 +17,12 @@ from cronograph.graphql.transport.body import BodyReader
 from cronograph.graphql.transport.bounds import Bounds
 from cronograph.graphql.transport.engine import Engine, encode_json
 from cronograph.graphql.transport.gateway import Gateway, cursor_of_answer
-from cronograph.graphql.transport.operations import SocketOperations
 from cronograph.graphql.transport.persisted import PersistedDocuments
 from cronograph.graphql.transport.share_key import SharedField, SharePolicy
 from cronograph.graphql.transport.sharing import SharedStreams
 from cronograph.graphql.transport.site import SitePolicy
 from cronograph.graphql.transport.streams import OpenStreams
+from cronograph.graphql.transport.websocket.operations import SocketOperations
 from tests.graphql_api.transport.sample import Query, SampleContext, sample_app, sample_schema
 
 HEADERS = [(b"host", b"localhost"), (b"content-type", b"application/json"), (b"content-length", b"100")]

@@ -58,6 +58,7 @@ EXPECTED = {
     "an unreadable error": failed("^its message cannot be read: RuntimeError$", "UnreadableError"),
     "a permanent failure": failed("^never$", "PermanentFailure"),
     "a snooze": Expected(RunState.WAITING, Outcome.SNOOZED),
+    "a suspension": Expected(RunState.SUSPENDED, Outcome.SUSPENDED),
     "a cancel": Expected(RunState.CANCELLED, Outcome.CANCELLED, error="^not needed$"),
     "an exit": failed("^3$", "SystemExit"),
     "an interrupt": failed("^KeyboardInterrupt$", "KeyboardInterrupt"),
@@ -81,7 +82,7 @@ async def test_every_end_of_a_job_leaves_the_documented_row(start_engine: StartE
         (execution,) = executions
         found = (how, run.state, execution.outcome, execution.records_processed, execution.value, run.result)
         assert found == (how, expected.state, expected.outcome, expected.records, expected.value, expected.value)
-        assert execution.success is (expected.outcome in {Outcome.SUCCESS, Outcome.SNOOZED}), how
+        assert execution.success is (expected.outcome in {Outcome.SUCCESS, Outcome.SNOOZED, Outcome.SUSPENDED}), how
         assert_matches(expected.error, execution.error_message)
         assert_matches(expected.error_type, execution.error_type)
         assert run.error == execution.error_message

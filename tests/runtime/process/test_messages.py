@@ -1,11 +1,23 @@
 """What a node and a child process say to each other."""
 
+from datetime import UTC, datetime
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from cronograph.jobs.base.context import StopReason
-from cronograph.jobs.core.outcome import Cancelled, Failed, HandedBack, JobOutcome, Snoozed, Succeeded, TimedOut
+from cronograph.jobs.core.base.awaits import AwaitedKind, Awaits
+from cronograph.jobs.core.outcome import (
+    Cancelled,
+    Failed,
+    HandedBack,
+    JobOutcome,
+    Snoozed,
+    Succeeded,
+    Suspended,
+    TimedOut,
+)
 from cronograph.jobs.runtime.job.lines import RawLine
 from cronograph.jobs.runtime.process.wire import (
     HEADER,
@@ -32,6 +44,8 @@ OUTCOMES: list[JobOutcome] = [
     TimedOut("m", None),
     Cancelled("r"),
     Snoozed(1.5),
+    Suspended(Awaits(AwaitedKind.SIGNAL, "go"), until=datetime(2026, 1, 1, tzinfo=UTC)),
+    Suspended(Awaits.for_runs([3, 1]), 1.5),
     HandedBack("r"),
 ]
 

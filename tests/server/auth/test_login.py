@@ -14,8 +14,8 @@ import pytest
 from sqlalchemy import Connection, func, select
 
 from cronograph.graphql.client import AsyncClient, Client, Credentials, CredentialsError, OperationError
-from cronograph.graphql.client.credentials import StoredTokens, origin_of
-from cronograph.graphql.client.sign_in import Invitation, SignInRefusedError, sign_in, sign_out
+from cronograph.graphql.client.connection.credentials import StoredTokens, origin_of
+from cronograph.graphql.client.connection.sign_in import Invitation, SignInRefusedError, sign_in, sign_out
 from cronograph.jobs.core.actor import Role
 from cronograph.jobs.store.schema.tables import refresh_token
 from tests.server.auth.serving import Protected

@@ -108,6 +108,15 @@ def test_a_run_goes_only_after_its_executions(conn: Connection) -> None:
     assert bare not in left(conn, run)
 
 
+def test_a_suspended_run_stays_however_old_it_is(conn: Connection) -> None:
+    asleep = add_run(conn, None, 1, state="suspended", awaits={"kind": "signal", "name": "approved"})
+    gone = add_run(conn, OLD, 1, state="cancelled")
+    assert prune.delete_old_runs(conn, RunPlace(), NOW, MANY) == (1, None)
+    assert prune.delete_surplus_runs(conn, 1, 1, 0, MANY) == (0, None)
+    assert left(conn, run) == {asleep}
+    assert gone not in left(conn, run)
+
+
 def test_the_walk_over_runs_passes_those_that_stay(conn: Connection) -> None:
     kept = [run_id for run_id, _ in history(conn, None, *[OLD] * 4)]
     for _ in range(3):

@@ -19,7 +19,7 @@ const ConditionDocument = graphql(`
 const UnknownDocument = graphql(`
   query RunsOfUnknownJobs($first: Int!, $known: [String!]!) {
     asOf
-    runs(first: $first, filter: { state: { in: [WAITING, SCHEDULED, STUCK] }, jobName: { notIn: $known } }) {
+    runs(first: $first, filter: { state: { in: [WAITING, SCHEDULED, STUCK, SUSPENDED] }, jobName: { notIn: $known } }) {
       totalCount
       nodes { jobName }
     }

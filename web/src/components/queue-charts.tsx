@@ -15,7 +15,7 @@ const SeriesDocument = graphql(`
   query QueueSeries($jobName: String, $group: String, $from: DateTime, $bucket: StatisticsBucket!) {
     asOf
     serverTime
-    queueHistory(jobName: $jobName, group: $group, from: $from, bucket: $bucket) { at waiting scheduled running stuck oldestWait }
+    queueHistory(jobName: $jobName, group: $group, from: $from, bucket: $bucket) { at waiting scheduled running stuck suspended oldestWait }
     statistics(jobName: $jobName, group: $group, from: $from, bucket: $bucket) { points { at count failures p50 p95 } }
   }
 `);
@@ -58,6 +58,7 @@ const STATES = [
   ["RUNNING", "Running", "active", (row: Stretch) => row.running],
   ["SCHEDULED", "Scheduled", "good", (row: Stretch) => row.scheduled],
   ["STUCK", "Stuck", "bad", (row: Stretch) => row.stuck],
+  ["SUSPENDED", "Suspended", "idle", (row: Stretch) => row.suspended],
   ["WAITING", "Waiting", "warn", (row: Stretch) => row.waiting],
 ] as const;
 

@@ -25,6 +25,7 @@ export function QueueSummary({ groups, moreGroups, nodes }: QueueSummaryProps) {
             <span class="num">
               {group.paused ? <Status name="PAUSED" title={group.pauseReason ?? undefined} /> : `${capped(group.running)} running, ${capped(group.waiting + group.scheduled)} queued`}
               {group.stuck > 0 && <span class="tone-warn">, {capped(group.stuck)} stuck</span>}
+              {group.suspended > 0 && <span class="dim">, {capped(group.suspended)} suspended</span>}
               {group.oldestWait !== null && group.oldestWait >= 1 && <span class="dim">, oldest {wholeDuration(group.oldestWait)}</span>}
             </span>
           </li>

@@ -118,6 +118,7 @@ export const GroupRowFragment = graphql(`
     scheduled
     running
     stuck
+    suspended
     oldestWait
   }
 `);

@@ -7,7 +7,7 @@ function read(query: string) {
 }
 
 test("without a tab everything unfinished is listed", () => {
-  expect(runsFilterInput(read(""))).toEqual({ state: { in: ["RUNNING", "SCHEDULED", "STUCK", "WAITING"] } });
+  expect(runsFilterInput(read(""))).toEqual({ state: { in: ["RUNNING", "SCHEDULED", "STUCK", "SUSPENDED", "WAITING"] } });
 });
 
 test("each parameter becomes a condition, nonsense none", () => {

@@ -5,9 +5,9 @@ import { byNumber, byText, thenBy } from "../model/live-list";
 type State = RunRow["state"];
 
 /** The tabs, in the order of a run's life. `""` is everything that is unfinished. */
-export const RUN_TABS = ["", "RUNNING", "WAITING", "SCHEDULED", "STUCK", "SUCCESS", "FAILED", "CANCELLED", "SKIPPED"] as const;
+export const RUN_TABS = ["", "RUNNING", "WAITING", "SCHEDULED", "STUCK", "SUSPENDED", "SUCCESS", "FAILED", "CANCELLED", "SKIPPED"] as const;
 export type RunTab = (typeof RUN_TABS)[number];
-export const UNFINISHED: readonly State[] = ["RUNNING", "SCHEDULED", "STUCK", "WAITING"];
+export const UNFINISHED: readonly State[] = ["RUNNING", "SCHEDULED", "STUCK", "SUSPENDED", "WAITING"];
 
 export interface RunsFilter {
   readonly tab: RunTab;

@@ -18,6 +18,7 @@ const STATUSES: Readonly<Record<string, StatusView>> = {
   SCHEDULED: { word: "scheduled", icon: "dots", tone: "idle" },
   RUNNING: { word: "running", icon: "spark", tone: "active" },
   STUCK: { word: "stuck", icon: "retry", tone: "warn" },
+  SUSPENDED: { word: "suspended", icon: "snooze", tone: "idle" },
   SUCCESS: { word: "success", icon: "check", tone: "good" },
   FAILED: { word: "failed", icon: "cross", tone: "bad" },
   CANCELLED: { word: "cancelled", icon: "stop", tone: "idle" },

@@ -35,6 +35,11 @@ test("the wait until it was due is not the queue's", () => {
   expect(told(run({ availableAt: at(10), state: "WAITING" }), [])).toEqual(["not due yet 0–10", "queued 10–"]);
 });
 
+test("what is suspended waits until nobody knows when", () => {
+  const ended = { ...attempt(1, 1, 4), outcome: "SUSPENDED" };
+  expect(told(run({ state: "SUSPENDED", availableAt: at(0) }), [ended])).toEqual(["queued 0–1", "attempt 1 1–4", "suspended 4–"]);
+});
+
 test("what is stuck shows until when it holds off", () => {
   expect(told(run({ state: "STUCK", availableAt: at(30) }), [attempt(1, 1, 4)])).toEqual(["queued 0–1", "attempt 1 1–4", "back-off 4–30", "queued 30–"]);
 });

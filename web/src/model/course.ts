@@ -40,6 +40,7 @@ const LATER = 500;
 function waitAfter(outcome: string | null): Pick<Phase, "name" | "kind"> {
   if (outcome === "HANDED_BACK") return { name: "handed back", kind: "wait" };
   if (outcome === "SNOOZED") return { name: "snoozed", kind: "back-off" };
+  if (outcome === "SUSPENDED") return { name: "suspended", kind: "wait" };
   return { name: "back-off", kind: "back-off" };
 }
 
@@ -88,7 +89,7 @@ function afterLast<A extends Attempt>(run: Course, last: A, from: number): reado
     return waited > LATER ? [{ ...waitAfter(last.outcome), from, to: time(run.finishedAt), attempt: null }] : [];
   }
   const due = time(run.availableAt);
-  if (due <= from) return [{ ...waitAfter(last.outcome), from, to: null, attempt: null }];
+  if (run.state === "SUSPENDED" || due <= from) return [{ ...waitAfter(last.outcome), from, to: null, attempt: null }];
   return [
     { ...waitAfter(last.outcome), from, to: due, attempt: null },
     phase("queued", "wait", due, null),

@@ -6,6 +6,7 @@ export interface Depth {
   readonly scheduled: number;
   readonly running: number;
   readonly stuck: number;
+  readonly suspended: number;
   readonly oldestWait: number | null;
 }
 
@@ -50,6 +51,7 @@ export function stretches(depths: readonly Depth[], throughput: readonly Through
       scheduled: depth?.scheduled ?? 0,
       running: depth?.running ?? 0,
       stuck: depth?.stuck ?? 0,
+      suspended: depth?.suspended ?? 0,
       oldestWait: depth?.oldestWait ?? 0,
       count: done?.count ?? 0,
       failures: done?.failures ?? 0,

@@ -85,6 +85,7 @@ const COLUMNS: readonly Column<GroupRow, GroupContext>[] = [
   count("scheduled", "Scheduled", 5, (group) => group.scheduled),
   count("waiting", "Waiting", 1, (group) => group.waiting),
   count("stuck", "Stuck", 2, (group) => group.stuck),
+  count("suspended", "Suspended", 5, (group) => group.suspended),
   { key: "wait", title: "Oldest wait", width: 116, rank: 3, card: "pair", number: true, cell: (group) => (group.oldestWait === null ? "–" : wholeDuration(group.oldestWait)) },
   { key: "limit", title: "Limit", width: 88, rank: 4, card: "pair", number: true, cell: (group) => group.maxRunning ?? "none" },
   {

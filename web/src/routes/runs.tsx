@@ -53,6 +53,7 @@ const CountsDocument = graphql(`
     $waiting: RunFilter
     $scheduled: RunFilter
     $stuck: RunFilter
+    $suspended: RunFilter
     $success: RunFilter
     $failed: RunFilter
     $cancelled: RunFilter
@@ -64,6 +65,7 @@ const CountsDocument = graphql(`
     WAITING: runs(first: 0, filter: $waiting) { totalCount }
     SCHEDULED: runs(first: 0, filter: $scheduled) { totalCount }
     STUCK: runs(first: 0, filter: $stuck) { totalCount }
+    SUSPENDED: runs(first: 0, filter: $suspended) { totalCount }
     SUCCESS: runs(first: 0, filter: $success) { totalCount }
     FAILED: runs(first: 0, filter: $failed) { totalCount }
     CANCELLED: runs(first: 0, filter: $cancelled) { totalCount }
@@ -107,6 +109,7 @@ function useRuns(filter: RunsFilter, after: string | null) {
       waiting: of("WAITING"),
       scheduled: of("SCHEDULED"),
       stuck: of("STUCK"),
+      suspended: of("SUSPENDED"),
       success: of("SUCCESS"),
       failed: of("FAILED"),
       cancelled: of("CANCELLED"),

@@ -70,7 +70,7 @@ const TaskDocument = graphql(
       updatedAt
       explain { code sentence details until run { id } }
       strip(last: 60) { ...StripColumns }
-      runs(first: 10, filter: { state: { in: [WAITING, SCHEDULED, RUNNING, STUCK] } }, orderBy: [{ field: ID }]) {
+      runs(first: 10, filter: { state: { in: [WAITING, SCHEDULED, RUNNING, STUCK, SUSPENDED] } }, orderBy: [{ field: ID }]) {
         nodes {
           ...RunRow
           explain { sentence details until }

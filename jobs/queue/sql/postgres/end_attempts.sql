@@ -12,7 +12,7 @@
 WITH endings AS (
     SELECT * FROM json_to_recordset(CAST(:endings AS json)) AS ending(
         id bigint, attempt bigint, cancelled boolean, execution_id bigint, state text, failures bigint,
-        available_at timestamptz, finished_at timestamptz, error text, value jsonb, progress jsonb, success boolean,
+        available_at timestamptz, finished_at timestamptz, error text, awaits jsonb, wake_at timestamptz, value jsonb, progress jsonb, success boolean,
         outcome text, error_type text, traceback text, records_processed bigint, log_lines bigint, log_cut bigint)),
 held AS (
     SELECT r.id, r.state, r.attempt, r.node_id, r.cancel_requested_at IS NOT NULL AS cancel_requested
@@ -21,6 +21,7 @@ ended AS (
     UPDATE cronograph.run r
     SET state = n.state, failures = n.failures, available_at = coalesce(n.available_at, r.available_at),
         finished_at = n.finished_at, done_attempt = n.attempt, error = n.error, result = n.value,
+        awaits = n.awaits, wake_at = n.wake_at,
         progress = coalesce(n.progress, r.progress)
     FROM endings n, held h
     WHERE r.id = n.id AND h.id = n.id AND h.attempt = n.attempt AND h.node_id = CAST(:node_id AS bigint)

@@ -5,7 +5,8 @@
 -- Parameters:
 --   run: a JSON object with the columns of the run; a policy that is null is as its job says, unless own_timeout is true;
 --     own_key: whether a unique key that is null means that the run has none (else its job may say it: nothing is inserted)
---   args, carried: its arguments and what it carries
+--     settled: whether its labels are all that it has (likewise)
+--   args, carried, labels: its arguments, what it carries, and its labels
 --   now: the time; null: the database's own
 --   with_event, wakes: whether to write its event here and notify the nodes, and of what
 -- Index: pk_job, uq_run_unique_key
@@ -13,7 +14,7 @@
 WITH inserted AS (
     INSERT INTO cronograph.run (job_name, args, carried, task_id, task_name, trigger, scheduled_for, submitted_at,
         available_at, exclusive, unique_key, retried_from, submitter, submitter_id, description, signature, group_name,
-        priority, retries, retry_delay, timeout, state, attempt, failures)
+        priority, retries, retry_delay, timeout, labels, state, attempt, failures)
     SELECT k.job_name, CAST(:args AS jsonb), CAST(nullif(CAST(:carried AS text), 'null') AS jsonb), k.task_id,
         k.task_name, k.trigger, k.scheduled_for, coalesce(CAST(:now AS timestamptz), statement_timestamp()),
         coalesce(k.available_at, CAST(:now AS timestamptz), statement_timestamp()), k.exclusive, k.unique_key,
@@ -23,16 +24,22 @@ WITH inserted AS (
         coalesce(k.retries, CAST(j.defaults->>'retries' AS int), 2),
         coalesce(k.retry_delay, CAST(j.defaults->>'retry_delay' AS float8), 60),
         CASE WHEN k.own_timeout THEN k.timeout ELSE coalesce(k.timeout, CAST(j.defaults->>'timeout' AS float8)) END,
-        'waiting', 0, 0
+        CAST(nullif(CAST(:labels AS text), 'null') AS jsonb), 'waiting', 0, 0
     FROM json_to_record(CAST(:run AS json)) AS k(
             job_name text, task_id bigint, task_name text, trigger text, scheduled_for timestamptz,
             available_at timestamptz, exclusive boolean, unique_key text, retried_from bigint, submitter text,
             submitter_id bigint, description text, signature text, group_name text, priority text, retries int,
-            retry_delay float8, timeout float8, own_timeout boolean, own_key boolean)
+            retry_delay float8, timeout float8, own_timeout boolean, own_key boolean,
+            settled boolean)
         LEFT JOIN cronograph.job j ON j.name = k.job_name
-    WHERE k.own_key OR j.defaults->'unique_key'->'arguments' IS NULL
+    WHERE (k.own_key OR j.defaults->'unique_key'->'arguments' IS NULL)
+      AND (k.settled OR j.defaults->'per_run' IS NULL)
     ON CONFLICT DO NOTHING
-    RETURNING id, submitted_at, job_name, group_name, priority, retries, retry_delay, timeout),
+    RETURNING id, submitted_at, job_name, group_name, priority, retries, retry_delay, timeout, labels),
+labelled AS (
+    INSERT INTO cronograph.run_label (key, value, run_id)
+    SELECT e.key, e.value, i.id FROM inserted i CROSS JOIN LATERAL jsonb_each_text(i.labels) e
+    WHERE i.labels IS NOT NULL),
 event_written AS (
     INSERT INTO cronograph.event (at, changes)
     SELECT submitted_at, jsonb_build_array(jsonb_build_object('created', jsonb_build_array(

@@ -2,11 +2,11 @@
 --
 -- Parameters:
 --   id: the run
---   attempt, state, failures, available_at, finished_at, error, value, progress: the fields of `Ending`
+--   attempt, state, failures, available_at, finished_at, error, value, progress, awaits, wake_at: the fields of `Ending`
 -- Index: rowid of run
 -- Called by: endings.end_attempts
 UPDATE cronograph.run
 SET state = :state, failures = :failures, available_at = coalesce(:available_at, available_at),
     finished_at = :finished_at, done_attempt = :attempt, error = :error, result = :value,
-    progress = coalesce(:progress, progress)
+    awaits = :awaits, wake_at = :wake_at, progress = coalesce(:progress, progress)
 WHERE id = :id

@@ -1,0 +1,1 @@
+"""How the client reaches a server: HTTP, event streams, credentials and signing in."""

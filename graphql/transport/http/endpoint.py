@@ -1,0 +1,140 @@
+"""POST ``/graphql``: one operation per request, as JSON; every refusal is a GraphQL error with a code."""
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from graphql import GraphQLError
+
+from ...base.errors import UserFacingError, error_answer, mask, retry_after
+from ...guard.document import Prepared, RequestRefused
+from ..engine import encode_json
+from ..gateway import Gateway
+from ..request import GraphQLRequest
+from .negotiate import MediaType, negotiate, status_of
+from .sse import EventStream, last_event_id
+
+CONTENT_TYPE: Final = re.compile(r'application/json\s*(;\s*charset="?utf-8"?\s*)?', re.IGNORECASE)
+HEADERS: Final = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
+
+
+class HttpEndpoint:
+    """The ASGI application of the route; it takes every method, to refuse all but POST in the same form."""
+
+    def __init__(self, gateway: Gateway) -> None:
+        self._gateway = gateway
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        request = Request(scope, receive)
+        try:
+            response = await self._respond(request)
+        except ClientDisconnect:
+            # Nobody is there to be answered.
+            return
+        await response(scope, receive, send)
+
+    async def _respond(self, request: Request) -> ASGIApp:
+        media = MediaType.JSON
+        try:
+            self._check_head(request)
+            media = negotiate(request.headers.get("accept"))
+            # Before the body is read: who may not ask need not be listened to.
+            context = await self._gateway.get_context(request)
+            if media is MediaType.STREAM:
+                body = await self._gateway.bodies.read(request, context, most=self._gateway.limits.body_bytes)
+                operation = await self._gateway.parse(body, context, request)
+                return await self._stream(request, operation, context)
+            body = await self._gateway.bodies.read(request, context)
+            operation = await self._gateway.parse(body, context, request)
+            prepared = await self._gateway.prepare(operation, context, request)
+            body.check(prepared, self._gateway.limits)
+            return await self._execute(request, prepared, context, media)
+        except RequestRefused as refused:
+            return self._refusal(refused.errors, media)
+        except ClientDisconnect:
+            raise
+        except Exception as error:  # noqa: BLE001 - masked and logged; a deliberate one passes unchanged
+            return self._refusal([mask(error)], media)
+
+    def _check_head(self, request: Request) -> None:
+        if request.method != "POST":
+            message = (
+                f"GraphQL is served by POST; {request.method[:20]} is not supported. Send JSON to {request.url.path}."
+            )
+            raise UserFacingError(message, code="METHOD_NOT_ALLOWED", http_status=405)
+        self._gateway.site.check(request)
+        content_type = request.headers.get("content-type", "")
+        if not CONTENT_TYPE.fullmatch(content_type.strip()):
+            message = f"The Content-Type must be application/json, got '{content_type[:100]}'."
+            raise UserFacingError(message, code="UNSUPPORTED_MEDIA_TYPE", http_status=415)
+        encoding = request.headers.get("content-encoding", "identity")
+        if encoding.lower() != "identity":
+            message = f"The body must not be compressed, got Content-Encoding '{encoding[:100]}'."
+            raise UserFacingError(message, code="UNSUPPORTED_ENCODING", http_status=415)
+
+    async def _execute(self, request: Request, prepared: Prepared, context: Any, media: MediaType) -> Response:  # noqa: ANN401
+        if prepared.is_subscription:
+            message = "A subscription needs a stream: use a WebSocket, or POST with 'Accept: text/event-stream'."
+            raise UserFacingError(message, code="SUBSCRIPTION_NEEDS_STREAM", http_status=400)
+        answer = await self._gateway.execute(prepared, context, request)
+        response = _json(answer.text, media, status_of(answer.content, media))
+        _say_when(response, answer.content)
+        return response
+
+    async def _stream(self, request: Request, operation: GraphQLRequest, context: Any) -> ASGIApp:  # noqa: ANN401
+        self._gateway.streams.check()
+        cursor = last_event_id(request)
+        if cursor is not None:
+            # Variables that an operation does not declare are ignored.
+            variables = {**operation.variables, self._gateway.resume_variable: cursor}
+            operation = replace(operation, variables=variables)
+        try:
+            prepared = await self._gateway.prepare(operation, context, request)
+            return EventStream(self._gateway, prepared, context, request)
+        except RequestRefused as refused:
+            # The protocol wants refusals inside of the stream: browsers show nothing of a failed one.
+            return EventStream(self._gateway, refused, context, request)
+
+    def _refusal(self, errors: list[Any], media: MediaType) -> Response:
+        answer = error_answer(errors)
+        if media is MediaType.STREAM:
+            # A stream that never began is refused in plain JSON.
+            media = MediaType.GRAPHQL
+        response = _json(encode_json(answer), media, status_of(answer, media, errors))
+        _say_when(response, answer)
+        if response.status_code == 405:
+            response.headers["allow"] = "POST"
+        if response.status_code == 401:
+            response.headers["www-authenticate"] = 'Bearer realm="cronograph"'
+        wait = max((seconds for error in errors if (seconds := retry_after(error)) is not None), default=None)
+        if wait is not None:
+            response.headers["retry-after"] = str(math.ceil(wait))
+        if response.status_code in (401, 408, 413) or _unread(errors):
+            # The rest of the body would be taken for the next request.
+            response.headers["connection"] = "close"
+        return response
+
+
+def _unread(errors: list[GraphQLError]) -> bool:
+    """Whether a part of the body was not read."""
+    return any((error.extensions or {}).get("code") == "LIMIT_WIDE_BODIES" for error in errors)
+
+
+def _json(text: str, media: MediaType, status: int) -> Response:
+    # JSON is UTF-8 by definition; the parameter helps old clients.
+    return Response(text.encode(), status, HEADERS, media_type=f"{media}; charset=utf-8")
+
+
+def _say_when(response: Response, answer: Mapping[str, Any]) -> None:
+    """Repeat in whole seconds, for those who know HTTP alone, what the errors say of when to try again."""
+    waits = [error.get("extensions", {}).get("retryAfter", 0) for error in answer.get("errors", ())]
+    longest = max(waits, default=0)
+    if longest > 0:
+        response.headers["retry-after"] = str(math.ceil(longest))

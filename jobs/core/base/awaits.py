@@ -1,0 +1,53 @@
+"""What a suspended run waits for: a time, a signal, or the end of other runs."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Final, Self
+
+LISTED: Final = 20
+"""So many of the runs that a run waits for are named with it; the others are counted."""
+
+
+class AwaitedKind(StrEnum):
+    """What kind of thing wakes a suspended run."""
+
+    TIME = "time"
+    SIGNAL = "signal"
+    RUNS = "runs"
+
+
+@dataclass(frozen=True, slots=True)
+class Awaits:
+    """What a run waits for, as it is stored with the run while it is suspended.
+
+    Attributes:
+        kind: A time, a signal, or runs. Each of them may end by time as well: that is the run's ``wake_at``.
+        name: Of the sleep, the signal or the step that waits, as the job calls it; None if it has none.
+        runs: The first ``LISTED`` of the runs that have to end, in ascending order.
+        count: How many runs have to end in all.
+    """
+
+    kind: AwaitedKind
+    name: str | None = None
+    runs: tuple[int, ...] = ()
+    count: int = 0
+
+    @classmethod
+    def for_runs(cls, run_ids: "list[int] | tuple[int, ...]", name: str | None = None) -> Self:
+        """That these runs end."""
+        return cls(AwaitedKind.RUNS, name, tuple(sorted(run_ids)[:LISTED]), len(run_ids))
+
+    def to_json(self) -> dict[str, Any]:
+        """The stored form: only what is set."""
+        stored: dict[str, Any] = {"kind": self.kind.value}
+        if self.name is not None:
+            stored["name"] = self.name
+        if self.count:
+            stored |= {"runs": list(self.runs), "count": self.count}
+        return stored
+
+    @classmethod
+    def from_json(cls, stored: dict[str, Any]) -> Self:
+        """What is behind the stored form."""
+        runs = tuple(stored.get("runs", ()))
+        return cls(AwaitedKind(stored["kind"]), stored.get("name"), runs, stored.get("count", 0))

@@ -1,0 +1,44 @@
+"""In words: what a suspended run waits for."""
+
+from datetime import datetime
+
+from ..base.awaits import AwaitedKind, Awaits
+from ..model import Run
+from .codes import ExplanationCode as Code
+from .facts import AwaitedRun, Explanation, RunFacts, moment, span
+
+
+def explain_suspended(run: Run, facts: RunFacts, now: datetime) -> Explanation:
+    """What wakes a suspended run, and when time does it."""
+    assert run.awaits is not None, "the table has it for every suspended run"
+    awaits = Awaits.from_json(run.awaits)
+    at_latest = "" if run.wake_at is None else f", at the latest until {_until(run.wake_at, now)}"
+    match awaits.kind:
+        case AwaitedKind.TIME:
+            assert run.wake_at is not None, "nothing else ends a sleep"
+            sentence = f"It sleeps{_named(awaits)} until {_until(run.wake_at, now)}. It holds no slot meanwhile."
+            return Explanation(Code.SLEEPING, sentence, until=run.wake_at)
+        case AwaitedKind.SIGNAL:
+            sentence = f"It waits for the signal '{awaits.name}'{at_latest}. It holds no slot meanwhile."
+            details = ("Send it with signalRun.",)
+            return Explanation(Code.WAITS_FOR_SIGNAL, sentence, details, until=run.wake_at)
+        case AwaitedKind.RUNS:
+            return _for_runs(awaits, facts.awaited, at_latest, run.wake_at)
+
+
+def _until(instant: datetime, now: datetime) -> str:
+    return f"{moment(instant)}, in {span((instant - now).total_seconds())}"
+
+
+def _named(awaits: Awaits) -> str:
+    return "" if awaits.name is None else f" ('{awaits.name}')"
+
+
+def _for_runs(
+    awaits: Awaits, unfinished: tuple[AwaitedRun, ...], at_latest: str, until: datetime | None
+) -> Explanation:
+    first = unfinished[0] if unfinished else None
+    what = f"run {awaits.runs[0]}" if awaits.count == 1 else f"{awaits.count:,} runs"
+    sentence = f"It waits{_named(awaits)} for {what} to end{at_latest}. It holds no slot meanwhile."
+    details = tuple(f"Run {one.id} of job '{one.job_name}' is {one.state.value}." for one in unfinished)
+    return Explanation(Code.WAITS_FOR_RUNS, sentence, details, until, None if first is None else first.id)

@@ -1,0 +1,98 @@
+"""How commands speak: sentences for people, one JSON object with ``--json``, and an exit code that scripts can use."""
+
+import json
+import sys
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, Concatenate, Final, ParamSpec, cast
+
+import typer
+
+from ....jobs.core.base.errors import ConfigurationError, CronographError, FileLocked, StorageError, UserError
+from ...http.bind import CannotListenError
+from ...process.ending import ExitCode
+from .options import AsJson, option, with_options
+
+P = ParamSpec("P")
+
+
+class Refused(CronographError):  # noqa: N818 - an answer, not a malfunction
+    """What was asked for was refused; the message is the server's."""
+
+
+class UnreachableError(CronographError):
+    """The server cannot be reached, or what answers is no Cronograph server."""
+
+
+class Output:
+    """Writes the results of one command.
+
+    Args:
+        as_json: One JSON object on standard output instead of sentences, errors included.
+    """
+
+    def __init__(self, *, as_json: bool) -> None:
+        self.as_json = as_json
+
+    def result(self, data: Mapping[str, Any], text: str) -> None:
+        """What the command found or did: ``data`` for programs, ``text`` for people, both on standard output."""
+        print_line(json.dumps(data, default=str) if self.as_json else text)
+
+    def note(self, text: str) -> None:
+        """Something beside the result, for people only, on standard error."""
+        if not self.as_json:
+            sys.stderr.write(f"{text}\n")
+
+    @contextmanager
+    def errors(self) -> Generator[None]:
+        """Run a command: what goes wrong on purpose is written, and ends the process with the code of its kind."""
+        try:
+            yield
+        except CronographError as error:
+            self.failed(faults_of(error), exit_code_of(error), getattr(error, "warnings", ()))
+            raise typer.Exit(exit_code_of(error)) from None
+
+    def failed(self, faults: Sequence[str], code: ExitCode, warnings: Sequence[str] = ()) -> None:
+        """Say what went wrong: as JSON on standard output, for people on standard error."""
+        if self.as_json:
+            print_line(json.dumps({"ok": False, "code": code.name, "errors": list(faults), "warnings": list(warnings)}))
+            return
+        for sentence in warnings:
+            sys.stderr.write(f"warning: {sentence}\n")
+        for sentence in faults:
+            sys.stderr.write(f"error: {sentence}\n")
+
+
+AS_JSON: Final = option("as_json", AsJson, default=False)
+
+
+def answering(command: Callable[Concatenate[Output, P], None]) -> Callable[..., None]:
+    """A command that takes ``--json`` after its own options, and answers by its first argument, errors included."""
+
+    def speaking(*args: P.args, **given: P.kwargs) -> None:
+        output = Output(as_json=cast("dict[str, Any]", given).pop("as_json", False))
+        with output.errors():
+            command(output, *args, **given)
+
+    return with_options(command, speaking, after=[AS_JSON])
+
+
+def print_line(text: str) -> None:
+    """Write a line to standard output at once, so that a reader of a pipe sees it while the process goes on."""
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
+
+
+def faults_of(error: CronographError) -> list[str]:
+    """The sentences of an error: one each for those that list several."""
+    faults: list[str] | None = getattr(error, "faults", None) if not isinstance(error, UserError) else None
+    return faults or [str(error)]
+
+
+def exit_code_of(error: CronographError) -> ExitCode:
+    """The exit status for an error."""
+    if isinstance(error, (FileLocked, CannotListenError)):
+        return ExitCode.IN_USE
+    if isinstance(error, (StorageError, UnreachableError)):
+        return ExitCode.UNREACHABLE
+    return ExitCode.USAGE if isinstance(error, ConfigurationError) else ExitCode.REFUSED

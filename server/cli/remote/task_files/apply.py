@@ -1,0 +1,27 @@
+"""``cronograph apply``: bring tasks about as files want them."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from .....graphql.client.command_line import APPLY_TASKS
+from ..api import Api, at_server
+from .plan import AllowDelete, Prune
+from .sets import in_words, request_of
+
+
+@at_server
+def apply(
+    api: Api,
+    path: Annotated[Path, typer.Argument(help="A YAML or TOML file of tasks, a folder of them, or a kept plan.")],
+    prune: Prune = False,
+    allow_delete: AllowDelete = 0,
+) -> None:
+    """Create, change and archive tasks until they are as the files want them, in one transaction.
+
+    A plan that `plan --out` has kept is refused if one of its tasks has changed since.
+    """
+    request = request_of(path, prune=prune, allow_delete=allow_delete)
+    planned = api.change(APPLY_TASKS, **request.input(dry_run=False))["planned"]
+    api.result({"tasks": planned}, in_words(planned, done=True))

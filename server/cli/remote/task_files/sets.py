@@ -1,0 +1,152 @@
+"""What `plan` and `apply` share: what files or a kept plan ask for, and the server's answer in words."""
+
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, cast
+
+from .....jobs.core.base.errors import ConfigurationError
+from .....jobs.core.task_sets import WantedSet, shown
+from ....task_files.reading import read_sets
+
+FORMAT: Final = 1
+"""The form of a plan that is kept in a file."""
+_SIGNS: Final = {"CREATE": "+", "CHANGE": "~", "ARCHIVE": "-", "LEFT": "?", "KEEP": "="}
+_WORDS: Final = {"CREATE": "create", "CHANGE": "change", "ARCHIVE": "archive", "LEFT": "left over", "KEEP": "unchanged"}
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What a server is asked to bring about.
+
+    Attributes:
+        sets: The sets, as the API takes them.
+        prune: Whether tasks that are not named go.
+        allow_delete: How many may, whatever their share.
+        versions: What a plan saw; None: not demanded.
+    """
+
+    sets: list[dict[str, Any]]
+    prune: bool
+    allow_delete: int
+    versions: list[dict[str, Any]] | None = None
+
+    def input(self, *, dry_run: bool) -> dict[str, Any]:
+        """The input of ``applyTasks``."""
+        asked = {"sets": self.sets, "prune": self.prune, "allowDelete": self.allow_delete, "dryRun": dry_run}
+        return asked if self.versions is None else {**asked, "expectedVersions": self.versions}
+
+
+def request_of(path: Path, *, prune: bool, allow_delete: int) -> Request:
+    """What a file, a folder, or a kept plan asks for.
+
+    Raises:
+        ConfigurationError: it cannot be used; everything that is wrong is told.
+    """
+    kept = _kept(path)
+    if kept is None:
+        return Request([_set(one) for one in read_sets(path)], prune, allow_delete)
+    if prune or allow_delete:
+        raise ConfigurationError(f"{path}: is a plan and says itself what goes; leave --prune and --allow-delete out")
+    return Request(kept["sets"], kept["prune"], kept["allowDelete"], kept["versions"])
+
+
+def _kept(path: Path) -> dict[str, Any] | None:
+    """A plan that was kept; None if the file is none."""
+    if path.suffix != ".json" or not path.is_file():
+        return None
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+        if found["cronographPlan"] == FORMAT and isinstance(found["sets"], list):
+            return cast("dict[str, Any]", found)
+    except (OSError, ValueError, KeyError, TypeError):
+        pass
+    raise ConfigurationError(f"{path}: must be a plan that `cronograph plan --out` has written")
+
+
+def keep(path: Path, request: Request, planned: Sequence[Mapping[str, Any]]) -> None:
+    """Write a plan with the versions that it saw, for its owner alone.
+
+    Raises:
+        ConfigurationError: the file cannot be written.
+    """
+    versions = [{"name": one["name"], "version": one["version"]} for one in planned]
+    document = {
+        "cronographPlan": FORMAT,
+        "sets": request.sets,
+        "prune": request.prune,
+        "allowDelete": request.allow_delete,
+        "versions": versions,
+    }
+    try:
+        path.touch(mode=0o600)
+        path.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
+    except OSError as error:
+        raise ConfigurationError(f"--out: cannot write {path}: {error.strerror}") from None
+
+
+def _set(one: WantedSet) -> dict[str, Any]:
+    tasks = [
+        {"name": task.name, **{_camel(name): shown(value) for name, value in task.settings.items()}}
+        for task in one.tasks
+    ]
+    return {"name": one.name, "tasks": tasks}
+
+
+def _camel(name: str) -> str:
+    first, *others = name.split("_")
+    return first + "".join(word.capitalize() for word in others)
+
+
+def differs(planned: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether anything would be done, or is left over."""
+    return any(one["action"] != "KEEP" for one in planned)
+
+
+def in_words(planned: Sequence[Mapping[str, Any]], *, done: bool) -> str:
+    """A plan for people, or what was done."""
+    lines: list[str] = []
+    for set_name in dict.fromkeys(one["setName"] for one in planned):
+        lines.append(f"Set {set_name}")
+        own = [one for one in planned if one["setName"] == set_name]
+        for one in own:
+            if one["action"] != "KEEP":
+                lines.append(f"  {_SIGNS[one['action']]} {one['name']}: {_WORDS[one['action']]}")
+                lines += [f"      {_change(change, new=one['action'] == 'CREATE')}" for change in one["changes"]]
+        kept = sum(1 for one in own if one["action"] == "KEEP")
+        if kept:
+            lines.append(f"  = {kept} unchanged")
+    counts = Counter(str(one["action"]) for one in planned)
+    parts = [f"{counts[action]} {word}" for action, word in _TOTALS[done].items() if counts[action]]
+    lines.append(f"{'Done' if done else 'Plan'}: {', '.join(parts) or 'nothing to do'}")
+    if counts["LEFT"]:
+        lines.append("Tasks that are left over are not in the file any more; --prune archives them.")
+    return "\n".join(lines)
+
+
+_DONE: Final = {
+    "CREATE": "created",
+    "CHANGE": "changed",
+    "ARCHIVE": "archived",
+    "LEFT": "left over",
+    "KEEP": "unchanged",
+}
+_TOTALS: Final = {
+    False: {**_DONE, "CREATE": "to create", "CHANGE": "to change", "ARCHIVE": "to archive"},
+    True: _DONE,
+}
+
+
+def _change(change: Mapping[str, Any], *, new: bool) -> str:
+    after = _value(change["after"])
+    return f"{change['field']}: {after}" if new else f"{change['field']}: {_value(change['before'])} -> {after}"
+
+
+def _value(value: Any) -> str:  # noqa: ANN401 - any JSON value
+    if isinstance(value, dict) and "syntax" in value:
+        found = cast("dict[str, str]", value)
+        zone = "" if found["timezone"] == "UTC" else f" in {found['timezone']}"
+        return f"{found['syntax']} '{found['value']}'{zone}"
+    return json.dumps(value, ensure_ascii=False)

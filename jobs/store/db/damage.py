@@ -126,7 +126,8 @@ def _by_columns(conn: Connection, table: Table, beyond: int) -> Iterator[Damage]
         judged = f"SELECT * FROM ({inner}) AS judged WHERE fault IS NOT NULL LIMIT {limit}"
         rows = conn.exec_driver_sql(judged).all()
         for row in rows:
-            yield _damage(table, row, _judgements(table, dialect.is_postgresql(conn))[row.fault])
+            place: int = row.fault
+            yield _damage(table, row, _judgements(table, dialect.is_postgresql(conn))[place])
         limit -= len(rows)
         if limit <= 0:
             return

@@ -204,9 +204,9 @@ _WORDS: Final[Mapping[tuple[Table, str], Iterable[str]]] = {
 
 _OBJECT, _LIST = "an object", "a list"
 _SHAPES: Final[Mapping[tuple[Table, str], str]] = {
-    **{(periodic_task, name): _OBJECT for name in ("args", "declared_args")},
+    **{(periodic_task, name): _OBJECT for name in ("args", "declared_args", "labels")},
     (periodic_task, "inherits"): _LIST,
-    **{(run, name): _OBJECT for name in ("args", "carried", "progress")},
+    **{(run, name): _OBJECT for name in ("args", "carried", "labels", "progress")},
     (job_execution, "progress"): _OBJECT,
     (execution_log, "fields"): _OBJECT,
     (skipped_occurrence, "policy"): _OBJECT,

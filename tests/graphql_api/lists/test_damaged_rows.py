@@ -24,6 +24,7 @@ ARGUMENTS: Mapping[str, str] = {
     "execution": 'id: "1"',
     "group": 'name: "default"',
     "node": 'name: "node-a"',
+    "labelValues": 'key: "team"',
 }
 
 

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from cronograph.jobs import JobContext, Rate, Result, job
-from cronograph.jobs.core.admission.limits import Keys, Limits
 from cronograph.jobs.core.base.errors import ConfigurationError
 from cronograph.jobs.core.base.rates import Rate as StoredRate
 from cronograph.jobs.core.defaults import JobDefaults
+from cronograph.jobs.core.limits import Keys, Limits
 from cronograph.jobs.core.model import MisfirePolicy, OverlapPolicy, Priority, ScheduleSpec
 from cronograph.jobs.core.schedule import Syntax
 from cronograph.jobs.registry import Registry

@@ -8,10 +8,10 @@ from typing import Any
 
 from sqlalchemy.exc import IntegrityError
 
-from ..core.admission.limits import LIMITS
 from ..core.arguments.judging import argument_faults
 from ..core.base.errors import InvalidState, Overlap, UserError, refuse
 from ..core.defaults import FOLLOWED, UNIQUE_KEY, run_of_job
+from ..core.limits import LIMITS
 from ..core.model import Json, NewRun, Priority, Run, Trigger
 from ..core.rules import check_reason, new_run_faults, unknown, unknown_job
 from ..core.states import CLAIMABLE, FINAL

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any, Final
 
 from .admission.labels import LabelRule
-from .admission.limits import LIMITS, Limits
 from .base.signature import signature_of
+from .limits import LIMITS, Limits
 from .model import (
     DEFAULT_GROUP,
     DEFAULT_RETRIES,

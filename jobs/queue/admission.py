@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection, and_, exists, or_, select, text, update
 
-from ..core.admission.limits import NEVER, OF_THE_JOB
 from ..core.base.rates import Bucket, Rate
+from ..core.limits import NEVER, OF_THE_JOB
 from ..core.model import Run
 from ..core.states import CLAIMABLE
 from ..store.db import dialect

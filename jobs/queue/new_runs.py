@@ -10,10 +10,10 @@ from typing import Any, Final, NamedTuple, TypeVar
 from sqlalchemy import Connection
 
 from ..core.admission.labels import LabelRule, inherited
-from ..core.admission.limits import LIMITS
 from ..core.audit import Record
 from ..core.defaults import PER_RUN, RUN_POLICIES, UNIQUE_KEY, run_of_job
 from ..core.flows.model import AWAITS_OTHERS
+from ..core.limits import LIMITS
 from ..core.model import Json, NewRun, Priority, Run
 from ..core.states import RunState
 from ..store.db import dialect

@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from ..core.admission.limits import Keys
 from ..core.defaults import JobDefaults
 from ..core.due import DueTask
+from ..core.limits import Keys
 from ..core.misfire import Decision, KeyInForce, Skip
 from ..core.model import SkipReason
 from ..store.db.transaction import Tx

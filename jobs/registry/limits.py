@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from ..core.admission.limits import MAX_CONCURRENT, Limits
 from ..core.base.errors import refuse
 from ..core.base.rates import Rate as StoredRate
 from ..core.base.rates import rate_faults
+from ..core.limits import MAX_CONCURRENT, Limits
 from ..core.rules import number_faults
 from .seconds import Seconds, seconds_of
 from .unique_key import published_key

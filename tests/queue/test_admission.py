@@ -8,8 +8,8 @@ from datetime import timedelta
 import pytest
 
 from cronograph.jobs.actions.runs import cancel_runs, edit_run, enqueue_runs, retry_now
-from cronograph.jobs.core.admission.limits import NEVER, Limits
 from cronograph.jobs.core.base.rates import Rate
+from cronograph.jobs.core.limits import NEVER, Limits
 from cronograph.jobs.core.model import NewRun, Priority, Trigger
 from cronograph.jobs.core.outcome import Failed, HandedBack, Snoozed
 from cronograph.jobs.core.unique_key import UniqueKey

@@ -11,8 +11,8 @@ from sqlalchemy import Table, event, select
 from cronograph.jobs.actions.nodes import NewNode, join
 from cronograph.jobs.actions.runs import enqueue_runs
 from cronograph.jobs.actions.tasks import create_task
-from cronograph.jobs.core.admission.limits import Limits
 from cronograph.jobs.core.defaults import FOLLOWED, JobDefaults, JobInfo
+from cronograph.jobs.core.limits import Limits
 from cronograph.jobs.core.model import NewRun, Run, ScheduleSpec, Task, TaskSpec, Trigger
 from cronograph.jobs.core.nodes import Node, NodeState
 from cronograph.jobs.core.outcome import JobOutcome, Succeeded

@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Select, func, select
 
-from ...core.admission.limits import NEVER
+from ...core.limits import NEVER
 from ...core.model import Priority, Run, Trigger
 from ...core.states import CLAIMABLE, OCCUPYING, UNFINISHED, RunState
 from ..db.literals import sql_literal, sql_literals

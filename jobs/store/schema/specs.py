@@ -6,8 +6,8 @@ from enum import Enum
 from typing import Any, Final, cast
 
 from ...core.admission.labels import LabelRule
-from ...core.admission.limits import Limits
 from ...core.defaults import PER_RUN, JobDefaults
+from ...core.limits import Limits
 from ...core.model import Json, MisfirePolicy, OverlapPolicy, Priority, ScheduleSpec, TaskSpec
 from ...core.schedule import Syntax
 from ...core.unique_key import UniqueKey

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final, NamedTuple, Self
 
-from ..base.rates import Rate
-from ..unique_key import UniqueKey
+from .base.rates import Rate
+from .unique_key import UniqueKey
 
 LIMITS: Final = "limits"
 """What a run inherits that has no keys yet."""

@@ -20,7 +20,7 @@ from .core.schedule import Syntax
 from .core.states import RunState
 from .declared import Job, job
 from .handle import RunFailed, RunHandle
-from .registry import Backoff, Reuse
+from .registry import Backoff, Rate, Reuse
 from .registry.declaring import around, carries, resource
 from .registry.hooks import GIVEN, Scope
 from .registry.options import JobOptions
@@ -47,6 +47,7 @@ __all__ = [
     "OverlapPolicy",
     "PermanentFailure",
     "Priority",
+    "Rate",
     "Rejected",
     "Result",
     "Reuse",

@@ -302,6 +302,19 @@ def limit_group(name: str, max_running: int | None) -> Operation[Group]:
     return changed("updateGroup", {"name": name, "maxRunning": max_running}, Group)
 
 
+def rate_group(name: str, limit: int | None, per: float = 1.0, burst: int | None = None) -> Operation[Group]:
+    """Limit how many runs of a group start in how long, on all nodes together.
+
+    Args:
+        name: The group.
+        limit: How many start in ``per`` seconds; None = any number.
+        per: Seconds.
+        burst: How many start at once after a pause; a fiftieth of the limit unless given, at least 1.
+    """
+    rate = None if limit is None else {"limit": limit, "per": per, "burst": burst}
+    return changed("updateGroup", {"name": name, "rate": rate}, Group)
+
+
 def prune_history(
     *, max_age_days: float | None = None, max_per_task: int | None = None, dry_run: bool = False
 ) -> Operation[Pruning]:

@@ -196,6 +196,7 @@ class RunFilter:
     attempt: IntFilter | None = _condition("How many attempts have begun.")
     failures: IntFilter | None = _condition("How many attempts failed or were lost.")
     unique_key: StringFilter | None = _condition("Its unique key.")
+    concurrency_key: StringFilter | None = _condition("Its concurrency key.")
     retried_from: IdFilter | None = _condition("The key of the run that it retries.")
     retried: BooleanFilter | None = _condition("Whether another run retries it.")
     submitter: StringFilter | None = _condition("Who asked for it.")

@@ -68,14 +68,17 @@ class QueueMutations:
         done = await perform(info, input, action, ONE_GROUP)
         return done.answer(GroupChanged, group=Group.from_model)
 
-    @mutates(description="Changes the limit of a group.", requires=Role.OPERATOR)
+    @mutates(description="Changes the limits of a group.", requires=Role.OPERATOR)
     async def update_group(self, info: Info, input: Annotated[UpdateGroupInput, INPUT]) -> GroupChanged:
         """The changed group."""
 
         def action(tx: Tx) -> model.Group:
-            if input.max_running is strawberry.UNSET:
-                return restore_group(tx, {"group": input.name})
-            return actions.update_group(tx, input.name, max_running=input.max_running)
+            if input.max_running is not strawberry.UNSET:
+                actions.update_group(tx, input.name, max_running=input.max_running)
+            if input.rate is not strawberry.UNSET:
+                rate = None if input.rate is None else input.rate.to_rate()
+                actions.set_group_rate(tx, input.name, rate=rate)
+            return restore_group(tx, {"group": input.name})
 
         done = await perform(info, input, action, ONE_GROUP)
         return done.answer(GroupChanged, group=Group.from_model)

@@ -6,6 +6,7 @@ from enum import StrEnum
 from typing import Any, TypeAlias
 
 from .base.blockage import Blockage
+from .base.rates import Rate
 from .node_choice import EVERYTHING, NodeChoice
 from .schedule import Syntax
 from .states import RunState
@@ -243,6 +244,9 @@ class NewRun:
     carried: dict[str, Json] | None = None
     labels: dict[str, str] | None = None
     parent_labels: dict[str, str] | None = None
+    concurrency_key: str | None = None
+    max_concurrent: int | None = None
+    rate_key: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,8 +254,10 @@ class Run:
     """A stored run. ``attempt`` counts starts and only grows; ``failures`` counts failures and losses.
 
     ``checkpoint``: what its job saved, if no task keeps it. ``signature``: of the version of its job that its arguments
-    were checked against; None = they were not. ``carried``: what ``@carries`` gave it. ``awaits``: what a suspended run
-    waits for (see ``core.base.awaits``); ``wake_at``: when it is woken at the latest, None = not by time.
+    were checked against; None = they were not. ``carried``: what ``@carries`` gave it. ``concurrency_key``,
+    ``max_concurrent``, ``rate_key``: see ``limits.Keys``. ``due_at``: when it was due; set while it waits for a slot or
+    a token of its key. ``awaits``: what a suspended run waits for (see ``core.base.awaits``); ``wake_at``: when it is
+    woken at the latest, None = not by time.
     """
 
     id: int
@@ -290,6 +296,10 @@ class Run:
     signature: str | None
     carried: dict[str, Json] | None
     labels: dict[str, str] | None = None
+    concurrency_key: str | None = None
+    max_concurrent: int | None = None
+    rate_key: str | None = None
+    due_at: datetime | None = None
     awaits: dict[str, Json] | None = None
     wake_at: datetime | None = None
 
@@ -375,13 +385,15 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A queue group: the unit of fairness and of limits. ``max_running`` None = no limit."""
+    """A queue group: the unit of fairness and of limits; None = no limit. ``rate_full_at``: see ``rates.Bucket``."""
 
     name: str
     paused_at: datetime | None = None
     paused_by: str | None = None
     pause_reason: str | None = None
     max_running: int | None = None
+    rate: Rate | None = None
+    rate_full_at: datetime | None = None
 
 
 class Isolation(StrEnum):

@@ -15,6 +15,7 @@ from ..store.db.transaction import Tx, Wake
 from ..store.read import nodes as stored_nodes
 from ..store.read.logs import LogLine
 from . import statements
+from .admission import give_back, let_go
 from .changes import finished_changes, many_changes
 from .endings import Before, Ending, end_attempts
 from .enqueue import put
@@ -83,11 +84,20 @@ def finish(tx: Tx, node_id: int, node: str, ended: Sequence[Finish]) -> Finished
     asleep = [one.run.id for one, ending in accepted if ending.state == RunState.SUSPENDED.value]
     if asleep:
         wake(tx, fulfilled(tx.conn, asleep))
+    _make_room(tx, accepted)
     enqueue_failure_jobs(tx, [(one.run, ending) for one, ending in accepted if ending.state == RunState.FAILED.value])
     repeated = {
         one.run.id for one in ended if one.run.id not in changed and _is_done(before.get(one.run.id), one, node_id)
     }
     return Finished(frozenset(changed | repeated))
+
+
+def _make_room(tx: Tx, accepted: Sequence[tuple[Finish, Ending]]) -> None:
+    """Let go what waits for the slots that these ends leave; what was handed back gives its token back."""
+    let_go(tx, {one.run.concurrency_key for one, _ in accepted if one.run.concurrency_key is not None})
+    back = [one.run for one, ending in accepted if ending.outcome == Outcome.HANDED_BACK.value]
+    if back:
+        give_back(tx, back)
 
 
 def is_common(ended: Finish) -> bool:
@@ -101,6 +111,7 @@ def is_common(ended: Finish) -> bool:
         and ended.progress is None
         and not ended.at_end
         and not ended.unused_steps
+        and ended.run.concurrency_key is None
     )
 
 

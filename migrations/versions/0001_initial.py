@@ -398,9 +398,27 @@ def _queue_group() -> None:
         Column("paused_by", NAME),
         Column("pause_reason", Text()),
         Column("max_running", Integer()),
+        Column("rate", DOCUMENT),
+        Column("rate_full_at", TIME),
+        Column("next_token_at", TIME),
         PrimaryKeyConstraint("name", name="pk_queue_group"),
         CheckConstraint("max_running IS NULL OR max_running >= 0", name="ck_queue_group_max_running"),
     )
+
+
+def _rate_bucket() -> None:
+    op.create_table(
+        "rate_bucket",
+        Column("job_name", NAME, nullable=False),
+        Column("rate_key", NAME, nullable=False),
+        Column("full_at", TIME, nullable=False),
+        Column("next_token_at", TIME),
+        PrimaryKeyConstraint("job_name", "rate_key", name="pk_rate_bucket"),
+    )
+
+
+def _rate_bucket_indexes() -> None:
+    _partial("ix_rate_bucket_next_token_at", "rate_bucket", ["next_token_at"], "next_token_at IS NOT NULL")
 
 
 def _run() -> None:
@@ -442,6 +460,10 @@ def _run() -> None:
         Column("signature", String(16)),
         Column("carried", DOCUMENT),
         Column("labels", DOCUMENT),
+        Column("concurrency_key", NAME),
+        Column("max_concurrent", Integer()),
+        Column("rate_key", NAME),
+        Column("due_at", TIME),
         Column("awaits", DOCUMENT),
         Column("wake_at", TIME),
         PrimaryKeyConstraint("id", name="pk_run"),
@@ -480,7 +502,25 @@ def _run_indexes() -> None:
         ["job_name", "group_name", "state", "priority", "available_at", "id"],
         "state IN ('stuck', 'waiting') AND failures >= 0",
     )
+    _partial(
+        "ix_run_concurrent",
+        "run",
+        ["concurrency_key"],
+        "concurrency_key IS NOT NULL AND state IN ('running', 'scheduled')",
+    )
     _partial("ix_run_finished", "run", ["finished_at"], "finished_at IS NOT NULL")
+    _partial(
+        "ix_run_held_concurrency",
+        "run",
+        ["concurrency_key", "state", "priority", "due_at", "id"],
+        "due_at IS NOT NULL AND concurrency_key IS NOT NULL AND state IN ('stuck', 'waiting')",
+    )
+    _partial(
+        "ix_run_held_rate",
+        "run",
+        ["job_name", "rate_key", "state", "priority", "due_at", "id"],
+        "due_at IS NOT NULL AND rate_key IS NOT NULL AND state IN ('stuck', 'waiting')",
+    )
     op.create_index("ix_run_job", "run", ["job_name", "id"])
     _partial("ix_run_live", "run", ["id"], "finished_at IS NULL AND attempt >= 0")
     _partial("ix_run_occupying", "run", ["node_id"], "state IN ('running', 'scheduled')")
@@ -884,6 +924,8 @@ MAKERS = (
     _queue_depth,
     _queue_depth_indexes,
     _queue_group,
+    _rate_bucket,
+    _rate_bucket_indexes,
     _run,
     _run_indexes,
     _run_label,

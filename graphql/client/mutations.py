@@ -289,7 +289,7 @@ def rate_group(name: str, limit: int | None, per: float = 1.0, burst: int | None
         name: The group.
         limit: How many start in ``per`` seconds; None = any number.
         per: Seconds.
-        burst: How many start at once after a pause; a fiftieth of the limit unless given, at least 1.
+        burst: How many start at once after a pause; a twentieth of the limit unless given, at least 1.
     """
     rate = None if limit is None else {"limit": limit, "per": per, "burst": burst}
     return changed("updateGroup", {"name": name, "rate": rate}, Group)

@@ -283,7 +283,9 @@ class RateInput:
 
     limit: int = strawberry.field(description="How many in `per` seconds; from one a day to 100,000 a second.")
     per: float = strawberry.field(description="Seconds.", default=1.0)
-    burst: int | None = optional("How many start at once after a pause; a fiftieth of the limit unless given.")
+    burst: int | None = optional(
+        "How many start at once after a pause; a twentieth of the limit unless given, at least 1."
+    )
 
     def to_rate(self) -> Rate:
         """The engine's form.

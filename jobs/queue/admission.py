@@ -138,11 +138,11 @@ class Admission:
     def _store(self, name: BucketName, before: Bucket, used: int) -> None:
         now = self._moment()
         after = before.take(used, now) if used else before
-        due = after.due(now)
+        due = now if after.tokens(now) else after.look_at(now)
         if name.rate_key == OF_THE_JOB and due > now:
             self.blocked[name.job_name] = due
         if used or name in self._awaited or name in self._settled:
-            store_bucket(self.tx.conn, name, after.full_at or now, due if name in self._awaited else None)
+            store_bucket(self.tx.conn, name, after.full_at or now, max(due, now) if name in self._awaited else None)
 
     def _free(self, limits: GroupLimits, used: int) -> int:
         return 2**31 if limits.max_running is None else max(0, limits.max_running - used)
@@ -235,8 +235,8 @@ def store_bucket(conn: Connection, name: BucketName, full_at: datetime, look_at:
 
 def store_group(conn: Connection, name: str, bucket: Bucket, now: datetime) -> None:
     """Keep what is left in the bucket of a group, and when it has a token again if it has none."""
-    due = bucket.due(now)
-    values = {"rate_full_at": bucket.full_at, "next_token_at": due if due > now else None}
+    look_at = None if bucket.tokens(now) else bucket.look_at(now)
+    values = {"rate_full_at": bucket.full_at, "next_token_at": look_at}
     conn.execute(update(g).where(g.c.name == name).values(**values))
 
 
@@ -319,7 +319,8 @@ def _let_go_of(tx: Tx, name: BucketName, bucket: Bucket | None) -> int:
         look_at = tx.now if gone == AT_MOST else None
     elif gone or not tokens:
         # What was let go takes its token when it starts. Until then the next one is looked for a token later.
-        look_at = bucket.take(gone, tx.now).due(tx.now)
+        rest = bucket.take(gone, tx.now)
+        look_at = rest.due(tx.now) if rest.tokens(tx.now) else rest.look_at(tx.now)
     values = {"next_token_at": look_at, "full_at": (None if bucket is None else bucket.full_at) or tx.now}
     these = and_(b.c.job_name == name.job_name, b.c.rate_key == name.rate_key)
     tx.conn.execute(update(b).where(these).values(**values))

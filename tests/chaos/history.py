@@ -1,6 +1,6 @@
 """The whole history of a database, read in one snapshot, for the rules that judge it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
@@ -8,8 +8,10 @@ from itertools import groupby
 
 from sqlalchemy import Connection, select, text
 
+from cronograph.jobs.core.base.rates import Rate
 from cronograph.jobs.core.events import Change, Cursor, Event, EventKind, spread
 from cronograph.jobs.core.model import Execution, Node, Run, SkippedOccurrence, Task
+from cronograph.jobs.queue.admission import rates_of
 from cronograph.jobs.store.db.database import parse_url, sync_engine
 from cronograph.jobs.store.db.dialect import database_now
 from cronograph.jobs.store.read.executions import execution_from
@@ -17,7 +19,16 @@ from cronograph.jobs.store.read.nodes import node_from
 from cronograph.jobs.store.read.runs import run_from, select_runs
 from cronograph.jobs.store.read.skipped import skipped_from
 from cronograph.jobs.store.read.tasks import task_from
-from cronograph.jobs.store.schema.tables import event, event_publisher, job_execution, node, periodic_task, run
+from cronograph.jobs.store.schema.tables import (
+    event,
+    event_publisher,
+    job,
+    job_execution,
+    node,
+    periodic_task,
+    queue_group,
+    run,
+)
 from cronograph.jobs.store.schema.tables import skipped_occurrence as skipped
 
 RUN_EVENTS = frozenset({EventKind.RUN_CREATED, EventKind.RUN_UPDATED})
@@ -39,6 +50,8 @@ class History:
         last_number: What the publisher remembers as the last number given out.
         unpublished: How many batches have no number yet.
         events: All published changes, in their one order.
+        group_rates: By the name of the group, as they are now.
+        job_rates: By the name of the job, likewise.
     """
 
     read_at: datetime
@@ -51,6 +64,8 @@ class History:
     last_number: int
     unpublished: int
     events: tuple[Event, ...]
+    group_rates: Mapping[str, Rate]
+    job_rates: Mapping[str, Rate]
 
     @cached_property
     def executions_of(self) -> dict[int, list[Execution]]:
@@ -110,4 +125,9 @@ def _read(conn: Connection) -> History:
             for seq, at, changes in batches
             for index, change in enumerate(spread(changes))
         ),
+        group_rates={
+            row.name: Rate.from_json(row.rate)
+            for row in conn.execute(select(queue_group).where(queue_group.c.rate.is_not(None)))
+        },
+        job_rates=rates_of(conn, list(conn.execute(select(job.c.name)).scalars())),
     )

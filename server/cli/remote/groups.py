@@ -61,7 +61,7 @@ def rate(
     rate: Annotated[str, typer.Argument(help="Starts in a time on all nodes, e.g. `100/1m`; `none` = any number.")],
     burst: Annotated[
         int | None,
-        typer.Option(help="How many start at once after a pause; a fiftieth of the rate unless given, at least 1."),
+        typer.Option(help="How many start at once after a pause; a twentieth of the rate unless given, at least 1."),
     ] = None,
 ) -> None:
     """Limit how many runs of a group start in how long, on all nodes together."""

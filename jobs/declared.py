@@ -144,13 +144,15 @@ class Job(Generic[F, P, R]):
         policies = self.definition.policies
         if policies.defaults.unique_key is not None and options.get("unique_key") is None:
             options["unique_key"] = self.definition.key_of(document, values)
+        if policies.defaults.labels is not None:
+            options["labels"] = policies.defaults.labels.of(document, options.get("labels"))
         for name in RUN_POLICIES:
             # No node may have published this version of the job yet.
             options.setdefault(name, getattr(policies.defaults, name))
         carried = self.registry.hooks.carried()
         if carried:
             options["carried"] = carried
-        return {"args": document, **in_seconds(options)}
+        return {"args": document, "settled": True, **in_seconds(options)}
 
     def __repr__(self) -> str:
         return f"<job '{self.name}': {self.definition.where}>"

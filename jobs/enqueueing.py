@@ -32,7 +32,7 @@ def enqueue_sync(
         args: Its arguments, plain JSON; validated when the run starts.
         carried: What its attempts get as ``ctx.carried``, plain JSON; ``job.enqueue`` fills it by ``@carries``.
         options: See ``RunOptions``: ``group`` (``default``), ``priority`` (low), ``run_at`` (at once), ``unique_key``,
-            ``retries`` (2), ``retry_delay`` (60 s, doubled each time), ``timeout`` (none).
+            ``retries`` (2), ``retry_delay`` (60 s, doubled each time), ``timeout`` (none), ``labels`` (none).
 
     Raises:
         TypeError: the session is none.

@@ -41,6 +41,7 @@ from .exposure import reached_from_here_alone
 from .http.app import Parts, build_app
 from .http.forwarded import parse_networks
 from .http.pages import FOLDER, Site
+from .http.side_port import side_app
 from .metrics.cluster import Cluster
 from .metrics.node import NodeParts
 from .metrics.page import Metrics
@@ -65,6 +66,7 @@ class Installation:
         clock: The clocks of this process.
         who: Tells who asks in the place of our own sign-in.
         set_up_by_link: Whether a start without an administrator says by which link one is made.
+        serves_api: Whether people and programs are answered; else only health and metrics are told.
         counts: What the node counts of its runs.
         metrics: What a monitoring system is told.
         parts: Put together of these.
@@ -80,6 +82,7 @@ class Installation:
     clock: Clock = field(default_factory=Clock)
     who: Who | None = None
     set_up_by_link: bool = True
+    serves_api: bool = True
     counts: NodeCounts = field(default_factory=NodeCounts, init=False)
     metrics: Metrics = field(init=False)
     parts: Parts = field(init=False)
@@ -91,10 +94,13 @@ class Installation:
         databases = parts.of_engine, parts.database, parts.costly, parts.searched
         node = node_parts(parts.engine, self.counts, parts.requests, databases, parts.streams)
         self.metrics = Metrics(node, Cluster(parts.database))
-        if self.settings.metrics != "off" and self.settings.metrics_port is None:
+        if self.serves_api and self.settings.metrics != "off" and self.settings.metrics_port is None:
             parts = replace(parts, metrics=self.metrics, opens_metrics=self._opens_metrics())
         self.parts = parts
-        self.asgi = build_app(self.parts)
+        if self.serves_api:
+            self.asgi = build_app(self.parts)
+        else:
+            self.asgi = side_app(self.settings, self.lifecycle, lambda: parts.engine.ready, self.metrics)
 
     def _parts(self) -> Parts:
         """What the server is made of: all in this event loop, but for the engine."""
@@ -107,7 +113,8 @@ class Installation:
         feeds = LiveFeeds(database, wakeup, poll=settings.poll_for(is_sqlite=database.is_sqlite))
         keys = key_source(self.settings)
         open_to_all, who = self.settings.no_auth, self.who
-        sign_in = None if open_to_all or who is not None else SignIn(database, self.url, self.hosts, self.settings.oidc)
+        signs_in = self.serves_api and not open_to_all and who is None
+        sign_in = SignIn(database, self.url, self.hosts, self.settings.oidc) if signs_in else None
 
         async def context_of(submitter: Submitter | None, place: str | None) -> Context:
             person = LOCAL_ADMINISTRATOR if open_to_all else await person_behind(database, submitter)
@@ -175,7 +182,8 @@ class Installation:
             log.info("database schema brought to revision %s", applied[-1])
         self.lifecycle.enter(Phase.RECOVERING)
         parts.wakeup.start()
-        parts.feeds.start()
+        if self.serves_api:
+            parts.feeds.start()
         if parts.sign_in is not None:
             parts.wakeup.subscribe(parts.sign_in.on_wake)
         await parts.engine.start()

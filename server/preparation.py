@@ -42,19 +42,21 @@ class Prepared:
         return self.settings
 
 
-def prepare(flags: Mapping[str, Any], config_file: Path | None) -> Prepared:
+def prepare(flags: Mapping[str, Any], config_file: Path | None, *, serves_api: bool = True) -> Prepared:
     """Load the settings, judge the host, import the jobs and add the built-in ones.
 
     Args:
         flags: Setting name to value as given on the command line; None = not given.
         config_file: The configuration file that was named, if one was.
+        serves_api: Whether people and programs are to be answered; else it does not matter how they would be reached.
     """
     try:
         loaded = load(flags, config_file)
         prepared = Prepared(loaded.settings, [], loaded.warnings)
     except InvalidSettingsError as error:
         prepared = Prepared(error.partial, error.faults, error.warnings, error.faulty)
-    prepared.faults.extend(faults_of(prepared.settings))
+    if serves_api:
+        prepared.faults.extend(faults_of(prepared.settings))
     try:
         import_jobs(prepared.settings.jobs)
         for module in without_jobs(prepared.settings.jobs, default_registry()):

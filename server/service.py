@@ -5,7 +5,7 @@ import logging
 import signal
 import sys
 from collections.abc import Awaitable, Callable, Coroutine
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, closing
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, closing, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,7 +19,7 @@ from .configuration.settings import Settings
 from .exposure import check_administrator
 from .http.bind import Listener, listen, raise_file_limit
 from .http.server import HttpServer
-from .http.side_port import side_port
+from .http.side_port import DEFAULT_PORT, side_listener, side_port
 from .installation import Installation
 from .process.collector import leave_out_what_stays
 from .process.lifecycle import Lifecycle, Phase
@@ -44,6 +44,8 @@ class Service:
         prepare: Called with the database before that; the demo makes its tasks there.
         lifecycle: Its phase.
         clock: The clocks of this process; tests give one that they can set.
+        serves_api: Whether people and programs are answered; else the process only works, and its port tells no more
+            than health and metrics.
         left_behind: Coroutines of jobs that swallowed every cancel and were still there when all else had ended.
         fault: Why the event loop of the jobs had ended, where that was the reason of the stop.
     """
@@ -54,6 +56,7 @@ class Service:
     prepare: Callable[[Database], Awaitable[None]] | None = None
     lifecycle: Lifecycle = field(default_factory=Lifecycle)
     clock: Clock = field(default_factory=Clock)
+    serves_api: bool = True
     left_behind: list[str] = field(default_factory=list[str], init=False)
     fault: str | None = field(default=None, init=False)
 
@@ -72,7 +75,8 @@ class Service:
         sys.setswitchinterval(SWITCH_SECONDS)
         leave_out_what_stays()
         try:
-            check_administrator(self.settings)
+            if self.serves_api:
+                check_administrator(self.settings)
             listener = self._listener()
             raise_file_limit()
             with closing(listener), asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
@@ -83,16 +87,26 @@ class Service:
 
     def _listener(self) -> Listener:
         settings = self.settings
+        if not self.serves_api:
+            port = DEFAULT_PORT if settings.metrics_port is None else settings.metrics_port
+            return side_listener(settings.metrics_host, port)
         tls = settings.tls_cert is not None
         return listen(settings.host, settings.port, public_url=settings.public_url, tls=tls)
 
     async def _serve(self, listener: Listener) -> None:
         stop = StopRequest(on_first=lambda: self.lifecycle.enter(Phase.DRAINING))
         made = Installation(
-            self.settings, self.registry, listener.url, listener.hosts, stop.request, self.lifecycle, self.clock
+            self.settings,
+            self.registry,
+            listener.url,
+            listener.hosts,
+            stop.request,
+            self.lifecycle,
+            self.clock,
+            serves_api=self.serves_api,
         )
         tls = None
-        if self.settings.tls_cert is not None and self.settings.tls_key is not None:
+        if self.serves_api and self.settings.tls_cert is not None and self.settings.tls_key is not None:
             tls = (self.settings.tls_cert, self.settings.tls_key)
         http = HttpServer(made.asgi, message_bytes=made.parts.schema.limits.body_bytes, tls=tls)
         async with AsyncExitStack() as around:
@@ -115,6 +129,8 @@ class Service:
         log.info("stopped")
 
     def _side_port(self, made: Installation) -> AbstractAsyncContextManager[None]:
+        if not self.serves_api:
+            return nullcontext()
         return side_port(self.settings, self.lifecycle, lambda: made.parts.engine.ready, made.metrics)
 
     async def _prepare(self, database: Database) -> None:

@@ -33,10 +33,15 @@ describe(
         ErrorCode.OVERLAP: "The overlap policy of the task allows no further unfinished run.",
         ErrorCode.IN_USE: "Tasks refer to the secret.",
         ErrorCode.UNREADABLE: "A stored secret cannot be decrypted with the keys of this process.",
+        ErrorCode.UNREADABLE_ROW: "A row in the database holds what it must not: somebody changed it by hand. The "
+        "message names table, row and column.",
         ErrorCode.SIGN_IN_NEEDED: "This can be done only by somebody who has signed in, not by an API token.",
+        ErrorCode.STEP_MISMATCH: "What is stored of a step is not what its function returns now. Jobs get this, "
+        "requests do not.",
         ErrorCode.TOO_MANY_ARCHIVED: "More than half of a set of tasks would be archived.",
         ErrorCode.TOO_MANY_DEVICES: "Too many devices of one address wait to be let in.",
         ErrorCode.UNKNOWN_JOB: "No node has published a job of this name.",
+        ErrorCode.UNKNOWN_STEP: "The run has no step of this name.",
         ErrorCode.UNKNOWN_TIMEZONE: "The zone is not in the IANA database.",
         ErrorCode.VERSION_CONFLICT: "Somebody else edited the thing since it was read; read it again.",
     },
@@ -88,7 +93,7 @@ describe(
 describe(
     EventState,
     "What a thing was right after a change. Of a run its `RunState`, of an execution `RUNNING` or its `Outcome`, of a "
-    "node its `NodeState`, of a skipped occurrence its `SkipReason`.",
+    "step its `StepState`, of a node its `NodeState`, of a skipped occurrence its `SkipReason`.",
     {
         EventState.WAITING: "Run: in the queue.",
         EventState.SCHEDULED: "Run: handed to a node ahead of a free slot.",
@@ -96,7 +101,8 @@ describe(
         EventState.STUCK: "Run: failed or lost, to be tried again.",
         EventState.SUSPENDED: "Run: waits without a slot. Execution: ended so that its run waits.",
         EventState.SUCCESS: "Run, execution: ended well.",
-        EventState.FAILED: "Run, execution: failed.",
+        EventState.DONE: "Step: its result is stored.",
+        EventState.FAILED: "Run, execution, step: failed.",
         EventState.CANCELLED: "Run, execution: cancelled.",
         EventState.SKIPPED: "Run: dropped before its start.",
         EventState.TIMED_OUT: "Execution: used up its time box.",

@@ -9,6 +9,7 @@ from strawberry.types.enum import StrawberryEnumDefinition
 
 from ...jobs.core.actor import Role
 from ...jobs.core.base.levels import LogLevel
+from ...jobs.core.durable.steps import StepState
 from ...jobs.core.events import EventKind
 from ...jobs.core.model import (
     Isolation,
@@ -252,6 +253,7 @@ describe(
         EventKind.RUN_UPDATED: "A run changed its state, priority, progress or due time.",
         EventKind.EXECUTION_STARTED: "An attempt began.",
         EventKind.EXECUTION_FINISHED: "An attempt ended.",
+        EventKind.STEP_FINISHED: "A durable step of a run ended.",
         EventKind.OCCURRENCE_SKIPPED: "An occurrence was skipped.",
         EventKind.NODE_STARTED: "A node started.",
         EventKind.NODE_UPDATED: "A node changed its state.",
@@ -259,6 +261,14 @@ describe(
         EventKind.GROUP_UPDATED: "A group was paused, resumed or limited.",
         EventKind.RESYNC: "Events were missed (older than the retention, this reader was too slow, or the database was "
         "set back): query again, and go on from this cursor.",
+    },
+)
+describe(
+    StepState,
+    "How a durable step of a run ended.",
+    {
+        StepState.DONE: "What it returned is stored: no later attempt does it again.",
+        StepState.FAILED: "It failed in this attempt, its retries included; the next attempt does it again.",
     },
 )
 describe(

@@ -16,12 +16,12 @@ EXPORTED_TASKS: Final = """query ExportedTasks($first: Int, $after: String, $fil
 }"""
 
 _RUN: Final = """id state jobName task { name } priority attempt retries trigger scheduledFor submittedAt
-    availableAt startedAt finishedAt node progress { done total message } result error args"""
-_TASK: Final = """id name jobName enabled source setName description group priority owner args
+    availableAt startedAt finishedAt node progress { done total message } result error args labels"""
+_TASK: Final = """id name jobName enabled source setName description group priority owner args labels
     schedule { syntax value timezone humanized } nextExecution lastStartedAt finished pausedAt pausedBy pauseReason
     version"""
 _EXECUTION: Final = """id jobName taskName runId attempt outcome success startedAt completedAt duration wait node
-    trigger recordsProcessed errorType errorMessage"""
+    trigger recordsProcessed errorType errorMessage labels"""
 _GROUP: Final = """name paused pausedBy pauseReason maxRunning rate { limit per burst } tokens nextTokenAt waiting
     scheduled running stuck oldestWait"""
 _NODE: Final = "name state running slots version startedAt heartbeatAt clockSkew stall"
@@ -52,9 +52,15 @@ ONE_TASK: Final = f"""query OneTask($name: String!, $count: Int!) {{ task(name: 
     explain {{ code sentence details }} next: schedule {{ nextExecutions(count: $count) }} }} }}"""
 STATS: Final = """query Stats { overview { at running waiting scheduled stuck failedLast24h succeededLast24h successRate
     runsPerMinute stalledTasks liveNodes drainingNodes slots } }"""
+CREATE_TASK: Final = _changing("createTask", f"task {{ {_TASK} }}")
+UPDATE_TASK: Final = _changing("updateTask", f"task {{ {_TASK} }}")
 PAUSE_TASK: Final = _changing("pauseTask", f"task {{ {_TASK} }}")
 RESUME_TASK: Final = _changing("resumeTask", f"task {{ {_TASK} }}")
 DELETE_TASK: Final = _changing("deleteTask", "deletedName cancelledCount")
+LABELS: Final = "query Labels { labelKeys }"
+LABEL_VALUES: Final = """query LabelValues($key: String!, $after: String, $first: Int) {
+  labelValues(key: $key, after: $after, first: $first) { value runs more }
+}"""
 ENQUEUE: Final = _changing("enqueueRuns", "runs { id state jobName deduplicated }")
 CANCEL_RUNS: Final = _changing("cancelRuns", "count hasMore endCursor")
 RETRY_RUNS: Final = _changing("retryRuns", "count hasMore endCursor")
@@ -77,6 +83,8 @@ DOCUMENTS: Final = (
     ONE_RUN,
     ONE_TASK,
     STATS,
+    CREATE_TASK,
+    UPDATE_TASK,
     PAUSE_TASK,
     RESUME_TASK,
     DELETE_TASK,

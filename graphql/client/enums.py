@@ -28,11 +28,14 @@ class ErrorCode(OpenEnum):
     OTHER_SET = "OTHER_SET"
     OVERLAP = "OVERLAP"
     SIGN_IN_NEEDED = "SIGN_IN_NEEDED"
+    STEP_MISMATCH = "STEP_MISMATCH"
     TOO_MANY_ARCHIVED = "TOO_MANY_ARCHIVED"
     TOO_MANY_DEVICES = "TOO_MANY_DEVICES"
     UNKNOWN_JOB = "UNKNOWN_JOB"
+    UNKNOWN_STEP = "UNKNOWN_STEP"
     UNKNOWN_TIMEZONE = "UNKNOWN_TIMEZONE"
     UNREADABLE = "UNREADABLE"
+    UNREADABLE_ROW = "UNREADABLE_ROW"
     VERSION_CONFLICT = "VERSION_CONFLICT"
 
 
@@ -46,6 +49,7 @@ class EventKind(OpenEnum):
     RUN_UPDATED = "RUN_UPDATED"
     EXECUTION_STARTED = "EXECUTION_STARTED"
     EXECUTION_FINISHED = "EXECUTION_FINISHED"
+    STEP_FINISHED = "STEP_FINISHED"
     OCCURRENCE_SKIPPED = "OCCURRENCE_SKIPPED"
     NODE_STARTED = "NODE_STARTED"
     NODE_UPDATED = "NODE_UPDATED"
@@ -57,8 +61,8 @@ class EventKind(OpenEnum):
 class EventState(OpenEnum):
     """What a thing was right after a change.
 
-    Of a run its ``RunState``, of an execution ``RUNNING`` or its ``Outcome``, of a node its ``NodeState``, of a
-    skipped occurrence its ``SkipReason``.
+    Of a run its ``RunState``, of an execution ``RUNNING`` or its ``Outcome``, of a step its ``StepState``, of a
+    node its ``NodeState``, of a skipped occurrence its ``SkipReason``.
     """
 
     WAITING = "WAITING"
@@ -74,6 +78,7 @@ class EventState(OpenEnum):
     LOST = "LOST"
     SNOOZED = "SNOOZED"
     HANDED_BACK = "HANDED_BACK"
+    DONE = "DONE"
     STARTING = "STARTING"
     ACTIVE = "ACTIVE"
     STALLED = "STALLED"

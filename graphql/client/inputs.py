@@ -40,6 +40,7 @@ class NewRun:
         retry_delay: seconds before the first retry; as the job says, or else 60, unless given.
         timeout: the time box of an attempt in seconds; the job's, or else none, unless given.
         description: what it is for.
+        labels: words by which it is found, beside those of the job: an object of texts.
     """
 
     job_name: str
@@ -52,6 +53,7 @@ class NewRun:
     retry_delay: float | None = None
     timeout: float | None = None
     description: str | None = None
+    labels: Any | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,6 +95,7 @@ class TaskSettings(TypedDict, total=False):
     jitter: float | None
     start_at: datetime | None
     end_at: datetime | None
+    labels: Any | None
 
 
 class TaskChanges(TaskSettings, total=False):

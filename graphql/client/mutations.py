@@ -24,6 +24,7 @@ def trigger_job(
     args: Mapping[str, Any] | None = None,
     *,
     unique_key: str | None = None,
+    labels: Mapping[str, str] | None = None,
     idempotency_key: str | None = None,
 ) -> Operation[TriggeredJob]:
     """Make a run of a job now.
@@ -32,6 +33,7 @@ def trigger_job(
         name: The job.
         args: Its arguments.
         unique_key: While a run with this key is unfinished, that one is answered; as the job declares, unless given.
+        labels: Words by which it is found, beside those of the job.
         idempotency_key: Makes a repetition safe.
     """
 
@@ -48,6 +50,7 @@ def trigger_job(
         "args": Argument("JSON", args),
         "idempotencyKey": Argument("String", idempotency_key),
         "uniqueKey": Argument("String", unique_key),
+        "labels": Argument("JSON", labels),
     }
     text = document("mutation", "triggerJob", arguments, f"{selection(TriggeredJob)} {ERRORS}")
     return Operation(document=text, variables=variables(arguments), read=answer)

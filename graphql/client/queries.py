@@ -83,6 +83,7 @@ def runs(
     group: str | None = None,
     first: int = 50,
     after: str | None = None,
+    labels: Mapping[str, str] | None = None,
     filter: Filter | None = None,
     order_by: Order | None = None,
 ) -> Operation[Page[Run]]:
@@ -95,11 +96,12 @@ def runs(
         group: Of this group.
         first: At most so many, up to 200.
         after: Only those behind this cursor of the same list.
+        labels: With all of these labels.
         filter: Further conditions.
         order_by: In which order.
     """
     conditions = _conditions(
-        filter,
+        _labelled(filter, labels),
         state={"in": list(states)} if states else None,
         jobName=_equal(job_name),
         taskName=_equal(task_name),
@@ -121,6 +123,7 @@ def executions(
     run_id: int | None = None,
     first: int = 50,
     after: str | None = None,
+    labels: Mapping[str, str] | None = None,
     filter: Filter | None = None,
     order_by: Order | None = None,
 ) -> Operation[Page[Execution]]:
@@ -133,11 +136,12 @@ def executions(
         run_id: Of this run.
         first: At most so many, up to 200.
         after: Only those behind this cursor of the same list.
+        labels: With all of these labels.
         filter: Further conditions.
         order_by: In which order.
     """
     conditions = _conditions(
-        filter,
+        _labelled(filter, labels),
         outcome={"in": list(outcomes)} if outcomes else None,
         jobName=_equal(job_name),
         taskName=_equal(task_name),
@@ -259,6 +263,14 @@ def _listing(
 
 def _equal(value: str | int | None) -> dict[str, str | int] | None:
     return None if value is None else {"eq": value}
+
+
+def _labelled(filter: Filter | None, labels: Mapping[str, str] | None) -> Filter | None:
+    """The filter, and that a run has these labels."""
+    if not labels:
+        return filter
+    wanted: list[Filter] = [{"labels": {"key": key, "eq": value}} for key, value in labels.items()]
+    return {"and": [*wanted, *([filter] if filter else [])]}
 
 
 def _conditions(further: Filter | None, **conditions: Filter | None) -> Filter | None:

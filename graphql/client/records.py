@@ -68,6 +68,8 @@ class Job(Record):
     isolation: Isolation
     args_schema: Any
     tags: tuple[str, ...]
+    labels: Any
+    labels_from: Any
     unique_key: UniqueKey | None
     limits: JobLimits | None
     known: bool
@@ -154,6 +156,7 @@ class Execution(JobLog):
     value: Any
     progress: Progress | None
     args: dict[str, Any] | None
+    labels: Any
     group: str | None
     run: RunKey | None
 
@@ -187,6 +190,7 @@ class Task(Record):
     retry_delay: float
     inherits: tuple[str, ...]
     jitter: float
+    labels: Any
     start_at: datetime | None
     end_at: datetime | None
     paused_at: datetime | None
@@ -240,6 +244,7 @@ class Run(Record):
     rate_key: str | None
     submitter: str | None
     description: str
+    labels: Any
     progress: Progress | None
     result: Any
     error: str | None
@@ -335,6 +340,7 @@ class LogLine(Record):
     level: LogLevel
     message: str
     fields: Any
+    step: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -361,6 +367,7 @@ class Event(Record):
     group: str | None
     job_name: str | None
     state: EventState | None
+    step: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

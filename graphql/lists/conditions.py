@@ -22,6 +22,8 @@ Path: TypeAlias = tuple[str, ...]
 
 MEANS_NO_VALUE: Final = frozenset({"eq", "ne"})
 """Operators whose null means "has no value"; in mutations this is said by ``isNull`` alone."""
+PLACES: Final = frozenset({"key", "path"})
+"""What says where a value is that operators compare."""
 COMBINED: Final = frozenset({"and_", "or_", "not_"})
 
 
@@ -61,6 +63,7 @@ class Emptiness:
 
     def _operators(self, comparison: Any, place: Path) -> Iterator[UserError]:  # noqa: ANN401 - one of the field filters
         given = [(field.name, getattr(comparison, field.name)) for field in fields(comparison)]
+        given = [(name, value) for name, value in given if name not in PLACES]
         present = [(name, value) for name, value in given if value is not strawberry.UNSET]
         if not present:
             yield _fault(place, "must have an operator with a value, e.g. `eq`, got none")

@@ -5,19 +5,34 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import fields
 from enum import Enum
 from itertools import chain
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import strawberry
 
-from ...jobs.store.read.listing.criteria import AllOf, AnyOf, Condition, Criteria, Not, Operator
+from ...jobs.core.admission.labels import key_faults
+from ...jobs.core.base.codes import ErrorCode
+from ...jobs.store.read.listing.criteria import (
+    AllOf,
+    AnyOf,
+    Condition,
+    Criteria,
+    LabelMatch,
+    Not,
+    Operator,
+    PathMatch,
+)
 from ..base.arguments import camel, checked_text, parse_id, refused
 from ..resolving.context import Info
 from .conditions import LISTS, absent_variables
-from .filters import AnyFilter, IdFilter
+from .filters import AnyFilter, ArgumentFilter, IdFilter, LabelFilter
 
 MAX_VALUES: Final = 1_000
 """Values that one whole filter compares with, those in lists included."""
 MAX_TEXT: Final = 1_000
+MAX_DEPTH: Final = 10
+"""Names of the path of an argument."""
+UNSPEAKABLE: Final = frozenset('"\\')
+"""What SQLite cannot have in a name of a path."""
 OPERATORS: Final = {"in_": Operator.IN, **{one.value: one for one in Operator if one is not Operator.IN}}
 
 
@@ -65,7 +80,13 @@ def _criteria(filter: AnyFilter, path: str) -> Criteria:
     return AllOf(tuple(parts))
 
 
-def _conditions(name: str, comparison: Any, path: str) -> Iterable[Condition]:  # noqa: ANN401 - one of the field filters
+def _conditions(name: str, comparison: Any, path: str) -> Iterable[Criteria]:  # noqa: ANN401 - one of the field filters
+    if isinstance(comparison, LabelFilter):
+        yield from _labels(name, comparison, path)
+        return
+    if isinstance(comparison, ArgumentFilter):
+        yield Condition(name, Operator.HAS_VALUE, _at_path(comparison, path))
+        return
     convert: Callable[[Any, str], object] = parse_id if isinstance(comparison, IdFilter) else _checked
     for field in fields(comparison):
         value: Any = getattr(comparison, field.name)
@@ -79,6 +100,42 @@ def _conditions(name: str, comparison: Any, path: str) -> Iterable[Condition]:  
             yield Condition(name, operator, tuple(convert(one, path) for one in value))
         else:
             yield Condition(name, operator, value if operator is Operator.IS_NULL else convert(value, path))
+
+
+def _labels(name: str, asked: LabelFilter, path: str) -> Iterable[Criteria]:
+    for fault in key_faults(asked.key, f"{path}.key"):
+        raise refused(str(fault))
+    if asked.eq is not strawberry.UNSET:
+        yield Condition(name, Operator.LABELLED, LabelMatch(asked.key, (_word(asked.eq, f"{path}.eq"),)))
+    if asked.in_ is not strawberry.UNSET:
+        values = tuple(dict.fromkeys(_word(one, f"{path}.in") for one in asked.in_ or ()))
+        yield Condition(name, Operator.LABELLED, LabelMatch(asked.key, values))
+    if asked.exists is not strawberry.UNSET:
+        there = Condition(name, Operator.LABELLED, LabelMatch(asked.key, None))
+        yield there if asked.exists else Not(there)
+
+
+def _word(value: str | None, path: str) -> str:
+    if value is None:
+        raise refused(f"{path}: must have a value, got null; runs without the label are found by `exists: false`")
+    return str(_checked(value, path))
+
+
+def _at_path(asked: ArgumentFilter, path: str) -> PathMatch:
+    names = tuple(asked.path.split("."))
+    if not all(names) or len(names) > MAX_DEPTH or set(asked.path) & UNSPEAKABLE:
+        wanted = f"1 to {MAX_DEPTH} names with dots between them, without quotes and backslashes"
+        raise refused(f"{path}.path: must be {wanted}, got {asked.path!r:.60}")
+    if asked.eq is strawberry.UNSET:
+        raise refused(f"{path}: must have an operator with a value, e.g. `eq`, got none", ErrorCode.NO_CONDITION)
+    value: object = asked.eq
+    if not isinstance(value, str | int | float | bool | None):
+        raise refused(f"{path}.eq: must be a text, a number, a truth value or null, got {value!r:.60}")
+    return PathMatch(tuple(checked_text(one, f"{path}.path") for one in names), _plain(value, path))
+
+
+def _plain(value: str | float | bool | None, path: str) -> str | float | bool | None:
+    return None if value is None else cast("str | float | bool", _checked(value, f"{path}.eq"))
 
 
 def _checked(value: Any, path: str) -> object:  # noqa: ANN401 - any scalar
@@ -102,5 +159,7 @@ def _values(criteria: Criteria) -> Iterator[object]:
             yield from _values(part)
         case Condition(_, Operator.IN | Operator.NOT_IN, values):
             yield from values
+        case Condition(_, Operator.LABELLED, label):
+            yield from label.values or (None,)
         case Condition():
             yield criteria.value

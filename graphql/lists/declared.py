@@ -10,7 +10,7 @@ import strawberry
 from ...jobs.accounts.read.accounts import ACCOUNTS
 from ...jobs.accounts.read.audit import AUDIT
 from ...jobs.accounts.read.secrets import SECRETS
-from ...jobs.store.read.listing.criteria import Criteria, mentions, stand_in
+from ...jobs.store.read.listing.criteria import Criteria, labels_in, mentions, stand_in, with_spreads
 from ...jobs.store.read.listing.keyset import Page, PageRequest
 from ...jobs.store.read.listing.listing import Listing
 from ...jobs.store.read.listing.searching import Counted, capped, is_bounded, search_for, search_to_count
@@ -19,8 +19,9 @@ from ..base.arguments import AFTER, BEFORE, FIRST, LAST
 from ..base.enums import Role
 from ..base.fields import resolved
 from ..base.sizes import PAGE
+from ..resolving.children import Children
 from ..resolving.context import Info
-from ..resolving.loaders import Children, ListKey, Loaders, SearchKey
+from ..resolving.loaders import ListKey, Loaders, SearchKey
 from .connections import Connection, PageArguments, connect
 from .criteria import criteria_of_list
 from .filters import (
@@ -222,7 +223,15 @@ class OwnRows(Generic[M]):
 
 
 async def criteria_of(loaders: Loaders, request: PageRequest) -> Criteria:
-    """Whether a task is stalled no database can tell: it depends on what its schedule means."""
-    if not mentions(request.criteria, "stalled"):
-        return request.criteria
-    return stand_in(request.criteria, "stalled", await loaders.stalled())
+    """The condition that is sent.
+
+    Whether a task is stalled no database can tell: it depends on what its schedule means.
+    """
+    criteria = request.criteria
+    labels = labels_in(criteria)
+    if labels:
+        # How rows with a label are looked for best depends on how many there are, which no planner of SQLite knows.
+        criteria = with_spreads(criteria, {one: await loaders.spreads.load(one) for one in labels})
+    if not mentions(criteria, "stalled"):
+        return criteria
+    return stand_in(criteria, "stalled", await loaders.stalled())

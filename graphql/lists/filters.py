@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any, Final, Generic, TypeAlias, TypeVar, dataclass_transform
 
 import strawberry
+from strawberry.scalars import JSON
 
 from ...jobs.core.model import Isolation, NodeState, Outcome, OverlapPolicy, Priority, SkipReason, TaskSource, Trigger
 from ...jobs.core.schedule import Syntax
@@ -123,6 +124,24 @@ class Filter(Generic[T]):
     is_null: bool | None = _condition(IS_NULL)
 
 
+@strawberry.input(description="Conditions on a label: `key`, and one of `eq`, `in` and `exists`.")
+class LabelFilter:
+    """A label of a run."""
+
+    key: str = strawberry.field(description="Its key.")
+    eq: str | None = _condition("It has this value.")
+    in_: list[str] | None = _condition("It has one of these values.", "in")
+    exists: bool | None = _condition("Whether there is a label with this key.")
+
+
+@strawberry.input(description="Conditions on an argument. No index finds rows by it.")
+class ArgumentFilter:
+    """A value inside of the arguments."""
+
+    path: str = strawberry.field(description="Where it is, names with dots between them, e.g. `customer.id`.")
+    eq: JSON | None = _condition("It is this text, number or truth value; null = it is null.")
+
+
 @_filter("Which tasks.")
 class TaskFilter:
     """Conditions on tasks."""
@@ -182,6 +201,8 @@ class RunFilter:
     retried: BooleanFilter | None = _condition("Whether another run retries it.")
     submitter: StringFilter | None = _condition("Who asked for it.")
     description: StringFilter | None = _condition("Its description.")
+    labels: LabelFilter | None = _condition("Its labels; several by `and`.")
+    args: ArgumentFilter | None = _condition("Its arguments; several by `and`.")
     error: StringFilter | None = _condition("Its last error.")
 
 
@@ -208,6 +229,8 @@ class ExecutionFilter:
     scheduled_for: DateTimeFilter | None = _condition("The nominal time of the occurrence.")
     records_processed: BigIntFilter | None = _condition("How many records the job says it processed.")
     duration: FloatFilter | None = _condition("Seconds from start to end.")
+    labels: LabelFilter | None = _condition("The labels of the run; several by `and`.")
+    args: ArgumentFilter | None = _condition("The arguments of the run; several by `and`.")
     error_message: StringFilter | None = _condition("The error's message.")
     error_type: StringFilter | None = _condition("The error's type.")
 

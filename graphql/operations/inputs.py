@@ -31,6 +31,7 @@ DRY_RUN: Final = "Change nothing; answer how many would change, and the first of
 UNIQUE_KEY: Final = (
     "While a run with this key is unfinished, that one is answered instead; as the job declares, unless given."
 )
+LABELS: Final = "Words by which it is found, beside those of the job: an object of texts."
 REASON: Final = "Why; shown to others. At most 1,000 characters."
 
 
@@ -81,6 +82,7 @@ class TaskSettings:
     jitter: float | None = optional("Most seconds by which the task is delayed, by one fixed offset; 0 unless given.")
     start_at: datetime | None = optional("No occurrence before this time.")
     end_at: datetime | None = optional("No occurrence after this time.")
+    labels: JSON | None = optional("Labels of its runs beside those of the job, an object of texts; none unless given.")
 
 
 @strawberry.input(description="A task to be made.")
@@ -201,6 +203,7 @@ class EnqueueRunInput:
     retry_delay: float | None = optional("Seconds before the first retry; as the job says, or else 60, unless given.")
     timeout: float | None = optional("The time box of an attempt in seconds; the job's, or else none, unless given.")
     description: str | None = optional("What it is for.")
+    labels: JSON | None = optional(LABELS)
 
     def to_run(self, submitter: Submitter | None = None) -> NewRun:
         """The engine's form, in somebody's name; without one it can only be judged."""
@@ -247,6 +250,9 @@ class RetryRunInput:
 
     id: strawberry.ID = strawberry.field(description="Which run.")
     args: JSON | None = optional("Arguments instead of the old ones, an object.")
+    from_step: str | None = optional(
+        "Go on from this step, e.g. `charge` or `charge#2`: the new run has the results of all that began before it."
+    )
     idempotency_key: str | None = optional(KEY)
 
 

@@ -41,12 +41,13 @@ from ..types.entities import (
 from ..types.operation import Group, Node
 from .accounts import AccountQueries
 from .history import HistoryQueries
+from .labels import LabelQueries
 from .reports import ReportQueries
 from .secrets import SecretQueries
 
 
 @strawberry.type(description="Everything that can be read.")
-class Query(ReportQueries, HistoryQueries, AccountQueries, SecretQueries):
+class Query(ReportQueries, HistoryQueries, LabelQueries, AccountQueries, SecretQueries):
     """Queries."""
 
     @resolved(description="The jobs that nodes have published, by name.", requires=Role.VIEWER)
@@ -167,6 +168,7 @@ class Query(ReportQueries, HistoryQueries, AccountQueries, SecretQueries):
         """A group by name."""
         request = PageRequest(GROUPS.order, 1, equal("name", checked_text(name, "name")))
         found = (await info.context.loaders.page(GROUPS, request)).items
+        info.context.loaders.check_readable("queue_group", name)
         return Group.from_model(found[0]) if found else None
 
     @resolved(

@@ -34,6 +34,7 @@ from ..types.failures import merge
 from ..types.schedule import TIMES, ScheduleValidation
 from ..types.statistics import FailureGroup, Overview, QueuePoint, Statistics, parts_of
 from .inputs import ScheduleInput
+from .labels import LabelInput
 
 DAY: Final = timedelta(days=1)
 SECONDS: Final = {StatisticsBucket.MINUTE: 60, StatisticsBucket.HOUR: 3600, StatisticsBucket.DAY: 86400}
@@ -229,8 +230,8 @@ class ReportQueries:
         return Overview.from_report(await info.context.overview(parts_of(asked_of(info))))
 
     @resolved(
-        description="Figures about the executions of a span of time, of all or of one job, task, group or node; or of "
-        "several of these, see `estimated`.",
+        description="Figures about the executions of a span of time, of all or of one job, task, group, node or label; "
+        "or of several of these, see `estimated`.",
         size=Size(own=4_000),
         requires=Role.VIEWER,
     )
@@ -242,6 +243,7 @@ class ReportQueries:
         task_name: Annotated[str | None, strawberry.argument(description="Only of this task.")] = None,
         group: Annotated[str | None, strawberry.argument(description="Only of runs of this group.")] = None,
         node: Annotated[str | None, strawberry.argument(description="Only on this node.")] = None,
+        label: Annotated[LabelInput | None, strawberry.argument(description="Only of runs with this label.")] = None,
         from_: A_DAY_BEFORE = None,
         to: TO_NOW = None,
         bucket: Annotated[
@@ -259,6 +261,7 @@ class ReportQueries:
             task_name=_text(task_name, "taskName"),
             group=_text(group, "group"),
             node=_text(node, "node"),
+            label=None if label is None else label.pair(),
         )
         report = await info.context.database.read(reports.statistics, scope, width, now, _wanted(asked_of(info)))
         return Statistics.from_report(report, start, end)

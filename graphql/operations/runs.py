@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Annotated, Final
+from typing import Annotated, Final, cast
 
 import strawberry
 from strawberry.scalars import JSON
@@ -31,7 +31,15 @@ from ..types.payloads import HistoryPruned, JobTriggered, RunChanged, RunsChange
 from .bulk import BulkAction, Changed, answer_many, codec_of, many_runs, perform_many, selection_faults
 from .bulk_inputs import CancelRunsInput, RetryNowInput, RetryRunsInput, SetRunPriorityInput
 from .changes import ONE_RUN, args_of, given, parse_key, perform, restore_run, restore_runs
-from .inputs import UNIQUE_KEY, CancelRunInput, EnqueueRunsInput, PruneHistoryInput, RetryRunInput, UpdateRunInput
+from .inputs import (
+    LABELS,
+    UNIQUE_KEY,
+    CancelRunInput,
+    EnqueueRunsInput,
+    PruneHistoryInput,
+    RetryRunInput,
+    UpdateRunInput,
+)
 from .pruning import PRUNING, prune
 
 CHANGED: Final = codec_of("runs", restore_runs)
@@ -74,6 +82,7 @@ class TriggerJobInput:
     job_name: str
     args: object
     unique_key: str | None
+    labels: object
 
 
 def bulk_action(
@@ -100,19 +109,26 @@ class RunMutations:
             str | None, strawberry.argument(description="Makes a repetition within 24 hours safe.")
         ] = None,
         unique_key: Annotated[str | None, strawberry.argument(description=UNIQUE_KEY)] = None,
+        labels: Annotated[JSON | None, strawberry.argument(description=LABELS)] = None,
     ) -> JobTriggered:
         """The new run, or that which has its unique key; an unknown job is data and no error."""
         person = info.context.person
+        words = cast("dict[str, str] | None", labels)
         action = partial(
-            actions.trigger_job, job_name=job_name, args=args_of(args), unique_key=unique_key, actor=person.name
+            actions.trigger_job,
+            job_name=job_name,
+            args=args_of(args),
+            unique_key=unique_key,
+            actor=person.name,
+            labels=words,
         )
 
         async def fast_path(record: Record) -> Enqueued | None:
-            run = actions.triggered(job_name, args_of(args), unique_key, *person.submitter)
+            run = actions.triggered(job_name, args_of(args), unique_key, *person.submitter, words)
             made = await put_requested(info.context.database, run, record)
             return None if made is None else Enqueued(made, deduplicated=False)
 
-        asked = TriggerJobInput(job_name, args, unique_key)
+        asked = TriggerJobInput(job_name, args, unique_key, labels)
         done = await perform(info, asked, action, ONE_ENQUEUED, key=idempotency_key, fast_path=fast_path)
         if done.result is None:
             error = done.errors[0]
@@ -197,7 +213,8 @@ class RunMutations:
 
         def action(tx: Tx) -> Run:
             keys, args = [parse_key(input.id, "id")], args_of(input.args)
-            return actions.retry_runs(tx, keys, args=args, actor=info.context.person.name)[0]
+            step, actor = given(input.from_step), info.context.person.name
+            return actions.retry_runs(tx, keys, args=args, from_step=step, actor=actor)[0]
 
         done = await perform(info, input, action, ONE_RUN)
         return done.answer(RunChanged, run=entities.Run.from_model)

@@ -5,36 +5,37 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
-from typing import Any, Final, Generic, TypeAlias, TypeVar
-
-from strawberry.dataloader import DataLoader
+from typing import Any, TypeVar
 
 from ...jobs.accounts.read import secrets as stored_secrets
+from ...jobs.core.base.errors import UnreadableRow
 from ...jobs.core.defaults import JobInfo
+from ...jobs.core.durable.steps import Step
 from ...jobs.core.explain import Explanation, RunFacts, explain_run, explain_task
 from ...jobs.core.model import Execution, Group, Node, Run, SkippedOccurrence, Task
 from ...jobs.store.db.database import Connection, Database
 from ...jobs.store.read import executions, facts, logs, runs, tasks
 from ...jobs.store.read import groups as stored_groups
 from ...jobs.store.read import jobs as stored_jobs
+from ...jobs.store.read import labels as stored_labels
 from ...jobs.store.read import nodes as stored_nodes
 from ...jobs.store.read import skipped as stored_skipped
+from ...jobs.store.read import steps as stored_steps
 from ...jobs.store.read.clock import server_time
 from ...jobs.store.read.figures import statistics
 from ...jobs.store.read.listing import pages, searching
-from ...jobs.store.read.listing.criteria import Criteria
+from ...jobs.store.read.listing.criteria import Criteria, LabelMatch, Spread
 from ...jobs.store.read.listing.keyset import Page, PageRequest
 from ...jobs.store.read.listing.listing import Listing
 from ...jobs.store.read.listing.searching import Counted, Keys, capped
 from ...jobs.store.read.strips import Strip, strips_of_tasks
 from ..guard.searches import Searches
+from .children import Children, Reader
+from .data_loader import MAX_BATCH, DataLoader
 from .slices import Slices
 
 K = TypeVar("K")
 M = TypeVar("M")
-
-MAX_BATCH: Final = 1_000
-"""Keys per statement."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,22 +45,6 @@ class ListKey:
     listing: Listing[Any]
     request: PageRequest
     newest: Listing[Any] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class PageKey:
-    """A page of the rows that belong to one parent."""
-
-    parent: int | str
-    request: PageRequest
-
-
-@dataclass(frozen=True, slots=True)
-class CountKey:
-    """The number of rows that belong to one parent and meet a condition."""
-
-    parent: int | str
-    criteria: Criteria
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,51 +71,6 @@ class SearchKey:
     bounded: bool
 
 
-Reader: TypeAlias = Database | Searches
-"""A way to the database: to rows that indexes find, or to those that are searched."""
-
-
-class Children(Generic[M]):
-    """The rows of a list that belong to one of many parents, by page and by number.
-
-    Args:
-        database: How they are read.
-        listing: The list.
-        field: The field of the list that names the parent.
-    """
-
-    def __init__(self, database: Reader, listing: Listing[M], field: str) -> None:
-        self._database = database
-        self._listing = listing
-        self._field = field
-        self._pages: DataLoader[PageKey, Page[M]] = DataLoader(self._load_pages, max_batch_size=MAX_BATCH)
-        self._counts: DataLoader[CountKey, int] = DataLoader(self._load_counts, max_batch_size=MAX_BATCH)
-
-    async def page(self, parent: int | str, request: PageRequest) -> Page[M]:
-        """One page of the rows of ``parent``."""
-        return await self._pages.load(PageKey(parent, request))
-
-    async def count(self, parent: int | str, criteria: Criteria) -> int:
-        """How many rows of ``parent`` meet ``criteria``, counted up to the cap and one more."""
-        return await self._counts.load(CountKey(parent, criteria))
-
-    async def _load_pages(self, keys: list[PageKey]) -> list[Page[M]]:
-        found: dict[PageKey, Page[M]] = {}
-        for request in dict.fromkeys(key.request for key in keys):
-            parents = [key.parent for key in keys if key.request == request]
-            read = await self._database.read(pages.pages_of, self._listing, self._field, parents, request)
-            found |= {PageKey(parent, request): page for parent, page in read.items()}
-        return [found[key] for key in keys]
-
-    async def _load_counts(self, keys: list[CountKey]) -> list[int]:
-        found: dict[CountKey, int] = {}
-        for criteria in dict.fromkeys(key.criteria for key in keys):
-            parents = [key.parent for key in keys if key.criteria == criteria]
-            read = await self._database.read(pages.counts_of, self._listing, self._field, parents, criteria)
-            found |= {CountKey(parent, criteria): number for parent, number in read.items()}
-        return [found[key] for key in keys]
-
-
 class Loaders:
     """Everything that one operation reads by key. Results are remembered for its duration.
 
@@ -151,12 +91,12 @@ class Loaders:
     @cached_property
     def tasks(self) -> DataLoader[int, Task | None]:
         """Tasks by key."""
-        return self._by_key(tasks.by_ids)
+        return self._by_key(tasks.by_ids, "periodic_task")
 
     @cached_property
     def tasks_by_name(self) -> DataLoader[str, Task | None]:
         """Tasks by name."""
-        return self._by_key(tasks.by_names)
+        return self._by_key(tasks.by_names, "periodic_task")
 
     @cached_property
     def secret_users(self) -> DataLoader[str, list[str]]:
@@ -170,27 +110,27 @@ class Loaders:
     @cached_property
     def runs(self) -> DataLoader[int, Run | None]:
         """Runs by key."""
-        return self._by_key(runs.by_ids)
+        return self._by_key(runs.by_ids, "run")
 
     @cached_property
     def executions(self) -> DataLoader[int, Execution | None]:
         """Executions by key."""
-        return self._by_key(executions.by_ids)
+        return self._by_key(executions.by_ids, "job_execution")
 
     @cached_property
     def skipped(self) -> DataLoader[int, SkippedOccurrence | None]:
         """Skipped occurrences by key."""
-        return self._by_key(stored_skipped.by_ids)
+        return self._by_key(stored_skipped.by_ids, "skipped_occurrence")
 
     @cached_property
     def nodes_by_name(self) -> DataLoader[str, Node | None]:
         """Nodes by name."""
-        return self._by_key(stored_nodes.newest_by_names)
+        return self._by_key(stored_nodes.newest_by_names, "node")
 
     @cached_property
     def jobs(self) -> DataLoader[str, JobInfo | None]:
         """Jobs by name."""
-        return self._by_key(stored_jobs.by_names)
+        return self._by_key(stored_jobs.by_names, "job")
 
     @cached_property
     def declaring(self) -> DataLoader[str, list[str] | None]:
@@ -200,7 +140,7 @@ class Loaders:
     @cached_property
     def group_settings(self) -> DataLoader[str, Group | None]:
         """What is stored about groups, by name."""
-        return self._by_key(stored_groups.by_names)
+        return self._by_key(stored_groups.by_names, "queue_group")
 
     @cached_property
     def task_explanations(self) -> DataLoader[Task, Explanation]:
@@ -235,6 +175,11 @@ class Loaders:
     def lines(self) -> DataLoader[LinesKey, logs.LogPart]:
         """Pages of log lines."""
         return DataLoader(self._load_lines, max_batch_size=MAX_BATCH)
+
+    @cached_property
+    def steps(self) -> DataLoader[tuple[int, int], list[Step]]:
+        """The first steps of runs, by the run's id and how many."""
+        return DataLoader(self._load_steps, max_batch_size=MAX_BATCH)
 
     @cached_property
     def _lists(self) -> DataLoader[ListKey, Page[Any]]:
@@ -278,6 +223,16 @@ class Loaders:
     def _live_nodes(self) -> DataLoader[None, list[Node]]:
         async def load(keys: list[None]) -> list[list[Node]]:
             return [await self._database.read(stored_nodes.live)] * len(keys)
+
+        return DataLoader(load)
+
+    @cached_property
+    def spreads(self) -> DataLoader[LabelMatch, Spread]:
+        """Whether few or many runs have a label."""
+
+        async def load(labels: list[LabelMatch]) -> list[Spread]:
+            found = await self._database.read(stored_labels.spreads, labels)
+            return [found[label] for label in labels]
 
         return DataLoader(load)
 
@@ -336,12 +291,29 @@ class Loaders:
         """The newest finished execution of a task, by the task's id."""
         return self._by_key(executions.newest_finished)
 
-    def _by_key(self, read: Callable[[Any, list[K]], dict[K, M]]) -> DataLoader[K, M | None]:
-        async def load(keys: list[K]) -> Sequence[M | None]:
+    def _by_key(self, read: Callable[[Any, list[K]], dict[K, M]], table: str | None = None) -> DataLoader[K, M | None]:
+        async def load(keys: list[K]) -> Sequence[M | UnreadableRow | None]:
             found = await self._database.read(read, keys)
-            return [found.get(key) for key in keys]
+            if table is None or len(found) == len(keys) or not self._database.damaged.known:
+                return [found.get(key) for key in keys]
+            return [found[key] if key in found else self._unreadable(table, key) for key in keys]
 
         return DataLoader(load, max_batch_size=MAX_BATCH)
+
+    def check_readable(self, table: str, key: object) -> None:
+        """Ask before it is said that something is not there.
+
+        Raises:
+            UnreadableRow: its row is there, and cannot be read.
+        """
+        fault = self._unreadable(table, key)
+        if fault is not None:
+            raise fault
+
+    def _unreadable(self, table: str, key: object) -> UnreadableRow | None:
+        """What is said of a key whose row is there and cannot be read."""
+        damage = self._database.damaged.of(table, key)
+        return None if damage is None else UnreadableRow(damage.sentence)
 
     async def _load_lists(self, keys: list[ListKey]) -> list[Page[Any]]:
         def read(conn: Connection) -> list[Page[Any]]:
@@ -381,6 +353,14 @@ class Loaders:
         for size in {size for _, size in keys}:
             read = await self._database.read(strips_of_tasks, [task for task, asked in keys if asked == size], size)
             found |= {(task, size): strip for task, strip in read.items()}
+        return [found[key] for key in keys]
+
+    async def _load_steps(self, keys: list[tuple[int, int]]) -> list[list[Step]]:
+        found: dict[tuple[int, int], list[Step]] = {}
+        for limit in {limit for _, limit in keys}:
+            wanted = [run for run, asked in keys if asked == limit]
+            read = await self._database.read(stored_steps.of_runs, wanted, limit)
+            found |= {(run, limit): steps for run, steps in read.items()}
         return [found[key] for key in keys]
 
     async def _load_lines(self, keys: list[LinesKey]) -> list[logs.LogPart]:

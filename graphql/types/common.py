@@ -70,12 +70,20 @@ class LogLine:
     level: LogLevel = strawberry.field(description="How important it is.")
     message: str = strawberry.field(description="The text.")
     fields: JSON | None = strawberry.field(description="Structured values logged with it.")
+    step: str | None = strawberry.field(description="The step of the run that logged it.")
 
     @classmethod
     def from_model(cls, stored: StoredLine) -> Self:
         """The line behind a stored one."""
         level = LogLevel(stored.level)
-        return cls(line=stored.line, at=stored.at, level=level, message=stored.message, fields=stored.fields)
+        return cls(
+            line=stored.line,
+            at=stored.at,
+            level=level,
+            message=stored.message,
+            fields=stored.fields,
+            step=stored.step,
+        )
 
 
 @strawberry.type(description="A part of an execution's log.")

@@ -32,11 +32,15 @@ from ..resolving.loaders import LinesKey
 from .common import LogLine, LogPage
 from .records import JobFields, SkippedFields
 from .run import ExecutionFields, RunFields
+from .step import RunStep
 from .strip import OccurrenceStrip
 from .task import TaskFields
 
 EXPLAINED: Final = Size(own=5)
 """An explanation looks at the queue and the nodes."""
+
+STEPS: Final = Size(("first",), default=DEFAULT_PAGE, most=MAX_LINES)
+"""Steps of a run."""
 
 STRIP: Final = Size(("last",), default=DEFAULT_STRIP, most=MAX_PAGE)
 """Columns of so many values."""
@@ -189,6 +193,18 @@ class Run(RunFields):
         """The older run."""
         return await load_run(info, self.stored.retried_from)
 
+    @resolved(
+        description="Its durable steps: attempts one after the other, each by the start of its steps.", size=STEPS
+    )
+    async def steps(
+        self,
+        info: Info,
+        first: Annotated[int, strawberry.argument(description="At most so many, 1 to 1000.")] = DEFAULT_PAGE,
+    ) -> list[RunStep]:
+        """What is stored of its steps."""
+        checked_range(first, "first", 1, MAX_LINES)
+        return [RunStep.from_model(one) for one in await info.context.loaders.steps.load((self.stored.id, first))]
+
     executions: Connection["JobExecution"] = listed(
         EXECUTION_LIST,
         lambda: JobExecution,
@@ -216,6 +232,12 @@ class JobExecution(ExecutionFields):
         """What the run was made with."""
         run = await info.context.loaders.runs.load(self.stored.run_id)
         return None if run is None else JSON(run.args)
+
+    @resolved(description="The labels of its run, an object of texts; null once that is pruned.")
+    async def labels(self, info: Info) -> JSON | None:
+        """By which words it is found."""
+        run = await info.context.loaders.runs.load(self.stored.run_id)
+        return None if run is None else JSON(run.labels or {})
 
     @resolved(description="The group of its run; null once that is pruned.")
     async def group(self, info: Info) -> str | None:

@@ -30,6 +30,7 @@ class Event:
     group: str | None = strawberry.field(description="The name of the group it is about.")
     job_name: str | None = strawberry.field(description="The name of the job it is about.")
     state: EventState | None = strawberry.field(description="The state right after the change of what it is about.")
+    step: str | None = strawberry.field(description="The step of the run that it is about, e.g. `charge#2`.")
 
     @classmethod
     def from_event(cls, event: events.Event) -> Self:
@@ -48,6 +49,7 @@ class Event:
             group=change.group,
             job_name=change.job_name,
             state=None if change.state is None else EventState(change.state),
+            step=change.step,
         )
 
     @resolved(description="The task as it is now; null if it is not about one, or that is deleted.")

@@ -85,6 +85,10 @@ class JobFields(FromModel):
     args_schema: JSON | None = strawberry.field(description="The JSON Schema of its arguments.")
     defaults: JobDefaults = strawberry.field(description="What its runs and tasks have unless they say otherwise.")
     tags: list[str] = strawberry.field(description="The tags by which nodes may choose it.")
+    labels: JSON = strawberry.field(description="The labels that all of its runs get, an object of texts.")
+    labels_from: JSON = strawberry.field(
+        description="By the key of a label, the argument that is its value in each run, an object of texts."
+    )
     unique_key: UniqueKey | None = strawberry.field(
         description="The unique key of its runs: while one is unfinished, no second one is made. Null = they have none."
     )
@@ -95,6 +99,8 @@ class JobFields(FromModel):
 
     MADE: ClassVar[Makers] = {
         "defaults": lambda job: JobDefaults.from_model(job.defaults),
+        "labels": lambda job: {} if job.defaults.labels is None else dict(job.defaults.labels.fixed),
+        "labels_from": lambda job: {} if job.defaults.labels is None else dict(job.defaults.labels.arguments),
         "limits": lambda job: None if job.defaults.limits is None else JobLimits.from_model(job.defaults.limits),
         "unique_key": lambda job: (
             None if job.defaults.unique_key is None else UniqueKey.from_model(job.defaults.unique_key)

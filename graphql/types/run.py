@@ -55,6 +55,7 @@ class RunFields(ByField):
     )
     submitter: str | None = strawberry.field(description="Who asked for it.")
     description: str = strawberry.field(description="What it is for; that of its task.")
+    labels: JSON = strawberry.field(description="Words by which it is found, an object of texts.")
     progress: Progress | None = strawberry.field(description="How far the job says it is.")
     result: JSON | None = strawberry.field(description="What the job returned.")
     error: str | None = strawberry.field(description="The message of its last error.")
@@ -69,6 +70,7 @@ RunFields.FIELDS = Fields(
     columns={"group": "group_name"},
     made={
         "progress": Made(("progress",), Progress.from_json),
+        "labels": Made(("labels",), lambda labels: labels or {}),
         "deduplicated": Made((), lambda: False),
         # Beyond all times while it waits for a slot or a token of its key.
         "available_at": Made(("available_at", "due_at"), lambda available_at, due_at: due_at or available_at),

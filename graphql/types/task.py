@@ -54,6 +54,7 @@ class TaskFields(ByField):
         description="Which of its settings follow its job, because nobody has set them for this task; by name, sorted."
     )
     jitter: float = strawberry.field(description="Most seconds by which the task is delayed, by one fixed offset.")
+    labels: JSON = strawberry.field(description="Labels of its runs beside those of their job, an object of texts.")
     start_at: datetime | None = strawberry.field(description="No occurrence before this time.")
     end_at: datetime | None = strawberry.field(description="No occurrence after this time.")
     paused_at: datetime | None = strawberry.field(description="Since when it is paused.")

@@ -1,10 +1,13 @@
 """A run that the API is asked for, in one statement instead of a transaction of three."""
 
+from collections.abc import Iterator
 from dataclasses import replace
-from itertools import chain
+from functools import partial
 from typing import Final
 
 from ..core.audit import Record
+from ..core.base.errors import UserError
+from ..core.defaults import settle
 from ..core.model import NewRun, Run
 from ..core.rules import new_run_faults
 from ..queue.new_runs import WAKES, insert_requested
@@ -35,15 +38,22 @@ async def put_requested(database: Database, run: NewRun, record: Record) -> Run 
     if not database.can_autocommit or run.unique_key is not None or not may_submit(record.actor, (run.job_name,)):
         return None
     schema = await _schema(database, run.job_name)
-    if schema is None or any(chain(new_run_faults(run), job_faults({run.job_name: schema}, run.job_name, run.args))):
+    if schema is None or any(_faults(run, schema)):
         return None
     if schema.defaults.makes_keys:
         return None
-    signed = replace(run, signature=schema.signature)
-    stored = await database.autocommit(insert_requested, WAKES, signed, record)
+    signed = settle(replace(run, signature=schema.signature), schema.defaults)
+    stored = await database.autocommit(partial(insert_requested, rule=schema.defaults.labels), WAKES, signed, record)
     if stored is None:
         database.cache.pop(_name(run.job_name), None)
     return stored
+
+
+def _faults(run: NewRun, schema: Schema) -> Iterator[UserError]:
+    yield from new_run_faults(run)
+    yield from job_faults({run.job_name: schema}, run.job_name, run.args)
+    if schema.defaults.labels is not None:
+        yield from schema.defaults.labels.faults(run.args, run.labels)
 
 
 async def _schema(database: Database, job_name: str) -> Schema | None:

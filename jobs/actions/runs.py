@@ -10,7 +10,7 @@ from sqlalchemy.exc import IntegrityError
 
 from ..core.arguments.judging import argument_faults
 from ..core.base.errors import InvalidState, Overlap, UserError, refuse
-from ..core.defaults import FOLLOWED, KEYS, UNIQUE_KEY, run_of_job
+from ..core.defaults import FOLLOWED, UNIQUE_KEY, run_of_job
 from ..core.limits import LIMITS
 from ..core.model import Json, NewRun, Priority, Run, Trigger
 from ..core.rules import check_reason, new_run_faults, unknown, unknown_job
@@ -20,6 +20,7 @@ from ..queue import runs as run_store
 from ..queue.cancel import cancel_all
 from ..queue.changes import run_change
 from ..queue.enqueue import Enqueued
+from ..queue.steps import copy_results, labels_before
 from ..store.db.transaction import Tx, Wake
 from ..store.read import jobs
 from ..store.read import runs as stored_runs
@@ -60,6 +61,7 @@ def trigger_job(
     args: dict[str, Json] | None = None,
     unique_key: str | None = None,
     actor: str | None = None,
+    labels: dict[str, str] | None = None,
 ) -> Enqueued:
     """Make a run of a job now, by hand, unless an unfinished one has its unique key: that is answered then.
 
@@ -67,7 +69,7 @@ def trigger_job(
         UserError: code ``UNKNOWN_JOB``, ``INVALID_ARGS`` or ``INVALID_INPUT``.
     """
     schema = check_job_args(tx, job_name, args or {})
-    run = triggered(job_name, args, unique_key, actor, account_of(tx))
+    run = triggered(job_name, args, unique_key, actor, account_of(tx), labels)
     refuse(new_run_faults(run))
     return put(tx, [run_of_job(run, schema.defaults, schema.signature)])[0]
 
@@ -78,6 +80,7 @@ def triggered(
     unique_key: str | None,
     submitter: str | None,
     submitter_id: int | None,
+    labels: dict[str, str] | None = None,
 ) -> NewRun:
     """A run by hand, which follows its job in all that is not said."""
     return NewRun(
@@ -87,6 +90,7 @@ def triggered(
         submitter=submitter,
         submitter_id=submitter_id,
         unique_key=unique_key,
+        labels=labels,
         inherits=FOLLOWED if unique_key is None else FOLLOWED - {UNIQUE_KEY},
     )
 
@@ -156,16 +160,25 @@ def cancel_runs(tx: Tx, ids: Sequence[int], *, reason: str | None = None, actor:
 
 
 def retry_runs(
-    tx: Tx, ids: Sequence[int], *, args: dict[str, Json] | None = None, actor: str | None = None
+    tx: Tx,
+    ids: Sequence[int],
+    *,
+    args: dict[str, Json] | None = None,
+    from_step: str | None = None,
+    actor: str | None = None,
 ) -> list[Run]:
     """Make a new run of each finished one, linked to it; with ``args`` instead of the old arguments.
+
+    With ``from_step``, of one run, the new one gets the results of the steps that began before that step.
 
     It has the unique key of the old run, or what follows from its arguments as the job declares. Where an unfinished
     run has that key already, this one is answered.
 
     Raises:
         NotFound: one of the ids does not exist.
+        NotFound: code ``UNKNOWN_STEP``: the run has no such step.
         InvalidState: a run is not finished.
+        Overlap: it should go on from a step, and an unfinished run has its unique key.
     """
     new: list[NewRun] = []
     for run in _existing(tx, ids):
@@ -177,12 +190,18 @@ def retry_runs(
         tx.note_before(str(run.id), state=run.state.value)
         signature = run.signature if args is None else check_job_args(tx, run.job_name, args).signature
         new.append(replace(_again(tx, run, args, actor), signature=signature))
-    return submit(tx, new) if new else []
+    if from_step is None:
+        return submit(tx, new) if new else []
+    ((source, again),) = zip(ids, new, strict=True)
+    kept = labels_before(tx, source, from_step)
+    made = put_new(tx, again, f"run {source} from step '{from_step}'")
+    copy_results(tx.conn, source, made.id, kept)
+    return [made]
 
 
 _LIKE_BEFORE = (
     "job_name args group priority task_id task_name scheduled_for retries retry_delay timeout exclusive submitter "
-    "submitter_id description carried unique_key"
+    "submitter_id description carried unique_key labels"
 )
 """What a run that is made again has of the one before."""
 
@@ -191,10 +210,8 @@ def _again(tx: Tx, run: Run, args: dict[str, Json] | None, actor: str | None) ->
     same = {name: getattr(run, name) for name in _LIKE_BEFORE.split()}
     if args is not None:
         same["args"] = args
-    if args is not None or run.unique_key is None:
-        same["inherits"] = KEYS
-    else:
-        same["inherits"] = frozenset({LIMITS})
+    keeps_key = args is None and run.unique_key is not None
+    same["inherits"] = frozenset({LIMITS} if keeps_key else {LIMITS, UNIQUE_KEY})
     if actor:
         same |= {"submitter": actor, "submitter_id": account_of(tx)}
     return NewRun(trigger=Trigger.RETRY, retried_from=run.id, **same)
@@ -264,11 +281,14 @@ def edit_run(
             path=("args",),
         )
     change: dict[str, Any] = {}
+    labels: dict[str, str] | None = None
     if args is not None:
         schema = check_job_args(tx, run.job_name, args)
         check_submitter(tx, [run.job_name])
         change |= {"args": args, "signature": schema.signature, "submitter": actor, "submitter_id": account_of(tx)}
         change |= _key_of_changed(tx, run, args, schema)
+        rule = schema.defaults.labels
+        labels = None if rule is None else rule.after_edit(run.labels or {}, args)
         if schema.defaults.limits is not None:
             change |= schema.defaults.limits.keys_of(run.job_name, args)._asdict()
     if available_at is not None:
@@ -277,6 +297,8 @@ def edit_run(
         return run
     tx.note_before(str(run.id), args=sorted(run.args), runAt=run.available_at.isoformat())
     _edit(tx, run, change)
+    if labels is not None:
+        run_store.relabel(tx.conn, run.id, run.labels or {}, labels)
     return _changed(tx, [run_id], [run_id])[0]
 
 

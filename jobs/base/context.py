@@ -4,49 +4,30 @@ import logging
 import traceback
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextvars import ContextVar
-from dataclasses import dataclass
 from datetime import datetime
-from enum import StrEnum
 from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, overload
 
-from ..core.actor import Submitter
 from ..core.model import Json
 from ..core.run_spec import RunSpec
+from .durable import DurableContext
+from .run_info import RunInfo, StopReason
+from .steps import StepHost
 
 if TYPE_CHECKING:
     from .services import Services
 
+__all__ = ["Host", "JobContext", "JobLog", "RunInfo", "Runnable", "StopReason", "current_host"]
+
 P = ParamSpec("P")
-
-
-class StopReason(StrEnum):
-    """Why a job should stop: its time box is used up, somebody cancelled it, or its node shuts down."""
-
-    DEADLINE = "deadline"
-    CANCEL = "cancel"
-    SHUTDOWN = "shutdown"
-
-
-@dataclass(frozen=True, slots=True)
-class RunInfo:
-    """The facts about an attempt that do not change while it runs. ``deadline`` in UTC, None = no time box."""
-
-    run_id: int
-    execution_id: int
-    job_name: str
-    task_id: int | None
-    task_name: str | None
-    attempt: int
-    is_last_attempt: bool
-    scheduled_for: datetime | None
-    deadline: datetime | None
-    submitter: Submitter | None
-    args: Mapping[str, Json]
-    carried: Mapping[str, Json] | None = None
 
 
 class Host(Protocol):
     """What carries a job: a coroutine, a thread or a child process. Every call is safe from any thread."""
+
+    @property
+    def steps(self) -> StepHost:
+        """Where the steps of the job are stored."""
+        ...
 
     def stop_reason(self) -> StopReason | None:
         """Why the job should stop, or None."""
@@ -127,7 +108,7 @@ class JobLog:
         self._host.log(logging.ERROR, f"{message}\n{traceback.format_exc().rstrip()}", fields or None)
 
 
-class JobContext:
+class JobContext(DurableContext):
     """Handed to every job that has a parameter annotated ``JobContext``.
 
     Attributes:
@@ -137,10 +118,10 @@ class JobContext:
     """
 
     def __init__(self, info: RunInfo, host: Host, services: "Services | None" = None) -> None:
-        self.info = info
+        super().__init__(info, host)
         self.log = JobLog(host)
         self.services = services
-        self._host = host
+        self._host: Host = host
 
     @property
     def args(self) -> Mapping[str, Json]:
@@ -151,6 +132,11 @@ class JobContext:
     def carried(self) -> Mapping[str, Json]:
         """What ``@carries`` gave the run where it was enqueued, by name."""
         return self.info.carried or {}
+
+    @property
+    def labels(self) -> Mapping[str, str]:
+        """The labels of the run; what it enqueues inherits them."""
+        return self.info.labels or {}
 
     @property
     def run_id(self) -> int:

@@ -4,8 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Final
 
+from .admission.labels import LabelRule
 from .base.signature import signature_of
-from .limits import LIMITS, Limits, limited
+from .limits import LIMITS, Limits
 from .model import (
     DEFAULT_GROUP,
     DEFAULT_RETRIES,
@@ -25,8 +26,9 @@ from .unique_key import UniqueKey
 class JobDefaults:
     """What a job says about its runs and tasks; None = nothing, so the product's default holds. Seconds.
 
-    Only the job can say three of them: ``on_failure`` names the job that gets a run when one of this job fails for
-    good, ``unique_key`` how the key of a run follows from its arguments, ``limits`` how many start and run at once.
+    Only the job can say some of them: ``on_failure`` names the job that gets a run when one of this job fails for good,
+    ``unique_key`` how the key of a run follows from its arguments, ``labels`` which labels all runs get, ``limits`` how
+    many start and run at once.
     """
 
     group: str | None = None
@@ -38,6 +40,7 @@ class JobDefaults:
     misfire: MisfirePolicy | None = None
     on_failure: str | None = None
     unique_key: UniqueKey | None = None
+    labels: LabelRule | None = None
     limits: Limits | None = None
 
     @property
@@ -45,18 +48,25 @@ class JobDefaults:
         """Whether keys of a run follow from its arguments, by what is published."""
         return self.limits is not None or (self.unique_key is not None and not self.unique_key.in_code)
 
+    @property
+    def settles(self) -> bool:
+        """Whether something of each run follows from its arguments, so that no statement can copy it from the job."""
+        return self.makes_keys or self.labels is not None
+
 
 NOTHING_SAID: Final = JobDefaults()
-_OF_THE_JOB_ALONE: Final = frozenset({"on_failure", "unique_key", "limits"})
-TASK_POLICIES: Final = tuple(one.name for one in fields(JobDefaults) if one.name not in _OF_THE_JOB_ALONE)
+_OF_JOB_ALONE: Final = frozenset({"on_failure", "unique_key", "labels", "limits"})
+TASK_POLICIES: Final = tuple(one.name for one in fields(JobDefaults) if one.name not in _OF_JOB_ALONE)
 """What a task has from its job unless it says otherwise."""
 RUN_POLICIES: Final = ("group", "priority", "retries", "retry_delay", "timeout")
 """What a run has from its job unless it says otherwise."""
 UNIQUE_KEY: Final = "unique_key"
-KEYS: Final = frozenset({UNIQUE_KEY, LIMITS})
+PER_RUN: Final = "per_run"
+"""Stands among what a run inherits for that which its job says of each run by itself, beside its keys: its labels."""
+FROM_ARGUMENTS: Final = frozenset({UNIQUE_KEY, LIMITS, PER_RUN})
 """What a run inherits that follows from its arguments."""
-FOLLOWED: Final = frozenset({*RUN_POLICIES, *KEYS})
-"""What a run of which nothing is said inherits: the policies, and its keys."""
+FOLLOWED: Final = frozenset({*RUN_POLICIES, *FROM_ARGUMENTS})
+"""What a run of which nothing is said inherits: the policies, and what follows from its arguments."""
 _PRODUCT: Final[Mapping[str, Any]] = {
     "group": DEFAULT_GROUP,
     "priority": Priority.LOW,
@@ -74,19 +84,27 @@ def value_of(defaults: JobDefaults, name: str) -> Any:  # noqa: ANN401 - each po
 
 def run_of_job(run: NewRun, defaults: JobDefaults, signature: str | None = None) -> NewRun:
     """``run`` with what it inherits from its job, of the version with this signature if its arguments were checked."""
-    inherited = {name: value_of(defaults, name) for name in run.inherits if name not in KEYS}
-    run = keys_of_job(run, defaults)
+    inherited = {name: value_of(defaults, name) for name in run.inherits - FROM_ARGUMENTS}
+    run = settle(run, defaults)
     return replace(run, inherits=frozenset(), signature=signature or run.signature, **inherited)
 
 
-def keys_of_job(run: NewRun, defaults: JobDefaults) -> NewRun:
-    """``run`` with the keys that its job says, as far as it inherits them."""
-    run = limited(run, defaults.limits)
-    if UNIQUE_KEY not in run.inherits:
-        return run
-    key = defaults.unique_key
-    made = None if key is None else key.of(run.job_name, run.args)
-    return replace(run, inherits=run.inherits - {UNIQUE_KEY}, unique_key=made or run.unique_key)
+def settle(run: NewRun, defaults: JobDefaults) -> NewRun:
+    """``run`` with what its job says of each run by itself, as far as it inherits that.
+
+    Raises:
+        InvalidInput: an argument that is to be a label cannot be one.
+    """
+    changes: dict[str, Any] = {}
+    if UNIQUE_KEY in run.inherits:
+        made = None if defaults.unique_key is None else defaults.unique_key.of(run.job_name, run.args)
+        changes["unique_key"] = made or run.unique_key
+    if LIMITS in run.inherits and defaults.limits is not None:
+        changes |= defaults.limits.keys_of(run.job_name, run.args)._asdict()
+    if PER_RUN in run.inherits and defaults.labels is not None:
+        changes["labels"] = defaults.labels.of(run.args, run.labels)
+    rest = run.inherits - FROM_ARGUMENTS
+    return run if rest == run.inherits else replace(run, inherits=rest, **changes)
 
 
 def task_of_job(spec: TaskSpec, defaults: JobDefaults) -> TaskSpec:

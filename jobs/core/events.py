@@ -22,6 +22,7 @@ class EventKind(StrEnum):
     RUN_UPDATED = "run_updated"
     EXECUTION_STARTED = "execution_started"
     EXECUTION_FINISHED = "execution_finished"
+    STEP_FINISHED = "step_finished"
     OCCURRENCE_SKIPPED = "occurrence_skipped"
     NODE_STARTED = "node_started"
     NODE_UPDATED = "node_updated"
@@ -46,6 +47,7 @@ class EventState(StrEnum):
     LOST = "lost"
     SNOOZED = "snoozed"
     HANDED_BACK = "handed_back"
+    DONE = "done"
     STARTING = "starting"
     ACTIVE = "active"
     STALLED = "stalled"
@@ -67,7 +69,7 @@ class EventState(StrEnum):
 class Change:
     """One change as it is stored in the outbox, with the ids needed to filter it and to read the changed thing.
 
-    ``state`` is the run's state or the execution's outcome right after the change.
+    ``state`` is the run's state or the execution's outcome right after the change; ``step`` the label of a step.
     """
 
     kind: EventKind
@@ -79,6 +81,7 @@ class Change:
     group: str | None = None
     node: str | None = None
     state: str | None = None
+    step: str | None = None
 
     def to_json(self) -> dict[str, Any]:
         """The compact stored form: only what is set."""
@@ -92,8 +95,8 @@ class Change:
         return cls(**known)
 
 
-CREATED, STARTED, ENDED = "created", "started", "ended"
-"""Entries of the outbox that stand for many changes: "these runs wait", "these runs began", "these succeeded"."""
+CREATED, STARTED, ENDED, STEPS = "created", "started", "ended", "steps"
+"""Entries of the outbox that stand for many changes: new runs wait, runs began, runs succeeded, steps ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,9 +104,9 @@ class Listed:
     """Many changes of one kind, stored as one entry; see ``spread`` for what is listed of each run.
 
     Attributes:
-        entry: ``CREATED``, ``STARTED`` or ``ENDED``.
+        entry: ``CREATED``, ``STARTED``, ``ENDED`` or ``STEPS``.
         runs: What is listed.
-        node: Where they began or succeeded.
+        node: Where they began or ended.
     """
 
     entry: str
@@ -120,7 +123,8 @@ def spread(stored: Iterable[Mapping[str, Any]]) -> Iterator[Change]:
 
     An entry ``started`` or ``ended`` lists runs as ``[run, execution, job, group, task, task's name]``; each of them is
     two changes: of the run and of its execution. An entry ``created`` lists runs as ``[run, job, group]``, several that
-    are alike also as ``[[run, …], job, group]``, and those of tasks as ``[run, job, group, task, task's name]``.
+    are alike also as ``[[run, …], job, group]``, and those of tasks as ``[run, job, group, task, task's name]``. An
+    entry ``steps`` lists steps as ``[run, job, group, task, task's name, step, state]``.
     """
     for entry in stored:
         if STARTED in entry:
@@ -132,13 +136,21 @@ def spread(stored: Iterable[Mapping[str, Any]]) -> Iterator[Change]:
                 yield _of_listed(EventKind.EXECUTION_FINISHED, listed, entry["node"], RunState.SUCCESS)
                 yield _of_listed(EventKind.RUN_UPDATED, listed, entry["node"], RunState.SUCCESS)
         elif CREATED in entry:
-            for run, job_name, group, *task in entry[CREATED]:
-                task_id, task_name = task or (None, None)
-                about = (None, job_name, group, None, RunState.WAITING.value)
-                for run_id in cast("list[int]", run) if isinstance(run, list) else (run,):
-                    yield Change(EventKind.RUN_CREATED, task_id, task_name, run_id, *about)
+            yield from _of_created(entry[CREATED])
+        elif STEPS in entry:
+            for run, job_name, group, task_id, task_name, step, state in entry[STEPS]:
+                about = (None, job_name, group, entry["node"], state, step)
+                yield Change(EventKind.STEP_FINISHED, task_id, task_name, run, *about)
         else:
             yield Change.from_json(entry)
+
+
+def _of_created(listed: Iterable[Sequence[Any]]) -> Iterator[Change]:
+    for run, job_name, group, *task in listed:
+        task_id, task_name = task or (None, None)
+        about = (None, job_name, group, None, RunState.WAITING.value)
+        for run_id in cast("list[int]", run) if isinstance(run, list) else (run,):
+            yield Change(EventKind.RUN_CREATED, task_id, task_name, run_id, *about)
 
 
 def created(runs: Iterable[tuple[int, str, str]]) -> Listed:

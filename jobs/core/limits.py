@@ -1,12 +1,11 @@
 """What a job says about how many of its runs start, and how many run at once."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final, NamedTuple, Self
 
 from .base.rates import Rate
-from .model import NewRun
 from .unique_key import UniqueKey
 
 LIMITS: Final = "limits"
@@ -77,11 +76,3 @@ class Limits:
             concurrency_key=UniqueKey.from_json(stored["concurrency_key"]) if "concurrency_key" in stored else None,
             max_concurrent=stored.get("max_concurrent"),
         )
-
-
-def limited(run: NewRun, limits: Limits | None) -> NewRun:
-    """``run`` with the keys that follow from its arguments, if it inherits them."""
-    if LIMITS not in run.inherits:
-        return run
-    run = replace(run, inherits=run.inherits - {LIMITS})
-    return run if limits is None else replace(run, **limits.keys_of(run.job_name, run.args)._asdict())

@@ -162,6 +162,7 @@ class TaskSpec:
     jitter: float = 0.0
     start_at: datetime | None = None
     end_at: datetime | None = None
+    labels: dict[str, str] = field(default_factory=dict[str, str])
     inherits: frozenset[str] = frozenset()
 
 
@@ -217,6 +218,7 @@ class NewRun:
     """A run about to be put into the queue. Times are UTC; ``available_at`` None = at once; durations in seconds.
 
     ``inherits`` names the fields that it takes from its job (see ``core.defaults``), because nobody has set them.
+    ``parent_labels``: of the run that makes it, which it inherits as far as it has none of its own.
     """
 
     job_name: str
@@ -240,6 +242,8 @@ class NewRun:
     signature: str | None = None
     inherits: frozenset[str] = frozenset()
     carried: dict[str, Json] | None = None
+    labels: dict[str, str] | None = None
+    parent_labels: dict[str, str] | None = None
     concurrency_key: str | None = None
     max_concurrent: int | None = None
     rate_key: str | None = None
@@ -291,6 +295,7 @@ class Run:
     description: str
     signature: str | None
     carried: dict[str, Json] | None
+    labels: dict[str, str] | None = None
     concurrency_key: str | None = None
     max_concurrent: int | None = None
     rate_key: str | None = None

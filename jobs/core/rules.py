@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from difflib import get_close_matches
 
+from .admission.labels import label_faults
 from .base.codes import ErrorCode
 from .base.errors import InvalidInput, NotFound, UserError, refuse
 from .base.wording import number_text, time_text
@@ -121,6 +122,7 @@ def task_faults(spec: TaskSpec) -> Iterator[InvalidInput]:
     yield from attempt_faults(spec.retries, spec.retry_delay, spec.timeout)
     yield from number_faults(spec.jitter, "jitter", 0, MAX_SECONDS)
     yield from window_faults(spec.start_at, spec.end_at)
+    yield from label_faults(spec.labels)
 
 
 def _policy_faults(spec: TaskSpec) -> Iterator[InvalidInput]:
@@ -158,6 +160,8 @@ def new_run_faults(run: NewRun) -> Iterator[InvalidInput]:
     yield from attempt_faults(run.retries, run.retry_delay, run.timeout)
     if run.unique_key is not None:
         yield from text_faults(run.unique_key, "uniqueKey", least=1, most=MAX_UNIQUE_KEY)
+    if run.labels is not None:
+        yield from label_faults(run.labels)
 
 
 def unknown(kind: str, name: str, known: Sequence[str], *, field: str = "name") -> NotFound:

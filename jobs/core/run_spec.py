@@ -1,7 +1,7 @@
 """A run to be, as its caller describes it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from .model import Json, Priority
@@ -9,7 +9,12 @@ from .model import Json, Priority
 
 @dataclass(frozen=True, slots=True)
 class RunSpec:
-    """A run to be; the fields are the arguments of ``enqueue``."""
+    """A run to be; the fields are the arguments of ``enqueue``.
+
+    Attributes:
+        parent_labels: Those of the run that makes it.
+        settled: Whether the job's own code has said what follows from the arguments: the labels.
+    """
 
     job_name: str
     args: Mapping[str, Json] | None = None
@@ -21,3 +26,6 @@ class RunSpec:
     retry_delay: float | None = None
     timeout: float | None = None
     carried: Mapping[str, Json] | None = None
+    labels: Mapping[str, str] | None = None
+    parent_labels: Mapping[str, str] | None = None
+    settled: bool = field(default=False, compare=False)

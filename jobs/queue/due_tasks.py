@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 
 from sqlalchemy import Connection, Row
 
-from ..core.defaults import JobDefaults
+from ..core.defaults import NOTHING_SAID, JobDefaults
 from ..core.due import DueTask
 from ..core.model import MisfirePolicy, OverlapPolicy, ScheduleSpec
 from ..core.schedule import Syntax
@@ -23,6 +23,7 @@ from ..store.schema.naming import SchemaText
 from ..store.schema.rows import members
 from ..store.schema.specs import defaults_from
 from . import statements
+from .new_runs import index_labels
 
 REPLACED = "replaced by a newer occurrence of its task"
 """The error of a run that is cancelled as it is made."""
@@ -31,21 +32,21 @@ REPLACED = "replaced by a newer occurrence of its task"
 class Found(NamedTuple):
     """A due task, locked until the commit.
 
-    ``job_known``: whether any node has published its job. ``now``: the time by which it is due. ``declared``: what that
-    job says, if it says how keys of its runs follow from their arguments.
+    ``job``: what its job says of each run by itself; None = no node has published it. ``now``: the time by which it
+    is due.
     """
 
     task: DueTask
-    job_known: bool
+    job: JobDefaults | None
     now: datetime
-    declared: JobDefaults | None
 
 
 class Occurrence(NamedTuple):
     """A due occurrence that becomes a run.
 
     ``timeout``: the time box in force, in seconds. ``replaced``: a newer one has taken its place already.
-    ``unique_key``, ``concurrency_key``, ``rate_key``: of the run; None = it has none.
+    ``unique_key``, ``concurrency_key``, ``rate_key``: of the run; None = it has none. ``labels``: the text of its
+    labels; None = those of its task.
     """
 
     task_id: int
@@ -54,6 +55,7 @@ class Occurrence(NamedTuple):
     exclusive: bool
     replaced: bool
     unique_key: str | None = None
+    labels: str | None = None
     concurrency_key: str | None = None
     max_concurrent: int | None = None
     rate_key: str | None = None
@@ -105,9 +107,8 @@ def due(conn: Connection, now: datetime | None, limit: int) -> list[Found]:
     return [
         Found(
             _due_task(pick(row), row.schedule_syntax, row.timezone),
-            bool(row.job_known),
+            _declared(row.declared) if row.job_known else None,
             row.now,
-            None if row.declared is None else _declared(row.declared),
         )
         for row in rows
     ]
@@ -128,8 +129,10 @@ def _due_task(own: Sequence[Any], syntax: str, timezone: str) -> DueTask:
     return DueTask._make(values)
 
 
-def _declared(stored: str | dict[str, Any]) -> JobDefaults:
+def _declared(stored: str | dict[str, Any] | None) -> JobDefaults:
     """What a job says, of a document that SQLite gives as text."""
+    if stored is None:
+        return NOTHING_SAID
     return defaults_from(json.loads(stored) if isinstance(stored, str) else stored)
 
 
@@ -183,6 +186,7 @@ def write(
     parameters: dict[str, Any] = {"occurrences": _listed(occurrences), "now": now}
     if not dialect.is_postgresql(conn):
         rows = statements.execute(conn, "make_runs_of_tasks", parameters).all()
+        index_labels(conn, ((row.id, json.dumps(row.labels)) for row in rows if row.labels))
         move(conn, moved)
         return _written(len(rows), rows)
     parameters |= {"tasks": _listed(moved), "with_event": with_event}

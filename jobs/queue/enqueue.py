@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from sqlalchemy import Connection
 
 from ..core.base.errors import InvalidInput, InvalidState, refuse
-from ..core.defaults import KEYS, NOTHING_SAID, RUN_POLICIES, UNIQUE_KEY, keys_of_job
+from ..core.defaults import FROM_ARGUMENTS, PER_RUN, RUN_POLICIES, UNIQUE_KEY, settle
 from ..core.limits import LIMITS
 from ..core.model import Json, NewRun, Priority, Run, Trigger
 from ..core.rules import name_faults, new_run_faults
+from ..core.run_spec import RunSpec
 from ..store.db import dialect, outbox
-from ..store.db.borrowed import borrowed
+from ..store.db.callers.connection import borrowed
 from ..store.db.database import SyncAutocommitConnection
 from ..store.db.transaction import Tx, Wake
 from ..store.read import jobs
@@ -57,6 +58,8 @@ def enqueue_sync(  # noqa: PLR0913 - each setting of a run has a name of its own
     retry_delay: float | None = None,
     timeout: float | None = None,
     carried: Mapping[str, Json] | None = None,
+    labels: Mapping[str, str] | None = None,
+    settled: bool = False,
 ) -> Run:
     """Put a run into the queue as part of ``session``'s transaction, which the caller commits.
 
@@ -73,15 +76,18 @@ def enqueue_sync(  # noqa: PLR0913 - each setting of a run has a name of its own
         retry_delay: Seconds before the first retry, doubled each time; 60 unless the job says otherwise.
         timeout: Seconds each attempt may take; no limit unless the job says otherwise.
         carried: What its attempts get as ``ctx.carried``, plain JSON; ``job.enqueue`` fills it by ``@carries``.
+        labels: By which it is found, beside those that the job gives it.
+        settled: Whether the job's own code has said all labels.
 
     Raises:
         UserError: values are not what they must be.
         StorageError: there are no tables.
     """
-    given = {
-        "group": group, "priority": priority, "retries": retries, "retry_delay": retry_delay, "timeout": timeout,
-    }  # fmt: skip
-    run = new_run(job_name, given, args, run_at=run_at, unique_key=unique_key, carried=carried)
+    spec = RunSpec(
+        job_name, args, group, priority, run_at, unique_key, retries, retry_delay, timeout, carried, labels,
+        settled=settled,
+    )  # fmt: skip
+    run = new_run(spec)
     conn = session if isinstance(session, Connection) else session.connection()
     with borrowed(conn, schema):
         if dialect.is_postgresql(conn):
@@ -99,52 +105,38 @@ def enqueue_autocommit(
     None, and nothing was added: an unfinished run had the unique key when it was looked for, or the job says how that
     follows from the arguments.
     """
-    given = {name: options.get(name) for name in RUN_POLICIES}
-    others = {name: options.get(name) for name in ("run_at", "unique_key", "carried")}
-    new = NewRuns.of([new_run(job_name, given, args, **others)])
+    new = NewRuns.of([new_run(RunSpec(job_name, args, **options))])
     inserted = insert_by(lambda name, parameters: connection.execute(statements.for_driver(name), parameters), new)
     return next(iter(inserted.stored(new)), None)
 
 
-def new_run(
-    job_name: str,
-    given: Mapping[str, Any],
-    args: Mapping[str, Json] | None = None,
-    *,
-    run_at: datetime | None,
-    unique_key: str | None,
-    carried: Mapping[str, Json] | None = None,
-) -> NewRun:
-    """A run to be, if all of it is what it must be.
-
-    Args:
-        job_name: Which job.
-        given: Its policies by name; what is None is inherited from the job.
-        args: Its arguments.
-        run_at: See ``enqueue_sync``.
-        unique_key: See ``enqueue_sync``.
-        carried: See ``enqueue_sync``.
+def new_run(spec: RunSpec) -> NewRun:
+    """A run to be, if all of it is what it must be; policies that are None are inherited from the job.
 
     Raises:
         UserError: it is not.
     """
+    args, carried, labels = spec.args, spec.carried, spec.labels
+    given = {name: getattr(spec, name) for name in RUN_POLICIES}
+    of_job: dict[str, object] = {**given, UNIQUE_KEY: spec.unique_key, LIMITS: None, PER_RUN: spec.settled or None}
     chosen: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     priority = chosen.pop("priority", Priority.LOW)
     named = _is_priority(priority)
     run = NewRun(
-        job_name,
+        spec.job_name,
         Trigger.API,
         args=dict(args) if isinstance(args, Mapping) else {},
         priority=Priority(priority.lower()) if named else Priority.LOW,
-        available_at=run_at,
-        unique_key=unique_key,
-        inherits=frozenset(
-            {name for name, value in {**given, UNIQUE_KEY: unique_key}.items() if value is None} | {LIMITS}
-        ),
+        available_at=spec.run_at,
+        unique_key=spec.unique_key,
+        inherits=frozenset(name for name, value in of_job.items() if value is None),
         carried=dict(carried) if isinstance(carried, Mapping) and carried else None,
+        # What is no mapping is refused below.
+        labels=dict(labels) if isinstance(labels, Mapping) else labels,
+        parent_labels=None if spec.parent_labels is None else dict(spec.parent_labels),
         **chosen,
     )
-    refuse(_faults(run, args, priority, run_at))
+    refuse(_faults(run, args, priority, spec.run_at))
     if carried:
         args_text(carried, "carried")
     return run
@@ -250,7 +242,7 @@ def put(tx: Tx, runs: Sequence[NewRun]) -> list[Enqueued]:
 
     What a run inherits, it has from its job as that is published now.
     """
-    runs = _with_keys(tx, runs)
+    runs = _settled(tx, runs)
     plain = NewRuns.of(run for run in runs if run.unique_key is None)
     inserted = iter(insert(tx.conn, plain, tx.now).stored(plain) if plain.kind else ())
     enqueued = [
@@ -263,13 +255,13 @@ def put(tx: Tx, runs: Sequence[NewRun]) -> list[Enqueued]:
     return enqueued
 
 
-def _with_keys(tx: Tx, runs: Sequence[NewRun]) -> Sequence[NewRun]:
-    """``runs`` with the keys that follow from their arguments, as their jobs say."""
-    names = {run.job_name for run in runs if KEYS & run.inherits}
+def _settled(tx: Tx, runs: Sequence[NewRun]) -> Sequence[NewRun]:
+    """``runs`` with what follows from their arguments, as their jobs say: keys and labels."""
+    names = {run.job_name for run in runs if FROM_ARGUMENTS & run.inherits}
     if not names:
         return runs
-    declared = jobs.published_defaults(tx.conn, names)
-    return [keys_of_job(run, declared.get(run.job_name, NOTHING_SAID)) for run in runs]
+    said = jobs.defaults(tx.conn, names)
+    return [settle(run, said[run.job_name]) if run.job_name in names else run for run in runs]
 
 
 def _put_unique(tx: Tx, run: NewRun, key: str) -> Enqueued:

@@ -1,20 +1,23 @@
 """Enqueue many runs inside the user's own SQLAlchemy transaction, a few thousand in each statement."""
 
 from collections.abc import Iterable
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any
 
 from sqlalchemy import Connection
 
-from ..core.base.errors import UserError
-from ..core.defaults import RUN_POLICIES
+from ..core.admission.labels import label_faults
+from ..core.base.errors import UserError, refuse
 from ..core.events import created
 from ..core.model import NewRun
 from ..core.run_spec import RunSpec
 from ..store.db import dialect, outbox
-from ..store.db.borrowed import borrowed
+from ..store.db.callers.connection import borrowed
 from ..store.db.transaction import Tx, Wake
 from ..store.read import jobs
 from .enqueue import Transaction, args_text, enqueue_all, new_run
-from .new_runs import NOTHING, NewRuns, insert
+from .new_runs import NOTHING, NewRuns, insert, labels_text
 
 
 def enqueue_many_sync(session: Transaction, runs: Iterable[RunSpec], *, schema: str | None = None) -> list[int]:
@@ -40,10 +43,9 @@ def enqueue_many_sync(session: Transaction, runs: Iterable[RunSpec], *, schema: 
             return []
         if dialect.is_postgresql(conn):
             ids = insert(conn, new, with_event=True).ids
-            # None were inserted: a job says how keys of its runs follow from their arguments.
+            # None were inserted: a job says what follows from the arguments.
             return ids or [run.id for run in enqueue_all(conn, new.apart())]
-        declared = jobs.published_defaults(conn, {kind.job_name for kind in new.kinds})
-        if any(one.makes_keys for one in declared.values()):
+        if any(said.settles for said in jobs.defaults(conn, {kind.job_name for kind in new.kinds}).values()):
             return [run.id for run in enqueue_all(conn, new.apart())]
         return _insert_with_event(conn, new)
 
@@ -64,21 +66,47 @@ def _checked(runs: Iterable[RunSpec]) -> NewRuns:
     for place, spec in enumerate(runs):
         settings = (
             spec.job_name, spec.group, spec.priority, spec.run_at, spec.unique_key, spec.retries, spec.retry_delay,
-            spec.timeout,
+            spec.timeout, spec.settled,
         )  # fmt: skip
         try:
             kind = known.get(settings)
             if kind is None:
-                given = {name: getattr(spec, name) for name in RUN_POLICIES}
-                run = new_run(spec.job_name, given, run_at=spec.run_at, unique_key=spec.unique_key)
+                run = new_run(replace(spec, args=None, carried=None, labels=None, parent_labels=None))
                 known[settings] = kind = len(new.kinds)
                 new.kinds.append(run)
             new.kind.append(kind)
             new.args.append(args_text(spec.args) if spec.args else "{}")
             new.carried.append(args_text(spec.carried, "carried") if spec.carried else NOTHING)
+            new.labels.append(_labels(spec))
+            if spec.parent_labels:
+                new.parents[place] = dict(spec.parent_labels)
         except UserError as error:
             raise error.with_prefix("runs", str(place)) from error
     return new
+
+
+def _labels(spec: RunSpec) -> str:
+    """The labels of a run, as they are stored."""
+    if not spec.labels:
+        return NOTHING
+    if _is_of_texts(spec.labels):
+        return _judged_labels(tuple(spec.labels.items()))
+    refuse(label_faults(spec.labels))
+    return NOTHING
+
+
+def _is_of_texts(labels: object) -> bool:
+    """Whether labels can be remembered."""
+    given: Any = labels
+    return isinstance(labels, dict) and all(isinstance(value, str) for value in given.values())
+
+
+@lru_cache(maxsize=4096)
+def _judged_labels(pairs: tuple[tuple[str, str], ...]) -> str:
+    """The text of labels that are what they must be; to judge them again takes as long as to store them."""
+    labels = dict(pairs)
+    refuse(label_faults(labels))
+    return labels_text(labels)
 
 
 def put_many(tx: Tx, runs: Iterable[RunSpec]) -> list[int]:

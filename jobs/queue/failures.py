@@ -43,6 +43,7 @@ def enqueue_failure_jobs(tx: Tx, failed: Sequence[tuple[Run | HeldRun, Ending]])
             args={"failure": failure_of(run, ending.error, ending.error_type).document()},
             inherits=FOLLOWED,
             carried={**(run.carried or {}), FAILURE_OF: run.id},
+            parent_labels=run.labels,
         )
         for run, ending in of_note
         if (heir := defaults[run.job_name].on_failure) is not None

@@ -22,6 +22,7 @@ from .enqueue import put
 from .failures import enqueue_failure_jobs
 from .logs import append_lines
 from .shapes import HeldRun
+from .steps import mark_unused
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +31,8 @@ class Finish:
 
     ``cancelled`` says that a cancel had been requested when the job ended. ``log_tail`` are its last lines, written
     in the same transaction; ``log_lines`` is how many are kept in all, ``log_cut`` how many were dropped. ``at_end`` is
-    put into the queue in that transaction, if the run ends well. ``seconds`` is how long its code ran, for monitoring.
+    put into the queue in that transaction, if the run ends well; ``unused_steps`` are results that it did not ask for.
+    ``seconds`` is how long its code ran, for monitoring.
     """
 
     run: Run | HeldRun
@@ -42,6 +44,7 @@ class Finish:
     log_lines: int = 0
     log_cut: int = 0
     at_end: tuple[NewRun, ...] = ()
+    unused_steps: frozenset[str] = frozenset()
     seconds: float = 0.0
 
 
@@ -72,6 +75,9 @@ def finish(tx: Tx, node_id: int, node: str, ended: Sequence[Finish]) -> Finished
     ]
     if following:
         put(tx, following)
+    for one, _ in accepted:
+        if one.unused_steps:
+            mark_unused(tx, one.run, one.unused_steps)
     _make_room(tx, accepted)
     enqueue_failure_jobs(tx, [(one.run, ending) for one, ending in accepted if ending.state == RunState.FAILED.value])
     repeated = {
@@ -98,6 +104,7 @@ def is_common(ended: Finish) -> bool:
         and not ended.cancelled
         and ended.progress is None
         and not ended.at_end
+        and not ended.unused_steps
         and ended.run.concurrency_key is None
     )
 

@@ -1,7 +1,7 @@
 """New runs are written here, one to some thousands by one statement; what copies from a task is in ``due_tasks``."""
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from operator import attrgetter
@@ -9,8 +9,9 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 from sqlalchemy import Connection
 
+from ..core.admission.labels import LabelRule, inherited
 from ..core.audit import Record
-from ..core.defaults import KEYS, RUN_POLICIES, UNIQUE_KEY, run_of_job
+from ..core.defaults import PER_RUN, RUN_POLICIES, UNIQUE_KEY, run_of_job
 from ..core.limits import LIMITS
 from ..core.model import Json, NewRun, Priority, Run
 from ..core.states import RunState
@@ -29,7 +30,7 @@ NAME: Final = "insert_runs"
 CHUNK: Final = 5000
 """Runs of one statement."""
 NOTHING: Final = "null"
-"""What a run carries that carries nothing."""
+"""What a run carries that carries nothing; the labels of one that has none."""
 WAKES: Final = Wake.RUNS | Wake.EVENTS
 """Whom new runs concern."""
 
@@ -41,7 +42,7 @@ _ALIKE: Final = (
     "retry_delay", "timeout", "exclusive", "unique_key", "retried_from", "submitter", "submitter_id", "description",
     "signature", "inherits", "concurrency_key", "max_concurrent", "rate_key",
 )  # fmt: skip
-"""What runs of one kind have in common: all of a ``NewRun`` but ``args`` and ``carried``."""
+"""What runs of one kind have in common: all of a ``NewRun`` but its arguments, what it carries, and its labels."""
 _settings = attrgetter(*_ALIKE)
 
 
@@ -50,16 +51,20 @@ class NewRuns:
     """Runs to be inserted: what several have in common, and of each run its kind and the rest.
 
     Attributes:
-        kinds: What is alike; the arguments and what is carried are not read.
+        kinds: What is alike; the arguments, what is carried and the labels are not read.
         kind: Of each run the place of its kind.
         args: Of each run its arguments, the text of a JSON object.
         carried: Of each run what it carries, likewise, or ``NOTHING``.
+        labels: Of each run its own labels, likewise.
+        parents: The labels of the runs that make some of them, by their places.
     """
 
     kinds: list[NewRun] = field(default_factory=list[NewRun])
     kind: list[int] = field(default_factory=list[int])
     args: list[str] = field(default_factory=list[str])
     carried: list[str] = field(default_factory=list[str])
+    labels: list[str] = field(default_factory=list[str])
+    parents: dict[int, dict[str, str]] = field(default_factory=dict[int, dict[str, str]])
 
     @classmethod
     def of(cls, runs: Iterable[NewRun]) -> "NewRuns":
@@ -73,14 +78,41 @@ class NewRuns:
             new.kind.append(kind)
             new.args.append(json.dumps(run.args))
             new.carried.append(NOTHING if run.carried is None else json.dumps(run.carried))
+            new.labels.append(labels_text(run.labels))
+            if run.parent_labels:
+                new.parents[len(new.kind) - 1] = run.parent_labels
         return new
+
+    @property
+    def all_labels(self) -> list[str]:
+        """Of each run its labels, the inherited ones included."""
+        if not self.parents:
+            return self.labels
+        labels = list(self.labels)
+        for place, parent in self.parents.items():
+            labels[place] = labels_text(json.loads(labels[place]), parent)
+        return labels
 
     def apart(self) -> list[NewRun]:
         """Each run by itself."""
         return [
-            replace(self.kinds[kind], args=json.loads(args), carried=json.loads(carried))
-            for kind, args, carried in zip(self.kind, self.args, self.carried, strict=True)
+            replace(
+                self.kinds[kind],
+                args=json.loads(args),
+                carried=json.loads(carried),
+                labels=json.loads(labels),
+                parent_labels=self.parents.get(place),
+            )
+            for place, (kind, args, carried, labels) in enumerate(
+                zip(self.kind, self.args, self.carried, self.labels, strict=True)
+            )
         ]
+
+
+def labels_text(own: Mapping[str, str] | None, parent: Mapping[str, str] | None = None) -> str:
+    """The labels of a run, the text of a JSON object; of one that has none, ``NOTHING``."""
+    labels = inherited(parent, own)
+    return NOTHING if labels is None else json.dumps(labels)
 
 
 class Inserted(NamedTuple):
@@ -98,7 +130,7 @@ class Inserted(NamedTuple):
         """The runs as they are read from the database."""
         if not self.ids:
             return []
-        rows = zip(self.ids, new.kind, new.args, new.carried, strict=True)
+        rows = zip(self.ids, new.kind, new.args, new.carried, new.all_labels, strict=True)
         return [_stored(self.kinds[kind], key, self.submitted_at, *texts) for key, kind, *texts in rows]
 
 
@@ -118,13 +150,29 @@ def insert(conn: Connection, new: NewRuns, now: datetime | None = None, *, with_
     said = jobs.defaults(conn, {kind.job_name for kind in new.kinds if kind.inherits})
     kinds = [run_of_job(kind, said[kind.job_name]) if kind.inherits else kind for kind in new.kinds]
     columns = [_columns(kind) for kind in kinds]
+    all_labels = new.all_labels
+    texts = zip(new.args, map(_or_none, new.carried), map(_or_none, all_labels), strict=True)
     rows = [
-        {**columns[kind], "args": args, "carried": None if carried == NOTHING else carried, "place": place}
-        for place, (kind, args, carried) in enumerate(zip(new.kind, new.args, new.carried, strict=True))
+        {**columns[kind], "args": args, "carried": carried, "labels": labels, "place": place}
+        for place, (kind, (args, carried, labels)) in enumerate(zip(new.kind, texts, strict=True))
     ]
     listed = json.dumps(rows, default=dialect.time_text)
     ids = sorted(row.id for row in statements.execute(conn, NAME, {"runs": listed, "now": at}))
+    if ids:
+        index_labels(conn, zip(ids, all_labels, strict=True))
     return Inserted(ids, kinds, at)
+
+
+def index_labels(conn: Connection, labels: Iterable[tuple[int, str]]) -> None:
+    """Have new runs found by their labels, on SQLite; on PostgreSQL the statements that make runs do it themselves.
+
+    Args:
+        conn: The transaction.
+        labels: Of each run the text of its labels, or ``NOTHING``.
+    """
+    found = [f'{{"id":{run_id},"labels":{text}}}' for run_id, text in labels if text != NOTHING]
+    if found:
+        statements.execute(conn, "insert_labels", {"runs": _array(found)})
 
 
 def insert_by(
@@ -145,11 +193,13 @@ def insert_by(
     same = {"now": now, "with_event": with_event, "wakes": str(WAKES.value)}
     if len(new.kind) == 1:
         one = {"run": _document(_kind(0, new.kinds[0])), "args": new.args[0], "carried": new.carried[0]}
+        one["labels"] = new.all_labels[0]
         for row in send("insert_run", {**same, **one}):
             return Inserted([row.id], [_decided(new.kinds[0], row)], row.submitted_at)
         return Inserted([], new.kinds, datetime.now(UTC))
     same |= {"kinds": _document([_kind(place, one) for place, one in enumerate(new.kinds)])}
     ids: list[int] = []
+    all_labels = new.all_labels
     row = None
     for first in range(0, len(new.kind), CHUNK):
         some = slice(first, first + CHUNK)
@@ -157,6 +207,7 @@ def insert_by(
             **_listed("kind", new.kind[some], lambda each: each),
             **_listed("args", new.args[some], _array),
             **_listed("carried", new.carried[some], _array),
+            **_listed("labels", all_labels[some], _array),
         }
         (row,) = send(NAME, {**same, **own, "runs": len(new.kind[some])})
         ids += row.ids or ()
@@ -166,28 +217,31 @@ def insert_by(
     return Inserted(ids, [_decided(kind, Decided(**of_job)) for kind, of_job in decided], row.submitted_at)
 
 
-def insert_requested(send: Send, run: NewRun, record: Record) -> Run | None:
+def insert_requested(send: Send, run: NewRun, record: Record, *, rule: LabelRule | None = None) -> Run | None:
     """Insert a run that the API is asked for and the entry of the audit log, in a transaction of its own.
 
     Args:
         send: Sends the statement.
         run: Without a unique key; its arguments were checked against the version of its job that has its signature.
         record: The entry.
+        rule: By which it has got its labels.
 
     Returns:
-        What is stored; None, and nothing is: the job has another version or is published no more, or the audit log has
-        no entry yet that another could follow.
+        What is stored; None, and nothing is: the job has another version or rule, or is published no more, or the audit
+        log has no entry yet that another could follow.
     """
-    args = json.dumps(run.args)
-    parameters = {"run": _document(_kind(0, run)), "args": args, "entry": json.dumps(link_values(record))}
+    args, labels = json.dumps(run.args), labels_text(run.labels)
+    entry = json.dumps(link_values(record))
+    document = _document({**_kind(0, run), "per_run": None if rule is None else rule.to_json()})
+    parameters = {"run": document, "args": args, "labels": labels, "entry": entry}
     for row in send(statements.for_driver("insert_requested"), parameters):
-        return _stored(_decided(run, row), row.id, row.submitted_at, args, NOTHING)
+        return _stored(_decided(run, row), row.id, row.submitted_at, args, NOTHING, labels)
     return None
 
 
 def stored_here(run: NewRun, key: int, submitted_at: datetime) -> Run:
     """A run that somebody else has inserted, as far as it is known here."""
-    return _stored(run, key, submitted_at, json.dumps(run.args), NOTHING)
+    return _stored(run, key, submitted_at, json.dumps(run.args), NOTHING, labels_text(run.labels, run.parent_labels))
 
 
 def _document(value: object) -> str:
@@ -226,13 +280,14 @@ _COLUMN: Final = {name: "group_name" if name == "group" else name for name in RU
 
 def _kind(place: int, run: NewRun) -> dict[str, Any]:
     """A kind for the statement of PostgreSQL, which finds out what is inherited."""
-    inherited = dict.fromkeys(_COLUMN[name] for name in run.inherits if name not in KEYS)
+    unset = dict.fromkeys(_COLUMN[name] for name in run.inherits if name in _COLUMN)
     own = {
         "own_timeout": "timeout" not in run.inherits,
         "own_key": UNIQUE_KEY not in run.inherits,
         "own_limits": LIMITS not in run.inherits,
+        "settled": PER_RUN not in run.inherits,
     }
-    return {**_columns(run), **inherited, **own, "kind": place}
+    return {**_columns(run), **unset, **own, "kind": place}
 
 
 class Decided(NamedTuple):
@@ -268,7 +323,11 @@ def _array(texts: list[str]) -> str:
     return f"[{','.join(texts)}]"
 
 
-def _stored(kind: NewRun, key: int, submitted_at: datetime, args: str, carried: str) -> Run:
+def _or_none(text: str) -> str | None:
+    return None if text == NOTHING else text
+
+
+def _stored(kind: NewRun, key: int, submitted_at: datetime, args: str, carried: str, labels: str) -> Run:
     at = submitted_at.astimezone(UTC)
     carries: dict[str, Json] | None = None if carried == NOTHING else loads(carried)
     return Run(
@@ -307,6 +366,7 @@ def _stored(kind: NewRun, key: int, submitted_at: datetime, args: str, carried: 
         description=kind.description,
         signature=kind.signature,
         carried=carries,
+        labels=None if labels == NOTHING else loads(labels),
         concurrency_key=kind.concurrency_key,
         max_concurrent=kind.max_concurrent,
         rate_key=kind.rate_key,

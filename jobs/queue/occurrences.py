@@ -27,7 +27,7 @@ from .changes import task_change
 from .due_tasks import REPLACED, Made, Moved, Occurrence, Written, look_ahead
 from .skips import record_skips
 from .suspended import wake_due
-from .task_keys import TaskKeys, keys_of, left_out, not_made
+from .task_keys import TaskKeys, keys_of, labels_of, left_out, not_made
 
 log = logging.getLogger(__name__)
 
@@ -68,7 +68,7 @@ def dispatch_due(tx: Tx, node: str | None, *, batch: int = BATCH) -> Dispatched:
     visited = Visited(0, 0, False)
     if found:
         tx.learn_now(found[0].now)
-        known = {one.task.job_name: one.declared for one in found if one.job_known}
+        known = {one.task.job_name: one.job for one in found if one.job is not None}
         visited = visit(tx, [one.task for one in found[:batch]], node, known)
     if visited.behind or len(found) > batch:
         return Dispatched(visited.tasks, visited.made, True, None, visited.lags, visited.skipped)
@@ -128,14 +128,14 @@ class Visited:
     skipped: Mapping[SkipReason, int] = field(default_factory=dict[SkipReason, int])
 
 
-def visit(tx: Tx, due: Sequence[DueTask], node: str | None, known: Mapping[str, JobDefaults | None]) -> Visited:
+def visit(tx: Tx, due: Sequence[DueTask], node: str | None, known: Mapping[str, JobDefaults]) -> Visited:
     """Decide and write for these locked tasks, as many as make no more than about ``RUNS`` runs.
 
     Args:
         tx: The transaction that has locked them.
         due: The tasks.
         node: Which node decides.
-        known: Those of their jobs that any node has published, with what each declares of the keys of its runs.
+        known: Those of their jobs that any node has published, with what each says of its runs.
     """
     # By a statement of its own, which sees what was committed until the tasks were locked: who makes a run by hand
     # holds the lock of its task.
@@ -144,7 +144,7 @@ def visit(tx: Tx, due: Sequence[DueTask], node: str | None, known: Mapping[str, 
     decided = _decide_each(tx, due, unfinished, known, keys)
     pairs = _within_bounds(decided)
     _cancel_replaced(tx, pairs)
-    written = _write(tx, pairs, keys)
+    written = _write(tx, pairs, keys, labels_of(tx, due, known))
     if keys.keys:
         pairs = [*_with_left_out(tx, pairs, keys, [one.task_id for one in written.without_event])]
     blockers = {task_id: oldest for task_id, (_, oldest) in unfinished.items()}
@@ -228,13 +228,23 @@ def new_run(task: Task, trigger: Trigger, *, args: dict[str, Json] | None = None
         submitter_id=task.submitter_id,
         description=spec.description,
         signature=task.signature,
+        labels=spec.labels or None,
     )
 
 
-def _write(tx: Tx, pairs: Sequence[tuple[DueTask, Decision]], keys: TaskKeys) -> Written:
+def _write(tx: Tx, pairs: Sequence[tuple[DueTask, Decision]], keys: TaskKeys, labels: Mapping[int, str]) -> Written:
     """Make the runs and move the tasks on; which runs were made, if some of them have unique keys."""
     wanted = [
-        Occurrence(task.id, planned.scheduled_for, timeout, planned.exclusive, planned.replaced, key, *limits)
+        Occurrence(
+            task.id,
+            planned.scheduled_for,
+            timeout,
+            planned.exclusive,
+            planned.replaced,
+            key,
+            labels.get(task.id),
+            *limits,
+        )
         for task, decision in pairs
         for timeout, key, limits in ((effective_timeout(task), keys.keys.get(task.id), keys.limits.get(task.id, ())),)
         for planned in decision.runs

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Connection, update
+from sqlalchemy import ColumnElement, Connection, delete, insert, update
 
 from ..core.model import Json, Priority, Run
 from ..core.states import CLAIMABLE, OCCUPYING, RunState, sources_of
@@ -12,6 +12,7 @@ from ..store.db import dialect
 from ..store.db.literals import sql_literals, unindexed
 from ..store.read.runs import run_from, select_runs
 from ..store.schema.tables import run as r
+from ..store.schema.tables import run_label
 
 _judged_state = unindexed(r.c.state)
 _AWAITS_NOTHING: Final[Mapping[str, None]] = {"awaits": None, "wake_at": None}
@@ -59,6 +60,17 @@ def make_available(conn: Connection, ids: Sequence[int], at: datetime) -> list[i
 def edit(conn: Connection, run_id: int, values: Mapping[str, Any]) -> None:
     """Set columns of a run that was locked and waits or is stuck."""
     _set(conn, r.c.id == run_id, _judged_state.in_(sql_literals(CLAIMABLE)), **values)
+
+
+def relabel(conn: Connection, run_id: int, old: Mapping[str, str], new: Mapping[str, str]) -> None:
+    """Have a locked run found by other labels."""
+    conn.execute(update(r).where(r.c.id == run_id).values(labels=dict(new) or None))
+    n = run_label
+    for key in [key for key, value in old.items() if new.get(key) != value]:
+        conn.execute(delete(n).where(n.c.key == key, n.c.value == old[key], n.c.run_id == run_id))
+    added = [{"key": key, "value": value, "run_id": run_id} for key, value in new.items() if old.get(key) != value]
+    if added:
+        conn.execute(insert(n), added)
 
 
 def set_priority(conn: Connection, ids: Sequence[int], priority: Priority) -> list[int]:

@@ -30,6 +30,7 @@ class HeldRun(NamedTuple):
     description: str
     signature: str | None
     carried: dict[str, Json] | None
+    labels: dict[str, str] | None
     available_at: datetime
     trigger: str
     concurrency_key: str | None

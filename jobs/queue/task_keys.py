@@ -1,4 +1,4 @@
-"""The keys of due tasks' runs, and what becomes of an occurrence whose key an unfinished run has."""
+"""The keys and labels of due tasks' runs, and what becomes of an occurrence whose key an unfinished run has."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,6 +11,7 @@ from ..core.model import SkipReason
 from ..store.db.transaction import Tx
 from ..store.read import runs as stored_runs
 from ..store.read import tasks as stored_tasks
+from .new_runs import labels_text
 
 
 @dataclass(slots=True)
@@ -43,7 +44,7 @@ class TaskKeys:
         return self.holders.get(self.keys.get(task.id, ""))
 
 
-def keys_of(tx: Tx, due: Sequence[DueTask], declared: Mapping[str, JobDefaults | None]) -> TaskKeys:
+def keys_of(tx: Tx, due: Sequence[DueTask], declared: Mapping[str, JobDefaults]) -> TaskKeys:
     """The keys of these tasks' runs.
 
     Args:
@@ -68,6 +69,17 @@ def keys_of(tx: Tx, due: Sequence[DueTask], declared: Mapping[str, JobDefaults |
     if keys:
         holders |= stored_runs.holders_of_keys(tx.conn, set(keys.values()))
     return TaskKeys(keys, holders, limits)
+
+
+def labels_of(tx: Tx, due: Sequence[DueTask], declared: Mapping[str, JobDefaults]) -> dict[int, str]:
+    """The labels of these tasks' runs, the text of a JSON object, by the task's id.
+
+    Left out are tasks whose jobs say nothing of labels: their runs have those of the task.
+    """
+    said = {name: one.labels for name, one in declared.items()}
+    rules = {task.id: rule for task in due if (rule := said.get(task.job_name)) is not None}
+    found = stored_tasks.args_and_labels_of(tx.conn, sorted(rules)) if rules else {}
+    return {task_id: labels_text(rules[task_id].as_far_as_possible(*both)) for task_id, both in found.items()}
 
 
 def left_out(tx: Tx, key: str, decision: Decision, task: DueTask) -> Skip | None:

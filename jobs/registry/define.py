@@ -18,6 +18,7 @@ from ..core.rules import check_name, check_text
 from ..core.schedule import ScheduleError, Syntax, parse
 from .definition import Handler, JobDefinition, names_of
 from .functions import check_job_function, check_takes
+from .labels import labels_of
 from .limits import LIMITS, limits_of
 from .options import JobOptions, unknown_option
 from .parameters import arguments_of, hints_of
@@ -109,13 +110,15 @@ def _policies(options: JobOptions, model: type[BaseModel]) -> JobPolicies:
     wanted = given.get("on_failure")
     if isinstance(getattr(wanted, "name", wanted), str):
         chosen["on_failure"] = getattr(wanted, "name", wanted)
+    names, schema = names_of(model), model.model_json_schema()
     key = given.get("unique_key")
     if key is not None:
-        published, function = key_of(key, names_of(model), model.model_json_schema())
+        published, function = key_of(key, names, schema)
         chosen |= {"unique_key": published, "unique_key_function": function}
+    chosen["labels"] = labels_of(given.get("labels"), given.get("labels_from"), names, schema)
     limits: dict[str, Any] = {name: given[name] for name in LIMITS if name in given}
     if limits:
-        chosen["limits"] = limits_of(limits, names_of(model), model.model_json_schema())
+        chosen["limits"] = limits_of(limits, names, schema)
     return policies_of(chosen)
 
 

@@ -56,6 +56,10 @@ class JobOptions(TypedDict, total=False):
             (``("order_id",)``) or a text with them in braces (``"orders-{order_id}"``) hold for every run of the job,
             also of schedules and the API. A function of the arguments by name (None = no key) holds for ``enqueue`` of
             the job itself only, because nothing else can call it. No key unless given.
+        labels: Words by which runs are found: ``{"team": "billing"}``. At most 16, keys of 63 and values of 200
+            characters. What an enqueue or a task gives as well comes first.
+        labels_from: Arguments that are labels of each run: ``("customer_id",)``, or with other keys
+            ``{"customer": "customer_id"}``. An argument that is None is no label.
         rate: How many runs of the job start in how long, on all nodes together: ``Rate(100, per="1m")``. No limit
             unless given. Retries count too; what a node hands back does not.
         rate_key: The arguments for each value of which the rate holds by itself, written as a ``unique_key`` is.
@@ -86,6 +90,8 @@ class JobOptions(TypedDict, total=False):
     overlap: OverlapPolicy | str
     misfire: MisfirePolicy | str
     unique_key: str | Sequence[str] | KeyFunction | None
+    labels: Mapping[str, str] | None
+    labels_from: Sequence[str] | Mapping[str, str] | None
     rate: Rate | None
     rate_key: str | Sequence[str] | None
     max_concurrent: int | None

@@ -25,6 +25,7 @@ class RunOptions(TypedDict, total=False):
         retries: How many failures the run survives.
         retry_delay: Before the first retry; seconds, a ``timedelta``, or a text such as ``"5m"``.
         timeout: Of each attempt; likewise.
+        labels: Words by which the run is found, beside those that its job gives it: ``{"customer": "42"}``.
     """
 
     run_at: datetime | None
@@ -34,6 +35,7 @@ class RunOptions(TypedDict, total=False):
     retries: int | None
     retry_delay: Seconds | None
     timeout: Seconds | None
+    labels: Mapping[str, str] | None
 
 
 class RunQueue(Protocol):

@@ -2,10 +2,10 @@
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from difflib import get_close_matches
 from typing import Any, TypeAlias, cast
 
 from ..core.unique_key import UniqueKey, pieces
+from .arguments_by_name import known_argument
 
 KeyFunction: TypeAlias = Callable[..., str | None]
 """Makes a key of a run's arguments, which it gets by name: all of them, or those that it takes; None = no key."""
@@ -80,12 +80,7 @@ def _template(field: str, text: str, names: Mapping[str, str], schema: Mapping[s
 
 
 def _known(field: str, name: str, names: Mapping[str, str]) -> str:
-    """The name in JSON of an argument."""
-    if name in names:
-        return names[name]
-    near = get_close_matches(name, names, 1)
-    hint = f"did you mean '{near[0]}'?" if near else f"it takes {', '.join(names) or 'none'}"
-    raise ValueError(f"{field}: the job has no argument '{name[:60]}'; {hint}")
+    return known_argument(field, name, names)
 
 
 def _function(function: KeyFunction, names: Mapping[str, str]) -> KeyFunction:

@@ -4,13 +4,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ..actions.runs import cancel_runs, put
-from ..core.defaults import RUN_POLICIES
 from ..core.model import Json, NewRun, Run
 from ..core.run_spec import RunSpec
 from ..queue.enqueue import Transaction, new_run
 from ..queue.enqueue_many import new_runs
+from ..store.db.callers.rollbacks import Rollbacks
 from ..store.db.database import Database
-from ..store.db.rollbacks import Rollbacks
 from ..store.db.transaction import Tx
 from ..store.read import runs as stored_runs
 from ..store.read.listing.criteria import EVERYTHING, Criteria, equal
@@ -45,9 +44,7 @@ class CapturedQueue:
         Raises:
             UserError: values are not what they must be.
         """
-        given = {name: options.get(name) for name in RUN_POLICIES}
-        others = {name: options.get(name) for name in ("run_at", "unique_key", "carried")}
-        return self._put([new_run(job_name, given, args, **others)])[0]
+        return self._put([new_run(RunSpec(job_name, args, **options))])[0]
 
     def put_in(
         self, session: Transaction, job_name: str, args: Mapping[str, Json] | None, options: Mapping[str, Any]

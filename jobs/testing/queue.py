@@ -14,7 +14,7 @@ from ..actions.nodes import NewNode, join
 from ..actions.runs import enqueue_runs, put
 from ..actions.tasks import create_task, trigger_task
 from ..base.services import Services
-from ..core.defaults import RUN_POLICIES, TASK_POLICIES
+from ..core.defaults import TASK_POLICIES
 from ..core.model import Json, MisfirePolicy, OverlapPolicy, Priority, Run, ScheduleSpec, TaskSpec
 from ..core.outcome import Succeeded
 from ..core.run_spec import RunSpec
@@ -30,6 +30,7 @@ from ..registry import Registry, default_registry
 from ..registry.define import schedule_from
 from ..registry.queue import RunOptions, RunQueue, in_seconds
 from ..runtime.attempts.failures import call_on_failure, failure_for
+from ..runtime.attempts.step_writer import StepWriter
 from ..runtime.duties.declarer import declarations
 from ..store.db.database import Connection, Database
 from ..store.db.opening import create_tables
@@ -65,6 +66,7 @@ class TaskSettings(TypedDict, total=False):
     jitter: float
     start_at: datetime | None
     end_at: datetime | None
+    labels: dict[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +135,7 @@ class Queue:
         self._attempts: dict[int, list[AttemptResult]] = {}
         self._captured = CapturedQueue(self.database)
         self._before: list[tuple[Registry, RunQueue | None]] = []
+        self._steps = StepWriter(self.database)
 
     async def __aenter__(self) -> Self:
         return self.__enter__()
@@ -217,11 +220,9 @@ class Queue:
         Raises:
             UserError: unknown job, arguments that do not fit.
         """
-        seconds = in_seconds(options)
-        given = {name: seconds.get(name) for name in RUN_POLICIES}
         definition = find(job, self.registry)
-        run_at, key = options.get("run_at"), options.get("unique_key", definition.unique_key_of(args or {}))
-        new = new_run(definition.name, given, args, run_at=run_at, unique_key=key)
+        chosen = {"unique_key": definition.unique_key_of(args or {}), **in_seconds(options)}
+        new = new_run(RunSpec(definition.name, args, **chosen))
         (enqueued,) = await self.database.write(enqueue_runs, [new])
         return enqueued.run.id
 
@@ -299,6 +300,7 @@ class Queue:
             clock=self.clock,
             save=self._save,
             enqueue=self._enqueue_specs,
+            steps=self._steps,
             services=services,
             hooks=self.registry.hooks,
             resources=self._resources,
@@ -307,9 +309,11 @@ class Queue:
         shown = recorder.shown[-1] if recorder.shown else None
         ended = Finish(started.run, started.execution_id, carried.outcome, cancelled=carried.cancelled, progress=shown)
         if isinstance(carried.outcome, Succeeded):
-            ended = replace(ended, at_end=carried.at_end)
+            ended = replace(ended, at_end=carried.at_end, unused_steps=carried.unused_steps)
         await self.database.write(finish, self._claimant.node_id, self._claimant.node, [ended])
-        self._attempts.setdefault(started.run.id, []).append(carried.result())
+        stored = await self._steps.stored(started)
+        result = replace(carried.result(), steps={one.label: one.value for one in stored.values()})
+        self._attempts.setdefault(started.run.id, []).append(result)
         failure = failure_for(definition, ended)
         if failure is not None:
             await call_on_failure(definition, failure)

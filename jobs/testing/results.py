@@ -1,6 +1,7 @@
 """How an attempt in a test ended, and all that it said."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from ..core.model import Json, Outcome
@@ -10,12 +11,16 @@ from ..core.states import RunState
 
 @dataclass(frozen=True, slots=True)
 class LoggedLine:
-    """A line that the job wrote by ``ctx.log`` or ``logging``. ``level`` is ``debug`` … ``critical``."""
+    """A line that the job wrote by ``ctx.log`` or ``logging``. ``level`` is ``debug`` … ``critical``.
+
+    ``step`` is the step that wrote it.
+    """
 
     at: datetime
     level: str
     message: str
     fields: Json = None
+    step: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +45,7 @@ class AttemptResult:
         completed_at: By the clock.
         enqueued: What it put into the queue by ``ctx``, what follows its end last; of a failed attempt only what was
             put there at once.
+        steps: What is stored of the run's steps by now: what each returned, by its label (``charge``, ``charge#2``).
     """
 
     attempt: int
@@ -57,6 +63,7 @@ class AttemptResult:
     started_at: datetime
     completed_at: datetime
     enqueued: tuple[RunSpec, ...] = ()
+    steps: Mapping[str, Json] = field(default_factory=dict[str, Json])
 
     @property
     def success(self) -> bool:

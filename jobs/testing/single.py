@@ -1,9 +1,7 @@
 """One attempt of a job in a test, and what became of it."""
 
-import logging
-import sys
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 from difflib import get_close_matches
@@ -13,7 +11,7 @@ from typing import Any, TypeAlias
 
 from typing_extensions import override
 
-from ..base.context import StopReason, current_host
+from ..base.context import StopReason
 from ..base.services import Services
 from ..core.arguments.judging import check_args
 from ..core.arguments.secrets import references
@@ -46,14 +44,16 @@ from ..runtime.attempts.failures import retried
 from ..runtime.attempts.secrets import UNAVAILABLE
 from ..runtime.attempts.threads import Call, ThreadPool
 from ..runtime.job.host import Enqueue, LocalHost, SaveCheckpoint
-from ..runtime.job.lines import JobLogHandler, RawLine, level_name
+from ..runtime.job.lines import RawLine, level_name
 from ..runtime.job.middleware import middleware_of
-from ..runtime.job.printing import GuardedStream, prints_belong_to_jobs
+from ..runtime.job.step_desk import StepStore
 from ..runtime.job.stopping import StopSignal
 from ..runtime.process.children import ChildPool
 from ..runtime.process.spawner import Spawner
 from .clock import FakeClock
+from .output import kept_prints, ordinary_logging
 from .results import AttemptResult, LoggedLine
+from .steps import RecordedSteps
 
 AnyJob: TypeAlias = str | Handler | Job[..., ..., Any] | JobDefinition
 """A job's name, the job itself, a function that is none yet, or a definition."""
@@ -68,9 +68,16 @@ class Recorder:
         now: The time of its lines.
         checkpoint: The last one of the task.
         stop_after: Ask the job to stop once it has shown progress so many times.
+        steps: What earlier attempts have stored of its steps.
     """
 
-    def __init__(self, now: Callable[[], datetime], checkpoint: Json, stop_after: int | None = None) -> None:
+    def __init__(
+        self,
+        now: Callable[[], datetime],
+        checkpoint: Json,
+        stop_after: int | None = None,
+        steps: Mapping[str, Json] = MappingProxyType({}),
+    ) -> None:
         self._now = now
         self._stop_after = stop_after
         self.lines: list[LoggedLine] = []
@@ -78,6 +85,7 @@ class Recorder:
         self.checkpoint = checkpoint
         self.signal: StopSignal | None = None
         self.enqueued: list[RunSpec] = []
+        self.steps = RecordedSteps(steps)
 
     async def enqueue(self, runs: Sequence[RunSpec]) -> list[int]:
         """Keep runs; their places are their ids."""
@@ -88,7 +96,7 @@ class Recorder:
     def write(self, execution_id: int, lines: Iterable[RawLine], *, dropped: int = 0) -> float:
         """Keep lines."""
         del execution_id, dropped
-        self.lines += [LoggedLine(self._now(), level_name(one.level), one.message, one.fields) for one in lines]
+        self.lines += [LoggedLine(self._now(), level_name(one.level), *one[2:]) for one in lines]
         return 0.0
 
     def show(self, _started: Started, progress: Json) -> None:
@@ -108,6 +116,7 @@ class Carried:
     recorder: Recorder
     completed_at: datetime
     at_end: tuple[NewRun, ...] = ()
+    unused_steps: frozenset[str] = frozenset()
 
     def result(self) -> AttemptResult:
         """All of it, judged as the node would."""
@@ -130,6 +139,7 @@ class Carried:
             started_at=run.started_at or self.completed_at,
             completed_at=self.completed_at,
             enqueued=(*self.recorder.enqueued, *self.following()),
+            steps=dict(self.recorder.steps.values),
         )
 
     def following(self) -> tuple[RunSpec, ...]:
@@ -167,6 +177,7 @@ async def carry(  # noqa: PLR0913 - what a test can set has a name each
     clock: FakeClock | None,
     save: SaveCheckpoint | None = None,
     enqueue: Enqueue | None = None,
+    steps: StepStore | None = None,
     stop: StopReason | None = None,
     services: Services | None = None,
     hooks: Hooks | None = None,
@@ -191,6 +202,9 @@ async def carry(  # noqa: PLR0913 - what a test can set has a name each
         enqueue=enqueue or recorder.enqueue,
         lines=recorder,
         show_progress=recorder.show,
+        steps=steps or recorder.steps,
+        # Between the retries of a step no time is lost.
+        pause=_no_time if clock is None else clock.advance,
     )
     if stop is not None:
         host.ask_to_stop(stop)
@@ -200,14 +214,15 @@ async def carry(  # noqa: PLR0913 - what a test can set has a name each
     attempt = Attempt(started, here, signal, host, middleware=around)
     outcome: JobOutcome | None = _without_secrets(attempt, secrets)
     if outcome is None:
-        with _ordinary_logging(host), _prints(), closing(_OneThread(1)) as threads:
+        with ordinary_logging(host), kept_prints(), closing(_OneThread(1)) as threads:
             outcome = retried(attempt, await execute(attempt, services, threads, ChildPool(Spawner(), 1), grace=GRACE))
         host.end_prints()
     fault = await host.await_checkpoints()
     if fault is not None:
         raise fault
+    unused = await host.end_steps()
     now = clock.now() if clock is not None else datetime.now(UTC)
-    return Carried(started, outcome, signal.reason is StopReason.CANCEL, recorder, now, host.at_end)
+    return Carried(started, outcome, signal.reason is StopReason.CANCEL, recorder, now, host.at_end, unused)
 
 
 def _without_secrets(attempt: Attempt, secrets: Mapping[str, str]) -> Failed | None:
@@ -219,34 +234,6 @@ def _without_secrets(attempt: Attempt, secrets: Mapping[str, str]) -> Failed | N
     attempt.secrets = {name: secrets[name] for name in names}
     attempt.host.hide(attempt.secrets)
     return None
-
-
-@contextmanager
-def _ordinary_logging(host: LocalHost) -> Generator[None]:
-    """Let calls of ``logging`` made by the job of ``host`` reach it, at the levels that the test has set."""
-    handler = JobLogHandler()
-    handler.addFilter(lambda _record: current_host.get() is host)
-    logging.getLogger().addHandler(handler)
-    try:
-        yield
-    finally:
-        logging.getLogger().removeHandler(handler)
-
-
-@contextmanager
-def _prints() -> Generator[None]:
-    """Let what jobs print be kept with their lines, and appear where it would have."""
-    if prints_belong_to_jobs():
-        yield
-        return
-    before = sys.stdout
-    stream = GuardedStream(before)
-    stream.keep()
-    sys.stdout = stream
-    try:
-        yield
-    finally:
-        sys.stdout = before
 
 
 def hooks_of(job: AnyJob, registry: Registry | None) -> Hooks:
@@ -301,6 +288,7 @@ async def run_job(  # noqa: PLR0913 - every setting of a test has a name of its 
     services: Services | None = None,
     resources: Mapping[Any, object] = MappingProxyType({}),
     secrets: Mapping[str, str] = MappingProxyType({}),
+    steps: Mapping[str, Json] = MappingProxyType({}),
 ) -> AttemptResult:
     """Run one attempt of a job in this process.
 
@@ -320,6 +308,7 @@ async def run_job(  # noqa: PLR0913 - every setting of a test has a name of its 
         services: What ``ctx.services`` offers; None = nothing.
         resources: What the job is given, by its type, instead of what ``@resource`` opens.
         secrets: The values of those that arguments refer to (``{"$secret": "name"}``); cut out of what the job says.
+        steps: What earlier attempts have stored of its steps, by label: ``{"charge": 12, "charge#2": 7}``.
 
     Raises:
         NotFound: no job has this name.
@@ -332,7 +321,7 @@ async def run_job(  # noqa: PLR0913 - every setting of a test has a name of its 
     run = _run(definition.name, given, now(), scheduled_for)
     given = {"retries": retries, "retry_delay": retry_delay, "timeout": timeout}
     run = replace(run, attempt=attempt, failures=attempt - 1, **_policies(definition, given))
-    recorder = Recorder(now, checkpoint, stop_after)
+    recorder = Recorder(now, checkpoint, stop_after, steps)
     carried = carry(
         Started(run, 1, checkpoint),
         definition,
@@ -351,6 +340,10 @@ def _policies(definition: JobDefinition, given: Mapping[str, Any]) -> dict[str, 
     """What the test says of a run, and else its job, and else the product."""
     defaults = definition.policies.defaults
     return {name: value_of(defaults, name) if value is None else value for name, value in given.items()}
+
+
+def _no_time(_seconds: float) -> None:
+    """Waits not at all."""
 
 
 def _real_now() -> datetime:

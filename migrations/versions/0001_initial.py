@@ -44,55 +44,8 @@ HOT = {
 
 def upgrade() -> None:
     """Make every table."""
-    _audit_head()
-    _audit_log()
-    _audit_log_indexes()
-    _event()
-    _event_indexes()
-    _event_publisher()
-    _execution_hour()
-    _execution_hour_indexes()
-    _execution_log()
-    _idempotency_key()
-    _idempotency_key_indexes()
-    _job()
-    _job_execution()
-    _job_execution_indexes()
-    _login_throttle()
-    _login_throttle_indexes()
-    _node()
-    _node_indexes()
-    _periodic_task()
-    _periodic_task_indexes()
-    _queue_depth()
-    _queue_depth_indexes()
-    _queue_group()
-    _rate_bucket()
-    _rate_bucket_indexes()
-    _run()
-    _run_indexes()
-    _secret()
-    _skipped_occurrence()
-    _skipped_occurrence_indexes()
-    _user_account()
-    _api_token()
-    _api_token_indexes()
-    _device_code()
-    _device_code_indexes()
-    _one_time_link()
-    _one_time_link_indexes()
-    _passkey()
-    _passkey_indexes()
-    _provider_attempt()
-    _provider_attempt_indexes()
-    _provider_identity()
-    _provider_identity_indexes()
-    _session()
-    _session_indexes()
-    _webauthn_challenge()
-    _webauthn_challenge_indexes()
-    _refresh_token()
-    _refresh_token_indexes()
+    for make in MAKERS:
+        make()
     # The publisher of events counts from here; there is never a second row.
     columns = Column("id", Integer), Column("last_seq", BigInteger)
     op.bulk_insert(Table("event_publisher", MetaData(), *columns), [FIRST])
@@ -188,6 +141,7 @@ def _execution_log() -> None:
         Column("level", String(10), nullable=False),
         Column("message", Text(), nullable=False),
         Column("fields", DOCUMENT),
+        Column("step", Text()),
         PrimaryKeyConstraint("execution_id", "line", name="pk_execution_log"),
     )
 
@@ -367,6 +321,7 @@ def _periodic_task() -> None:
         Column("jitter", Float(), nullable=False),
         Column("start_at", TIME),
         Column("end_at", TIME),
+        Column("labels", DOCUMENT, nullable=False),
         Column("overlap", String(8)),
         Column("misfire", String(8), nullable=False),
         Column("misfire_grace", Float(), nullable=False),
@@ -504,6 +459,7 @@ def _run() -> None:
         Column("description", Text(), nullable=False),
         Column("signature", String(16)),
         Column("carried", DOCUMENT),
+        Column("labels", DOCUMENT),
         Column("concurrency_key", NAME),
         Column("max_concurrent", Integer()),
         Column("rate_key", NAME),
@@ -583,6 +539,33 @@ def _run_indexes() -> None:
         ["unique_key"],
         "unique_key IS NOT NULL AND state IN ('running', 'scheduled', 'stuck', 'suspended', 'waiting')",
         unique=True,
+    )
+
+
+def _run_label() -> None:
+    op.create_table(
+        "run_label",
+        Column("key", NAME, nullable=False),
+        Column("value", NAME, nullable=False),
+        Column("run_id", KEY, autoincrement=False, nullable=False),
+        PrimaryKeyConstraint("key", "value", "run_id", name="pk_run_label"),
+        sqlite_with_rowid=False,
+    )
+
+
+def _run_step() -> None:
+    op.create_table(
+        "run_step",
+        Column("run_id", KEY, autoincrement=False, nullable=False),
+        Column("step", Text(), nullable=False),
+        Column("failure", Integer(), autoincrement=False, nullable=False),
+        Column("attempt", Integer(), nullable=False),
+        Column("started_at", TIME, nullable=False),
+        Column("finished_at", TIME, nullable=False),
+        Column("value", DOCUMENT),
+        Column("error", Text()),
+        Column("used", Boolean(), nullable=False),
+        PrimaryKeyConstraint("run_id", "step", "failure", name="pk_run_step"),
     )
 
 
@@ -883,3 +866,59 @@ def _partial(name: str, table: str, columns: list[str], condition: str, *, uniqu
     """An index of the rows that meet the condition, on either database."""
     where = text(condition)
     op.create_index(name, table, columns, unique=unique, postgresql_where=where, sqlite_where=where)
+
+
+# The tables and their indexes, in the order in which they are made.
+MAKERS = (
+    _audit_head,
+    _audit_log,
+    _audit_log_indexes,
+    _event,
+    _event_indexes,
+    _event_publisher,
+    _execution_hour,
+    _execution_hour_indexes,
+    _execution_log,
+    _idempotency_key,
+    _idempotency_key_indexes,
+    _job,
+    _job_execution,
+    _job_execution_indexes,
+    _login_throttle,
+    _login_throttle_indexes,
+    _node,
+    _node_indexes,
+    _periodic_task,
+    _periodic_task_indexes,
+    _queue_depth,
+    _queue_depth_indexes,
+    _queue_group,
+    _rate_bucket,
+    _rate_bucket_indexes,
+    _run,
+    _run_indexes,
+    _run_label,
+    _run_step,
+    _secret,
+    _skipped_occurrence,
+    _skipped_occurrence_indexes,
+    _user_account,
+    _api_token,
+    _api_token_indexes,
+    _device_code,
+    _device_code_indexes,
+    _one_time_link,
+    _one_time_link_indexes,
+    _passkey,
+    _passkey_indexes,
+    _provider_attempt,
+    _provider_attempt_indexes,
+    _provider_identity,
+    _provider_identity_indexes,
+    _session,
+    _session_indexes,
+    _webauthn_challenge,
+    _webauthn_challenge_indexes,
+    _refresh_token,
+    _refresh_token_indexes,
+)

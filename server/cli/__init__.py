@@ -43,6 +43,7 @@ COMMANDS = (
     "user",
     "version",
     "whoami",
+    "worker",
 )
 REMOTE = frozenset(
     {

@@ -64,6 +64,7 @@ def run_server(
     as_json: bool,
     before_ready: Callable[[Database], Awaitable[None]] | None = None,
     greeting: str = "Cronograph",
+    serves_api: bool = True,
 ) -> None:
     """Load the settings and the jobs, then serve until a signal ends it.
 
@@ -73,12 +74,13 @@ def run_server(
         as_json: Write JSON lines only.
         before_ready: See ``Service.prepare``.
         greeting: What is ready, in the line that tells the address.
+        serves_api: See ``Service``.
     """
     # Before the modules of jobs are imported: their own handlers of logging write to what is there by then.
     guard_output()
     output = Output(as_json=as_json)
     with output.errors():
-        prepared = prepare(flags, config)
+        prepared = prepare(flags, config, serves_api=serves_api)
         settings = prepared.checked()
         for sentence in prepared.warnings:
             output.note(f"warning: {sentence}")
@@ -87,10 +89,12 @@ def run_server(
         def ready(url: str, node: str) -> None:
             data = {"ok": True, "event": "ready", "url": url, "node": node}
             output.result(
-                data, f"{greeting} is ready: {url}  (node {node}; Ctrl+C stops it)\n{_details(url, settings)}"
+                data,
+                f"{greeting} is ready: {url}  (node {node}; Ctrl+C stops it)\n"
+                f"{_details(url, settings, serves_api=serves_api)}",
             )
 
-        service = Service(settings, default_registry(), ready, before_ready)
+        service = Service(settings, default_registry(), ready, before_ready, serves_api=serves_api)
         # What a job enqueues without a session goes where its own run came from.
         with connect(settings.database_url):
             service.run()
@@ -99,13 +103,13 @@ def run_server(
         end_without(service.left_behind)
 
 
-def _details(url: str, settings: Settings) -> str:
+def _details(url: str, settings: Settings, *, serves_api: bool) -> str:
     own = len(default_registry()) - len(builtin_jobs())
-    return "\n".join(
-        (
-            f"  API       {url}/graphql  (try it at {url}/graphiql)",
-            f"  jobs      {f'{own} of your own, and the built-in ones' if own else NO_JOBS}",
-            f"  database  {without_password(settings.database_url)}",
-            f"  sign-in   {NO_AUTH if settings.no_auth else SIGN_IN.format(url=url)}",
-        )
-    )
+    lines = [
+        f"  jobs      {f'{own} of your own, and the built-in ones' if own else NO_JOBS}",
+        f"  database  {without_password(settings.database_url)}",
+    ]
+    if not serves_api:
+        return "\n".join((f"  tells     {url}/health/ready, {url}/metrics", *lines))
+    api = f"  API       {url}/graphql  (try it at {url}/graphiql)"
+    return "\n".join((api, *lines, f"  sign-in   {NO_AUTH if settings.no_auth else SIGN_IN.format(url=url)}"))

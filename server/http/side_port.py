@@ -1,4 +1,7 @@
-"""A port of their own for ``/metrics`` and ``/health/*``: for networks in which only monitoring reaches it."""
+"""A port of their own for ``/metrics`` and ``/health/*``: for networks in which only monitoring reaches it.
+
+Beside the API, or in its place where a process only works.
+"""
 
 import asyncio
 import logging
@@ -17,6 +20,9 @@ from .security import SecurityHeaders
 from .server import HttpServer
 
 log = logging.getLogger("cronograph")
+
+DEFAULT_PORT = 8001
+"""Of a process that has no other, unless the setting ``metrics_port`` names one."""
 
 MESSAGE_BYTES = 1024
 """Nobody sends messages there."""
@@ -40,11 +46,8 @@ async def side_port(
     if settings.metrics_port is None:
         yield
         return
-    routes = health_routes(lifecycle, dispatching)
-    if settings.metrics != "off":
-        routes.append(metrics_route(metrics))
-    app = Starlette(routes=routes, middleware=[Middleware(SecurityHeaders)])
-    with closing(_listener(settings.metrics_host, settings.metrics_port)) as listener:
+    app = side_app(settings, lifecycle, dispatching, metrics)
+    with closing(side_listener(settings.metrics_host, settings.metrics_port)) as listener:
         http = HttpServer(app, message_bytes=MESSAGE_BYTES)
         serving = asyncio.create_task(http.serve(list(listener.sockets)), name="cronograph-side-port")
         log.info("metrics and health: %s/metrics", listener.url)
@@ -55,7 +58,20 @@ async def side_port(
             await serving
 
 
-def _listener(host: str, port: int) -> Listener:
+def side_app(settings: Settings, lifecycle: Lifecycle, dispatching: Callable[[], bool], metrics: Metrics) -> Starlette:
+    """What answers there, for the arguments of ``side_port``; no ``/metrics`` if the setting ``metrics`` is off."""
+    routes = health_routes(lifecycle, dispatching)
+    if settings.metrics != "off":
+        routes.append(metrics_route(metrics))
+    return Starlette(routes=routes, middleware=[Middleware(SecurityHeaders)])
+
+
+def side_listener(host: str, port: int) -> Listener:
+    """Listen there.
+
+    Raises:
+        CannotListenError: names the settings.
+    """
     try:
         return listen(host, port)
     except CannotListenError as error:

@@ -72,6 +72,7 @@ class TaskOfFile(FileModel):
     retries: int | None = Field(None, description="How many failures a run survives.")
     retry_delay: Seconds | None = Field(None, description="Seconds before the first retry.")
     jitter: Seconds | None = Field(None, description="Most seconds by which it is delayed.")
+    labels: dict[str, str] | None = Field(None, description="Labels of its runs, by which they are found.")
     start_at: AwareDatetime | None = Field(None, description="No occurrence before this time.")
     end_at: AwareDatetime | None = Field(None, description="No occurrence after this time.")
 

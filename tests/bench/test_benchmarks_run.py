@@ -66,6 +66,7 @@ TINY: dict[str, tuple[str, ...]] = {
     "schedule": ("--seconds", "0.0001"),
     "serve": (*SQLITE, "--tasks", "2", "--seconds", "0"),
     "signin": (*SQLITE, "--executions", "300", "--seconds", "0.3", "--rounds", "1", "--requests", "3"),
+    "steps": (*SQLITE, "--runs", "20"),
     "subscribers": (
         *SQLITE,
         "--seconds",

@@ -8,6 +8,7 @@ import anyio.lowlevel
 
 from cronograph.jobs.base.context import JobContext, RunInfo, StopReason
 from cronograph.jobs.base.services import Services
+from cronograph.jobs.base.steps import StepHost
 from cronograph.jobs.core.actor import Submitter
 from cronograph.jobs.core.model import Json
 from cronograph.jobs.core.run_spec import RunSpec
@@ -27,6 +28,10 @@ class KeepingHost:
     )
     saved: Json = None
     enqueued: list[RunSpec] = field(default_factory=list[RunSpec])
+
+    @property
+    def steps(self) -> StepHost:
+        raise AssertionError("no built-in job takes steps")
 
     def stop_reason(self) -> StopReason | None:
         asked = self.stop_after is not None and len(self.shown) >= self.stop_after

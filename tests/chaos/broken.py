@@ -1,12 +1,14 @@
 """The product, broken in one place each: what the rules must see. Every break acts on a history that was in order."""
 
 from collections.abc import Callable, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from sqlalchemy import delete, select, update
 
 from cronograph.jobs.actions.groups import set_group_rate
 from cronograph.jobs.core.base.rates import Rate
+from cronograph.jobs.core.durable.steps import StepEnd
+from cronograph.jobs.core.events import STEPS, Listed
 from cronograph.jobs.core.limits import Limits
 from cronograph.jobs.core.model import Node, NodeState, Outcome, SkipReason
 from cronograph.jobs.core.outcome import Lost, Succeeded
@@ -15,6 +17,7 @@ from cronograph.jobs.queue.changes import finished_changes
 from cronograph.jobs.queue.claim import Started
 from cronograph.jobs.queue.finish import Finish, finish
 from cronograph.jobs.queue.losses import rescue
+from cronograph.jobs.queue.steps import EndedStep, rows_of, rows_to_store
 from cronograph.jobs.store.db.transaction import Tx
 from cronograph.jobs.store.read import nodes as stored_nodes
 from cronograph.jobs.store.schema import tables
@@ -210,6 +213,42 @@ def a_job_is_served_without_its_tokens(stored: Stored, worker: Worker) -> None:
     stored.node("node-r", limits=Limits(Rate(1, 60.0, 1)))
 
 
+def step_end(at: datetime, value: int) -> StepEnd:
+    """A step that every attempt of a test takes."""
+    return StepEnd("do", at, at, value)
+
+
+def store_step(stored: Stored, worker: Worker, started: Started) -> None:
+    """Store a step of an attempt, as its node does."""
+    ended = EndedStep(started.run, step_end(stored.now, started.run.attempt))
+    stored.do(rows_to_store, (worker.node.id, worker.node.name), rows_of([ended]))
+
+
+def steps_are_stored_without_a_fence(stored: Stored, _: Worker) -> None:
+    late, other, again = lose_a_started_run(stored)
+    store_step(stored, other, again)
+
+    def replace_it(tx: Tx) -> None:
+        mine = (tables.run_step.c.run_id == late.run.id, tables.run_step.c.step == "do")
+        tx.conn.execute(update(tables.run_step).where(*mine).values(attempt=late.run.attempt, value=late.run.attempt))
+        listed = (late.run.id, late.run.job_name, late.run.group, late.run.task_id, late.run.task_name, "do", "done")
+        tx.emit([Listed(STEPS, [listed], late.run.node)])
+
+    stored.do(replace_it)
+
+
+def a_step_is_not_stored(stored: Stored, worker: Worker) -> None:
+    stored.enqueue()
+    store_step(stored, worker, worker.start())
+    execute(stored, "DELETE FROM cronograph.run_step")
+
+
+def a_step_is_not_told(stored: Stored, worker: Worker) -> None:
+    stored.enqueue()
+    store_step(stored, worker, worker.start())
+    execute(stored, "UPDATE cronograph.event SET changes = '[]' WHERE id = (SELECT max(id) FROM cronograph.event)")
+
+
 BREAKS: dict[Break, str] = {
     a_key_is_forgotten_while_its_runs_are_taken: "no key runs beside itself",
     a_group_is_served_without_its_tokens: "no stretch passes its rate",
@@ -233,6 +272,9 @@ BREAKS: dict[Break, str] = {
     events_are_lost: "events are numbered without gap",
     events_are_told_twice: "events tell every change of a run once",
     events_are_not_written: "events tell every execution once",
+    steps_are_stored_without_a_fence: "a step has one result",
+    a_step_is_not_stored: "a step has one result",
+    a_step_is_not_told: "a step has one result",
 }
 """Each break with the rule that must see it."""
 
@@ -249,6 +291,10 @@ def a_success_broke_off(said: Testimony, attempt: Attempt, _lease_ends: float) -
     del said.ended[attempt]
 
 
+def a_step_is_done_again(said: Testimony, attempt: Attempt, _lease_ends: float) -> None:
+    said.steps.append((attempt[0], attempt[1] + 1, "do"))
+
+
 def a_node_is_not_fenced(said: Testimony, attempt: Attempt, lease_ends: float) -> None:
     said.acted[attempt] = lease_ends + 0.001
 
@@ -257,6 +303,7 @@ TESTIMONY_BREAKS: dict[Callable[[Testimony, Attempt, float], None], str] = {
     an_attempt_begins_again: "no attempt begins twice",
     an_attempt_is_not_logged: "every attempt that begins is in the log",
     a_success_broke_off: "what succeeded was run to its end",
+    a_step_is_done_again: "a stored step is never done again",
     a_node_is_not_fenced: "no attempt acts after the lease of its node",
 }
 """The same for what the jobs say: each breaks the testimony of an attempt of a node whose lease ended at a time."""

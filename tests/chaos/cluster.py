@@ -68,6 +68,20 @@ async def work(ctx: JobContext, seconds: float = 0.0) -> int:
     return 1
 
 
+async def done_once(ctx: JobContext) -> int:
+    testify("step:" + ctx.step_key.rpartition(":")[2], ctx)
+    await act(ctx, 0.05)
+    return ctx.attempt
+
+
+@job("steps")
+async def steps(ctx: JobContext) -> None:
+    testify("begin", ctx)
+    for _ in range(5):
+        await ctx.step("do", done_once, ctx)
+    testify("end", ctx)
+
+
 @job("poison")
 async def poison(ctx: JobContext) -> None:
     testify("begin", ctx)

@@ -4,16 +4,18 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
-from itertools import groupby
+from itertools import chain, groupby
 
 from sqlalchemy import Connection, select, text
 
 from cronograph.jobs.core.base.rates import Rate
+from cronograph.jobs.core.durable.steps import Step
 from cronograph.jobs.core.events import Change, Cursor, Event, EventKind, spread
 from cronograph.jobs.core.model import Execution, Node, Run, SkippedOccurrence, Task
 from cronograph.jobs.queue.admission import rates_of
 from cronograph.jobs.store.db.database import parse_url, sync_engine
 from cronograph.jobs.store.db.dialect import database_now
+from cronograph.jobs.store.read import steps
 from cronograph.jobs.store.read.executions import execution_from
 from cronograph.jobs.store.read.nodes import node_from
 from cronograph.jobs.store.read.runs import run_from, select_runs
@@ -28,6 +30,7 @@ from cronograph.jobs.store.schema.tables import (
     periodic_task,
     queue_group,
     run,
+    run_step,
 )
 from cronograph.jobs.store.schema.tables import skipped_occurrence as skipped
 
@@ -50,6 +53,7 @@ class History:
         last_number: What the publisher remembers as the last number given out.
         unpublished: How many batches have no number yet.
         events: All published changes, in their one order.
+        steps: What is stored of the steps of all runs.
         group_rates: By the name of the group, as they are now.
         job_rates: By the name of the job, likewise.
     """
@@ -66,6 +70,7 @@ class History:
     events: tuple[Event, ...]
     group_rates: Mapping[str, Rate]
     job_rates: Mapping[str, Rate]
+    steps: tuple[Step, ...] = ()
 
     @cached_property
     def executions_of(self) -> dict[int, list[Execution]]:
@@ -125,9 +130,14 @@ def _read(conn: Connection) -> History:
             for seq, at, changes in batches
             for index, change in enumerate(spread(changes))
         ),
+        steps=tuple(chain.from_iterable(steps.of_runs(conn, _with_steps(conn)).values())),
         group_rates={
             row.name: Rate.from_json(row.rate)
             for row in conn.execute(select(queue_group).where(queue_group.c.rate.is_not(None)))
         },
         job_rates=rates_of(conn, list(conn.execute(select(job.c.name)).scalars())),
     )
+
+
+def _with_steps(conn: Connection) -> list[int]:
+    return list(conn.execute(select(run_step.c.run_id).distinct()).scalars())

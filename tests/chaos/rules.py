@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from itertools import pairwise
 
+from cronograph.jobs.core.durable.steps import StepState
 from cronograph.jobs.core.effective_policies import schedule_of
 from cronograph.jobs.core.events import Change, EventKind
 from cronograph.jobs.core.model import (
@@ -234,6 +235,21 @@ def events_tell_every_execution_once(history: History) -> Iterator[str]:
             yield f"execution {one.id}, complete: {one.completed_at is not None}, end told: {ended}"
 
 
+def a_step_has_one_result(history: History) -> Iterator[str]:
+    """And it is told once, by the attempt that stored it; what was copied from another run is told by nobody."""
+    told = Counter(
+        (change.run_id, change.step)
+        for change in history.changes(frozenset({EventKind.STEP_FINISHED}))
+        if change.state == StepState.DONE.value
+    )
+    yield from (f"step {step} of run {run} was told {count} times" for (run, step), count in told.items() if count > 1)
+    if history.unpublished:
+        return
+    stored = {(one.run_id, one.label) for one in history.steps if one.state is StepState.DONE and one.attempt}
+    yield from (f"step {step} of run {run} is stored and was not told" for run, step in stored - told.keys())
+    yield from (f"step {step} of run {run} was told and is not stored" for run, step in told.keys() - stored)
+
+
 def a_dead_node_begins_and_ends_nothing(history: History) -> Iterator[str]:
     """Once a node is taken for dead its results are refused; nodes are told apart by name, unique among the live."""
     dead = set[str]()
@@ -299,6 +315,7 @@ RULES: tuple[Callable[[History], Iterator[str]], ...] = (
     events_are_numbered_without_gap,
     events_tell_every_change_of_a_run_once,
     events_tell_every_execution_once,
+    a_step_has_one_result,
     a_dead_node_begins_and_ends_nothing,
     only_dead_nodes_lose_executions,
     no_key_runs_beside_itself,

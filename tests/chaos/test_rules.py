@@ -21,6 +21,7 @@ from tests.chaos.broken import (
     dispatch_again,
     execute,
     lose_a_started_run,
+    store_step,
     stored_node,
 )
 from tests.chaos.history import History, read_history
@@ -59,6 +60,7 @@ def worker(stored: Stored) -> Worker:
         stored.at(second)
         stored.dispatch()
         for number, started in enumerate(worker.take(4).started):
+            store_step(stored, worker, started)
             worker.end(started, Failed("ValueError", "no luck") if number == 3 else Succeeded(1))
     other = stored.node("node-b")
     stored.pass_time(1)
@@ -114,6 +116,7 @@ def expired(stored: Stored, worker: Worker) -> tuple[History, Testimony, Attempt
         attempt = one.run_id, one.attempt
         said.begun[attempt] = said.ended[attempt] = 1
         said.acted[attempt] = one.started_at.timestamp()
+    said.steps.extend((one.run_id, one.attempt, one.label) for one in history.steps)
     own = [one for one in history.executions if one.node_id == worker.node.id and one.success]
     return history, said, (own[-1].run_id, own[-1].attempt)
 

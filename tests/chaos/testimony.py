@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
 
+from cronograph.jobs.core.durable.steps import StepState
 from cronograph.jobs.core.model import NodeState, Outcome
 from tests.chaos.history import History
 
@@ -21,6 +22,7 @@ class Testimony:
         begun: How often each attempt began.
         ended: How often each came to its end.
         acted: When each did something last, by the clock of the machine, which is the database's too.
+        steps: Of each step that an attempt has done: the run, the attempt, the label of the step.
         frozen: How the names of nodes begin whose process stood still for a while: it can end nothing meanwhile.
     """
 
@@ -30,18 +32,25 @@ class Testimony:
     ended: Counter[Attempt] = field(default_factory=Counter[Attempt])
     acted: dict[Attempt, float] = field(default_factory=dict[Attempt, float])
     frozen: Collection[str] = ()
+    steps: list[tuple[int, int, str]] = field(default_factory=list[tuple[int, int, str]])
 
 
 def read_testimony(path: Path, frozen: Collection[str] = ()) -> Testimony:
-    """Read the file in which every line is a word, a run, an attempt and a time of day in seconds."""
+    """Read the file in which every line is a word, a run, an attempt and a time of day in seconds.
+
+    The word of a step is ``step:`` and its label.
+    """
     begun, ended, acted = Counter[Attempt](), Counter[Attempt](), dict[Attempt, float]()
+    steps: list[tuple[int, int, str]] = []
     lines = path.read_text().splitlines() if path.exists() else []
     for word, run_id, number, at in (line.split() for line in lines):
         attempt = int(run_id), int(number)
         begun[attempt] += word == "begin"
         ended[attempt] += word == "end"
+        if word.startswith("step:"):
+            steps.append((*attempt, word.removeprefix("step:")))
         acted[attempt] = max(acted.get(attempt, 0.0), float(at))
-    return Testimony(begun, ended, acted, frozen)
+    return Testimony(begun, ended, acted, frozen, steps)
 
 
 def no_attempt_begins_twice(history: History, said: Testimony) -> Iterator[str]:
@@ -61,6 +70,14 @@ def what_succeeded_was_run_to_its_end(history: History, said: Testimony) -> Iter
             yield f"attempt {attempt} succeeded without having been run to its end"
 
 
+def a_stored_step_is_never_done_again(history: History, said: Testimony) -> Iterator[str]:
+    stored = {(one.run_id, one.label): one.attempt for one in history.steps if one.state is StepState.DONE}
+    for run_id, attempt, label in said.steps:
+        by = stored.get((run_id, label))
+        if by is not None and attempt > by:
+            yield f"step {label} of run {run_id} was stored by attempt {by} and done again by attempt {attempt}"
+
+
 def no_attempt_acts_after_the_lease_of_its_node(history: History, said: Testimony) -> Iterator[str]:
     """From then on another node may begin the run. A node that left in order has no lease, and nothing that runs."""
     node_of = {(one.run_id, one.attempt): history.node_of[one.node_id] for one in history.executions}
@@ -77,6 +94,7 @@ TESTIMONY_RULES: tuple[Callable[[History, Testimony], Iterator[str]], ...] = (
     no_attempt_begins_twice,
     every_attempt_that_begins_is_in_the_log,
     what_succeeded_was_run_to_its_end,
+    a_stored_step_is_never_done_again,
     no_attempt_acts_after_the_lease_of_its_node,
 )
 

@@ -47,7 +47,7 @@ class Api:
     async def ask(self, document: str, **variables: Any) -> dict[str, Any]:
         """The data of an operation that meets no error."""
         data, errors = await self.execute(document, **variables)
-        assert errors == []
+        assert errors == [], errors
         return data
 
     async def refused(self, document: str, **variables: Any) -> tuple[str, str]:

@@ -75,19 +75,20 @@ def draft() -> str:
     """The source of the first revision for the tables as they are now."""
     tables = metadata.sorted_tables
     hot = next(options_of(table)["postgresql_with"] for table in tables if "postgresql_with" in options_of(table))
-    calls = "".join(
-        f"    _{table.name}()\n" + (f"    _{table.name}_indexes()\n" if table.indexes else "") for table in tables
+    makers = "".join(
+        f"    _{table.name},\n" + (f"    _{table.name}_indexes,\n" if table.indexes else "") for table in tables
     )
     main = (
         'def upgrade() -> None:\n    """Make every table."""\n'
-        f"{calls}"
+        "    for make in MAKERS:\n        make()\n"
         "    # The publisher of events counts from here; there is never a second row.\n"
         '    columns = Column("id", Integer), Column("last_seq", BigInteger)\n'
         '    op.bulk_insert(Table("event_publisher", MetaData(), *columns), [FIRST])\n'
     )
     functions = [function for table in tables for function in functions_of(table, hot)]
     constants = f"# Hot tables: room for updates in place, and a vacuum that comes early.\nHOT = {hot!r}\n"
-    return formatted("\n".join([HEADER + constants, main, *functions, PARTIAL]))
+    every = f"# The tables and their indexes, in the order in which they are made.\nMAKERS = (\n{makers})\n"
+    return formatted("\n".join([HEADER + constants, main, *functions, PARTIAL, every]))
 
 
 def functions_of(table: Table, hot: dict[str, Any]) -> Iterator[str]:

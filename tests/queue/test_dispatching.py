@@ -224,7 +224,7 @@ def test_a_due_task_is_read_as_it_was_stored(stored: Stored) -> None:
         found = stored.do(lambda tx: occurrences.due(tx.conn, tx.now, 10))
         whole = stored.do(lambda tx: stored_tasks.by_names(tx.conn, ["nightly", "plain"]))
         assert {one.task.name: one.task for one in found} == {name: due_of(task) for name, task in whole.items()}
-        assert {(one.job_known, one.now) for one in found} == {(True, stored.now)}
+        assert {(one.job is not None, one.now) for one in found} == {(True, stored.now)}
         stored.dispatch()
 
 

@@ -21,7 +21,8 @@ def add_task(conn: Connection, task_id: int) -> int:
     values: dict[str, Any] = {
         "name": f"task {task_id}", "description": "", "enabled": True, "source": "api", "job_name": "j", "args": {},
         "group_name": "default", "priority": "low", "schedule_syntax": "cron", "schedule_value": "0 0 * * * *",
-        "timezone": "UTC", "inherits": [], "overridden": False, "jitter": 0, "misfire": "last", "misfire_grace": 60,
+        "timezone": "UTC", "inherits": [], "labels": {}, "overridden": False, "jitter": 0, "misfire": "last",
+        "misfire_grace": 60,
         "catch_up_limit": 100, "retries": 2, "retry_delay": 60, "anchor_at": LONG_AGO, "counter": 0, "version": 1,
         "created_at": LONG_AGO, "updated_at": LONG_AGO,
     }  # fmt: skip

@@ -9,6 +9,8 @@
     │   ├── AlreadyExists
     │   ├── InvalidInput
     │   ├── InvalidState
+    │   ├── StepMismatch
+    │   ├── UnreadableRow
     │   ├── VersionConflict
     │   └── Overlap
     ├── ConfigurationError     settings or job code that cannot work
@@ -106,6 +108,18 @@ class InvalidState(UserError):
     """The thing exists, but in its present state this cannot be done to it."""
 
     code = ErrorCode.INVALID_STATE
+
+
+class StepMismatch(UserError):
+    """What is stored of a durable step is not what its function returns now; raised in jobs alone."""
+
+    code = ErrorCode.STEP_MISMATCH
+
+
+class UnreadableRow(UserError):
+    """What is asked for is stored, but its row holds what it must not: somebody wrote past this product."""
+
+    code = ErrorCode.UNREADABLE_ROW
 
 
 class VersionConflict(UserError):

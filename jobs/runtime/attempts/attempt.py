@@ -95,4 +95,5 @@ class Attempt:
             submitter=None if run.submitter is None else Submitter(run.submitter, run.submitter_id),
             args=self.args,
             carried=run.carried,
+            labels=run.labels,
         )

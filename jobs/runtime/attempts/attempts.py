@@ -23,15 +23,12 @@ from collections.abc import Callable, Container, Coroutine, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from ...actions.checkpoints import save_checkpoint
 from ...base.context import StopReason
 from ...base.services import Services
 from ...core.arguments.secrets import references
-from ...core.model import Isolation, Json, Run
+from ...core.model import Isolation, Run
 from ...core.outcome import Failed, JobOutcome, Succeeded
-from ...core.run_spec import RunSpec
 from ...queue.claim import Started
-from ...queue.enqueue_many import put_many
 from ...queue.finish import Finish
 from ...queue.shapes import HeldRun
 from ...registry import Registry
@@ -48,6 +45,7 @@ from .capacity import Capacity
 from .failures import begin_on_failure, failure_for, retried
 from .finisher import Finisher
 from .in_flight import InFlight
+from .keeping import Keeping
 from .secrets import read_secrets
 from .threads import ThreadPool
 
@@ -98,6 +96,7 @@ class Attempts:
         self._on_free = on_free
         self._on_fault = on_fault
         self.finisher = Finisher(services, self._stored, on_free, self._not_stored)
+        self._keeping = Keeping(services.database)
         self._capacity = capacity
         self.threads = threads
         self.held: Counter[Isolation] = Counter()
@@ -257,10 +256,11 @@ class Attempts:
             started,
             signal,
             checkpoint=started.checkpoint,
-            save=self._save_checkpoint,
-            enqueue=self._enqueue,
+            save=self._keeping.save_checkpoint,
+            enqueue=self._keeping.enqueue,
             lines=self._logs,
             show_progress=self._progress.show,
+            steps=self._keeping.steps,
         )
         definition = self._registry.get(started.run.job_name)
         if definition is None:
@@ -278,6 +278,7 @@ class Attempts:
             outcome = Failed(
                 type(unsaved).__name__, f"a checkpoint could not be kept: {message_of(unsaved, attempt.host.redactor)}"
             )
+        unused = await attempt.host.end_steps()
         self._progress.forget(started.run.id)
         attempt.host.end_prints()
         tail = await self._logs.close(started.execution_id)
@@ -291,6 +292,7 @@ class Attempts:
             log_lines=tail.kept,
             log_cut=tail.cut,
             at_end=attempt.host.at_end if isinstance(outcome, Succeeded) else (),
+            unused_steps=unused if isinstance(outcome, Succeeded) else frozenset(),
             seconds=seconds,
         )
         self._store(attempt, end)
@@ -300,14 +302,6 @@ class Attempts:
         if attempt.at_work:
             attempt.at_work = False
             self._at_work.end()
-
-    async def _enqueue(self, runs: Sequence[RunSpec]) -> list[int]:
-        return await self._services.database.write(put_many, runs)
-
-    async def _save_checkpoint(self, started: Started, value: Json) -> None:
-        kept = await self._services.database.write(save_checkpoint, started.run, value)
-        if not kept:
-            log.warning("a checkpoint of run %d was refused: the run had been taken from this node", started.run.id)
 
     def _on_task_done(self, started: Started, task: asyncio.Task[None]) -> None:
         """The attempt went on to its next state, or its task broke outside the job: then it is forgotten."""
@@ -357,6 +351,11 @@ class Attempts:
         self._note_over(attempt)
         self.held[attempt.definition.isolation] -= 1
         self._held.end()
+
+    async def close(self) -> None:
+        """Store nothing more for jobs."""
+        await self.finisher.close()
+        await self._keeping.close()
 
     def cancel(self, run_ids: Container[int]) -> None:
         """Ask these runs to stop, where they execute here."""

@@ -7,9 +7,10 @@ import logging
 import signal
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from typing import Final
 
+from ...core.durable.steps import may_have_steps
 from ...core.model import Isolation, Json
 from ...core.outcome import Failed, HandedBack, JobOutcome
 from ...core.run_spec import RunSpec
@@ -23,7 +24,11 @@ from ..process.wire import (
     Ended,
     Enqueue,
     Enqueued,
+    FindStep,
+    FoundStep,
     FrameError,
+    KeepStep,
+    KeptStep,
     Leave,
     Lines,
     Progress,
@@ -49,6 +54,7 @@ class ProcessBody:
         self._children = children
         self._child: Child | None = None
         self._is_fit = False
+        self._storing: set[asyncio.Task[None]] = set()
 
     def begin(self, context: contextvars.Context) -> Running:
         """Begin in a task of its own."""
@@ -108,6 +114,7 @@ class ProcessBody:
             modules=[] if attempt.middleware is None else attempt.middleware.modules,
             keeps_prints=prints_belong_to_jobs(),
             memory=None if attempt.definition.reuse is None else attempt.definition.reuse.memory,
+            may_have_steps=may_have_steps(attempt.started.run.attempt, attempt.started.run.trigger),
         )
         child.send(begin)
         attempt.host.subscribe_stops(lambda reason: child.send(Stop(reason=reason)))
@@ -126,6 +133,14 @@ class ProcessBody:
                     child.send(Saved(number=number, error=await self._save(value)))
                 case Enqueue(number=number, runs=runs):
                     child.send(await self._enqueue(number, runs))
+                case FindStep(number=number, label=label):
+                    child.send(await self._find_step(number, label))
+                case KeepStep(number=number, end=end):
+                    # Steps of one job may end side by side: none waits until another one is stored.
+                    keeping = self._attempt.host.steps.keep_step(end)
+                    storing = asyncio.ensure_future(self._keep_step(child, number, keeping))
+                    self._storing.add(storing)
+                    storing.add_done_callback(self._storing.discard)
                 case Ended():
                     self._attempt.host.enqueue_at_end(message.at_end)
                     self._is_fit = message.again
@@ -138,6 +153,21 @@ class ProcessBody:
         except Exception as error:
             log.exception("run %d could not enqueue %d runs", self._attempt.started.run.id, len(runs))
             return Enqueued(number=number, ids=[], error=f"{type(error).__name__}: {error}")
+
+    async def _find_step(self, number: int, label: str) -> FoundStep:
+        try:
+            return FoundStep(number=number, step=await self._attempt.host.steps.find_step(label))
+        except Exception as error:
+            log.exception("the steps of run %d could not be read", self._attempt.started.run.id)
+            return FoundStep(number=number, step=None, error=f"{type(error).__name__}: {error}")
+
+    async def _keep_step(self, child: Child, number: int, keeping: Awaitable[None]) -> None:
+        try:
+            await keeping
+        except Exception as error:
+            child.send(KeptStep(number=number, error=str(error)))
+        else:
+            child.send(KeptStep(number=number))
 
     async def _save(self, value: Json) -> str | None:
         try:

@@ -289,7 +289,7 @@ class Worker(Service):
         await super().stop()
         self._threads.close()
         await self._launcher.close()
-        await self._attempts.finisher.close()
+        await self._attempts.close()
         await self._queue.close()
 
     def _end_life(self) -> None:

@@ -4,8 +4,9 @@ import asyncio
 import logging
 import threading
 import time
-from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Protocol, TypeVar
 
 from ...base.context import StopReason
 from ...core.model import Json, NewRun, Run
@@ -17,12 +18,15 @@ from .in_use import IN_USE
 from .lines import RawLine
 from .printing import Lines, Pieces
 from .redaction import NOTHING_HIDDEN, Redactor
+from .step_desk import StepDesk, StepStore
 from .stopping import StopSignal
 from .values import plain_json, progress_document
 
 SaveCheckpoint = Callable[[Started, Json], Awaitable[None]]
 ShowProgress = Callable[[Started, Json], None]
 Enqueue = Callable[[Sequence[RunSpec]], Awaitable[list[int]]]
+
+T = TypeVar("T")
 
 log = logging.getLogger(__name__)
 
@@ -93,6 +97,7 @@ class LocalHost:
         "_on_hurry",
         "_on_stop",
         "_order",
+        "_pause",
         "_pieces",
         "_prints",
         "_save",
@@ -100,6 +105,8 @@ class LocalHost:
         "_show_progress",
         "_signal",
         "_started",
+        "_step_desk",
+        "_step_store",
         "_stop_asked",
         "_thread",
         "at_end",
@@ -121,6 +128,8 @@ class LocalHost:
         enqueue: Enqueue,
         lines: LineSink,
         show_progress: ShowProgress,
+        steps: StepStore,
+        pause: Callable[[float], object] | None = None,
     ) -> None:
         self._started = started
         self._signal = signal
@@ -138,6 +147,9 @@ class LocalHost:
         self._thread = threading.get_ident()
         # Most jobs are never asked to stop and keep no checkpoint: what serves these is made when it is asked for.
         self._savings: list[_Saving] = []
+        self._step_store = steps
+        self._step_desk: StepDesk | None = None
+        self._pause = pause
         self._order: asyncio.Lock | None = None
         self._abandoned: asyncio.Event | None = None
         self._prints: Lines | None = None
@@ -147,6 +159,16 @@ class LocalHost:
         self._on_stop: list[Callable[[StopReason], object]] = []
         self.hurried = False
         self._on_hurry: Callable[[], object] | None = None
+
+    @property
+    def started(self) -> Started:
+        """The attempt."""
+        return self._started
+
+    @property
+    def signal(self) -> StopSignal:
+        """Why and when the job should stop."""
+        return self._signal
 
     @property
     def run(self) -> Run | HeldRun:
@@ -163,25 +185,37 @@ class LocalHost:
     @property
     def left_more(self) -> bool:
         """Whether the job left more than its outcome: checkpoints that are perhaps not kept yet, runs to enqueue."""
-        return bool(self._savings or self.at_end or self._prints or self._pieces)
+        return bool(self._savings or self.at_end or self._prints or self._pieces) or (
+            self._step_desk is not None and self._step_desk.left_more
+        )
 
     def enqueue(self, runs: Sequence[RunSpec]) -> Awaitable[list[int]]:
         """Put runs into the queue now; their ids."""
-        return self._enqueue(runs)
+        return self._enqueue(self._inheriting(runs))
+
+    def _inheriting(self, runs: Sequence[RunSpec]) -> Sequence[RunSpec]:
+        """Runs that inherit the labels of this one."""
+        labels = self._started.run.labels
+        return [replace(run, parent_labels=labels) for run in runs] if labels else runs
 
     def enqueue_waiting(self, runs: Sequence[RunSpec]) -> list[int]:
-        """``enqueue`` for a thread, which waits for it.
+        """``enqueue`` for a thread, which waits for it; see ``wait_for``."""
+        return self.wait_for("ctx.enqueue", _awaited(self.enqueue(runs)))
+
+    def wait_for(self, twin: str, work: Coroutine[Any, Any, T]) -> T:
+        """Have the event loop do something, for a thread that waits for it.
 
         Raises:
-            RuntimeError: it is called in the event loop, which would wait for itself.
+            RuntimeError: it is called in the event loop, which would wait for itself; names the ``twin`` to await.
         """
         if threading.get_ident() == self._thread:
-            raise RuntimeError("an async job must not block the event loop: use `await ctx.enqueue(…)`")
-        return asyncio.run_coroutine_threadsafe(_awaited(self._enqueue(runs)), self._loop).result()
+            work.close()
+            raise RuntimeError(f"an async job must not block the event loop: use `await {twin}(…)`")
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result()
 
     def enqueue_at_end(self, runs: Sequence[RunSpec]) -> None:
         """Put runs into the queue in the transaction that ends the attempt, if it ends well."""
-        self.at_end += new_runs(runs)
+        self.at_end += new_runs(self._inheriting(runs))
 
     def ask_to_stop(self, reason: StopReason) -> None:
         """Ask the job to stop; called in the event loop."""
@@ -313,3 +347,14 @@ class LocalHost:
         """Wait for checkpoints that the job saved without awaiting; the first fault, if one could not be kept."""
         faults = [await saving.fault() for saving in self._savings]
         return next((fault for fault in faults if fault is not None), None)
+
+    @property
+    def steps(self) -> StepDesk:
+        """Where the steps of the job are stored."""
+        if self._step_desk is None:
+            self._step_desk = StepDesk(self, self._step_store, self._pause)
+        return self._step_desk
+
+    async def end_steps(self) -> frozenset[str]:
+        """Wait until the ends of the steps are stored; the labels of results that the job did not ask for."""
+        return frozenset() if self._step_desk is None else await self._step_desk.end()

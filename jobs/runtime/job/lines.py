@@ -10,6 +10,7 @@ from typing import NamedTuple
 from typing_extensions import override
 
 from ...base.context import Host, current_host
+from ...base.steps import current_step
 from ...core.base.levels import LogLevel
 from ...core.model import Json
 from .redaction import NOTHING_HIDDEN, Redactor
@@ -25,12 +26,16 @@ _SHORT = 200
 
 
 class RawLine(NamedTuple):
-    """A line as its job wrote it, bounded already. ``at`` is seconds since the epoch, ``level`` as in ``logging``."""
+    """A line as its job wrote it, bounded already.
+
+    ``at`` is seconds since the epoch, ``level`` as in ``logging``, ``step`` the label of the step that wrote it.
+    """
 
     at: float
     level: int
     message: str
     fields: dict[str, Json] | None
+    step: str | None = None
 
     @classmethod
     def now(
@@ -39,7 +44,7 @@ class RawLine(NamedTuple):
         """A line written at this moment, without the secrets of its job."""
         # Before it is cut to its length: half a secret is not found any more.
         text = plain_text(redactor.text(str(message)), MAX_LINE)
-        return cls(time.time(), level, text, redactor.json(bounded_fields(fields)))
+        return cls(time.time(), level, text, redactor.json(bounded_fields(fields)), current_step.get())
 
 
 _LEVELS = {

@@ -3,6 +3,7 @@
 import threading
 import time
 from collections.abc import Callable
+from typing import Final
 
 from ...base.context import StopReason
 
@@ -43,3 +44,18 @@ class StopSignal:
         """Ask the job to stop; the first reason stays (a deadline that has passed is one), but a cancel outranks it."""
         with self._lock:
             self._asked = reason if reason is StopReason.CANCEL else self.reason or reason
+
+
+_LOOK: Final = 0.2
+"""Seconds between two looks of a thread that waits at whether it should stop."""
+
+
+def wait_unless_stopped(signal: StopSignal, seconds: float) -> bool:
+    """Block a thread for so many seconds; False, and at once: its job should stop."""
+    end = time.monotonic() + seconds
+    while signal.reason is None:
+        left = end - time.monotonic()
+        if left <= 0:
+            return True
+        time.sleep(min(_LOOK, left))
+    return False

@@ -35,7 +35,7 @@ SLOWED_BY = 0.001
 """Seconds that it pauses: the interpreter is free for others meanwhile."""
 # A line that waits: its number and the parts of its ``RawLine``. Plain tuples of plain values are of no interest to the
 # garbage collector; thousands of anything else would make it search the whole heap again and again.
-_Waiting: TypeAlias = tuple[int, float, int, str, Json]
+_Waiting: TypeAlias = tuple[int, float, int, str, Json, str | None]
 
 
 @dataclass(slots=True)
@@ -101,7 +101,7 @@ class LogWriter(Watch):
             buffer.count += dropped
             for line in lines:
                 buffer.count += 1
-                buffer.pending.append((buffer.count, line.at, line.level, line.message, line.fields))
+                buffer.pending.append((buffer.count, line.at, line.level, line.message, line.fields, line.step))
             is_too_fast = len(buffer.pending) >= MANY_WAITING and buffer.count % SLOWED_EVERY == 0
         if was_idle:
             self._loop.call_soon_threadsafe(self.poke)
@@ -189,5 +189,5 @@ class LogWriter(Watch):
 
 
 def _stored(execution_id: int, waiting: _Waiting) -> LogLine:
-    number, at, level, message, fields = waiting
-    return LogLine(execution_id, number, datetime.fromtimestamp(at, UTC), level_name(level), message, fields)
+    number, at, level, message, fields, step = waiting
+    return LogLine(execution_id, number, datetime.fromtimestamp(at, UTC), level_name(level), message, fields, step)

@@ -41,7 +41,7 @@ from .host import ChildHost
 from .kept_resources import KeptResources
 from .kernel import PR_SET_CHILD_SUBREAPER, children_of_this_process, control_process, memory_of_this_process
 from .outbox import Connection, NodeGoneError
-from .wire import Begin, Ended, Enqueued, Leave, Saved, Stop, Terminate, ToChild, to_child
+from .wire import Begin, Ended, Enqueued, FoundStep, KeptStep, Leave, Saved, Stop, Terminate, ToChild, to_child
 
 
 class JobNotFoundError(Exception):
@@ -127,7 +127,9 @@ class ChildRun:
         self._kept = kept
         self._signal = StopSignal(begin.remaining)
         self._redactor = redactor
-        self._host = ChildHost(connection, self._signal, begin.checkpoint, self._redactor)
+        self._host = ChildHost(
+            connection, self._signal, begin.checkpoint, self._redactor, may_have_steps=begin.may_have_steps
+        )
         self._terminating = False
         self._interrupt: Callable[[], None] = _signal_main_thread
         self.own_processes: set[int] = set()
@@ -150,6 +152,7 @@ class ChildRun:
         unsaved = self._host.await_checkpoints()
         if unsaved is not None and isinstance(outcome, Succeeded):
             outcome = Failed("CheckpointRefusedError", f"the checkpoint could not be kept: {unsaved}")
+        self._host.steps.wait_all()
         self._host.end()
         return outcome
 
@@ -212,6 +215,8 @@ class ChildRun:
                 self._host.on_saved(message)
             case Enqueued():
                 self._host.on_enqueued(message)
+            case FoundStep() | KeptStep():
+                self._host.steps.on_answer(message)
             case Terminate():
                 self._terminating = True
                 self._interrupt()

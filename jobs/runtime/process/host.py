@@ -19,6 +19,7 @@ from ..job.redaction import Redactor
 from ..job.stopping import StopSignal
 from ..job.values import plain_json, progress_document
 from .outbox import Connection, Outbox
+from .steps import ChildSteps
 from .wire import Enqueue, Enqueued, Progress, Save, Saved
 
 
@@ -71,12 +72,22 @@ class ChildHost:
         signal: Why and when to stop.
         checkpoint: The last one of the task.
         redactor: Cuts the secrets that the job was given out of what it says.
+        may_have_steps: Earlier attempts at the run may have stored steps.
 
     Attributes:
         at_end: What is put into the queue if the attempt ends well.
+        steps: Where its steps are stored.
     """
 
-    def __init__(self, connection: Connection, signal: StopSignal, checkpoint: Json, redactor: Redactor) -> None:
+    def __init__(
+        self,
+        connection: Connection,
+        signal: StopSignal,
+        checkpoint: Json,
+        redactor: Redactor,
+        *,
+        may_have_steps: bool = False,
+    ) -> None:
         self._connection = connection
         self._signal = signal
         self._checkpoint = checkpoint
@@ -91,6 +102,9 @@ class ChildHost:
         self._lock = threading.Lock()
         self._unsaved: str | None = None
         self._is_over = False
+        self.steps = ChildSteps(
+            connection, signal, redactor, self.log, self._check_under_way, may_have_steps=may_have_steps
+        )
 
     def stop_reason(self) -> StopReason | None:
         """Why the job should stop, or None."""

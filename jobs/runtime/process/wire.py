@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from ...base.context import RunInfo, StopReason
+from ...core.durable.steps import StepEnd, StoredStep
 from ...core.model import Json
 from ...core.outcome import Cancelled, Failed, HandedBack, JobOutcome, Snoozed, Succeeded, Suspended, TimedOut
 from ...core.run_spec import RunSpec
@@ -50,6 +51,7 @@ class Begin(Message):
         modules: Where its hooks and resources are declared.
         keeps_prints: What it prints is kept with its execution.
         memory: Bytes up to which the child offers to run another one after this; None = it ends.
+        may_have_steps: Earlier attempts at the run may have stored steps.
     """
 
     kind: Literal["begin"] = "begin"
@@ -64,6 +66,7 @@ class Begin(Message):
     modules: list[str] = Field(default_factory=list[str])
     keeps_prints: bool = False
     memory: int | None = None
+    may_have_steps: bool = False
 
 
 class Leave(Message):
@@ -102,6 +105,23 @@ class Enqueued(Message):
     error: str | None = None
 
 
+class FoundStep(Message):
+    """Node to child: what is stored of the step that request ``number`` asked for (None = nothing), or why not."""
+
+    kind: Literal["found_step"] = "found_step"
+    number: int
+    step: StoredStep | None
+    error: str | None = None
+
+
+class KeptStep(Message):
+    """Node to child: the step of request ``number`` is stored, or could not be (``error``)."""
+
+    kind: Literal["kept_step"] = "kept_step"
+    number: int
+    error: str | None = None
+
+
 class Lines(Message):
     """Child to node: log lines in order, after ``dropped`` older ones that the child could not keep."""
 
@@ -133,6 +153,22 @@ class Enqueue(Message):
     kind: Literal["enqueue"] = "enqueue"
     number: int
     runs: list[RunSpec]
+
+
+class FindStep(Message):
+    """Child to node: say by ``FoundStep`` what is stored of this step."""
+
+    kind: Literal["find_step"] = "find_step"
+    number: int
+    label: str
+
+
+class KeepStep(Message):
+    """Child to node: store the end of this step, and say so with ``KeptStep``."""
+
+    kind: Literal["keep_step"] = "keep_step"
+    number: int
+    end: StepEnd
 
 
 _OUTCOMES: dict[str, TypeAdapter[JobOutcome]] = {
@@ -172,8 +208,8 @@ class Ended(Message):
             raise FrameError(f"the fields of outcome {self.outcome} do not fit: {error}") from error
 
 
-ToChild: TypeAlias = Begin | Leave | Stop | Terminate | Saved | Enqueued
-ToNode: TypeAlias = Lines | Progress | Save | Enqueue | Ended
+ToChild: TypeAlias = Begin | Leave | Stop | Terminate | Saved | Enqueued | FoundStep | KeptStep
+ToNode: TypeAlias = Lines | Progress | Save | Enqueue | FindStep | KeepStep | Ended
 
 _TO_CHILD = TypeAdapter[ToChild](Annotated[ToChild, Field(discriminator="kind")])
 _TO_NODE = TypeAdapter[ToNode](Annotated[ToNode, Field(discriminator="kind")])

@@ -22,7 +22,7 @@ def job_from(row: Row[Any], nodes: Sequence[str] = ()) -> JobInfo:
 
 
 def published_defaults(conn: Connection, names: Collection[str]) -> dict[str, JobDefaults]:
-    """What those of these jobs say about their runs and tasks that any node has published."""
+    """Those of these jobs that any node has published, with what each says about its runs and tasks."""
     statement = select(j.c.name, j.c.defaults).where(j.c.name.in_(sorted(names)))
     return {row.name: defaults_from(row.defaults) for row in conn.execute(statement)}
 

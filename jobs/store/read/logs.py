@@ -16,7 +16,10 @@ from .executions import by_ids
 
 @dataclass(frozen=True, slots=True)
 class LogLine:
-    """One line. ``line`` counts from 1 within its execution; ``level`` is ``debug`` … ``critical``."""
+    """One line. ``line`` counts from 1 within its execution; ``level`` is ``debug`` … ``critical``.
+
+    ``step`` is the label of the step that wrote it.
+    """
 
     execution_id: int
     line: int
@@ -24,6 +27,7 @@ class LogLine:
     level: str
     message: str
     fields: Json = None
+    step: str | None = None
 
 
 def after(conn: Connection, execution_id: int, line: int, limit: int) -> list[LogLine]:

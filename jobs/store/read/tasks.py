@@ -51,6 +51,12 @@ def by_ids(conn: Connection, ids: Sequence[int]) -> dict[int, Task]:
     return {row.id: task_from(row) for row in conn.execute(select(t).where(t.c.id.in_(ids)))}
 
 
+def args_and_labels_of(conn: Connection, ids: Sequence[int]) -> dict[int, tuple[dict[str, Json], dict[str, str]]]:
+    """The arguments and the labels of these tasks, by id."""
+    rows = conn.execute(select(t.c.id, t.c.args, t.c.labels).where(t.c.id.in_(ids)))
+    return {row.id: (row.args, row.labels) for row in rows}
+
+
 def args_of(conn: Connection, ids: Sequence[int]) -> dict[int, dict[str, Json]]:
     """The arguments of the tasks of these ids that exist, by id."""
     return {row.id: row.args for row in conn.execute(select(t.c.id, t.c.args).where(t.c.id.in_(ids)))}

@@ -15,6 +15,7 @@ execution_log = Table(
     Column("level", String(10), nullable=False),
     Column("message", Text, nullable=False),
     Column("fields", JsonDocument),
+    Column("step", Text),
 )
 
 skipped_occurrence = Table(

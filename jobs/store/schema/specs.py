@@ -5,7 +5,8 @@ from dataclasses import fields
 from enum import Enum
 from typing import Any, Final, cast
 
-from ...core.defaults import JobDefaults
+from ...core.admission.labels import LabelRule
+from ...core.defaults import PER_RUN, JobDefaults
 from ...core.limits import Limits
 from ...core.model import Json, MisfirePolicy, OverlapPolicy, Priority, ScheduleSpec, TaskSpec
 from ...core.schedule import Syntax
@@ -65,6 +66,9 @@ def defaults_from(document: Mapping[str, Json]) -> JobDefaults:
     said: dict[str, Any] = {name: WORDS[name](value) if name in WORDS else value for name, value in document.items()}
     if "unique_key" in said:
         said["unique_key"] = UniqueKey.from_json(said["unique_key"])
+    per_run: Mapping[str, Any] | None = said.pop(PER_RUN, None)
+    if per_run is not None:
+        said["labels"] = LabelRule.from_json(per_run)
     if "limits" in said:
         said["limits"] = Limits.from_json(said["limits"])
     return JobDefaults(**said)
@@ -75,6 +79,9 @@ def defaults_document(defaults: JobDefaults) -> dict[str, Json]:
     said = {one.name: getattr(defaults, one.name) for one in fields(JobDefaults)}
     if defaults.unique_key is not None:
         said["unique_key"] = defaults.unique_key.to_json()
+    labels = said.pop("labels")
+    if labels is not None:
+        said[PER_RUN] = labels.to_json()
     if defaults.limits is not None:
         said["limits"] = defaults.limits.to_json()
     return {

@@ -33,10 +33,13 @@ from .accounts import (
     user_account,
     webauthn_challenge,
 )
+from .events import event, event_publisher, idempotency_key
 from .figures import execution_hour, queue_depth
 from .groups import queue_group, rate_bucket
+from .labels import run_label
 from .parts import AMONG_ALL, BY_JOB, HOT, NO_REUSE, key, metadata, one_of, partial_index, quoted
 from .records import execution_log, skipped_occurrence
+from .steps import run_step
 from .types import JsonDocument, Key, Name, UtcDateTime
 
 __all__ = [
@@ -65,6 +68,8 @@ __all__ = [
     "rate_bucket",
     "refresh_token",
     "run",
+    "run_label",
+    "run_step",
     "secret",
     "session",
     "skipped_occurrence",
@@ -99,6 +104,7 @@ periodic_task = Table(
     Column("jitter", Float, nullable=False),
     Column("start_at", UtcDateTime),
     Column("end_at", UtcDateTime),
+    Column("labels", JsonDocument, nullable=False),
     Column("overlap", String(8)),
     Column("misfire", String(8), nullable=False),
     Column("misfire_grace", Float, nullable=False),
@@ -187,6 +193,7 @@ run = Table(
     Column("description", Text, nullable=False),
     Column("signature", String(16)),
     Column("carried", JsonDocument),
+    Column("labels", JsonDocument),
     Column("concurrency_key", Name),
     Column("max_concurrent", Integer),
     Column("rate_key", Name),
@@ -350,33 +357,4 @@ node = Table(
         unique=True,
     ),
     **NO_REUSE,
-)
-
-event = Table(
-    "event",
-    metadata,
-    key(),
-    Column("seq", Key, unique=True),
-    Column("at", UtcDateTime, nullable=False),
-    Column("changes", JsonDocument, nullable=False),
-    partial_index("ix_event_unpublished", "seq IS NULL", "id"),
-    Index("ix_event_at", "at"),
-    **NO_REUSE,
-)
-
-event_publisher = Table(
-    "event_publisher",
-    metadata,
-    Column("id", Integer, primary_key=True, autoincrement=False),
-    Column("last_seq", Key, nullable=False),
-)
-
-idempotency_key = Table(
-    "idempotency_key",
-    metadata,
-    Column("key", Name, primary_key=True),
-    Column("operation", String(60), nullable=False),
-    Column("request_hash", String(64), nullable=False),
-    Column("answer", JsonDocument, nullable=False),
-    Column("created_at", UtcDateTime, nullable=False, index=True),
 )

@@ -13,7 +13,7 @@ _COLUMNS = {one.name: one.type for one in l.columns}
 
 def append(conn: Connection, lines: Sequence[LogLine]) -> None:
     """Insert lines; those that are there already (a repeated transaction) stay."""
-    rows = [(one.execution_id, one.line, one.at, one.level, one.message, one.fields) for one in lines]
+    rows = [(one.execution_id, one.line, one.at, one.level, one.message, one.fields, one.step) for one in lines]
     batch, parameters = dialect.batch(conn, _COLUMNS, rows)
     # SQLite needs a WHERE between a SELECT and ON CONFLICT to tell it from a join's ON.
     source = select(batch).where(batch.c.execution_id.is_not(None))

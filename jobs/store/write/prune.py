@@ -9,12 +9,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from sqlalchemy import ColumnElement, Connection, Row, delete, exists, select, tuple_
+from sqlalchemy import ColumnElement, Connection, Row, bindparam, delete, exists, select, tuple_
 
 from ...core.model import LIVE_NODES
 from ...core.states import OCCUPYING
 from ..schema.tables import execution_log as line
-from ..schema.tables import idempotency_key, skipped_occurrence
+from ..schema.tables import idempotency_key, run_label, run_step, skipped_occurrence
 from ..schema.tables import job_execution as e
 from ..schema.tables import node as n
 from ..schema.tables import run as r
@@ -93,7 +93,20 @@ def _delete_bare_runs(conn: Connection, rows: Sequence[Row[int] | Row[int, datet
         return 0
     executed = exists().where(e.c.run_id == r.c.id)
     doomed = r.c.id.in_([row.id for row in rows]) & r.c.finished_at.is_not(None)
-    return conn.execute(delete(r).where(doomed, ~executed)).rowcount
+    gone = conn.execute(delete(r).where(doomed, ~executed).returning(r.c.id, r.c.labels)).all()
+    if gone:
+        conn.execute(delete(run_step).where(run_step.c.run_id.in_([row.id for row in gone])))
+    labels = [{"label": key, "word": value, "run": row.id} for row in gone for key, value in (row.labels or {}).items()]
+    if labels:
+        conn.execute(_DELETE_LABEL, labels)
+    return len(gone)
+
+
+_DELETE_LABEL = delete(run_label).where(
+    run_label.c.key == bindparam("label"),
+    run_label.c.value == bindparam("word"),
+    run_label.c.run_id == bindparam("run"),
+)
 
 
 def delete_old_skips(conn: Connection, before: datetime, limit: int) -> int:

@@ -2,7 +2,7 @@
 
 import functools
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from inspect import Parameter
 from pathlib import Path
 from typing import Annotated, Any, Concatenate, Final, ParamSpec, TypeAlias
@@ -99,19 +99,24 @@ SETTINGS: Final[dict[str, Any]] = {
 }
 """Each of them, and how its flag is written."""
 _SWITCHES: Final = frozenset({"preload", "setup_public", "no_auth"})
+OF_THE_API: Final = frozenset(
+    {"host", "port", "public_url", "tls_cert", "tls_key", "trusted_proxies", "setup_public", "no_auth"}
+)
+"""Those that say how people and programs reach the API, and who comes in."""
 
 
-def takes_settings(command: Callable[Concatenate[Flags, P], None]) -> Callable[..., None]:
-    """A command with these flags before its own: what was given of them is its first argument."""
+def takes_settings(command: Callable[Concatenate[Flags, P], None], but: Collection[str] = ()) -> Callable[..., None]:
+    """A command with these flags before its own, ``but`` for some: what was given of them is its first argument."""
+    taken = {name: annotation for name, annotation in SETTINGS.items() if name not in but}
 
     def taking(*args: P.args, **given: P.kwargs) -> None:
         said: dict[str, Any] = given
         # An empty list and a switch that is off were not given.
-        flags = {name: said.pop(name, None) or None for name in SETTINGS}
+        flags = {name: said.pop(name, None) or None for name in taken}
         command(flags, *args, **given)
 
     shared = [
-        option(name, annotation, default=False if name in _SWITCHES else None) for name, annotation in SETTINGS.items()
+        option(name, annotation, default=False if name in _SWITCHES else None) for name, annotation in taken.items()
     ]
     return with_options(command, taking, before=shared)
 

@@ -6,7 +6,7 @@ import typer
 
 from ....graphql.client.command_line import ENQUEUE
 from .api import Api, at_server
-from .values import arguments_of
+from .values import Label, arguments_of, labels_of
 from .waiting import Wait, wait_for
 
 
@@ -22,6 +22,7 @@ def enqueue(
     group: Annotated[str | None, typer.Option("--group", help="Its group.")] = None,
     priority: Annotated[str | None, typer.Option("--priority", help="high or low.")] = None,
     key: Annotated[str | None, typer.Option("--key", help="An unfinished run with this key is taken instead.")] = None,
+    label: Label = None,
     wait: Wait = False,
 ) -> None:
     """Put a run of a job into the queue."""
@@ -32,6 +33,7 @@ def enqueue(
         "group": group,
         "priority": None if priority is None else priority.upper(),
         "uniqueKey": key,
+        "labels": labels_of(label),
     }
     (made,) = api.change(ENQUEUE, runs=[{name: value for name, value in given.items() if value is not None}])["runs"]
     if wait:

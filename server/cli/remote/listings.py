@@ -4,7 +4,7 @@ from typing import Final
 
 from ....graphql.client.command_line import EXECUTIONS, GROUPS, NODES, RUNS, TASKS
 from .lists import Listing
-from .values import FLAG, NUMBER, TEXT, TIME, WORD
+from .values import FLAG, INSIDE, NUMBER, TEXT, TIME, WORD
 
 _TIMES: Final = ("startedAt", "finishedAt", "submittedAt", "availableAt", "scheduledFor", "cancelRequestedAt")
 RUN_LIST: Final = Listing(
@@ -30,6 +30,7 @@ RUN_LIST: Final = Listing(
         "progress.total",
         "error",
         "args",
+        "labels",
         "result",
     ),
     ("id", "state", "jobName", "group", "priority", "attempt", "submittedAt", "node", "error"),
@@ -40,6 +41,8 @@ RUN_LIST: Final = Listing(
         **dict.fromkeys(("attempt", "failures"), NUMBER),
         **dict.fromkeys(_TIMES, TIME),
         "retried": FLAG,
+        "labels": INSIDE,
+        "args": INSIDE,
     },
     (
         "ID",
@@ -70,6 +73,7 @@ TASK_LIST: Final = Listing(
         "priority",
         "owner",
         "args",
+        "labels",
         "schedule.syntax",
         "schedule.value",
         "schedule.timezone",
@@ -123,6 +127,7 @@ EXECUTION_LIST: Final = Listing(
         "recordsProcessed",
         "errorType",
         "errorMessage",
+        "labels",
     ),
     ("id", "jobName", "runId", "attempt", "outcome", "startedAt", "duration", "errorMessage"),
     {
@@ -132,6 +137,8 @@ EXECUTION_LIST: Final = Listing(
         **dict.fromkeys(("attempt", "recordsProcessed", "duration"), NUMBER),
         **dict.fromkeys(("startedAt", "completedAt", "scheduledFor"), TIME),
         "success": FLAG,
+        "labels": INSIDE,
+        "args": INSIDE,
     },
     ("ID", "JOB_NAME", "TASK_NAME", "NODE", "STARTED_AT", "COMPLETED_AT", "DURATION", "RECORDS_PROCESSED"),
 )

@@ -1,18 +1,42 @@
 """``cronograph tasks``: what the dashboard does with tasks."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 import typer
 
-from ....graphql.client.command_line import DELETE_TASK, ONE_TASK, PAUSE_TASK, RESUME_TASK
+from ....graphql.client.command_line import (
+    CREATE_TASK,
+    DELETE_TASK,
+    ONE_TASK,
+    PAUSE_TASK,
+    RESUME_TASK,
+    UPDATE_TASK,
+)
+from ....jobs.core.base.errors import ConfigurationError
 from ..base.application import CommandLine
 from ..base.output import Refused
 from .api import Api, Limit, at_server
 from .listings import TASK_LIST
 from .lists import Columns, Filter, Sort, Watch, details, show
+from .values import arguments_of, fields_of
 
-tasks = CommandLine(help="Look at tasks, pause and resume them, on a running server.", no_args_is_help=True)
+tasks = CommandLine(
+    help="Look at tasks, make, change, pause and resume them, on a running server.", no_args_is_help=True
+)
 Name = Annotated[str, typer.Argument(help="Name of the task.")]
+Fields = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="[FIELD=VALUE]...",
+        help="Fields as the API names them: retries=5 group=mail priority=high description='Sends mail'.",
+    ),
+]
+Syntax = Annotated[
+    str | None, typer.Option("--syntax", help="cron, calendar, interval or timestamp; cron unless given.")
+]
+Zone = Annotated[str | None, typer.Option("--timezone", help="An IANA zone for the schedule; UTC unless given.")]
+_WORDS: Final = ("priority", "overlap", "misfire")
+Arguments = Annotated[str | None, typer.Option("--args", metavar="JSON", help="Arguments of its runs, a JSON object.")]
 
 
 @tasks.command(name="list")
@@ -57,6 +81,58 @@ def next_(
     """Show the next times of a task's schedule."""
     times = _found(api, name, count)["next"]["nextExecutions"]
     api.result({"nextExecutions": times}, "\n".join(times) or "no occurrence is left")
+
+
+@tasks.command()
+@at_server
+def create(
+    api: Api,
+    name: Name,
+    job: Annotated[str, typer.Argument(help="Name of the job it runs.")],
+    schedule: Annotated[str, typer.Argument(help="When; `cronograph schedule` says what it means.")],
+    fields: Fields = None,
+    syntax: Syntax = None,
+    timezone: Zone = None,
+    args: Arguments = None,
+) -> None:
+    """Make a task, e.g. tasks create nightly report '0 0 3 * * *' retries=5."""
+    given = {"name": name, "jobName": job, **_given(fields, args, schedule, syntax, timezone)}
+    task = api.change(CREATE_TASK, **given)["task"]
+    api.result({"task": task}, f"Task {name} made; next: {task['nextExecution'] or 'no occurrence is left'}")
+
+
+@tasks.command()
+@at_server
+def update(
+    api: Api,
+    name: Name,
+    fields: Fields = None,
+    schedule: Annotated[str | None, typer.Option("--schedule", help="Another schedule.")] = None,
+    syntax: Syntax = None,
+    timezone: Zone = None,
+    args: Arguments = None,
+) -> None:
+    """Change fields of a task; the others stay, and FIELD=null asks for the default."""
+    given = _given(fields, args, schedule, syntax, timezone)
+    if not given:
+        raise ConfigurationError("nothing to change; name fields, e.g. retries=5, or --schedule or --args")
+    task = api.change(UPDATE_TASK, name=name, **given)["task"]
+    api.result({"task": task}, f"Task {name} changed; next: {task['nextExecution'] or 'no occurrence is left'}")
+
+
+def _given(
+    fields: list[str] | None, args: str | None, schedule: str | None, syntax: str | None, timezone: str | None
+) -> dict[str, Any]:
+    given = fields_of(fields or ())
+    # The API has them as words in capital letters.
+    given |= {key: str(given[key]).upper() for key in _WORDS if given.get(key) is not None}
+    if args is not None:
+        given["args"] = arguments_of(args)
+    if schedule is not None:
+        given["schedule"] = {"syntax": (syntax or "cron").upper(), "value": schedule, "timezone": timezone or "UTC"}
+    elif syntax is not None or timezone is not None:
+        raise ConfigurationError("--syntax and --timezone say how --schedule is read; give it too")
+    return given
 
 
 @tasks.command()

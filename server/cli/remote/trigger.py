@@ -7,7 +7,7 @@ import typer
 from ....graphql.client import Client, Run
 from ....jobs.core.base.errors import ConfigurationError
 from .api import Api, at_server
-from .values import arguments_of
+from .values import Label, arguments_of, labels_of
 from .waiting import Wait, wait_for
 
 Arguments = Annotated[
@@ -30,6 +30,7 @@ def trigger(
     args: Arguments = None,
     unique_key: UniqueKey = None,
     task: Annotated[bool, typer.Option("--task", help="NAME is a task: its arguments and policies apply.")] = False,
+    label: Label = None,
     wait: Wait = False,
 ) -> None:
     """Make a run of a job (or of a task) now, on a running server.
@@ -40,7 +41,9 @@ def trigger(
     given = arguments_of(args)
     if task and unique_key is not None:
         raise ConfigurationError("--unique-key: is for jobs; a run of a task has the key that its job declares")
-    made = _trigger_task(api.client, name, given) if task else _trigger_job(api.client, name, given, unique_key)
+    if task and label:
+        raise ConfigurationError("--label: is for jobs; a run of a task has the labels of the task")
+    made = _trigger_task(api.client, name, given) if task else _trigger_job(api.client, name, given, unique_key, label)
     run, data, text = made
     if wait and run is not None:
         wait_for(api, run.id)
@@ -49,9 +52,9 @@ def trigger(
 
 
 def _trigger_job(
-    client: Client, name: str, args: dict[str, Any] | None, unique_key: str | None
+    client: Client, name: str, args: dict[str, Any] | None, unique_key: str | None, label: list[str] | None
 ) -> tuple[Run | None, dict[str, Any], str]:
-    done = client.trigger_job(name, args, unique_key=unique_key)
+    done = client.trigger_job(name, args, unique_key=unique_key, labels=labels_of(label))
     data = {"success": done.success, "message": done.message, "jobName": done.job_name}
     return done.run, data, f"{done.message} (run {done.run.id if done.run else 'unknown'})"
 

@@ -3,15 +3,22 @@
 import json
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, cast
+from typing import Annotated, Any, Final, cast
+
+import typer
 
 from ....jobs.core.base.errors import ConfigurationError
 
+Label = Annotated[
+    list[str] | None, typer.Option("--label", metavar="KEY=VALUE", help="A label, by which runs are found; repeatable.")
+]
 _COMPARED: Final = {">": "gt", ">=": "gte", "<": "lt", "<=": "lte"}
 _OPERATORS: Final = {"=": "eq", "!=": "ne", "~": "contains", "^": "startsWith", **_COMPARED}
 _TERM: Final = re.compile(r"([A-Za-z][A-Za-z_-]*)\s*(!=|>=|<=|=|~|\^|>|<)\s*(.*)", re.DOTALL)
+_INSIDE: Final = re.compile(r"(labels|args)\.([^=!<>~^]+?)\s*(!=|=)\s*(.*)", re.DOTALL | re.IGNORECASE)
 TEXT, NUMBER, FLAG, WORD, TIME = "text", "number", "flag", "word", "time"
-"""Kinds of fields: words are those of the API, such as states."""
+INSIDE: Final = "inside"
+"""Kinds of fields: words are those of the API, such as states; what has values inside is named with its place."""
 
 
 def arguments_of(text: str | None, pairs: Sequence[str] = ()) -> dict[str, Any] | None:
@@ -27,6 +34,24 @@ def arguments_of(text: str | None, pairs: Sequence[str] = ()) -> dict[str, Any] 
             raise ConfigurationError(f"{pair[:80]!r}: arguments are written name=value, e.g. days=7")
         found[name] = _json_or_text(value)
     return found if pairs or text is not None else None
+
+
+def fields_of(pairs: Sequence[str]) -> dict[str, Any]:
+    """What fields of a thing are to be, of pairs ``field=value``; ``field=null`` asks for the default.
+
+    Raises:
+        ConfigurationError: they are none, or a field is named twice.
+    """
+    found: dict[str, Any] = {}
+    for pair in pairs:
+        name, equals, value = pair.partition("=")
+        field = camel(name)
+        if not equals or not name:
+            raise ConfigurationError(f"{pair[:80]!r}: fields are written field=value, e.g. retries=3")
+        if field in found:
+            raise ConfigurationError(f"{name}: given twice, as {json.dumps(found[field])} and {value[:80]!r}")
+        found[field] = _json_or_text(value)
+    return found
 
 
 def _object(text: str) -> dict[str, Any]:
@@ -64,10 +89,16 @@ def filter_of(terms: Sequence[str], fields: Mapping[str, str]) -> dict[str, Any]
 
 
 def _condition(term: str, fields: Mapping[str, str]) -> dict[str, Any]:
+    inside = _INSIDE.fullmatch(term.strip())
+    if inside is not None and inside[1].lower() in fields:
+        return _inside(inside[1].lower(), inside[2], inside[3], inside[4])
     match = _TERM.fullmatch(term.strip())
     if match is None:
         raise ConfigurationError(f"--filter {term[:80]!r}: write field=value, with one of {' '.join(_OPERATORS)}")
     name, operator, value = camel(match[1]), _OPERATORS[match[2]], match[3]
+    if fields.get(name) == INSIDE:
+        example = "labels.customer=42" if name == "labels" else "args.customer.id=42"
+        raise ConfigurationError(f"--filter {term[:80]!r}: say which, e.g. {example}, with = or !=")
     if name not in fields:
         raise ConfigurationError(f"--filter: there is no field '{match[1]}'; there are {', '.join(sorted(fields))}")
     if value == "null" and operator in {"eq", "ne"}:
@@ -76,6 +107,35 @@ def _condition(term: str, fields: Mapping[str, str]) -> dict[str, Any]:
     if len(parts) > 1 and operator in {"eq", "ne"}:
         return {name: {"in" if operator == "eq" else "notIn": [_typed(one, fields[name], name) for one in parts]}}
     return {name: {operator: _typed(value, fields[name], name)}}
+
+
+def _inside(name: str, place: str, operator: str, value: str) -> dict[str, Any]:
+    """A condition on a label or an argument: `labels.customer=42`, `labels.customer=null`, `args.order.id=7`."""
+    if name == "args":
+        condition: dict[str, Any] = {name: {"path": place, "eq": _json_or_text(value)}}
+    elif value == "null":
+        condition = {name: {"key": place, "exists": False}}
+    else:
+        several = value.split(",")
+        condition = {name: {"key": place, **({"in": several} if len(several) > 1 else {"eq": value})}}
+    return condition if operator == "=" else {"not": condition}
+
+
+def labels_of(pairs: Sequence[str] | None) -> dict[str, str] | None:
+    """Labels that were written as ``key=value``.
+
+    Raises:
+        ConfigurationError: they are none.
+    """
+    found: dict[str, str] = {}
+    for pair in pairs or ():
+        key, equals, value = pair.partition("=")
+        if not equals or not key or not value:
+            raise ConfigurationError(f"--label {pair[:80]!r}: write key=value, e.g. customer=42")
+        if key in found:
+            raise ConfigurationError(f"--label {pair[:80]!r}: '{key}' is given twice")
+        found[key] = value
+    return found or None
 
 
 def _typed(value: str, kind: str, name: str) -> Any:  # noqa: ANN401 - any JSON value

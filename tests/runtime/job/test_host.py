@@ -12,6 +12,7 @@ from cronograph.jobs.queue.claim import Started
 from cronograph.jobs.runtime.job.host import LocalHost
 from cronograph.jobs.runtime.job.lines import RawLine
 from cronograph.jobs.runtime.job.stopping import StopSignal
+from cronograph.jobs.testing.steps import RecordedSteps
 from tests.support.storage import Stored
 
 
@@ -70,6 +71,7 @@ async def host(started: Started, keeper: Keeper) -> LocalHost:
         enqueue=nobody_enqueues,
         lines=Sink(),
         show_progress=lambda _started, _value: None,
+        steps=RecordedSteps(),
     )
 
 

@@ -131,6 +131,7 @@ async def test_an_attempt_whose_child_cannot_be_had_is_handed_back_with_the_reas
         enqueue=recorder.enqueue,
         lines=recorder,
         show_progress=recorder.show,
+        steps=recorder.steps,
     )
     spawner = Spawner()
     told: list[str] = []

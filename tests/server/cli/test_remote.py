@@ -192,3 +192,39 @@ def test_a_schedule_is_said_in_words_without_a_server(processes: ProcessStarter)
     status, said = processes.run("schedule", "* * * * *")
     assert (status, "error: " in said) == (1, True)
     assert processes.run("schedule", "x", "--syntax", "nope")[0] == 2
+
+
+def test_a_task_is_made_and_changed(run: Commands) -> None:
+    made = run.json(
+        "tasks", "create", "t1", "greet", "0 0 3 * * *", "retries=5", "priority=high", "--args", '{"name": "a"}'
+    )
+    task = made["task"]
+    assert (task["jobName"], task["priority"], task["args"]) == ("greet", "HIGH", {"name": "a"})
+    assert task["schedule"]["value"] == "0 0 3 * * *"
+
+    words = ("misfire-grace=9", "description=Says hello", "--schedule", "Mon..Fri 09:00", "--syntax", "calendar")
+    changed = run.json("tasks", "update", "t1", *words, "--timezone", "Europe/Berlin")["task"]
+    assert (changed["description"], changed["version"], changed["priority"]) == ("Says hello", 2, "HIGH")
+    assert changed["schedule"]["timezone"] == "Europe/Berlin"
+    assert run.json("tasks", "update", "t1", "priority=null")["task"]["priority"] == "LOW"
+    assert "Task t1 changed; next: 20" in run("tasks", "update", "t1", "retries=1")[1]
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "says"),
+    [
+        (("create", "t2", "greet", "nonsense"), 1, "it must have six"),
+        (("create", "t2", "gret", "0 0 3 * * *"), 1, "did you mean 'greet'"),
+        (("create", "t2", "greet", "0 0 3 * * *", "retires=5"), 1, "retires"),
+        (("create", "t2", "greet", "0 0 3 * * *", "--syntax", "quartz"), 1, "QUARTZ"),
+        (("create", "t2", "greet", "0 0 3 * * *", "retries"), 2, "fields are written field=value"),
+        (("create", "t2", "greet", "0 0 3 * * *", "retries=1", "retries=2"), 2, "given twice"),
+        (("update", "hourly"), 2, "nothing to change"),
+        (("update", "hourly", "--timezone", "UTC"), 2, "give it too"),
+        (("update", "nobody", "retries=1"), 1, "does not exist"),
+    ],
+)
+def test_a_task_that_cannot_be_made_or_changed(run: Commands, words: tuple[str, ...], status: int, says: str) -> None:
+    found, said = run("tasks", *words)
+    assert (found, says in said) == (status, True), said
+    assert run("tasks", "show", "t2")[0] == 1

@@ -38,6 +38,7 @@ DECIDED = TaskSpec(
     jitter=17.5,
     start_at=START,
     end_at=START + timedelta(days=1),
+    labels={"customer": "42"},
     inherits=frozenset({"retries", "timeout"}),
 )
 

@@ -1,12 +1,13 @@
 -- Inserts a run that the API was asked for, with its event and the entry of the audit log.
 --
 -- As `insert_runs` for one run, if its job is still published with the signature of the run, against which its arguments
--- were checked, and says nothing of keys that follow from these. Apart from it, because who only enqueues need have no rights to the audit log.
+-- were checked, says of each run what the caller knew, and says nothing of keys that follow from these. Apart from it,
+-- because who only enqueues need have no rights to the audit log.
 -- The entry continues the chain as `audit.append` does; where there is none yet that it could follow, nothing is inserted.
 --
 -- Parameters:
 --   run: a JSON object with the columns of the run; a policy that is null is as its job says, unless own_timeout is true
---   args: its arguments
+--   args, labels: its arguments and its labels
 --   entry: a JSON object with the entry of the audit log
 -- Index: pk_job, pk_audit_head
 -- Called by: new_runs.insert_requested
@@ -21,18 +22,24 @@ WITH settled AS MATERIALIZED (
     FROM json_to_record(CAST(:run AS json)) AS k(
             job_name text, trigger text, available_at timestamptz, exclusive boolean, submitter text,
             submitter_id bigint, description text, signature text, group_name text, priority text, retries int,
-            retry_delay float8, timeout float8, own_timeout boolean)
+            retry_delay float8, timeout float8, own_timeout boolean,
+            per_run jsonb)
         JOIN cronograph.job j ON j.name = k.job_name AND j.signature = k.signature
     WHERE EXISTS (SELECT FROM cronograph.audit_head) AND j.defaults->'unique_key'->'arguments' IS NULL
-      AND j.defaults->'limits' IS NULL),
+      AND j.defaults->'limits' IS NULL AND j.defaults->'per_run' IS NOT DISTINCT FROM k.per_run),
 inserted AS (
     INSERT INTO cronograph.run (job_name, args, trigger, submitted_at, available_at, exclusive, submitter, submitter_id,
-        description, signature, group_name, priority, retries, retry_delay, timeout, state, attempt, failures)
+        description, signature, group_name, priority, retries, retry_delay, timeout, labels, state, attempt, failures)
     SELECT s.job_name, CAST(:args AS jsonb), s.trigger, statement_timestamp(),
         coalesce(s.available_at, statement_timestamp()), s.exclusive, s.submitter, s.submitter_id, s.description,
-        s.signature, s.group_name, s.priority, s.retries, s.retry_delay, s.timeout, 'waiting', 0, 0
+        s.signature, s.group_name, s.priority, s.retries, s.retry_delay, s.timeout,
+        CAST(nullif(CAST(:labels AS text), 'null') AS jsonb), 'waiting', 0, 0
     FROM settled s
-    RETURNING id, submitted_at, job_name, group_name, priority, retries, retry_delay, timeout),
+    RETURNING id, submitted_at, job_name, group_name, priority, retries, retry_delay, timeout, labels),
+labelled AS (
+    INSERT INTO cronograph.run_label (key, value, run_id)
+    SELECT e.key, e.value, i.id FROM inserted i CROSS JOIN LATERAL jsonb_each_text(i.labels) e
+    WHERE i.labels IS NOT NULL),
 event_written AS (
     INSERT INTO cronograph.event (at, changes)
     SELECT submitted_at, jsonb_build_array(jsonb_build_object('created', jsonb_build_array(

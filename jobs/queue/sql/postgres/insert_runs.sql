@@ -3,15 +3,16 @@
 -- What several runs have in common travels once, as their kind. Of what each has by itself there is a list, or, where
 -- all have the same value, that value and no list: the shorter lists are filled up with nulls, and the last one numbers
 -- the runs. JSON objects travel as one JSON array, which costs the driver a tenth of what a list of texts does. What a
--- run takes from its job is found out once for each kind. A key that follows from the arguments is no matter of this
--- statement: if a run lacks one, nothing is inserted.
+-- run takes from its job is found out once for each kind. What follows from the arguments is no matter of this statement:
+-- if a run lacks its keys or its labels, nothing is inserted.
 --
 -- Parameters:
 --   kinds: a JSON array of objects with the columns of each kind; a policy that is null is as its job says, unless
 --     own_timeout is true; own_key, own_limits: whether a unique key, or the keys of its limits, that are null mean that
---     the run has none
---   kind, args, carried: of each run the number of its kind, its arguments and what it carries; null: all have the same
---   each_kind, each_args, each_carried: what all have
+--     the run has none; settled: whether its labels are all that it has
+--   kind, args, carried, labels: of each run the number of its kind, its arguments, what it carries, and its labels;
+--     null: all have the same
+--   each_kind, each_args, each_carried, each_labels: what all have
 --   runs: how many
 --   now: the time; null: the database's own
 --   with_event, wakes: whether to write their event here and notify the nodes, and of what
@@ -28,33 +29,40 @@ settled AS MATERIALIZED (
         CASE WHEN k.own_timeout THEN k.timeout ELSE coalesce(k.timeout, CAST(j.defaults->>'timeout' AS float8)) END
             AS timeout,
         NOT k.own_key AND j.defaults->'unique_key'->'arguments' IS NOT NULL
-            OR NOT k.own_limits AND j.defaults->'limits' IS NOT NULL AS lacks_key
+        OR NOT k.own_limits AND j.defaults->'limits' IS NOT NULL
+        OR NOT k.settled AND j.defaults->'per_run' IS NOT NULL AS lacking
     FROM json_to_recordset(CAST(:kinds AS json)) AS k(
             kind int, job_name text, task_id bigint, task_name text, trigger text, scheduled_for timestamptz,
             available_at timestamptz, exclusive boolean, unique_key text, retried_from bigint, submitter text,
             submitter_id bigint, description text, signature text, group_name text, priority text, retries int,
-            retry_delay float8, timeout float8, concurrency_key text, max_concurrent int, rate_key text, own_timeout boolean,
-            own_key boolean, own_limits boolean)
+            retry_delay float8, timeout float8, concurrency_key text, max_concurrent int, rate_key text,
+            own_timeout boolean, own_key boolean, own_limits boolean, settled boolean)
         LEFT JOIN cronograph.job j ON j.name = k.job_name),
 inserted AS (
     INSERT INTO cronograph.run (job_name, args, carried, task_id, task_name, trigger, scheduled_for, submitted_at,
         available_at, exclusive, unique_key, retried_from, submitter, submitter_id, description, signature, group_name,
-        priority, retries, retry_delay, timeout, concurrency_key, max_concurrent, rate_key, state, attempt, failures)
+        priority, retries, retry_delay, timeout, concurrency_key, max_concurrent, rate_key, labels, state, attempt, failures)
     SELECT s.job_name, CAST(coalesce(CAST(l.args AS text), :each_args) AS jsonb),
         CAST(nullif(coalesce(CAST(l.carried AS text), :each_carried), 'null') AS jsonb), s.task_id, s.task_name,
         s.trigger, s.scheduled_for, m.at, coalesce(s.available_at, m.at), s.exclusive, s.unique_key, s.retried_from,
         s.submitter, s.submitter_id, s.description, s.signature, s.group_name, s.priority, s.retries, s.retry_delay,
-        s.timeout, s.concurrency_key, s.max_concurrent, s.rate_key, 'waiting', 0, 0
+        s.timeout, s.concurrency_key, s.max_concurrent, s.rate_key,
+        CAST(nullif(coalesce(CAST(l.labels AS text), :each_labels), 'null') AS jsonb), 'waiting', 0, 0
     FROM ROWS FROM (
             unnest(CAST(:kind AS int[])), json_array_elements(CAST(:args AS json)),
-            json_array_elements(CAST(:carried AS json)), generate_series(1, CAST(:runs AS int)))
-            AS l(kind, args, carried, place)
+            json_array_elements(CAST(:carried AS json)), json_array_elements(CAST(:labels AS json)),
+            generate_series(1, CAST(:runs AS int)))
+            AS l(kind, args, carried, labels, place)
         JOIN settled s ON s.kind = coalesce(l.kind, CAST(:each_kind AS int))
         CROSS JOIN moment m
-    WHERE NOT EXISTS (SELECT FROM settled WHERE lacks_key)
+    WHERE NOT EXISTS (SELECT FROM settled WHERE lacking)
     ORDER BY l.place
     ON CONFLICT DO NOTHING
-    RETURNING id, job_name, group_name),
+    RETURNING id, job_name, group_name, labels),
+labelled AS (
+    INSERT INTO cronograph.run_label (key, value, run_id)
+    SELECT e.key, e.value, i.id FROM inserted i CROSS JOIN LATERAL jsonb_each_text(i.labels) e
+    WHERE i.labels IS NOT NULL ORDER BY e.key, e.value, i.id),
 event_written AS (
     INSERT INTO cronograph.event (at, changes)
     SELECT m.at, jsonb_build_array(jsonb_build_object('created', (

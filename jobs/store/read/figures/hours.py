@@ -92,7 +92,7 @@ def kind_of(scope: Scope) -> tuple[HourKind, str] | None:
     """As what the executions of a scope are counted ahead; None if they are not, since it has several names."""
     names = {kind: getattr(scope, attribute) for kind, attribute in _FILTERS.items()}
     named: list[tuple[HourKind, str]] = [(kind, name) for kind, name in names.items() if name is not None]
-    if len(named) > 1:
+    if len(named) > 1 or scope.label is not None:
         return None
     return named[0] if named else (HourKind.ALL, "")
 

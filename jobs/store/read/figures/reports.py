@@ -186,8 +186,10 @@ def _stalled(conn: Connection, scope: Scope, now: datetime) -> int:
 
 
 def _found(scope: Scope) -> Scope:
-    """What an index finds: a group, a node, or a task beside a job is looked for among that."""
-    return replace(scope, group=None, node=None, task_name=None if scope.job_name is not None else scope.task_name)
+    """What an index finds: a group, a node, a label, or a task beside a job is looked for among that."""
+    return replace(
+        scope, group=None, node=None, label=None, task_name=None if scope.job_name is not None else scope.task_name
+    )
 
 
 def _counted(conn: Connection, scope: Scope, seconds: int, every: int = 1) -> list[Point]:

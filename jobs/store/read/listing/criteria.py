@@ -6,14 +6,17 @@ does not.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from enum import StrEnum
+from dataclasses import dataclass, replace
+from enum import Enum, StrEnum, auto
 from operator import ge, gt, le, lt
 from typing import Any, TypeAlias
 
-from sqlalchemy import BigInteger, Boolean, ColumnElement, and_, false, literal_column, or_, true
+from sqlalchemy import BigInteger, Boolean, ColumnElement, Select, and_, false, literal_column, or_, select, true
 
+from ...db.documents import has_value_at
 from ...db.literals import sql_literal, sql_literals
+from ...db.membership import is_one_of_few, is_one_of_many
+from ...schema.tables import run_label
 from . import case_insensitive
 
 MAX_BOUND = 1_000
@@ -21,7 +24,11 @@ MAX_BOUND = 1_000
 
 
 class Operator(StrEnum):
-    """How a field is compared. ``CONTAINS`` and ``STARTS_WITH`` ignore the case of letters."""
+    """How a field is compared. ``CONTAINS`` and ``STARTS_WITH`` ignore the case of letters.
+
+    ``LABELLED``: the run behind it has a label (a ``LabelMatch``). ``HAS_VALUE``: a document has a value at a path (a
+    ``PathMatch``).
+    """
 
     EQ = "eq"
     NE = "ne"
@@ -34,11 +41,59 @@ class Operator(StrEnum):
     CONTAINS = "contains"
     STARTS_WITH = "starts_with"
     IS_NULL = "is_null"
+    LABELLED = "labelled"
+    HAS_VALUE = "has_value"
 
 
 LATER = frozenset({Operator.GT, Operator.GTE})
 EARLIER = frozenset({Operator.LT, Operator.LTE})
 """Operators that bound a range, from below and from above."""
+
+
+class Spread(Enum):
+    """How many runs have a label: a few, which are looked up; many, among which each row is looked for; unknown."""
+
+    FEW = auto()
+    MANY = auto()
+    UNKNOWN = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class LabelMatch:
+    """A label that a run has: with this key, and one of these values; None = any value."""
+
+    key: str
+    values: tuple[str, ...] | None
+    spread: Spread = Spread.UNKNOWN
+
+    def runs(self) -> Select[int]:
+        """The keys of the runs that have it."""
+        found = select(run_label.c.run_id).where(run_label.c.key == self.key)
+        if self.values is None:
+            return found.distinct()
+        return found.where(run_label.c.value.in_(self.values))
+
+    def sql(self, run_id: ColumnElement[Any]) -> ColumnElement[bool]:
+        """Whether the run with this key has it."""
+        match self.spread:
+            case Spread.FEW:
+                return is_one_of_few(run_id, self.runs())
+            case Spread.MANY:
+                return is_one_of_many(run_id, self.runs())
+            case Spread.UNKNOWN:
+                return run_id.in_(self.runs())
+
+
+@dataclass(frozen=True, slots=True)
+class PathMatch:
+    """A plain value at a path of names within a document."""
+
+    path: tuple[str, ...]
+    value: str | float | bool | None
+
+    def sql(self, document: ColumnElement[Any]) -> ColumnElement[bool]:
+        """Whether a document has it."""
+        return has_value_at(document, self.path, self.value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +189,26 @@ def mentions(criteria: Criteria, field: str) -> bool:
             return criteria.field == field
 
 
+def labels_in(criteria: Criteria) -> set[LabelMatch]:
+    """The labels that a condition asks for."""
+    return {one.value for one in conditions(criteria) if one.operator is Operator.LABELLED}
+
+
+def with_spreads(criteria: Criteria, spreads: Mapping[LabelMatch, Spread]) -> Criteria:
+    """The same where it is known how many runs have the labels."""
+    match criteria:
+        case AllOf(parts):
+            return AllOf(tuple(with_spreads(part, spreads) for part in parts))
+        case AnyOf(parts):
+            return AnyOf(tuple(with_spreads(part, spreads) for part in parts))
+        case Not(part):
+            return Not(with_spreads(part, spreads))
+        case Condition(_, Operator.LABELLED, label):
+            return replace(criteria, value=replace(label, spread=spreads[label]))
+        case Condition():
+            return criteria
+
+
 def stand_in(criteria: Criteria, field: str, ids: tuple[int, ...]) -> Criteria:
     """The same with conditions on keys in place of those on a truth value that holds for just the rows ``ids``."""
     match criteria:
@@ -169,6 +244,8 @@ def to_sql(criteria: Criteria, columns: Mapping[str, ColumnElement[Any]]) -> Col
         case Not(part):
             # Not "NOT x": for a row whose comparison is unknown (NULL) the part does not hold either.
             return to_sql(part, columns).is_not(true())
+        case Condition(field, _, (LabelMatch() | PathMatch()) as match):
+            return match.sql(columns[field])
         case Condition(field, operator, value):
             several = operator in (Operator.IN, Operator.NOT_IN)
             return _comparison(columns[field], operator, _several(value) if several else _plain(value))
@@ -205,7 +282,7 @@ def _comparison(column: ColumnElement[Any], operator: Operator, value: Any) -> C
             return case_insensitive.starts_with(column, value)
         case Operator.IS_NULL:
             return column.is_(None) if value else column.is_not(None)
-        case Operator.GT | Operator.GTE | Operator.LT | Operator.LTE:
+        case _:
             return _ordered(column, operator, value)
 
 

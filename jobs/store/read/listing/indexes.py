@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from .criteria import EARLIER, LATER, Condition, Criteria, Operator, conditions, conjuncts
+from .criteria import EARLIER, LATER, Condition, Criteria, Operator, Spread, conditions, conjuncts
 from .keyset import OrderKey
 
 NARROWED: Final = 20_000
@@ -40,6 +40,8 @@ class Indexes:
 
     def finds(self, condition: Condition) -> bool:
         """Whether an index has the rows of a condition, in the order of the key."""
+        if condition.operator is Operator.LABELLED:
+            return condition.value.spread is Spread.FEW
         values = condition.values()
         if condition.field in self.equal:
             return len(values) == 1 and None not in values

@@ -1,0 +1,36 @@
+"""A durable step of a run, as clients see it."""
+
+from datetime import datetime
+from typing import ClassVar
+
+import strawberry
+from strawberry.scalars import JSON
+
+from ...jobs.core.durable.steps import StepState
+from ..execution.shown import FromModel, Makers
+
+
+@strawberry.type(description="A durable step of a run: what it returned, or a failure of it in one attempt.")
+class RunStep(FromModel):
+    """A stored step."""
+
+    label: str = strawberry.field(
+        description="What it is known by in its run: its name, its key in brackets, the number of its use if it is not "
+        "the first, e.g. `charge`, `charge[42]#2`. `retryRun(fromStep:)` takes it."
+    )
+    name: str = strawberry.field(description="As the job calls it.")
+    key: str | None = strawberry.field(description="Tells steps of one name apart that run at the same time.")
+    use: int = strawberry.field(description="1 for the first use of this name and key in the run.")
+    state: StepState = strawberry.field(description="How it ended.")
+    attempt: int = strawberry.field(
+        description="In which attempt at the run it ended; 0 = copied from the run that this one retries."
+    )
+    started_at: datetime = strawberry.field(description="When its function was called first.")
+    finished_at: datetime = strawberry.field(description="When it ended.")
+    value: JSON | None = strawberry.field(description="What it returned.")
+    error: str | None = strawberry.field(description="Why it failed.")
+    used: bool = strawberry.field(
+        description="False: the attempt that ended well did not ask for it; the code has no such step any more."
+    )
+
+    MADE: ClassVar[Makers] = {}

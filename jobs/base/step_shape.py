@@ -1,0 +1,118 @@
+"""What the function of a step says it returns: its value becomes JSON by that, and is read back by that."""
+
+import functools
+import json
+import typing
+from collections.abc import Callable
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Final
+
+from ..core.base.errors import ConfigurationError, StepMismatch
+from ..core.base.lazy import LazyModule
+from ..core.model import Json
+
+if TYPE_CHECKING:
+    import pydantic
+else:
+    pydantic = LazyModule("pydantic")
+
+_SHOWN: Final = 200
+"""Characters of a value that an error shows."""
+_ITSELF: Final = (bool, int, str, type(None))
+"""Types whose values are JSON as they are."""
+
+
+class Shape:
+    """What a function returns.
+
+    Args:
+        annotation: Of its result; ``Any`` = whatever JSON it is.
+    """
+
+    def __init__(self, annotation: Any) -> None:  # noqa: ANN401 - whatever an annotation can be
+        self.annotation = annotation
+        self._adapter: pydantic.TypeAdapter[Any] | None = None
+        if annotation is not Any:
+            self._adapter = pydantic.TypeAdapter(annotation)
+
+    def __str__(self) -> str:
+        return getattr(self.annotation, "__name__", None) or str(self.annotation)
+
+    def dump(self, label: str, returned: object) -> Json:
+        """The JSON of what the function returned.
+
+        Raises:
+            ValueError: it cannot be written as JSON.
+        """
+        if self._adapter is None or type(returned) in _ITSELF:
+            document: Json = returned
+            return document
+        try:
+            document = self._adapter.dump_python(returned, mode="json", warnings=False)
+        except (ValueError, RecursionError) as error:
+            raise ValueError(
+                f"step '{label}' must return {self}, as its function says, and that as JSON; got {_shown(returned)}: "
+                f"{error}"
+            ) from error
+        return document
+
+    def load(self, label: str, value: Json, attempt: int | None) -> Any:  # noqa: ANN401 - what the function returns
+        """The value that is behind the JSON.
+
+        Args:
+            label: The step.
+            value: As it is stored.
+            attempt: Which attempt stored it; None: this one is about to.
+
+        Raises:
+            StepMismatch: it is no such value, and an earlier attempt stored it.
+            ValueError: it is no such value, and this attempt has made it.
+        """
+        if self._adapter is None or type(value) is self.annotation:
+            return value
+        try:
+            return self._adapter.validate_json(json.dumps(value))
+        except pydantic.ValidationError as error:
+            why = error.errors(include_url=False, include_input=False, include_context=False)[0]["msg"]
+            if attempt is None:
+                raise ValueError(
+                    f"step '{label}': its function says that it returns {self}, and it returned {_shown(value)}: {why}"
+                ) from error
+            raise StepMismatch(
+                f"step '{label}': attempt {attempt} stored {_shown(value)}, and its function returns {self} now: "
+                f"{why}; rename the step, so that it is done again"
+            ) from error
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+    return f"{type(value).__name__} {shown}"
+
+
+_ANYTHING: Final = Shape(Any)
+
+
+def shape_of(function: Callable[..., object]) -> Shape:
+    """What a function says it returns; a function without an annotation returns whatever JSON it is.
+
+    Raises:
+        ConfigurationError: its annotation cannot be read.
+    """
+    while isinstance(function, functools.partial):
+        function = function.func
+    function = getattr(function, "__func__", function)
+    return _ANYTHING if getattr(function, "__name__", "") == "<lambda>" else _shape_of(function)
+
+
+@lru_cache(maxsize=1024)
+def _shape_of(function: Callable[..., object]) -> Shape:
+    try:
+        annotation = typing.get_type_hints(function, include_extras=True).get("return", Any)
+        return _ANYTHING if annotation is Any else Shape(annotation)
+    except (NameError, TypeError, pydantic.errors.PydanticUserError) as error:
+        name = getattr(function, "__qualname__", repr(function))
+        raise ConfigurationError(
+            f"step function {name}: what it returns cannot be read from its annotation: {error}; annotate it with "
+            "something that can be written as JSON and is there when the job runs, or leave the annotation out"
+        ) from error

@@ -1,0 +1,266 @@
+"""The steps of one attempt: each is done once in its run, and every later attempt gets what it returned."""
+
+import asyncio
+import inspect
+import threading
+from collections.abc import Awaitable, Callable, Generator
+from contextlib import contextmanager
+from contextvars import ContextVar, Token
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Protocol
+
+from ..core.base.errors import InvalidInput, InvalidState
+from ..core.durable.steps import StepEnd, StepName, StoredStep, check_step
+from ..core.model import Json
+from ..core.outcome import retry_delay
+from ..core.rules import MAX_RETRIES, MAX_SECONDS
+from .outcomes import JobSignal, PermanentFailure
+from .step_shape import Shape, shape_of
+
+
+class StepUnstorable(PermanentFailure):
+    """What a step returned cannot be stored. Another attempt would only do it again, so there is none."""
+
+
+class StepHost(Protocol):
+    """Where the steps of an attempt are stored. Every call is safe from any thread."""
+
+    @property
+    def may_have_steps(self) -> bool:
+        """Whether earlier attempts at the run may have stored steps."""
+        ...
+
+    def find_step(self, label: str) -> Awaitable[StoredStep | None]:
+        """What is stored of a step; None = it is not done yet."""
+        ...
+
+    def find_step_waiting(self, label: str) -> StoredStep | None:
+        """``find_step`` for code that no event loop runs."""
+        ...
+
+    def keep_step(self, end: StepEnd) -> Awaitable[None]:
+        """Store the end of a step; an end without a result need not be awaited."""
+        ...
+
+    def keep_step_waiting(self, end: StepEnd) -> None:
+        """``keep_step`` for code that no event loop runs."""
+        ...
+
+    def step_json(self, value: Json, label: str) -> Json:
+        """The value of a step as it is stored: bounded, and without the secrets that the job was given."""
+        ...
+
+    def step_failed(self, label: str, error: BaseException, retry_in: float | None) -> str:
+        """Note that a step failed, and when it is tried again (None = not in this attempt); the message."""
+        ...
+
+    def pause(self, seconds: float) -> Awaitable[None]:
+        """Wait, by the clock of the attempt."""
+        ...
+
+    def pause_waiting(self, seconds: float) -> bool:
+        """``pause`` for code that no event loop runs; False, and at once: the job should stop."""
+        ...
+
+
+current_step: ContextVar[str | None] = ContextVar("cronograph_current_step", default=None)
+"""The label of the step whose function runs in this context; log lines know their step by it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a job says of a step.
+
+    Attributes:
+        name: Its name.
+        key: Tells steps of one name apart that run at the same time.
+        retries: How often its function is called again after a failure, in this attempt.
+        delay: Seconds before the first of these, doubled each time.
+        shape: What its function says it returns.
+    """
+
+    name: str
+    key: str | None
+    retries: int
+    delay: float
+    shape: Shape
+
+    @classmethod
+    def of(
+        cls, name: str, function: Callable[..., object], *, key: object, retries: int, retry_delay: float
+    ) -> "Wanted":
+        """What is asked for.
+
+        Raises:
+            UserError: something of it is not what it must be.
+            ConfigurationError: what the function returns cannot be read from its annotation.
+        """
+        given = str(key) if isinstance(key, int) and not isinstance(key, bool) else key
+        check_step(name, given)
+        if not callable(function):
+            raise InvalidInput(
+                f"step '{name}': must be given a function and its arguments, got {function!r:.60}; write "
+                f"ctx.step('{name}', charge, order), not charge(order)",
+                path=("function",),
+            )
+        if not 0 <= retries <= MAX_RETRIES:
+            raise InvalidInput(
+                f"step '{name}': retries must be from 0 to {MAX_RETRIES}, got {retries!r}", path=("retries",)
+            )
+        if not 0 <= retry_delay <= MAX_SECONDS:
+            raise InvalidInput(
+                f"step '{name}': retry_delay must be from 0 to ten years, in seconds, got {retry_delay!r}",
+                path=("retryDelay",),
+            )
+        return cls(name, None if given is None else str(given), retries, retry_delay, shape_of(function))
+
+
+class Steps:
+    """The steps of one attempt.
+
+    Args:
+        host: Where they are stored.
+    """
+
+    def __init__(self, host: StepHost) -> None:
+        self._host = host
+        self._lock = threading.Lock()
+        self._uses: dict[tuple[str, str | None], int] = {}
+        self._under_way: set[tuple[str, str | None]] = set()
+
+    async def take(self, wanted: Wanted, call: Callable[[], Any]) -> Any:  # noqa: ANN401 - what the function returns
+        """Get what is stored of a step, or do it and store what it returned."""
+        with self.entered(wanted.name, wanted.key) as label:
+            if self._host.may_have_steps and (stored := await self._host.find_step(label)) is not None:
+                return wanted.shape.load(label, stored.value, stored.attempt)
+            began = _now()
+            value, end = self._end(wanted, label, began, await self._called(wanted, label, began, call))
+            await self._host.keep_step(end)
+            return value
+
+    def take_waiting(self, wanted: Wanted, call: Callable[[], Any]) -> Any:  # noqa: ANN401 - what the function returns
+        """``take`` for code that no event loop runs."""
+        with self.entered(wanted.name, wanted.key) as label:
+            if self._host.may_have_steps and (stored := self._host.find_step_waiting(label)) is not None:
+                return wanted.shape.load(label, stored.value, stored.attempt)
+            began = _now()
+            value, end = self._end(wanted, label, began, self._called_waiting(wanted, label, began, call))
+            self._host.keep_step_waiting(end)
+            return value
+
+    async def _called(self, wanted: Wanted, label: str, began: datetime, call: Callable[[], Any]) -> object:
+        """What the function returns, called again after failures as often as it may be."""
+        failures = 0
+        while True:
+            try:
+                with _Within(label):
+                    return await _awaited(call)
+            except Exception as error:
+                delay = self._retry_in(wanted, failures, error)
+                message = self._failed(label, error, delay)
+                if delay is None:
+                    if message is not None:
+                        self._host.keep_step(StepEnd(label, began, _now(), error=message))
+                    raise
+            failures += 1
+            await self._host.pause(delay)
+
+    def _called_waiting(self, wanted: Wanted, label: str, began: datetime, call: Callable[[], Any]) -> object:
+        """``_called`` for code that no event loop runs."""
+        failures = 0
+        while True:
+            try:
+                with _Within(label):
+                    return call()
+            except Exception as error:
+                delay = self._retry_in(wanted, failures, error)
+                message = self._failed(label, error, delay)
+                if delay is None or not self._host.pause_waiting(delay):
+                    if message is not None:
+                        self._host.keep_step_waiting(StepEnd(label, began, _now(), error=message))
+                    raise
+            failures += 1
+
+    @contextmanager
+    def entered(self, name: str, key: str | None) -> Generator[str]:
+        """A step that begins here and ends with the block; its label.
+
+        Raises:
+            InvalidState: it begins within another step, or while the last use of its name is still under way.
+        """
+        outer = current_step.get()
+        if outer is not None:
+            raise InvalidState(
+                f"step '{name}': began inside step '{outer}', whose result would not be stored yet; take it behind "
+                "that step, or call its function directly"
+            )
+        place = (name, key)
+        with self._lock:
+            if place in self._under_way:
+                raise InvalidState(_again(name, key))
+            self._under_way.add(place)
+            use = self._uses[place] = self._uses.get(place, 0) + 1
+        try:
+            yield StepName(name, key, use).label
+        finally:
+            with self._lock:
+                self._under_way.discard(place)
+
+    def _retry_in(self, wanted: Wanted, failures: int, error: Exception) -> float | None:
+        if isinstance(error, JobSignal) or failures >= wanted.retries:
+            return None
+        return retry_delay(failures, wanted.delay)
+
+    def _failed(self, label: str, error: Exception, delay: float | None) -> str | None:
+        """Note a failure; its message, unless the job has said something else than that it failed."""
+        if isinstance(error, JobSignal) and not isinstance(error, PermanentFailure):
+            return None
+        with _Within(label):
+            return self._host.step_failed(label, error, delay)
+
+    def _end(self, wanted: Wanted, label: str, began: datetime, returned: object) -> tuple[Any, StepEnd]:
+        """What the job gets, which is what a later attempt would get, and what is stored."""
+        try:
+            document = self._host.step_json(wanted.shape.dump(label, returned), label)
+            value = wanted.shape.load(label, document, None)
+        except ValueError as error:
+            raise StepUnstorable(str(error)) from error
+        return value, StepEnd(label, began, _now(), document)
+
+
+def _again(name: str, key: str | None) -> str:
+    if key is None:
+        return (
+            f"step '{name}': began again while it was still under way, so nobody could tell which is which in a later "
+            f"attempt; give each its own key: ctx.step('{name}', …, key=order_id)"
+        )
+    return f"step '{name}[{key}]': began again while it was still under way; no two at one time may have the same key"
+
+
+async def _awaited(call: Callable[[], Any]) -> Any:  # noqa: ANN401 - what the function returns
+    """What a function returns; a plain one is called in a thread, so that it does not keep the loop from turning."""
+    function = getattr(call, "func", call)
+    if inspect.iscoroutinefunction(function):
+        return await call()
+    returned = await asyncio.to_thread(call)
+    return await returned if inspect.isawaitable(returned) else returned
+
+
+class _Within:
+    """The code in this block is the step's."""
+
+    def __init__(self, label: str) -> None:
+        self._label = label
+        self._token: Token[str | None] | None = None
+
+    def __enter__(self) -> None:
+        self._token = current_step.set(self._label)
+
+    def __exit__(self, *_: object) -> None:
+        assert self._token is not None, "it was entered"
+        current_step.reset(self._token)
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)

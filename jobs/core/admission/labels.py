@@ -1,0 +1,159 @@
+"""Labels: up to 16 pairs of words by which runs are found; what they may be, and which ones a run gets."""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, Final, Self, cast
+
+from ..base.errors import InvalidInput
+from ..base.wording import number_text
+
+MAX_LABELS: Final = 16
+"""Labels of one job, task or run."""
+MAX_KEY: Final = 63
+MAX_VALUE: Final = 200
+_KEY: Final = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._/-]{0,61}[A-Za-z0-9])?")
+
+
+def label_faults(labels: object, name: str = "labels") -> Iterator[InvalidInput]:
+    """What is wrong with labels.
+
+    Args:
+        labels: What was given.
+        name: What it is called where it was given.
+    """
+    if not isinstance(labels, Mapping):
+        yield InvalidInput(f"{name}: must be a mapping of keys to values, got {labels!r:.60}", path=(name,))
+        return
+    given = cast("Mapping[object, object]", labels)
+    if len(given) > MAX_LABELS:
+        yield InvalidInput(f"{name}: must be at most {MAX_LABELS} labels, got {len(given)}", path=(name,))
+    for key, value in given.items():
+        yield from key_faults(key, name)
+        yield from value_faults(value, str(key)[:MAX_KEY], name)
+
+
+def key_faults(key: object, name: str = "labels") -> Iterator[InvalidInput]:
+    """What is wrong with the key of a label."""
+    if not isinstance(key, str) or not _KEY.fullmatch(key):
+        yield InvalidInput(
+            f"{name}: a key must have 1 to {MAX_KEY} letters, digits, '.', '_', '-' and '/', and begin and end with a "
+            f"letter or digit, got {key!r:.80}",
+            path=(name,),
+        )
+
+
+def value_faults(value: object, key: str, name: str = "labels") -> Iterator[InvalidInput]:
+    """What is wrong with the value of a label."""
+    place = f"{name}.{key}"
+    if not isinstance(value, str):
+        yield InvalidInput(
+            f"{place}: must be a text, got {value!r:.60}; write '{key}': '{value!s:.60}'", path=(name, key)
+        )
+    elif not 1 <= len(value) <= MAX_VALUE:
+        got = number_text(len(value))
+        yield InvalidInput(f"{place}: must have 1 to {MAX_VALUE} characters, got {got}", path=(name, key))
+    elif not value.isprintable():
+        yield InvalidInput(f"{place}: must not contain control characters, got {value!r:.60}", path=(name, key))
+
+
+@dataclass(frozen=True, slots=True)
+class LabelRule:
+    """The labels that a job gives its runs.
+
+    Attributes:
+        fixed: Those that all of them get.
+        arguments: By the key of a label, the argument that is its value, by its name in JSON.
+        defaults: The arguments that may be left out, with what the job then gets.
+    """
+
+    fixed: Mapping[str, str] = field(default_factory=dict[str, str])
+    arguments: Mapping[str, str] = field(default_factory=dict[str, str])
+    defaults: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+    @classmethod
+    def from_json(cls, stored: Mapping[str, Any]) -> Self:
+        """What a published form says."""
+        return cls(**stored)
+
+    def to_json(self) -> dict[str, Any]:
+        """The published form, without what is not said."""
+        return {name: dict(value) for name, value in asdict(self).items() if value}
+
+    def of(self, args: Mapping[str, Any], given: Mapping[str, str] | None = None) -> dict[str, str]:
+        """The labels of a run with these arguments; what is ``given`` comes before what the job says.
+
+        Raises:
+            InvalidInput: an argument can be no label, or there are too many.
+        """
+        made: dict[str, str] = dict(self.fixed)
+        for key, argument in self.arguments.items():
+            text = _text(args.get(argument, self.defaults.get(argument)), argument)
+            if text is not None:
+                made[key] = text
+        made |= given or {}
+        for fault in label_faults(made):
+            raise fault
+        return made
+
+    def after_edit(self, labels: Mapping[str, str], args: Mapping[str, Any]) -> dict[str, str]:
+        """The labels of a run that gets other arguments: those that are taken from arguments are taken anew.
+
+        Raises:
+            InvalidInput: see ``of``.
+        """
+        kept = {key: value for key, value in labels.items() if key not in self.arguments}
+        return self.of(args, kept)
+
+    def faults(self, args: Mapping[str, Any], given: Mapping[str, str] | None = None) -> Iterator[InvalidInput]:
+        """What keeps a run with these arguments from its labels."""
+        try:
+            self.of(args, given)
+        except InvalidInput as fault:
+            yield fault
+
+    def as_far_as_possible(self, args: Mapping[str, Any], given: Mapping[str, str]) -> dict[str, str]:
+        """``of`` for an occurrence of a schedule, which must not be lost: without what can be no label."""
+        made = dict(given)
+        for key, value in (*self._from(args), *self.fixed.items()):
+            if len(made) < MAX_LABELS and not any(value_faults(value, key)):
+                made.setdefault(key, value)
+        return made
+
+    def _from(self, args: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+        for key, argument in self.arguments.items():
+            value = args.get(argument, self.defaults.get(argument))
+            if not isinstance(value, list | dict) and (text := _text(value, argument)) is not None:
+                yield key, text
+
+
+def inherited(parent: Mapping[str, str] | None, own: Mapping[str, str] | None) -> dict[str, str] | None:
+    """The labels of a run that another one has made: its own, then those of its maker as far as there is room."""
+    if not parent:
+        return dict(own) if own else None
+    merged = dict(own or {})
+    for key, value in parent.items():
+        if len(merged) < MAX_LABELS:
+            merged.setdefault(key, value)
+    return merged
+
+
+def _text(value: object, argument: str) -> str | None:
+    """An argument as the value of a label; None = it has none.
+
+    Raises:
+        InvalidInput: it is a list or an object, or too long.
+    """
+    if value is None or value == "":
+        return None
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    if not isinstance(value, str | int | float):
+        raise InvalidInput(
+            f"args.{argument}: is a label of the run (labels_from), so it must be a text, a number or a truth value, "
+            f"got {value!r:.60}",
+            path=("args", argument),
+        )
+    return str(value)

@@ -1,0 +1,1 @@
+"""What outlives the attempts at a run: its steps."""

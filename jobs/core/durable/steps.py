@@ -1,0 +1,192 @@
+"""Durable steps of a run: how one is named, and what is kept of it. Pure rules."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from difflib import get_close_matches
+from enum import StrEnum
+from typing import Final, NamedTuple
+
+from ..base.codes import ErrorCode
+from ..base.errors import InvalidInput, NotFound, UserError, refuse
+from ..model import Json, Trigger
+
+MAX_PART: Final = 200
+"""Characters of a step's name, and of its key."""
+_RESERVED: Final = "[]#"
+"""What stands between the parts of a label."""
+
+
+class StepState(StrEnum):
+    """Where a step stands: its result is stored, or it failed in one attempt."""
+
+    DONE = "done"
+    FAILED = "failed"
+
+
+class StepName(NamedTuple):
+    """What a step is known by within its run: never by its position, never by its code.
+
+    Attributes:
+        name: As the job calls it.
+        key: Tells steps of one name apart that run at the same time; None = none was given.
+        use: 1 for the first use of this name and key in the run, 2 for the second …
+    """
+
+    name: str
+    key: str | None = None
+    use: int = 1
+
+    @property
+    def label(self) -> str:
+        """All of it as one text: ``charge``, ``charge#2``, ``charge[42]``, ``charge[42]#2``."""
+        keyed = self.name if self.key is None else f"{self.name}[{self.key}]"
+        return keyed if self.use == 1 else f"{keyed}#{self.use}"
+
+    @classmethod
+    def parse(cls, label: str) -> "StepName":
+        """The name behind a label; the opposite of ``label``."""
+        name, bracket, rest = label.partition("[")
+        key: str | None = None
+        if bracket:
+            key, _, rest = rest.rpartition("]")
+        else:
+            name, mark, number = label.partition("#")
+            rest = mark + number
+        return cls(name, key, int(rest[1:]) if rest else 1)
+
+
+def check_step(name: object, key: object) -> None:
+    """Let the name and the key of a step pass.
+
+    Raises:
+        UserError: one of them is not what it must be.
+    """
+    refuse([*_part_faults(name, "name", _RESERVED), *(() if key is None else _part_faults(key, "key", ""))])
+
+
+def _part_faults(value: object, field: str, reserved: str) -> Iterator[UserError]:
+    if not isinstance(value, str):
+        yield InvalidInput(f"step: {field} must be text, got {type(value).__name__}: {value!r:.60}", path=(field,))
+        return
+    if not 1 <= len(value) <= MAX_PART:
+        yield InvalidInput(
+            f"step: {field} must have 1 to {MAX_PART} characters, got {len(value)}: {value!r:.60}", path=(field,)
+        )
+    bad = next((one for one in value if one in reserved or not one.isprintable()), None)
+    if bad is not None:
+        hint = "; tell steps of one name apart by key=" if bad in reserved else ""
+        yield InvalidInput(f"step: {field} must not contain {bad!r}, got {value!r:.60}{hint}", path=(field,))
+
+
+@dataclass(frozen=True, slots=True)
+class StepEnd:
+    """A step that ended in an attempt, as it is stored.
+
+    Attributes:
+        label: See ``StepName.label``.
+        started_at: When its function was called first, by the clock of the node.
+        finished_at: When it returned, or failed for the last time.
+        value: What it returned, as JSON.
+        error: Why it failed; None = it did not.
+    """
+
+    label: str
+    started_at: datetime
+    finished_at: datetime
+    value: Json = None
+    error: str | None = None
+
+    @property
+    def state(self) -> StepState:
+        """How it ended."""
+        return StepState.DONE if self.error is None else StepState.FAILED
+
+
+@dataclass(frozen=True, slots=True)
+class StoredStep:
+    """A result that a later attempt gets instead of doing the step again.
+
+    Attributes:
+        label: See ``StepName.label``.
+        attempt: Which attempt at the run stored it; 0 = it was copied from the run that this one retries.
+        value: What the step returned, as JSON.
+    """
+
+    label: str
+    attempt: int
+    value: Json
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A step of a run as it is stored: a result, or a failure in one attempt.
+
+    Attributes:
+        run_id: The run.
+        label: See ``StepName.label``.
+        state: How it ended.
+        attempt: In which attempt at the run; 0 = it was copied from the run that this one retries.
+        started_at: When its function was called first.
+        finished_at: When it ended.
+        value: What it returned.
+        error: Why it failed.
+        used: False: an attempt that ended well did not ask for this result any more.
+    """
+
+    run_id: int
+    label: str
+    state: StepState
+    attempt: int
+    started_at: datetime
+    finished_at: datetime
+    value: Json
+    error: str | None
+    used: bool
+
+    @property
+    def name(self) -> str:
+        """As the job calls it."""
+        return StepName.parse(self.label).name
+
+    @property
+    def key(self) -> str | None:
+        """See ``StepName.key``."""
+        return StepName.parse(self.label).key
+
+    @property
+    def use(self) -> int:
+        """See ``StepName.use``."""
+        return StepName.parse(self.label).use
+
+    @property
+    def place(self) -> tuple[int, datetime, str]:
+        """Where it stands among the steps of its run: attempts one after the other, each by the start of its steps."""
+        return self.attempt, self.started_at, self.label
+
+
+def may_have_steps(attempt: int, trigger: str) -> bool:
+    """Whether steps may be stored of a run before this attempt: of an earlier one, or of the run that it retries."""
+    return attempt > 1 or trigger == Trigger.RETRY.value
+
+
+def results_before(steps: Sequence[Step], label: str) -> list[str]:
+    """The labels of the results that a run keeps which goes on from this step: of all that began before it.
+
+    Raises:
+        NotFound: code ``UNKNOWN_STEP``: the run has no such step; with the nearest one.
+    """
+    places = [one.place for one in steps if one.label == label]
+    if not places:
+        raise unknown_step(label, (one.label for one in steps))
+    first = min(places)
+    return [one.label for one in steps if one.state is StepState.DONE and one.place < first]
+
+
+def unknown_step(label: str, known: Iterable[str]) -> NotFound:
+    """The refusal of a step that a run does not have."""
+    labels = list(dict.fromkeys(known))
+    near = get_close_matches(label, labels, 1)
+    hint = f"did you mean '{near[0]}'?" if near else f"it has {', '.join(labels[:10]) or 'no steps'}"
+    message = f"fromStep: the run has no step '{label:.60}'; {hint}"
+    return NotFound(message, path=("fromStep",), code=ErrorCode.UNKNOWN_STEP)

@@ -1,0 +1,157 @@
+"""Durable steps of runs: their ends are stored, many at once, and a run that is made again keeps some of them."""
+
+import json
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from sqlalchemy import Connection, insert, literal, select, update
+
+from ..core.durable.steps import StepEnd, StepState, results_before
+from ..core.events import STEPS, Listed
+from ..core.model import Json, Run
+from ..store.db import dialect
+from ..store.db.autocommit import AutocommitConnection, NotConnectedError
+from ..store.db.database import Database
+from ..store.db.transaction import Tx, Wake
+from ..store.read import steps as stored_steps
+from ..store.schema.tables import run_step as s
+from ..store.schema.types import to_text
+from . import statements
+from .shapes import HeldRun
+
+
+@dataclass(frozen=True, slots=True)
+class EndedStep:
+    """The end of a step with the run as its attempt was started, which is the fence."""
+
+    run: Run | HeldRun
+    end: StepEnd
+
+
+class StepRow(NamedTuple):
+    """What is written of a step. ``place`` counts those that are written together."""
+
+    place: int
+    run_id: int
+    step: str
+    failure: int
+    attempt: int
+    started_at: datetime
+    finished_at: datetime
+    value: Json
+    error: str | None
+
+    @property
+    def state(self) -> StepState:
+        """How the step ended."""
+        return StepState.DONE if self.error is None else StepState.FAILED
+
+
+async def store(
+    database: Database, connection: AutocommitConnection | None, node: tuple[int, str], ended: Sequence[EndedStep]
+) -> list[bool]:
+    """Store steps that ended on a node; of each whether it is stored. Repeating it changes nothing.
+
+    What is not stored is of an attempt that its node has no more: the run was taken from it.
+
+    Args:
+        database: Where.
+        connection: For a statement of its own; None: a transaction.
+        node: The id and the name of the life of the node that has the runs.
+        ended: In any order.
+    """
+    rows = rows_of(ended)
+    places: Collection[int] | None = None
+    if connection is not None:
+        places = await database.on_connection(_by_statement, connection, node, rows)
+    if places is None:
+        places = await database.write(rows_to_store, node, rows)
+    kept = {(rows[place].run_id, rows[place].attempt, rows[place].step) for place in places}
+    return [(one.run.id, one.run.attempt, one.end.label) in kept for one in ended]
+
+
+async def _by_statement(
+    connection: AutocommitConnection, node: tuple[int, str], rows: Sequence[StepRow]
+) -> tuple[frozenset[int] | None, Wake]:
+    try:
+        found = await connection.execute(statements.for_driver("store_steps"), _parameters(node, rows, None))
+    except NotConnectedError:
+        return None, Wake.NONE
+    return frozenset(row.place for row in found), Wake.EVENTS if found else Wake.NONE
+
+
+def rows_to_store(tx: Tx, node: tuple[int, str], rows: Sequence[StepRow]) -> frozenset[int]:
+    """Store steps in a transaction; the places of those that are stored now."""
+    if dialect.is_postgresql(tx.conn):
+        found = statements.execute(tx.conn, "store_steps", _parameters(node, rows, tx.own_now))
+        places = frozenset(row.place for row in found)
+        if places:
+            tx.wake(Wake.EVENTS)
+        return places
+    listed = json.dumps([{"place": one.place, "run_id": one.run_id, "attempt": one.attempt} for one in rows])
+    found = statements.execute(tx.conn, "runs_of_steps", {"node_id": node[0], "steps": listed})
+    runs = {row.place: row for row in found}
+    held = [one for one in rows if one.place in runs]
+    if held:
+        columns = [_for_sqlite(one) for one in held]
+        statements.execute_on_sqlite(tx.conn, "store_steps", {"steps": json.dumps(columns)})
+        told = [(runs[one.place], one) for one in held]
+        listing = [
+            (run.id, run.job_name, run.group_name, run.task_id, run.task_name, one.step, one.state.value)
+            for run, one in told
+        ]
+        tx.emit([Listed(STEPS, listing, node[1])])
+    return frozenset(runs)
+
+
+def rows_of(ended: Sequence[EndedStep]) -> list[StepRow]:
+    """What is written of steps that ended, in the order in which their runs are locked."""
+    return [_row(place, one) for place, one in enumerate(sorted(ended, key=lambda one: one.run.id))]
+
+
+def _row(place: int, one: EndedStep) -> StepRow:
+    end, attempt = one.end, one.run.attempt
+    failure = 0 if end.state is StepState.DONE else attempt
+    return StepRow(
+        place, one.run.id, end.label, failure, attempt, end.started_at, end.finished_at, end.value, end.error
+    )
+
+
+def _parameters(node: tuple[int, str], rows: Sequence[StepRow], now: datetime | None) -> dict[str, Any]:
+    listed = json.dumps([one._asdict() for one in rows], default=dialect.time_text)
+    return {"node_id": node[0], "node": node[1], "now": now, "steps": listed}
+
+
+def _for_sqlite(one: StepRow) -> dict[str, Any]:
+    return {
+        **one._asdict(),
+        "started_at": to_text(one.started_at),
+        "finished_at": to_text(one.finished_at),
+        "value": None if one.value is None else json.dumps(one.value),
+    }
+
+
+def mark_unused(tx: Tx, run: Run | HeldRun, labels: Collection[str]) -> None:
+    """Say of results of a run that an attempt which ended well did not ask for them."""
+    unused = (s.c.run_id == run.id, s.c.failure == 0, s.c.step.in_(sorted(labels)))
+    tx.conn.execute(update(s).where(*unused).values(used=False))
+
+
+def labels_before(tx: Tx, run_id: int, label: str) -> list[str]:
+    """The results of a finished run that one made of it keeps which goes on from a step.
+
+    Raises:
+        NotFound: code ``UNKNOWN_STEP``.
+    """
+    return results_before(stored_steps.of_runs(tx.conn, [run_id])[run_id], label)
+
+
+def copy_results(conn: Connection, source: int, target: int, labels: Sequence[str]) -> None:
+    """Give a new run these results of another one, as of an attempt before its first."""
+    same = [column for column in s.columns if column.name not in ("run_id", "attempt")]
+    wanted = s.c.run_id == source, s.c.failure == 0, s.c.step.in_(labels)
+    copied = select(literal(target), literal(0), *same).where(*wanted)
+    columns = ["run_id", "attempt", *(column.name for column in same)]
+    conn.execute(insert(s).from_select(columns, copied))

@@ -1,0 +1,43 @@
+"""What jobs have kept while they run: checkpoints, runs that they enqueue, and their steps."""
+
+import logging
+from collections.abc import Sequence
+
+from ...actions.checkpoints import save_checkpoint
+from ...core.model import Json
+from ...core.run_spec import RunSpec
+from ...queue.claim import Started
+from ...queue.enqueue_many import put_many
+from ...store.db.database import Database
+from .step_writer import StepWriter
+
+log = logging.getLogger(__name__)
+
+
+class Keeping:
+    """The way of jobs to the database.
+
+    Args:
+        database: Where.
+
+    Attributes:
+        steps: Stores the ends of steps.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self.steps = StepWriter(database)
+
+    async def enqueue(self, runs: Sequence[RunSpec]) -> list[int]:
+        """Put runs into the queue; their ids."""
+        return await self._database.write(put_many, runs)
+
+    async def save_checkpoint(self, started: Started, value: Json) -> None:
+        """Keep a checkpoint, unless the run was taken from this node."""
+        kept = await self._database.write(save_checkpoint, started.run, value)
+        if not kept:
+            log.warning("a checkpoint of run %d was refused: the run had been taken from this node", started.run.id)
+
+    async def close(self) -> None:
+        """Store nothing more."""
+        await self.steps.close()

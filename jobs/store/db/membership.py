@@ -1,0 +1,41 @@
+"""Rows whose keys another table has: the ways to look for them, from which a reader chooses by how many they are."""
+
+from typing import Any
+
+from sqlalchemy import Boolean, ColumnElement, Select, exists
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.sql.compiler import SQLCompiler
+from sqlalchemy.sql.functions import GenericFunction
+
+
+class IsOneOf(GenericFunction[bool]):
+    """Whether a key is one of a few that a statement finds: they are found first, and their rows by the key."""
+
+    type = Boolean()
+    inherit_cache = True
+    name = "cronograph_is_one_of"
+
+
+@compiles(IsOneOf, "postgresql")
+def _postgresql(element: IsOneOf, compiler: SQLCompiler, **options: Any) -> str:
+    key, keys = (compiler.process(one, **options) for one in element.clauses)
+    return f"({key} = ANY (ARRAY{keys}))"
+
+
+@compiles(IsOneOf, "sqlite")
+def _sqlite(element: IsOneOf, compiler: SQLCompiler, **options: Any) -> str:
+    key, keys = (compiler.process(one, **options) for one in element.clauses)
+    return f"({key} IN {keys})"
+
+
+def is_one_of_few(key: ColumnElement[Any], keys: Select[Any]) -> ColumnElement[bool]:
+    """Whether a key is one of the few that ``keys`` selects."""
+    return IsOneOf(key, keys.scalar_subquery())
+
+
+def is_one_of_many(key: ColumnElement[Any], keys: Select[Any]) -> ColumnElement[bool]:
+    """The same where ``keys`` selects many: each row that is looked at is looked for among them."""
+    (column,) = keys.selected_columns
+    # OFFSET 0 keeps PostgreSQL, and the plus SQLite, from reading all of the keys first.
+    found = keys.with_only_columns(column).where(column == key + 0).offset(0).correlate(key.table)
+    return exists(found)

@@ -1,0 +1,103 @@
+"""How fast steps are stored: runs with ten durable steps each, and beside them the same runs without any.
+
+Run it from the repository's root: ``python -m tests.bench.bench_steps``; ``--help`` lists the options. One process, one
+node, ``async`` jobs whose steps do nothing. It judges nothing.
+"""
+
+import argparse
+import asyncio
+import time
+from collections.abc import Sequence
+from functools import partial
+
+import uvloop
+from sqlalchemy import func, select
+
+from cronograph.jobs import JobContext, job
+from cronograph.jobs.actions.runs import put
+from cronograph.jobs.base.services import Services
+from cronograph.jobs.core.model import NewRun, Trigger
+from cronograph.jobs.registry import Registry
+from cronograph.jobs.runtime.base.settings import EngineSettings
+from cronograph.jobs.runtime.engine import Engine
+from cronograph.jobs.store.db.database import Connection, Database
+from cronograph.jobs.store.schema.tables import run as run_table
+from cronograph.server.process.collector import leave_out_what_stays
+from tests.bench.measuring import DATABASES, counting_statements, cpu_seconds, fresh_database, load
+from tests.support.waiting import eventually
+
+STEPS = 10
+"""Of each run."""
+CHUNK = 1000
+
+
+async def nothing(number: int) -> int:
+    """What a step does."""
+    return number
+
+
+def jobs() -> Registry:
+    """The two jobs."""
+    registry = Registry()
+
+    @job("with steps", registry=registry)
+    async def with_steps(ctx: JobContext) -> None:
+        for number in range(STEPS):
+            await ctx.step("do", nothing, number)
+
+    @job("without", registry=registry)
+    async def without(_ctx: JobContext) -> None:
+        for number in range(STEPS):
+            await nothing(number)
+
+    assert with_steps.name != without.name
+    return registry
+
+
+def _finished(conn: Connection) -> int:
+    statement = select(func.count()).where(run_table.c.finished_at.is_not(None))
+    count: int = conn.execute(statement).scalar_one()
+    return count
+
+
+async def drained(url: str, name: str, runs: int) -> tuple[float, float, float]:
+    """Seconds, processor seconds of this process, and statements, until all runs of a job have ended."""
+    with counting_statements(listed=False) as statements:
+        database = Database(url)
+        before = await database.read(_finished)
+        for first in range(0, runs, CHUNK):
+            await database.write(put, [NewRun(name, Trigger.API) for _ in range(min(CHUNK, runs - first))])
+        engine = Engine(Services(database), jobs(), EngineSettings())
+        statements.forget()
+        began, cpu = time.perf_counter(), cpu_seconds()
+        await engine.start()
+        await eventually(partial(_all_ended, database, before + runs), within=600)
+        took = time.perf_counter() - began, cpu_seconds() - cpu, float(statements.total)
+        await engine.stop()
+        await database.close()
+        return took
+
+
+async def _all_ended(database: Database, runs: int) -> bool:
+    return await database.read(_finished) >= runs
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Measure what the options ask for."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--database", choices=DATABASES, action="append", help="both unless given")
+    parser.add_argument("--runs", type=int, default=1_000, help="of each job")
+    chosen = parser.parse_args(arguments)
+    leave_out_what_stays()
+    print(load())
+    for kind in chosen.database or DATABASES:
+        with fresh_database(kind) as url, asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+            for name in ("without", "with steps"):
+                took, cpu, statements = runner.run(drained(url, name, chosen.runs))
+                per = f"{cpu / chosen.runs * 1e6:6.0f} µs of CPU and {statements / chosen.runs:5.2f} statements per run"
+                steps = f", {chosen.runs * STEPS / took:6.0f} steps/s" if name == "with steps" else ""
+                print(f"{kind:8} {name:10} {chosen.runs / took:6.0f} runs/s, {per}{steps}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -315,6 +315,10 @@ class UpdateGroupInput:
     rate: RateInput | None = optional(
         "How many of its runs start in how long, on all nodes together; null = any number, absent = unchanged."
     )
+    max_wait_low: float | None = optional(
+        "Seconds after which a due run of low priority goes before those of high priority; null = only as the counting "
+        "scheme has it, absent = unchanged."
+    )
     idempotency_key: str | None = optional(KEY)
 
 

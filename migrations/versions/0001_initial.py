@@ -461,6 +461,7 @@ def _queue_group() -> None:
         Column("paused_by", NAME),
         Column("pause_reason", Text()),
         Column("max_running", Integer()),
+        Column("max_wait_low", Float()),
         Column("rate", DOCUMENT),
         Column("rate_full_at", TIME),
         Column("next_token_at", TIME),

@@ -1,6 +1,6 @@
 """The whole history of a database, read in one snapshot, for the rules that judge it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
@@ -9,10 +9,12 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection, select, text
 
+from cronograph.jobs.core.base.rates import Rate
 from cronograph.jobs.core.durable.steps import Step
 from cronograph.jobs.core.events import Change, Cursor, Event, EventKind, spread
 from cronograph.jobs.core.model import Execution, Run, SkippedOccurrence, Task
 from cronograph.jobs.core.nodes import Node
+from cronograph.jobs.queue.admission import rates_of
 from cronograph.jobs.store.db.database import parse_url, sync_engine
 from cronograph.jobs.store.db.dialect import database_now
 from cronograph.jobs.store.read import steps
@@ -24,9 +26,11 @@ from cronograph.jobs.store.read.tasks import task_from
 from cronograph.jobs.store.schema.tables import (
     event,
     event_publisher,
+    job,
     job_execution,
     node,
     periodic_task,
+    queue_group,
     run,
     run_step,
 )
@@ -75,6 +79,8 @@ class History:
         boxes: The signals that nobody has taken: of each its id, its run, its name, and the rank of its sender.
         waits: The waits for signals: of each its run, its box, the rank that it asks for, its state, and the id of the
             signal that it took.
+        group_rates: By the name of the group, as they are now.
+        job_rates: By the name of the job, likewise.
     """
 
     read_at: datetime
@@ -87,6 +93,8 @@ class History:
     last_number: int
     unpublished: int
     events: tuple[Event, ...]
+    group_rates: Mapping[str, Rate]
+    job_rates: Mapping[str, Rate]
     steps: tuple[Step, ...] = ()
     boxes: tuple[Boxed, ...] = ()
     waits: tuple[SignalWait, ...] = ()
@@ -157,6 +165,11 @@ def _read(conn: Connection) -> History:
         boxes=tuple(Boxed(*row) for row in conn.execute(select(g.c.id, g.c.run_id, g.c.name, g.c.rank))),
         waits=tuple(SignalWait(*row) for row in conn.execute(_WAITS)),
         steps=tuple(chain.from_iterable(steps.of_runs(conn, _with_steps(conn)).values())),
+        group_rates={
+            row.name: Rate.from_json(row.rate)
+            for row in conn.execute(select(queue_group).where(queue_group.c.rate.is_not(None)))
+        },
+        job_rates=rates_of(conn, list(conn.execute(select(job.c.name)).scalars())),
     )
 
 

@@ -15,6 +15,7 @@ from cronograph.jobs.core.occurrence import first_occurrence, occurrences
 from cronograph.jobs.core.outcome import CLAIM_LOST
 from cronograph.jobs.core.states import FINAL, OCCUPYING, TRANSITIONS, RunState
 from tests.chaos.history import EXECUTION_EVENTS, RUN_EVENTS, History
+from tests.chaos.limit_rules import no_key_runs_beside_itself, no_stretch_passes_its_rate
 
 ENDS: dict[RunState, frozenset[Outcome]] = {
     RunState.SUCCESS: frozenset({Outcome.SUCCESS}),
@@ -347,6 +348,8 @@ RULES: tuple[Callable[[History], Iterator[str]], ...] = (
     what_a_suspended_run_waits_for_wakes_it,
     a_dead_node_begins_and_ends_nothing,
     only_dead_nodes_lose_executions,
+    no_key_runs_beside_itself,
+    no_stretch_passes_its_rate,
 )
 RULES_AT_REST: tuple[Callable[[History], Iterator[str]], ...] = (
     nothing_is_left_open,

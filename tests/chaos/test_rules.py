@@ -5,7 +5,9 @@ from dataclasses import replace
 
 import pytest
 
+from cronograph.jobs.actions.groups import set_group_rate
 from cronograph.jobs.actions.nodes import leave
+from cronograph.jobs.core.base.rates import Rate
 from cronograph.jobs.core.model import OverlapPolicy, SkipReason
 from cronograph.jobs.core.nodes import NodeState
 from cronograph.jobs.core.outcome import Failed, HandedBack, Succeeded
@@ -48,6 +50,10 @@ def found(stored: Stored, *, at_rest: bool = False) -> list[Violation]:
 def worker(stored: Stored) -> Worker:
     """A node with a history that has something of everything: skips, drops, failures, a loss, a hand-back."""
     worker = stored.node()
+    stored.do(set_group_rate, "rated", rate=Rate(1, 5.0, 2))
+    for _ in range(3):
+        stored.enqueue(concurrency_key="a", max_concurrent=1)
+        stored.enqueue(group="rated")
     stored.task("* * * * * *", name="often", misfire_grace=2.0)
     stored.task("* * * * * *", name="always", overlap=OverlapPolicy.ALLOW, misfire_grace=2.0, retry_delay=1.0)
     stored.task("5s", Syntax.INTERVAL, name="evenly")
@@ -73,6 +79,8 @@ def test_the_sample_history_has_something_of_everything(stored: Stored, worker: 
     assert {row.reason for row in history.skipped} >= {SkipReason.OVERLAP, SkipReason.COALESCED, SkipReason.TOLERANCE}
     outcomes = {one.outcome.value for one in history.executions if one.outcome is not None}
     assert outcomes >= {"success", "failed", "lost", "handed_back"}
+    assert {run.concurrency_key for run in history.runs if run.attempt} == {None, "a"}
+    assert len([run for run in history.runs if run.group == "rated" and run.attempt]) > 1
 
 
 def test_nothing_is_found_in_what_the_product_does(stored: Stored, worker: Worker) -> None:

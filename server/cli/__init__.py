@@ -23,6 +23,7 @@ COMMANDS = (
     "enqueue",
     "events",
     "export",
+    "flows",
     "groups",
     "log",
     "login",
@@ -49,6 +50,7 @@ REMOTE = frozenset(
     {
         "enqueue",
         "events",
+        "flows",
         "groups",
         "log",
         "logs",

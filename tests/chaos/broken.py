@@ -5,9 +5,11 @@ from datetime import datetime, timedelta
 
 from sqlalchemy import delete, select, update
 
+from cronograph.jobs.actions.flows import enqueue_flow
 from cronograph.jobs.core.durable.steps import StepEnd
 from cronograph.jobs.core.events import STEPS, Listed
-from cronograph.jobs.core.model import Node, NodeState, Outcome, SkipReason
+from cronograph.jobs.core.flows.model import NewFlow, NewMember
+from cronograph.jobs.core.model import NewRun, Node, NodeState, Outcome, SkipReason, Trigger
 from cronograph.jobs.core.outcome import Lost, Succeeded
 from cronograph.jobs.core.states import RunState
 from cronograph.jobs.queue.changes import finished_changes
@@ -224,7 +226,44 @@ def a_step_is_not_told(stored: Stored, worker: Worker) -> None:
     execute(stored, "UPDATE cronograph.event SET changes = '[]' WHERE id = (SELECT max(id) FROM cronograph.event)")
 
 
+def small_flow(stored: Stored) -> None:
+    """Two runs, the second of which comes after the first."""
+    runs = [NewMember(key, NewRun("work", Trigger.API), after) for key, after in (("a", ()), ("b", ("a",)))]
+    stored.do(enqueue_flow, NewFlow("small", tuple(runs)))
+
+
+def a_run_of_a_flow_does_not_wait(stored: Stored, worker: Worker) -> None:
+    small_flow(stored)
+    execute(stored, "UPDATE cronograph.run SET state = 'waiting', awaits = NULL WHERE state = 'suspended'")
+    begun = worker.take(20).started
+    stored.pass_time(1)
+    for started in begun:
+        worker.end(started)
+
+
+def _without_settling(stored: Stored, worker: Worker, *statements: str) -> None:
+    small_flow(stored)
+    execute(stored, "UPDATE cronograph.run SET flow_id = NULL WHERE flow_id IS NOT NULL AND state = 'waiting'")
+    for started in worker.take(20).started:
+        worker.end(started)
+    execute(stored, *statements)
+
+
+def an_end_releases_nobody(stored: Stored, worker: Worker) -> None:
+    _without_settling(stored, worker)
+
+
+def a_flow_does_not_end(stored: Stored, worker: Worker) -> None:
+    _without_settling(
+        stored, worker, "UPDATE cronograph.run SET state = 'skipped', finished_at = submitted_at, awaits = NULL, "
+        "error = 'none' WHERE state = 'suspended'",
+    )  # fmt: skip
+
+
 BREAKS: dict[Break, str] = {
+    a_run_of_a_flow_does_not_wait: "no run of a flow begins before its predecessors are over",
+    an_end_releases_nobody: "no run of a flow is forgotten",
+    a_flow_does_not_end: "a flow is over when its runs are",
     occurrences_are_not_unique: "no occurrence has two runs",
     tasks_advance_without_a_run: "every occurrence is accounted for once",
     a_skip_counts_too_many: "every occurrence is accounted for once",

@@ -15,6 +15,14 @@ from tests.support.web import post
 ENQUEUE = """
 mutation ($runs: [EnqueueRunInput!]!) { enqueueRuns(input: { runs: $runs }) { runs { id } errors { message } } }
 """
+ENQUEUE_FLOW = """
+mutation ($runs: [FlowRunInput!]!) {
+  enqueueFlow(input: { name: "diamond", runs: $runs }) { flow { id } errors { message } }
+}
+"""
+DIAMOND: tuple[tuple[str, list[str]], ...] = (("a", []), ("b", ["a"]), ("c", ["a"]), ("d", ["b", "c"]))
+FLOW_EACH = 10
+"""After so many runs a flow."""
 Asked: TypeAlias = tuple[str, Sequence[Mapping[str, Any]]]
 """A job, and the arguments that it is asked to run with in turn."""
 PACE = 0.05
@@ -55,7 +63,22 @@ class Client:
         number = 0
         while not self._over.wait(PACE):
             number += 1
-            self._ask(f"promise-{number}", self.args[number % len(self.args)])
+            args = self.args[number % len(self.args)]
+            self._ask(f"promise-{number}", args)
+            if number % FLOW_EACH == 0:
+                self._ask_flow(args)
+
+    def _ask_flow(self, args: Mapping[str, Any]) -> None:
+        """Enqueue a flow; what becomes of it, the rules judge."""
+        runs = [
+            {"key": key, "jobName": self.job, "args": args, "after": after, "retries": 50, "retryDelay": 0.2}
+            for key, after in DIAMOND
+        ]
+        try:
+            url = f"{random.choice(list(self.cluster.nodes.values())).url}/graphql"
+            post(url, {"query": ENQUEUE_FLOW, "variables": {"runs": runs}}, timeout=5)
+        except (httpx.HTTPError, LookupError):
+            self.refused += 1
 
     def _ask(self, key: str, args: Mapping[str, Any]) -> None:
         nodes = list(self.cluster.nodes.values())

@@ -1,7 +1,7 @@
 """The whole history of a database, read in one snapshot, for the rules that judge it."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
 from itertools import chain, groupby
@@ -10,11 +10,13 @@ from sqlalchemy import Connection, select, text
 
 from cronograph.jobs.core.durable.steps import Step
 from cronograph.jobs.core.events import Change, Cursor, Event, EventKind, spread
+from cronograph.jobs.core.flows.model import Flow
 from cronograph.jobs.core.model import Execution, Node, Run, SkippedOccurrence, Task
 from cronograph.jobs.store.db.database import parse_url, sync_engine
 from cronograph.jobs.store.db.dialect import database_now
-from cronograph.jobs.store.read import steps
+from cronograph.jobs.store.read import flows, steps
 from cronograph.jobs.store.read.executions import execution_from
+from cronograph.jobs.store.read.flows import Member
 from cronograph.jobs.store.read.nodes import node_from
 from cronograph.jobs.store.read.runs import run_from, select_runs
 from cronograph.jobs.store.read.skipped import skipped_from
@@ -22,6 +24,8 @@ from cronograph.jobs.store.read.tasks import task_from
 from cronograph.jobs.store.schema.tables import (
     event,
     event_publisher,
+    flow,
+    flow_edge,
     job_execution,
     node,
     periodic_task,
@@ -50,6 +54,9 @@ class History:
         unpublished: How many batches have no number yet.
         events: All published changes, in their one order.
         steps: What is stored of the steps of all runs.
+        after: The runs that each run of a flow comes after.
+        flows: By id.
+        members: The places of runs in them.
     """
 
     read_at: datetime
@@ -63,6 +70,9 @@ class History:
     unpublished: int
     events: tuple[Event, ...]
     steps: tuple[Step, ...] = ()
+    after: Mapping[int, Sequence[int]] = field(default_factory=dict[int, Sequence[int]])
+    flows: tuple[Flow, ...] = ()
+    members: tuple[Member, ...] = ()
 
     @cached_property
     def executions_of(self) -> dict[int, list[Execution]]:
@@ -122,6 +132,9 @@ def _read(conn: Connection) -> History:
             for seq, at, changes in batches
             for index, change in enumerate(spread(changes))
         ),
+        after=flows.before(conn, list(conn.execute(select(flow_edge.c.run_id).distinct()).scalars())),
+        flows=tuple(stored_flows := flows.by_ids(conn, list(conn.execute(select(flow.c.id)).scalars())).values()),
+        members=tuple(flows.members_of(conn, [one.id for one in stored_flows])),
         steps=tuple(chain.from_iterable(steps.of_runs(conn, _with_steps(conn)).values())),
     )
 

@@ -19,6 +19,7 @@ from .core.run_spec import RunSpec
 from .core.schedule import Syntax
 from .core.states import RunState
 from .declared import Job, job
+from .flow import Flow, FlowRun
 from .handle import RunFailed, RunHandle
 from .registry import Backoff, Rate, Reuse
 from .registry.declaring import around, carries, resource
@@ -37,6 +38,8 @@ __all__ = [
     "ConfigurationError",
     "CronographError",
     "Failure",
+    "Flow",
+    "FlowRun",
     "InvalidInput",
     "Isolation",
     "Job",

@@ -1,7 +1,7 @@
 """The whole history of a database, read in one snapshot, for the rules that judge it."""
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
 from itertools import chain, groupby
@@ -12,13 +12,15 @@ from sqlalchemy import Connection, select, text
 from cronograph.jobs.core.base.rates import Rate
 from cronograph.jobs.core.durable.steps import Step
 from cronograph.jobs.core.events import Change, Cursor, Event, EventKind, spread
+from cronograph.jobs.core.flows.model import Flow
 from cronograph.jobs.core.model import Execution, Run, SkippedOccurrence, Task
 from cronograph.jobs.core.nodes import Node
 from cronograph.jobs.queue.admission import rates_of
 from cronograph.jobs.store.db.database import parse_url, sync_engine
 from cronograph.jobs.store.db.dialect import database_now
-from cronograph.jobs.store.read import steps
+from cronograph.jobs.store.read import flows, steps
 from cronograph.jobs.store.read.executions import execution_from
+from cronograph.jobs.store.read.flows import Member
 from cronograph.jobs.store.read.nodes import node_from
 from cronograph.jobs.store.read.runs import run_from, select_runs
 from cronograph.jobs.store.read.skipped import skipped_from
@@ -26,6 +28,8 @@ from cronograph.jobs.store.read.tasks import task_from
 from cronograph.jobs.store.schema.tables import (
     event,
     event_publisher,
+    flow,
+    flow_edge,
     job,
     job_execution,
     node,
@@ -81,6 +85,9 @@ class History:
             signal that it took.
         group_rates: By the name of the group, as they are now.
         job_rates: By the name of the job, likewise.
+        after: The runs that each run of a flow comes after.
+        flows: By id.
+        members: The places of runs in them.
     """
 
     read_at: datetime
@@ -98,6 +105,9 @@ class History:
     steps: tuple[Step, ...] = ()
     boxes: tuple[Boxed, ...] = ()
     waits: tuple[SignalWait, ...] = ()
+    after: Mapping[int, Sequence[int]] = field(default_factory=dict[int, Sequence[int]])
+    flows: tuple[Flow, ...] = ()
+    members: tuple[Member, ...] = ()
 
     @cached_property
     def executions_of(self) -> dict[int, list[Execution]]:
@@ -164,6 +174,9 @@ def _read(conn: Connection) -> History:
         ),
         boxes=tuple(Boxed(*row) for row in conn.execute(select(g.c.id, g.c.run_id, g.c.name, g.c.rank))),
         waits=tuple(SignalWait(*row) for row in conn.execute(_WAITS)),
+        after=flows.before(conn, list(conn.execute(select(flow_edge.c.run_id).distinct()).scalars())),
+        flows=tuple(stored_flows := flows.by_ids(conn, list(conn.execute(select(flow.c.id)).scalars())).values()),
+        members=tuple(flows.members_of(conn, [one.id for one in stored_flows])),
         steps=tuple(chain.from_iterable(steps.of_runs(conn, _with_steps(conn)).values())),
         group_rates={
             row.name: Rate.from_json(row.rate)

@@ -22,6 +22,7 @@ from tests.chaos.broken import (
     dispatch_again,
     execute,
     lose_a_started_run,
+    small_flow,
     store_step,
     stored_node,
 )
@@ -63,6 +64,13 @@ def worker(stored: Stored) -> Worker:
         for number, started in enumerate(worker.take(4).started):
             store_step(stored, worker, started)
             worker.end(started, Failed("ValueError", "no luck") if number == 3 else Succeeded(1))
+    small_flow(stored)
+    for _ in range(2):
+        stored.pass_time(1)
+        for started in worker.take(4).started:
+            if started.run.attempt == 1:
+                store_step(stored, worker, started)
+            worker.end(started, Succeeded(1))
     other = stored.node("node-b")
     stored.pass_time(1)
     stored.dispatch()

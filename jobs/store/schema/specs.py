@@ -74,7 +74,7 @@ def defaults_from(document: Mapping[str, Json]) -> JobDefaults:
     }
     if "unique_key" in said:
         said["unique_key"] = UniqueKey.from_json(said["unique_key"])
-    per_run: Mapping[str, Any] | None = said.pop(PER_RUN, None)
+    per_run = cast("Mapping[str, Any] | None", document.get(PER_RUN))
     if per_run is not None:
         said["labels"] = LabelRule.from_json(per_run)
     if "limits" in said:

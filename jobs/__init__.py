@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from . import lazy
 from .base.context import JobContext, StopReason
 from .base.outcomes import Cancel, PermanentFailure, Result, Snooze
+from .core.admission.expiry import Expired
 from .core.base.errors import ConfigurationError, CronographError, InvalidInput, NotFound, StorageError, UserError
 from .core.model import Isolation, MisfirePolicy, OverlapPolicy, Priority, ScheduleSpec
 from .core.outcome import Failure
@@ -36,6 +37,7 @@ __all__ = [
     "Cancel",
     "ConfigurationError",
     "CronographError",
+    "Expired",
     "Failure",
     "InvalidInput",
     "Isolation",

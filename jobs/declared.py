@@ -146,6 +146,8 @@ class Job(Generic[F, P, R]):
             options["unique_key"] = self.definition.key_of(document, values)
         if policies.defaults.labels is not None:
             options["labels"] = policies.defaults.labels.of(document, options.get("labels"))
+        if options.get("ttl") is None and options.get("expires_at") is None:
+            options["ttl"] = policies.defaults.ttl
         for name in RUN_POLICIES:
             # No node may have published this version of the job yet.
             options.setdefault(name, getattr(policies.defaults, name))

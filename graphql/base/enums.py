@@ -205,6 +205,7 @@ describe(
         SkipReason.WINDOW: "It lay outside `startAt` and `endAt`.",
         SkipReason.NO_JOB: "No node knew the task's job.",
         SkipReason.UNIQUE_KEY: "A run with the same unique key was unfinished.",
+        SkipReason.EXPIRED: "It had to start by a time, and had not.",
     },
 )
 describe(

@@ -41,6 +41,8 @@ class NewRun:
         timeout: the time box of an attempt in seconds; the job's, or else none, unless given.
         description: what it is for.
         labels: words by which it is found, beside those of the job: an object of texts.
+        expires_at: it is skipped, with the reason EXPIRED, unless it has started by then.
+        ttl: the same in seconds from when it may start; as the job says, unless given.
     """
 
     job_name: str
@@ -54,6 +56,8 @@ class NewRun:
     timeout: float | None = None
     description: str | None = None
     labels: Any | None = None
+    expires_at: datetime | None = None
+    ttl: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

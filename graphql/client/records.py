@@ -50,6 +50,8 @@ class Job(Record):
     args_schema: Any
     tags: tuple[str, ...]
     labels: Any
+    ttl: float | None
+    on_expired: str | None
     labels_from: Any
     unique_key: UniqueKey | None
     known: bool
@@ -222,6 +224,8 @@ class Run(Record):
     submitter: str | None
     description: str
     labels: Any
+    expires_at: datetime | None
+    skip_reason: SkipReason | None
     progress: Progress | None
     result: Any
     error: str | None

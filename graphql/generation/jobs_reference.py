@@ -20,7 +20,10 @@ To talk to a server: [the Python client](client-reference.md).
 _GROUPS: Final = (
     ("Jobs", ("job", "JobOptions", "Job", "RunOptions", "RunSpec", "RunHandle", "RunFailed")),
     ("How a job runs", ("Isolation", "Backoff", "Reuse")),
-    ("Inside a job", ("JobContext", "StopReason", "Result", "Failure", "Snooze", "Cancel", "PermanentFailure")),
+    (
+        "Inside a job",
+        ("JobContext", "StopReason", "Result", "Failure", "Expired", "Snooze", "Cancel", "PermanentFailure"),
+    ),
     ("Schedules", ("every", "cron", "calendar", "once", "ScheduleSpec", "Syntax")),
     ("Hooks and resources", ("around", "resource", "carries", "Scope", "GIVEN")),
     ("Enqueue", ("connect", "enqueue", "enqueue_sync", "enqueue_many", "enqueue_many_sync")),

@@ -203,6 +203,8 @@ class EnqueueRunInput:
     timeout: float | None = optional("The time box of an attempt in seconds; the job's, or else none, unless given.")
     description: str | None = optional("What it is for.")
     labels: JSON | None = optional(LABELS)
+    expires_at: datetime | None = optional("It is skipped, with the reason EXPIRED, unless it has started by then.")
+    ttl: float | None = optional("The same in seconds from when it may start; as the job says, unless given.")
 
     def to_run(self, submitter: Submitter | None = None) -> NewRun:
         """The engine's form, in somebody's name; without one it can only be judged."""

@@ -26,7 +26,8 @@ class JobDefaults:
     """What a job says about its runs and tasks; None = nothing, so the product's default holds. Seconds.
 
     Only the job can say some of them: ``on_failure`` names the job that gets a run when one of this job fails for good,
-    ``unique_key`` how the key of a run follows from its arguments, ``labels`` which labels all runs get.
+    ``unique_key`` how the key of a run follows from its arguments, ``labels`` which labels all runs get, ``ttl`` how
+    long they may wait for their start, ``on_expired`` the job that gets a run when one has waited too long.
     """
 
     group: str | None = None
@@ -39,15 +40,21 @@ class JobDefaults:
     on_failure: str | None = None
     unique_key: UniqueKey | None = None
     labels: LabelRule | None = None
+    ttl: float | None = None
+    on_expired: str | None = None
 
     @property
     def settles(self) -> bool:
         """Whether something of each run follows from its arguments, so that no statement can copy it from the job."""
-        return self.labels is not None or (self.unique_key is not None and not self.unique_key.in_code)
+        return (
+            self.labels is not None
+            or self.ttl is not None
+            or (self.unique_key is not None and not self.unique_key.in_code)
+        )
 
 
 NOTHING_SAID: Final = JobDefaults()
-_OF_JOB_ALONE: Final = frozenset({"on_failure", "unique_key", "labels"})
+_OF_JOB_ALONE: Final = frozenset({"on_failure", "unique_key", "labels", "ttl", "on_expired"})
 TASK_POLICIES: Final = tuple(one.name for one in fields(JobDefaults) if one.name not in _OF_JOB_ALONE)
 """What a task has from its job unless it says otherwise."""
 RUN_POLICIES: Final = ("group", "priority", "retries", "retry_delay", "timeout")
@@ -92,6 +99,8 @@ def settle(run: NewRun, defaults: JobDefaults) -> NewRun:
         changes["unique_key"] = made or run.unique_key
     if PER_RUN in run.inherits and defaults.labels is not None:
         changes["labels"] = defaults.labels.of(run.args, run.labels)
+    if PER_RUN in run.inherits and run.ttl is None and run.expires_at is None:
+        changes["ttl"] = defaults.ttl
     rest = run.inherits - _SETTLED
     return run if rest == run.inherits else replace(run, inherits=rest, **changes)
 

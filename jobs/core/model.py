@@ -82,6 +82,7 @@ class SkipReason(StrEnum):
     WINDOW = "window"
     NO_JOB = "no_job"
     UNIQUE_KEY = "unique_key"
+    EXPIRED = "expired"
 
 
 class Outcome(StrEnum):
@@ -217,7 +218,8 @@ class NewRun:
     """A run about to be put into the queue. Times are UTC; ``available_at`` None = at once; durations in seconds.
 
     ``inherits`` names the fields that it takes from its job (see ``core.defaults``), because nobody has set them.
-    ``parent_labels``: of the run that makes it, which it inherits as far as it has none of its own.
+    ``parent_labels``: of the run that makes it, which it inherits as far as it has none of its own. ``ttl``: seconds
+    from when it is available in which it has to start, unless ``expires_at`` says until when.
     """
 
     job_name: str
@@ -243,6 +245,8 @@ class NewRun:
     carried: dict[str, Json] | None = None
     labels: dict[str, str] | None = None
     parent_labels: dict[str, str] | None = None
+    expires_at: datetime | None = None
+    ttl: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,6 +294,8 @@ class Run:
     signature: str | None
     carried: dict[str, Json] | None
     labels: dict[str, str] | None = None
+    expires_at: datetime | None = None
+    skip_reason: SkipReason | None = None
     awaits: dict[str, Json] | None = None
     wake_at: datetime | None = None
 

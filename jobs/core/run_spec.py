@@ -28,4 +28,6 @@ class RunSpec:
     carried: Mapping[str, Json] | None = None
     labels: Mapping[str, str] | None = None
     parent_labels: Mapping[str, str] | None = None
+    expires_at: datetime | None = None
+    ttl: float | None = None
     settled: bool = field(default=False, compare=False)

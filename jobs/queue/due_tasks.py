@@ -46,6 +46,7 @@ class Occurrence(NamedTuple):
 
     ``timeout``: the time box in force, in seconds. ``replaced``: a newer one has taken its place already.
     ``unique_key``: of the run; None = it has none. ``labels``: the text of its labels; None = those of its task.
+    ``ttl``: seconds in which it has to start; ``expires_at``: the time that this is.
     """
 
     task_id: int
@@ -55,6 +56,8 @@ class Occurrence(NamedTuple):
     replaced: bool
     unique_key: str | None = None
     labels: str | None = None
+    ttl: float | None = None
+    expires_at: datetime | None = None
 
 
 class Moved(NamedTuple):

@@ -58,6 +58,8 @@ def enqueue_sync(  # noqa: PLR0913 - each setting of a run has a name of its own
     timeout: float | None = None,
     carried: Mapping[str, Json] | None = None,
     labels: Mapping[str, str] | None = None,
+    expires_at: datetime | None = None,
+    ttl: float | None = None,
     settled: bool = False,
 ) -> Run:
     """Put a run into the queue as part of ``session``'s transaction, which the caller commits.
@@ -76,7 +78,9 @@ def enqueue_sync(  # noqa: PLR0913 - each setting of a run has a name of its own
         timeout: Seconds each attempt may take; no limit unless the job says otherwise.
         carried: What its attempts get as ``ctx.carried``, plain JSON; ``job.enqueue`` fills it by ``@carries``.
         labels: By which it is found, beside those that the job gives it.
-        settled: Whether the job's own code has said all labels.
+        expires_at: If it has not started by then, it is skipped.
+        ttl: The same in seconds from when it may start.
+        settled: Whether the job's own code has said all labels and the expiry.
 
     Raises:
         UserError: values are not what they must be.
@@ -84,7 +88,7 @@ def enqueue_sync(  # noqa: PLR0913 - each setting of a run has a name of its own
     """
     spec = RunSpec(
         job_name, args, group, priority, run_at, unique_key, retries, retry_delay, timeout, carried, labels,
-        settled=settled,
+        expires_at=expires_at, ttl=ttl, settled=settled,
     )  # fmt: skip
     run = new_run(spec)
     conn = session if isinstance(session, Connection) else session.connection()
@@ -133,6 +137,8 @@ def new_run(spec: RunSpec) -> NewRun:
         # What is no mapping is refused below.
         labels=dict(labels) if isinstance(labels, Mapping) else labels,
         parent_labels=None if spec.parent_labels is None else dict(spec.parent_labels),
+        expires_at=spec.expires_at,
+        ttl=spec.ttl,
         **chosen,
     )
     refuse(_faults(run, args, priority, spec.run_at))

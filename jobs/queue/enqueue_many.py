@@ -66,7 +66,7 @@ def _checked(runs: Iterable[RunSpec]) -> NewRuns:
     for place, spec in enumerate(runs):
         settings = (
             spec.job_name, spec.group, spec.priority, spec.run_at, spec.unique_key, spec.retries, spec.retry_delay,
-            spec.timeout, spec.settled,
+            spec.timeout, spec.settled, spec.expires_at, spec.ttl,
         )  # fmt: skip
         try:
             kind = known.get(settings)

@@ -59,6 +59,9 @@ class JobOptions(TypedDict, total=False):
             characters. What an enqueue or a task gives as well comes first.
         labels_from: Arguments that are labels of each run: ``("customer_id",)``, or with other keys
             ``{"customer": "customer_id"}``. An argument that is None is no label.
+        ttl: A run that has not started in this time since it could (``run_at``, or when it was enqueued) is skipped,
+            with the reason ``expired``; one that began in time is never affected. No limit unless given.
+        on_expired: A job (or its name) whose run is put into the queue then, with the ``Expired`` as its argument.
         on_failure: A job (or its name) whose run is put into the queue, with the ``Failure`` as its argument, when a
             run of this job fails for good; or a function that a node calls then, at most once.
         tags: Words by which nodes choose (``serve --tags gpu``): one, or several. None unless given.
@@ -84,6 +87,8 @@ class JobOptions(TypedDict, total=False):
     misfire: MisfirePolicy | str
     unique_key: str | Sequence[str] | KeyFunction | None
     labels: Mapping[str, str] | None
+    ttl: Seconds | None
+    on_expired: str | NamedJob | None
     labels_from: Sequence[str] | Mapping[str, str] | None
     on_failure: str | NamedJob | Callable[[Failure], object] | None
     tags: str | Sequence[str]

@@ -10,7 +10,7 @@ from .seconds import Seconds, seconds_of
 
 AnySession: TypeAlias = Any
 """A synchronous SQLAlchemy session or connection; this module must not need SQLAlchemy to say so."""
-_SECONDS: Final = frozenset({"retry_delay", "timeout"})
+_SECONDS: Final = frozenset({"retry_delay", "timeout", "ttl"})
 
 
 class RunOptions(TypedDict, total=False):
@@ -25,6 +25,8 @@ class RunOptions(TypedDict, total=False):
         retries: How many failures the run survives.
         retry_delay: Before the first retry; seconds, a ``timedelta``, or a text such as ``"5m"``.
         timeout: Of each attempt; likewise.
+        expires_at: A run that has not started by then is skipped, with the reason ``expired``.
+        ttl: The same as a duration from when it may start; as ``retry_delay``. Give one of the two.
         labels: Words by which the run is found, beside those that its job gives it: ``{"customer": "42"}``.
     """
 
@@ -36,6 +38,8 @@ class RunOptions(TypedDict, total=False):
     retry_delay: Seconds | None
     timeout: Seconds | None
     labels: Mapping[str, str] | None
+    expires_at: datetime | None
+    ttl: Seconds | None
 
 
 class RunQueue(Protocol):

@@ -442,6 +442,8 @@ def _run() -> None:
         Column("signature", String(16)),
         Column("carried", DOCUMENT),
         Column("labels", DOCUMENT),
+        Column("expires_at", TIME),
+        Column("skip_reason", String(12)),
         Column("awaits", DOCUMENT),
         Column("wake_at", TIME),
         PrimaryKeyConstraint("id", name="pk_run"),
@@ -454,6 +456,11 @@ def _run() -> None:
         ),
         CheckConstraint("wake_at IS NULL OR state = 'suspended'", name="ck_run_only_suspended_wakes"),
         CheckConstraint("priority IN ('high', 'low')", name="ck_run_priority"),
+        CheckConstraint(
+            "skip_reason IS NULL OR skip_reason IN ('coalesced', 'expired', 'missed', 'no_job', "
+            "'overlap', 'paused', 'tolerance', 'unique_key', 'window')",
+            name="ck_run_skip_reason",
+        ),
         CheckConstraint(
             "state IN ('cancelled', 'failed', 'running', 'scheduled', 'skipped', 'stuck', "
             "'success', 'suspended', 'waiting')",
@@ -479,6 +486,9 @@ def _run_indexes() -> None:
         "run",
         ["job_name", "group_name", "state", "priority", "available_at", "id"],
         "state IN ('stuck', 'waiting') AND failures >= 0",
+    )
+    _partial(
+        "ix_run_expires", "run", ["expires_at", "id"], "expires_at IS NOT NULL AND attempt = 0 AND finished_at IS NULL"
     )
     _partial("ix_run_finished", "run", ["finished_at"], "finished_at IS NOT NULL")
     op.create_index("ix_run_job", "run", ["job_name", "id"])
@@ -560,7 +570,8 @@ def _skipped_occurrence() -> None:
         PrimaryKeyConstraint("id", name="pk_skipped_occurrence"),
         CheckConstraint("occurrences >= 1", name="ck_skipped_occurrence_occurrences"),
         CheckConstraint(
-            "reason IN ('coalesced', 'missed', 'no_job', 'overlap', 'paused', 'tolerance', 'unique_key', 'window')",
+            "reason IN ('coalesced', 'expired', 'missed', 'no_job', 'overlap', 'paused', "
+            "'tolerance', 'unique_key', 'window')",
             name="ck_skipped_occurrence_reason",
         ),
         sqlite_autoincrement=True,

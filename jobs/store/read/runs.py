@@ -6,7 +6,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Select, func, select
 
-from ...core.model import Priority, Run, Trigger
+from ...core.model import Priority, Run, SkipReason, Trigger
 from ...core.states import CLAIMABLE, OCCUPYING, UNFINISHED, RunState
 from ..db.literals import sql_literal, sql_literals
 from ..schema.rows import reader_of
@@ -20,7 +20,8 @@ def select_runs() -> Select[Any]:
     return select(r, n.c.name.label("node")).outerjoin(n, n.c.id == r.c.node_id)
 
 
-run_from = reader_of(Run, {"state": RunState, "trigger": Trigger, "priority": Priority}, {"group": "group_name"})
+_WORDS = {"state": RunState, "trigger": Trigger, "priority": Priority, "skip_reason": SkipReason}
+run_from = reader_of(Run, _WORDS, {"group": "group_name"})
 """The run behind a row of ``select_runs``."""
 
 

@@ -67,7 +67,8 @@ def defaults_from(document: Mapping[str, Json]) -> JobDefaults:
         said["unique_key"] = UniqueKey.from_json(said["unique_key"])
     per_run: Mapping[str, Any] | None = said.pop(PER_RUN, None)
     if per_run is not None:
-        said["labels"] = LabelRule.from_json(per_run)
+        said["ttl"] = per_run.get("ttl")
+        said["labels"] = LabelRule.from_json(per_run["labels"]) if "labels" in per_run else None
     return JobDefaults(**said)
 
 
@@ -76,9 +77,10 @@ def defaults_document(defaults: JobDefaults) -> dict[str, Json]:
     said = {one.name: getattr(defaults, one.name) for one in fields(JobDefaults)}
     if defaults.unique_key is not None:
         said["unique_key"] = defaults.unique_key.to_json()
-    labels = said.pop("labels")
-    if labels is not None:
-        said[PER_RUN] = labels.to_json()
+    ttl, labels = said.pop("ttl"), said.pop("labels")
+    per_run = {"ttl": ttl, "labels": None if labels is None else labels.to_json()}
+    if defaults.labels is not None or ttl is not None:
+        said[PER_RUN] = {name: value for name, value in per_run.items() if value is not None}
     return {
         name: value.value if isinstance(value, Enum) else value for name, value in said.items() if value is not None
     }

@@ -191,11 +191,14 @@ run = Table(
     Column("signature", String(16)),
     Column("carried", JsonDocument),
     Column("labels", JsonDocument),
+    Column("expires_at", UtcDateTime),
+    Column("skip_reason", String(12)),
     Column("awaits", JsonDocument),
     Column("wake_at", UtcDateTime),
     one_of("state", RunState),
     one_of("priority", Priority),
     one_of("trigger", Trigger),
+    one_of("skip_reason", SkipReason, nullable=True),
     CheckConstraint(f"(finished_at IS NOT NULL) = (state IN ({quoted(FINAL)}))", name="finished_iff_final"),
     CheckConstraint(f"(node_id IS NOT NULL) OR state NOT IN ({quoted(OCCUPYING)})", name="occupying_has_node"),
     CheckConstraint("(awaits IS NOT NULL) = (state = 'suspended')", name="suspended_iff_awaits"),
@@ -215,6 +218,8 @@ run = Table(
         "available_at",
         "id",
     ),
+    # Those that may expire: what has begun once does not.
+    partial_index("ix_run_expires", f"expires_at IS NOT NULL AND attempt = 0 AND {_OPEN}", "expires_at", "id"),
     partial_index("ix_run_stuck", "state = 'stuck'", "group_name", "available_at", "id"),
     # By a column that no other change of a state touches. Which groups have suspended runs is asked by their names.
     partial_index("ix_run_wake", "wake_at IS NOT NULL", "wake_at", "id"),

@@ -48,7 +48,8 @@ FROM (
             (SELECT r.id, r.group_name, r.priority, r.state, r.exclusive, r.task_id,
                  r.trigger = 'schedule' AND r.attempt = 0 AND EXISTS (
                      SELECT FROM cronograph.periodic_task t
-                     WHERE t.id = r.task_id AND t.schedule_syntax = 'interval') AS judged
+                     WHERE t.id = r.task_id AND t.schedule_syntax = 'interval')
+            OR (r.expires_at <= CAST(:now AS timestamptz) AND r.attempt = 0) IS TRUE AS judged
              FROM cronograph.run r
              WHERE r.state IN ('stuck', 'waiting') AND r.group_name = p.name AND r.state = 'stuck' AND r.available_at < CAST(:now AS timestamptz)
                AND r.job_name = ANY(CAST(:jobs AS text[]))
@@ -61,7 +62,8 @@ FROM (
             (SELECT r.id, r.group_name, r.priority, r.state, r.exclusive, r.task_id,
                  r.trigger = 'schedule' AND r.attempt = 0 AND EXISTS (
                      SELECT FROM cronograph.periodic_task t
-                     WHERE t.id = r.task_id AND t.schedule_syntax = 'interval') AS judged
+                     WHERE t.id = r.task_id AND t.schedule_syntax = 'interval')
+            OR (r.expires_at <= CAST(:now AS timestamptz) AND r.attempt = 0) IS TRUE AS judged
              FROM cronograph.run r
              WHERE r.state IN ('stuck', 'waiting') AND r.group_name = p.name AND r.state = 'waiting' AND r.priority = 'high'
                AND r.available_at <= CAST(:now AS timestamptz)
@@ -75,7 +77,8 @@ FROM (
             (SELECT r.id, r.group_name, r.priority, r.state, r.exclusive, r.task_id,
                  r.trigger = 'schedule' AND r.attempt = 0 AND EXISTS (
                      SELECT FROM cronograph.periodic_task t
-                     WHERE t.id = r.task_id AND t.schedule_syntax = 'interval') AS judged
+                     WHERE t.id = r.task_id AND t.schedule_syntax = 'interval')
+            OR (r.expires_at <= CAST(:now AS timestamptz) AND r.attempt = 0) IS TRUE AS judged
              FROM cronograph.run r
              WHERE r.state IN ('stuck', 'waiting') AND r.group_name = p.name AND r.state = 'waiting' AND r.priority = 'low'
                AND r.available_at <= CAST(:now AS timestamptz)
@@ -91,7 +94,8 @@ CROSS JOIN LATERAL (
     (SELECT r.id, r.group_name, r.priority, r.state, r.exclusive, r.task_id,
          r.trigger = 'schedule' AND r.attempt = 0 AND EXISTS (
              SELECT FROM cronograph.periodic_task t
-             WHERE t.id = r.task_id AND t.schedule_syntax = 'interval') AS judged
+             WHERE t.id = r.task_id AND t.schedule_syntax = 'interval')
+            OR (r.expires_at <= CAST(:now AS timestamptz) AND r.attempt = 0) IS TRUE AS judged
      FROM cronograph.run r
      WHERE r.state IN ('stuck', 'waiting') AND r.group_name = p.name AND r.state = 'stuck' AND r.available_at < CAST(:now AS timestamptz)
        AND r.job_name = ANY(CAST(:jobs AS text[]))
@@ -104,7 +108,8 @@ CROSS JOIN LATERAL (
     (SELECT r.id, r.group_name, r.priority, r.state, r.exclusive, r.task_id,
          r.trigger = 'schedule' AND r.attempt = 0 AND EXISTS (
              SELECT FROM cronograph.periodic_task t
-             WHERE t.id = r.task_id AND t.schedule_syntax = 'interval') AS judged
+             WHERE t.id = r.task_id AND t.schedule_syntax = 'interval')
+            OR (r.expires_at <= CAST(:now AS timestamptz) AND r.attempt = 0) IS TRUE AS judged
      FROM cronograph.run r
      WHERE r.state IN ('stuck', 'waiting') AND r.group_name = p.name AND r.state = 'waiting' AND r.priority = 'high'
        AND r.available_at <= CAST(:now AS timestamptz)
@@ -118,7 +123,8 @@ CROSS JOIN LATERAL (
     (SELECT r.id, r.group_name, r.priority, r.state, r.exclusive, r.task_id,
          r.trigger = 'schedule' AND r.attempt = 0 AND EXISTS (
              SELECT FROM cronograph.periodic_task t
-             WHERE t.id = r.task_id AND t.schedule_syntax = 'interval') AS judged
+             WHERE t.id = r.task_id AND t.schedule_syntax = 'interval')
+            OR (r.expires_at <= CAST(:now AS timestamptz) AND r.attempt = 0) IS TRUE AS judged
      FROM cronograph.run r
      WHERE r.state IN ('stuck', 'waiting') AND r.group_name = p.name AND r.state = 'waiting' AND r.priority = 'low'
        AND r.available_at <= CAST(:now AS timestamptz)

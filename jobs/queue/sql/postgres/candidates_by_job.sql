@@ -55,7 +55,8 @@ FROM (
                  SELECT r.id, r.group_name, r.priority, r.state, r.exclusive, r.task_id, r.available_at,
                      r.trigger = 'schedule' AND r.attempt = 0 AND EXISTS (
                          SELECT FROM cronograph.periodic_task t
-                         WHERE t.id = r.task_id AND t.schedule_syntax = 'interval') AS judged
+                         WHERE t.id = r.task_id AND t.schedule_syntax = 'interval')
+            OR (r.expires_at <= CAST(:now AS timestamptz) AND r.attempt = 0) IS TRUE AS judged
                  FROM cronograph.run r
                  WHERE r.state IN ('stuck', 'waiting') AND r.failures >= 0
                    AND (r.job_name, r.group_name, r.state, r.priority) >= (j.name, p.name, 'stuck', c.priority)
@@ -75,7 +76,8 @@ FROM (
                  SELECT r.id, r.group_name, r.priority, r.state, r.exclusive, r.task_id, r.available_at,
                      r.trigger = 'schedule' AND r.attempt = 0 AND EXISTS (
                          SELECT FROM cronograph.periodic_task t
-                         WHERE t.id = r.task_id AND t.schedule_syntax = 'interval') AS judged
+                         WHERE t.id = r.task_id AND t.schedule_syntax = 'interval')
+            OR (r.expires_at <= CAST(:now AS timestamptz) AND r.attempt = 0) IS TRUE AS judged
                  FROM cronograph.run r
                  WHERE r.state IN ('stuck', 'waiting') AND r.failures >= 0
                    AND (r.job_name, r.group_name, r.state, r.priority) >= (j.name, p.name, 'waiting', c.priority)
@@ -95,7 +97,8 @@ FROM (
                  SELECT r.id, r.group_name, r.priority, r.state, r.exclusive, r.task_id, r.available_at,
                      r.trigger = 'schedule' AND r.attempt = 0 AND EXISTS (
                          SELECT FROM cronograph.periodic_task t
-                         WHERE t.id = r.task_id AND t.schedule_syntax = 'interval') AS judged
+                         WHERE t.id = r.task_id AND t.schedule_syntax = 'interval')
+            OR (r.expires_at <= CAST(:now AS timestamptz) AND r.attempt = 0) IS TRUE AS judged
                  FROM cronograph.run r
                  WHERE r.state IN ('stuck', 'waiting') AND r.failures >= 0
                    AND (r.job_name, r.group_name, r.state, r.priority) >= (j.name, p.name, 'waiting', c.priority)
@@ -117,7 +120,8 @@ CROSS JOIN LATERAL (
          SELECT r.id, r.group_name, r.priority, r.state, r.exclusive, r.task_id, r.available_at,
              r.trigger = 'schedule' AND r.attempt = 0 AND EXISTS (
                  SELECT FROM cronograph.periodic_task t
-                 WHERE t.id = r.task_id AND t.schedule_syntax = 'interval') AS judged
+                 WHERE t.id = r.task_id AND t.schedule_syntax = 'interval')
+            OR (r.expires_at <= CAST(:now AS timestamptz) AND r.attempt = 0) IS TRUE AS judged
          FROM cronograph.run r
          WHERE r.state IN ('stuck', 'waiting') AND r.failures >= 0
            AND (r.job_name, r.group_name, r.state, r.priority) >= (j.name, p.name, 'stuck', c.priority)
@@ -137,7 +141,8 @@ CROSS JOIN LATERAL (
          SELECT r.id, r.group_name, r.priority, r.state, r.exclusive, r.task_id, r.available_at,
              r.trigger = 'schedule' AND r.attempt = 0 AND EXISTS (
                  SELECT FROM cronograph.periodic_task t
-                 WHERE t.id = r.task_id AND t.schedule_syntax = 'interval') AS judged
+                 WHERE t.id = r.task_id AND t.schedule_syntax = 'interval')
+            OR (r.expires_at <= CAST(:now AS timestamptz) AND r.attempt = 0) IS TRUE AS judged
          FROM cronograph.run r
          WHERE r.state IN ('stuck', 'waiting') AND r.failures >= 0
            AND (r.job_name, r.group_name, r.state, r.priority) >= (j.name, p.name, 'waiting', c.priority)
@@ -157,7 +162,8 @@ CROSS JOIN LATERAL (
          SELECT r.id, r.group_name, r.priority, r.state, r.exclusive, r.task_id, r.available_at,
              r.trigger = 'schedule' AND r.attempt = 0 AND EXISTS (
                  SELECT FROM cronograph.periodic_task t
-                 WHERE t.id = r.task_id AND t.schedule_syntax = 'interval') AS judged
+                 WHERE t.id = r.task_id AND t.schedule_syntax = 'interval')
+            OR (r.expires_at <= CAST(:now AS timestamptz) AND r.attempt = 0) IS TRUE AS judged
          FROM cronograph.run r
          WHERE r.state IN ('stuck', 'waiting') AND r.failures >= 0
            AND (r.job_name, r.group_name, r.state, r.priority) >= (j.name, p.name, 'waiting', c.priority)

@@ -14,7 +14,7 @@
 WITH inserted AS (
     INSERT INTO cronograph.run (job_name, args, carried, task_id, task_name, trigger, scheduled_for, submitted_at,
         available_at, exclusive, unique_key, retried_from, submitter, submitter_id, description, signature, group_name,
-        priority, retries, retry_delay, timeout, labels, state, attempt, failures)
+        priority, retries, retry_delay, timeout, labels, expires_at, state, attempt, failures)
     SELECT k.job_name, CAST(:args AS jsonb), CAST(nullif(CAST(:carried AS text), 'null') AS jsonb), k.task_id,
         k.task_name, k.trigger, k.scheduled_for, coalesce(CAST(:now AS timestamptz), statement_timestamp()),
         coalesce(k.available_at, CAST(:now AS timestamptz), statement_timestamp()), k.exclusive, k.unique_key,
@@ -24,12 +24,13 @@ WITH inserted AS (
         coalesce(k.retries, CAST(j.defaults->>'retries' AS int), 2),
         coalesce(k.retry_delay, CAST(j.defaults->>'retry_delay' AS float8), 60),
         CASE WHEN k.own_timeout THEN k.timeout ELSE coalesce(k.timeout, CAST(j.defaults->>'timeout' AS float8)) END,
-        CAST(nullif(CAST(:labels AS text), 'null') AS jsonb), 'waiting', 0, 0
+        CAST(nullif(CAST(:labels AS text), 'null') AS jsonb),
+        CASE WHEN k.ttl IS NULL THEN k.expires_at ELSE coalesce(k.available_at, CAST(:now AS timestamptz), statement_timestamp()) + make_interval(secs => k.ttl) END, 'waiting', 0, 0
     FROM json_to_record(CAST(:run AS json)) AS k(
             job_name text, task_id bigint, task_name text, trigger text, scheduled_for timestamptz,
             available_at timestamptz, exclusive boolean, unique_key text, retried_from bigint, submitter text,
             submitter_id bigint, description text, signature text, group_name text, priority text, retries int,
-            retry_delay float8, timeout float8, own_timeout boolean, own_key boolean,
+            retry_delay float8, timeout float8, expires_at timestamptz, ttl float8, own_timeout boolean, own_key boolean,
             settled boolean)
         LEFT JOIN cronograph.job j ON j.name = k.job_name
     WHERE (k.own_key OR j.defaults->'unique_key'->'arguments' IS NULL)

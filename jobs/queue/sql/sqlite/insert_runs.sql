@@ -7,7 +7,7 @@
 -- Called by: new_runs.insert
 INSERT INTO cronograph.run (job_name, args, carried, task_id, task_name, trigger, scheduled_for, submitted_at,
     available_at, exclusive, unique_key, retried_from, submitter, submitter_id, description, signature, group_name,
-    priority, retries, retry_delay, timeout, labels, state, attempt, failures)
+    priority, retries, retry_delay, timeout, labels, expires_at, state, attempt, failures)
 SELECT json_extract(value, '$.job_name'), json_extract(value, '$.args'), json_extract(value, '$.carried'),
     json_extract(value, '$.task_id'), json_extract(value, '$.task_name'), json_extract(value, '$.trigger'),
     json_extract(value, '$.scheduled_for'), :now, coalesce(json_extract(value, '$.available_at'), :now),
@@ -15,7 +15,7 @@ SELECT json_extract(value, '$.job_name'), json_extract(value, '$.args'), json_ex
     json_extract(value, '$.submitter'), json_extract(value, '$.submitter_id'), json_extract(value, '$.description'),
     json_extract(value, '$.signature'), json_extract(value, '$.group_name'), json_extract(value, '$.priority'),
     json_extract(value, '$.retries'), json_extract(value, '$.retry_delay'), json_extract(value, '$.timeout'),
-    json_extract(value, '$.labels'), 'waiting', 0, 0
+    json_extract(value, '$.labels'), json_extract(value, '$.expires_at'), 'waiting', 0, 0
 FROM json_each(:runs) WHERE true
 ORDER BY json_extract(value, '$.place')
 ON CONFLICT DO NOTHING

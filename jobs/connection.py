@@ -17,7 +17,7 @@ from .registry import Registry, default_registry
 from .registry.queue import RunQueue
 from .store.db import dialect
 from .store.db.base.address import with_schema
-from .store.db.borrowed import explaining_missing_tables
+from .store.db.callers.connection import explaining_missing_tables
 from .store.db.database import Database
 from .store.db.transaction import Tx, Wake
 from .store.read import runs as stored_runs

@@ -33,6 +33,8 @@ describe(
         ErrorCode.OVERLAP: "The overlap policy of the task allows no further unfinished run.",
         ErrorCode.IN_USE: "Tasks refer to the secret.",
         ErrorCode.UNREADABLE: "A stored secret cannot be decrypted with the keys of this process.",
+        ErrorCode.UNREADABLE_ROW: "A row in the database holds what it must not: somebody changed it by hand. The "
+        "message names table, row and column.",
         ErrorCode.SIGN_IN_NEEDED: "This can be done only by somebody who has signed in, not by an API token.",
         ErrorCode.STEP_MISMATCH: "What is stored of a step is not what its function returns now. Jobs get this, "
         "requests do not.",

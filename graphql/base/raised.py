@@ -18,29 +18,34 @@ RAISED: Final[dict[str, tuple[str, ...]]] = {
         "TOO_MANY_ARCHIVED",
         "UNKNOWN_JOB",
         "UNKNOWN_TIMEZONE",
+        "UNREADABLE_ROW",
         "VERSION_CONFLICT",
     ),
     "cancelRun": (
         "IDEMPOTENCY_CONFLICT",
         "INVALID_INPUT",
         "NOT_FOUND",
+        "UNREADABLE_ROW",
     ),
     "cancelRuns": (
         "IDEMPOTENCY_CONFLICT",
         "INVALID_INPUT",
         "NOT_FOUND",
         "NO_CONDITION",
+        "UNREADABLE_ROW",
     ),
     "createAccount": (
         "ALREADY_EXISTS",
         "INVALID_INPUT",
         "INVALID_STATE",
         "NOT_FOUND",
+        "UNREADABLE_ROW",
     ),
     "createApiToken": (
         "INVALID_INPUT",
         "INVALID_STATE",
         "SIGN_IN_NEEDED",
+        "UNREADABLE_ROW",
     ),
     "createTask": (
         "ALREADY_EXISTS",
@@ -53,23 +58,27 @@ RAISED: Final[dict[str, tuple[str, ...]]] = {
         "NOT_FOUND",
         "UNKNOWN_JOB",
         "UNKNOWN_TIMEZONE",
+        "UNREADABLE_ROW",
     ),
     "deleteIdentity": (
         "INVALID_INPUT",
         "LAST_WAY_IN",
         "NOT_FOUND",
         "SIGN_IN_NEEDED",
+        "UNREADABLE_ROW",
     ),
     "deletePasskey": (
         "INVALID_INPUT",
         "LAST_WAY_IN",
         "NOT_FOUND",
         "SIGN_IN_NEEDED",
+        "UNREADABLE_ROW",
     ),
     "deleteSecret": (
         "INVALID_INPUT",
         "IN_USE",
         "NOT_FOUND",
+        "UNREADABLE_ROW",
     ),
     "deleteTask": (
         "CODE_TASK",
@@ -77,6 +86,7 @@ RAISED: Final[dict[str, tuple[str, ...]]] = {
         "INVALID_INPUT",
         "INVALID_STATE",
         "NOT_FOUND",
+        "UNREADABLE_ROW",
     ),
     "deleteTasks": (
         "CODE_TASK",
@@ -85,21 +95,25 @@ RAISED: Final[dict[str, tuple[str, ...]]] = {
         "INVALID_STATE",
         "NOT_FOUND",
         "NO_CONDITION",
+        "UNREADABLE_ROW",
     ),
     "deleteTasksOfOwner": (
         "IDEMPOTENCY_CONFLICT",
         "INVALID_INPUT",
         "INVALID_STATE",
+        "UNREADABLE_ROW",
     ),
     "drainNode": (
         "IDEMPOTENCY_CONFLICT",
         "INVALID_INPUT",
         "NOT_FOUND",
+        "UNREADABLE_ROW",
     ),
     "endSessions": (
         "INVALID_INPUT",
         "NOT_FOUND",
         "SIGN_IN_NEEDED",
+        "UNREADABLE_ROW",
     ),
     "enqueueRuns": (
         "FORBIDDEN",
@@ -108,16 +122,19 @@ RAISED: Final[dict[str, tuple[str, ...]]] = {
         "INVALID_INPUT",
         "INVALID_STATE",
         "UNKNOWN_JOB",
+        "UNREADABLE_ROW",
     ),
     "pauseGroup": (
         "IDEMPOTENCY_CONFLICT",
         "INVALID_INPUT",
+        "UNREADABLE_ROW",
     ),
     "pauseTask": (
         "IDEMPOTENCY_CONFLICT",
         "INVALID_INPUT",
         "INVALID_STATE",
         "NOT_FOUND",
+        "UNREADABLE_ROW",
     ),
     "pauseTasks": (
         "IDEMPOTENCY_CONFLICT",
@@ -125,6 +142,7 @@ RAISED: Final[dict[str, tuple[str, ...]]] = {
         "INVALID_STATE",
         "NOT_FOUND",
         "NO_CONDITION",
+        "UNREADABLE_ROW",
     ),
     "pruneHistory": (
         "FORBIDDEN",
@@ -134,11 +152,13 @@ RAISED: Final[dict[str, tuple[str, ...]]] = {
         "INVALID_STATE",
         "NOT_FOUND",
         "UNKNOWN_JOB",
+        "UNREADABLE_ROW",
     ),
     "renamePasskey": (
         "INVALID_INPUT",
         "NOT_FOUND",
         "SIGN_IN_NEEDED",
+        "UNREADABLE_ROW",
     ),
     "resetTask": (
         "IDEMPOTENCY_CONFLICT",
@@ -148,16 +168,19 @@ RAISED: Final[dict[str, tuple[str, ...]]] = {
         "NEVER_FIRES",
         "NOT_FOUND",
         "UNKNOWN_TIMEZONE",
+        "UNREADABLE_ROW",
     ),
     "resumeGroup": (
         "IDEMPOTENCY_CONFLICT",
         "INVALID_INPUT",
+        "UNREADABLE_ROW",
     ),
     "resumeNode": (
         "IDEMPOTENCY_CONFLICT",
         "INVALID_INPUT",
         "INVALID_STATE",
         "NOT_FOUND",
+        "UNREADABLE_ROW",
     ),
     "resumeTask": (
         "IDEMPOTENCY_CONFLICT",
@@ -167,6 +190,7 @@ RAISED: Final[dict[str, tuple[str, ...]]] = {
         "NEVER_FIRES",
         "NOT_FOUND",
         "UNKNOWN_TIMEZONE",
+        "UNREADABLE_ROW",
     ),
     "resumeTasks": (
         "IDEMPOTENCY_CONFLICT",
@@ -177,6 +201,7 @@ RAISED: Final[dict[str, tuple[str, ...]]] = {
         "NOT_FOUND",
         "NO_CONDITION",
         "UNKNOWN_TIMEZONE",
+        "UNREADABLE_ROW",
     ),
     "retryNow": (
         "IDEMPOTENCY_CONFLICT",
@@ -184,6 +209,7 @@ RAISED: Final[dict[str, tuple[str, ...]]] = {
         "INVALID_STATE",
         "NOT_FOUND",
         "NO_CONDITION",
+        "UNREADABLE_ROW",
     ),
     "retryRun": (
         "FORBIDDEN",
@@ -195,6 +221,7 @@ RAISED: Final[dict[str, tuple[str, ...]]] = {
         "OVERLAP",
         "UNKNOWN_JOB",
         "UNKNOWN_STEP",
+        "UNREADABLE_ROW",
     ),
     "retryRuns": (
         "FORBIDDEN",
@@ -207,20 +234,24 @@ RAISED: Final[dict[str, tuple[str, ...]]] = {
         "OVERLAP",
         "UNKNOWN_JOB",
         "UNKNOWN_STEP",
+        "UNREADABLE_ROW",
     ),
     "revokeApiToken": (
         "INVALID_INPUT",
         "NOT_FOUND",
+        "UNREADABLE_ROW",
     ),
     "setRunPriority": (
         "IDEMPOTENCY_CONFLICT",
         "INVALID_INPUT",
         "NOT_FOUND",
         "NO_CONDITION",
+        "UNREADABLE_ROW",
     ),
     "setSecret": (
         "INVALID_INPUT",
         "NO_ENCRYPTION_KEY",
+        "UNREADABLE_ROW",
     ),
     "triggerJob": (
         "FORBIDDEN",
@@ -230,6 +261,7 @@ RAISED: Final[dict[str, tuple[str, ...]]] = {
         "INVALID_STATE",
         "NOT_FOUND",
         "UNKNOWN_JOB",
+        "UNREADABLE_ROW",
     ),
     "triggerTask": (
         "FORBIDDEN",
@@ -240,16 +272,19 @@ RAISED: Final[dict[str, tuple[str, ...]]] = {
         "NOT_FOUND",
         "OVERLAP",
         "UNKNOWN_JOB",
+        "UNREADABLE_ROW",
     ),
     "updateAccount": (
         "INVALID_INPUT",
         "INVALID_STATE",
         "LAST_ADMINISTRATOR",
         "NOT_FOUND",
+        "UNREADABLE_ROW",
     ),
     "updateGroup": (
         "IDEMPOTENCY_CONFLICT",
         "INVALID_INPUT",
+        "UNREADABLE_ROW",
     ),
     "updateRun": (
         "FORBIDDEN",
@@ -259,6 +294,7 @@ RAISED: Final[dict[str, tuple[str, ...]]] = {
         "INVALID_STATE",
         "NOT_FOUND",
         "UNKNOWN_JOB",
+        "UNREADABLE_ROW",
     ),
     "updateTask": (
         "FORBIDDEN",
@@ -271,6 +307,7 @@ RAISED: Final[dict[str, tuple[str, ...]]] = {
         "NOT_FOUND",
         "UNKNOWN_JOB",
         "UNKNOWN_TIMEZONE",
+        "UNREADABLE_ROW",
         "VERSION_CONFLICT",
     ),
 }

@@ -18,7 +18,7 @@ from ..core.model import Json, NewRun, Priority, Run, Trigger
 from ..core.rules import name_faults, new_run_faults
 from ..core.run_spec import RunSpec
 from ..store.db import dialect, outbox
-from ..store.db.borrowed import borrowed
+from ..store.db.callers.connection import borrowed
 from ..store.db.database import SyncAutocommitConnection
 from ..store.db.transaction import Tx, Wake
 from ..store.read import jobs

@@ -8,8 +8,8 @@ from ..core.model import Json, NewRun, Run
 from ..core.run_spec import RunSpec
 from ..queue.enqueue import Transaction, new_run
 from ..queue.enqueue_many import new_runs
+from ..store.db.callers.rollbacks import Rollbacks
 from ..store.db.database import Database
-from ..store.db.rollbacks import Rollbacks
 from ..store.db.transaction import Tx
 from ..store.read import runs as stored_runs
 from ..store.read.listing.criteria import EVERYTHING, Criteria, equal

@@ -1,9 +1,7 @@
 """One attempt of a job in a test, and what became of it."""
 
-import logging
-import sys
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 from difflib import get_close_matches
@@ -13,7 +11,7 @@ from typing import Any, TypeAlias
 
 from typing_extensions import override
 
-from ..base.context import StopReason, current_host
+from ..base.context import StopReason
 from ..base.services import Services
 from ..core.arguments.judging import check_args
 from ..core.arguments.secrets import references
@@ -46,14 +44,14 @@ from ..runtime.attempts.failures import retried
 from ..runtime.attempts.secrets import UNAVAILABLE
 from ..runtime.attempts.threads import Call, ThreadPool
 from ..runtime.job.host import Enqueue, LocalHost, SaveCheckpoint
-from ..runtime.job.lines import JobLogHandler, RawLine, level_name
+from ..runtime.job.lines import RawLine, level_name
 from ..runtime.job.middleware import middleware_of
-from ..runtime.job.printing import GuardedStream, prints_belong_to_jobs
 from ..runtime.job.step_desk import StepStore
 from ..runtime.job.stopping import StopSignal
 from ..runtime.process.children import ChildPool
 from ..runtime.process.spawner import Spawner
 from .clock import FakeClock
+from .output import kept_prints, ordinary_logging
 from .results import AttemptResult, LoggedLine
 from .steps import RecordedSteps
 
@@ -216,7 +214,7 @@ async def carry(  # noqa: PLR0913 - what a test can set has a name each
     attempt = Attempt(started, here, signal, host, middleware=around)
     outcome: JobOutcome | None = _without_secrets(attempt, secrets)
     if outcome is None:
-        with _ordinary_logging(host), _prints(), closing(_OneThread(1)) as threads:
+        with ordinary_logging(host), kept_prints(), closing(_OneThread(1)) as threads:
             outcome = retried(attempt, await execute(attempt, services, threads, ChildPool(Spawner(), 1), grace=GRACE))
         host.end_prints()
     fault = await host.await_checkpoints()
@@ -236,34 +234,6 @@ def _without_secrets(attempt: Attempt, secrets: Mapping[str, str]) -> Failed | N
     attempt.secrets = {name: secrets[name] for name in names}
     attempt.host.hide(attempt.secrets)
     return None
-
-
-@contextmanager
-def _ordinary_logging(host: LocalHost) -> Generator[None]:
-    """Let calls of ``logging`` made by the job of ``host`` reach it, at the levels that the test has set."""
-    handler = JobLogHandler()
-    handler.addFilter(lambda _record: current_host.get() is host)
-    logging.getLogger().addHandler(handler)
-    try:
-        yield
-    finally:
-        logging.getLogger().removeHandler(handler)
-
-
-@contextmanager
-def _prints() -> Generator[None]:
-    """Let what jobs print be kept with their lines, and appear where it would have."""
-    if prints_belong_to_jobs():
-        yield
-        return
-    before = sys.stdout
-    stream = GuardedStream(before)
-    stream.keep()
-    sys.stdout = stream
-    try:
-        yield
-    finally:
-        sys.stdout = before
 
 
 def hooks_of(job: AnyJob, registry: Registry | None) -> Hooks:

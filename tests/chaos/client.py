@@ -29,6 +29,7 @@ class Client:
         cluster: Whose nodes it asks.
         job: What it enqueues.
         args: With which arguments, in turn.
+        pace: Seconds between two requests.
         promised: The keys of the runs that were acknowledged, by the unique key it gave them.
         refused: How many requests got no acknowledgement.
     """
@@ -36,6 +37,7 @@ class Client:
     cluster: Cluster
     job: str = "work"
     args: Sequence[Mapping[str, Any]] = ({},)
+    pace: float = PACE
     promised: dict[str, int] = field(default_factory=dict[str, int])
     refused: int = 0
 
@@ -53,7 +55,7 @@ class Client:
 
     def _work(self) -> None:
         number = 0
-        while not self._over.wait(PACE):
+        while not self._over.wait(self.pace):
             number += 1
             self._ask(f"promise-{number}", self.args[number % len(self.args)])
 

@@ -5,7 +5,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.chaos.client import Asked, Client
+from tests.chaos.client import PACE, Asked, Client
 from tests.chaos.cluster import LONG, POISONOUS, figures
 from tests.chaos.disturbances import black_hole_beyond_the_lease, poison
 from tests.chaos.history import History
@@ -48,8 +48,12 @@ class Report:
         )
 
 
-def play(scenario: Scenario, seed: int, seconds: float, folder: Path, nursery: Nursery | None = None) -> Report:
+def play(
+    scenario: Scenario, seed: int, seconds: float, folder: Path, nursery: Nursery | None = None, *, pace: float = PACE
+) -> Report:
     """Disturb nodes for so many seconds, let them come to rest, and judge.
+
+    A client asks for a run every ``pace`` seconds meanwhile.
 
     Raises:
         AssertionError: a promise was broken; the message names the rule and the place.
@@ -59,7 +63,7 @@ def play(scenario: Scenario, seed: int, seconds: float, folder: Path, nursery: N
     with staged(scenario.kind, folder, chance, nursery, modules=_modules(scenario)) as stage:
         stage.patience = seconds / 2
         _open(stage, scenario)
-        with Client(stage.cluster, *ORDERS if stage.versions else WORK) as client:
+        with Client(stage.cluster, *ORDERS if stage.versions else WORK, pace=pace) as client:
             _disturb(stage, scenario, seconds)
             stage.wait_ready()
         stage.come_to_rest()

@@ -13,6 +13,7 @@ from . import lazy
 from .base.context import JobContext, StopReason
 from .base.outcomes import Cancel, PermanentFailure, Result, Snooze
 from .core.admission.expiry import Expired
+from .core.admission.holding import Debounce, Throttle
 from .core.base.errors import ConfigurationError, CronographError, InvalidInput, NotFound, StorageError, UserError
 from .core.model import Isolation, MisfirePolicy, OverlapPolicy, Priority, ScheduleSpec
 from .core.outcome import Failure
@@ -37,6 +38,7 @@ __all__ = [
     "Cancel",
     "ConfigurationError",
     "CronographError",
+    "Debounce",
     "Expired",
     "Failure",
     "InvalidInput",
@@ -62,6 +64,7 @@ __all__ = [
     "StopReason",
     "StorageError",
     "Syntax",
+    "Throttle",
     "UserError",
     "around",
     "calendar",

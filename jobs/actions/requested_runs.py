@@ -38,11 +38,13 @@ async def put_requested(database: Database, run: NewRun, record: Record) -> Run 
     """
     if not database.can_autocommit or run.unique_key is not None or not may_submit(record.actor, (run.job_name,)):
         return None
+    if run.hold is not None:
+        return None
     schema = await _schema(database, run.job_name)
     if schema is None or any(_faults(run, schema)):
         return None
     key = schema.defaults.unique_key
-    if key is not None and not key.in_code:
+    if schema.defaults.hold is not None or (key is not None and not key.in_code):
         return None
     signed = settle(replace(run, signature=schema.signature), schema.defaults)
     stored = await database.autocommit(

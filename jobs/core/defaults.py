@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Final
 
+from .admission.holding import Hold
 from .admission.labels import LabelRule
 from .model import (
     DEFAULT_GROUP,
@@ -42,19 +43,17 @@ class JobDefaults:
     labels: LabelRule | None = None
     ttl: float | None = None
     on_expired: str | None = None
+    hold: Hold | None = None
 
     @property
     def settles(self) -> bool:
         """Whether something of each run follows from its arguments, so that no statement can copy it from the job."""
-        return (
-            self.labels is not None
-            or self.ttl is not None
-            or (self.unique_key is not None and not self.unique_key.in_code)
-        )
+        makes_key = self.unique_key is not None and not self.unique_key.in_code
+        return makes_key or not (self.labels is None and self.ttl is None and self.hold is None)
 
 
 NOTHING_SAID: Final = JobDefaults()
-_OF_JOB_ALONE: Final = frozenset({"on_failure", "unique_key", "labels", "ttl", "on_expired"})
+_OF_JOB_ALONE: Final = frozenset({"on_failure", "unique_key", "labels", "ttl", "on_expired", "hold"})
 TASK_POLICIES: Final = tuple(one.name for one in fields(JobDefaults) if one.name not in _OF_JOB_ALONE)
 """What a task has from its job unless it says otherwise."""
 RUN_POLICIES: Final = ("group", "priority", "retries", "retry_delay", "timeout")
@@ -101,8 +100,13 @@ def settle(run: NewRun, defaults: JobDefaults) -> NewRun:
         changes["labels"] = defaults.labels.of(run.args, run.labels)
     if PER_RUN in run.inherits and run.ttl is None and run.expires_at is None:
         changes["ttl"] = defaults.ttl
+    if PER_RUN in run.inherits and run.hold is None:
+        changes["hold"] = defaults.hold
+    if changes.get("hold", run.hold) is not None and changes.get("unique_key", run.unique_key) is None:
+        # Without another key, all runs of the job have one.
+        changes["unique_key"] = run.job_name
     rest = run.inherits - _SETTLED
-    return run if rest == run.inherits else replace(run, inherits=rest, **changes)
+    return run if rest == run.inherits and not changes else replace(run, inherits=rest, **changes)
 
 
 def task_of_job(spec: TaskSpec, defaults: JobDefaults) -> TaskSpec:

@@ -5,6 +5,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, TypeAlias
 
+from .admission.holding import Hold
 from .base.blockage import Blockage
 from .node_choice import EVERYTHING, NodeChoice
 from .schedule import Syntax
@@ -247,6 +248,7 @@ class NewRun:
     parent_labels: dict[str, str] | None = None
     expires_at: datetime | None = None
     ttl: float | None = None
+    hold: Hold | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,7 +40,7 @@ SendNamed = Callable[[str, dict[str, Any]], Sequence[Any]]
 _ALIKE: Final = (
     "job_name", "trigger", "group", "priority", "task_id", "task_name", "scheduled_for", "available_at", "retries",
     "retry_delay", "timeout", "exclusive", "unique_key", "retried_from", "submitter", "submitter_id", "description",
-    "signature", "inherits", "expires_at", "ttl",
+    "signature", "inherits", "expires_at", "ttl", "hold",
 )  # fmt: skip
 """What runs of one kind have in common: all of a ``NewRun`` but its arguments, what it carries, and its labels."""
 _settings = attrgetter(*_ALIKE)

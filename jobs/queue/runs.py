@@ -10,7 +10,7 @@ from ..core.model import Json, Priority, Run, SkipReason
 from ..core.states import CLAIMABLE, OCCUPYING, RunState, sources_of
 from ..store.db import dialect
 from ..store.db.literals import sql_literals, unindexed
-from ..store.read.runs import run_from, select_runs
+from ..store.read.runs import HOLDING, run_from, select_runs
 from ..store.schema.tables import IS_OPEN, run_label
 from ..store.schema.tables import run as r
 
@@ -77,6 +77,33 @@ def set_priority(conn: Connection, ids: Sequence[int], priority: Priority) -> li
     """Set the priority of waiting and stuck runs; returns the ids of those that had another one."""
     differing = (_judged_state.in_(sql_literals(CLAIMABLE)), r.c.priority != priority.value)
     return _set(conn, r.c.id.in_(ids), *differing, priority=priority.value)
+
+
+def lock_unbegun(conn: Connection, key: str) -> Run | None:
+    """The run that has this unique key and has never begun, locked."""
+    unbegun = (r.c.attempt == literal_column("0"), _judged_state.in_(sql_literals(_UNBEGUN)))
+    statement = select_runs().where(r.c.unique_key == key, *HOLDING, *unbegun).with_for_update(of=r)
+    row = conn.execute(statement).one_or_none()
+    return None if row is None else run_from(row)
+
+
+_UNBEGUN = (RunState.WAITING, RunState.SCHEDULED)
+
+
+def renew(conn: Connection, run_id: int, values: Mapping[str, Any]) -> None:
+    """Set columns of a locked run that has never begun; a node that it was reserved for has it no longer."""
+    _set(conn, r.c.id == run_id, state=RunState.WAITING.value, node_id=None, **values)
+
+
+def hold_key(conn: Connection, run_id: int, until: datetime | None, *, until_start: bool) -> None:
+    """Say how a new run holds its unique key."""
+    _set(conn, r.c.id == run_id, key_until=until, key_until_start=True if until_start else None)
+
+
+def withdraw(conn: Connection, run: Run) -> None:
+    """Delete a run of this transaction, of which nobody knows yet."""
+    relabel(conn, run.id, run.labels or {}, {})
+    conn.execute(delete(r).where(r.c.id == run.id))
 
 
 def skip(conn: Connection, ids: Sequence[int], error: str, now: datetime, reason: SkipReason) -> None:

@@ -23,6 +23,7 @@ from .options import JobOptions, unknown_option
 from .parameters import arguments_of, hints_of
 from .place import place_of
 from .policies import JobPolicies, policies_of
+from .queue import holding
 from .reuse import reuse_of
 from .unique_key import key_of
 
@@ -110,6 +111,7 @@ def _policies(options: JobOptions, model: type[BaseModel]) -> JobPolicies:
     wanted = given.get("on_failure")
     if isinstance(getattr(wanted, "name", wanted), str):
         chosen["on_failure"] = getattr(wanted, "name", wanted)
+    chosen["hold"] = holding(given)
     told = given.get("on_expired")
     if told is not None:
         chosen["on_expired"] = getattr(told, "name", told)

@@ -444,6 +444,8 @@ def _run() -> None:
         Column("labels", DOCUMENT),
         Column("expires_at", TIME),
         Column("skip_reason", String(12)),
+        Column("key_until_start", Boolean()),
+        Column("key_until", TIME),
         Column("awaits", DOCUMENT),
         Column("wake_at", TIME),
         PrimaryKeyConstraint("id", name="pk_run"),
@@ -492,6 +494,7 @@ def _run_indexes() -> None:
     )
     _partial("ix_run_finished", "run", ["finished_at"], "finished_at IS NOT NULL")
     op.create_index("ix_run_job", "run", ["job_name", "id"])
+    _partial("ix_run_key_until", "run", ["unique_key", "id"], "key_until IS NOT NULL")
     _partial("ix_run_live", "run", ["id"], "finished_at IS NULL AND attempt >= 0")
     _partial("ix_run_occupying", "run", ["node_id"], "state IN ('running', 'scheduled')")
     _partial("ix_run_retried", "run", ["retried_from"], "retried_from IS NOT NULL")
@@ -507,7 +510,8 @@ def _run_indexes() -> None:
         "uq_run_unique_key",
         "run",
         ["unique_key"],
-        "unique_key IS NOT NULL AND state IN ('running', 'scheduled', 'stuck', 'suspended', 'waiting')",
+        "unique_key IS NOT NULL AND state IN ('running', 'scheduled', 'stuck', 'suspended', "
+        "'waiting') AND (key_until_start IS NULL OR attempt = 0)",
         unique=True,
     )
 

@@ -5,6 +5,7 @@ from dataclasses import fields
 from enum import Enum
 from typing import Any, Final, cast
 
+from ...core.admission.holding import Hold
 from ...core.admission.labels import LabelRule
 from ...core.defaults import PER_RUN, JobDefaults
 from ...core.model import Json, MisfirePolicy, OverlapPolicy, Priority, ScheduleSpec, TaskSpec
@@ -68,6 +69,7 @@ def defaults_from(document: Mapping[str, Json]) -> JobDefaults:
     per_run: Mapping[str, Any] | None = said.pop(PER_RUN, None)
     if per_run is not None:
         said["ttl"] = per_run.get("ttl")
+        said["hold"] = Hold.from_json(per_run["hold"]) if "hold" in per_run else None
         said["labels"] = LabelRule.from_json(per_run["labels"]) if "labels" in per_run else None
     return JobDefaults(**said)
 
@@ -77,9 +79,9 @@ def defaults_document(defaults: JobDefaults) -> dict[str, Json]:
     said = {one.name: getattr(defaults, one.name) for one in fields(JobDefaults)}
     if defaults.unique_key is not None:
         said["unique_key"] = defaults.unique_key.to_json()
-    ttl, labels = said.pop("ttl"), said.pop("labels")
-    per_run = {"ttl": ttl, "labels": None if labels is None else labels.to_json()}
-    if defaults.labels is not None or ttl is not None:
+    ttl, labels, hold = said.pop("ttl"), said.pop("labels"), said.pop("hold")
+    per_run = {"ttl": ttl, "labels": labels and labels.to_json(), "hold": hold and hold.to_json()}
+    if any(value is not None for value in per_run.values()):
         said[PER_RUN] = {name: value for name, value in per_run.items() if value is not None}
     return {
         name: value.value if isinstance(value, Enum) else value for name, value in said.items() if value is not None

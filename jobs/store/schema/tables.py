@@ -152,6 +152,9 @@ _UNFINISHED = f"state IN ({quoted(UNFINISHED)})"
 _OPEN = "finished_at IS NULL"
 _LANE = ("group_name", "state", "priority", "available_at", "id")
 
+HOLDS_KEY = "(key_until_start IS NULL OR attempt = 0)"
+"""That an unfinished run holds its unique key, as the index of these keys says it."""
+
 run = Table(
     "run",
     metadata,
@@ -193,6 +196,9 @@ run = Table(
     Column("labels", JsonDocument),
     Column("expires_at", UtcDateTime),
     Column("skip_reason", String(12)),
+    # How the unique key holds, unless it does so while the run is unfinished.
+    Column("key_until_start", Boolean),
+    Column("key_until", UtcDateTime),
     Column("awaits", JsonDocument),
     Column("wake_at", UtcDateTime),
     one_of("state", RunState),
@@ -204,7 +210,10 @@ run = Table(
     CheckConstraint("(awaits IS NOT NULL) = (state = 'suspended')", name="suspended_iff_awaits"),
     CheckConstraint("wake_at IS NULL OR state = 'suspended'", name="only_suspended_wakes"),
     partial_index("uq_run_occurrence", "trigger = 'schedule'", "task_id", "scheduled_for", unique=True),
-    partial_index("uq_run_unique_key", f"unique_key IS NOT NULL AND {_UNFINISHED}", "unique_key", unique=True),
+    partial_index(
+        "uq_run_unique_key", f"unique_key IS NOT NULL AND {_UNFINISHED} AND {HOLDS_KEY}", "unique_key", unique=True
+    ),
+    partial_index("ix_run_key_until", "key_until IS NOT NULL", "unique_key", "id"),
     partial_index("uq_run_exclusive", f"exclusive AND {_OCCUPYING}", "task_id", unique=True),
     partial_index("ix_run_claimable", _CLAIMABLE, *_LANE),
     # For a queue that holds runs of jobs that a node does not know: it finds its own without looking at those.

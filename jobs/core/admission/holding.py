@@ -11,14 +11,11 @@ from typing import Any, Final, Self
 
 from ..base.errors import InvalidInput
 from ..base.wording import number_text
-from ..states import RunState
 
 MIN_SECONDS: Final = 0.001
 MAX_SECONDS: Final = 366 * 86400.0
-_WAITING: Final = frozenset({RunState.WAITING, RunState.SCHEDULED})
-_UNTIL_FINISHED: Final = _WAITING | {RunState.RUNNING, RunState.STUCK, RunState.SUSPENDED}
-RELEASED: Final = frozenset({RunState.CANCELLED, RunState.SKIPPED})
-"""A run that ended so holds its key no longer, whatever time is left."""
+_WAITING: Final = frozenset({"waiting", "scheduled"})
+_UNFINISHED: Final = _WAITING | {"running", "stuck", "suspended"}
 
 
 class Holding(StrEnum):
@@ -169,11 +166,10 @@ def _seconds(value: object, name: str) -> Iterator[InvalidInput]:
 def _until_start(among: Sequence[object]) -> bool:
     """Whether a key is free once its run has begun: it holds among those that wait only."""
     words = [among] if isinstance(among, str) else list(among)
-    known = {state.value: state for state in RunState}
-    states = {known.get(str(getattr(one, "value", one)).lower()) for one in words}
+    states = {str(getattr(one, "value", one)).lower() for one in words}
     if states and states <= _WAITING:
         return True
-    if states and None not in states and states | {RunState.SCHEDULED} >= _WAITING and RunState.RUNNING in states:
+    if {"waiting", "running"} <= states <= _UNFINISHED:
         return False
     raise InvalidInput(
         "uniqueAmong: must be ('waiting',): the key is free once the run has begun, or ('waiting', 'running'): it is "

@@ -6,9 +6,8 @@ from typing import Any
 
 from sqlalchemy import Connection, Select, func, literal_column, or_, select
 
-from ...core.admission.holding import RELEASED
 from ...core.model import Priority, Run, SkipReason, Trigger
-from ...core.states import CLAIMABLE, OCCUPYING, UNFINISHED, RunState
+from ...core.states import CLAIMABLE, OCCUPYING, RELEASING, UNFINISHED, RunState
 from ..db.literals import sql_literal, sql_literals
 from ..schema.rows import reader_of
 from ..schema.tables import AMONG_ALL_RUNS, IS_OPEN
@@ -35,7 +34,7 @@ HOLDING = (
 
 def holding_for_a_time(conn: Connection, unique_key: str, now: datetime, but: int | None = None) -> Run | None:
     """The newest run, other than ``but``, that holds this unique key for a time that is not over."""
-    released = sorted(state.value for state in RELEASED)
+    released = sorted(state.value for state in RELEASING)
     statement = (
         select_runs()
         .where(r.c.unique_key == unique_key, r.c.key_until > now, r.c.state.not_in(released))

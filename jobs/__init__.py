@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from . import lazy
 from .base.context import JobContext, StopReason
-from .base.outcomes import Cancel, PermanentFailure, Result, Snooze
+from .base.outcomes import Cancel, PermanentFailure, Rejected, Result, Snooze, Suspend, WaitTimedOut
 from .core.admission.expiry import Expired
 from .core.admission.holding import Debounce, Throttle
 from .core.base.errors import ConfigurationError, CronographError, InvalidInput, NotFound, StorageError, UserError
@@ -22,7 +22,7 @@ from .core.schedule import Syntax
 from .core.states import RunState
 from .declared import Job, job
 from .handle import RunFailed, RunHandle
-from .registry import Backoff, Reuse
+from .registry import Backoff, Rate, Reuse
 from .registry.declaring import around, carries, resource
 from .registry.hooks import GIVEN, Scope
 from .registry.options import JobOptions
@@ -51,6 +51,8 @@ __all__ = [
     "OverlapPolicy",
     "PermanentFailure",
     "Priority",
+    "Rate",
+    "Rejected",
     "Result",
     "Reuse",
     "RunFailed",
@@ -63,9 +65,11 @@ __all__ = [
     "Snooze",
     "StopReason",
     "StorageError",
+    "Suspend",
     "Syntax",
     "Throttle",
     "UserError",
+    "WaitTimedOut",
     "around",
     "calendar",
     "carries",

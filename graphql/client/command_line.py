@@ -22,7 +22,8 @@ _TASK: Final = """id name jobName enabled source setName description group prior
     version"""
 _EXECUTION: Final = """id jobName taskName runId attempt outcome success startedAt completedAt duration wait node
     trigger recordsProcessed errorType errorMessage labels"""
-_GROUP: Final = "name paused pausedBy pauseReason maxRunning waiting scheduled running stuck oldestWait"
+_GROUP: Final = """name paused pausedBy pauseReason maxRunning rate { limit per burst } tokens nextTokenAt waiting
+    scheduled running stuck oldestWait"""
 _NODE: Final = "name state running slots version startedAt heartbeatAt clockSkew stall"
 
 

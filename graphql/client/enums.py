@@ -55,6 +55,8 @@ class EventKind(OpenEnum):
     NODE_UPDATED = "NODE_UPDATED"
     NODE_STOPPED = "NODE_STOPPED"
     GROUP_UPDATED = "GROUP_UPDATED"
+    FLOW_CREATED = "FLOW_CREATED"
+    FLOW_UPDATED = "FLOW_UPDATED"
     RESYNC = "RESYNC"
 
 
@@ -79,6 +81,7 @@ class EventState(OpenEnum):
     SNOOZED = "SNOOZED"
     HANDED_BACK = "HANDED_BACK"
     DONE = "DONE"
+    REJECTED = "REJECTED"
     STARTING = "STARTING"
     ACTIVE = "ACTIVE"
     STALLED = "STALLED"
@@ -94,6 +97,7 @@ class EventState(OpenEnum):
     WINDOW = "WINDOW"
     NO_JOB = "NO_JOB"
     UNIQUE_KEY = "UNIQUE_KEY"
+    PREDECESSOR = "PREDECESSOR"
 
 
 class ExplanationCode(OpenEnum):
@@ -110,6 +114,7 @@ class ExplanationCode(OpenEnum):
     GROUP_LIMIT = "GROUP_LIMIT"
     GROUP_PAUSED = "GROUP_PAUSED"
     IN_LINE = "IN_LINE"
+    KEY_LIMIT = "KEY_LIMIT"
     LOOP_BLOCKED = "LOOP_BLOCKED"
     NEXT = "NEXT"
     NOT_STARTED = "NOT_STARTED"
@@ -122,6 +127,7 @@ class ExplanationCode(OpenEnum):
     NO_TAKER = "NO_TAKER"
     PAUSED = "PAUSED"
     QUEUED = "QUEUED"
+    RATE_LIMIT = "RATE_LIMIT"
     RETRYING = "RETRYING"
     RETRY_LATER = "RETRY_LATER"
     RUNNING = "RUNNING"
@@ -247,6 +253,7 @@ class SkipReason(OpenEnum):
     NO_JOB = "NO_JOB"
     UNIQUE_KEY = "UNIQUE_KEY"
     EXPIRED = "EXPIRED"
+    PREDECESSOR = "PREDECESSOR"
 
 
 class TaskSource(OpenEnum):

@@ -40,6 +40,25 @@ class UniqueKey(Record):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Rate(Record):
+    """How many runs start in how long: a token bucket, of which each start takes a token."""
+
+    limit: int
+    per: float
+    burst: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobLimits(Record):
+    """How many runs of a job start, and how many run at once."""
+
+    rate: Rate | None
+    rate_key: UniqueKey | None
+    max_concurrent: int | None
+    concurrency_key: UniqueKey | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Job(Record):
     """Named code that a node can run."""
 
@@ -54,6 +73,7 @@ class Job(Record):
     on_expired: str | None
     labels_from: Any
     unique_key: UniqueKey | None
+    limits: JobLimits | None
     known: bool
     nodes: tuple[str, ...]
 
@@ -221,6 +241,9 @@ class Run(Record):
     cancel_reason: str | None
     node: str | None
     unique_key: str | None
+    concurrency_key: str | None
+    max_concurrent: int | None
+    rate_key: str | None
     submitter: str | None
     description: str
     labels: Any
@@ -277,6 +300,9 @@ class Group(Record):
     paused_by: str | None
     pause_reason: str | None
     max_running: int | None
+    rate: Rate | None
+    tokens: int | None
+    next_token_at: datetime | None
     waiting: int
     scheduled: int
     running: int
@@ -344,6 +370,7 @@ class Event(Record):
     node: str | None
     group: str | None
     job_name: str | None
+    flow_id: int | None
     state: EventState | None
     step: str | None
 

@@ -6,6 +6,8 @@ from typing import Any, Final
 
 from .admission.holding import Hold
 from .admission.labels import LabelRule
+from .base.signature import signature_of
+from .limits import LIMITS, Limits
 from .model import (
     DEFAULT_GROUP,
     DEFAULT_RETRIES,
@@ -18,7 +20,6 @@ from .model import (
     Priority,
     TaskSpec,
 )
-from .signature import signature_of
 from .unique_key import UniqueKey
 
 
@@ -27,8 +28,9 @@ class JobDefaults:
     """What a job says about its runs and tasks; None = nothing, so the product's default holds. Seconds.
 
     Only the job can say some of them: ``on_failure`` names the job that gets a run when one of this job fails for good,
-    ``unique_key`` how the key of a run follows from its arguments, ``labels`` which labels all runs get, ``ttl`` how
-    long they may wait for their start, ``on_expired`` the job that gets a run when one has waited too long.
+    ``unique_key`` how the key of a run follows from its arguments, ``labels`` which labels all runs get, ``limits`` how
+    many start and run at once, ``ttl`` how long runs may wait for their start, ``on_expired`` the job that gets a run
+    when one has waited too long, ``hold`` how unique keys hold.
     """
 
     group: str | None = None
@@ -44,26 +46,32 @@ class JobDefaults:
     ttl: float | None = None
     on_expired: str | None = None
     hold: Hold | None = None
+    limits: Limits | None = None
+
+    @property
+    def makes_keys(self) -> bool:
+        """Whether keys of a run follow from its arguments, by what is published."""
+        return self.limits is not None or (self.unique_key is not None and not self.unique_key.in_code)
 
     @property
     def settles(self) -> bool:
         """Whether something of each run follows from its arguments, so that no statement can copy it from the job."""
-        makes_key = self.unique_key is not None and not self.unique_key.in_code
-        return makes_key or not (self.labels is None and self.ttl is None and self.hold is None)
+        return self.makes_keys or not (self.labels is None and self.ttl is None and self.hold is None)
 
 
 NOTHING_SAID: Final = JobDefaults()
-_OF_JOB_ALONE: Final = frozenset({"on_failure", "unique_key", "labels", "ttl", "on_expired", "hold"})
+_OF_JOB_ALONE: Final = frozenset({"on_failure", "unique_key", "labels", "limits", "ttl", "on_expired", "hold"})
 TASK_POLICIES: Final = tuple(one.name for one in fields(JobDefaults) if one.name not in _OF_JOB_ALONE)
 """What a task has from its job unless it says otherwise."""
 RUN_POLICIES: Final = ("group", "priority", "retries", "retry_delay", "timeout")
 """What a run has from its job unless it says otherwise."""
 UNIQUE_KEY: Final = "unique_key"
 PER_RUN: Final = "per_run"
-"""Stands among what a run inherits for that which its job says of each run by itself, beside the key: its labels."""
-FOLLOWED: Final = frozenset({*RUN_POLICIES, UNIQUE_KEY, PER_RUN})
+"""Stands among what a run inherits for that which its job says of each run by itself, beside its keys: its labels."""
+FROM_ARGUMENTS: Final = frozenset({UNIQUE_KEY, LIMITS, PER_RUN})
+"""What a run inherits that follows from its arguments."""
+FOLLOWED: Final = frozenset({*RUN_POLICIES, *FROM_ARGUMENTS})
 """What a run of which nothing is said inherits: the policies, and what follows from its arguments."""
-_SETTLED: Final = frozenset({UNIQUE_KEY, PER_RUN})
 _PRODUCT: Final[Mapping[str, Any]] = {
     "group": DEFAULT_GROUP,
     "priority": Priority.LOW,
@@ -81,7 +89,7 @@ def value_of(defaults: JobDefaults, name: str) -> Any:  # noqa: ANN401 - each po
 
 def run_of_job(run: NewRun, defaults: JobDefaults, signature: str | None = None) -> NewRun:
     """``run`` with what it inherits from its job, of the version with this signature if its arguments were checked."""
-    inherited = {name: value_of(defaults, name) for name in run.inherits - _SETTLED}
+    inherited = {name: value_of(defaults, name) for name in run.inherits - FROM_ARGUMENTS}
     run = settle(run, defaults)
     return replace(run, inherits=frozenset(), signature=signature or run.signature, **inherited)
 
@@ -96,6 +104,8 @@ def settle(run: NewRun, defaults: JobDefaults) -> NewRun:
     if UNIQUE_KEY in run.inherits:
         made = None if defaults.unique_key is None else defaults.unique_key.of(run.job_name, run.args)
         changes["unique_key"] = made or run.unique_key
+    if LIMITS in run.inherits and defaults.limits is not None:
+        changes |= defaults.limits.keys_of(run.job_name, run.args)._asdict()
     if PER_RUN in run.inherits and defaults.labels is not None:
         changes["labels"] = defaults.labels.of(run.args, run.labels)
     if PER_RUN in run.inherits and run.ttl is None and run.expires_at is None:
@@ -105,7 +115,7 @@ def settle(run: NewRun, defaults: JobDefaults) -> NewRun:
     if changes.get("hold", run.hold) is not None and changes.get("unique_key", run.unique_key) is None:
         # Without another key, all runs of the job have one.
         changes["unique_key"] = run.job_name
-    rest = run.inherits - _SETTLED
+    rest = run.inherits - FROM_ARGUMENTS
     return run if rest == run.inherits and not changes else replace(run, inherits=rest, **changes)
 
 

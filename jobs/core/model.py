@@ -6,8 +6,7 @@ from enum import StrEnum
 from typing import Any, TypeAlias
 
 from .admission.holding import Hold
-from .base.blockage import Blockage
-from .node_choice import EVERYTHING, NodeChoice
+from .base.rates import Rate
 from .schedule import Syntax
 from .states import RunState
 
@@ -84,6 +83,7 @@ class SkipReason(StrEnum):
     NO_JOB = "no_job"
     UNIQUE_KEY = "unique_key"
     EXPIRED = "expired"
+    PREDECESSOR = "predecessor"
 
 
 class Outcome(StrEnum):
@@ -106,23 +106,6 @@ class Outcome(StrEnum):
 
 FAILURES = frozenset({Outcome.FAILED, Outcome.TIMED_OUT, Outcome.LOST})
 """The outcomes that ``onlyFailures`` means."""
-
-
-class NodeState(StrEnum):
-    """Life of a node: it starts, serves (or should: stalled), drains, stops for good, has stopped or was found dead."""
-
-    STARTING = "starting"
-    ACTIVE = "active"
-    STALLED = "stalled"
-    DRAINING = "draining"
-    STOPPING = "stopping"
-    STOPPED = "stopped"
-    EXPIRED = "expired"
-
-
-TAKING_NODES = frozenset({NodeState.STARTING, NodeState.ACTIVE, NodeState.STALLED})
-LIVE_NODES = TAKING_NODES | {NodeState.DRAINING, NodeState.STOPPING}
-"""States in which a node takes new runs (or will, once it gets on), and in which it may hold runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,6 +202,7 @@ class NewRun:
     """A run about to be put into the queue. Times are UTC; ``available_at`` None = at once; durations in seconds.
 
     ``inherits`` names the fields that it takes from its job (see ``core.defaults``), because nobody has set them.
+    ``suspended``: it waits for other runs of the flow ``flow_id``.
     ``parent_labels``: of the run that makes it, which it inherits as far as it has none of its own. ``ttl``: seconds
     from when it is available in which it has to start, unless ``expires_at`` says until when.
     """
@@ -244,11 +228,16 @@ class NewRun:
     signature: str | None = None
     inherits: frozenset[str] = frozenset()
     carried: dict[str, Json] | None = None
+    flow_id: int | None = None
+    suspended: bool = False
     labels: dict[str, str] | None = None
     parent_labels: dict[str, str] | None = None
     expires_at: datetime | None = None
     ttl: float | None = None
     hold: Hold | None = None
+    concurrency_key: str | None = None
+    max_concurrent: int | None = None
+    rate_key: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,8 +245,10 @@ class Run:
     """A stored run. ``attempt`` counts starts and only grows; ``failures`` counts failures and losses.
 
     ``checkpoint``: what its job saved, if no task keeps it. ``signature``: of the version of its job that its arguments
-    were checked against; None = they were not. ``carried``: what ``@carries`` gave it. ``awaits``: what a suspended run
-    waits for (see ``core.base.awaits``); ``wake_at``: when it is woken at the latest, None = not by time.
+    were checked against; None = they were not. ``carried``: what ``@carries`` gave it. ``concurrency_key``,
+    ``max_concurrent``, ``rate_key``: see ``limits.Keys``. ``due_at``: when it was due; set while it waits for a slot or
+    a token of its key. ``awaits``: what a suspended run waits for (see ``core.base.awaits``); ``wake_at``: when it is
+    woken at the latest, None = not by time.
     """
 
     id: int
@@ -298,8 +289,13 @@ class Run:
     labels: dict[str, str] | None = None
     expires_at: datetime | None = None
     skip_reason: SkipReason | None = None
+    concurrency_key: str | None = None
+    max_concurrent: int | None = None
+    rate_key: str | None = None
+    due_at: datetime | None = None
     awaits: dict[str, Json] | None = None
     wake_at: datetime | None = None
+    flow_id: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -349,47 +345,16 @@ class SkippedOccurrence:
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
-    """One running process, or one that was. ``clock_skew``: its clock minus the database's, in seconds.
-
-    ``jobs``: those it knows; ``signatures``: its version of each that it takes, by name; ``thread_slots``: how many
-    of them in threads, None = all; ``launcher_fault``: why no child process starts; ``stall``: the part that is stuck.
-    """
-
-    id: int
-    name: str
-    state: NodeState
-    slots: int
-    thread_slots: int | None
-    process_slots: int | None
-    running: int
-    version: str
-    seq: int
-    started_at: datetime
-    heartbeat_at: datetime
-    expires_at: datetime
-    clock_skew: float
-    jobs: tuple[str, ...]
-    signatures: dict[str, str]
-    blockage: Blockage | None = None
-    launcher_fault: str | None = None
-    stall: str | None = None
-    choice: NodeChoice = EVERYTHING
-
-    def takes(self, job_name: str, group: str) -> bool:
-        """Whether it takes runs of a job in a group."""
-        return job_name in self.signatures and self.choice.takes_group(group)
-
-
-@dataclass(frozen=True, slots=True)
 class Group:
-    """A queue group: the unit of fairness and of limits. ``max_running`` None = no limit."""
+    """A queue group: the unit of fairness and of limits; None = no limit. ``rate_full_at``: see ``rates.Bucket``."""
 
     name: str
     paused_at: datetime | None = None
     paused_by: str | None = None
     pause_reason: str | None = None
     max_running: int | None = None
+    rate: Rate | None = None
+    rate_full_at: datetime | None = None
 
 
 class Isolation(StrEnum):

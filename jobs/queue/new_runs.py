@@ -13,6 +13,8 @@ from ..core.admission.expiry import expiry_of
 from ..core.admission.labels import inherited
 from ..core.audit import Record
 from ..core.defaults import PER_RUN, RUN_POLICIES, UNIQUE_KEY, run_of_job
+from ..core.flows.model import AWAITS_OTHERS
+from ..core.limits import LIMITS
 from ..core.model import Json, NewRun, Priority, Run
 from ..core.states import RunState
 from ..store.db import dialect
@@ -34,6 +36,8 @@ NOTHING: Final = "null"
 WAKES: Final = Wake.RUNS | Wake.EVENTS
 """Whom new runs concern."""
 
+_AWAITS_OTHERS: Final = json.dumps(AWAITS_OTHERS)
+
 SendNamed = Callable[[str, dict[str, Any]], Sequence[Any]]
 """Sends the statement of this name to PostgreSQL with these parameters; its rows."""
 
@@ -41,6 +45,7 @@ _ALIKE: Final = (
     "job_name", "trigger", "group", "priority", "task_id", "task_name", "scheduled_for", "available_at", "retries",
     "retry_delay", "timeout", "exclusive", "unique_key", "retried_from", "submitter", "submitter_id", "description",
     "signature", "inherits", "expires_at", "ttl", "hold",
+    "signature", "inherits", "concurrency_key", "max_concurrent", "rate_key", "flow_id", "suspended",
 )  # fmt: skip
 """What runs of one kind have in common: all of a ``NewRun`` but its arguments, what it carries, and its labels."""
 _settings = attrgetter(*_ALIKE)
@@ -118,7 +123,7 @@ def labels_text(own: Mapping[str, str] | None, parent: Mapping[str, str] | None 
 class Inserted(NamedTuple):
     """What is stored: ``ids`` in the order of the runs; ``kinds`` as their jobs made them.
 
-    No id: an unfinished run has the unique key, or a job says how the key follows from the arguments, and the run that
+    No id: an unfinished run has the unique key, or a job says how a key follows from the arguments, and the run that
     inherits it has none yet.
     """
 
@@ -276,6 +281,11 @@ def _columns(run: NewRun) -> dict[str, Any]:
         "timeout": run.timeout,
         "expires_at": run.expires_at,
         "ttl": run.ttl,
+        "concurrency_key": run.concurrency_key,
+        "max_concurrent": run.max_concurrent,
+        "rate_key": run.rate_key,
+        "flow_id": run.flow_id,
+        "awaits": _AWAITS_OTHERS if run.suspended else None,
     }
 
 
@@ -285,8 +295,12 @@ _COLUMN: Final = {name: "group_name" if name == "group" else name for name in RU
 def _kind(place: int, run: NewRun) -> dict[str, Any]:
     """A kind for the statement of PostgreSQL, which finds out what is inherited."""
     unset = dict.fromkeys(_COLUMN[name] for name in run.inherits if name in _COLUMN)
-    own = {"own_timeout": "timeout" not in run.inherits, "own_key": UNIQUE_KEY not in run.inherits}
-    own["settled"] = PER_RUN not in run.inherits
+    own = {
+        "own_timeout": "timeout" not in run.inherits,
+        "own_key": UNIQUE_KEY not in run.inherits,
+        "own_limits": LIMITS not in run.inherits,
+        "settled": PER_RUN not in run.inherits,
+    }
     return {**_columns(run), **unset, **own, "kind": place}
 
 
@@ -337,7 +351,7 @@ def _stored(kind: NewRun, key: int, submitted_at: datetime, args: str, carried: 
     return Run(
         id=key,
         job_name=kind.job_name,
-        state=RunState.WAITING,
+        state=RunState.SUSPENDED if kind.suspended else RunState.WAITING,
         trigger=kind.trigger,
         args=loads(args),
         group=kind.group,
@@ -370,7 +384,12 @@ def _stored(kind: NewRun, key: int, submitted_at: datetime, args: str, carried: 
         description=kind.description,
         signature=kind.signature,
         carried=carries,
+        awaits=AWAITS_OTHERS if kind.suspended else None,
+        flow_id=kind.flow_id,
         labels=None if labels == NOTHING else loads(labels),
+        concurrency_key=kind.concurrency_key,
+        max_concurrent=kind.max_concurrent,
+        rate_key=kind.rate_key,
         expires_at=_in_utc(
             expiry_of(kind.expires_at, kind.ttl, at if kind.available_at is None else kind.available_at)
         ),

@@ -54,7 +54,7 @@ def request_cancel(conn: Connection, ids: Sequence[int], reason: str, now: datet
 
 def make_available(conn: Connection, ids: Sequence[int], at: datetime) -> list[int]:
     """Make waiting and stuck runs due at ``at``; returns the ids of those changed."""
-    return _set(conn, r.c.id.in_(ids), _judged_state.in_(sql_literals(CLAIMABLE)), available_at=at)
+    return _set(conn, r.c.id.in_(ids), _judged_state.in_(sql_literals(CLAIMABLE)), available_at=at, due_at=None)
 
 
 def edit(conn: Connection, run_id: int, values: Mapping[str, Any]) -> None:

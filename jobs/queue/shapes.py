@@ -30,9 +30,12 @@ class HeldRun(NamedTuple):
     description: str
     signature: str | None
     carried: dict[str, Json] | None
+    flow_id: int | None
     labels: dict[str, str] | None
     available_at: datetime
     trigger: str
+    concurrency_key: str | None
+    rate_key: str | None
     started_at: datetime
     node_id: int
     node: str

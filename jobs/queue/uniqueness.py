@@ -94,6 +94,8 @@ def _renewed(tx: Tx, run: NewRun, key: str, hold: Hold) -> Enqueued | None:
         "submitter": run.submitter,
         "submitter_id": run.submitter_id,
         "available_at": at,
+        # What waited for a slot or a token is looked at again.
+        "due_at": None,
         "expires_at": expiry_of(run.expires_at, run.ttl, at),
     }
     run_store.renew(tx.conn, waiting.id, changes)

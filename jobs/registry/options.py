@@ -8,6 +8,7 @@ from typing import Any, Protocol, TypedDict
 from ..core.admission.holding import Debounce, Throttle
 from ..core.model import Isolation, Json, MisfirePolicy, OverlapPolicy, Priority, ScheduleSpec
 from ..core.outcome import Failure
+from .limits import Rate
 from .policies import Backoff
 from .reuse import Reuse
 from .seconds import Seconds
@@ -70,6 +71,12 @@ class JobOptions(TypedDict, total=False):
         ttl: A run that has not started in this time since it could (``run_at``, or when it was enqueued) is skipped,
             with the reason ``expired``; one that began in time is never affected. No limit unless given.
         on_expired: A job (or its name) whose run is put into the queue then, with the ``Expired`` as its argument.
+        rate: How many runs of the job start in how long, on all nodes together: ``Rate(100, per="1m")``. No limit
+            unless given. Retries count too; what a node hands back does not.
+        rate_key: The arguments for each value of which the rate holds by itself, written as a ``unique_key`` is.
+        max_concurrent: How many runs with the same ``concurrency_key`` run at once, on all nodes together.
+        concurrency_key: What they have in common, written as a ``unique_key`` is; the job's name unless given. Jobs
+            that make the same text share its slots.
         on_failure: A job (or its name) whose run is put into the queue, with the ``Failure`` as its argument, when a
             run of this job fails for good; or a function that a node calls then, at most once.
         tags: Words by which nodes choose (``serve --tags gpu``): one, or several. None unless given.
@@ -102,6 +109,10 @@ class JobOptions(TypedDict, total=False):
     ttl: Seconds | None
     on_expired: str | NamedJob | None
     labels_from: Sequence[str] | Mapping[str, str] | None
+    rate: Rate | None
+    rate_key: str | Sequence[str] | None
+    max_concurrent: int | None
+    concurrency_key: str | Sequence[str] | None
     on_failure: str | NamedJob | Callable[[Failure], object] | None
     tags: str | Sequence[str]
 

@@ -8,6 +8,7 @@ from typing import Any, Final, cast
 from ...core.admission.holding import Hold
 from ...core.admission.labels import LabelRule
 from ...core.defaults import PER_RUN, JobDefaults
+from ...core.limits import Limits
 from ...core.model import Json, MisfirePolicy, OverlapPolicy, Priority, ScheduleSpec, TaskSpec
 from ...core.schedule import Syntax
 from ...core.unique_key import UniqueKey
@@ -61,9 +62,17 @@ def declared_values(declared: ScheduleSpec | None) -> dict[str, Any]:
     return dict.fromkeys(_DECLARED.values()) if declared is None else _written(declared, _DECLARED)
 
 
+_SAID: Final = frozenset({PER_RUN, *(one.name for one in fields(JobDefaults))})
+
+
 def defaults_from(document: Mapping[str, Json]) -> JobDefaults:
-    """What a job says about its runs and tasks, read back from the column ``defaults``."""
-    said: dict[str, Any] = {name: WORDS[name](value) if name in WORDS else value for name, value in document.items()}
+    """What a job says about its runs and tasks, read back from the column ``defaults``.
+
+    Names that this version does not know are ignored: a node of a newer one has published them.
+    """
+    said: dict[str, Any] = {
+        name: WORDS[name](value) if name in WORDS else value for name, value in document.items() if name in _SAID
+    }
     if "unique_key" in said:
         said["unique_key"] = UniqueKey.from_json(said["unique_key"])
     per_run: Mapping[str, Any] | None = said.pop(PER_RUN, None)
@@ -71,6 +80,8 @@ def defaults_from(document: Mapping[str, Json]) -> JobDefaults:
         said["ttl"] = per_run.get("ttl")
         said["hold"] = Hold.from_json(per_run["hold"]) if "hold" in per_run else None
         said["labels"] = LabelRule.from_json(per_run["labels"]) if "labels" in per_run else None
+    if "limits" in said:
+        said["limits"] = Limits.from_json(said["limits"])
     return JobDefaults(**said)
 
 
@@ -83,6 +94,8 @@ def defaults_document(defaults: JobDefaults) -> dict[str, Json]:
     per_run = {"ttl": ttl, "labels": labels and labels.to_json(), "hold": hold and hold.to_json()}
     if any(value is not None for value in per_run.values()):
         said[PER_RUN] = {name: value for name, value in per_run.items() if value is not None}
+    if defaults.limits is not None:
+        said["limits"] = defaults.limits.to_json()
     return {
         name: value.value if isinstance(value, Enum) else value for name, value in said.items() if value is not None
     }

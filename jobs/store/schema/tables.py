@@ -14,7 +14,8 @@ from sqlalchemy import (
     literal_column,
 )
 
-from ...core.model import MisfirePolicy, NodeState, Outcome, OverlapPolicy, Priority, SkipReason, TaskSource, Trigger
+from ...core.model import MisfirePolicy, Outcome, OverlapPolicy, Priority, SkipReason, TaskSource, Trigger
+from ...core.nodes import NodeState
 from ...core.schedule import Syntax
 from ...core.states import CLAIMABLE, FINAL, OCCUPYING, UNFINISHED, RunState
 from .accounts import (
@@ -35,9 +36,12 @@ from .accounts import (
 )
 from .events import event, event_publisher, idempotency_key
 from .figures import execution_hour, queue_depth
+from .flows import flow, flow_edge, flow_run
+from .groups import queue_group, rate_bucket
 from .labels import run_label
 from .parts import AMONG_ALL, BY_JOB, HOT, NO_REUSE, key, metadata, one_of, partial_index, quoted
-from .steps import run_step
+from .records import execution_log, skipped_occurrence
+from .steps import run_signal, run_step
 from .types import JsonDocument, Key, Name, UtcDateTime
 
 __all__ = [
@@ -49,6 +53,9 @@ __all__ = [
     "event_publisher",
     "execution_hour",
     "execution_log",
+    "flow",
+    "flow_edge",
+    "flow_run",
     "idempotency_key",
     "job",
     "job_execution",
@@ -63,9 +70,11 @@ __all__ = [
     "queue_depth",
     "queue_group",
     "quoted",
+    "rate_bucket",
     "refresh_token",
     "run",
     "run_label",
+    "run_signal",
     "run_step",
     "secret",
     "session",
@@ -199,8 +208,14 @@ run = Table(
     # How the unique key holds, unless it does so while the run is unfinished.
     Column("key_until_start", Boolean),
     Column("key_until", UtcDateTime),
+    Column("concurrency_key", Name),
+    Column("max_concurrent", Integer),
+    Column("rate_key", Name),
+    # When it would be available, while it waits for a slot or a token of its key: then no claim sees it.
+    Column("due_at", UtcDateTime),
     Column("awaits", JsonDocument),
     Column("wake_at", UtcDateTime),
+    Column("flow_id", Key),
     one_of("state", RunState),
     one_of("priority", Priority),
     one_of("trigger", Trigger),
@@ -215,6 +230,26 @@ run = Table(
     ),
     partial_index("ix_run_key_until", "key_until IS NOT NULL", "unique_key", "id"),
     partial_index("uq_run_exclusive", f"exclusive AND {_OCCUPYING}", "task_id", unique=True),
+    partial_index("ix_run_concurrent", f"concurrency_key IS NOT NULL AND {_OCCUPYING}", "concurrency_key"),
+    partial_index(
+        "ix_run_held_concurrency",
+        f"due_at IS NOT NULL AND concurrency_key IS NOT NULL AND {_CLAIMABLE}",
+        "concurrency_key",
+        "state",
+        "priority",
+        "due_at",
+        "id",
+    ),
+    partial_index(
+        "ix_run_held_rate",
+        f"due_at IS NOT NULL AND rate_key IS NOT NULL AND {_CLAIMABLE}",
+        "job_name",
+        "rate_key",
+        "state",
+        "priority",
+        "due_at",
+        "id",
+    ),
     partial_index("ix_run_claimable", _CLAIMABLE, *_LANE),
     # For a queue that holds runs of jobs that a node does not know: it finds its own without looking at those.
     partial_index(
@@ -232,6 +267,8 @@ run = Table(
     partial_index("ix_run_stuck", "state = 'stuck'", "group_name", "available_at", "id"),
     # By a column that no other change of a state touches. Which groups have suspended runs is asked by their names.
     partial_index("ix_run_wake", "wake_at IS NOT NULL", "wake_at", "id"),
+    partial_index("ix_run_flow", "flow_id IS NOT NULL", "flow_id", "id"),
+    partial_index("ix_run_flow_open", "flow_id IS NOT NULL AND finished_at IS NULL", "flow_id"),
     partial_index("ix_run_suspended", "state = 'suspended'", "group_name", "id"),
     partial_index("ix_run_available", f"{_CLAIMABLE} AND {AMONG_ALL}", "available_at"),
     partial_index("ix_run_occupying", _OCCUPYING, "node_id"),
@@ -298,50 +335,6 @@ job_execution = Table(
     Index("ix_job_execution_started_at", "started_at"),
     partial_index("ix_job_execution_completed_at", "completed_at IS NOT NULL", "completed_at"),
     **NO_REUSE,
-)
-
-execution_log = Table(
-    "execution_log",
-    metadata,
-    Column("execution_id", Key, primary_key=True, autoincrement=False),
-    Column("line", Integer, primary_key=True, autoincrement=False),
-    Column("at", UtcDateTime, nullable=False),
-    Column("level", String(10), nullable=False),
-    Column("message", Text, nullable=False),
-    Column("fields", JsonDocument),
-    Column("step", Text),
-)
-
-skipped_occurrence = Table(
-    "skipped_occurrence",
-    metadata,
-    key(),
-    Column("task_id", Key, nullable=False),
-    Column("task_name", Name, nullable=False),
-    Column("reason", String(12), nullable=False),
-    Column("first_scheduled_for", UtcDateTime, nullable=False),
-    Column("last_scheduled_for", UtcDateTime, nullable=False),
-    Column("occurrences", Key, nullable=False),
-    Column("policy", JsonDocument, nullable=False),
-    Column("node", Name),
-    Column("run_id", Key),
-    Column("at", UtcDateTime, nullable=False),
-    one_of("reason", SkipReason),
-    CheckConstraint("occurrences >= 1", name="occurrences"),
-    Index("ix_skipped_occurrence_task", "task_id", "id"),
-    Index("ix_skipped_occurrence_at", "at"),
-    **NO_REUSE,
-)
-
-queue_group = Table(
-    "queue_group",
-    metadata,
-    Column("name", Name, primary_key=True),
-    Column("paused_at", UtcDateTime),
-    Column("paused_by", Name),
-    Column("pause_reason", Text),
-    Column("max_running", Integer),
-    CheckConstraint("max_running IS NULL OR max_running >= 0", name="max_running"),
 )
 
 job = Table(

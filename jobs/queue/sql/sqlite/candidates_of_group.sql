@@ -14,7 +14,8 @@ SELECT * FROM (
         r.trigger = 'schedule' AND r.attempt = 0 AND EXISTS (
             SELECT 1 FROM cronograph.periodic_task t
             WHERE t.id = r.task_id AND t.schedule_syntax = 'interval')
-            OR r.expires_at IS NOT NULL AND r.expires_at <= :now AND r.attempt = 0 AS judged
+            OR r.expires_at IS NOT NULL AND r.expires_at <= :now AND r.attempt = 0 AS judged,
+        r.concurrency_key IS NOT NULL OR r.rate_key IS NOT NULL AS keyed
     FROM cronograph.run r
     WHERE r.state IN ('stuck', 'waiting') AND r.state = 'stuck' AND r.group_name = :group
       AND r.available_at < :now AND r.job_name IN (SELECT value FROM json_each(:jobs))
@@ -28,7 +29,8 @@ SELECT * FROM (
         r.trigger = 'schedule' AND r.attempt = 0 AND EXISTS (
             SELECT 1 FROM cronograph.periodic_task t
             WHERE t.id = r.task_id AND t.schedule_syntax = 'interval')
-            OR r.expires_at IS NOT NULL AND r.expires_at <= :now AND r.attempt = 0 AS judged
+            OR r.expires_at IS NOT NULL AND r.expires_at <= :now AND r.attempt = 0 AS judged,
+        r.concurrency_key IS NOT NULL OR r.rate_key IS NOT NULL AS keyed
     FROM cronograph.run r
     WHERE r.state IN ('stuck', 'waiting') AND r.state = 'waiting' AND r.group_name = :group
       AND r.available_at <= :now AND r.priority = 'high' AND r.job_name IN (SELECT value FROM json_each(:jobs))
@@ -42,7 +44,8 @@ SELECT * FROM (
         r.trigger = 'schedule' AND r.attempt = 0 AND EXISTS (
             SELECT 1 FROM cronograph.periodic_task t
             WHERE t.id = r.task_id AND t.schedule_syntax = 'interval')
-            OR r.expires_at IS NOT NULL AND r.expires_at <= :now AND r.attempt = 0 AS judged
+            OR r.expires_at IS NOT NULL AND r.expires_at <= :now AND r.attempt = 0 AS judged,
+        r.concurrency_key IS NOT NULL OR r.rate_key IS NOT NULL AS keyed
     FROM cronograph.run r
     WHERE r.state IN ('stuck', 'waiting') AND r.state = 'waiting' AND r.group_name = :group
       AND r.available_at <= :now AND r.priority = 'low' AND r.job_name IN (SELECT value FROM json_each(:jobs))

@@ -12,7 +12,8 @@ SELECT * FROM (
         r.trigger = 'schedule' AND r.attempt = 0 AND EXISTS (
             SELECT 1 FROM cronograph.periodic_task t
             WHERE t.id = r.task_id AND t.schedule_syntax = 'interval')
-            OR r.expires_at IS NOT NULL AND r.expires_at <= :now AND r.attempt = 0 AS judged
+            OR r.expires_at IS NOT NULL AND r.expires_at <= :now AND r.attempt = 0 AS judged,
+        r.concurrency_key IS NOT NULL OR r.rate_key IS NOT NULL AS keyed
     FROM cronograph.run r INDEXED BY ix_run_claimable_job
     WHERE r.state IN ('stuck', 'waiting') AND r.failures >= 0 AND r.job_name = :job AND r.group_name = :group
       AND r.state = 'stuck' AND r.priority = 'high' AND r.available_at < :now
@@ -26,7 +27,8 @@ SELECT * FROM (
         r.trigger = 'schedule' AND r.attempt = 0 AND EXISTS (
             SELECT 1 FROM cronograph.periodic_task t
             WHERE t.id = r.task_id AND t.schedule_syntax = 'interval')
-            OR r.expires_at IS NOT NULL AND r.expires_at <= :now AND r.attempt = 0 AS judged
+            OR r.expires_at IS NOT NULL AND r.expires_at <= :now AND r.attempt = 0 AS judged,
+        r.concurrency_key IS NOT NULL OR r.rate_key IS NOT NULL AS keyed
     FROM cronograph.run r INDEXED BY ix_run_claimable_job
     WHERE r.state IN ('stuck', 'waiting') AND r.failures >= 0 AND r.job_name = :job AND r.group_name = :group
       AND r.state = 'stuck' AND r.priority = 'low' AND r.available_at < :now
@@ -40,7 +42,8 @@ SELECT * FROM (
         r.trigger = 'schedule' AND r.attempt = 0 AND EXISTS (
             SELECT 1 FROM cronograph.periodic_task t
             WHERE t.id = r.task_id AND t.schedule_syntax = 'interval')
-            OR r.expires_at IS NOT NULL AND r.expires_at <= :now AND r.attempt = 0 AS judged
+            OR r.expires_at IS NOT NULL AND r.expires_at <= :now AND r.attempt = 0 AS judged,
+        r.concurrency_key IS NOT NULL OR r.rate_key IS NOT NULL AS keyed
     FROM cronograph.run r INDEXED BY ix_run_claimable_job
     WHERE r.state IN ('stuck', 'waiting') AND r.failures >= 0 AND r.job_name = :job AND r.group_name = :group
       AND r.state = 'waiting' AND r.priority = 'high' AND r.available_at <= :now
@@ -54,7 +57,8 @@ SELECT * FROM (
         r.trigger = 'schedule' AND r.attempt = 0 AND EXISTS (
             SELECT 1 FROM cronograph.periodic_task t
             WHERE t.id = r.task_id AND t.schedule_syntax = 'interval')
-            OR r.expires_at IS NOT NULL AND r.expires_at <= :now AND r.attempt = 0 AS judged
+            OR r.expires_at IS NOT NULL AND r.expires_at <= :now AND r.attempt = 0 AS judged,
+        r.concurrency_key IS NOT NULL OR r.rate_key IS NOT NULL AS keyed
     FROM cronograph.run r INDEXED BY ix_run_claimable_job
     WHERE r.state IN ('stuck', 'waiting') AND r.failures >= 0 AND r.job_name = :job AND r.group_name = :group
       AND r.state = 'waiting' AND r.priority = 'low' AND r.available_at <= :now

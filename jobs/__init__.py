@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 from . import lazy
 from .base.context import JobContext, StopReason
 from .base.outcomes import Cancel, PermanentFailure, Rejected, Result, Snooze, Suspend, WaitTimedOut
+from .core.admission.expiry import Expired
+from .core.admission.holding import Debounce, Throttle
 from .core.base.errors import ConfigurationError, CronographError, InvalidInput, NotFound, StorageError, UserError
 from .core.model import Isolation, MisfirePolicy, OverlapPolicy, Priority, ScheduleSpec
 from .core.outcome import Failure
@@ -37,6 +39,8 @@ __all__ = [
     "Cancel",
     "ConfigurationError",
     "CronographError",
+    "Debounce",
+    "Expired",
     "Failure",
     "Flow",
     "FlowRun",
@@ -66,6 +70,7 @@ __all__ = [
     "StorageError",
     "Suspend",
     "Syntax",
+    "Throttle",
     "UserError",
     "WaitTimedOut",
     "around",

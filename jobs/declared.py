@@ -14,7 +14,7 @@ from .core.run_spec import RunSpec
 from .handle import RunHandle, no_database
 from .registry import JobDefinition, JobOptions, Registry, default_registry, define
 from .registry.names import check_failure_job
-from .registry.queue import RunOptions, RunQueue, check_session, in_seconds
+from .registry.queue import HOLDS, RunOptions, RunQueue, check_session, holding, in_seconds
 
 if TYPE_CHECKING:
     from .queue.enqueue import AsyncTransaction, Transaction
@@ -164,6 +164,13 @@ class Job(Generic[F, P, R]):
             options["unique_key"] = self.definition.key_of(document, values)
         if policies.defaults.labels is not None:
             options["labels"] = policies.defaults.labels.of(document, options.get("labels"))
+        options["hold"] = holding(options) or options.get("hold") or policies.defaults.hold
+        for name in HOLDS:
+            options.pop(name, None)
+        if options["hold"] is not None and options.get("unique_key") is None:
+            options["unique_key"] = self.name
+        if options.get("ttl") is None and options.get("expires_at") is None:
+            options["ttl"] = policies.defaults.ttl
         for name in RUN_POLICIES:
             # No node may have published this version of the job yet.
             options.setdefault(name, getattr(policies.defaults, name))

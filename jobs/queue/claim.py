@@ -7,6 +7,7 @@ from enum import Enum, auto
 from functools import partial
 from typing import Any, TypeVar
 
+from ..core.admission.expiry import has_expired
 from ..core.base.wording import time_text
 from ..core.effective_policies import earliest_start, effective_tolerance, interval_of
 from ..core.events import STARTED
@@ -22,6 +23,7 @@ from . import starts as claims
 from .admission import Admission
 from .candidates import Want, candidates, jobs_among_others
 from .changes import many_changes, run_change
+from .expiry import skip_expired
 from .fairness import Candidate, FairnessState, choose, take
 from .shapes import HeldRun, Reserved
 from .skips import record_drop
@@ -255,10 +257,14 @@ def _begin(
 
 
 def _without_dropped(tx: Tx, claimant: Claimant, runs: Sequence[Run]) -> list[Run]:
-    """``runs`` less those that start too early after the task's last start; these are dropped, with the reason."""
+    """``runs`` less those that are too old, or too early after the last start of the task; these are dropped."""
     judged = _tasks_of_first_starts(((run, run.trigger) for run in runs), attempt=0)
     owners = stored_tasks.by_ids(tx.conn, judged) if judged else {}
     kept: list[Run] = []
+    late = [run for run in runs if has_expired(run.expires_at, run.attempt, tx.now)]
+    if late:
+        skip_expired(tx, late, node=claimant.node)
+        runs = [run for run in runs if not has_expired(run.expires_at, run.attempt, tx.now)]
     for run in runs:
         task = owners.get(run.task_id or 0) if run.attempt == 0 and run.trigger is Trigger.SCHEDULE else None
         earliest = earliest_start(task.spec, task.last_started_at) if task is not None else None
@@ -293,7 +299,7 @@ def _drop(tx: Tx, claimant: Claimant, run: Run, task: Task, earliest: datetime) 
         f"about to start at {time_text(tx.now)}, but the task's last start allows the next no earlier than "
         f"{time_text(earliest)} (last start + interval - tolerance)"
     )
-    run_store.skip(tx.conn, [run.id], sentence, tx.now)
+    run_store.skip(tx.conn, [run.id], sentence, tx.now, SkipReason.TOLERANCE)
     record_drop(tx, task, Skip(SkipReason.TOLERANCE, nominal, nominal, 1, policy), node=claimant.node, run_id=run.id)
     tx.emit([run_change(run, RunState.SKIPPED, node=claimant.node)])
 

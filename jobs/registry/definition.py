@@ -16,7 +16,7 @@ from ..core.flows.results import with_results
 from ..core.model import Isolation, Json, ScheduleSpec
 from ..core.outcome import Failure
 from .hooks import Hooks, Resource, Scope, name_of
-from .names import check_failure_job, check_named
+from .names import check_expiry_job, check_failure_job, check_named
 from .policies import NO_POLICIES, JobPolicies
 from .queue import RunQueue
 from .reuse import Reuse
@@ -255,6 +255,7 @@ class Registry:
         check_named(self.hooks.around, self.names())
         for one in self:
             check_failure_job(one.name, one.where, one.policies.defaults.on_failure, self)
+            check_expiry_job(one.name, one.where, one.policies.defaults.on_expired, self)
             try:
                 needed = self.hooks.needed(one.given.values())
             except ConfigurationError as error:

@@ -52,7 +52,8 @@ FROM (
             (SELECT r.id, r.group_name, r.priority, r.state, r.exclusive, r.task_id,
                  r.trigger = 'schedule' AND r.attempt = 0 AND EXISTS (
                      SELECT FROM cronograph.periodic_task t
-                     WHERE t.id = r.task_id AND t.schedule_syntax = 'interval') AS judged,
+                     WHERE t.id = r.task_id AND t.schedule_syntax = 'interval')
+            OR (r.expires_at <= CAST(:now AS timestamptz) AND r.attempt = 0) IS TRUE AS judged,
                  r.concurrency_key IS NOT NULL OR r.rate_key IS NOT NULL AS keyed
              FROM cronograph.run r
              WHERE r.state IN ('stuck', 'waiting') AND r.group_name = p.name AND r.state = 'stuck' AND r.available_at < CAST(:now AS timestamptz)
@@ -66,7 +67,8 @@ FROM (
             (SELECT r.id, r.group_name, r.priority, r.state, r.exclusive, r.task_id,
                  r.trigger = 'schedule' AND r.attempt = 0 AND EXISTS (
                      SELECT FROM cronograph.periodic_task t
-                     WHERE t.id = r.task_id AND t.schedule_syntax = 'interval') AS judged,
+                     WHERE t.id = r.task_id AND t.schedule_syntax = 'interval')
+            OR (r.expires_at <= CAST(:now AS timestamptz) AND r.attempt = 0) IS TRUE AS judged,
                  r.concurrency_key IS NOT NULL OR r.rate_key IS NOT NULL AS keyed
              FROM cronograph.run r
              WHERE r.state IN ('stuck', 'waiting') AND r.group_name = p.name AND r.state = 'waiting' AND r.priority = 'high'
@@ -81,7 +83,8 @@ FROM (
             (SELECT r.id, r.group_name, r.priority, r.state, r.exclusive, r.task_id,
                  r.trigger = 'schedule' AND r.attempt = 0 AND EXISTS (
                      SELECT FROM cronograph.periodic_task t
-                     WHERE t.id = r.task_id AND t.schedule_syntax = 'interval') AS judged,
+                     WHERE t.id = r.task_id AND t.schedule_syntax = 'interval')
+            OR (r.expires_at <= CAST(:now AS timestamptz) AND r.attempt = 0) IS TRUE AS judged,
                  r.concurrency_key IS NOT NULL OR r.rate_key IS NOT NULL AS keyed
              FROM cronograph.run r
              WHERE r.state IN ('stuck', 'waiting') AND r.group_name = p.name AND r.state = 'waiting' AND r.priority = 'low'
@@ -98,7 +101,8 @@ CROSS JOIN LATERAL (
     (SELECT r.id, r.group_name, r.priority, r.state, r.exclusive, r.task_id,
          r.trigger = 'schedule' AND r.attempt = 0 AND EXISTS (
              SELECT FROM cronograph.periodic_task t
-             WHERE t.id = r.task_id AND t.schedule_syntax = 'interval') AS judged,
+             WHERE t.id = r.task_id AND t.schedule_syntax = 'interval')
+            OR (r.expires_at <= CAST(:now AS timestamptz) AND r.attempt = 0) IS TRUE AS judged,
          r.concurrency_key IS NOT NULL OR r.rate_key IS NOT NULL AS keyed
      FROM cronograph.run r
      WHERE r.state IN ('stuck', 'waiting') AND r.group_name = p.name AND r.state = 'stuck' AND r.available_at < CAST(:now AS timestamptz)
@@ -112,7 +116,8 @@ CROSS JOIN LATERAL (
     (SELECT r.id, r.group_name, r.priority, r.state, r.exclusive, r.task_id,
          r.trigger = 'schedule' AND r.attempt = 0 AND EXISTS (
              SELECT FROM cronograph.periodic_task t
-             WHERE t.id = r.task_id AND t.schedule_syntax = 'interval') AS judged,
+             WHERE t.id = r.task_id AND t.schedule_syntax = 'interval')
+            OR (r.expires_at <= CAST(:now AS timestamptz) AND r.attempt = 0) IS TRUE AS judged,
          r.concurrency_key IS NOT NULL OR r.rate_key IS NOT NULL AS keyed
      FROM cronograph.run r
      WHERE r.state IN ('stuck', 'waiting') AND r.group_name = p.name AND r.state = 'waiting' AND r.priority = 'high'
@@ -127,7 +132,8 @@ CROSS JOIN LATERAL (
     (SELECT r.id, r.group_name, r.priority, r.state, r.exclusive, r.task_id,
          r.trigger = 'schedule' AND r.attempt = 0 AND EXISTS (
              SELECT FROM cronograph.periodic_task t
-             WHERE t.id = r.task_id AND t.schedule_syntax = 'interval') AS judged,
+             WHERE t.id = r.task_id AND t.schedule_syntax = 'interval')
+            OR (r.expires_at <= CAST(:now AS timestamptz) AND r.attempt = 0) IS TRUE AS judged,
          r.concurrency_key IS NOT NULL OR r.rate_key IS NOT NULL AS keyed
      FROM cronograph.run r
      WHERE r.state IN ('stuck', 'waiting') AND r.group_name = p.name AND r.state = 'waiting' AND r.priority = 'low'

@@ -59,7 +59,8 @@ FROM (
                  SELECT r.id, r.group_name, r.priority, r.state, r.exclusive, r.task_id, r.available_at,
                      r.trigger = 'schedule' AND r.attempt = 0 AND EXISTS (
                          SELECT FROM cronograph.periodic_task t
-                         WHERE t.id = r.task_id AND t.schedule_syntax = 'interval') AS judged,
+                         WHERE t.id = r.task_id AND t.schedule_syntax = 'interval')
+            OR (r.expires_at <= CAST(:now AS timestamptz) AND r.attempt = 0) IS TRUE AS judged,
                      r.concurrency_key IS NOT NULL OR r.rate_key IS NOT NULL AS keyed
                  FROM cronograph.run r
                  WHERE r.state IN ('stuck', 'waiting') AND r.failures >= 0
@@ -80,7 +81,8 @@ FROM (
                  SELECT r.id, r.group_name, r.priority, r.state, r.exclusive, r.task_id, r.available_at,
                      r.trigger = 'schedule' AND r.attempt = 0 AND EXISTS (
                          SELECT FROM cronograph.periodic_task t
-                         WHERE t.id = r.task_id AND t.schedule_syntax = 'interval') AS judged,
+                         WHERE t.id = r.task_id AND t.schedule_syntax = 'interval')
+            OR (r.expires_at <= CAST(:now AS timestamptz) AND r.attempt = 0) IS TRUE AS judged,
                      r.concurrency_key IS NOT NULL OR r.rate_key IS NOT NULL AS keyed
                  FROM cronograph.run r
                  WHERE r.state IN ('stuck', 'waiting') AND r.failures >= 0
@@ -101,7 +103,8 @@ FROM (
                  SELECT r.id, r.group_name, r.priority, r.state, r.exclusive, r.task_id, r.available_at,
                      r.trigger = 'schedule' AND r.attempt = 0 AND EXISTS (
                          SELECT FROM cronograph.periodic_task t
-                         WHERE t.id = r.task_id AND t.schedule_syntax = 'interval') AS judged,
+                         WHERE t.id = r.task_id AND t.schedule_syntax = 'interval')
+            OR (r.expires_at <= CAST(:now AS timestamptz) AND r.attempt = 0) IS TRUE AS judged,
                      r.concurrency_key IS NOT NULL OR r.rate_key IS NOT NULL AS keyed
                  FROM cronograph.run r
                  WHERE r.state IN ('stuck', 'waiting') AND r.failures >= 0
@@ -124,7 +127,8 @@ CROSS JOIN LATERAL (
          SELECT r.id, r.group_name, r.priority, r.state, r.exclusive, r.task_id, r.available_at,
              r.trigger = 'schedule' AND r.attempt = 0 AND EXISTS (
                  SELECT FROM cronograph.periodic_task t
-                 WHERE t.id = r.task_id AND t.schedule_syntax = 'interval') AS judged,
+                 WHERE t.id = r.task_id AND t.schedule_syntax = 'interval')
+            OR (r.expires_at <= CAST(:now AS timestamptz) AND r.attempt = 0) IS TRUE AS judged,
              r.concurrency_key IS NOT NULL OR r.rate_key IS NOT NULL AS keyed
          FROM cronograph.run r
          WHERE r.state IN ('stuck', 'waiting') AND r.failures >= 0
@@ -145,7 +149,8 @@ CROSS JOIN LATERAL (
          SELECT r.id, r.group_name, r.priority, r.state, r.exclusive, r.task_id, r.available_at,
              r.trigger = 'schedule' AND r.attempt = 0 AND EXISTS (
                  SELECT FROM cronograph.periodic_task t
-                 WHERE t.id = r.task_id AND t.schedule_syntax = 'interval') AS judged,
+                 WHERE t.id = r.task_id AND t.schedule_syntax = 'interval')
+            OR (r.expires_at <= CAST(:now AS timestamptz) AND r.attempt = 0) IS TRUE AS judged,
              r.concurrency_key IS NOT NULL OR r.rate_key IS NOT NULL AS keyed
          FROM cronograph.run r
          WHERE r.state IN ('stuck', 'waiting') AND r.failures >= 0
@@ -166,7 +171,8 @@ CROSS JOIN LATERAL (
          SELECT r.id, r.group_name, r.priority, r.state, r.exclusive, r.task_id, r.available_at,
              r.trigger = 'schedule' AND r.attempt = 0 AND EXISTS (
                  SELECT FROM cronograph.periodic_task t
-                 WHERE t.id = r.task_id AND t.schedule_syntax = 'interval') AS judged,
+                 WHERE t.id = r.task_id AND t.schedule_syntax = 'interval')
+            OR (r.expires_at <= CAST(:now AS timestamptz) AND r.attempt = 0) IS TRUE AS judged,
              r.concurrency_key IS NOT NULL OR r.rate_key IS NOT NULL AS keyed
          FROM cronograph.run r
          WHERE r.state IN ('stuck', 'waiting') AND r.failures >= 0

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from . import lazy
 from .base.context import JobContext, StopReason
-from .base.outcomes import Cancel, PermanentFailure, Result, Snooze
+from .base.outcomes import Cancel, PermanentFailure, Rejected, Result, Snooze, Suspend, WaitTimedOut
 from .core.base.errors import ConfigurationError, CronographError, InvalidInput, NotFound, StorageError, UserError
 from .core.model import Isolation, MisfirePolicy, OverlapPolicy, Priority, ScheduleSpec
 from .core.outcome import Failure
@@ -21,7 +21,7 @@ from .core.states import RunState
 from .declared import Job, job
 from .flow import Flow, FlowRun
 from .handle import RunFailed, RunHandle
-from .registry import Backoff, Reuse
+from .registry import Backoff, Rate, Reuse
 from .registry.declaring import around, carries, resource
 from .registry.hooks import GIVEN, Scope
 from .registry.options import JobOptions
@@ -50,6 +50,8 @@ __all__ = [
     "OverlapPolicy",
     "PermanentFailure",
     "Priority",
+    "Rate",
+    "Rejected",
     "Result",
     "Reuse",
     "RunFailed",
@@ -62,8 +64,10 @@ __all__ = [
     "Snooze",
     "StopReason",
     "StorageError",
+    "Suspend",
     "Syntax",
     "UserError",
+    "WaitTimedOut",
     "around",
     "calendar",
     "carries",

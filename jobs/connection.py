@@ -7,7 +7,9 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from .actions.runs import cancel_runs
+from .actions.signals import signal_run
 from .core.base.errors import ConfigurationError
+from .core.durable.waits import Signal
 from .core.flows.spec import FlowSpec
 from .core.model import Json, Run
 from .core.run_spec import RunSpec
@@ -19,7 +21,7 @@ from .registry import Registry, default_registry
 from .registry.queue import RunQueue
 from .store.db import dialect
 from .store.db.base.address import with_schema
-from .store.db.borrowed import explaining_missing_tables
+from .store.db.callers.connection import explaining_missing_tables
 from .store.db.database import Database
 from .store.db.transaction import Tx, Wake
 from .store.read import runs as stored_runs
@@ -110,6 +112,20 @@ class Connection:
             return run
 
         return self._write(cancel)
+
+    def signal(self, run_id: int, signal: Signal) -> Run:
+        """Send a signal to an unfinished run; the run afterwards.
+
+        Raises:
+            UserError: the run is over or unknown, or what the signal brings along is not what it waits for.
+        """
+
+        def send(tx: Tx) -> Run:
+            run = signal_run(tx, run_id=run_id, signal=signal)
+            dialect.notify(tx.conn, str((tx.wakes | Wake.EVENTS).value))
+            return run
+
+        return self._write(send)
 
     def close(self) -> None:
         """Close the connection; the jobs know no database any more. Twice is fine."""

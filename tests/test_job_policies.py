@@ -6,9 +6,11 @@ from typing import Any
 
 import pytest
 
-from cronograph.jobs import JobContext, Result, job
+from cronograph.jobs import JobContext, Rate, Result, job
 from cronograph.jobs.core.base.errors import ConfigurationError
+from cronograph.jobs.core.base.rates import Rate as StoredRate
 from cronograph.jobs.core.defaults import JobDefaults
+from cronograph.jobs.core.limits import Keys, Limits
 from cronograph.jobs.core.model import MisfirePolicy, OverlapPolicy, Priority, ScheduleSpec
 from cronograph.jobs.core.schedule import Syntax
 from cronograph.jobs.registry import Registry
@@ -228,3 +230,61 @@ async def test_runs_and_tasks_have_the_policies_of_their_job_unless_they_say_oth
         (3, 7.0, "default"),
     ]
     assert runs[1].priority is Priority.HIGH
+
+
+def test_limits_of_a_job_are_published_with_what_keys_are_made_of() -> None:
+    registry = Registry()
+
+    @job(
+        registry=registry,
+        rate=Rate(100, per="1m", burst=20),
+        rate_key="{customer_id}",
+        max_concurrent=3,
+        concurrency_key=("customer_id",),
+    )
+    async def mail(customer_id: int) -> None: ...
+
+    limits = mail.definition.info.defaults.limits
+    assert limits is not None
+    assert limits.rate == StoredRate(100, 60.0, 20)
+    assert limits.keys_of("mail", {"customer_id": 7}) == Keys("mail(customer_id=7)", 3, "7")
+    assert Limits.from_json(limits.to_json()) == limits
+
+
+def test_a_limit_without_a_key_is_one_of_the_whole_job() -> None:
+    @job(registry=Registry(), rate=Rate(1, per=timedelta(days=1)), max_concurrent=1)
+    async def report() -> None: ...
+
+    limits = report.definition.info.defaults.limits
+    assert limits is not None
+    assert limits.keys_of("report", {}) == Keys("report", 1, "")
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"rate": 100}, "rate: must be a Rate, e.g. Rate(100, per='1m'), got 100"),
+        ({"rate": Rate(0)}, "rate.limit: must be a whole number from 1"),
+        ({"rate": Rate(1, per="2d")}, "rate: must be at least one a day, got 1 in 172,800 s"),
+        ({"rate": Rate(1, per="often")}, "rate.per: must be seconds, a timedelta or a text"),
+        ({"rate": Rate(10**6)}, "rate: must be at most 100,000 a second"),
+        ({"rate_key": "{customer_id}"}, "rate_key: says what is counted, but not how many; add rate=…"),
+        ({"concurrency_key": "{customer_id}"}, "concurrency_key: says what is counted, but not how many; add max_con"),
+        ({"max_concurrent": 0}, "max_concurrent: must be a whole number from 1 to 1,000,000, got 0"),
+        ({"max_concurrent": True}, "max_concurrent: must be a whole number from 1 to 1,000,000, got True"),
+        ({"max_concurrent": 1, "concurrency_key": "{custom_id}"}, "has no argument 'custom_id'; did you mean"),
+        ({"max_concurrent": 1, "concurrency_key": 7}, "concurrency_key: must be names of arguments or a text"),
+        (
+            {"max_concurrent": 1, "concurrency_key": "customer_id"},
+            "is the same text for every run; write ('customer_id",
+        ),
+        ({"max_concurrent": 1, "concurrency_key": len}, "concurrency_key: must be names of arguments or a text"),
+    ],
+)
+def test_limits_that_cannot_be_are_refused_at_the_import(options: dict[str, Any], said: str) -> None:
+    async def mail(customer_id: int) -> None: ...
+
+    with pytest.raises(ConfigurationError) as refused:
+        job("mail", registry=Registry(), **options)(mail)
+    assert said in str(refused.value)
+    assert "test_job_policies.py" in str(refused.value)

@@ -9,13 +9,12 @@ from strawberry.types.enum import StrawberryEnumDefinition
 
 from ...jobs.core.actor import Role
 from ...jobs.core.base.levels import LogLevel
-from ...jobs.core.durable.steps import StepState
+from ...jobs.core.durable.steps import StepKind, StepState
 from ...jobs.core.events import EventKind
 from ...jobs.core.flows.model import FlowState, When
 from ...jobs.core.model import (
     Isolation,
     MisfirePolicy,
-    NodeState,
     Outcome,
     OverlapPolicy,
     Priority,
@@ -23,6 +22,7 @@ from ...jobs.core.model import (
     TaskSource,
     Trigger,
 )
+from ...jobs.core.nodes import NodeState
 from ...jobs.core.schedule import Syntax
 from ...jobs.core.states import RunState
 from ...jobs.core.task_sets import TaskAction
@@ -287,10 +287,22 @@ describe(
     },
 )
 describe(
-    StepState,
-    "How a durable step of a run ended.",
+    StepKind,
+    "What a durable step of a run is.",
     {
-        StepState.DONE: "What it returned is stored: no later attempt does it again.",
+        StepKind.FUNCTION: "A function that is called.",
+        StepKind.SLEEP: "A sleep.",
+        StepKind.SIGNAL: "The wait for a signal.",
+    },
+)
+describe(
+    StepState,
+    "Where a durable step of a run stands.",
+    {
+        StepState.WAITING: "It waits for a time or for a signal.",
+        StepState.TIMED_OUT: "The signal that it waited for did not come in time.",
+        StepState.REJECTED: "The signal that it waited for came, and says no.",
+        StepState.DONE: "What it returned is stored: no later attempt does it again. Of a wait: it is over.",
         StepState.FAILED: "It failed in this attempt, its retries included; the next attempt does it again.",
     },
 )

@@ -17,6 +17,7 @@ from typing import Any, Final
 
 from graphql import GraphQLError
 
+from ...jobs.core.base.errors import UnreadableRow
 from ...jobs.store.db.faults import is_unavailable
 
 logger = logging.getLogger("cronograph.graphql")
@@ -171,8 +172,10 @@ def mask_all(errors: Sequence[Exception], operation: str | None = None) -> list[
         elif isinstance(error, GraphQLError) and is_public(error):
             logger.debug("GraphQL request refused: %s", error.message[:LOGGED_CHARACTERS])
             masked.append(error)
-        elif is_unavailable(cause := _root_cause(error)):
+        elif is_unavailable(cause := root_cause(error)):
             masked.append(_unavailable(error, cause))
+        elif isinstance(cause, UnreadableRow):
+            masked.append(_located(error, cause.message, standing(cause.code.value)))
         else:
             masked.append(_mask_unexpected(error, operation, seen))
     return masked
@@ -182,7 +185,7 @@ def _mask_unexpected(
     error: Exception, operation: str | None, seen: dict[tuple[type[BaseException], str], str]
 ) -> InternalError:
     located = error if isinstance(error, GraphQLError) else None
-    cause = _root_cause(error)
+    cause = root_cause(error)
     key = (type(cause), str(cause))
     if key not in seen:
         seen[key] = new_error_id()
@@ -200,16 +203,24 @@ def _mask_unexpected(
 def _unavailable(error: Exception, cause: Exception) -> GraphQLError:
     """What the client is told while the database is away; that is no fault of a request, so no traceback is kept."""
     logger.warning("a request was not answered: the database is away: %s", str(cause).partition("\n")[0])
-    located = error if isinstance(error, GraphQLError) else None
-    return GraphQLError(
-        "The database does not answer at the moment; try again in a moment.",
-        nodes=located.nodes if located else None,
-        path=located.path if located else None,
-        extensions=standing("UNAVAILABLE"),
+    return _located(
+        error, "The database does not answer at the moment; try again in a moment.", standing("UNAVAILABLE")
     )
 
 
-def _root_cause(error: Exception) -> Exception:
+def _located(error: Exception, message: str, extensions: dict[str, Any]) -> GraphQLError:
+    """What the client is told in the place of an error, at its place in the document."""
+    located = error if isinstance(error, GraphQLError) else None
+    return GraphQLError(
+        message,
+        nodes=located.nodes if located else None,
+        path=located.path if located else None,
+        extensions=extensions,
+    )
+
+
+def root_cause(error: Exception) -> Exception:
+    """What was raised first, under all that GraphQL has put around it."""
     cause = error
     while isinstance(cause, GraphQLError) and isinstance(cause.original_error, Exception):
         cause = cause.original_error

@@ -11,6 +11,7 @@ RAISED: Final[dict[str, tuple[str, ...]]] = {
         "INVALID_STATE",
         "NOT_FOUND",
         "UNKNOWN_JOB",
+        "UNREADABLE_ROW",
     ),
     "applyTasks": (
         "ALREADY_EXISTS",
@@ -27,6 +28,7 @@ RAISED: Final[dict[str, tuple[str, ...]]] = {
         "TOO_MANY_ARCHIVED",
         "UNKNOWN_JOB",
         "UNKNOWN_TIMEZONE",
+        "UNREADABLE_ROW",
         "VERSION_CONFLICT",
     ),
     "cancelFlow": (
@@ -34,12 +36,14 @@ RAISED: Final[dict[str, tuple[str, ...]]] = {
         "INVALID_INPUT",
         "INVALID_STATE",
         "NOT_FOUND",
+        "UNREADABLE_ROW",
     ),
     "cancelRun": (
         "IDEMPOTENCY_CONFLICT",
         "INVALID_INPUT",
         "INVALID_STATE",
         "NOT_FOUND",
+        "UNREADABLE_ROW",
     ),
     "cancelRuns": (
         "IDEMPOTENCY_CONFLICT",
@@ -47,23 +51,27 @@ RAISED: Final[dict[str, tuple[str, ...]]] = {
         "INVALID_STATE",
         "NOT_FOUND",
         "NO_CONDITION",
+        "UNREADABLE_ROW",
     ),
     "closeFlow": (
         "IDEMPOTENCY_CONFLICT",
         "INVALID_INPUT",
         "INVALID_STATE",
         "NOT_FOUND",
+        "UNREADABLE_ROW",
     ),
     "createAccount": (
         "ALREADY_EXISTS",
         "INVALID_INPUT",
         "INVALID_STATE",
         "NOT_FOUND",
+        "UNREADABLE_ROW",
     ),
     "createApiToken": (
         "INVALID_INPUT",
         "INVALID_STATE",
         "SIGN_IN_NEEDED",
+        "UNREADABLE_ROW",
     ),
     "createTask": (
         "ALREADY_EXISTS",
@@ -76,23 +84,27 @@ RAISED: Final[dict[str, tuple[str, ...]]] = {
         "NOT_FOUND",
         "UNKNOWN_JOB",
         "UNKNOWN_TIMEZONE",
+        "UNREADABLE_ROW",
     ),
     "deleteIdentity": (
         "INVALID_INPUT",
         "LAST_WAY_IN",
         "NOT_FOUND",
         "SIGN_IN_NEEDED",
+        "UNREADABLE_ROW",
     ),
     "deletePasskey": (
         "INVALID_INPUT",
         "LAST_WAY_IN",
         "NOT_FOUND",
         "SIGN_IN_NEEDED",
+        "UNREADABLE_ROW",
     ),
     "deleteSecret": (
         "INVALID_INPUT",
         "IN_USE",
         "NOT_FOUND",
+        "UNREADABLE_ROW",
     ),
     "deleteTask": (
         "CODE_TASK",
@@ -100,6 +112,7 @@ RAISED: Final[dict[str, tuple[str, ...]]] = {
         "INVALID_INPUT",
         "INVALID_STATE",
         "NOT_FOUND",
+        "UNREADABLE_ROW",
     ),
     "deleteTasks": (
         "CODE_TASK",
@@ -108,21 +121,25 @@ RAISED: Final[dict[str, tuple[str, ...]]] = {
         "INVALID_STATE",
         "NOT_FOUND",
         "NO_CONDITION",
+        "UNREADABLE_ROW",
     ),
     "deleteTasksOfOwner": (
         "IDEMPOTENCY_CONFLICT",
         "INVALID_INPUT",
         "INVALID_STATE",
+        "UNREADABLE_ROW",
     ),
     "drainNode": (
         "IDEMPOTENCY_CONFLICT",
         "INVALID_INPUT",
         "NOT_FOUND",
+        "UNREADABLE_ROW",
     ),
     "endSessions": (
         "INVALID_INPUT",
         "NOT_FOUND",
         "SIGN_IN_NEEDED",
+        "UNREADABLE_ROW",
     ),
     "enqueueFlow": (
         "ALREADY_EXISTS",
@@ -133,6 +150,7 @@ RAISED: Final[dict[str, tuple[str, ...]]] = {
         "INVALID_STATE",
         "NOT_FOUND",
         "UNKNOWN_JOB",
+        "UNREADABLE_ROW",
     ),
     "enqueueRuns": (
         "FORBIDDEN",
@@ -141,16 +159,19 @@ RAISED: Final[dict[str, tuple[str, ...]]] = {
         "INVALID_INPUT",
         "INVALID_STATE",
         "UNKNOWN_JOB",
+        "UNREADABLE_ROW",
     ),
     "pauseGroup": (
         "IDEMPOTENCY_CONFLICT",
         "INVALID_INPUT",
+        "UNREADABLE_ROW",
     ),
     "pauseTask": (
         "IDEMPOTENCY_CONFLICT",
         "INVALID_INPUT",
         "INVALID_STATE",
         "NOT_FOUND",
+        "UNREADABLE_ROW",
     ),
     "pauseTasks": (
         "IDEMPOTENCY_CONFLICT",
@@ -158,6 +179,7 @@ RAISED: Final[dict[str, tuple[str, ...]]] = {
         "INVALID_STATE",
         "NOT_FOUND",
         "NO_CONDITION",
+        "UNREADABLE_ROW",
     ),
     "pruneHistory": (
         "FORBIDDEN",
@@ -167,11 +189,13 @@ RAISED: Final[dict[str, tuple[str, ...]]] = {
         "INVALID_STATE",
         "NOT_FOUND",
         "UNKNOWN_JOB",
+        "UNREADABLE_ROW",
     ),
     "renamePasskey": (
         "INVALID_INPUT",
         "NOT_FOUND",
         "SIGN_IN_NEEDED",
+        "UNREADABLE_ROW",
     ),
     "resetTask": (
         "IDEMPOTENCY_CONFLICT",
@@ -181,16 +205,19 @@ RAISED: Final[dict[str, tuple[str, ...]]] = {
         "NEVER_FIRES",
         "NOT_FOUND",
         "UNKNOWN_TIMEZONE",
+        "UNREADABLE_ROW",
     ),
     "resumeGroup": (
         "IDEMPOTENCY_CONFLICT",
         "INVALID_INPUT",
+        "UNREADABLE_ROW",
     ),
     "resumeNode": (
         "IDEMPOTENCY_CONFLICT",
         "INVALID_INPUT",
         "INVALID_STATE",
         "NOT_FOUND",
+        "UNREADABLE_ROW",
     ),
     "resumeTask": (
         "IDEMPOTENCY_CONFLICT",
@@ -200,6 +227,7 @@ RAISED: Final[dict[str, tuple[str, ...]]] = {
         "NEVER_FIRES",
         "NOT_FOUND",
         "UNKNOWN_TIMEZONE",
+        "UNREADABLE_ROW",
     ),
     "resumeTasks": (
         "IDEMPOTENCY_CONFLICT",
@@ -210,12 +238,14 @@ RAISED: Final[dict[str, tuple[str, ...]]] = {
         "NOT_FOUND",
         "NO_CONDITION",
         "UNKNOWN_TIMEZONE",
+        "UNREADABLE_ROW",
     ),
     "retryFlow": (
         "IDEMPOTENCY_CONFLICT",
         "INVALID_INPUT",
         "INVALID_STATE",
         "NOT_FOUND",
+        "UNREADABLE_ROW",
     ),
     "retryNow": (
         "IDEMPOTENCY_CONFLICT",
@@ -223,6 +253,7 @@ RAISED: Final[dict[str, tuple[str, ...]]] = {
         "INVALID_STATE",
         "NOT_FOUND",
         "NO_CONDITION",
+        "UNREADABLE_ROW",
     ),
     "retryRun": (
         "FORBIDDEN",
@@ -234,6 +265,7 @@ RAISED: Final[dict[str, tuple[str, ...]]] = {
         "OVERLAP",
         "UNKNOWN_JOB",
         "UNKNOWN_STEP",
+        "UNREADABLE_ROW",
     ),
     "retryRuns": (
         "FORBIDDEN",
@@ -246,20 +278,32 @@ RAISED: Final[dict[str, tuple[str, ...]]] = {
         "OVERLAP",
         "UNKNOWN_JOB",
         "UNKNOWN_STEP",
+        "UNREADABLE_ROW",
     ),
     "revokeApiToken": (
         "INVALID_INPUT",
         "NOT_FOUND",
+        "UNREADABLE_ROW",
     ),
     "setRunPriority": (
         "IDEMPOTENCY_CONFLICT",
         "INVALID_INPUT",
         "NOT_FOUND",
         "NO_CONDITION",
+        "UNREADABLE_ROW",
     ),
     "setSecret": (
         "INVALID_INPUT",
         "NO_ENCRYPTION_KEY",
+        "UNREADABLE_ROW",
+    ),
+    "signalRun": (
+        "FORBIDDEN",
+        "IDEMPOTENCY_CONFLICT",
+        "INVALID_INPUT",
+        "INVALID_STATE",
+        "NOT_FOUND",
+        "UNREADABLE_ROW",
     ),
     "triggerJob": (
         "FORBIDDEN",
@@ -269,6 +313,7 @@ RAISED: Final[dict[str, tuple[str, ...]]] = {
         "INVALID_STATE",
         "NOT_FOUND",
         "UNKNOWN_JOB",
+        "UNREADABLE_ROW",
     ),
     "triggerTask": (
         "FORBIDDEN",
@@ -279,16 +324,19 @@ RAISED: Final[dict[str, tuple[str, ...]]] = {
         "NOT_FOUND",
         "OVERLAP",
         "UNKNOWN_JOB",
+        "UNREADABLE_ROW",
     ),
     "updateAccount": (
         "INVALID_INPUT",
         "INVALID_STATE",
         "LAST_ADMINISTRATOR",
         "NOT_FOUND",
+        "UNREADABLE_ROW",
     ),
     "updateGroup": (
         "IDEMPOTENCY_CONFLICT",
         "INVALID_INPUT",
+        "UNREADABLE_ROW",
     ),
     "updateRun": (
         "FORBIDDEN",
@@ -298,6 +346,7 @@ RAISED: Final[dict[str, tuple[str, ...]]] = {
         "INVALID_STATE",
         "NOT_FOUND",
         "UNKNOWN_JOB",
+        "UNREADABLE_ROW",
     ),
     "updateTask": (
         "FORBIDDEN",
@@ -310,6 +359,7 @@ RAISED: Final[dict[str, tuple[str, ...]]] = {
         "NOT_FOUND",
         "UNKNOWN_JOB",
         "UNKNOWN_TIMEZONE",
+        "UNREADABLE_ROW",
         "VERSION_CONFLICT",
     ),
 }

@@ -103,9 +103,26 @@ def update_run(id: int, *, args: Mapping[str, Any] | None = None, run_at: dateti
     return changed("updateRun", present(id=id, args=args, runAt=run_at), Run)
 
 
-def retry_run(id: int, *, args: Mapping[str, Any] | None = None) -> Operation[Run]:
-    """Make a new run like a finished one, with ``args`` instead of its own if given."""
-    return changed("retryRun", present(id=id, args=args), Run)
+def signal_run(
+    name: str,
+    payload: object = None,
+    *,
+    id: int | None = None,
+    unique_key: str | None = None,
+    reject: str | None = None,
+    idempotency_key: str | None = None,
+) -> Operation[Run]:
+    """Send a signal to an unfinished run, named by its ``id`` or its ``unique_key``; with ``reject`` it says no."""
+    target = present(id=id, uniqueKey=unique_key, reject=reject, idempotencyKey=idempotency_key)
+    return changed("signalRun", {"name": name, **present(payload=payload), **target}, Run)
+
+
+def retry_run(id: int, *, args: Mapping[str, Any] | None = None, from_step: str | None = None) -> Operation[Run]:
+    """Make a new run like a finished one, with ``args`` instead of its own if given.
+
+    With ``from_step`` it has the results of the steps that began before that one.
+    """
+    return changed("retryRun", present(id=id, args=args, fromStep=from_step), Run)
 
 
 def retry_runs(
@@ -283,6 +300,19 @@ def resume_group(name: str) -> Operation[Group]:
 def limit_group(name: str, max_running: int | None) -> Operation[Group]:
     """Limit how many runs of a group run at once on all nodes together; None = no limit."""
     return changed("updateGroup", {"name": name, "maxRunning": max_running}, Group)
+
+
+def rate_group(name: str, limit: int | None, per: float = 1.0, burst: int | None = None) -> Operation[Group]:
+    """Limit how many runs of a group start in how long, on all nodes together.
+
+    Args:
+        name: The group.
+        limit: How many start in ``per`` seconds; None = any number.
+        per: Seconds.
+        burst: How many start at once after a pause; a fiftieth of the limit unless given, at least 1.
+    """
+    rate = None if limit is None else {"limit": limit, "per": per, "burst": burst}
+    return changed("updateGroup", {"name": name, "rate": rate}, Group)
 
 
 def prune_history(

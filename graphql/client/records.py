@@ -40,6 +40,25 @@ class UniqueKey(Record):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Rate(Record):
+    """How many runs start in how long: a token bucket, of which each start takes a token."""
+
+    limit: int
+    per: float
+    burst: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobLimits(Record):
+    """How many runs of a job start, and how many run at once."""
+
+    rate: Rate | None
+    rate_key: UniqueKey | None
+    max_concurrent: int | None
+    concurrency_key: UniqueKey | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Job(Record):
     """Named code that a node can run."""
 
@@ -52,6 +71,7 @@ class Job(Record):
     labels: Any
     labels_from: Any
     unique_key: UniqueKey | None
+    limits: JobLimits | None
     known: bool
     nodes: tuple[str, ...]
 
@@ -219,6 +239,9 @@ class Run(Record):
     cancel_reason: str | None
     node: str | None
     unique_key: str | None
+    concurrency_key: str | None
+    max_concurrent: int | None
+    rate_key: str | None
     submitter: str | None
     description: str
     labels: Any
@@ -273,6 +296,9 @@ class Group(Record):
     paused_by: str | None
     pause_reason: str | None
     max_running: int | None
+    rate: Rate | None
+    tokens: int | None
+    next_token_at: datetime | None
     waiting: int
     scheduled: int
     running: int

@@ -23,6 +23,8 @@ FOLDERS: Final = (
 ERRORS: Final = "jobs.core.base.errors"
 HANDED_ON: Final = frozenset({"INVALID_SCHEDULE", "NEVER_FIRES", "UNKNOWN_TIMEZONE"})
 """The codes of a refusal that takes its code from another error: that is always one of a schedule."""
+EVERYWHERE: Final = frozenset({"UNREADABLE_ROW"})
+"""The codes that the access to the database gives, which no mutation names."""
 SEVERAL: Final = "SeveralFaults"
 """It has the codes of others."""
 
@@ -177,7 +179,7 @@ def _is_mutates(node: ast.expr) -> bool:
 def raised() -> dict[str, tuple[str, ...]]:
     """The codes that each mutation can give, by its name."""
     sources = Sources()
-    found = {name: sources.codes(module, resolver) for name, module, resolver in sources.mutations()}
+    found = {name: sources.codes(module, resolver) | EVERYWHERE for name, module, resolver in sources.mutations()}
     return {name: tuple(sorted(codes)) for name, codes in sorted(found.items())}
 
 

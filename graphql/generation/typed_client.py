@@ -84,7 +84,9 @@ OF_A_LOG: Final = frozenset(
 
 RECORDS: Final = (
     Recorded("UniqueKey", "UniqueKey"),
-    Recorded("Job", "Job", {"uniqueKey": "UniqueKey"}),
+    Recorded("Rate", "Rate"),
+    Recorded("JobLimits", "JobLimits", {"rate": "Rate", "rateKey": "UniqueKey", "concurrencyKey": "UniqueKey"}),
+    Recorded("Job", "Job", {"uniqueKey": "UniqueKey", "limits": "JobLimits"}),
     Recorded("Schedule", "Schedule"),
     Recorded("ScheduleFault", "ScheduleFault"),
     Recorded("ScheduleValidation", "ScheduleValidation", {"error": "ScheduleFault"}),
@@ -104,7 +106,7 @@ RECORDS: Final = (
     Recorded("TriggeredJob", "TriggerJobPayload", {"run": "Run"}),
     Recorded("Explanation", "Explanation"),
     Recorded("SkippedOccurrence", "SkippedOccurrence"),
-    Recorded("Group", "Group"),
+    Recorded("Group", "Group", {"rate": "Rate"}),
     Recorded("Node", "Node"),
     Recorded("LogLine", "LogLine"),
     Recorded("LogPart", "LogEvent", {"lines": "LogLine"}),

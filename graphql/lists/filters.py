@@ -11,7 +11,8 @@ import strawberry
 from strawberry.scalars import JSON
 
 from ...jobs.core.flows.model import FlowState
-from ...jobs.core.model import Isolation, NodeState, Outcome, OverlapPolicy, Priority, SkipReason, TaskSource, Trigger
+from ...jobs.core.model import Isolation, Outcome, OverlapPolicy, Priority, SkipReason, TaskSource, Trigger
+from ...jobs.core.nodes import NodeState
 from ...jobs.core.schedule import Syntax
 from ...jobs.core.states import RunState
 from ..base.enums import Role
@@ -197,6 +198,7 @@ class RunFilter:
     attempt: IntFilter | None = _condition("How many attempts have begun.")
     failures: IntFilter | None = _condition("How many attempts failed or were lost.")
     unique_key: StringFilter | None = _condition("Its unique key.")
+    concurrency_key: StringFilter | None = _condition("Its concurrency key.")
     retried_from: IdFilter | None = _condition("The key of the run that it retries.")
     retried: BooleanFilter | None = _condition("Whether another run retries it.")
     submitter: StringFilter | None = _condition("Who asked for it.")

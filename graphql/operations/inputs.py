@@ -13,7 +13,8 @@ import strawberry
 from strawberry.scalars import JSON
 
 from ...jobs.core.actor import Submitter
-from ...jobs.core.base.errors import UserError
+from ...jobs.core.base.errors import UserError, refuse
+from ...jobs.core.base.rates import Rate, rate_faults
 from ...jobs.core.defaults import FOLLOWED, TASK_POLICIES
 from ...jobs.core.model import MisfirePolicy, NewRun, OverlapPolicy, Priority, ScheduleSpec, TaskSpec, Trigger
 from ...jobs.core.rules import new_run_faults, task_faults
@@ -243,6 +244,20 @@ class CancelRunInput:
     idempotency_key: str | None = optional(KEY)
 
 
+@strawberry.input(description="A signal to an unfinished run, named by `id` or by `uniqueKey`.")
+class SignalRunInput:
+    """The input of ``signalRun``."""
+
+    name: str = strawberry.field(
+        description="What the run waits for, or will: `approved`, of a wait with a key `approved[42]`."
+    )
+    id: strawberry.ID | None = optional("Which run.")
+    unique_key: str | None = optional("The unique key of the unfinished run.")
+    payload: JSON | None = optional("What the signal brings along: any JSON, as the wait asks for it.")
+    reject: str | None = optional("The signal says no, for this reason; it needs no payload.")
+    idempotency_key: str | None = optional(KEY)
+
+
 @strawberry.input(description="A finished run to be made again.")
 class RetryRunInput:
     """The input of ``retryRun``."""
@@ -282,13 +297,35 @@ class ResumeGroupInput:
     idempotency_key: str | None = optional(KEY)
 
 
-@strawberry.input(description="The limit of a group.")
+@strawberry.input(description="How many runs start in how long: a token bucket, of which each start takes a token.")
+class RateInput:
+    """A rate as a client writes it."""
+
+    limit: int = strawberry.field(description="How many in `per` seconds; from one a day to 100,000 a second.")
+    per: float = strawberry.field(description="Seconds.", default=1.0)
+    burst: int | None = optional("How many start at once after a pause; a fiftieth of the limit unless given.")
+
+    def to_rate(self) -> Rate:
+        """The engine's form.
+
+        Raises:
+            UserError: it is none.
+        """
+        burst = None if self.burst is strawberry.UNSET else self.burst
+        refuse(rate_faults(self.limit, self.per, burst))
+        return Rate.of(self.limit, self.per, burst)
+
+
+@strawberry.input(description="The limits of a group.")
 class UpdateGroupInput:
     """The input of ``updateGroup``."""
 
     name: str = strawberry.field(description="Which group; it exists once it is named.")
     max_running: int | None = optional(
         "How many of its runs may be scheduled or running on all nodes together; null = no limit, absent = unchanged."
+    )
+    rate: RateInput | None = optional(
+        "How many of its runs start in how long, on all nodes together; null = any number, absent = unchanged."
     )
     idempotency_key: str | None = optional(KEY)
 

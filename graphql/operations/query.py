@@ -182,6 +182,7 @@ class Query(ReportQueries, HistoryQueries, LabelQueries, AccountQueries, SecretQ
         """A group by name."""
         request = PageRequest(GROUPS.order, 1, equal("name", checked_text(name, "name")))
         found = (await info.context.loaders.page(GROUPS, request)).items
+        info.context.loaders.check_readable("queue_group", name)
         return Group.from_model(found[0]) if found else None
 
     @resolved(

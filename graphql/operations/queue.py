@@ -8,7 +8,7 @@ import strawberry
 from ...jobs.actions import groups as actions
 from ...jobs.actions.idempotent import AnswerCodec
 from ...jobs.actions.nodes import drain_node, resume_node
-from ...jobs.core import model
+from ...jobs.core import model, nodes
 from ...jobs.core.base.errors import NotFound
 from ...jobs.core.model import Json
 from ...jobs.store.db.transaction import Tx
@@ -29,7 +29,7 @@ def restore_group(tx: Tx, stored: Json) -> model.Group:
     return group_store.settings(tx.conn).get(stored["group"], model.Group(stored["group"]))
 
 
-def restore_node(tx: Tx, stored: Json) -> model.Node:
+def restore_node(tx: Tx, stored: Json) -> nodes.Node:
     """The node of a repeated request, as it is now.
 
     Raises:
@@ -42,7 +42,7 @@ def restore_node(tx: Tx, stored: Json) -> model.Node:
 
 
 ONE_GROUP: AnswerCodec[model.Group] = AnswerCodec(dump=lambda group: {"group": group.name}, load=restore_group)
-ONE_NODE: AnswerCodec[model.Node] = AnswerCodec(dump=lambda node: {"node": node.id}, load=restore_node)
+ONE_NODE: AnswerCodec[nodes.Node] = AnswerCodec(dump=lambda node: {"node": node.id}, load=restore_node)
 
 
 @strawberry.type
@@ -68,14 +68,17 @@ class QueueMutations:
         done = await perform(info, input, action, ONE_GROUP)
         return done.answer(GroupChanged, group=Group.from_model)
 
-    @mutates(description="Changes the limit of a group.", requires=Role.OPERATOR)
+    @mutates(description="Changes the limits of a group.", requires=Role.OPERATOR)
     async def update_group(self, info: Info, input: Annotated[UpdateGroupInput, INPUT]) -> GroupChanged:
         """The changed group."""
 
         def action(tx: Tx) -> model.Group:
-            if input.max_running is strawberry.UNSET:
-                return restore_group(tx, {"group": input.name})
-            return actions.update_group(tx, input.name, max_running=input.max_running)
+            if input.max_running is not strawberry.UNSET:
+                actions.update_group(tx, input.name, max_running=input.max_running)
+            if input.rate is not strawberry.UNSET:
+                rate = None if input.rate is None else input.rate.to_rate()
+                actions.set_group_rate(tx, input.name, rate=rate)
+            return restore_group(tx, {"group": input.name})
 
         done = await perform(info, input, action, ONE_GROUP)
         return done.answer(GroupChanged, group=Group.from_model)

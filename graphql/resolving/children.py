@@ -1,9 +1,7 @@
-"""Rows that belong to one of many parents: one statement reads those of all that are asked for at once."""
+"""The rows of a list that belong to others: the runs of tasks, the executions of runs."""
 
 from dataclasses import dataclass
-from typing import Final, Generic, TypeAlias, TypeVar
-
-from strawberry.dataloader import DataLoader
+from typing import Generic, TypeAlias, TypeVar
 
 from ...jobs.store.db.database import Database
 from ...jobs.store.read.listing import pages
@@ -11,11 +9,9 @@ from ...jobs.store.read.listing.criteria import Criteria
 from ...jobs.store.read.listing.keyset import Page, PageRequest
 from ...jobs.store.read.listing.listing import Listing
 from ..guard.searches import Searches
+from .data_loader import MAX_BATCH, DataLoader
 
 M = TypeVar("M")
-
-MAX_BATCH: Final = 1_000
-"""Keys per statement."""
 
 
 @dataclass(frozen=True, slots=True)

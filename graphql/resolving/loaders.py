@@ -6,13 +6,13 @@ from datetime import datetime
 from functools import cached_property
 from typing import Any, TypeVar
 
-from strawberry.dataloader import DataLoader
-
 from ...jobs.accounts.read import secrets as stored_secrets
+from ...jobs.core.base.errors import UnreadableRow
 from ...jobs.core.defaults import JobInfo
 from ...jobs.core.durable.steps import Step
 from ...jobs.core.explain import Explanation, RunFacts, explain_run, explain_task
-from ...jobs.core.model import Execution, Group, Node, Run, SkippedOccurrence, Task
+from ...jobs.core.model import Execution, Group, Run, SkippedOccurrence, Task
+from ...jobs.core.nodes import Node
 from ...jobs.store.db.database import Connection, Database
 from ...jobs.store.read import executions, facts, logs, runs, tasks
 from ...jobs.store.read import groups as stored_groups
@@ -30,7 +30,8 @@ from ...jobs.store.read.listing.listing import Listing
 from ...jobs.store.read.listing.searching import Counted, Keys, capped
 from ...jobs.store.read.strips import Strip, strips_of_tasks
 from ..guard.searches import Searches
-from .children import MAX_BATCH, Children, Reader
+from .children import Children, Reader
+from .data_loader import MAX_BATCH, DataLoader
 from .flow_loaders import FlowLoaders
 from .keys import LinesKey, ListKey, SearchKey
 from .slices import Slices
@@ -59,12 +60,12 @@ class Loaders:
     @cached_property
     def tasks(self) -> DataLoader[int, Task | None]:
         """Tasks by key."""
-        return self._by_key(tasks.by_ids)
+        return self._by_key(tasks.by_ids, "periodic_task")
 
     @cached_property
     def tasks_by_name(self) -> DataLoader[str, Task | None]:
         """Tasks by name."""
-        return self._by_key(tasks.by_names)
+        return self._by_key(tasks.by_names, "periodic_task")
 
     @cached_property
     def secret_users(self) -> DataLoader[str, list[str]]:
@@ -78,7 +79,7 @@ class Loaders:
     @cached_property
     def runs(self) -> DataLoader[int, Run | None]:
         """Runs by key."""
-        return self._by_key(runs.by_ids)
+        return self._by_key(runs.by_ids, "run")
 
     @cached_property
     def flows(self) -> FlowLoaders:
@@ -88,22 +89,22 @@ class Loaders:
     @cached_property
     def executions(self) -> DataLoader[int, Execution | None]:
         """Executions by key."""
-        return self._by_key(executions.by_ids)
+        return self._by_key(executions.by_ids, "job_execution")
 
     @cached_property
     def skipped(self) -> DataLoader[int, SkippedOccurrence | None]:
         """Skipped occurrences by key."""
-        return self._by_key(stored_skipped.by_ids)
+        return self._by_key(stored_skipped.by_ids, "skipped_occurrence")
 
     @cached_property
     def nodes_by_name(self) -> DataLoader[str, Node | None]:
         """Nodes by name."""
-        return self._by_key(stored_nodes.newest_by_names)
+        return self._by_key(stored_nodes.newest_by_names, "node")
 
     @cached_property
     def jobs(self) -> DataLoader[str, JobInfo | None]:
         """Jobs by name."""
-        return self._by_key(stored_jobs.by_names)
+        return self._by_key(stored_jobs.by_names, "job")
 
     @cached_property
     def declaring(self) -> DataLoader[str, list[str] | None]:
@@ -113,7 +114,7 @@ class Loaders:
     @cached_property
     def group_settings(self) -> DataLoader[str, Group | None]:
         """What is stored about groups, by name."""
-        return self._by_key(stored_groups.by_names)
+        return self._by_key(stored_groups.by_names, "queue_group")
 
     @cached_property
     def task_explanations(self) -> DataLoader[Task, Explanation]:
@@ -264,12 +265,29 @@ class Loaders:
         """The newest finished execution of a task, by the task's id."""
         return self._by_key(executions.newest_finished)
 
-    def _by_key(self, read: Callable[[Any, list[K]], dict[K, M]]) -> DataLoader[K, M | None]:
-        async def load(keys: list[K]) -> Sequence[M | None]:
+    def _by_key(self, read: Callable[[Any, list[K]], dict[K, M]], table: str | None = None) -> DataLoader[K, M | None]:
+        async def load(keys: list[K]) -> Sequence[M | UnreadableRow | None]:
             found = await self._database.read(read, keys)
-            return [found.get(key) for key in keys]
+            if table is None or len(found) == len(keys) or not self._database.damaged.known:
+                return [found.get(key) for key in keys]
+            return [found[key] if key in found else self._unreadable(table, key) for key in keys]
 
         return DataLoader(load, max_batch_size=MAX_BATCH)
+
+    def check_readable(self, table: str, key: object) -> None:
+        """Ask before it is said that something is not there.
+
+        Raises:
+            UnreadableRow: its row is there, and cannot be read.
+        """
+        fault = self._unreadable(table, key)
+        if fault is not None:
+            raise fault
+
+    def _unreadable(self, table: str, key: object) -> UnreadableRow | None:
+        """What is said of a key whose row is there and cannot be read."""
+        damage = self._database.damaged.of(table, key)
+        return None if damage is None else UnreadableRow(damage.sentence)
 
     async def _load_lists(self, keys: list[ListKey]) -> list[Page[Any]]:
         def read(conn: Connection) -> list[Page[Any]]:

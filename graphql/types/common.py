@@ -13,6 +13,7 @@ from ..base.codes import ErrorCode
 from ..base.fields import sized
 from ..base.scalars import BigInt
 from ..base.sizes import FEW
+from ..execution.shown import FromModel
 
 
 @strawberry.type(description="Why an input was refused. Nothing was changed.")
@@ -104,3 +105,12 @@ class LogEvent:
     lines: list[LogLine] = strawberry.field(description="Lines in their order; each kept line is sent once.")
     cut: BigInt = strawberry.field(description="How many lines of the execution were dropped to keep its bound so far.")
     ended: bool = strawberry.field(description="The end mark: the execution is over and all kept lines were sent.")
+
+
+@strawberry.type(description="How many runs start in how long: a token bucket, of which each start takes a token.")
+class Rate(FromModel):
+    """A rate of a group or a job."""
+
+    limit: int = strawberry.field(description="How many tokens come in `per` seconds.")
+    per: float = strawberry.field(description="Seconds.")
+    burst: int = strawberry.field(description="How many tokens are kept: so many start at once after a pause.")

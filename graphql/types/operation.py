@@ -5,7 +5,8 @@ from typing import Any, ClassVar
 
 import strawberry
 
-from ...jobs.core import model
+from ...jobs.core import model, nodes
+from ...jobs.core.base.rates import Bucket
 from ...jobs.core.states import RunState
 from ...jobs.store.read.lists import HELD, QUEUED
 from ..base.fields import resolved
@@ -14,6 +15,7 @@ from ..execution.shown import FromModel, Makers
 from ..lists.connections import Connection
 from ..lists.declared import RUN_LIST, TASK_LIST, listed
 from ..resolving.context import Info
+from .common import Rate
 from .entities import Run, Task
 
 
@@ -24,6 +26,10 @@ def _depth(state: RunState, description: str) -> Any:  # noqa: ANN401 - a field
         return BigInt((await info.context.loaders.depths.load(self.name)).states.get(state, 0))
 
     return resolved(description=description)(runs)
+
+
+def _rate_of(stored: model.Group) -> Rate | None:
+    return None if stored.rate is None else Rate.from_model(stored.rate)
 
 
 @strawberry.type(description="A queue group: the unit of fairness and of limits. It exists once it is named.")
@@ -39,7 +45,28 @@ class Group(FromModel):
         description="How many of its runs may be scheduled or running on all nodes together; null = no limit."
     )
 
-    MADE: ClassVar[Makers] = {"paused": lambda group: group.paused_at is not None}
+    rate: Rate | None = strawberry.field(
+        description="How many of its runs start in how long, on all nodes together; null = any number."
+    )
+
+    MADE: ClassVar[Makers] = {"paused": lambda group: group.paused_at is not None, "rate": _rate_of}
+
+    @resolved(description="How many of its runs may start now by its rate; null if it has none.")
+    async def tokens(self, info: Info) -> int | None:
+        """What is left in its bucket."""
+        stored: model.Group = vars(self)["stored"]
+        if stored.rate is None:
+            return None
+        now = await info.context.now()
+        return Bucket(stored.rate, stored.rate_full_at).settled(now).tokens(now)
+
+    @resolved(description="When the next of its runs may start by its rate; null if one may now, or it has none.")
+    async def next_token_at(self, info: Info) -> datetime | None:
+        """When its bucket gets a token."""
+        stored: model.Group = vars(self)["stored"]
+        now = await info.context.now()
+        due = now if stored.rate is None else Bucket(stored.rate, stored.rate_full_at).settled(now).due(now)
+        return due if due > now else None
 
     runs: Connection[Run] = listed(
         RUN_LIST,
@@ -90,7 +117,7 @@ class Node(FromModel):
 
     id: strawberry.ID = strawberry.field(description="The decimal key.")
     name: str = strawberry.field(description="Its readable name, unique among live nodes.")
-    state: model.NodeState = strawberry.field(description="Where it is in its life.")
+    state: nodes.NodeState = strawberry.field(description="Where it is in its life.")
     slots: int = strawberry.field(description="How many runs it executes at once.")
     thread_slots: int | None = strawberry.field(description="How many of these in threads; null = all.")
     process_slots: int | None = strawberry.field(description="How many of these in child processes; null = all.")
@@ -132,8 +159,8 @@ class Node(FromModel):
     PREFIX = "choice"
 
 
-def blockage_of(node: model.Node) -> Blockage | None:
+def blockage_of(node: nodes.Node) -> Blockage | None:
     """What keeps a live node's event loop from turning; of a node that has ended it means nothing any more."""
-    if node.blockage is None or node.state not in model.LIVE_NODES:
+    if node.blockage is None or node.state not in nodes.LIVE_NODES:
         return None
     return Blockage.from_model(node.blockage)

@@ -13,6 +13,7 @@ from ..base.fields import resolved
 from ..base.scalars import BigInt
 from ..execution.shown import FromModel, Makers
 from ..resolving.context import Info
+from .common import Rate
 
 
 @strawberry.type(description="What a job's runs and tasks have unless they say otherwise. Durations in seconds.")
@@ -49,6 +50,30 @@ class UniqueKey(FromModel):
     )
 
 
+@strawberry.type(description="How many runs of a job start, and how many run at once.")
+class JobLimits(FromModel):
+    """What a job declares by ``rate``, ``rate_key``, ``max_concurrent`` and ``concurrency_key``."""
+
+    rate: Rate | None = strawberry.field(description="How many start in how long, on all nodes; null = any number.")
+    rate_key: UniqueKey | None = strawberry.field(
+        description="For each value of which the rate holds by itself; null = for all runs together."
+    )
+    max_concurrent: int | None = strawberry.field(
+        description="How many with the same concurrency key run at once, on all nodes together; null = any number."
+    )
+    concurrency_key: UniqueKey | None = strawberry.field(
+        description="What these have in common; null = the job's name."
+    )
+
+    MADE: ClassVar[Makers] = {
+        "rate": lambda limits: None if limits.rate is None else Rate.from_model(limits.rate),
+        "rate_key": lambda limits: None if limits.rate_key is None else UniqueKey.from_model(limits.rate_key),
+        "concurrency_key": lambda limits: (
+            None if limits.concurrency_key is None else UniqueKey.from_model(limits.concurrency_key)
+        ),
+    }
+
+
 @strawberry.type
 class JobFields(FromModel):
     """The columns of a job as the nodes publish it."""
@@ -68,10 +93,15 @@ class JobFields(FromModel):
         description="The unique key of its runs: while one is unfinished, no second one is made. Null = they have none."
     )
 
+    limits: JobLimits | None = strawberry.field(
+        description="How many of its runs start, and how many run at once; null = its code says nothing."
+    )
+
     MADE: ClassVar[Makers] = {
         "defaults": lambda job: JobDefaults.from_model(job.defaults),
         "labels": lambda job: {} if job.defaults.labels is None else dict(job.defaults.labels.fixed),
         "labels_from": lambda job: {} if job.defaults.labels is None else dict(job.defaults.labels.arguments),
+        "limits": lambda job: None if job.defaults.limits is None else JobLimits.from_model(job.defaults.limits),
         "unique_key": lambda job: (
             None if job.defaults.unique_key is None else UniqueKey.from_model(job.defaults.unique_key)
         ),

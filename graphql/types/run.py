@@ -46,6 +46,13 @@ class RunFields(ByField):
     cancel_reason: str | None = strawberry.field(description="Why it was asked to stop.")
     node: str | None = strawberry.field(description="The node that holds or last held it.")
     unique_key: str | None = strawberry.field(description="No second unfinished run can have it.")
+    concurrency_key: str | None = strawberry.field(
+        description="No more than `maxConcurrent` runs with it run at once, on all nodes together; null = no limit."
+    )
+    max_concurrent: int | None = strawberry.field(description="How many; null without a `concurrencyKey`.")
+    rate_key: str | None = strawberry.field(
+        description="The key of the bucket of its job that gives its tokens; empty: that of the job, null: none."
+    )
     submitter: str | None = strawberry.field(description="Who asked for it.")
     description: str = strawberry.field(description="What it is for; that of its task.")
     labels: JSON = strawberry.field(description="Words by which it is found, an object of texts.")
@@ -65,6 +72,8 @@ RunFields.FIELDS = Fields(
         "progress": Made(("progress",), Progress.from_json),
         "labels": Made(("labels",), lambda labels: labels or {}),
         "deduplicated": Made((), lambda: False),
+        # Beyond all times while it waits for a slot or a token of its key.
+        "available_at": Made(("available_at", "due_at"), lambda available_at, due_at: due_at or available_at),
     },
 )
 

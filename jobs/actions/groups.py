@@ -1,6 +1,7 @@
 """What can be done to queue groups."""
 
-from ..core.base.errors import InvalidInput
+from ..core.base.errors import InvalidInput, refuse
+from ..core.base.rates import Bucket, Rate, rate_faults
 from ..core.events import Change, EventKind
 from ..core.model import Group
 from ..core.rules import check_name, check_reason
@@ -42,6 +43,22 @@ def update_group(tx: Tx, name: str, *, max_running: int | None) -> Group:
     return _changed(tx, before, groups.limit(tx.conn, name, max_running))
 
 
+def set_group_rate(tx: Tx, name: str, *, rate: Rate | None) -> Group:
+    """Set how many runs of the group start in how long, on all nodes together; None = any number.
+
+    Those handed to nodes but not started go back to the queue: they have no token.
+    """
+    check_name(name, "name")
+    if rate is not None:
+        refuse(rate_faults(rate.limit, rate.per, rate.burst))
+    before = groups.ensure(tx.conn, name)
+    full_at = None if rate is None else Bucket(rate, before.rate_full_at).settled(tx.now).full_at
+    group = groups.set_rate(tx.conn, name, rate, full_at)
+    if rate is not None and before.rate is None:
+        hand_back(tx, {"group_name": name})
+    return _changed(tx, before, group)
+
+
 def _changed(tx: Tx, before: Group, group: Group) -> Group:
     tx.note_before(
         before.name,
@@ -49,6 +66,7 @@ def _changed(tx: Tx, before: Group, group: Group) -> Group:
         pausedBy=before.paused_by,
         pauseReason=before.pause_reason,
         maxRunning=before.max_running,
+        rate=None if before.rate is None else before.rate.words,
     )
     if group == before:
         return group

@@ -40,8 +40,7 @@ async def put_requested(database: Database, run: NewRun, record: Record) -> Run 
     schema = await _schema(database, run.job_name)
     if schema is None or any(_faults(run, schema)):
         return None
-    key = schema.defaults.unique_key
-    if key is not None and not key.in_code:
+    if schema.defaults.makes_keys:
         return None
     signed = settle(replace(run, signature=schema.signature), schema.defaults)
     stored = await database.autocommit(partial(insert_requested, rule=schema.defaults.labels), WAKES, signed, record)

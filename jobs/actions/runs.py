@@ -11,6 +11,7 @@ from sqlalchemy.exc import IntegrityError
 from ..core.arguments.judging import argument_faults
 from ..core.base.errors import InvalidState, Overlap, UserError, refuse
 from ..core.defaults import FOLLOWED, UNIQUE_KEY, run_of_job
+from ..core.limits import LIMITS
 from ..core.model import Json, NewRun, Priority, Run, Trigger
 from ..core.rules import check_reason, new_run_faults, unknown, unknown_job
 from ..core.states import CLAIMABLE, FINAL
@@ -209,8 +210,8 @@ def _again(tx: Tx, run: Run, args: dict[str, Json] | None, actor: str | None) ->
     same = {name: getattr(run, name) for name in _LIKE_BEFORE.split()}
     if args is not None:
         same["args"] = args
-    if args is not None or run.unique_key is None:
-        same["inherits"] = frozenset({UNIQUE_KEY})
+    keeps_key = args is None and run.unique_key is not None
+    same["inherits"] = frozenset({LIMITS} if keeps_key else {LIMITS, UNIQUE_KEY})
     if actor:
         same |= {"submitter": actor, "submitter_id": account_of(tx)}
     return NewRun(trigger=Trigger.RETRY, retried_from=run.id, **same)
@@ -288,6 +289,8 @@ def edit_run(
         change |= _key_of_changed(tx, run, args, schema)
         rule = schema.defaults.labels
         labels = None if rule is None else rule.after_edit(run.labels or {}, args)
+        if schema.defaults.limits is not None:
+            change |= schema.defaults.limits.keys_of(run.job_name, args)._asdict()
     if available_at is not None:
         change["available_at"] = available_at
     if not change:
@@ -300,6 +303,9 @@ def edit_run(
 
 
 def _edit(tx: Tx, run: Run, change: dict[str, Any]) -> None:
+    if run.due_at is not None:
+        # What it waits for may be another thing now.
+        change = {"available_at": run.due_at, **change, "due_at": None}
     if "unique_key" not in change:
         run_store.edit(tx.conn, run.id, change)
         return

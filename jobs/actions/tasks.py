@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from ..core.base.errors import AlreadyExists, InvalidState, Overlap, UserError, VersionConflict, refuse
 from ..core.base.wording import time_text
-from ..core.defaults import PER_RUN, TASK_POLICIES, UNIQUE_KEY, task_of_job
+from ..core.defaults import FROM_ARGUMENTS, TASK_POLICIES, task_of_job
 from ..core.due import due_of
 from ..core.effective_policies import effective_overlap, overlap_limit
 from ..core.events import EventKind
@@ -257,8 +257,7 @@ def trigger_task(tx: Tx, name: str, *, args: dict[str, Json] | None = None, acto
     if policy is OverlapPolicy.REPLACE and count:
         older = run_store.unfinished_of_tasks(tx.conn, [task.id])
         cancel_all(tx, older, reason=f"replaced by a run triggered by hand{by(actor)}")
-    inherits = frozenset({UNIQUE_KEY, PER_RUN})
-    run = replace(new_run(task, Trigger.MANUAL, args=args), signature=signature, inherits=inherits)
+    run = replace(new_run(task, Trigger.MANUAL, args=args), signature=signature, inherits=FROM_ARGUMENTS)
     if actor:
         run = replace(run, submitter=actor, submitter_id=account_of(tx))
     return put_new(tx, run, f"task '{name}'")

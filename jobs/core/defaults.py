@@ -5,6 +5,8 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any, Final
 
 from .admission.labels import LabelRule
+from .base.signature import signature_of
+from .limits import LIMITS, Limits
 from .model import (
     DEFAULT_GROUP,
     DEFAULT_RETRIES,
@@ -17,7 +19,6 @@ from .model import (
     Priority,
     TaskSpec,
 )
-from .signature import signature_of
 from .unique_key import UniqueKey
 
 
@@ -26,7 +27,8 @@ class JobDefaults:
     """What a job says about its runs and tasks; None = nothing, so the product's default holds. Seconds.
 
     Only the job can say some of them: ``on_failure`` names the job that gets a run when one of this job fails for good,
-    ``unique_key`` how the key of a run follows from its arguments, ``labels`` which labels all runs get.
+    ``unique_key`` how the key of a run follows from its arguments, ``labels`` which labels all runs get, ``limits`` how
+    many start and run at once.
     """
 
     group: str | None = None
@@ -39,25 +41,32 @@ class JobDefaults:
     on_failure: str | None = None
     unique_key: UniqueKey | None = None
     labels: LabelRule | None = None
+    limits: Limits | None = None
+
+    @property
+    def makes_keys(self) -> bool:
+        """Whether keys of a run follow from its arguments, by what is published."""
+        return self.limits is not None or (self.unique_key is not None and not self.unique_key.in_code)
 
     @property
     def settles(self) -> bool:
         """Whether something of each run follows from its arguments, so that no statement can copy it from the job."""
-        return self.labels is not None or (self.unique_key is not None and not self.unique_key.in_code)
+        return self.makes_keys or self.labels is not None
 
 
 NOTHING_SAID: Final = JobDefaults()
-_OF_JOB_ALONE: Final = frozenset({"on_failure", "unique_key", "labels"})
+_OF_JOB_ALONE: Final = frozenset({"on_failure", "unique_key", "labels", "limits"})
 TASK_POLICIES: Final = tuple(one.name for one in fields(JobDefaults) if one.name not in _OF_JOB_ALONE)
 """What a task has from its job unless it says otherwise."""
 RUN_POLICIES: Final = ("group", "priority", "retries", "retry_delay", "timeout")
 """What a run has from its job unless it says otherwise."""
 UNIQUE_KEY: Final = "unique_key"
 PER_RUN: Final = "per_run"
-"""Stands among what a run inherits for that which its job says of each run by itself, beside the key: its labels."""
-FOLLOWED: Final = frozenset({*RUN_POLICIES, UNIQUE_KEY, PER_RUN})
+"""Stands among what a run inherits for that which its job says of each run by itself, beside its keys: its labels."""
+FROM_ARGUMENTS: Final = frozenset({UNIQUE_KEY, LIMITS, PER_RUN})
+"""What a run inherits that follows from its arguments."""
+FOLLOWED: Final = frozenset({*RUN_POLICIES, *FROM_ARGUMENTS})
 """What a run of which nothing is said inherits: the policies, and what follows from its arguments."""
-_SETTLED: Final = frozenset({UNIQUE_KEY, PER_RUN})
 _PRODUCT: Final[Mapping[str, Any]] = {
     "group": DEFAULT_GROUP,
     "priority": Priority.LOW,
@@ -75,7 +84,7 @@ def value_of(defaults: JobDefaults, name: str) -> Any:  # noqa: ANN401 - each po
 
 def run_of_job(run: NewRun, defaults: JobDefaults, signature: str | None = None) -> NewRun:
     """``run`` with what it inherits from its job, of the version with this signature if its arguments were checked."""
-    inherited = {name: value_of(defaults, name) for name in run.inherits - _SETTLED}
+    inherited = {name: value_of(defaults, name) for name in run.inherits - FROM_ARGUMENTS}
     run = settle(run, defaults)
     return replace(run, inherits=frozenset(), signature=signature or run.signature, **inherited)
 
@@ -90,9 +99,11 @@ def settle(run: NewRun, defaults: JobDefaults) -> NewRun:
     if UNIQUE_KEY in run.inherits:
         made = None if defaults.unique_key is None else defaults.unique_key.of(run.job_name, run.args)
         changes["unique_key"] = made or run.unique_key
+    if LIMITS in run.inherits and defaults.limits is not None:
+        changes |= defaults.limits.keys_of(run.job_name, run.args)._asdict()
     if PER_RUN in run.inherits and defaults.labels is not None:
         changes["labels"] = defaults.labels.of(run.args, run.labels)
-    rest = run.inherits - _SETTLED
+    rest = run.inherits - FROM_ARGUMENTS
     return run if rest == run.inherits else replace(run, inherits=rest, **changes)
 
 

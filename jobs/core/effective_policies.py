@@ -6,7 +6,7 @@ from functools import lru_cache
 
 from .due import DueTask
 from .model import MAX_QUEUED_PER_TASK, OverlapPolicy, ScheduleSpec, TaskSpec
-from .schedule import IntervalSchedule, Schedule, parse
+from .schedule import IntervalSchedule, Schedule, ScheduleError, parse
 
 DEFAULT_TOLERANCE = 5.0
 """Seconds by which an INTERVAL task's run may start early; never more than a tenth of the interval."""
@@ -49,10 +49,14 @@ def _next(spec: ScheduleSpec, anchor: datetime | None, occurrence: datetime) -> 
 
 
 def interval_of(spec: ScheduleSpec) -> float | None:
-    """The interval in seconds, or None for the other syntaxes."""
+    """The interval in seconds, or None for the other syntaxes and for what is no interval."""
     if not spec.syntax.is_anchored:
         return None
-    schedule = schedule_of(spec, _ANY_TIME)
+    try:
+        schedule = schedule_of(spec, _ANY_TIME)
+    except ScheduleError:
+        # Somebody changed the row by hand; the dispatcher pauses such a task, and says why.
+        return None
     return schedule.seconds if isinstance(schedule, IntervalSchedule) else None
 
 

@@ -50,6 +50,7 @@ class EventState(StrEnum):
     SNOOZED = "snoozed"
     HANDED_BACK = "handed_back"
     DONE = "done"
+    REJECTED = "rejected"
     STARTING = "starting"
     ACTIVE = "active"
     STALLED = "stalled"

@@ -5,8 +5,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, TypeAlias
 
-from .base.blockage import Blockage
-from .node_choice import EVERYTHING, NodeChoice
+from .base.rates import Rate
 from .schedule import Syntax
 from .states import RunState
 
@@ -105,23 +104,6 @@ class Outcome(StrEnum):
 
 FAILURES = frozenset({Outcome.FAILED, Outcome.TIMED_OUT, Outcome.LOST})
 """The outcomes that ``onlyFailures`` means."""
-
-
-class NodeState(StrEnum):
-    """Life of a node: it starts, serves (or should: stalled), drains, stops for good, has stopped or was found dead."""
-
-    STARTING = "starting"
-    ACTIVE = "active"
-    STALLED = "stalled"
-    DRAINING = "draining"
-    STOPPING = "stopping"
-    STOPPED = "stopped"
-    EXPIRED = "expired"
-
-
-TAKING_NODES = frozenset({NodeState.STARTING, NodeState.ACTIVE, NodeState.STALLED})
-LIVE_NODES = TAKING_NODES | {NodeState.DRAINING, NodeState.STOPPING}
-"""States in which a node takes new runs (or will, once it gets on), and in which it may hold runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,6 +229,9 @@ class NewRun:
     suspended: bool = False
     labels: dict[str, str] | None = None
     parent_labels: dict[str, str] | None = None
+    concurrency_key: str | None = None
+    max_concurrent: int | None = None
+    rate_key: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,8 +239,10 @@ class Run:
     """A stored run. ``attempt`` counts starts and only grows; ``failures`` counts failures and losses.
 
     ``checkpoint``: what its job saved, if no task keeps it. ``signature``: of the version of its job that its arguments
-    were checked against; None = they were not. ``carried``: what ``@carries`` gave it. ``awaits``: what a suspended run
-    waits for (see ``core.base.awaits``); ``wake_at``: when it is woken at the latest, None = not by time.
+    were checked against; None = they were not. ``carried``: what ``@carries`` gave it. ``concurrency_key``,
+    ``max_concurrent``, ``rate_key``: see ``limits.Keys``. ``due_at``: when it was due; set while it waits for a slot or
+    a token of its key. ``awaits``: what a suspended run waits for (see ``core.base.awaits``); ``wake_at``: when it is
+    woken at the latest, None = not by time.
     """
 
     id: int
@@ -294,6 +281,10 @@ class Run:
     signature: str | None
     carried: dict[str, Json] | None
     labels: dict[str, str] | None = None
+    concurrency_key: str | None = None
+    max_concurrent: int | None = None
+    rate_key: str | None = None
+    due_at: datetime | None = None
     awaits: dict[str, Json] | None = None
     wake_at: datetime | None = None
     flow_id: int | None = None
@@ -346,47 +337,16 @@ class SkippedOccurrence:
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
-    """One running process, or one that was. ``clock_skew``: its clock minus the database's, in seconds.
-
-    ``jobs``: those it knows; ``signatures``: its version of each that it takes, by name; ``thread_slots``: how many
-    of them in threads, None = all; ``launcher_fault``: why no child process starts; ``stall``: the part that is stuck.
-    """
-
-    id: int
-    name: str
-    state: NodeState
-    slots: int
-    thread_slots: int | None
-    process_slots: int | None
-    running: int
-    version: str
-    seq: int
-    started_at: datetime
-    heartbeat_at: datetime
-    expires_at: datetime
-    clock_skew: float
-    jobs: tuple[str, ...]
-    signatures: dict[str, str]
-    blockage: Blockage | None = None
-    launcher_fault: str | None = None
-    stall: str | None = None
-    choice: NodeChoice = EVERYTHING
-
-    def takes(self, job_name: str, group: str) -> bool:
-        """Whether it takes runs of a job in a group."""
-        return job_name in self.signatures and self.choice.takes_group(group)
-
-
-@dataclass(frozen=True, slots=True)
 class Group:
-    """A queue group: the unit of fairness and of limits. ``max_running`` None = no limit."""
+    """A queue group: the unit of fairness and of limits; None = no limit. ``rate_full_at``: see ``rates.Bucket``."""
 
     name: str
     paused_at: datetime | None = None
     paused_by: str | None = None
     pause_reason: str | None = None
     max_running: int | None = None
+    rate: Rate | None = None
+    rate_full_at: datetime | None = None
 
 
 class Isolation(StrEnum):

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 
 from .effective_policies import jitter_offset, schedule_of, unless_ended
 from .model import Task, TaskSpec
-from .schedule import Schedule
+from .schedule import Schedule, ScheduleError
 
 _TICK = timedelta(microseconds=1)
 
@@ -41,7 +41,11 @@ def is_stalled(task: Task, now: datetime) -> bool:
     if task.paused or due is None or (started is not None and started >= due):
         return False
     since = task.updated_at if started is None else max(started, task.updated_at)
-    schedule = schedule_of(task.spec.schedule, task.anchor_at)
+    try:
+        schedule = schedule_of(task.spec.schedule, task.anchor_at)
+    except ScheduleError:
+        # A zone can vanish from the system's database after the schedule was stored.
+        return (now - due).total_seconds() > task.spec.misfire_grace
     first = effective(task.id, task.spec.jitter, first_occurrence(task.spec, schedule, since))
     unmet = due if first is None or since >= due else min(first, due)
     return (now - unmet).total_seconds() > task.spec.misfire_grace

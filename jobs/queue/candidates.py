@@ -108,10 +108,15 @@ def _groups_with_work(conn: Connection, want: Want, after: str) -> Iterator[tupl
     Those that ``want`` names, whether or not something is pending there, else all with something pending.
     """
     if want.groups:
-        for row in statements.execute(conn, "chosen_groups", {"groups": list(in_turn(want.groups, after))}):
+        for row in statements.execute(
+            conn, "chosen_groups", {"groups": list(in_turn(want.groups, after)), "now": want.now}
+        ):
             yield row.name, bool(row.limited)
         return
-    name, asked = "pending_groups", {"after": after, "from_name": after, "from_lap": 0, "depth": want.depth}
+    name, asked = (
+        "pending_groups",
+        {"after": after, "from_name": after, "from_lap": 0, "depth": want.depth, "now": want.now},
+    )
     if want.by_job:
         name, asked = "pending_groups_by_job", {**asked, "jobs": want.jobs}
     while True:
@@ -124,7 +129,7 @@ def _groups_with_work(conn: Connection, want: Want, after: str) -> Iterator[tupl
 
 
 _PRIORITIES = {one.value: one for one in Priority}
-_FOUND = ("id", "group_name", "priority", "state", "exclusive", "task_id", "judged")
+_FOUND = ("id", "group_name", "priority", "state", "exclusive", "task_id", "judged", "keyed")
 
 
 def _candidates(rows: CursorResult[Any], limited: bool | None = None) -> list[Candidate]:
@@ -135,6 +140,7 @@ def _candidates(rows: CursorResult[Any], limited: bool | None = None) -> list[Ca
 
 def _candidate(values: Sequence[Any], *, limited: bool) -> Candidate:
     # The word of the priority is looked up: a third of the time of asking the enumeration.
-    run_id, group, priority, state, exclusive, task_id, judged = values
+    run_id, group, priority, state, exclusive, task_id, judged, keyed = values
     stuck = state == RunState.STUCK.value
-    return Candidate(run_id, group, _PRIORITIES[priority], stuck, task_id if exclusive else None, bool(judged), limited)
+    blocks = task_id if exclusive else None
+    return Candidate(run_id, group, _PRIORITIES[priority], stuck, blocks, bool(judged), limited, bool(keyed))

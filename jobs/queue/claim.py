@@ -1,7 +1,7 @@
 """A node takes runs from the queue and starts them, in fair order, one transaction for many."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import Enum, auto
 from functools import partial
@@ -11,13 +11,15 @@ from ..core.base.wording import time_text
 from ..core.effective_policies import earliest_start, effective_tolerance, interval_of
 from ..core.events import STARTED
 from ..core.misfire import Skip
-from ..core.model import TAKING_NODES, Json, Run, SkipReason, Task, Trigger
+from ..core.model import Json, Run, SkipReason, Task, Trigger
+from ..core.nodes import TAKING_NODES
 from ..core.states import RunState
 from ..store.db.transaction import Tx
 from ..store.read import tasks as stored_tasks
 from ..store.write import tasks
 from . import runs as run_store
 from . import starts as claims
+from .admission import Admission, without_tokens
 from .candidates import Want, candidates, jobs_among_others
 from .changes import many_changes, run_change
 from .fairness import Candidate, FairnessState, choose, take
@@ -70,13 +72,18 @@ class Started:
 class Claimed:
     """What a claim brought: started runs, runs reserved ahead, and the fairness state to go on with.
 
-    ``fenced``: the node was declared dead meanwhile and may take nothing.
+    ``fenced``: the node was declared dead meanwhile and may take nothing. ``blocked``: jobs whose rate gives no token
+    before the time that is told. ``held_back``: how many runs wait for a slot or token of their key from now on.
+    ``busy``: some were left alone, because another node judges their keys at this moment.
     """
 
     started: tuple[Started, ...]
     reserved: tuple[int, ...]
     fairness: FairnessState
     fenced: bool = False
+    blocked: Mapping[str, datetime] = field(default_factory=dict[str, datetime])
+    held_back: int = 0
+    busy: bool = False
 
 
 def claim(tx: Tx, claimant: Claimant, fairness: FairnessState, *, slots: int, prefetch: int = 0) -> Claimed:
@@ -103,15 +110,17 @@ def standing_of(tx: Tx, claimant: Claimant) -> Standing:
 def claim_more(tx: Tx, claimant: Claimant, fairness: FairnessState, *, slots: int, prefetch: int) -> Claimed:
     """``claim`` for a node of which this transaction knows already that it may take runs."""
     state = fairness.copy()
-    rounds = _rounds(tx, claimant, state, slots, partial(_start, tx, claimant))
+    admission = Admission(tx)
+    rounds = _rounds(tx, claimant, state, slots, partial(_start, tx, claimant, admission), admission)
     started = tuple(one for some in rounds for one in some)
     _emit(tx, claimant, started)
     reserved: list[Reserved] = []
     if len(started) == slots:
-        ahead = _rounds(tx, claimant, state, prefetch, partial(_reserve, tx, claimant))
+        ahead = _rounds(tx, claimant, state, prefetch, partial(_reserve, tx, claimant), None)
         reserved = [one for some in ahead for one in some]
     tx.emit(run_change(one, RunState.SCHEDULED, node=claimant.node) for one in reserved)
-    return Claimed(started, tuple(one.id for one in reserved), state)
+    ids = tuple(one.id for one in reserved)
+    return Claimed(started, ids, state, False, admission.blocked, admission.held_back, admission.busy)
 
 
 def start_more(tx: Tx, claimant: Claimant, ids: Sequence[int]) -> tuple[Started, ...]:
@@ -138,9 +147,23 @@ def _give_back(tx: Tx, reserved: Sequence[Run]) -> None:
 
 
 def _rounds(
-    tx: Tx, claimant: Claimant, state: FairnessState, wanted: int, enact: Callable[[list[Candidate]], Mapping[int, T]]
+    tx: Tx,
+    claimant: Claimant,
+    state: FairnessState,
+    wanted: int,
+    enact: Callable[[list[Candidate], list[Candidate]], Mapping[int, T]],
+    admission: Admission | None,
 ) -> Iterator[list[T]]:
-    """Rounds of takes until ``wanted`` is reached or nothing is left; ``enact`` takes what can be had of its runs."""
+    """Rounds of takes until ``wanted`` is reached or nothing is left.
+
+    Args:
+        tx: The transaction.
+        claimant: The node.
+        state: Advanced by what is taken.
+        wanted: How many runs.
+        enact: Takes what can be had of the runs that are its first argument; the second are all that were found.
+        admission: Judges what is limited; None = nothing that needs a token or has a key is taken.
+    """
     if wanted <= 0:
         return
     elsewhere: set[int] = set()
@@ -156,15 +179,23 @@ def _rounds(
             return
         depth = count + len(elsewhere)
         part = lane if lane < count and not elsewhere else None
+        if admission is not None and admission.held_back:
+            # Behind those that were held back there may be many of the same keys.
+            part = MAX_DEPTH
+        if admission is not None and admission.blocked:
+            jobs = tuple(one for one in jobs if one not in admission.blocked)
         want = Want(tx.now, jobs, depth, claimant.foreign, claimant.groups, by_job=own is not None, lane=part)
         found = _not_taken(candidates(tx.conn, want, state.last_group), elsewhere)
+        if admission is None:
+            found = [one for one in found if not one.keyed]
         if turn == 0:
             state.groups = max(1, len({one.group for one in found}))
         if not found:
             return
-        capacities = claims.free_capacities(tx.conn, sorted({one.group for one in found if one.limited}))
+        limited = sorted({one.group for one in found if one.limited})
+        capacities = without_tokens(tx, limited) if admission is None else admission.capacities(limited)
         trial, goes_on = choose(state.copy(), found, count, capacities=capacities, depth=part)
-        taken: Mapping[int, T] = enact(trial) if trial else {}
+        taken: Mapping[int, T] = enact(trial, found) if trial else {}
         # Chosen again among what could be had, so that what others were faster to take costs no group its turn.
         chosen = take(state, [one for one in found if one.run_id in taken], count, capacities=capacities)
         yield [taken[one.run_id] for one in chosen]
@@ -184,24 +215,37 @@ def _not_taken(found: list[Candidate], elsewhere: set[int]) -> list[Candidate]:
     return [one for one in found if one.run_id not in elsewhere and one.blocks not in blocked]
 
 
-def _reserve(tx: Tx, claimant: Claimant, chosen: list[Candidate]) -> dict[int, Reserved]:
+def _reserve(tx: Tx, claimant: Claimant, chosen: list[Candidate], found: list[Candidate]) -> dict[int, Reserved]:
+    del found
     return claims.reserve(tx.conn, [one.run_id for one in chosen], claimant.node_id)
 
 
-def _start(tx: Tx, claimant: Claimant, chosen: list[Candidate]) -> dict[int, Started]:
+def _start(
+    tx: Tx, claimant: Claimant, admission: Admission, chosen: list[Candidate], found: list[Candidate]
+) -> dict[int, Started]:
     judged = [one.run_id for one in chosen if one.judged]
     refused: set[int] = set()
     if judged:
         locked = claims.lock_claimable(tx.conn, judged)
         kept = _without_dropped(tx, claimant, [locked[run_id] for run_id in judged if run_id in locked])
         refused = set(judged) - {run.id for run in kept}
-    return _begin(tx, claimant, [one.run_id for one in chosen if one.run_id not in refused], Source.QUEUE)
+    keyed = [one.run_id for one in chosen if one.keyed and one.run_id not in refused]
+    if keyed:
+        others = {one.run_id for one in chosen}
+        behind = [one.run_id for one in found if one.keyed and one.run_id not in others] if admission.held_back else []
+        refused |= set(keyed) - admission.admit(keyed, behind)
+    ids = [one.run_id for one in chosen if one.run_id not in refused]
+    begun = _begin(tx, claimant, ids, Source.QUEUE, admission.at)
+    admission.started([one.run for one in begun.values()])
+    return begun
 
 
-def _begin(tx: Tx, claimant: Claimant, ids: Sequence[int], source: Source) -> dict[int, Started]:
+def _begin(
+    tx: Tx, claimant: Claimant, ids: Sequence[int], source: Source, at: datetime | None = None
+) -> dict[int, Started]:
     if not ids:
         return {}
-    begun = claims.start(tx.conn, ids, (claimant.node_id, claimant.node), tx.own_now, source)
+    begun = claims.start(tx.conn, ids, (claimant.node_id, claimant.node), at or tx.own_now, source)
     firsts = _tasks_of_first_starts(((one.run, one.trigger) for one in begun.values()), attempt=1)
     checkpoints = tasks.mark_started(tx.conn, firsts, tx.now) if firsts else {}
     others = {one.run.task_id for one in begun.values() if one.run.task_id is not None} - checkpoints.keys()

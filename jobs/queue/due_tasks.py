@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 
 from sqlalchemy import Connection, Row
 
-from ..core.defaults import NOTHING_SAID, PER_RUN, UNIQUE_KEY, JobDefaults
+from ..core.defaults import NOTHING_SAID, JobDefaults
 from ..core.due import DueTask
 from ..core.model import MisfirePolicy, OverlapPolicy, ScheduleSpec
 from ..core.schedule import Syntax
@@ -45,7 +45,8 @@ class Occurrence(NamedTuple):
     """A due occurrence that becomes a run.
 
     ``timeout``: the time box in force, in seconds. ``replaced``: a newer one has taken its place already.
-    ``unique_key``: of the run; None = it has none. ``labels``: the text of its labels; None = those of its task.
+    ``unique_key``, ``concurrency_key``, ``rate_key``: of the run; None = it has none. ``labels``: the text of its
+    labels; None = those of its task.
     """
 
     task_id: int
@@ -55,6 +56,9 @@ class Occurrence(NamedTuple):
     replaced: bool
     unique_key: str | None = None
     labels: str | None = None
+    concurrency_key: str | None = None
+    max_concurrent: int | None = None
+    rate_key: str | None = None
 
 
 class Moved(NamedTuple):
@@ -103,7 +107,7 @@ def due(conn: Connection, now: datetime | None, limit: int) -> list[Found]:
     return [
         Found(
             _due_task(pick(row), row.schedule_syntax, row.timezone),
-            _declared(row.unique_key, row.per_run) if row.job_known else None,
+            _declared(row.declared) if row.job_known else None,
             row.now,
         )
         for row in rows
@@ -125,13 +129,11 @@ def _due_task(own: Sequence[Any], syntax: str, timezone: str) -> DueTask:
     return DueTask._make(values)
 
 
-def _declared(key: str | dict[str, Any] | None, per_run: str | dict[str, Any] | None) -> JobDefaults:
-    """What a job says, of documents that SQLite gives as texts."""
-    if key is None and per_run is None:
+def _declared(stored: str | dict[str, Any] | None) -> JobDefaults:
+    """What a job says, of a document that SQLite gives as text."""
+    if stored is None:
         return NOTHING_SAID
-    parts = {UNIQUE_KEY: key, PER_RUN: per_run}
-    said = {name: json.loads(one) if isinstance(one, str) else one for name, one in parts.items() if one is not None}
-    return defaults_from(said)
+    return defaults_from(json.loads(stored) if isinstance(stored, str) else stored)
 
 
 @lru_cache(maxsize=1024)

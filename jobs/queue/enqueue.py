@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from sqlalchemy import Connection
 
 from ..core.base.errors import InvalidInput, InvalidState, refuse
-from ..core.defaults import PER_RUN, RUN_POLICIES, UNIQUE_KEY, settle
+from ..core.defaults import FROM_ARGUMENTS, PER_RUN, RUN_POLICIES, UNIQUE_KEY, settle
+from ..core.limits import LIMITS
 from ..core.model import Json, NewRun, Priority, Run, Trigger
 from ..core.rules import name_faults, new_run_faults
 from ..core.run_spec import RunSpec
 from ..store.db import dialect, outbox
-from ..store.db.borrowed import borrowed
+from ..store.db.callers.connection import borrowed
 from ..store.db.database import SyncAutocommitConnection
 from ..store.db.transaction import Tx, Wake
 from ..store.read import jobs
@@ -117,7 +118,7 @@ def new_run(spec: RunSpec) -> NewRun:
     """
     args, carried, labels = spec.args, spec.carried, spec.labels
     given = {name: getattr(spec, name) for name in RUN_POLICIES}
-    of_job: dict[str, object] = {**given, UNIQUE_KEY: spec.unique_key, PER_RUN: spec.settled or None}
+    of_job: dict[str, object] = {**given, UNIQUE_KEY: spec.unique_key, LIMITS: None, PER_RUN: spec.settled or None}
     chosen: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     priority = chosen.pop("priority", Priority.LOW)
     named = _is_priority(priority)
@@ -255,8 +256,8 @@ def put(tx: Tx, runs: Sequence[NewRun]) -> list[Enqueued]:
 
 
 def _settled(tx: Tx, runs: Sequence[NewRun]) -> Sequence[NewRun]:
-    """``runs`` with what follows from their arguments, as their jobs say: unique keys and labels."""
-    names = {run.job_name for run in runs if UNIQUE_KEY in run.inherits or PER_RUN in run.inherits}
+    """``runs`` with what follows from their arguments, as their jobs say: keys and labels."""
+    names = {run.job_name for run in runs if FROM_ARGUMENTS & run.inherits}
     if not names:
         return runs
     said = jobs.defaults(tx.conn, names)

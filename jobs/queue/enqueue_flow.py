@@ -7,7 +7,7 @@ from ..core.flows.model import NewFlow, NewMember
 from ..core.flows.shape import flow_faults, ordered
 from ..core.flows.spec import FlowSpec
 from ..store.db import dialect, outbox
-from ..store.db.borrowed import borrowed
+from ..store.db.callers.connection import borrowed
 from ..store.db.transaction import Tx, Wake
 from .enqueue import Transaction
 from .enqueue_many import new_runs

@@ -13,7 +13,7 @@ from ..core.events import created
 from ..core.model import NewRun
 from ..core.run_spec import RunSpec
 from ..store.db import dialect, outbox
-from ..store.db.borrowed import borrowed
+from ..store.db.callers.connection import borrowed
 from ..store.db.transaction import Tx, Wake
 from ..store.read import jobs
 from .enqueue import Transaction, args_text, enqueue_all, new_run

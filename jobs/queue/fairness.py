@@ -42,6 +42,7 @@ class Candidate:
     """A run that could be taken now. ``blocks`` is the task no second run of which may be taken (exclusive), or None.
 
     ``judged``: its task's tolerance has to be asked whether it may start; ``limited``: its group has a limit.
+    ``keyed``: it needs a slot or a token of a key of its own.
     Candidates of one group and class must come first in, first out.
     """
 
@@ -52,6 +53,7 @@ class Candidate:
     blocks: int | None = None
     judged: bool = False
     limited: bool = False
+    keyed: bool = False
 
 
 @dataclass(slots=True)

@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from itertools import groupby
 from typing import Any
 
@@ -17,6 +17,7 @@ from ..store.db.transaction import Tx, Wake
 from ..store.read import nodes as stored_nodes
 from ..store.read.logs import LogLine
 from . import statements
+from .admission import give_back, let_go
 from .changes import finished_changes, many_changes
 from .endings import Before, Ending, end_attempts
 from .enqueue import put
@@ -25,6 +26,8 @@ from .flow_ends import Ended, ended_of, hold, settle
 from .logs import append_lines
 from .shapes import HeldRun
 from .steps import mark_unused
+from .suspended import wake
+from .waits import fulfilled
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +89,11 @@ def finish(tx: Tx, node_id: int, node: str, ended: Sequence[Finish]) -> Finished
     for one, _ in accepted:
         if one.unused_steps:
             mark_unused(tx, one.run, one.unused_steps)
+    _make_room(tx, accepted)
+    # What they wait for may have come while their attempts ended.
+    asleep = [one.run.id for one, ending in accepted if ending.state == RunState.SUSPENDED.value]
+    if asleep:
+        wake(tx, fulfilled(tx.conn, asleep))
     enqueue_failure_jobs(tx, [(one.run, ending) for one, ending in accepted if ending.state == RunState.FAILED.value])
     repeated = {
         one.run.id for one in ended if one.run.id not in changed and _is_done(before.get(one.run.id), one, node_id)
@@ -98,11 +106,19 @@ def _finish_in_flows(tx: Tx, node_id: int, node: str, ended: Sequence[Finish]) -
     common = [one for one in ended if one.run.flow_id is not None and _is_bare_success(one)]
     if not common or not dialect.is_postgresql(tx.conn):
         return []
-    rows = statements.execute(tx.conn, "end_successes", _successes(node_id, node, common))
+    rows = statements.execute(tx.conn, "end_successes", _successes(node_id, node, common, tx.now))
     stored = {row.id for row in rows}
     if stored:
         tx.wake(Wake.RUNS | Wake.EVENTS)
     return ended_of((one.run, RunState.SUCCESS) for one in common if one.run.id in stored)
+
+
+def _make_room(tx: Tx, accepted: Sequence[tuple[Finish, Ending]]) -> None:
+    """Let go what waits for the slots that these ends leave; what was handed back gives its token back."""
+    let_go(tx, {one.run.concurrency_key for one, _ in accepted if one.run.concurrency_key is not None})
+    back = [one.run for one, ending in accepted if ending.outcome == Outcome.HANDED_BACK.value]
+    if back:
+        give_back(tx, back)
 
 
 def is_common(ended: Finish) -> bool:
@@ -123,6 +139,7 @@ def _is_bare_success(ended: Finish) -> bool:
         and ended.progress is None
         and not ended.at_end
         and not ended.unused_steps
+        and ended.run.concurrency_key is None
     )
 
 
@@ -135,14 +152,14 @@ async def finish_common(
     no connection for them: ``finish`` sees to them.
     """
     try:
-        rows = await connection.execute(statements.for_driver("end_successes"), _successes(*node, ended))
+        rows = await connection.execute(statements.for_driver("end_successes"), _successes(*node, ended, None))
     except NotConnectedError:
         return frozenset(), Wake.NONE
     stored = frozenset(row.id for row in rows)
     return stored, Wake.EVENTS | Wake.RUNS if stored else Wake.NONE
 
 
-def _successes(node_id: int, node: str, ended: Sequence[Finish]) -> dict[str, Any]:
+def _successes(node_id: int, node: str, ended: Sequence[Finish], now: datetime | None) -> dict[str, Any]:
     """The parameters of ``end_successes``."""
     # In ascending order, so that nobody waits for anybody in a circle.
     successes = sorted(
@@ -152,7 +169,7 @@ def _successes(node_id: int, node: str, ended: Sequence[Finish]) -> dict[str, An
     )
     ids, attempts, executions, records = map(list, zip(*successes, strict=True))
     return {
-        "node_id": node_id, "node": node, "ids": ids, "attempts": attempts, "executions": executions,
+        "node_id": node_id, "node": node, "now": now, "ids": ids, "attempts": attempts, "executions": executions,
         "records": records,
     }  # fmt: skip
 

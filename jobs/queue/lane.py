@@ -65,7 +65,7 @@ class LaneClaim:
 
 _BEHIND_NOTHING: Final[Mapping[str, None]] = dict.fromkeys(LanePosition._fields)
 # All of a ``HeldRun`` but what is the same for all that a statement begins.
-_HELD: Final = tuple("group_name" if name == "group" else name for name in HeldRun._fields[:-3])
+_HELD: Final = tuple("group_name" if name == "group" else name for name in HeldRun._fields[:-5])
 
 
 async def claim_lane(
@@ -127,7 +127,8 @@ async def claim_lane(
 
 def _started(rows: Sequence[Any], claimant: Claimant) -> tuple[Started, ...]:
     pick = statements.picker(rows[0]._fields, _HELD)
-    same = (rows[0].started_at, claimant.node_id, claimant.node)
+    # What has a key is judged, and never begins here.
+    same = (None, None, rows[0].started_at, claimant.node_id, claimant.node)
     return tuple(Started(HeldRun._make((*pick(row), *same)), row.execution_id, row.checkpoint) for row in rows)
 
 

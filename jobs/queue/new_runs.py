@@ -13,6 +13,7 @@ from ..core.admission.labels import LabelRule, inherited
 from ..core.audit import Record
 from ..core.defaults import PER_RUN, RUN_POLICIES, UNIQUE_KEY, run_of_job
 from ..core.flows.model import AWAITS_OTHERS
+from ..core.limits import LIMITS
 from ..core.model import Json, NewRun, Priority, Run
 from ..core.states import RunState
 from ..store.db import dialect
@@ -42,7 +43,7 @@ SendNamed = Callable[[str, dict[str, Any]], Sequence[Any]]
 _ALIKE: Final = (
     "job_name", "trigger", "group", "priority", "task_id", "task_name", "scheduled_for", "available_at", "retries",
     "retry_delay", "timeout", "exclusive", "unique_key", "retried_from", "submitter", "submitter_id", "description",
-    "signature", "inherits", "flow_id", "suspended",
+    "signature", "inherits", "concurrency_key", "max_concurrent", "rate_key", "flow_id", "suspended",
 )  # fmt: skip
 """What runs of one kind have in common: all of a ``NewRun`` but its arguments, what it carries, and its labels."""
 _settings = attrgetter(*_ALIKE)
@@ -120,7 +121,7 @@ def labels_text(own: Mapping[str, str] | None, parent: Mapping[str, str] | None 
 class Inserted(NamedTuple):
     """What is stored: ``ids`` in the order of the runs; ``kinds`` as their jobs made them.
 
-    No id: an unfinished run has the unique key, or a job says how the key follows from the arguments, and the run that
+    No id: an unfinished run has the unique key, or a job says how a key follows from the arguments, and the run that
     inherits it has none yet.
     """
 
@@ -271,6 +272,9 @@ def _columns(run: NewRun) -> dict[str, Any]:
         "retries": run.retries,
         "retry_delay": run.retry_delay,
         "timeout": run.timeout,
+        "concurrency_key": run.concurrency_key,
+        "max_concurrent": run.max_concurrent,
+        "rate_key": run.rate_key,
         "flow_id": run.flow_id,
         "awaits": _AWAITS_OTHERS if run.suspended else None,
     }
@@ -282,8 +286,12 @@ _COLUMN: Final = {name: "group_name" if name == "group" else name for name in RU
 def _kind(place: int, run: NewRun) -> dict[str, Any]:
     """A kind for the statement of PostgreSQL, which finds out what is inherited."""
     unset = dict.fromkeys(_COLUMN[name] for name in run.inherits if name in _COLUMN)
-    own = {"own_timeout": "timeout" not in run.inherits, "own_key": UNIQUE_KEY not in run.inherits}
-    own["settled"] = PER_RUN not in run.inherits
+    own = {
+        "own_timeout": "timeout" not in run.inherits,
+        "own_key": UNIQUE_KEY not in run.inherits,
+        "own_limits": LIMITS not in run.inherits,
+        "settled": PER_RUN not in run.inherits,
+    }
     return {**_columns(run), **unset, **own, "kind": place}
 
 
@@ -366,4 +374,7 @@ def _stored(kind: NewRun, key: int, submitted_at: datetime, args: str, carried: 
         awaits=AWAITS_OTHERS if kind.suspended else None,
         flow_id=kind.flow_id,
         labels=None if labels == NOTHING else loads(labels),
+        concurrency_key=kind.concurrency_key,
+        max_concurrent=kind.max_concurrent,
+        rate_key=kind.rate_key,
     )

@@ -236,10 +236,17 @@ def _write(tx: Tx, pairs: Sequence[tuple[DueTask, Decision]], keys: TaskKeys, la
     """Make the runs and move the tasks on; which runs were made, if some of them have unique keys."""
     wanted = [
         Occurrence(
-            task.id, planned.scheduled_for, timeout, planned.exclusive, planned.replaced, key, labels.get(task.id)
+            task.id,
+            planned.scheduled_for,
+            timeout,
+            planned.exclusive,
+            planned.replaced,
+            key,
+            labels.get(task.id),
+            *limits,
         )
         for task, decision in pairs
-        for timeout, key in ((effective_timeout(task), keys.keys.get(task.id)),)
+        for timeout, key, limits in ((effective_timeout(task), keys.keys.get(task.id), keys.limits.get(task.id, ())),)
         for planned in decision.runs
     ]
     moved = [

@@ -54,7 +54,7 @@ def request_cancel(conn: Connection, ids: Sequence[int], reason: str, now: datet
 
 def make_available(conn: Connection, ids: Sequence[int], at: datetime) -> list[int]:
     """Make waiting and stuck runs due at ``at``; returns the ids of those changed."""
-    return _set(conn, r.c.id.in_(ids), _judged_state.in_(sql_literals(CLAIMABLE)), available_at=at)
+    return _set(conn, r.c.id.in_(ids), _judged_state.in_(sql_literals(CLAIMABLE)), available_at=at, due_at=None)
 
 
 def edit(conn: Connection, run_id: int, values: Mapping[str, Any]) -> None:
@@ -80,7 +80,7 @@ def set_priority(conn: Connection, ids: Sequence[int], priority: Priority) -> li
 
 
 def skip(conn: Connection, ids: Sequence[int], reason: str, now: datetime) -> None:
-    """Drop runs before their start."""
+    """Drop runs before their start; what waits for one of a flow is told by `flow_ends.settle`."""
     droppable = _judged_state.in_(sql_literals(sources_of(RunState.SKIPPED)))
     dropped = {"state": RunState.SKIPPED.value, "finished_at": now, "node_id": None, "error": reason}
     _set(conn, r.c.id.in_(ids), droppable, **dropped, **_AWAITS_NOTHING)

@@ -34,6 +34,8 @@ class HeldRun(NamedTuple):
     labels: dict[str, str] | None
     available_at: datetime
     trigger: str
+    concurrency_key: str | None
+    rate_key: str | None
     started_at: datetime
     node_id: int
     node: str

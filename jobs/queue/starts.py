@@ -11,15 +11,17 @@ from sqlalchemy import (
     bindparam,
     func,
     literal_column,
+    or_,
     select,
 )
 
-from ..core.model import LIVE_NODES, Json, NodeState, Run, Trigger
+from ..core.base.rates import Rate
+from ..core.model import Json, Run, Trigger
+from ..core.nodes import LIVE_NODES, NodeState
 from ..core.states import CLAIMABLE, RunState
 from ..store.db import dialect
 from ..store.db.autocommit import PLANNED
 from ..store.db.literals import sql_literals, unindexed
-from ..store.read.groups import occupied_counts
 from ..store.read.runs import run_from, select_runs
 from ..store.schema.tables import node as n
 from ..store.schema.tables import queue_group as g
@@ -46,24 +48,30 @@ def live_node(conn: Connection, node_id: int) -> tuple[NodeState | None, datetim
     return None if row is None else NodeState(row.state), getattr(row, "now", None)
 
 
-def free_capacities(conn: Connection, groups: Sequence[str]) -> dict[str, int]:
-    """For those of ``groups`` that have a limit: how many more may occupy a slot now. Locks these groups' rows."""
-    limits = lock_limits(conn, groups) if groups else {}
-    if not limits:
-        return {}
-    used = occupied_counts(conn, list(limits))
-    return {name: max(0, limit - used.get(name, 0)) for name, limit in limits.items()}
+class GroupLimits(NamedTuple):
+    """The limits of a group: how many of it run at once, how many start in how long; None = any number.
+
+    ``full_at``: when the bucket of its rate is full again.
+    """
+
+    max_running: int | None
+    rate: Rate | None
+    full_at: datetime | None
 
 
-def lock_limits(conn: Connection, groups: Sequence[str]) -> dict[str, int]:
-    """The limits of those of ``groups`` that have one, locked so that two nodes never fill the same place."""
+def lock_limits(conn: Connection, groups: Sequence[str]) -> dict[str, GroupLimits]:
+    """The limits of those of ``groups`` that have any, locked so that two nodes never fill the same place."""
     statement = (
-        select(g.c.name, g.c.max_running)
-        .where(g.c.name.in_(groups), g.c.max_running.is_not(None))
+        select(g.c.name, g.c.max_running, g.c.rate, g.c.rate_full_at)
+        .where(g.c.name.in_(groups), or_(g.c.max_running.is_not(None), g.c.rate.is_not(None)))
         .order_by(g.c.name)
         .with_for_update()
     )
-    return {key: value for key, value in conn.execute(statement)}
+    rows = conn.execute(statement)
+    return {
+        row.name: GroupLimits(row.max_running, None if row.rate is None else Rate.from_json(row.rate), row.rate_full_at)
+        for row in rows
+    }
 
 
 def lock_claimable(conn: Connection, ids: Sequence[int]) -> dict[int, Run]:

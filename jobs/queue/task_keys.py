@@ -1,10 +1,11 @@
-"""The unique keys and labels of due tasks' runs, and what becomes of an occurrence whose key an unfinished run has."""
+"""The keys and labels of due tasks' runs, and what becomes of an occurrence whose key an unfinished run has."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..core.defaults import JobDefaults
 from ..core.due import DueTask
+from ..core.limits import Keys
 from ..core.misfire import Decision, KeyInForce, Skip
 from ..core.model import SkipReason
 from ..store.db.transaction import Tx
@@ -18,12 +19,14 @@ class TaskKeys:
     """The keys of some due tasks.
 
     Attributes:
-        keys: By the task's id; left out where its runs have none.
+        keys: The unique ones by the task's id; left out where its runs have none.
         holders: The unfinished runs that have one, by key; None = a run that this visit is about to make.
+        limits: By what the runs are limited, by the task's id, where their jobs limit them.
     """
 
     keys: Mapping[int, str]
     holders: dict[str, int | None]
+    limits: Mapping[int, Keys]
 
     def in_force(self, task: DueTask) -> KeyInForce | None:
         """The key of this task's runs; None = they have none."""
@@ -49,15 +52,23 @@ def keys_of(tx: Tx, due: Sequence[DueTask], declared: Mapping[str, JobDefaults])
         due: The tasks.
         declared: What their jobs say, by name.
     """
-    said = {name: one.unique_key for name, one in declared.items()}
-    rules = {task.id: rule for task in due if (rule := said.get(task.job_name)) is not None and not rule.in_code}
+    rules = {task.id: rule for task in due if (rule := declared.get(task.job_name)) is not None and rule.makes_keys}
     if not rules:
-        return TaskKeys({}, {})
+        return TaskKeys({}, {}, {})
     args = stored_tasks.args_of(tx.conn, sorted(rules))
     jobs = {task.id: task.job_name for task in due}
-    made = ((task_id, rule.of(jobs[task_id], args[task_id])) for task_id, rule in rules.items())
+    unique = ((task_id, rule.unique_key) for task_id, rule in rules.items())
+    made = ((task_id, rule.of(jobs[task_id], args[task_id])) for task_id, rule in unique if rule is not None)
     keys = {task_id: key for task_id, key in made if key is not None}
-    return TaskKeys(keys, dict(stored_runs.holders_of_keys(tx.conn, set(keys.values()))))
+    limits = {
+        task_id: rule.limits.keys_of(jobs[task_id], args[task_id])
+        for task_id, rule in rules.items()
+        if rule.limits is not None
+    }
+    holders: dict[str, int | None] = {}
+    if keys:
+        holders |= stored_runs.holders_of_keys(tx.conn, set(keys.values()))
+    return TaskKeys(keys, holders, limits)
 
 
 def labels_of(tx: Tx, due: Sequence[DueTask], declared: Mapping[str, JobDefaults]) -> dict[int, str]:

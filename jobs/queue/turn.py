@@ -3,8 +3,9 @@
 So a run costs one transaction, not two, and never more than the node's slots are running, by the log as well.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from ..store.db.database import Database
 from ..store.db.transaction import Tx
@@ -15,6 +16,8 @@ from .finish import Finish, Finished, finish
 from .lane import LaneClaims
 
 _NONE_FINISHED = Finished(frozenset())
+_SOON = 0.02
+"""Seconds after which to look again at runs whose keys another node was judging."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +49,8 @@ class Turn:
         standing: Unless the node takes runs, nothing was started or reserved.
         next_in: Where slots stay free: seconds until the next run becomes available by time alone; None = none does.
         more: Whether there may be more to take at once.
+        blocked: Jobs whose rate gives no token yet, with the seconds until it does.
+        held_back: How many runs wait for a slot or a token of their key from now on.
     """
 
     finished: Finished
@@ -55,6 +60,8 @@ class Turn:
     standing: Standing = Standing.TAKES
     next_in: float | None = None
     more: bool = False
+    blocked: Mapping[str, float] = field(default_factory=dict[str, float])
+    held_back: int = 0
 
 
 class NodeQueue:
@@ -66,11 +73,23 @@ class NodeQueue:
     Args:
         database: Where the queue is.
         at_once: How many runs a claim takes at most where the last one brought as many as it wanted.
+        on_held_back: Called when runs were held back.
+        clock: Seconds that only grow.
     """
 
-    def __init__(self, database: Database, at_once: int) -> None:
+    def __init__(
+        self,
+        database: Database,
+        at_once: int,
+        on_held_back: Callable[[], None] | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._database = database
         self._at_once = at_once
+        self._on_held_back = on_held_back
+        self._clock = clock
+        # By the name of a job: until when its rate gives no token.
+        self._blocked: dict[str, float] = {}
         connection = database.autocommit_connection()
         self._lane = None if connection is None else LaneClaims(database, connection)
 
@@ -81,6 +100,23 @@ class NodeQueue:
 
     async def take(self, claimant: Claimant, fairness: FairnessState, order: Order) -> Turn:
         """Do what a node wants of its turn. ``fairness`` is not changed."""
+        if not self._blocked:
+            result = await self._take(claimant, fairness, order)
+        else:
+            now = self._clock()
+            self._blocked = {name: until for name, until in self._blocked.items() if until > now}
+            left = tuple(name for name in claimant.jobs if name not in self._blocked)
+            result = await self._take(replace(claimant, jobs=left), fairness, order)
+        if result.held_back and self._on_held_back is not None:
+            self._on_held_back()
+        if not (self._blocked or result.blocked):
+            return result
+        now = self._clock()
+        self._blocked |= {name: now + seconds for name, seconds in result.blocked.items()}
+        waits = [max(0.0, until - now) for name, until in self._blocked.items() if name in claimant.jobs]
+        return replace(result, next_in=min((one for one in (result.next_in, *waits) if one is not None), default=None))
+
+    async def _take(self, claimant: Claimant, fairness: FairnessState, order: Order) -> Turn:
         if self._lane is not None and _is_mere_claim(order) and not (claimant.foreign or claimant.groups):
             slots = min(order.slots, self._at_once) if self._lane.goes_on(claimant.jobs) else order.slots
             claim = await self._lane.claim(claimant, fairness, slots)
@@ -113,9 +149,22 @@ def turn(tx: Tx, claimant: Claimant, fairness: FairnessState, order: Order) -> T
     if slots > 0 or order.prefetch > 0:
         claimed = claim_more(tx, claimant, fairness, slots=slots, prefetch=order.prefetch)
     next_in = _next_in(tx) if len(claimed.started) < slots else None
+    if claimed.busy:
+        next_in = _SOON
     started = begun + claimed.started
-    more = len(started) + len(claimed.reserved) == order.slots + order.prefetch
-    return Turn(finished, started, claimed.reserved, claimed.fairness, next_in=next_in, more=more)
+    # Where runs were held back there may be more behind them.
+    more = len(started) + len(claimed.reserved) == order.slots + order.prefetch or claimed.held_back > 0
+    blocked = {name: max(0.0, (at - tx.now).total_seconds()) for name, at in claimed.blocked.items()}
+    return Turn(
+        finished,
+        started,
+        claimed.reserved,
+        claimed.fairness,
+        next_in=next_in,
+        more=more,
+        blocked=blocked,
+        held_back=claimed.held_back,
+    )
 
 
 def _next_in(tx: Tx) -> float | None:

@@ -2,6 +2,7 @@
 
 from .define import define
 from .definition import Handler, JobDefinition, Registry, default_registry
+from .limits import Rate
 from .options import JobOptions
 from .policies import Backoff, JobPolicies
 from .reuse import Reuse
@@ -12,6 +13,7 @@ __all__ = [
     "JobDefinition",
     "JobOptions",
     "JobPolicies",
+    "Rate",
     "Registry",
     "Reuse",
     "default_registry",

@@ -19,6 +19,7 @@ from ..core.schedule import ScheduleError, Syntax, parse
 from .definition import Handler, JobDefinition, names_of
 from .functions import check_job_function, check_takes
 from .labels import labels_of
+from .limits import LIMITS, limits_of
 from .options import JobOptions, unknown_option
 from .parameters import arguments_of, hints_of
 from .place import place_of
@@ -54,7 +55,7 @@ def define(
     where = place_of(handler)
     try:
         return _defined(chosen, handler, where, known, options)
-    except (InvalidInput, ValueError) as error:
+    except (InvalidInput, ValueError, TypeError) as error:
         raise ConfigurationError(f"job '{chosen}' at {where}: {error}") from error
 
 
@@ -115,6 +116,9 @@ def _policies(options: JobOptions, model: type[BaseModel]) -> JobPolicies:
         published, function = key_of(key, names, schema)
         chosen |= {"unique_key": published, "unique_key_function": function}
     chosen["labels"] = labels_of(given.get("labels"), given.get("labels_from"), names, schema)
+    limits: dict[str, Any] = {name: given[name] for name in LIMITS if name in given}
+    if limits:
+        chosen["limits"] = limits_of(limits, names, schema)
     return policies_of(chosen)
 
 

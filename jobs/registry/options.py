@@ -7,6 +7,7 @@ from typing import Any, Protocol, TypedDict
 
 from ..core.model import Isolation, Json, MisfirePolicy, OverlapPolicy, Priority, ScheduleSpec
 from ..core.outcome import Failure
+from .limits import Rate
 from .policies import Backoff
 from .reuse import Reuse
 from .seconds import Seconds
@@ -59,6 +60,12 @@ class JobOptions(TypedDict, total=False):
             characters. What an enqueue or a task gives as well comes first.
         labels_from: Arguments that are labels of each run: ``("customer_id",)``, or with other keys
             ``{"customer": "customer_id"}``. An argument that is None is no label.
+        rate: How many runs of the job start in how long, on all nodes together: ``Rate(100, per="1m")``. No limit
+            unless given. Retries count too; what a node hands back does not.
+        rate_key: The arguments for each value of which the rate holds by itself, written as a ``unique_key`` is.
+        max_concurrent: How many runs with the same ``concurrency_key`` run at once, on all nodes together.
+        concurrency_key: What they have in common, written as a ``unique_key`` is; the job's name unless given. Jobs
+            that make the same text share its slots.
         on_failure: A job (or its name) whose run is put into the queue, with the ``Failure`` as its argument, when a
             run of this job fails for good; or a function that a node calls then, at most once.
         tags: Words by which nodes choose (``serve --tags gpu``): one, or several. None unless given.
@@ -85,6 +92,10 @@ class JobOptions(TypedDict, total=False):
     unique_key: str | Sequence[str] | KeyFunction | None
     labels: Mapping[str, str] | None
     labels_from: Sequence[str] | Mapping[str, str] | None
+    rate: Rate | None
+    rate_key: str | Sequence[str] | None
+    max_concurrent: int | None
+    concurrency_key: str | Sequence[str] | None
     on_failure: str | NamedJob | Callable[[Failure], object] | None
     tags: str | Sequence[str]
 

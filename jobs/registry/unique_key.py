@@ -1,4 +1,4 @@
-"""``unique_key=`` of ``@job``: arguments by name, a text with their names in braces, or a function of them."""
+"""Keys that ``@job`` says: arguments by name, a text with their names in braces, or a function of them."""
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
@@ -10,7 +10,7 @@ from .arguments_by_name import known_argument
 KeyFunction: TypeAlias = Callable[..., str | None]
 """Makes a key of a run's arguments, which it gets by name: all of them, or those that it takes; None = no key."""
 
-_EXAMPLE = "unique_key=('order_id',) or 'orders-{order_id}'"
+_EXAMPLE = "('order_id',) or 'orders-{order_id}'"
 
 
 def key_of(option: object, names: Mapping[str, str], schema: Mapping[str, Any]) -> tuple[UniqueKey, KeyFunction | None]:
@@ -26,41 +26,61 @@ def key_of(option: object, names: Mapping[str, str], schema: Mapping[str, Any]) 
     """
     if callable(option):
         return UniqueKey(in_code=True), _function(cast("KeyFunction", option), names)
+    try:
+        return published_key("unique_key", option, names, schema), None
+    except TypeError:
+        raise ValueError(
+            f"unique_key: must be names of arguments, a text or a function, e.g. unique_key={_EXAMPLE}, got "
+            f"{option!r:.60}"
+        ) from None
+
+
+def published_key(field: str, option: object, names: Mapping[str, str], schema: Mapping[str, Any]) -> UniqueKey:
+    """The key that the nodes and the API can make as well.
+
+    Args:
+        field: The option's name.
+        option: What ``@job`` was given.
+        names: See ``key_of``.
+        schema: See ``key_of``.
+
+    Raises:
+        ValueError: it can make no key of these arguments.
+        TypeError: it is neither names nor a text.
+    """
     if isinstance(option, str):
-        return _template(option, names, schema), None
+        return _template(field, option, names, schema)
     if isinstance(option, list | tuple):
         several = cast("Sequence[object]", option)
-        wrong = next((one for one in several if not isinstance(one, str)), None)
-        if wrong is None:
-            chosen = [_known(str(one), names) for one in several]
-            return UniqueKey.declared(chosen, None, schema), None
-        option = wrong
-    raise ValueError(
-        f"unique_key: must be names of arguments, a text or a function, e.g. {_EXAMPLE}, got {option!r:.60}"
+        if all(isinstance(one, str) for one in several):
+            return UniqueKey.declared([_known(field, str(one), names) for one in several], None, schema)
+    raise TypeError(
+        f"{field}: must be names of arguments or a text with them in braces, e.g. {field}={_EXAMPLE}, "
+        f"got {option!r:.60}"
     )
 
 
-def _template(text: str, names: Mapping[str, str], schema: Mapping[str, Any]) -> UniqueKey:
+def _template(field: str, text: str, names: Mapping[str, str], schema: Mapping[str, Any]) -> UniqueKey:
     try:
         found = pieces(text)
     except ValueError as error:
         raise ValueError(
-            f"unique_key: the braces in {text!r:.60} must each hold the name of an argument ({error}); use a function "
-            "for anything else"
+            f"{field}: the braces in {text!r:.60} must each hold the name of an argument ({error})"
+            f"{'; use a function for anything else' if field == 'unique_key' else ''}"
         ) from None
     if text in names:
-        raise ValueError(f"unique_key: {text!r} is the same text for every run; write ({text!r},) to use the argument")
+        raise ValueError(f"{field}: {text!r} is the same text for every run; write ({text!r},) to use the argument")
     if not text:
-        raise ValueError(f"unique_key: must not be empty; write e.g. {_EXAMPLE}")
+        raise ValueError(f"{field}: must not be empty; write e.g. {field}={_EXAMPLE}")
     inside = dict.fromkeys(name for _, name in found if name)
-    outside = {name: _known(name, names) for name in inside}
+    outside = {name: _known(field, name, names) for name in inside}
     escaped = [(before.replace("{", "{{").replace("}", "}}"), name) for before, name in found]
     template = "".join(before + (f"{{{outside[name]}}}" if name else "") for before, name in escaped)
     return UniqueKey.declared(tuple(outside.values()), template, schema)
 
 
-def _known(name: str, names: Mapping[str, str]) -> str:
-    return known_argument("unique_key", name, names)
+def _known(field: str, name: str, names: Mapping[str, str]) -> str:
+    return known_argument(field, name, names)
 
 
 def _function(function: KeyFunction, names: Mapping[str, str]) -> KeyFunction:

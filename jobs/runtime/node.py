@@ -6,7 +6,8 @@ from collections.abc import Callable, Collection
 
 from ..actions.nodes import Beat, NewNode, join, leave, live_names, set_state
 from ..base.services import Services
-from ..core.model import LIVE_NODES, Isolation, Node, NodeState
+from ..core.model import Isolation
+from ..core.nodes import LIVE_NODES, Node, NodeState
 from ..core.outcome import HandedBack, Lost
 from ..registry import Registry
 from ..store.db.database import Database
@@ -20,6 +21,7 @@ from .base.settings import EngineSettings
 from .drain_watcher import DrainWatcher
 from .duties import alarm, figures
 from .duties.dispatcher import Dispatcher
+from .duties.releaser import Releaser
 from .duties.rescuer import Rescuer
 from .fence import FENCE_AT, Fence
 from .heartbeat import Heartbeat
@@ -119,7 +121,8 @@ class NodeLife:
         self._turning = Pulse("event loop")
         poll = settings.poll_for(is_sqlite=self._database.is_sqlite)
         self.dispatcher = Dispatcher(services, node.name, clock=clock, poll=poll)
-        self.worker = Worker(services, registry, settings, node, logs, progress)
+        self.releaser = Releaser(self._database, poll=poll)
+        self.worker = Worker(services, registry, settings, node, logs, progress, on_held_back=self.releaser.poke)
         self._heartbeat = Heartbeat(
             self._database,
             node,
@@ -172,11 +175,12 @@ class NodeLife:
         self._heartbeat.start()
         if not self._database.is_sqlite:
             self._fence.start()
-        for service in (self.dispatcher, self.worker, *self._duties, self.drain_watcher):
+        for service in (self.dispatcher, self.worker, self.releaser, *self._duties, self.drain_watcher):
             service.start()
 
     async def _end_duties(self) -> None:
         await self.dispatcher.stop()
+        await self.releaser.stop()
         for duty in self._duties:
             await duty.stop()
 

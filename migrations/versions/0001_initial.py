@@ -461,9 +461,27 @@ def _queue_group() -> None:
         Column("paused_by", NAME),
         Column("pause_reason", Text()),
         Column("max_running", Integer()),
+        Column("rate", DOCUMENT),
+        Column("rate_full_at", TIME),
+        Column("next_token_at", TIME),
         PrimaryKeyConstraint("name", name="pk_queue_group"),
         CheckConstraint("max_running IS NULL OR max_running >= 0", name="ck_queue_group_max_running"),
     )
+
+
+def _rate_bucket() -> None:
+    op.create_table(
+        "rate_bucket",
+        Column("job_name", NAME, nullable=False),
+        Column("rate_key", NAME, nullable=False),
+        Column("full_at", TIME, nullable=False),
+        Column("next_token_at", TIME),
+        PrimaryKeyConstraint("job_name", "rate_key", name="pk_rate_bucket"),
+    )
+
+
+def _rate_bucket_indexes() -> None:
+    _partial("ix_rate_bucket_next_token_at", "rate_bucket", ["next_token_at"], "next_token_at IS NOT NULL")
 
 
 def _run() -> None:
@@ -505,6 +523,10 @@ def _run() -> None:
         Column("signature", String(16)),
         Column("carried", DOCUMENT),
         Column("labels", DOCUMENT),
+        Column("concurrency_key", NAME),
+        Column("max_concurrent", Integer()),
+        Column("rate_key", NAME),
+        Column("due_at", TIME),
         Column("awaits", DOCUMENT),
         Column("wake_at", TIME),
         Column("flow_id", KEY),
@@ -544,9 +566,27 @@ def _run_indexes() -> None:
         ["job_name", "group_name", "state", "priority", "available_at", "id"],
         "state IN ('stuck', 'waiting') AND failures >= 0",
     )
+    _partial(
+        "ix_run_concurrent",
+        "run",
+        ["concurrency_key"],
+        "concurrency_key IS NOT NULL AND state IN ('running', 'scheduled')",
+    )
     _partial("ix_run_finished", "run", ["finished_at"], "finished_at IS NOT NULL")
     _partial("ix_run_flow", "run", ["flow_id", "id"], "flow_id IS NOT NULL")
     _partial("ix_run_flow_open", "run", ["flow_id"], "flow_id IS NOT NULL AND finished_at IS NULL")
+    _partial(
+        "ix_run_held_concurrency",
+        "run",
+        ["concurrency_key", "state", "priority", "due_at", "id"],
+        "due_at IS NOT NULL AND concurrency_key IS NOT NULL AND state IN ('stuck', 'waiting')",
+    )
+    _partial(
+        "ix_run_held_rate",
+        "run",
+        ["job_name", "rate_key", "state", "priority", "due_at", "id"],
+        "due_at IS NOT NULL AND rate_key IS NOT NULL AND state IN ('stuck', 'waiting')",
+    )
     op.create_index("ix_run_job", "run", ["job_name", "id"])
     _partial("ix_run_live", "run", ["id"], "finished_at IS NULL AND attempt >= 0")
     _partial("ix_run_occupying", "run", ["node_id"], "state IN ('running', 'scheduled')")
@@ -579,19 +619,50 @@ def _run_label() -> None:
     )
 
 
+def _run_signal() -> None:
+    op.create_table(
+        "run_signal",
+        Column("id", KEY, nullable=False),
+        Column("run_id", KEY, nullable=False),
+        Column("name", Text(), nullable=False),
+        Column("payload", DOCUMENT),
+        Column("rejects", Text()),
+        Column("sender", NAME),
+        Column("rank", Integer(), nullable=False),
+        Column("sent_at", TIME, nullable=False),
+        PrimaryKeyConstraint("id", name="pk_run_signal"),
+        sqlite_autoincrement=True,
+    )
+
+
+def _run_signal_indexes() -> None:
+    op.create_index("ix_run_signal_run", "run_signal", ["run_id", "name", "id"])
+
+
 def _run_step() -> None:
     op.create_table(
         "run_step",
         Column("run_id", KEY, autoincrement=False, nullable=False),
         Column("step", Text(), nullable=False),
         Column("failure", Integer(), autoincrement=False, nullable=False),
+        Column("kind", String(8), nullable=False),
+        Column("state", String(10), nullable=False),
         Column("attempt", Integer(), nullable=False),
         Column("started_at", TIME, nullable=False),
-        Column("finished_at", TIME, nullable=False),
+        Column("finished_at", TIME),
+        Column("wake_at", TIME),
         Column("value", DOCUMENT),
         Column("error", Text()),
         Column("used", Boolean(), nullable=False),
+        Column("signal", Text()),
+        Column("rank", Integer()),
+        Column("form", DOCUMENT),
+        Column("signal_id", KEY),
         PrimaryKeyConstraint("run_id", "step", "failure", name="pk_run_step"),
+        CheckConstraint("(failure > 0) = (state = 'failed')", name="ck_run_step_failure_iff_failed"),
+        CheckConstraint("(finished_at IS NULL) = (state = 'waiting')", name="ck_run_step_finished_unless_waiting"),
+        CheckConstraint("kind IN ('function', 'signal', 'sleep')", name="ck_run_step_kind"),
+        CheckConstraint("state IN ('done', 'failed', 'rejected', 'timed_out', 'waiting')", name="ck_run_step_state"),
     )
 
 
@@ -926,9 +997,13 @@ MAKERS = (
     _queue_depth,
     _queue_depth_indexes,
     _queue_group,
+    _rate_bucket,
+    _rate_bucket_indexes,
     _run,
     _run_indexes,
     _run_label,
+    _run_signal,
+    _run_signal_indexes,
     _run_step,
     _secret,
     _skipped_occurrence,

@@ -37,6 +37,8 @@ LONG_MODULES: dict[str, str] = {
 LONG_FUNCTIONS: dict[str, str] = {
     "migrations/versions/0001_initial.py:_periodic_task": "frozen history: one CREATE TABLE, a line per column",
     "migrations/versions/0001_initial.py:_run": "frozen history: one CREATE TABLE, a line per column",
+    "migrations/versions/0001_initial.py:_run_indexes": "frozen history: the indexes of one table",
+    "migrations/versions/0001_initial.py:upgrade": "frozen history: a line per table",
 }
 """Functions above the limit as `file:name`, each with the reason."""
 
@@ -135,7 +137,11 @@ def test_only_the_waiting_helper_sleeps() -> None:
         source.at(node)
         for source in TESTS
         for name, node in source.calls()
-        if name.split(".")[-1] in {"sleep", "wait_for_timeout"} and not yields(node) and source.name not in SLEEPERS
+        if name.split(".")[-1] in {"sleep", "wait_for_timeout"}
+        and not yields(node)
+        and source.name not in SLEEPERS
+        # A run that sleeps takes no time of the test.
+        and name != "ctx.sleep"
     ]
     assert sleeping == []
 

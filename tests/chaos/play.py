@@ -5,11 +5,11 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.chaos.client import Asked, Client
+from tests.chaos.client import PACE, Asked, Client
 from tests.chaos.cluster import LONG, POISONOUS, figures
 from tests.chaos.disturbances import black_hole_beyond_the_lease, poison
 from tests.chaos.history import History
-from tests.chaos.rules import Violation, broken_promises
+from tests.chaos.rules import Violation, broken_promises, broken_signals
 from tests.chaos.scenarios import Disturbance, Scenario
 from tests.chaos.stage import NAMES, Kind, Stage, staged
 from tests.support.forking import Nursery
@@ -48,8 +48,12 @@ class Report:
         )
 
 
-def play(scenario: Scenario, seed: int, seconds: float, folder: Path, nursery: Nursery | None = None) -> Report:
+def play(
+    scenario: Scenario, seed: int, seconds: float, folder: Path, nursery: Nursery | None = None, *, pace: float = PACE
+) -> Report:
     """Disturb nodes for so many seconds, let them come to rest, and judge.
+
+    A client asks for a run every ``pace`` seconds meanwhile.
 
     Raises:
         AssertionError: a promise was broken; the message names the rule and the place.
@@ -59,7 +63,7 @@ def play(scenario: Scenario, seed: int, seconds: float, folder: Path, nursery: N
     with staged(scenario.kind, folder, chance, nursery, modules=_modules(scenario)) as stage:
         stage.patience = seconds / 2
         _open(stage, scenario)
-        with Client(stage.cluster, *ORDERS if stage.versions else WORK) as client:
+        with Client(stage.cluster, *ORDERS if stage.versions else WORK, pace=pace) as client:
             _disturb(stage, scenario, seconds)
             stage.wait_ready()
         stage.come_to_rest()
@@ -68,6 +72,7 @@ def play(scenario: Scenario, seed: int, seconds: float, folder: Path, nursery: N
         unhandled = stage.cluster.tracebacks()
         assert unhandled == [], "\n".join([f"{len(unhandled)} tracebacks", *unhandled[:3]])
         broken = [Violation("what was acknowledged is kept", one) for one in broken_promises(history, client.promised)]
+        broken += [Violation("what was signalled is taken", one) for one in broken_signals(history, client.sent)]
         assert broken == [], "\n".join(map(str, [f"{len(broken)} broken promises", *broken[:30]]))
         assert client.promised, "nothing was acknowledged, so nothing was tried"
         return Report(scenario.name, seed, tuple(stage.log), len(client.promised), client.refused, history)

@@ -3,10 +3,9 @@
 import os
 from collections import Counter
 
-import psycopg
 import pytest
 
-from cronograph.jobs.core.model import NodeState, Outcome
+from cronograph.jobs.core.model import Outcome
 from cronograph.jobs.core.states import RunState
 from tests.chaos.cluster import LONG, UNFENCED, Cluster, figures, losses_were_made_good
 from tests.chaos.history import History
@@ -79,35 +78,6 @@ def test_a_killed_node_and_a_paused_one_lose_nothing(cluster: Cluster) -> None:
     assert "was taken for dead; it ends its jobs and joins again" in paused.output()
 
 
-def test_cutting_every_connection_loses_nothing(cluster: Cluster) -> None:
-    cluster.start("ada", "bob")
-    create_tasks(cluster)
-    cut = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE application_name = 'cronograph'"
-    with psycopg.connect(cluster.url, autocommit=True) as connection:
-        for _ in range(3):
-            cluster.wait_executions(TASKS)
-            row = connection.execute(cut).fetchone()
-            assert row is not None
-            assert row[0] > 0
-    cluster.wait_executions(TASKS)
-    history = judged(cluster)
-    assert {node.state for node in history.nodes} == {NodeState.STOPPED}
-
-
-def test_lost_answers_of_commits_lose_nothing(cluster: Cluster) -> None:
-    with Proxy(cluster.url) as proxy:
-        cluster.begin("ada", url=proxy.url, CRONOGRAPH_PREFETCH="5").wait_ready()
-        cluster.begin("bob").wait_ready()
-        create_tasks(cluster)
-        for _ in range(5):
-            cluster.wait_executions(5)
-            proxy.lose_answers(3)
-            wait_until(lambda: proxy.to_lose == 0, message="commits to lose the answers of")
-        cluster.wait_executions(TASKS)
-        wait_until(lambda: not abandoned(cluster.history()), message="what nobody runs to be closed")
-        judged(cluster)
-
-
 def test_a_node_cut_off_from_the_database_is_missed_and_joins_again(cluster: Cluster) -> None:
     with Proxy(cluster.url) as proxy:
         cluster.begin("ada", url=proxy.url).wait_ready()
@@ -136,12 +106,6 @@ def test_a_node_without_a_fence_is_found_out_by_what_its_jobs_write_down(cluster
         found = wait_until(lambda: contradictions(cluster.history(), cluster.testimony()), message="it to be found")
         proxy.let_go()
     assert {rule for rule, _ in found} == {"no attempt acts after the lease of its node"}
-
-
-def abandoned(history: History) -> list[int]:
-    """Executions that have been open for longer than any of the jobs here takes."""
-    open_ones = [one for one in history.executions if one.completed_at is None]
-    return [one.id for one in open_ones if (history.read_at - one.started_at).total_seconds() > 2]
 
 
 def test_a_node_that_stops_finishes_what_runs_and_hands_back_the_rest(cluster: Cluster) -> None:

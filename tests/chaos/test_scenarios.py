@@ -13,10 +13,12 @@ from tests.support.forking import Nursery
 pytestmark = pytest.mark.chaos
 
 SECONDS = 2.0
+PACE = 0.2
+"""Seconds between two requests of the client: in so short a play, more are more work and no more proof."""
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: str(scenario.name))
 def test_no_promise_is_broken(scenario: Scenario, tmp_path: Path, nursery: Nursery) -> None:
     seed = int(os.environ.get("CRONOGRAPH_CHAOS_SEED", random.SystemRandom().randrange(2**32)))
     print(f"CRONOGRAPH_CHAOS_SEED={seed}")  # noqa: T201 - pytest shows it when the test fails
-    print(play(scenario, seed, SECONDS, tmp_path / "stage", nursery))  # noqa: T201 - pytest shows it on request
+    print(play(scenario, seed, SECONDS, tmp_path / "stage", nursery, pace=PACE))  # noqa: T201 - pytest shows it on request

@@ -35,6 +35,8 @@ def a_run(number: int = 1, **changes: Any) -> HeldRun:
         labels=None,
         available_at=NOON,
         trigger=Trigger.API,
+        concurrency_key=None,
+        rate_key=None,
         started_at=NOON + timedelta(seconds=2),
         node_id=1,
         node="n",

@@ -1,41 +1,28 @@
 """All of the dashboard by keyboard alone, with two nodes on PostgreSQL, and by mouse, with one on SQLite."""
 
 import re
-from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.e2e.conftest import MODULE, SOURCE, Site, need_dashboard
 from tests.support.browser import PageOpener
-from tests.support.forking import Nursery
-from tests.support.postgres import PostgresServer
 from tests.support.processes import ProcessStarter
-from tests.support.schema import migrate
 from tests.support.waiting import wait_until
 
 MOST_TABS = 150
 FOCUSED = "(element) => element === document.activeElement"
 
 
-@pytest.fixture(scope="module", params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
-def cluster(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, nursery: Nursery
-) -> Iterator[Site]:
-    """One node on SQLite, or the first of two on PostgreSQL; each test uses jobs, tasks and groups of its own."""
+@pytest.fixture
+def cluster(tmp_path: Path, processes: ProcessStarter, postgres_url: str) -> Site:
+    """The first of two nodes on PostgreSQL."""
     need_dashboard()
-    folder = tmp_path_factory.mktemp("hands")
-    (folder / f"{MODULE}.py").write_text(SOURCE)
-    starter = ProcessStarter(folder, nursery)
-    if request.param == "sqlite":
-        nodes = [starter.begin_serve(f"sqlite:///{folder / 'hands.db'}", "--jobs", MODULE)]
-    else:
-        server: PostgresServer = request.getfixturevalue("postgres_server")
-        url = server.url(server.create_database(server.template("migrated", migrate)))
-        nodes = [starter.begin_serve(url, "--jobs", MODULE) for _ in range(2)]
-    first, *_ = [node.wait_ready() for node in nodes]
-    yield Site(first, folder)
-    starter.end_all()
+    (tmp_path / f"{MODULE}.py").write_text(SOURCE)
+    nodes = [processes.begin_serve(postgres_url, "--jobs", MODULE) for _ in range(2)]
+    first, _ = [node.wait_ready() for node in nodes]
+    return Site(first, tmp_path)
 
 
 class Hands:
@@ -226,14 +213,14 @@ def choose_zone_and_theme(page: Page, hands: Hands) -> None:
     expect(page.locator(".graphiql-query-editor .CodeMirror-code")).to_contain_text("availableJobs")
 
 
-def test_everything_is_done_by_mouse(cluster: Site, new_page: PageOpener) -> None:
-    page = new_page(cluster.url)
+def test_everything_is_done_by_mouse(site: Site, new_page: PageOpener) -> None:
+    page = new_page(site.url)
     page.goto("/")
     expect(page.locator(".pill")).to_have_text("live")
-    plan_and_run(page, cluster)
+    plan_and_run(page, site)
     run_again_from_the_log(page)
-    choose_among_what_waits(page, cluster)
-    drain_and_take_it_back(page, cluster)
+    choose_among_what_waits(page, site)
+    drain_and_take_it_back(page, site)
 
 
 def visit(page: Page, label: str, title: str) -> None:

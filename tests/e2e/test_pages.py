@@ -18,11 +18,10 @@ from tests.support.waiting import wait_until
 WIDTHS = (320, 390, 640, 700, 820, 960, 1024, 1280, 1920)
 """Pixels; 640 is what a window of 1280 has at 200 % zoom."""
 
-AXE_WIDTHS = (390, 1360)
 EVERY_RULE: dict[str, object] = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}
 AXE = "([part, options]) => axe.run(part === 'html' ? document : part, options)"
-CONTRAST: dict[str, object] = {"runOnly": {"type": "rule", "values": ["color-contrast"]}}
-LOOKS: tuple[tuple[ColorScheme, dict[str, object]], ...] = (("light", EVERY_RULE), ("dark", CONTRAST))
+LOOKS: tuple[tuple[int, ColorScheme], ...] = ((390, "dark"), (1360, "light"))
+"""A phone and a desk, and both themes: what is drawn on each differs by its layout or by its colours, not by both."""
 
 LONG = "a-task-with-a-long-name-of-the-northern-region"
 
@@ -61,15 +60,14 @@ def axe_source() -> str:
 
 
 def violations(page: Page, part: str = "html") -> list[object]:
-    """What axe-core finds within a part of a page on a phone and on a desk; in the dark only colours can differ."""
+    """What axe-core finds within a part of a page in each layout and each theme."""
     page.evaluate(axe_source())
     found: list[object] = []
-    for width in AXE_WIDTHS:
+    for width, scheme in LOOKS:
         page.set_viewport_size({"width": width, "height": 800})
-        for scheme, rules in LOOKS:
-            page.emulate_media(color_scheme=scheme)
-            answer = page.evaluate(AXE, [part, {"resultTypes": ["violations"], **rules}])
-            found += [(width, scheme, each["id"], each["nodes"][0]["html"][:200]) for each in answer["violations"]]
+        page.emulate_media(color_scheme=scheme)
+        answer = page.evaluate(AXE, [part, {"resultTypes": ["violations"], **EVERY_RULE}])
+        found += [(width, scheme, each["id"], each["nodes"][0]["html"][:200]) for each in answer["violations"]]
     return found
 
 

@@ -13,7 +13,7 @@ from tests.support.ports import free_port
 from tests.support.processes import ProcessStarter
 from tests.support.waiting import wait_until
 
-LIVES = 5
+LIVES = 3
 OVERVIEW, LOG, RUNS, TASK = "/", "/log?job=quick", "/runs?state=success&q=quick", "/tasks/steady"
 EXECUTION, RUN, NODES = "/log/1", "/runs/1", "/nodes"
 PAGES = (OVERVIEW, LOG, RUNS, TASK, EXECUTION, RUN, NODES, "/tasks", "/jobs", "/groups", "/settings", "/audit")

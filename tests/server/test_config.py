@@ -1,6 +1,7 @@
 """Settings come from four sources, and all that is wrong with them is said at once."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -16,8 +17,8 @@ def bare_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """An empty working directory, and no variables of the machine that runs the tests."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("CRONOGRAPH_CONFIG", raising=False)
-    for name in NAMES:
-        monkeypatch.delenv(f"CRONOGRAPH_{name.upper()}", raising=False)
+    for name in [name for name in os.environ if name.startswith("CRONOGRAPH_")]:
+        monkeypatch.delenv(name)
 
 
 def faults_of(flags: dict[str, object]) -> list[str]:

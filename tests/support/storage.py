@@ -11,8 +11,10 @@ from sqlalchemy import Table, event, select
 from cronograph.jobs.actions.nodes import NewNode, join
 from cronograph.jobs.actions.runs import enqueue_runs
 from cronograph.jobs.actions.tasks import create_task
-from cronograph.jobs.core.defaults import JobInfo
-from cronograph.jobs.core.model import NewRun, Node, NodeState, Run, ScheduleSpec, Task, TaskSpec, Trigger
+from cronograph.jobs.core.defaults import FOLLOWED, JobDefaults, JobInfo
+from cronograph.jobs.core.limits import Limits
+from cronograph.jobs.core.model import NewRun, Run, ScheduleSpec, Task, TaskSpec, Trigger
+from cronograph.jobs.core.nodes import Node, NodeState
 from cronograph.jobs.core.outcome import JobOutcome, Succeeded
 from cronograph.jobs.core.schedule import Syntax
 from cronograph.jobs.queue.claim import Claimant, Claimed, Started, claim
@@ -76,10 +78,16 @@ class Stored:
         return self.do(lambda tx: list(tx.conn.execute(statement)))
 
     def node(
-        self, name: str = "node-a", jobs: Sequence[str] = ("work",), slots: int = 20, schedule: str | None = None
+        self,
+        name: str = "node-a",
+        jobs: Sequence[str] = ("work",),
+        slots: int = 20,
+        schedule: str | None = None,
+        limits: Limits | None = None,
     ) -> "Worker":
-        """Register a node that knows these jobs, and whose code perhaps declares a schedule of them."""
-        infos = tuple(JobInfo(job, schedule=schedule, args_schema=ANY_ARGS) for job in jobs)
+        """Register a node that knows these jobs, and whose code perhaps declares a schedule or limits of them."""
+        said = JobDefaults(limits=limits)
+        infos = tuple(JobInfo(job, schedule=schedule, args_schema=ANY_ARGS, defaults=said) for job in jobs)
         node = self.do(join, NewNode(name, slots, "1", infos, 60.0), only_node=False)
         self.do(lambda tx: nodes.set_state(tx.conn, node.id, NodeState.ACTIVE))
         return Worker(self, node, tuple(jobs))
@@ -92,6 +100,10 @@ class Stored:
     def enqueue(self, **changes: Any) -> Run:
         """Put one run of job ``work`` into the queue."""
         return self.do(enqueue_runs, [replace(NewRun("work", Trigger.API), **changes)])[0].run
+
+    def enqueue_by_job(self, **changes: Any) -> Run:
+        """``enqueue`` of a run that has from job ``work`` what is not said."""
+        return self.enqueue(**{"inherits": FOLLOWED - changes.keys(), **changes})
 
     def dispatch(self) -> int:
         """Dispatch until nothing is due; how many runs were made."""

@@ -8,9 +8,9 @@ from sqlalchemy import Connection, Row, select
 
 from ...core.audit import Entry
 from ...store.db.audit import GENESIS, chained
+from ...store.db.set_aside import FAULTS
 from ...store.read.listing.keyset import OrderKey
 from ...store.read.listing.listing import Listing, columns
-from ...store.read.listing.unreadable import FAULTS
 from ...store.schema.rows import reader_of
 from ...store.schema.tables import audit_head as h
 from ...store.schema.tables import audit_log as a

@@ -1,1 +1,1 @@
-"""What all rules share: errors and their codes, wording, levels, and modules that are loaded when they are needed."""
+"""What all rules share: errors, codes, wording, levels, rates, signatures, and modules that are loaded when needed."""

@@ -10,6 +10,7 @@
     │   ├── InvalidInput
     │   ├── InvalidState
     │   ├── StepMismatch
+    │   ├── UnreadableRow
     │   ├── VersionConflict
     │   └── Overlap
     ├── ConfigurationError     settings or job code that cannot work
@@ -113,6 +114,12 @@ class StepMismatch(UserError):
     """What is stored of a durable step is not what its function returns now; raised in jobs alone."""
 
     code = ErrorCode.STEP_MISMATCH
+
+
+class UnreadableRow(UserError):
+    """What is asked for is stored, but its row holds what it must not: somebody wrote past this product."""
+
+    code = ErrorCode.UNREADABLE_ROW
 
 
 class VersionConflict(UserError):

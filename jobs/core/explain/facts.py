@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from ..base.blockage import Blockage
+from ..base.rates import Bucket
 from ..model import Group, Isolation, Run, SkippedOccurrence
 from ..node_choice import LeftBy
 from ..states import RunState
@@ -120,6 +121,9 @@ class RunFacts:
         launcher_faults: Why some of the ``nodes`` can start no child process, which the run needs, by the node's name.
         stalls: Which part of some of the ``nodes`` makes no progress, by the node's name.
         lost: The newest attempt that was lost with its node.
+        key_running: How many runs with its concurrency key nodes hold.
+        key_holder: One of them.
+        bucket: What is left of the rate of its job; None = it takes no token of any.
         awaited: Those of the runs that a suspended run names as awaited that are unfinished, in ascending order.
     """
 
@@ -138,6 +142,9 @@ class RunFacts:
     launcher_faults: Mapping[str, str] = field(default_factory=dict[str, str])
     stalls: Mapping[str, str] = field(default_factory=dict[str, str])
     lost: LostAttempt | None = None
+    key_running: int = 0
+    key_holder: int | None = None
+    bucket: Bucket | None = None
     awaited: tuple[AwaitedRun, ...] = ()
 
 
@@ -157,6 +164,11 @@ def span(seconds: float) -> str:
     if hours:
         return f"{hours} h {minutes} min" if minutes else f"{hours} h"
     return f"{minutes} min"
+
+
+def brief_span(seconds: float) -> str:
+    """A length of time that may be less than a second: ``40 ms``, ``3 s``."""
+    return f"{max(1, round(seconds * 1000))} ms" if seconds < 1 else span(seconds)
 
 
 def no_job(

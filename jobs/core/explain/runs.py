@@ -4,10 +4,11 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from ..base.blockage import Blockage
+from ..base.rates import Bucket
 from ..model import Isolation, Run
 from ..states import FINAL, RunState
 from .codes import ExplanationCode as Code
-from .facts import COUNTED_AHEAD, Explanation, RunFacts, TaskFacts, all_stalled, moment, no_job, span
+from .facts import COUNTED_AHEAD, Explanation, RunFacts, TaskFacts, all_stalled, brief_span, moment, no_job, span
 from .suspended import explain_suspended
 
 
@@ -155,7 +156,13 @@ def _waiting(run: Run, facts: RunFacts, now: datetime) -> Explanation:
         return later if lacking is None else replace(later, sentence=f"{later.sentence} {lacking.sentence}")
     if lacking is not None:
         return lacking
-    standing = _group(run, facts) or _blocked(facts) or loops_blocked(facts, now) or all_stalled(facts)
+    standing = (
+        _group(run, facts, now)
+        or _limited(run, facts, now)
+        or _blocked(facts)
+        or loops_blocked(facts, now)
+        or all_stalled(facts)
+    )
     return standing or _no_children(facts) or _in_line(facts)
 
 
@@ -175,7 +182,7 @@ def _not_due(run: Run, now: datetime) -> Explanation:
     return Explanation(Code.NOT_YET, f"It was enqueued for {at}, in {wait}.", until=run.available_at)
 
 
-def _group(run: Run, facts: RunFacts) -> Explanation | None:
+def _group(run: Run, facts: RunFacts, now: datetime) -> Explanation | None:
     group = facts.group
     if group.paused_at is not None:
         who = f" by {group.paused_by}" if group.paused_by else ""
@@ -190,7 +197,34 @@ def _group(run: Run, facts: RunFacts) -> Explanation | None:
             f"Its group '{run.group}' may have {group.max_running} running at once, and has {facts.group_occupied} now."
         )
         return Explanation(Code.GROUP_LIMIT, sentence)
-    return None
+    if group.rate is None:
+        return None
+    return _without_token(Bucket(group.rate, group.rate_full_at).settled(now), f"its group '{run.group}'", now)
+
+
+def _limited(run: Run, facts: RunFacts, now: datetime) -> Explanation | None:
+    """What a run with a key waits for."""
+    if run.concurrency_key is not None and facts.key_running >= (run.max_concurrent or 1):
+        sentence = (
+            f"{facts.key_running} of {run.max_concurrent} runs with its concurrency key '{run.concurrency_key}' run "
+            "now; it starts once one of them has ended."
+        )
+        return Explanation(Code.KEY_LIMIT, sentence, run_id=facts.key_holder)
+    if facts.bucket is None:
+        return None
+    whose = f"its job '{run.job_name}'" + (f" for the key '{run.rate_key}'" if run.rate_key else "")
+    return _without_token(facts.bucket.settled(now), whose, now)
+
+
+def _without_token(bucket: Bucket, whose: str, now: datetime) -> Explanation | None:
+    if bucket.tokens(now) > 0:
+        return None
+    due = bucket.due(now)
+    sentence = (
+        f"It waits for a token of {whose}: none of {bucket.rate.words} is left until {moment(due)}, in "
+        f"{brief_span((due - now).total_seconds())}."
+    )
+    return Explanation(Code.RATE_LIMIT, sentence, until=due)
 
 
 def _blocked(facts: RunFacts) -> Explanation | None:

@@ -4,13 +4,14 @@ import asyncio
 import logging
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from typing_extensions import override
 
 from ...base.services import Services
-from ...core.model import Isolation, Node, Run
+from ...core.model import Isolation, Run
+from ...core.nodes import Node
 from ...core.outcome import JobOutcome
 from ...queue.claim import Claimant, Standing, Started
 from ...queue.fairness import CountingScheme, FairnessState
@@ -50,6 +51,7 @@ class Worker(Service):
         node: This process' node.
         logs: Keeps log lines.
         progress: Writes progress.
+        on_held_back: Called when runs that it looked at have to wait for a slot or a token of their key.
 
     Attributes:
         fenced: Set when this node's life must end: it was declared dead, or can store no more results.
@@ -64,13 +66,15 @@ class Worker(Service):
         node: Node,
         logs: LogWriter,
         progress: ProgressWriter,
+        *,
+        on_held_back: Callable[[], None] | None = None,
     ) -> None:
         super().__init__("worker")
         self._database = services.database
         self._slots = settings.slots
         # Two halves take turns: while the ends of one are stored, the other is claimed and executed. What comes to a
         # node that was waiting begins at once.
-        self._queue = NodeQueue(self._database, at_once=-(-settings.slots // 2))
+        self._queue = NodeQueue(self._database, at_once=-(-settings.slots // 2), on_held_back=on_held_back)
         taken = [one for one in registry if settings.choice.takes_job(one.name, one.tags)]
         limits = {Isolation.THREAD: settings.thread_slots, Isolation.PROCESS: settings.child_slots}
         self._capacity = Capacity(taken, settings.slots, limits)

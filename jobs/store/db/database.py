@@ -21,6 +21,7 @@ from .base.connecting import sync_engine
 from .base.interruption import ReadBounds
 from .faults import is_unavailable
 from .postgres import PostgresAccess, Send
+from .set_aside import SetAside
 from .transaction import Clock, Tx, Wake
 from .usage import Pool, Usage
 
@@ -113,8 +114,10 @@ class Database:
         listeners: Who hears of commits; unless given, nobody yet.
         bounds: Of its reads; None = those of every connection.
         part: Which part of the process uses it.
+        damaged: Rows that cannot be read; unless given, none is known yet.
 
     Attributes:
+        damaged: Rows that cannot be read, as far as they are known; reads leave them out.
         usage: How much it was used.
         deadline: See ``with_deadline``.
         retry_seconds: See ``with_retry``.
@@ -130,6 +133,7 @@ class Database:
         listeners: list[Listener] | None = None,
         bounds: ReadBounds | None = None,
         part: str = "engine",
+        damaged: SetAside | None = None,
     ) -> None:
         self.url = parse_url(url) if isinstance(url, str) else url
         self.clock = clock
@@ -140,6 +144,7 @@ class Database:
         self.retry_seconds = 0.0
         self.usage = Usage(part)
         self.cache: dict[str, Any] = {}
+        self.damaged = damaged or SetAside()
 
     def with_deadline(self, deadline: float | None) -> "Database":
         """The same access, whose reads end at ``deadline`` by the event loop's clock: with TimeoutError; None = never.
@@ -167,7 +172,15 @@ class Database:
             bounds: Of its reads, which end with TimeoutError; None = those of every connection.
         """
         access = self._access.separate_pool(party, bounds)
-        return Database(self.url, clock=self.clock, access=access, listeners=self._listeners, bounds=bounds, part=party)
+        return Database(
+            self.url,
+            clock=self.clock,
+            access=access,
+            listeners=self._listeners,
+            bounds=bounds,
+            part=party,
+            damaged=self.damaged,
+        )
 
     @property
     def is_sqlite(self) -> bool:
@@ -194,13 +207,22 @@ class Database:
         async with asyncio.timeout_at(self._end_of_read(loop.time())):
             while True:
                 try:
-                    return await self._access.read(lambda conn: function(conn, *args, **kwargs))
+                    return await self.damaged.reading(self._access.read, lambda conn: function(conn, *args, **kwargs))
                 except Exception as error:
                     if self._bounds is not None and _sqlstate(error) == _CANCELLED:
                         raise TimeoutError from error
                     if loop.time() >= give_up or not is_unavailable(error):
                         raise
                 await asyncio.sleep(_AGAIN)
+
+    async def find_damage(self) -> bool:
+        """Search every table for rows that cannot be read; whether there are some that were not known.
+
+        Raises:
+            TimeoutError: it took longer than a read may.
+        """
+        async with asyncio.timeout_at(self._end_of_read(asyncio.get_running_loop().time())):
+            return await self._access.read(self.damaged.search)
 
     def _end_of_read(self, now: float) -> float | None:
         if self._bounds is None:
@@ -215,7 +237,8 @@ class Database:
         ``function`` must not change anything outside the transaction.
         """
         self.usage.writes += 1
-        result, wakes = await self._retrying(partial(self._transact, function, args, kwargs))
+        work = partial(self._transact, function, args, kwargs)
+        result, wakes = await self.damaged.writing(self._retrying, work)
         self._notify(wakes)
         return result
 
@@ -275,7 +298,8 @@ class Database:
 
     def write_sync(self, function: Callable[Concatenate[Tx, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         """``write`` for a thread of its own, on a connection that is kept for this; once only, and nobody is woken."""
-        return self._access.write_sync(partial(self._transact, function, args, kwargs))[0]
+        work = partial(self._transact, function, args, kwargs)
+        return self.damaged.writing_sync(self._access.write_sync, work)[0]
 
     def pool(self) -> Pool | None:
         """The connections of this part; None where it has no pool of them."""

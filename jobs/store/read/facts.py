@@ -9,9 +9,11 @@ from sqlalchemy import Connection, func, select, tuple_
 
 from ...core.base.awaits import LISTED, Awaits
 from ...core.base.blockage import Blockage
+from ...core.base.rates import Bucket
 from ...core.defaults import JobInfo
 from ...core.explain import COUNTED_AHEAD, AwaitedRun, Leaving, LostAttempt, RunFacts, TaskFacts
-from ...core.model import Group, Isolation, Node, NodeState, Outcome, Run, Task, TaskSource
+from ...core.model import Group, Isolation, Outcome, Run, Task, TaskSource
+from ...core.nodes import Node, NodeState
 from ...core.outcome import LEFT_BEHIND, NODE_LOST
 from ...core.states import CLAIMABLE, FINAL, OCCUPYING, UNFINISHED, RunState
 from ..db import dialect
@@ -19,6 +21,7 @@ from ..db.literals import sql_literal, sql_literals
 from ..schema.tables import flow_edge
 from ..schema.tables import job as j
 from ..schema.tables import job_execution as e
+from ..schema.tables import rate_bucket as b
 from ..schema.tables import run as r
 from .groups import by_names as groups_by_names
 from .groups import occupied_counts
@@ -95,6 +98,8 @@ class _Queue:
     blocking: Mapping[int, int]
     ahead: Mapping[int, int]
     lost: Mapping[int, LostAttempt]
+    running_keys: Mapping[str, tuple[int, int | None]]
+    full_at: Mapping[tuple[str, str], datetime]
     awaited: Mapping[int, Sequence[AwaitedRun]]
 
 
@@ -124,6 +129,8 @@ def of_runs(
         blocking=_blocking(conn, {run.task_id for run in asked if run.exclusive and run.task_id is not None}),
         ahead=_ahead(conn, [run for run in asked if run.state in CLAIMABLE], now),
         lost=_lost(conn, [run.id for run in asked if run.failures]),
+        running_keys=_running_keys(conn, {run.concurrency_key for run in asked if run.concurrency_key is not None}),
+        full_at=_full_at(conn, {(run.job_name, run.rate_key) for run in asked if run.rate_key is not None}),
         awaited=_awaited(conn, asked),
     )
     return {run.id: _facts(run, queue) for run in asked}
@@ -147,6 +154,9 @@ def _facts(run: Run, queue: _Queue) -> RunFacts:
         left=_left(queue.nodes, job, run.group),
         group_occupied=queue.occupied.get(run.group, 0),
         blocked_by=None if blocking == run.id else blocking,
+        key_running=queue.running_keys.get(run.concurrency_key or "", (0, None))[0],
+        key_holder=queue.running_keys.get(run.concurrency_key or "", (0, None))[1],
+        bucket=_bucket(run, queue),
         ahead=queue.ahead.get(run.id, 0),
         slots=sum(_slots(node, kind) for node in starting),
         other_version=tuple(node.name for node in knowing if node not in able),
@@ -157,6 +167,35 @@ def _facts(run: Run, queue: _Queue) -> RunFacts:
         lost=queue.lost.get(run.id),
         awaited=tuple(queue.awaited.get(run.id, ())),
     )
+
+
+def _bucket(run: Run, queue: _Queue) -> Bucket | None:
+    """What is left of the rate of the run's job, if it has one."""
+    job = queue.jobs.get(run.job_name)
+    limits = None if job is None else job.defaults.limits
+    if run.rate_key is None or limits is None or limits.rate is None:
+        return None
+    return Bucket(limits.rate, queue.full_at.get((run.job_name, run.rate_key)))
+
+
+def _running_keys(conn: Connection, keys: Collection[str]) -> dict[str, tuple[int, int | None]]:
+    """How many runs with each of these concurrency keys nodes hold, and the first of them."""
+    if not keys:
+        return {}
+    statement = (
+        select(r.c.concurrency_key, func.count(), func.min(r.c.id))
+        .where(r.c.concurrency_key.in_(sorted(keys)), r.c.state.in_(sql_literals(OCCUPYING)))
+        .group_by(r.c.concurrency_key)
+    )
+    return {key: (count, first) for key, count, first in conn.execute(statement)}
+
+
+def _full_at(conn: Connection, names: Collection[tuple[str, str]]) -> dict[tuple[str, str], datetime]:
+    """When each of these buckets, by job and key, is full again."""
+    if not names:
+        return {}
+    statement = select(b.c.job_name, b.c.rate_key, b.c.full_at).where(tuple_(b.c.job_name, b.c.rate_key).in_(names))
+    return {(job_name, rate_key): full_at for job_name, rate_key, full_at in conn.execute(statement)}
 
 
 def _runs_awaited_by(run: Run) -> tuple[int, ...]:

@@ -3,9 +3,11 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from sqlalchemy import CTE, ColumnElement, Connection, Subquery, func, literal, select, union
 
+from ...core.base.rates import Rate
 from ...core.model import DEFAULT_GROUP, Group
 from ...core.states import CLAIMABLE, OCCUPYING, RunState
 from ..db.literals import sql_literal, sql_literals
@@ -14,7 +16,12 @@ from ..schema.tables import AMONG_ALL_RUNS, IS_OPEN, periodic_task
 from ..schema.tables import queue_group as g
 from ..schema.tables import run as r
 
-group_from = reader_of(Group)
+
+def _rate(stored: dict[str, Any] | None) -> Rate | None:
+    return None if stored is None else Rate.from_json(stored)
+
+
+group_from = reader_of(Group, {"rate": _rate})
 """The group behind a whole row."""
 
 

@@ -18,7 +18,8 @@ from sqlalchemy import (
 
 from ...core.defaults import JobInfo
 from ...core.flows.model import Flow
-from ...core.model import Execution, Group, Node, Outcome, OverlapPolicy, Run, SkippedOccurrence, Task
+from ...core.model import Execution, Group, Outcome, OverlapPolicy, Run, SkippedOccurrence, Task
+from ...core.nodes import Node
 from ...core.schedule import ANCHORED
 from ...core.states import CLAIMABLE, FINAL, OCCUPYING, UNFINISHED, RunState
 from ..db.functions import duration
@@ -116,10 +117,12 @@ RUNS: Listing[Run] = Listing(
     fields={
         **columns(
             run,
-            "id state job_name task_id task_name priority trigger scheduled_for submitted_at available_at "
-            "started_at finished_at cancel_requested_at attempt failures unique_key retried_from node_id "
-            "submitter description error flow_id",
+            "id state job_name task_id task_name priority trigger scheduled_for submitted_at started_at finished_at "
+            "cancel_requested_at attempt failures unique_key concurrency_key retried_from node_id submitter "
+            "description error flow_id",
         ),
+        # Beyond all times while it waits for a slot or a token of its key.
+        "available_at": func.coalesce(run.c.due_at, run.c.available_at, type_=UtcDateTime()),
         "group": run.c.group_name,
         "node": node.c.name,
         "labels": run.c.id,
@@ -252,11 +255,13 @@ SKIPPED: Listing[SkippedOccurrence] = Listing(
 
 _NAMED = all_names()
 _QUEUED_IN = (run.c.group_name == _NAMED.c.name, run.c.state.in_(sql_literals(CLAIMABLE)))
-_FIRST_IN_LINE = select(func.min(run.c.available_at)).where(*_QUEUED_IN).scalar_subquery()
+_FIRST_IN_LINE = select(func.min(run.c.available_at)).where(*_QUEUED_IN, run.c.due_at.is_(None)).scalar_subquery()
 FAR = datetime(2200, 1, 1, tzinfo=UTC)
 """Waits are compared by how long before this time they began, so that pages read at different times agree."""
 
-_SETTINGS = [queue_group.c[name] for name in ("paused_at", "paused_by", "pause_reason", "max_running")]
+_SETTINGS = [
+    queue_group.c[name] for name in ("paused_at", "paused_by", "pause_reason", "max_running", "rate", "rate_full_at")
+]
 
 GROUPS: Listing[Group] = Listing(
     name="groups",

@@ -1,17 +1,20 @@
 """Runs as they are stored: by key, by task, by node."""
 
 from collections.abc import Collection, Sequence
+from dataclasses import fields, replace
 from datetime import datetime
 from typing import Any
 
 from sqlalchemy import Connection, Select, func, select
 
+from ...core.limits import NEVER
 from ...core.model import Priority, Run, Trigger
 from ...core.states import CLAIMABLE, OCCUPYING, UNFINISHED, RunState
 from ..db.literals import sql_literal, sql_literals
-from ..schema.rows import reader_of
+from ..schema.rows import RowReader
 from ..schema.tables import AMONG_ALL_RUNS, IS_OPEN
 from ..schema.tables import node as n
+from ..schema.tables import queue_group as g
 from ..schema.tables import run as r
 
 
@@ -20,7 +23,14 @@ def select_runs() -> Select[Any]:
     return select(r, n.c.name.label("node")).outerjoin(n, n.c.id == r.c.node_id)
 
 
-run_from = reader_of(Run, {"state": RunState, "trigger": Trigger, "priority": Priority}, {"group": "group_name"})
+def _run(*values: Any) -> Run:
+    run = Run(*values)
+    # Beyond all times while it is held back.
+    return run if run.due_at is None else replace(run, available_at=run.due_at)
+
+
+_COLUMNS = ["group_name" if one.name == "group" else one.name for one in fields(Run)]
+run_from = RowReader(_run, _COLUMNS, {"state": RunState, "trigger": Trigger, "priority": Priority})
 """The run behind a row of ``select_runs``."""
 
 
@@ -79,8 +89,9 @@ def running_on(conn: Connection, node_ids: Sequence[int]) -> dict[int, int]:
 
 
 def next_available(conn: Connection, now: datetime) -> datetime | None:
-    """When the next run becomes available by time alone, or None."""
+    """When the next run becomes available by time alone, or a group gets the token that it waits for; or None."""
     claimable = r.c.state.in_(sql_literals(CLAIMABLE))
-    statement = select(func.min(r.c.available_at)).where(claimable, AMONG_ALL_RUNS, r.c.available_at > now)
-    found: datetime | None = conn.execute(statement).scalar_one()
-    return found
+    available = select(func.min(r.c.available_at)).where(claimable, AMONG_ALL_RUNS, r.c.available_at > now)
+    tokens = select(func.min(g.c.next_token_at)).where(g.c.next_token_at > now)
+    row = conn.execute(select(available.scalar_subquery(), tokens.scalar_subquery())).one()
+    return min((at for at in row if at is not None and at < NEVER), default=None)

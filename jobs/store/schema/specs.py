@@ -7,6 +7,7 @@ from typing import Any, Final, cast
 
 from ...core.admission.labels import LabelRule
 from ...core.defaults import PER_RUN, JobDefaults
+from ...core.limits import Limits
 from ...core.model import Json, MisfirePolicy, OverlapPolicy, Priority, ScheduleSpec, TaskSpec
 from ...core.schedule import Syntax
 from ...core.unique_key import UniqueKey
@@ -60,14 +61,24 @@ def declared_values(declared: ScheduleSpec | None) -> dict[str, Any]:
     return dict.fromkeys(_DECLARED.values()) if declared is None else _written(declared, _DECLARED)
 
 
+_SAID: Final = frozenset(one.name for one in fields(JobDefaults))
+
+
 def defaults_from(document: Mapping[str, Json]) -> JobDefaults:
-    """What a job says about its runs and tasks, read back from the column ``defaults``."""
-    said: dict[str, Any] = {name: WORDS[name](value) if name in WORDS else value for name, value in document.items()}
+    """What a job says about its runs and tasks, read back from the column ``defaults``.
+
+    Names that this version does not know are ignored: a node of a newer one has published them.
+    """
+    said: dict[str, Any] = {
+        name: WORDS[name](value) if name in WORDS else value for name, value in document.items() if name in _SAID
+    }
     if "unique_key" in said:
         said["unique_key"] = UniqueKey.from_json(said["unique_key"])
     per_run: Mapping[str, Any] | None = said.pop(PER_RUN, None)
     if per_run is not None:
         said["labels"] = LabelRule.from_json(per_run)
+    if "limits" in said:
+        said["limits"] = Limits.from_json(said["limits"])
     return JobDefaults(**said)
 
 
@@ -79,6 +90,8 @@ def defaults_document(defaults: JobDefaults) -> dict[str, Json]:
     labels = said.pop("labels")
     if labels is not None:
         said[PER_RUN] = labels.to_json()
+    if defaults.limits is not None:
+        said["limits"] = defaults.limits.to_json()
     return {
         name: value.value if isinstance(value, Enum) else value for name, value in said.items() if value is not None
     }

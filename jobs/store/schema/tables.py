@@ -14,7 +14,8 @@ from sqlalchemy import (
     literal_column,
 )
 
-from ...core.model import MisfirePolicy, NodeState, Outcome, OverlapPolicy, Priority, SkipReason, TaskSource, Trigger
+from ...core.model import MisfirePolicy, Outcome, OverlapPolicy, Priority, TaskSource, Trigger
+from ...core.nodes import NodeState
 from ...core.schedule import Syntax
 from ...core.states import CLAIMABLE, FINAL, OCCUPYING, UNFINISHED, RunState
 from .accounts import (
@@ -36,9 +37,11 @@ from .accounts import (
 from .events import event, event_publisher, idempotency_key
 from .figures import execution_hour, queue_depth
 from .flows import flow, flow_edge, flow_run
+from .groups import queue_group, rate_bucket
 from .labels import run_label
 from .parts import AMONG_ALL, BY_JOB, HOT, NO_REUSE, key, metadata, one_of, partial_index, quoted
-from .steps import run_step
+from .records import execution_log, skipped_occurrence
+from .steps import run_signal, run_step
 from .types import JsonDocument, Key, Name, UtcDateTime
 
 __all__ = [
@@ -67,9 +70,11 @@ __all__ = [
     "queue_depth",
     "queue_group",
     "quoted",
+    "rate_bucket",
     "refresh_token",
     "run",
     "run_label",
+    "run_signal",
     "run_step",
     "secret",
     "session",
@@ -195,6 +200,11 @@ run = Table(
     Column("signature", String(16)),
     Column("carried", JsonDocument),
     Column("labels", JsonDocument),
+    Column("concurrency_key", Name),
+    Column("max_concurrent", Integer),
+    Column("rate_key", Name),
+    # When it would be available, while it waits for a slot or a token of its key: then no claim sees it.
+    Column("due_at", UtcDateTime),
     Column("awaits", JsonDocument),
     Column("wake_at", UtcDateTime),
     Column("flow_id", Key),
@@ -208,6 +218,26 @@ run = Table(
     partial_index("uq_run_occurrence", "trigger = 'schedule'", "task_id", "scheduled_for", unique=True),
     partial_index("uq_run_unique_key", f"unique_key IS NOT NULL AND {_UNFINISHED}", "unique_key", unique=True),
     partial_index("uq_run_exclusive", f"exclusive AND {_OCCUPYING}", "task_id", unique=True),
+    partial_index("ix_run_concurrent", f"concurrency_key IS NOT NULL AND {_OCCUPYING}", "concurrency_key"),
+    partial_index(
+        "ix_run_held_concurrency",
+        f"due_at IS NOT NULL AND concurrency_key IS NOT NULL AND {_CLAIMABLE}",
+        "concurrency_key",
+        "state",
+        "priority",
+        "due_at",
+        "id",
+    ),
+    partial_index(
+        "ix_run_held_rate",
+        f"due_at IS NOT NULL AND rate_key IS NOT NULL AND {_CLAIMABLE}",
+        "job_name",
+        "rate_key",
+        "state",
+        "priority",
+        "due_at",
+        "id",
+    ),
     partial_index("ix_run_claimable", _CLAIMABLE, *_LANE),
     # For a queue that holds runs of jobs that a node does not know: it finds its own without looking at those.
     partial_index(
@@ -291,50 +321,6 @@ job_execution = Table(
     Index("ix_job_execution_started_at", "started_at"),
     partial_index("ix_job_execution_completed_at", "completed_at IS NOT NULL", "completed_at"),
     **NO_REUSE,
-)
-
-execution_log = Table(
-    "execution_log",
-    metadata,
-    Column("execution_id", Key, primary_key=True, autoincrement=False),
-    Column("line", Integer, primary_key=True, autoincrement=False),
-    Column("at", UtcDateTime, nullable=False),
-    Column("level", String(10), nullable=False),
-    Column("message", Text, nullable=False),
-    Column("fields", JsonDocument),
-    Column("step", Text),
-)
-
-skipped_occurrence = Table(
-    "skipped_occurrence",
-    metadata,
-    key(),
-    Column("task_id", Key, nullable=False),
-    Column("task_name", Name, nullable=False),
-    Column("reason", String(12), nullable=False),
-    Column("first_scheduled_for", UtcDateTime, nullable=False),
-    Column("last_scheduled_for", UtcDateTime, nullable=False),
-    Column("occurrences", Key, nullable=False),
-    Column("policy", JsonDocument, nullable=False),
-    Column("node", Name),
-    Column("run_id", Key),
-    Column("at", UtcDateTime, nullable=False),
-    one_of("reason", SkipReason),
-    CheckConstraint("occurrences >= 1", name="occurrences"),
-    Index("ix_skipped_occurrence_task", "task_id", "id"),
-    Index("ix_skipped_occurrence_at", "at"),
-    **NO_REUSE,
-)
-
-queue_group = Table(
-    "queue_group",
-    metadata,
-    Column("name", Name, primary_key=True),
-    Column("paused_at", UtcDateTime),
-    Column("paused_by", Name),
-    Column("pause_reason", Text),
-    Column("max_running", Integer),
-    CheckConstraint("max_running IS NULL OR max_running >= 0", name="max_running"),
 )
 
 job = Table(

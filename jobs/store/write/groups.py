@@ -4,6 +4,7 @@ from datetime import datetime
 
 from sqlalchemy import Connection, select, update
 
+from ...core.base.rates import Rate
 from ...core.model import Group
 from ..db import dialect
 from ..read.groups import group_from
@@ -32,3 +33,9 @@ def limit(conn: Connection, name: str, max_running: int | None) -> Group:
     """Set how many runs of a group may be scheduled or running on all nodes; None = no limit."""
     statement = update(g).where(g.c.name == name).values(max_running=max_running)
     return group_from(conn.execute(statement.returning(g)).one())
+
+
+def set_rate(conn: Connection, name: str, rate: Rate | None, full_at: datetime | None) -> Group:
+    """Set how many runs of a group start in how long, None = any number, and when its bucket is full again."""
+    values = {"rate": None if rate is None else rate.to_json(), "rate_full_at": full_at, "next_token_at": None}
+    return group_from(conn.execute(update(g).where(g.c.name == name).values(**values).returning(g)).one())

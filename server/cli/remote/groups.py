@@ -6,6 +6,7 @@ import typer
 
 from ....graphql.client.command_line import PAUSE_GROUP, RESUME_GROUP, UPDATE_GROUP
 from ....jobs.core.base.errors import ConfigurationError
+from ....jobs.core.schedule import parse_duration
 from ..base.application import CommandLine
 from .api import Api, Limit, at_server
 from .listings import GROUP_LIST
@@ -50,3 +51,37 @@ def limit_(
         raise ConfigurationError(f"the limit must be a whole number or `none`, got {most[:80]!r}")
     changed = api.change(UPDATE_GROUP, name=name, maxRunning=None if most == "none" else int(most))["group"]
     api.result({"group": changed}, f"Group {name}: at most {most} runs at once")
+
+
+@groups.command()
+@at_server
+def rate(
+    api: Api,
+    name: Name,
+    rate: Annotated[str, typer.Argument(help="Starts in a time on all nodes, e.g. `100/1m`; `none` = any number.")],
+    burst: Annotated[
+        int | None,
+        typer.Option(help="How many start at once after a pause; a fiftieth of the rate unless given, at least 1."),
+    ] = None,
+) -> None:
+    """Limit how many runs of a group start in how long, on all nodes together."""
+    wanted = None if rate == "none" else {**_rate_of(rate), "burst": burst}
+    changed = api.change(UPDATE_GROUP, name=name, rate=wanted)["group"]
+    said = "any number of runs may start" if wanted is None else f"at most {rate} runs start"
+    api.result({"group": changed}, f"Group {name}: {said}")
+
+
+def _rate_of(text: str) -> dict[str, float]:
+    """A rate as it is written, ``100/1m``.
+
+    Raises:
+        ConfigurationError: it is none.
+    """
+    limit, _, per = text.partition("/")
+    try:
+        return {"limit": int(limit), "per": parse_duration(per if per[:1].isdigit() or not per else f"1{per}")}
+    except ValueError as error:
+        raise ConfigurationError(
+            f"the rate must be written as a number of runs and a time, e.g. `100/1m` or `5/s`, or `none`, got "
+            f"{text[:80]!r}"
+        ) from error

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from cronograph.jobs.core.signature import foreign_to, signature_of
+from cronograph.jobs.core.base.signature import foreign_to, signature_of
 
 SCHEMA: dict[str, Any] = {
     "type": "object",

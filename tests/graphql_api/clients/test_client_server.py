@@ -107,6 +107,9 @@ def test_a_repetition_with_the_same_key_changes_nothing(client: Client) -> None:
 def test_groups_and_nodes_are_read_and_steered(client: Client) -> None:
     assert client.pause_group("quiet", reason="exams").pause_reason == "exams"
     assert client.limit_group("quiet", 3).max_running == 3
+    rate = client.rate_group("quiet", 100, 60, 7).rate
+    assert rate is not None
+    assert (rate.limit, rate.per, rate.burst) == (100, 60.0, 7)
     assert not client.resume_group("quiet").paused
     assert [group.max_running for group in client.groups(filter={"name": {"eq": "quiet"}}).items] == [3]
     assert "nap" in client.nodes(first=1).items[0].jobs

@@ -8,7 +8,8 @@ from sqlalchemy import update
 
 from cronograph.jobs.actions.nodes import set_state
 from cronograph.jobs.core.base.wording import time_text
-from cronograph.jobs.core.model import NodeState, Priority
+from cronograph.jobs.core.model import Priority
+from cronograph.jobs.core.nodes import NodeState
 from cronograph.jobs.core.outcome import Failed
 from cronograph.jobs.store.read import nodes
 from cronograph.jobs.store.schema.tables import job, job_execution, run
@@ -271,6 +272,31 @@ async def test_a_group_is_paused_limited_and_resumed(api: Api) -> None:
     assert (await api.ask(absent))["updateGroup"]["group"] == {"maxRunning": 3, "paused": True}
     assert (await api.ask(limit, n=None))["updateGroup"]["group"] == {"maxRunning": None}
     assert (await api.ask(limit, n=-1))["updateGroup"]["errors"] == [{"path": ["maxRunning"]}]
+    rate = """
+    mutation($rate: RateInput) {
+      updateGroup(input: { name: "mail", rate: $rate }) {
+        group { maxRunning rate { limit per burst } tokens nextTokenAt } errors { message path }
+      }
+    }
+    """
+    asked = await api.ask(rate, rate={"limit": 100, "per": 60.0})
+    assert asked["updateGroup"] == {
+        "group": {
+            "maxRunning": None,
+            "rate": {"limit": 100, "per": 60.0, "burst": 2},
+            "tokens": 2,
+            "nextTokenAt": None,
+        },
+        "errors": [],
+    }
+    refused = await api.ask(rate, rate={"limit": 1_000_000, "per": 1.0})
+    assert refused["updateGroup"]["errors"] == [
+        {"message": "rate: must be at most 100,000 a second, got 1,000,000 in 1 s", "path": ["rate"]}
+    ]
+    listed = await api.ask('{ groups(filter: { name: { eq: "mail" } }) { nodes { rate { limit } tokens } } }')
+    assert listed["groups"]["nodes"] == [{"rate": {"limit": 100}, "tokens": 2}]
+    taken_away = (await api.ask(rate, rate=None))["updateGroup"]["group"]
+    assert (taken_away["rate"], taken_away["tokens"]) == (None, None)
     resumed = await api.ask('mutation { resumeGroup(input: { name: "mail" }) { group { paused pausedAt } } }')
     assert resumed["resumeGroup"]["group"] == {"paused": False, "pausedAt": None}
 

@@ -36,19 +36,23 @@ WITH RECURSIVE pending(name, lap, place) AS (
         OFFSET 0) s
     WHERE s.name IS NOT NULL AND (s.lap = 0 OR s.name <= CAST(:after AS text)))
 SELECT c.*,
-    coalesce((SELECT q.max_running IS NOT NULL FROM cronograph.queue_group q WHERE q.name = p.name), false) AS limited
+    coalesce((SELECT q.max_running IS NOT NULL OR q.rate IS NOT NULL FROM cronograph.queue_group q
+              WHERE q.name = p.name), false) AS limited
 FROM (
     SELECT p.name
     FROM (
         SELECT name FROM pending WHERE place > 0
         UNION ALL
         SELECT name FROM unnest(CAST(:groups AS text[])) AS g(name)) p
-    WHERE (SELECT q.paused_at FROM cronograph.queue_group q WHERE q.name = p.name) IS NULL
+    WHERE NOT EXISTS (
+            SELECT FROM cronograph.queue_group q
+            WHERE q.name = p.name AND (q.paused_at IS NOT NULL OR q.next_token_at > CAST(:now AS timestamptz)))
       AND (SELECT true FROM (
             (SELECT r.id, r.group_name, r.priority, r.state, r.exclusive, r.task_id,
                  r.trigger = 'schedule' AND r.attempt = 0 AND EXISTS (
                      SELECT FROM cronograph.periodic_task t
-                     WHERE t.id = r.task_id AND t.schedule_syntax = 'interval') AS judged
+                     WHERE t.id = r.task_id AND t.schedule_syntax = 'interval') AS judged,
+                 r.concurrency_key IS NOT NULL OR r.rate_key IS NOT NULL AS keyed
              FROM cronograph.run r
              WHERE r.state IN ('stuck', 'waiting') AND r.group_name = p.name AND r.state = 'stuck' AND r.available_at < CAST(:now AS timestamptz)
                AND r.job_name = ANY(CAST(:jobs AS text[]))
@@ -61,7 +65,8 @@ FROM (
             (SELECT r.id, r.group_name, r.priority, r.state, r.exclusive, r.task_id,
                  r.trigger = 'schedule' AND r.attempt = 0 AND EXISTS (
                      SELECT FROM cronograph.periodic_task t
-                     WHERE t.id = r.task_id AND t.schedule_syntax = 'interval') AS judged
+                     WHERE t.id = r.task_id AND t.schedule_syntax = 'interval') AS judged,
+                 r.concurrency_key IS NOT NULL OR r.rate_key IS NOT NULL AS keyed
              FROM cronograph.run r
              WHERE r.state IN ('stuck', 'waiting') AND r.group_name = p.name AND r.state = 'waiting' AND r.priority = 'high'
                AND r.available_at <= CAST(:now AS timestamptz)
@@ -75,7 +80,8 @@ FROM (
             (SELECT r.id, r.group_name, r.priority, r.state, r.exclusive, r.task_id,
                  r.trigger = 'schedule' AND r.attempt = 0 AND EXISTS (
                      SELECT FROM cronograph.periodic_task t
-                     WHERE t.id = r.task_id AND t.schedule_syntax = 'interval') AS judged
+                     WHERE t.id = r.task_id AND t.schedule_syntax = 'interval') AS judged,
+                 r.concurrency_key IS NOT NULL OR r.rate_key IS NOT NULL AS keyed
              FROM cronograph.run r
              WHERE r.state IN ('stuck', 'waiting') AND r.group_name = p.name AND r.state = 'waiting' AND r.priority = 'low'
                AND r.available_at <= CAST(:now AS timestamptz)
@@ -91,7 +97,8 @@ CROSS JOIN LATERAL (
     (SELECT r.id, r.group_name, r.priority, r.state, r.exclusive, r.task_id,
          r.trigger = 'schedule' AND r.attempt = 0 AND EXISTS (
              SELECT FROM cronograph.periodic_task t
-             WHERE t.id = r.task_id AND t.schedule_syntax = 'interval') AS judged
+             WHERE t.id = r.task_id AND t.schedule_syntax = 'interval') AS judged,
+         r.concurrency_key IS NOT NULL OR r.rate_key IS NOT NULL AS keyed
      FROM cronograph.run r
      WHERE r.state IN ('stuck', 'waiting') AND r.group_name = p.name AND r.state = 'stuck' AND r.available_at < CAST(:now AS timestamptz)
        AND r.job_name = ANY(CAST(:jobs AS text[]))
@@ -104,7 +111,8 @@ CROSS JOIN LATERAL (
     (SELECT r.id, r.group_name, r.priority, r.state, r.exclusive, r.task_id,
          r.trigger = 'schedule' AND r.attempt = 0 AND EXISTS (
              SELECT FROM cronograph.periodic_task t
-             WHERE t.id = r.task_id AND t.schedule_syntax = 'interval') AS judged
+             WHERE t.id = r.task_id AND t.schedule_syntax = 'interval') AS judged,
+         r.concurrency_key IS NOT NULL OR r.rate_key IS NOT NULL AS keyed
      FROM cronograph.run r
      WHERE r.state IN ('stuck', 'waiting') AND r.group_name = p.name AND r.state = 'waiting' AND r.priority = 'high'
        AND r.available_at <= CAST(:now AS timestamptz)
@@ -118,7 +126,8 @@ CROSS JOIN LATERAL (
     (SELECT r.id, r.group_name, r.priority, r.state, r.exclusive, r.task_id,
          r.trigger = 'schedule' AND r.attempt = 0 AND EXISTS (
              SELECT FROM cronograph.periodic_task t
-             WHERE t.id = r.task_id AND t.schedule_syntax = 'interval') AS judged
+             WHERE t.id = r.task_id AND t.schedule_syntax = 'interval') AS judged,
+         r.concurrency_key IS NOT NULL OR r.rate_key IS NOT NULL AS keyed
      FROM cronograph.run r
      WHERE r.state IN ('stuck', 'waiting') AND r.group_name = p.name AND r.state = 'waiting' AND r.priority = 'low'
        AND r.available_at <= CAST(:now AS timestamptz)

@@ -39,23 +39,27 @@ WITH RECURSIVE pending(name, lap, place) AS (
         OFFSET 0) s
     WHERE s.name IS NOT NULL AND (s.lap = 0 OR s.name <= CAST(:after AS text)))
 SELECT c.*,
-    coalesce((SELECT q.max_running IS NOT NULL FROM cronograph.queue_group q WHERE q.name = p.name), false) AS limited
+    coalesce((SELECT q.max_running IS NOT NULL OR q.rate IS NOT NULL FROM cronograph.queue_group q
+              WHERE q.name = p.name), false) AS limited
 FROM (
     SELECT p.name
     FROM (
         SELECT name FROM pending WHERE place > 0
         UNION ALL
         SELECT name FROM unnest(CAST(:groups AS text[])) AS g(name)) p
-    WHERE (SELECT q.paused_at FROM cronograph.queue_group q WHERE q.name = p.name) IS NULL
+    WHERE NOT EXISTS (
+            SELECT FROM cronograph.queue_group q
+            WHERE q.name = p.name AND (q.paused_at IS NOT NULL OR q.next_token_at > CAST(:now AS timestamptz)))
       AND (SELECT true FROM (
-            (SELECT r.id, r.group_name, r.priority, r.state, r.exclusive, r.task_id, r.judged
+            (SELECT r.id, r.group_name, r.priority, r.state, r.exclusive, r.task_id, r.judged, r.keyed
              FROM unnest(CAST(:jobs AS text[])) AS j(name)
              CROSS JOIN unnest(CAST('{high,low}' AS text[])) AS c(priority)
              CROSS JOIN LATERAL (
                  SELECT r.id, r.group_name, r.priority, r.state, r.exclusive, r.task_id, r.available_at,
                      r.trigger = 'schedule' AND r.attempt = 0 AND EXISTS (
                          SELECT FROM cronograph.periodic_task t
-                         WHERE t.id = r.task_id AND t.schedule_syntax = 'interval') AS judged
+                         WHERE t.id = r.task_id AND t.schedule_syntax = 'interval') AS judged,
+                     r.concurrency_key IS NOT NULL OR r.rate_key IS NOT NULL AS keyed
                  FROM cronograph.run r
                  WHERE r.state IN ('stuck', 'waiting') AND r.failures >= 0
                    AND (r.job_name, r.group_name, r.state, r.priority) >= (j.name, p.name, 'stuck', c.priority)
@@ -68,14 +72,15 @@ FROM (
                  ORDER BY r.job_name, r.group_name, r.state, r.priority, r.available_at, r.id LIMIT :lane) r
              ORDER BY r.available_at, r.id LIMIT :lane)
             UNION ALL
-            (SELECT r.id, r.group_name, r.priority, r.state, r.exclusive, r.task_id, r.judged
+            (SELECT r.id, r.group_name, r.priority, r.state, r.exclusive, r.task_id, r.judged, r.keyed
              FROM unnest(CAST(:jobs AS text[])) AS j(name)
              CROSS JOIN unnest(CAST('{high}' AS text[])) AS c(priority)
              CROSS JOIN LATERAL (
                  SELECT r.id, r.group_name, r.priority, r.state, r.exclusive, r.task_id, r.available_at,
                      r.trigger = 'schedule' AND r.attempt = 0 AND EXISTS (
                          SELECT FROM cronograph.periodic_task t
-                         WHERE t.id = r.task_id AND t.schedule_syntax = 'interval') AS judged
+                         WHERE t.id = r.task_id AND t.schedule_syntax = 'interval') AS judged,
+                     r.concurrency_key IS NOT NULL OR r.rate_key IS NOT NULL AS keyed
                  FROM cronograph.run r
                  WHERE r.state IN ('stuck', 'waiting') AND r.failures >= 0
                    AND (r.job_name, r.group_name, r.state, r.priority) >= (j.name, p.name, 'waiting', c.priority)
@@ -88,14 +93,15 @@ FROM (
                  ORDER BY r.job_name, r.group_name, r.state, r.priority, r.available_at, r.id LIMIT :lane) r
              ORDER BY r.available_at, r.id LIMIT :lane)
             UNION ALL
-            (SELECT r.id, r.group_name, r.priority, r.state, r.exclusive, r.task_id, r.judged
+            (SELECT r.id, r.group_name, r.priority, r.state, r.exclusive, r.task_id, r.judged, r.keyed
              FROM unnest(CAST(:jobs AS text[])) AS j(name)
              CROSS JOIN unnest(CAST('{low}' AS text[])) AS c(priority)
              CROSS JOIN LATERAL (
                  SELECT r.id, r.group_name, r.priority, r.state, r.exclusive, r.task_id, r.available_at,
                      r.trigger = 'schedule' AND r.attempt = 0 AND EXISTS (
                          SELECT FROM cronograph.periodic_task t
-                         WHERE t.id = r.task_id AND t.schedule_syntax = 'interval') AS judged
+                         WHERE t.id = r.task_id AND t.schedule_syntax = 'interval') AS judged,
+                     r.concurrency_key IS NOT NULL OR r.rate_key IS NOT NULL AS keyed
                  FROM cronograph.run r
                  WHERE r.state IN ('stuck', 'waiting') AND r.failures >= 0
                    AND (r.job_name, r.group_name, r.state, r.priority) >= (j.name, p.name, 'waiting', c.priority)
@@ -110,14 +116,15 @@ FROM (
           ) AS c LIMIT 1)
     LIMIT :depth) p
 CROSS JOIN LATERAL (
-    (SELECT r.id, r.group_name, r.priority, r.state, r.exclusive, r.task_id, r.judged
+    (SELECT r.id, r.group_name, r.priority, r.state, r.exclusive, r.task_id, r.judged, r.keyed
      FROM unnest(CAST(:jobs AS text[])) AS j(name)
      CROSS JOIN unnest(CAST('{high,low}' AS text[])) AS c(priority)
      CROSS JOIN LATERAL (
          SELECT r.id, r.group_name, r.priority, r.state, r.exclusive, r.task_id, r.available_at,
              r.trigger = 'schedule' AND r.attempt = 0 AND EXISTS (
                  SELECT FROM cronograph.periodic_task t
-                 WHERE t.id = r.task_id AND t.schedule_syntax = 'interval') AS judged
+                 WHERE t.id = r.task_id AND t.schedule_syntax = 'interval') AS judged,
+             r.concurrency_key IS NOT NULL OR r.rate_key IS NOT NULL AS keyed
          FROM cronograph.run r
          WHERE r.state IN ('stuck', 'waiting') AND r.failures >= 0
            AND (r.job_name, r.group_name, r.state, r.priority) >= (j.name, p.name, 'stuck', c.priority)
@@ -130,14 +137,15 @@ CROSS JOIN LATERAL (
          ORDER BY r.job_name, r.group_name, r.state, r.priority, r.available_at, r.id LIMIT :lane) r
      ORDER BY r.available_at, r.id LIMIT :lane)
     UNION ALL
-    (SELECT r.id, r.group_name, r.priority, r.state, r.exclusive, r.task_id, r.judged
+    (SELECT r.id, r.group_name, r.priority, r.state, r.exclusive, r.task_id, r.judged, r.keyed
      FROM unnest(CAST(:jobs AS text[])) AS j(name)
      CROSS JOIN unnest(CAST('{high}' AS text[])) AS c(priority)
      CROSS JOIN LATERAL (
          SELECT r.id, r.group_name, r.priority, r.state, r.exclusive, r.task_id, r.available_at,
              r.trigger = 'schedule' AND r.attempt = 0 AND EXISTS (
                  SELECT FROM cronograph.periodic_task t
-                 WHERE t.id = r.task_id AND t.schedule_syntax = 'interval') AS judged
+                 WHERE t.id = r.task_id AND t.schedule_syntax = 'interval') AS judged,
+             r.concurrency_key IS NOT NULL OR r.rate_key IS NOT NULL AS keyed
          FROM cronograph.run r
          WHERE r.state IN ('stuck', 'waiting') AND r.failures >= 0
            AND (r.job_name, r.group_name, r.state, r.priority) >= (j.name, p.name, 'waiting', c.priority)
@@ -150,14 +158,15 @@ CROSS JOIN LATERAL (
          ORDER BY r.job_name, r.group_name, r.state, r.priority, r.available_at, r.id LIMIT :lane) r
      ORDER BY r.available_at, r.id LIMIT :lane)
     UNION ALL
-    (SELECT r.id, r.group_name, r.priority, r.state, r.exclusive, r.task_id, r.judged
+    (SELECT r.id, r.group_name, r.priority, r.state, r.exclusive, r.task_id, r.judged, r.keyed
      FROM unnest(CAST(:jobs AS text[])) AS j(name)
      CROSS JOIN unnest(CAST('{low}' AS text[])) AS c(priority)
      CROSS JOIN LATERAL (
          SELECT r.id, r.group_name, r.priority, r.state, r.exclusive, r.task_id, r.available_at,
              r.trigger = 'schedule' AND r.attempt = 0 AND EXISTS (
                  SELECT FROM cronograph.periodic_task t
-                 WHERE t.id = r.task_id AND t.schedule_syntax = 'interval') AS judged
+                 WHERE t.id = r.task_id AND t.schedule_syntax = 'interval') AS judged,
+             r.concurrency_key IS NOT NULL OR r.rate_key IS NOT NULL AS keyed
          FROM cronograph.run r
          WHERE r.state IN ('stuck', 'waiting') AND r.failures >= 0
            AND (r.job_name, r.group_name, r.state, r.priority) >= (j.name, p.name, 'waiting', c.priority)

@@ -47,7 +47,8 @@ classes AS MATERIALIZED (
     SELECT e.lowest AS name, m.at, EXISTS (SELECT FROM accepting) AS accepts, e.shared,
         e.lowest IS DISTINCT FROM e.highest
         OR EXISTS (SELECT FROM cronograph.queue_group q
-                   WHERE q.name = e.lowest AND (q.paused_at IS NOT NULL OR q.max_running IS NOT NULL))
+                   WHERE q.name = e.lowest
+                     AND (q.paused_at IS NOT NULL OR q.max_running IS NOT NULL OR q.rate IS NOT NULL))
         OR EXISTS (SELECT FROM cronograph.run r
                    WHERE r.group_name = e.lowest AND r.state = 'stuck' AND r.available_at < m.at) AS mixed,
         CAST(:high AS boolean) IS TRUE
@@ -65,7 +66,8 @@ locked AS MATERIALIZED (
         AND row_number() OVER (PARTITION BY r.task_id ORDER BY r.available_at, r.id) > 1 AS blocked
     FROM classes c CROSS JOIN LATERAL (
         SELECT r.id, r.task_id, r.exclusive, r.available_at,
-            r.trigger = 'schedule' AND r.attempt = 0 AND EXISTS (
+            r.concurrency_key IS NOT NULL OR r.rate_key IS NOT NULL
+            OR r.trigger = 'schedule' AND r.attempt = 0 AND EXISTS (
                 SELECT FROM cronograph.periodic_task t
                 WHERE t.id = r.task_id AND t.schedule_syntax = 'interval') AS judged
         FROM cronograph.run r

@@ -13,8 +13,8 @@ SELECT (SELECT set_config('enable_hashjoin', 'off', true) || set_config('enable_
        ) AS planned,
     coalesce(CAST(:now AS timestamptz), statement_timestamp()) AS now,
     EXISTS (SELECT FROM cronograph.job j WHERE j.name = t.job_name) AS job_known,
-    (SELECT j.defaults->'unique_key' FROM cronograph.job j WHERE j.name = t.job_name) AS unique_key,
-    (SELECT j.defaults->'per_run' FROM cronograph.job j WHERE j.name = t.job_name) AS per_run,
+    (SELECT j.defaults FROM cronograph.job j
+     WHERE j.name = t.job_name AND jsonb_exists_any(j.defaults, '{unique_key,limits,per_run}')) AS declared,
     t.id, t.name, t.job_name, t.group_name, t.schedule_syntax, t.schedule_value, t.timezone, t.anchor_at, t.end_at,
     t.jitter, t.overlap, t.misfire, t.misfire_grace, t.catch_up_limit, t.timeout, t.enabled, t.paused_by,
     t.pause_reason, t.next_nominal, t.last_due_at

@@ -1,7 +1,8 @@
 -- Inserts a run that the API was asked for, with its event and the entry of the audit log.
 --
 -- As `insert_runs` for one run, if its job is still published with the signature of the run, against which its arguments
--- were checked, says of each run what the caller knew, and says nothing of a unique key that follows from these. Apart from it, because who only enqueues need have no rights to the audit log.
+-- were checked, says of each run what the caller knew, and says nothing of keys that follow from these. Apart from it,
+-- because who only enqueues need have no rights to the audit log.
 -- The entry continues the chain as `audit.append` does; where there is none yet that it could follow, nothing is inserted.
 --
 -- Parameters:
@@ -25,7 +26,7 @@ WITH settled AS MATERIALIZED (
             per_run jsonb)
         JOIN cronograph.job j ON j.name = k.job_name AND j.signature = k.signature
     WHERE EXISTS (SELECT FROM cronograph.audit_head) AND j.defaults->'unique_key'->'arguments' IS NULL
-      AND j.defaults->'per_run' IS NOT DISTINCT FROM k.per_run),
+      AND j.defaults->'limits' IS NULL AND j.defaults->'per_run' IS NOT DISTINCT FROM k.per_run),
 inserted AS (
     INSERT INTO cronograph.run (job_name, args, trigger, submitted_at, available_at, exclusive, submitter, submitter_id,
         description, signature, group_name, priority, retries, retry_delay, timeout, labels, state, attempt, failures)

@@ -4,12 +4,12 @@
 -- all have the same value, that value and no list: the shorter lists are filled up with nulls, and the last one numbers
 -- the runs. JSON objects travel as one JSON array, which costs the driver a tenth of what a list of texts does. What a
 -- run takes from its job is found out once for each kind. What follows from the arguments is no matter of this statement:
--- if a run lacks its unique key or its labels, nothing is inserted.
+-- if a run lacks its keys or its labels, nothing is inserted.
 --
 -- Parameters:
 --   kinds: a JSON array of objects with the columns of each kind; a policy that is null is as its job says, unless
---     own_timeout is true; own_key: whether a unique key that is null means that the run has none; settled: whether its
---     labels are all that it has
+--     own_timeout is true; own_key, own_limits: whether a unique key, or the keys of its limits, that are null mean that
+--     the run has none; settled: whether its labels are all that it has
 --   kind, args, carried, labels: of each run the number of its kind, its arguments, what it carries, and its labels;
 --     null: all have the same
 --   each_kind, each_args, each_carried, each_labels: what all have
@@ -21,7 +21,8 @@
 WITH moment AS MATERIALIZED (SELECT coalesce(CAST(:now AS timestamptz), statement_timestamp()) AS at),
 settled AS MATERIALIZED (
     SELECT k.kind, k.job_name, k.task_id, k.task_name, k.trigger, k.scheduled_for, k.available_at, k.exclusive,
-        k.unique_key, k.retried_from, k.submitter, k.submitter_id, k.description, k.signature, k.flow_id, k.awaits,
+        k.unique_key, k.concurrency_key, k.max_concurrent, k.rate_key, k.retried_from, k.submitter, k.submitter_id,
+        k.description, k.signature, k.flow_id, k.awaits,
         coalesce(k.group_name, j.defaults->>'group', 'default') AS group_name,
         coalesce(k.priority, j.defaults->>'priority', 'low') AS priority,
         coalesce(k.retries, CAST(j.defaults->>'retries' AS int), 2) AS retries,
@@ -29,25 +30,27 @@ settled AS MATERIALIZED (
         CASE WHEN k.own_timeout THEN k.timeout ELSE coalesce(k.timeout, CAST(j.defaults->>'timeout' AS float8)) END
             AS timeout,
         NOT k.own_key AND j.defaults->'unique_key'->'arguments' IS NOT NULL
+        OR NOT k.own_limits AND j.defaults->'limits' IS NOT NULL
         OR NOT k.settled AND j.defaults->'per_run' IS NOT NULL AS lacking
     FROM json_to_recordset(CAST(:kinds AS json)) AS k(
             kind int, job_name text, task_id bigint, task_name text, trigger text, scheduled_for timestamptz,
             available_at timestamptz, exclusive boolean, unique_key text, retried_from bigint, submitter text,
             submitter_id bigint, description text, signature text, group_name text, priority text, retries int,
-            retry_delay float8, timeout float8, flow_id bigint, awaits text, own_timeout boolean, own_key boolean,
-            settled boolean)
+            retry_delay float8, timeout float8, concurrency_key text, max_concurrent int, rate_key text, flow_id bigint,
+            awaits text, own_timeout boolean, own_key boolean, own_limits boolean, settled boolean)
         LEFT JOIN cronograph.job j ON j.name = k.job_name),
 inserted AS (
     INSERT INTO cronograph.run (job_name, args, carried, flow_id, awaits, task_id, task_name, trigger,
         scheduled_for, submitted_at,
         available_at, exclusive, unique_key, retried_from, submitter, submitter_id, description, signature, group_name,
-        priority, retries, retry_delay, timeout, labels, state, attempt, failures)
+        priority, retries, retry_delay, timeout, concurrency_key, max_concurrent, rate_key, labels, state, attempt, failures)
     SELECT s.job_name, CAST(coalesce(CAST(l.args AS text), :each_args) AS jsonb),
         CAST(nullif(coalesce(CAST(l.carried AS text), :each_carried), 'null') AS jsonb), s.flow_id,
         CAST(s.awaits AS jsonb), s.task_id, s.task_name,
         s.trigger, s.scheduled_for, m.at, coalesce(s.available_at, m.at), s.exclusive, s.unique_key, s.retried_from,
         s.submitter, s.submitter_id, s.description, s.signature, s.group_name, s.priority, s.retries, s.retry_delay,
-        s.timeout, CAST(nullif(coalesce(CAST(l.labels AS text), :each_labels), 'null') AS jsonb),
+        s.timeout, s.concurrency_key, s.max_concurrent, s.rate_key,
+        CAST(nullif(coalesce(CAST(l.labels AS text), :each_labels), 'null') AS jsonb),
         CASE WHEN s.awaits IS NULL THEN 'waiting' ELSE 'suspended' END, 0, 0
     FROM ROWS FROM (
             unnest(CAST(:kind AS int[])), json_array_elements(CAST(:args AS json)),

@@ -13,7 +13,8 @@ SELECT * FROM (
     SELECT r.id, r.group_name, r.priority, r.state, r.exclusive, r.task_id, r.available_at,
         r.trigger = 'schedule' AND r.attempt = 0 AND EXISTS (
             SELECT 1 FROM cronograph.periodic_task t
-            WHERE t.id = r.task_id AND t.schedule_syntax = 'interval') AS judged
+            WHERE t.id = r.task_id AND t.schedule_syntax = 'interval') AS judged,
+        r.concurrency_key IS NOT NULL OR r.rate_key IS NOT NULL AS keyed
     FROM cronograph.run r
     WHERE r.state IN ('stuck', 'waiting') AND r.state = 'stuck' AND r.group_name = :group
       AND r.available_at < :now AND r.job_name IN (SELECT value FROM json_each(:jobs))
@@ -26,7 +27,8 @@ SELECT * FROM (
     SELECT r.id, r.group_name, r.priority, r.state, r.exclusive, r.task_id, r.available_at,
         r.trigger = 'schedule' AND r.attempt = 0 AND EXISTS (
             SELECT 1 FROM cronograph.periodic_task t
-            WHERE t.id = r.task_id AND t.schedule_syntax = 'interval') AS judged
+            WHERE t.id = r.task_id AND t.schedule_syntax = 'interval') AS judged,
+        r.concurrency_key IS NOT NULL OR r.rate_key IS NOT NULL AS keyed
     FROM cronograph.run r
     WHERE r.state IN ('stuck', 'waiting') AND r.state = 'waiting' AND r.group_name = :group
       AND r.available_at <= :now AND r.priority = 'high' AND r.job_name IN (SELECT value FROM json_each(:jobs))
@@ -39,7 +41,8 @@ SELECT * FROM (
     SELECT r.id, r.group_name, r.priority, r.state, r.exclusive, r.task_id, r.available_at,
         r.trigger = 'schedule' AND r.attempt = 0 AND EXISTS (
             SELECT 1 FROM cronograph.periodic_task t
-            WHERE t.id = r.task_id AND t.schedule_syntax = 'interval') AS judged
+            WHERE t.id = r.task_id AND t.schedule_syntax = 'interval') AS judged,
+        r.concurrency_key IS NOT NULL OR r.rate_key IS NOT NULL AS keyed
     FROM cronograph.run r
     WHERE r.state IN ('stuck', 'waiting') AND r.state = 'waiting' AND r.group_name = :group
       AND r.available_at <= :now AND r.priority = 'low' AND r.job_name IN (SELECT value FROM json_each(:jobs))

@@ -11,7 +11,8 @@ SELECT * FROM (
     SELECT r.id, r.group_name, r.priority, r.state, r.exclusive, r.task_id, r.available_at,
         r.trigger = 'schedule' AND r.attempt = 0 AND EXISTS (
             SELECT 1 FROM cronograph.periodic_task t
-            WHERE t.id = r.task_id AND t.schedule_syntax = 'interval') AS judged
+            WHERE t.id = r.task_id AND t.schedule_syntax = 'interval') AS judged,
+        r.concurrency_key IS NOT NULL OR r.rate_key IS NOT NULL AS keyed
     FROM cronograph.run r INDEXED BY ix_run_claimable_job
     WHERE r.state IN ('stuck', 'waiting') AND r.failures >= 0 AND r.job_name = :job AND r.group_name = :group
       AND r.state = 'stuck' AND r.priority = 'high' AND r.available_at < :now
@@ -24,7 +25,8 @@ SELECT * FROM (
     SELECT r.id, r.group_name, r.priority, r.state, r.exclusive, r.task_id, r.available_at,
         r.trigger = 'schedule' AND r.attempt = 0 AND EXISTS (
             SELECT 1 FROM cronograph.periodic_task t
-            WHERE t.id = r.task_id AND t.schedule_syntax = 'interval') AS judged
+            WHERE t.id = r.task_id AND t.schedule_syntax = 'interval') AS judged,
+        r.concurrency_key IS NOT NULL OR r.rate_key IS NOT NULL AS keyed
     FROM cronograph.run r INDEXED BY ix_run_claimable_job
     WHERE r.state IN ('stuck', 'waiting') AND r.failures >= 0 AND r.job_name = :job AND r.group_name = :group
       AND r.state = 'stuck' AND r.priority = 'low' AND r.available_at < :now
@@ -37,7 +39,8 @@ SELECT * FROM (
     SELECT r.id, r.group_name, r.priority, r.state, r.exclusive, r.task_id, r.available_at,
         r.trigger = 'schedule' AND r.attempt = 0 AND EXISTS (
             SELECT 1 FROM cronograph.periodic_task t
-            WHERE t.id = r.task_id AND t.schedule_syntax = 'interval') AS judged
+            WHERE t.id = r.task_id AND t.schedule_syntax = 'interval') AS judged,
+        r.concurrency_key IS NOT NULL OR r.rate_key IS NOT NULL AS keyed
     FROM cronograph.run r INDEXED BY ix_run_claimable_job
     WHERE r.state IN ('stuck', 'waiting') AND r.failures >= 0 AND r.job_name = :job AND r.group_name = :group
       AND r.state = 'waiting' AND r.priority = 'high' AND r.available_at <= :now
@@ -50,7 +53,8 @@ SELECT * FROM (
     SELECT r.id, r.group_name, r.priority, r.state, r.exclusive, r.task_id, r.available_at,
         r.trigger = 'schedule' AND r.attempt = 0 AND EXISTS (
             SELECT 1 FROM cronograph.periodic_task t
-            WHERE t.id = r.task_id AND t.schedule_syntax = 'interval') AS judged
+            WHERE t.id = r.task_id AND t.schedule_syntax = 'interval') AS judged,
+        r.concurrency_key IS NOT NULL OR r.rate_key IS NOT NULL AS keyed
     FROM cronograph.run r INDEXED BY ix_run_claimable_job
     WHERE r.state IN ('stuck', 'waiting') AND r.failures >= 0 AND r.job_name = :job AND r.group_name = :group
       AND r.state = 'waiting' AND r.priority = 'low' AND r.available_at <= :now

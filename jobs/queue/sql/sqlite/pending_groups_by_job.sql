@@ -4,6 +4,7 @@
 --   after: the group that was served last
 --   from_name, from_lap: the group after which this page begins, and whether the walk has wrapped
 --   depth: how many groups at most
+--   now: the time; groups that wait for a token are left out
 --   jobs: the names of the jobs that the node can run, a JSON array
 -- Index: ix_run_claimable_job
 -- Called by: candidates.candidates
@@ -29,7 +30,8 @@ WITH RECURSIVE pending(name, lap, place) AS (
             FROM json_each(:jobs) j) IS NULL THEN 1 ELSE p.lap END,
         p.place + 1
     FROM pending p WHERE p.name IS NOT NULL AND (p.lap = 0 OR p.name < :after))
-SELECT p.name, p.lap, q.max_running IS NOT NULL AS limited
+SELECT p.name, p.lap, q.max_running IS NOT NULL OR q.rate IS NOT NULL AS limited
 FROM pending p LEFT JOIN cronograph.queue_group q ON q.name = p.name
 WHERE p.place > 0 AND p.name IS NOT NULL AND (p.lap = 0 OR p.name <= :after) AND q.paused_at IS NULL
+  AND (q.next_token_at IS NULL OR q.next_token_at <= :now)
 LIMIT :depth

@@ -16,4 +16,4 @@ WHERE r.id IN (SELECT value FROM json_each(:ids)) AND r.state || '' = 'scheduled
       SELECT 1 FROM cronograph.periodic_task t WHERE t.id = r.task_id AND t.schedule_syntax = 'interval'))
 RETURNING id, attempt, job_name, args, group_name, task_id, task_name, scheduled_for, failures, retries, retry_delay,
     timeout, submitter, submitter_id, description, signature, carried, flow_id, labels, available_at, started_at,
-    trigger, checkpoint
+    trigger, checkpoint, concurrency_key, rate_key

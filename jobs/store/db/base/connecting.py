@@ -12,9 +12,9 @@ from sqlalchemy.exc import InvalidatePoolError
 from sqlalchemy.pool import NullPool
 
 from ....core.base.lazy import LazyModule
-from ...schema.naming import SCHEMA
 from ...schema.types import loads
 from .address import KEEPALIVES, OWNER_ALONE, for_drivers, is_pooled, is_sqlite, schema_in, sqlite_path
+from .compiled import COMPILED, for_shared_statements, name_tables
 
 if TYPE_CHECKING:
     import sqlite3
@@ -42,6 +42,9 @@ _POSTGRES_SETTINGS = {
     "timezone": "UTC",
 }
 
+_ALL: Mapping[str, Any] = {"json_deserializer": loads, "execution_options": {"compiled_cache": COMPILED}}
+"""What every engine is made with."""
+
 
 def sync_engine(
     url: URL, *, pooled: int = 0, read_only: bool = False, settings: Mapping[str, str] | None = None
@@ -55,36 +58,22 @@ def sync_engine(
         settings: Of PostgreSQL, beside those that every connection has.
     """
     if is_sqlite(url):
-        engine = create_engine(url, connect_args={"check_same_thread": False, "timeout": 30}, json_deserializer=loads)
+        arguments = {"check_same_thread": False, "timeout": 30}
+        engine = create_engine(for_shared_statements(url), connect_args=arguments, **_ALL)
         _make_private(engine, sqlite_path(url))
         _prepare_sqlite(engine, read_only=read_only)
-        _name_tables(engine, schema_in(url))
+        name_tables(engine, schema_in(url))
         return engine
     # The connection that was used last knows the tables and has prepared what is sent often.
     kept = {"pool_size": pooled, "max_overflow": 0, "pool_use_lifo": True}
     options: dict[str, Any] = kept if pooled else {"poolclass": NullPool}
     given = settings or {}
     arguments = postgres_arguments(url, **given)
-    engine = create_engine(for_drivers(url), connect_args=arguments, json_deserializer=loads, **options)
-    _name_tables(engine, schema_in(url))
+    engine = create_engine(for_shared_statements(for_drivers(url)), connect_args=arguments, **_ALL, **options)
+    name_tables(engine, schema_in(url))
     if is_pooled(url):
         _set_in_each_transaction(engine, settings_of_transaction(**given))
     return engine
-
-
-def _name_tables(engine: Engine, schema: str) -> None:
-    """Have every statement of this engine name the tables by their schema.
-
-    When it is compiled, once: ``schema_translate_map`` would write each statement again at every execution, which costs
-    a list of runs 40 µs. That is for connections of others, see ``borrowed``.
-    """
-    if schema != SCHEMA:
-
-        def schema_of(named: Any) -> Any:
-            return schema if named.schema == SCHEMA else named.schema
-
-        preparer: Any = engine.dialect.identifier_preparer
-        preparer.schema_for_object = schema_of
 
 
 def postgres_arguments(url: URL, **settings: str) -> dict[str, Any]:

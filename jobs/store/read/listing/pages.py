@@ -1,7 +1,7 @@
 """Pages, counts and batches of the lists in ``lists``; each function is one statement, however many rows it reads."""
 
 from collections.abc import Sequence
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import Any, TypeVar
 
 from sqlalchemy import ColumnElement, Connection, Row, ScalarSelect, Select, Subquery, and_, func, select, true
@@ -12,16 +12,12 @@ from ...schema.tables import job_execution
 from .criteria import Criteria
 from .keyset import Page, PageRequest, Position, bounds, order_by, page_of
 from .listing import Listing
-from .unreadable import around_unreadable
 
 M = TypeVar("M")
 N = TypeVar("N")
 
 _NEWEST = "newest_"
 """The columns of an execution begin with it where they stand beside those of its task."""
-
-_KEY = "key_"
-"""The key of a row stands in a column of this name where others have its own."""
 
 COUNT_CAP = 10_000
 """Rows are counted up to here; one more means "more than this many"."""
@@ -31,18 +27,9 @@ Parent = int | str
 
 
 def page(conn: Connection, listing: Listing[M], request: PageRequest) -> Page[M]:
-    """One page of a list, without rows that cannot be read."""
-
-    def read(listing: Listing[M]) -> Page[M]:
-        rows = conn.execute(_page_statement(listing, request)).all()
-        return page_of(request, [(listing.model(row), _position(row, request)) for row in rows])
-
-    return around_unreadable(conn, listing, partial(_page_keys, request), read)
-
-
-def _page_keys(request: PageRequest, listing: Listing[Any]) -> Select[Any]:
-    marked = listing.rows.add_columns(listing.key.label(_KEY), *_labels(listing, request))
-    return select(_limited(listing, request, marked).subquery("page").c[_KEY])
+    """One page of a list."""
+    rows = conn.execute(_page_statement(listing, request)).all()
+    return page_of(request, [(listing.model(row), _position(row, request)) for row in rows])
 
 
 @lru_cache(maxsize=128)
@@ -62,17 +49,12 @@ def page_with_newest(
         executions: ``EXECUTIONS``, or some of its columns, ``id`` among them.
         request: Which page.
     """
-    execution_of = _newest_reader(executions)
-
-    def read(tasks: Listing[M]) -> Page[tuple[M, N | None]]:
-        task_of = tasks.model
-        found: list[tuple[tuple[M, N | None], Position]] = []
-        for row in conn.execute(_statement_with_newest(tasks, executions, request)):
-            newest = None if row[-1] is None else execution_of(row)
-            found.append(((task_of(row), newest), tuple(row)[-1 - len(request.order) : -1]))
-        return page_of(request, found)
-
-    return around_unreadable(conn, tasks, partial(_page_keys, request), read)
+    task_of, execution_of = tasks.model, _newest_reader(executions)
+    found: list[tuple[tuple[M, N | None], Position]] = []
+    for row in conn.execute(_statement_with_newest(tasks, executions, request)):
+        newest = None if row[-1] is None else execution_of(row)
+        found.append(((task_of(row), newest), tuple(row)[-1 - len(request.order) : -1]))
+    return page_of(request, found)
 
 
 @lru_cache(maxsize=128)

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
 
-from ...core.base.errors import StorageError
-from ...core.base.lazy import LazyModule
-from ..schema.naming import SCHEMA, SQLITE_SCHEMA
-from . import dialect
+from ....core.base.errors import StorageError
+from ....core.base.lazy import LazyModule
+from ...schema.naming import SCHEMA, SQLITE_SCHEMA
+from .. import dialect
 
 if TYPE_CHECKING:
     import sqlite3

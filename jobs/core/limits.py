@@ -1,0 +1,78 @@
+"""What a job says about how many of its runs start, and how many run at once."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Final, NamedTuple, Self
+
+from .base.rates import Rate
+from .unique_key import UniqueKey
+
+LIMITS: Final = "limits"
+"""What a run inherits that has no keys yet."""
+NEVER: Final = datetime(9999, 1, 1, tzinfo=UTC)
+"""When a run becomes available that waits for a slot or a token of its key: no claim sees it before it is let go."""
+OF_THE_JOB: Final = ""
+"""The key of a rate that all runs of a job share."""
+MAX_CONCURRENT: Final = 1_000_000
+
+
+class Keys(NamedTuple):
+    """By what a run is limited; None = not at all.
+
+    Attributes:
+        concurrency_key: No more than ``max_concurrent`` runs with this text run at once.
+        max_concurrent: See there.
+        rate_key: Which of the buckets of its job gives its tokens.
+    """
+
+    concurrency_key: str | None = None
+    max_concurrent: int | None = None
+    rate_key: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a job says.
+
+    Attributes:
+        rate: How many of its runs start in how long; None = no limit.
+        rate_key: How the key of a bucket follows from the arguments; None = one bucket for all.
+        concurrency_key: How the key of the runs that count together follows from the arguments; None = the job's name.
+        max_concurrent: How many runs with the same key run at once; None = no limit.
+    """
+
+    rate: Rate | None = None
+    rate_key: UniqueKey | None = None
+    concurrency_key: UniqueKey | None = None
+    max_concurrent: int | None = None
+
+    def keys_of(self, job_name: str, args: Mapping[str, Any]) -> Keys:
+        """By what a run of the job with these arguments is limited."""
+        of_rate = None
+        if self.rate is not None:
+            of_rate = OF_THE_JOB if self.rate_key is None else self.rate_key.of(job_name, args)
+        if self.max_concurrent is None:
+            return Keys(rate_key=of_rate)
+        key = job_name if self.concurrency_key is None else self.concurrency_key.of(job_name, args)
+        return Keys(key, self.max_concurrent, of_rate)
+
+    def to_json(self) -> dict[str, Any]:
+        """The published form, without what is not said."""
+        said: dict[str, Any] = {
+            "rate": None if self.rate is None else self.rate.to_json(),
+            "rate_key": None if self.rate_key is None else self.rate_key.to_json(),
+            "concurrency_key": None if self.concurrency_key is None else self.concurrency_key.to_json(),
+            "max_concurrent": self.max_concurrent,
+        }
+        return {name: value for name, value in said.items() if value is not None}
+
+    @classmethod
+    def from_json(cls, stored: Mapping[str, Any]) -> Self:
+        """What a published form says."""
+        return cls(
+            rate=Rate.from_json(stored["rate"]) if "rate" in stored else None,
+            rate_key=UniqueKey.from_json(stored["rate_key"]) if "rate_key" in stored else None,
+            concurrency_key=UniqueKey.from_json(stored["concurrency_key"]) if "concurrency_key" in stored else None,
+            max_concurrent=stored.get("max_concurrent"),
+        )

@@ -1,0 +1,12 @@
+-- Counts the runs that nodes hold, for each of some concurrency keys.
+--
+-- A statement of its own: it sees what was committed before its keys were locked.
+--
+-- Parameters:
+--   keys: the keys
+-- Index: ix_run_concurrent
+-- Called by: admission.running_of_keys
+SELECT k.key, (
+    SELECT count(*) FROM cronograph.run r
+    WHERE r.concurrency_key = k.key AND r.state IN ('running', 'scheduled')) AS running
+FROM unnest(CAST(:keys AS text[])) AS k(key)

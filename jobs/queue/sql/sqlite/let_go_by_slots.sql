@@ -1,0 +1,22 @@
+-- Lets go the first runs that wait for a slot of a concurrency key, as many as there are free slots.
+--
+-- The order among them is that of a lane: stuck ones, then those of high priority, first in, first out. Their place in
+-- the queue is the one that they had.
+--
+-- Parameters:
+--   key: the key
+--   at_most: how many runs at most
+-- Index: ix_run_held_concurrency, ix_run_concurrent
+-- Called by: admission.let_go_by_slots
+UPDATE cronograph.run AS r SET available_at = r.due_at, due_at = NULL
+WHERE r.id IN (
+    SELECT f.id FROM cronograph.run f
+    WHERE f.concurrency_key = :key AND f.due_at IS NOT NULL AND f.state IN ('stuck', 'waiting')
+    ORDER BY f.state, f.priority, f.due_at, f.id
+    LIMIT min(:at_most, max(0, coalesce((
+        SELECT h.max_concurrent FROM cronograph.run h
+        WHERE h.concurrency_key = :key AND h.due_at IS NOT NULL AND h.state IN ('stuck', 'waiting')
+        ORDER BY h.state, h.priority, h.due_at, h.id LIMIT 1), 0) - (
+        SELECT count(*) FROM cronograph.run b
+        WHERE b.concurrency_key = :key AND b.state IN ('running', 'scheduled')))))
+RETURNING id

@@ -1,0 +1,14 @@
+-- Lets go the first runs that wait for a token of a bucket.
+--
+-- Parameters:
+--   job_name, rate_key: the bucket
+--   at_most: how many runs at most
+-- Index: ix_run_held_rate
+-- Called by: admission.let_go_by_tokens
+UPDATE cronograph.run AS r SET available_at = r.due_at, due_at = NULL
+WHERE r.id IN (
+    SELECT f.id FROM cronograph.run f
+    WHERE f.job_name = :job_name AND f.rate_key = :rate_key AND f.due_at IS NOT NULL
+      AND f.state IN ('stuck', 'waiting')
+    ORDER BY f.state, f.priority, f.due_at, f.id LIMIT :at_most)
+RETURNING id

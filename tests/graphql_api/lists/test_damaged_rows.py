@@ -1,0 +1,76 @@
+"""No row that cannot be read, no matter what is wrong with it, keeps any field of the query from showing the others."""
+
+import logging
+from collections.abc import AsyncIterator, Callable, Mapping
+
+import pytest
+
+from cronograph.graphql.execution.schema_factory import GuardedSchema
+from cronograph.graphql.guard.limits import Limits
+from cronograph.graphql.schema import create_schema
+from cronograph.jobs.runtime.live.bus import EventBus
+from cronograph.jobs.runtime.live.log_feed import LogFeed
+from cronograph.jobs.store.db.database import Database
+from tests.graphql_api.api import Api
+from tests.graphql_api.lists.documents import documents
+from tests.support.damages import damage_all, refuse_nothing
+from tests.support.storage import Stored
+
+ARGUMENTS: Mapping[str, str] = {
+    "validateSchedule": 'schedule: { syntax: CRON, value: "* * * * *" }',
+    "job": 'name: "work"',
+    "task": 'name: "a"',
+    "run": 'id: "1"',
+    "execution": 'id: "1"',
+    "group": 'name: "default"',
+    "node": 'name: "node-a"',
+    "labelValues": 'key: "team"',
+}
+
+
+def fill(stored: Stored) -> None:
+    """A database with a bit of everything that runs."""
+    node = stored.node(schedule="0 0 * * *", jobs=("work", "other"))
+    stored.node(name="node-b")
+    for name in ("a", "b"):
+        stored.task(name=name)
+        stored.enqueue()
+    for _ in range(2):
+        node.end(node.start())
+    for _ in range(3):
+        stored.pass_time(120)
+        stored.dispatch()
+
+
+@pytest.fixture
+async def open_api(stored: Stored, database_url: str) -> AsyncIterator[Callable[[GuardedSchema], Api]]:
+    """Opens the API over a filled database."""
+    fill(stored)
+    database = Database(database_url, clock=lambda: stored.now)
+    bus, log_feed = EventBus(database, poll=3600), LogFeed(database, poll=3600)
+    bus.start()
+    bus.poke()
+    yield lambda schema: Api(schema, stored, database, bus, log_feed)
+    await bus.stop()
+    await database.close()
+
+
+async def test_every_field_of_the_query_shows_the_others_whatever_is_wrong_with_some_rows(
+    open_api: Callable[[GuardedSchema], Api], caplog: pytest.LogCaptureFixture
+) -> None:
+    wide = Limits(cost=10**12, tokens=100_000, fields=100_000, aliases=10_000, document_bytes=10**6)
+    api = open_api(create_schema(wide))
+    stored = api.stored
+    stored.do(lambda tx: refuse_nothing(tx.conn))
+    stored.do(damage_all)
+    # Strawberry has no public way to it.
+    asked = dict(documents(api.schema._schema, ARGUMENTS))  # noqa: SLF001
+    with caplog.at_level(logging.ERROR):
+        for field, document in asked.items():
+            data, errors = await api.execute(document)
+            assert errors == [], field
+            assert data[field] is not None, field
+    for name in ("runs", "tasks", "executions", "nodes", "jobs", "groups", "skippedOccurrences"):
+        assert (await api.ask(f"{{ {name} {{ nodes {{ __typename }} }} }}"))[name]["nodes"], name
+    for name in ("run", "periodic_task", "node", "job", "job_execution", "event"):
+        assert f"left out a row that cannot be read: table {name}, row " in caplog.text

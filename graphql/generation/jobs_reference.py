@@ -38,7 +38,8 @@ _GROUPS: Final = (
     ("Waiting", ("Suspend", "Rejected", "WaitTimedOut")),
     ("Schedules", ("every", "cron", "calendar", "once", "ScheduleSpec", "Syntax")),
     ("Hooks and resources", ("around", "resource", "carries", "Scope", "GIVEN")),
-    ("Enqueue", ("connect", "enqueue", "enqueue_sync", "enqueue_many", "enqueue_many_sync", "Flow", "FlowRun")),
+    ("Enqueue", ("connect", "enqueue", "enqueue_sync", "enqueue_many", "enqueue_many_sync")),
+    ("Flows", ("Flow", "FlowRun")),
     ("Words", ("Priority", "OverlapPolicy", "MisfirePolicy", "RunState")),
     ("Errors", ("CronographError", "UserError", "InvalidInput", "NotFound", "ConfigurationError", "StorageError")),
 )

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from . import lazy
 from .base.context import JobContext, StopReason
-from .base.outcomes import Cancel, PermanentFailure, Rejected, Result, Snooze, Suspend, WaitTimedOut
+from .base.outcomes import Cancel, ChildFailed, PermanentFailure, Rejected, Result, Snooze, Suspend, WaitTimedOut
 from .core.base.errors import ConfigurationError, CronographError, InvalidInput, NotFound, StorageError, UserError
 from .core.model import Isolation, MisfirePolicy, OverlapPolicy, Priority, ScheduleSpec
 from .core.outcome import Failure
@@ -34,6 +34,7 @@ __all__ = [
     "GIVEN",
     "Backoff",
     "Cancel",
+    "ChildFailed",
     "ConfigurationError",
     "CronographError",
     "Failure",

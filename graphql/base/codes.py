@@ -124,6 +124,7 @@ describe(
         EventState.PAUSED: "Occurrence: skipped, since the task was paused.",
         EventState.WINDOW: "Occurrence: skipped, since it lay outside the window of the task.",
         EventState.NO_JOB: "Occurrence: skipped, since no node knew the job.",
+        EventState.PREDECESSOR: "Run of a flow: skipped, since what it comes after ended otherwise than it needs.",
         EventState.UNIQUE_KEY: "Occurrence: skipped, since a run with its unique key was unfinished.",
     },
 )

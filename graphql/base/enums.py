@@ -11,6 +11,7 @@ from ...jobs.core.actor import Role
 from ...jobs.core.base.levels import LogLevel
 from ...jobs.core.durable.steps import StepKind, StepState
 from ...jobs.core.events import EventKind
+from ...jobs.core.flows.model import FlowState, When
 from ...jobs.core.model import (
     Isolation,
     MisfirePolicy,
@@ -170,6 +171,25 @@ describe(
     },
 )
 describe(
+    FlowState,
+    "Where a flow stands.",
+    {
+        FlowState.RUNNING: "A run of it is unfinished, or it is open for more.",
+        FlowState.SUCCESS: "Over: no run failed or was cancelled.",
+        FlowState.FAILED: "Over: at least one run failed for good.",
+        FlowState.CANCELLED: "Over: no run failed, and at least one was cancelled.",
+    },
+)
+describe(
+    When,
+    "After which ends of the runs before it a run of a flow starts; it always waits until all of them are over.",
+    {
+        When.SUCCESS: "All of them succeeded.",
+        When.FAILURE: "At least one of them failed for good.",
+        When.ALWAYS: "However they ended.",
+    },
+)
+describe(
     Trigger,
     "What made a run.",
     {
@@ -205,6 +225,7 @@ describe(
         SkipReason.WINDOW: "It lay outside `startAt` and `endAt`.",
         SkipReason.NO_JOB: "No node knew the task's job.",
         SkipReason.UNIQUE_KEY: "A run with the same unique key was unfinished.",
+        SkipReason.PREDECESSOR: "Of a run of a flow: what it comes after ended so that it can never start.",
     },
 )
 describe(
@@ -259,6 +280,8 @@ describe(
         EventKind.NODE_UPDATED: "A node changed its state.",
         EventKind.NODE_STOPPED: "A node stopped or was declared dead.",
         EventKind.GROUP_UPDATED: "A group was paused, resumed or limited.",
+        EventKind.FLOW_CREATED: "A flow was enqueued.",
+        EventKind.FLOW_UPDATED: "A flow changed its state, or was closed.",
         EventKind.RESYNC: "Events were missed (older than the retention, this reader was too slow, or the database was "
         "set back): query again, and go on from this cursor.",
     },
@@ -270,6 +293,7 @@ describe(
         StepKind.FUNCTION: "A function that is called.",
         StepKind.SLEEP: "A sleep.",
         StepKind.SIGNAL: "The wait for a signal.",
+        StepKind.RUNS: "Other runs that it began, and the wait for their end.",
     },
 )
 describe(

@@ -55,6 +55,8 @@ class EventKind(OpenEnum):
     NODE_UPDATED = "NODE_UPDATED"
     NODE_STOPPED = "NODE_STOPPED"
     GROUP_UPDATED = "GROUP_UPDATED"
+    FLOW_CREATED = "FLOW_CREATED"
+    FLOW_UPDATED = "FLOW_UPDATED"
     RESYNC = "RESYNC"
 
 
@@ -95,6 +97,7 @@ class EventState(OpenEnum):
     WINDOW = "WINDOW"
     NO_JOB = "NO_JOB"
     UNIQUE_KEY = "UNIQUE_KEY"
+    PREDECESSOR = "PREDECESSOR"
 
 
 class ExplanationCode(OpenEnum):
@@ -249,6 +252,7 @@ class SkipReason(OpenEnum):
     WINDOW = "WINDOW"
     NO_JOB = "NO_JOB"
     UNIQUE_KEY = "UNIQUE_KEY"
+    PREDECESSOR = "PREDECESSOR"
 
 
 class TaskSource(OpenEnum):

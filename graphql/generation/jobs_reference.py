@@ -21,7 +21,7 @@ _GROUPS: Final = (
     ("Jobs", ("job", "JobOptions", "Job", "RunOptions", "RunSpec", "RunHandle", "RunFailed")),
     ("How a job runs", ("Isolation", "Backoff", "Reuse", "Rate")),
     ("Inside a job", ("JobContext", "StopReason", "Result", "Failure", "Snooze", "Cancel", "PermanentFailure")),
-    ("Waiting", ("Suspend", "Rejected", "WaitTimedOut")),
+    ("Waiting", ("Suspend", "Rejected", "WaitTimedOut", "ChildFailed")),
     ("Schedules", ("every", "cron", "calendar", "once", "ScheduleSpec", "Syntax")),
     ("Hooks and resources", ("around", "resource", "carries", "Scope", "GIVEN")),
     ("Enqueue", ("connect", "enqueue", "enqueue_sync", "enqueue_many", "enqueue_many_sync")),

@@ -10,6 +10,7 @@ from typing import Any, Final, Generic, TypeAlias, TypeVar, dataclass_transform
 import strawberry
 from strawberry.scalars import JSON
 
+from ...jobs.core.flows.model import FlowState
 from ...jobs.core.model import Isolation, NodeState, Outcome, OverlapPolicy, Priority, SkipReason, TaskSource, Trigger
 from ...jobs.core.schedule import Syntax
 from ...jobs.core.states import RunState
@@ -204,6 +205,20 @@ class RunFilter:
     labels: LabelFilter | None = _condition("Its labels; several by `and`.")
     args: ArgumentFilter | None = _condition("Its arguments; several by `and`.")
     error: StringFilter | None = _condition("Its last error.")
+    flow_id: IdFilter | None = _condition("The key of the flow that it belongs to.")
+
+
+@_filter("Which flows.")
+class FlowFilter:
+    """Conditions on flows."""
+
+    id: IdFilter | None = _condition("The key.")
+    name: StringFilter | None = _condition("The name.")
+    state: Filter[FlowState] | None = _condition("Where it stands.")
+    unique_key: StringFilter | None = _condition("Its unique key.")
+    submitted_at: DateTimeFilter | None = _condition("When it was enqueued.")
+    finished_at: DateTimeFilter | None = _condition("When it ended.")
+    submitter: StringFilter | None = _condition("Who asked for it.")
 
 
 @_filter("Which executions.")

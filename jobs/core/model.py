@@ -83,6 +83,7 @@ class SkipReason(StrEnum):
     WINDOW = "window"
     NO_JOB = "no_job"
     UNIQUE_KEY = "unique_key"
+    PREDECESSOR = "predecessor"
 
 
 class Outcome(StrEnum):
@@ -218,6 +219,7 @@ class NewRun:
     """A run about to be put into the queue. Times are UTC; ``available_at`` None = at once; durations in seconds.
 
     ``inherits`` names the fields that it takes from its job (see ``core.defaults``), because nobody has set them.
+    ``suspended``: it waits for other runs of the flow ``flow_id``.
     ``parent_labels``: of the run that makes it, which it inherits as far as it has none of its own.
     """
 
@@ -242,6 +244,8 @@ class NewRun:
     signature: str | None = None
     inherits: frozenset[str] = frozenset()
     carried: dict[str, Json] | None = None
+    flow_id: int | None = None
+    suspended: bool = False
     labels: dict[str, str] | None = None
     parent_labels: dict[str, str] | None = None
     concurrency_key: str | None = None
@@ -302,6 +306,7 @@ class Run:
     due_at: datetime | None = None
     awaits: dict[str, Json] | None = None
     wake_at: datetime | None = None
+    flow_id: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,6 +40,7 @@ class FlowProgress:
 class Flow(FromModel):
     """A flow."""
 
+    stored: strawberry.Private[model.Flow]
     id: strawberry.ID = strawberry.field(description="The decimal key.")
     name: str = strawberry.field(description="What it is for; several flows may have one name.")
     state: model.FlowState = strawberry.field(description="Where it stands.")
@@ -50,12 +51,7 @@ class Flow(FromModel):
     cancel_requested_at: datetime | None = strawberry.field(description="When it was asked to stop.")
     submitter: str | None = strawberry.field(description="Who asked for it.")
 
-    stored_parent: strawberry.Private[int | None] = None
-
-    MADE: ClassVar[Makers] = {
-        "is_open": lambda flow: flow.closed_at is None,
-        "stored_parent": lambda flow: flow.parent_id,
-    }
+    MADE: ClassVar[Makers] = {"is_open": lambda flow: flow.closed_at is None}
 
     runs: Connection[Run] = listed(
         RUN_LIST,
@@ -67,7 +63,7 @@ class Flow(FromModel):
     @resolved(description="The run that began it by `ctx.run_all` and waits for its end; null for all others.")
     async def parent(self, info: Info) -> Run | None:
         """The run above."""
-        return await load_run(info, self.stored_parent)
+        return await load_run(info, self.stored.parent_id)
 
     @resolved(description="How far it is.", size=COUNTED)
     async def progress(self, info: Info) -> FlowProgress:

@@ -15,7 +15,6 @@ from ...jobs.core.flows.model import FlowState, When
 from ...jobs.core.model import (
     Isolation,
     MisfirePolicy,
-    NodeState,
     Outcome,
     OverlapPolicy,
     Priority,
@@ -23,6 +22,7 @@ from ...jobs.core.model import (
     TaskSource,
     Trigger,
 )
+from ...jobs.core.nodes import NodeState
 from ...jobs.core.schedule import Syntax
 from ...jobs.core.states import RunState
 from ...jobs.core.task_sets import TaskAction

@@ -11,7 +11,8 @@ import strawberry
 from strawberry.scalars import JSON
 
 from ...jobs.core.flows.model import FlowState
-from ...jobs.core.model import Isolation, NodeState, Outcome, OverlapPolicy, Priority, SkipReason, TaskSource, Trigger
+from ...jobs.core.model import Isolation, Outcome, OverlapPolicy, Priority, SkipReason, TaskSource, Trigger
+from ...jobs.core.nodes import NodeState
 from ...jobs.core.schedule import Syntax
 from ...jobs.core.states import RunState
 from ..base.enums import Role

@@ -11,7 +11,8 @@ from ...jobs.core.base.errors import UnreadableRow
 from ...jobs.core.defaults import JobInfo
 from ...jobs.core.durable.steps import Step
 from ...jobs.core.explain import Explanation, RunFacts, explain_run, explain_task
-from ...jobs.core.model import Execution, Group, Node, Run, SkippedOccurrence, Task
+from ...jobs.core.model import Execution, Group, Run, SkippedOccurrence, Task
+from ...jobs.core.nodes import Node
 from ...jobs.store.db.database import Connection, Database
 from ...jobs.store.read import executions, facts, logs, runs, tasks
 from ...jobs.store.read import groups as stored_groups

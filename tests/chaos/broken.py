@@ -10,7 +10,8 @@ from cronograph.jobs.core.base.awaits import AwaitedKind, Awaits
 from cronograph.jobs.core.durable.steps import StepEnd, StepKind
 from cronograph.jobs.core.durable.waits import Signal, Wait
 from cronograph.jobs.core.events import STEPS, Listed
-from cronograph.jobs.core.model import Node, NodeState, Outcome, SkipReason
+from cronograph.jobs.core.model import Outcome, SkipReason
+from cronograph.jobs.core.nodes import Node, NodeState
 from cronograph.jobs.core.outcome import Lost, Succeeded, Suspended
 from cronograph.jobs.core.states import RunState
 from cronograph.jobs.queue.changes import finished_changes

@@ -11,7 +11,8 @@ from sqlalchemy import Connection, select, text
 
 from cronograph.jobs.core.durable.steps import Step
 from cronograph.jobs.core.events import Change, Cursor, Event, EventKind, spread
-from cronograph.jobs.core.model import Execution, Node, Run, SkippedOccurrence, Task
+from cronograph.jobs.core.model import Execution, Run, SkippedOccurrence, Task
+from cronograph.jobs.core.nodes import Node
 from cronograph.jobs.store.db.database import parse_url, sync_engine
 from cronograph.jobs.store.db.dialect import database_now
 from cronograph.jobs.store.read import steps

@@ -9,17 +9,8 @@ from itertools import pairwise
 from cronograph.jobs.core.durable.steps import StepKind, StepState
 from cronograph.jobs.core.effective_policies import schedule_of
 from cronograph.jobs.core.events import Change, EventKind
-from cronograph.jobs.core.model import (
-    FAILURES,
-    LIVE_NODES,
-    Execution,
-    Outcome,
-    Run,
-    SkippedOccurrence,
-    SkipReason,
-    Task,
-    Trigger,
-)
+from cronograph.jobs.core.model import FAILURES, Execution, Outcome, Run, SkippedOccurrence, SkipReason, Task, Trigger
+from cronograph.jobs.core.nodes import LIVE_NODES
 from cronograph.jobs.core.occurrence import first_occurrence, occurrences
 from cronograph.jobs.core.outcome import CLAIM_LOST
 from cronograph.jobs.core.states import FINAL, OCCUPYING, TRANSITIONS, RunState

@@ -6,7 +6,8 @@ from dataclasses import replace
 import pytest
 
 from cronograph.jobs.actions.nodes import leave
-from cronograph.jobs.core.model import NodeState, OverlapPolicy, SkipReason
+from cronograph.jobs.core.model import OverlapPolicy, SkipReason
+from cronograph.jobs.core.nodes import NodeState
 from cronograph.jobs.core.outcome import Failed, HandedBack, Succeeded
 from cronograph.jobs.core.schedule import Syntax
 from cronograph.jobs.queue.losses import rescue

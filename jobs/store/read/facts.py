@@ -12,7 +12,8 @@ from ...core.base.blockage import Blockage
 from ...core.base.rates import Bucket
 from ...core.defaults import JobInfo
 from ...core.explain import COUNTED_AHEAD, AwaitedRun, Leaving, LostAttempt, RunFacts, TaskFacts
-from ...core.model import Group, Isolation, Node, NodeState, Outcome, Run, Task, TaskSource
+from ...core.model import Group, Isolation, Outcome, Run, Task, TaskSource
+from ...core.nodes import Node, NodeState
 from ...core.outcome import LEFT_BEHIND, NODE_LOST
 from ...core.states import CLAIMABLE, FINAL, OCCUPYING, UNFINISHED, RunState
 from ..db import dialect

@@ -18,7 +18,8 @@ from sqlalchemy import (
 
 from ...core.defaults import JobInfo
 from ...core.flows.model import Flow
-from ...core.model import Execution, Group, Node, Outcome, OverlapPolicy, Run, SkippedOccurrence, Task
+from ...core.model import Execution, Group, Outcome, OverlapPolicy, Run, SkippedOccurrence, Task
+from ...core.nodes import Node
 from ...core.schedule import ANCHORED
 from ...core.states import CLAIMABLE, FINAL, OCCUPYING, UNFINISHED, RunState
 from ..db.functions import duration

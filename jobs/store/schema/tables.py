@@ -14,7 +14,8 @@ from sqlalchemy import (
     literal_column,
 )
 
-from ...core.model import MisfirePolicy, NodeState, Outcome, OverlapPolicy, Priority, TaskSource, Trigger
+from ...core.model import MisfirePolicy, Outcome, OverlapPolicy, Priority, TaskSource, Trigger
+from ...core.nodes import NodeState
 from ...core.schedule import Syntax
 from ...core.states import CLAIMABLE, FINAL, OCCUPYING, UNFINISHED, RunState
 from .accounts import (

@@ -326,7 +326,9 @@ def _values(found: StoredStep, *, return_exceptions: bool) -> list[Any]:
     """What the runs of a wait returned, in order."""
     if found.kind is None:
         # What a test has given.
-        return found.value if isinstance(found.value, list) else [found.value]
+        given: Any = found.value
+        values: list[Any] = given if isinstance(given, list) else [given]
+        return values
     ends = [
         one["value"]
         if one["state"] == RunState.SUCCESS.value

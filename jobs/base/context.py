@@ -327,8 +327,7 @@ def _values(found: StoredStep, *, return_exceptions: bool) -> list[Any]:
     if found.kind is None:
         # What a test has given.
         given: Any = found.value
-        values: list[Any] = given if isinstance(given, list) else [given]
-        return values
+        return list(given) if isinstance(given, list) else [given]  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
     ends = [
         one["value"]
         if one["state"] == RunState.SUCCESS.value

@@ -29,7 +29,9 @@ TINY: dict[str, tuple[str, ...]] = {
     "dispatch": ("--tasks", "2", "--hours", "0.01"),
     "engine": (*SQLITE, "--runs", "300", "--latencies", "2", "--tasks", "3", "--each", "2", "--idle-seconds", "1"),
     "enqueue": (*SQLITE, "--times", "1", "--many", "3", "--rounds", "1"),
+    "flows": (*SQLITE, "--runs", "30"),
     "gateway": ("--events", "2"),
+    "limits": (*SQLITE, "--runs", "40", "--keys", "10", "--rounds", "1", "--rate", "200", "--seconds", "0.1"),
     "metrics": ("--jobs", "20", "--runs", "200"),
     "logs": (*SQLITE, "--rounds", "1", "--jobs", "3", "--lines", "20"),
     "reading": (

@@ -89,11 +89,11 @@ def finish(tx: Tx, node_id: int, node: str, ended: Sequence[Finish]) -> Finished
     for one, _ in accepted:
         if one.unused_steps:
             mark_unused(tx, one.run, one.unused_steps)
+    _make_room(tx, accepted)
     # What they wait for may have come while their attempts ended.
     asleep = [one.run.id for one, ending in accepted if ending.state == RunState.SUSPENDED.value]
     if asleep:
         wake(tx, fulfilled(tx.conn, asleep))
-    _make_room(tx, accepted)
     enqueue_failure_jobs(tx, [(one.run, ending) for one, ending in accepted if ending.state == RunState.FAILED.value])
     repeated = {
         one.run.id for one in ended if one.run.id not in changed and _is_done(before.get(one.run.id), one, node_id)

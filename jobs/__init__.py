@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from . import lazy
 from .base.context import JobContext, StopReason
-from .base.outcomes import Cancel, PermanentFailure, Result, Snooze
+from .base.outcomes import Cancel, PermanentFailure, Rejected, Result, Snooze, Suspend, WaitTimedOut
 from .core.base.errors import ConfigurationError, CronographError, InvalidInput, NotFound, StorageError, UserError
 from .core.model import Isolation, MisfirePolicy, OverlapPolicy, Priority, ScheduleSpec
 from .core.outcome import Failure
@@ -48,6 +48,7 @@ __all__ = [
     "PermanentFailure",
     "Priority",
     "Rate",
+    "Rejected",
     "Result",
     "Reuse",
     "RunFailed",
@@ -60,8 +61,10 @@ __all__ = [
     "Snooze",
     "StopReason",
     "StorageError",
+    "Suspend",
     "Syntax",
     "UserError",
+    "WaitTimedOut",
     "around",
     "calendar",
     "carries",

@@ -7,7 +7,9 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from .actions.runs import cancel_runs
+from .actions.signals import signal_run
 from .core.base.errors import ConfigurationError
+from .core.durable.waits import Signal
 from .core.model import Json, Run
 from .core.run_spec import RunSpec
 from .queue.enqueue import Transaction, enqueue_autocommit, enqueue_sync
@@ -100,6 +102,20 @@ class Connection:
             return run
 
         return self._write(cancel)
+
+    def signal(self, run_id: int, signal: Signal) -> Run:
+        """Send a signal to an unfinished run; the run afterwards.
+
+        Raises:
+            UserError: the run is over or unknown, or what the signal brings along is not what it waits for.
+        """
+
+        def send(tx: Tx) -> Run:
+            run = signal_run(tx, run_id=run_id, signal=signal)
+            dialect.notify(tx.conn, str((tx.wakes | Wake.EVENTS).value))
+            return run
+
+        return self._write(send)
 
     def close(self) -> None:
         """Close the connection; the jobs know no database any more. Twice is fine."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from .core.base.errors import ConfigurationError, CronographError, NotFound
+from .core.durable.waits import Signal
 from .core.model import Json, Run
 from .core.states import FINAL, RunState
 from .registry.queue import RunQueue
@@ -72,6 +73,24 @@ class RunHandle:
     def cancel_sync(self, reason: str | None = None) -> RunState:
         """See ``cancel``."""
         return self._asked().cancel(self.run_id, reason).state
+
+    async def signal(self, name: str, payload: Json = None, *, reject: str | None = None) -> RunState:
+        """Send a signal to the run, for ``ctx.wait_for`` of this name; where the run stands then.
+
+        Args:
+            name: Of the wait; of one with a key ``name[key]``.
+            payload: What it brings along, plain JSON.
+            reject: It says no, for this reason.
+
+        Raises:
+            NotFound: see ``status``.
+            UserError: the run has ended, or what the signal brings along is not what it waits for.
+        """
+        return await asyncio.to_thread(lambda: self.signal_sync(name, payload, reject=reject))
+
+    def signal_sync(self, name: str, payload: Json = None, *, reject: str | None = None) -> RunState:
+        """See ``signal``."""
+        return self._asked().signal(self.run_id, Signal(name, payload, reject)).state
 
     async def result(self, timeout: float | None = None) -> Json:
         """Wait until the run has ended, and give the value of the ``Result`` that its job returned.

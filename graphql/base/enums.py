@@ -9,12 +9,12 @@ from strawberry.types.enum import StrawberryEnumDefinition
 
 from ...jobs.core.actor import Role
 from ...jobs.core.base.levels import LogLevel
-from ...jobs.core.durable.steps import StepState
+from ...jobs.core.durable.steps import StepKind, StepState
 from ...jobs.core.events import EventKind
+from ...jobs.core.flows.model import FlowState, When
 from ...jobs.core.model import (
     Isolation,
     MisfirePolicy,
-    NodeState,
     Outcome,
     OverlapPolicy,
     Priority,
@@ -22,6 +22,7 @@ from ...jobs.core.model import (
     TaskSource,
     Trigger,
 )
+from ...jobs.core.nodes import NodeState
 from ...jobs.core.schedule import Syntax
 from ...jobs.core.states import RunState
 from ...jobs.core.task_sets import TaskAction
@@ -170,6 +171,25 @@ describe(
     },
 )
 describe(
+    FlowState,
+    "Where a flow stands.",
+    {
+        FlowState.RUNNING: "A run of it is unfinished, or it is open for more.",
+        FlowState.SUCCESS: "Over: no run failed or was cancelled.",
+        FlowState.FAILED: "Over: at least one run failed for good.",
+        FlowState.CANCELLED: "Over: no run failed, and at least one was cancelled.",
+    },
+)
+describe(
+    When,
+    "After which ends of the runs before it a run of a flow starts; it always waits until all of them are over.",
+    {
+        When.SUCCESS: "All of them succeeded.",
+        When.FAILURE: "At least one of them failed for good.",
+        When.ALWAYS: "However they ended.",
+    },
+)
+describe(
     Trigger,
     "What made a run.",
     {
@@ -205,6 +225,7 @@ describe(
         SkipReason.WINDOW: "It lay outside `startAt` and `endAt`.",
         SkipReason.NO_JOB: "No node knew the task's job.",
         SkipReason.UNIQUE_KEY: "A run with the same unique key was unfinished.",
+        SkipReason.PREDECESSOR: "Of a run of a flow: what it comes after ended so that it can never start.",
     },
 )
 describe(
@@ -259,15 +280,29 @@ describe(
         EventKind.NODE_UPDATED: "A node changed its state.",
         EventKind.NODE_STOPPED: "A node stopped or was declared dead.",
         EventKind.GROUP_UPDATED: "A group was paused, resumed or limited.",
+        EventKind.FLOW_CREATED: "A flow was enqueued.",
+        EventKind.FLOW_UPDATED: "A flow changed its state, or was closed.",
         EventKind.RESYNC: "Events were missed (older than the retention, this reader was too slow, or the database was "
         "set back): query again, and go on from this cursor.",
     },
 )
 describe(
-    StepState,
-    "How a durable step of a run ended.",
+    StepKind,
+    "What a durable step of a run is.",
     {
-        StepState.DONE: "What it returned is stored: no later attempt does it again.",
+        StepKind.FUNCTION: "A function that is called.",
+        StepKind.SLEEP: "A sleep.",
+        StepKind.SIGNAL: "The wait for a signal.",
+    },
+)
+describe(
+    StepState,
+    "Where a durable step of a run stands.",
+    {
+        StepState.WAITING: "It waits for a time or for a signal.",
+        StepState.TIMED_OUT: "The signal that it waited for did not come in time.",
+        StepState.REJECTED: "The signal that it waited for came, and says no.",
+        StepState.DONE: "What it returned is stored: no later attempt does it again. Of a wait: it is over.",
         StepState.FAILED: "It failed in this attempt, its retries included; the next attempt does it again.",
     },
 )

@@ -3,6 +3,16 @@
 from typing import Final
 
 RAISED: Final[dict[str, tuple[str, ...]]] = {
+    "addFlowRuns": (
+        "FORBIDDEN",
+        "IDEMPOTENCY_CONFLICT",
+        "INVALID_ARGS",
+        "INVALID_INPUT",
+        "INVALID_STATE",
+        "NOT_FOUND",
+        "UNKNOWN_JOB",
+        "UNREADABLE_ROW",
+    ),
     "applyTasks": (
         "ALREADY_EXISTS",
         "CODE_TASK",
@@ -21,17 +31,33 @@ RAISED: Final[dict[str, tuple[str, ...]]] = {
         "UNREADABLE_ROW",
         "VERSION_CONFLICT",
     ),
+    "cancelFlow": (
+        "IDEMPOTENCY_CONFLICT",
+        "INVALID_INPUT",
+        "INVALID_STATE",
+        "NOT_FOUND",
+        "UNREADABLE_ROW",
+    ),
     "cancelRun": (
         "IDEMPOTENCY_CONFLICT",
         "INVALID_INPUT",
+        "INVALID_STATE",
         "NOT_FOUND",
         "UNREADABLE_ROW",
     ),
     "cancelRuns": (
         "IDEMPOTENCY_CONFLICT",
         "INVALID_INPUT",
+        "INVALID_STATE",
         "NOT_FOUND",
         "NO_CONDITION",
+        "UNREADABLE_ROW",
+    ),
+    "closeFlow": (
+        "IDEMPOTENCY_CONFLICT",
+        "INVALID_INPUT",
+        "INVALID_STATE",
+        "NOT_FOUND",
         "UNREADABLE_ROW",
     ),
     "createAccount": (
@@ -113,6 +139,17 @@ RAISED: Final[dict[str, tuple[str, ...]]] = {
         "INVALID_INPUT",
         "NOT_FOUND",
         "SIGN_IN_NEEDED",
+        "UNREADABLE_ROW",
+    ),
+    "enqueueFlow": (
+        "ALREADY_EXISTS",
+        "FORBIDDEN",
+        "IDEMPOTENCY_CONFLICT",
+        "INVALID_ARGS",
+        "INVALID_INPUT",
+        "INVALID_STATE",
+        "NOT_FOUND",
+        "UNKNOWN_JOB",
         "UNREADABLE_ROW",
     ),
     "enqueueRuns": (
@@ -203,6 +240,13 @@ RAISED: Final[dict[str, tuple[str, ...]]] = {
         "UNKNOWN_TIMEZONE",
         "UNREADABLE_ROW",
     ),
+    "retryFlow": (
+        "IDEMPOTENCY_CONFLICT",
+        "INVALID_INPUT",
+        "INVALID_STATE",
+        "NOT_FOUND",
+        "UNREADABLE_ROW",
+    ),
     "retryNow": (
         "IDEMPOTENCY_CONFLICT",
         "INVALID_INPUT",
@@ -251,6 +295,14 @@ RAISED: Final[dict[str, tuple[str, ...]]] = {
     "setSecret": (
         "INVALID_INPUT",
         "NO_ENCRYPTION_KEY",
+        "UNREADABLE_ROW",
+    ),
+    "signalRun": (
+        "FORBIDDEN",
+        "IDEMPOTENCY_CONFLICT",
+        "INVALID_INPUT",
+        "INVALID_STATE",
+        "NOT_FOUND",
         "UNREADABLE_ROW",
     ),
     "triggerJob": (

@@ -55,6 +55,8 @@ class EventKind(OpenEnum):
     NODE_UPDATED = "NODE_UPDATED"
     NODE_STOPPED = "NODE_STOPPED"
     GROUP_UPDATED = "GROUP_UPDATED"
+    FLOW_CREATED = "FLOW_CREATED"
+    FLOW_UPDATED = "FLOW_UPDATED"
     RESYNC = "RESYNC"
 
 
@@ -79,6 +81,7 @@ class EventState(OpenEnum):
     SNOOZED = "SNOOZED"
     HANDED_BACK = "HANDED_BACK"
     DONE = "DONE"
+    REJECTED = "REJECTED"
     STARTING = "STARTING"
     ACTIVE = "ACTIVE"
     STALLED = "STALLED"
@@ -94,6 +97,7 @@ class EventState(OpenEnum):
     WINDOW = "WINDOW"
     NO_JOB = "NO_JOB"
     UNIQUE_KEY = "UNIQUE_KEY"
+    PREDECESSOR = "PREDECESSOR"
 
 
 class ExplanationCode(OpenEnum):
@@ -248,6 +252,7 @@ class SkipReason(OpenEnum):
     WINDOW = "WINDOW"
     NO_JOB = "NO_JOB"
     UNIQUE_KEY = "UNIQUE_KEY"
+    PREDECESSOR = "PREDECESSOR"
 
 
 class TaskSource(OpenEnum):

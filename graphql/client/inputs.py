@@ -66,6 +66,7 @@ class EventFilter:
         task_name: about this task.
         run_id: about this run.
         group: about this group.
+        flow_id: about this flow.
     """
 
     kinds: Sequence[EventKind] | None = None
@@ -73,6 +74,7 @@ class EventFilter:
     task_name: str | None = None
     run_id: int | None = None
     group: str | None = None
+    flow_id: int | None = None
 
 
 class TaskSettings(TypedDict, total=False):

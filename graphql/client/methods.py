@@ -108,6 +108,7 @@ class Operations:
     cancel_run = answered(mutations.cancel_run)
     cancel_runs = answered(mutations.cancel_runs)
     update_run = answered(mutations.update_run)
+    signal_run = answered(mutations.signal_run)
     retry_run = answered(mutations.retry_run)
     retry_runs = answered(mutations.retry_runs)
     retry_now = answered(mutations.retry_now)

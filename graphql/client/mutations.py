@@ -103,9 +103,26 @@ def update_run(id: int, *, args: Mapping[str, Any] | None = None, run_at: dateti
     return changed("updateRun", present(id=id, args=args, runAt=run_at), Run)
 
 
-def retry_run(id: int, *, args: Mapping[str, Any] | None = None) -> Operation[Run]:
-    """Make a new run like a finished one, with ``args`` instead of its own if given."""
-    return changed("retryRun", present(id=id, args=args), Run)
+def signal_run(
+    name: str,
+    payload: object = None,
+    *,
+    id: int | None = None,
+    unique_key: str | None = None,
+    reject: str | None = None,
+    idempotency_key: str | None = None,
+) -> Operation[Run]:
+    """Send a signal to an unfinished run, named by its ``id`` or its ``unique_key``; with ``reject`` it says no."""
+    target = present(id=id, uniqueKey=unique_key, reject=reject, idempotencyKey=idempotency_key)
+    return changed("signalRun", {"name": name, **present(payload=payload), **target}, Run)
+
+
+def retry_run(id: int, *, args: Mapping[str, Any] | None = None, from_step: str | None = None) -> Operation[Run]:
+    """Make a new run like a finished one, with ``args`` instead of its own if given.
+
+    With ``from_step`` it has the results of the steps that began before that one.
+    """
+    return changed("retryRun", present(id=id, args=args, fromStep=from_step), Run)
 
 
 def retry_runs(

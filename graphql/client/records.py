@@ -367,6 +367,7 @@ class Event(Record):
     node: str | None
     group: str | None
     job_name: str | None
+    flow_id: int | None
     state: EventState | None
     step: str | None
 

@@ -21,12 +21,17 @@ _GROUPS: Final = (
     ("Jobs", ("job", "JobOptions", "Job", "RunOptions", "RunSpec", "RunHandle", "RunFailed")),
     ("How a job runs", ("Isolation", "Backoff", "Reuse", "Rate")),
     ("Inside a job", ("JobContext", "StopReason", "Result", "Failure", "Snooze", "Cancel", "PermanentFailure")),
+    ("Waiting", ("Suspend", "Rejected", "WaitTimedOut")),
     ("Schedules", ("every", "cron", "calendar", "once", "ScheduleSpec", "Syntax")),
     ("Hooks and resources", ("around", "resource", "carries", "Scope", "GIVEN")),
     ("Enqueue", ("connect", "enqueue", "enqueue_sync", "enqueue_many", "enqueue_many_sync")),
     ("Words", ("Priority", "OverlapPolicy", "MisfirePolicy", "RunState")),
     ("Errors", ("CronographError", "UserError", "InvalidInput", "NotFound", "ConfigurationError", "StorageError")),
 )
+
+
+_HIDDEN: Final = "DurableContext"
+"""A base whose methods are shown with the class that users see."""
 
 
 def reference() -> str:
@@ -56,7 +61,8 @@ def _about(name: str, value: Any) -> Iterator[str]:  # noqa: ANN401 - whatever i
         return
     bases = ", ".join(one.__name__ for one in value.__bases__ if one is not object)
     yield from section(f"### {name}", f"class {name}{f'({bases})' if bases else ''}{_fields(value)}", value)
-    for _, shown, member in members(value):
+    hidden = [base for base in value.__bases__ if base.__name__ == _HIDDEN]
+    for _, shown, member in members(value, *hidden):
         yield f"```text\n{shown}\n\n{_indented(inspect.getdoc(member) or '')}\n```\n"
 
 

@@ -63,9 +63,14 @@ def section(heading: str, shown: str, documented: object) -> Iterator[str]:
     yield f"{heading}\n```text\n{shown}\n\n{inspect.cleandoc(inspect.getdoc(documented) or '')}\n```\n"
 
 
-def members(owner: type[Any]) -> Iterator[tuple[str, str, object]]:
-    """The public methods and properties of a class: name, how it is written, and what has its docstring."""
-    for name, member in vars(owner).items():
+def members(owner: type[Any], *inherited: type[Any]) -> Iterator[tuple[str, str, object]]:
+    """The public methods and properties of a class: name, how it is written, and what has its docstring.
+
+    Args:
+        owner: The class.
+        inherited: Those of its bases that have no place of their own.
+    """
+    for name, member in [pair for kind in (owner, *inherited) for pair in vars(kind).items()]:
         if name.startswith("_"):
             continue
         if isinstance(member, property):

@@ -14,20 +14,22 @@ from ...jobs.store.read.listing.criteria import Criteria, labels_in, mentions, s
 from ...jobs.store.read.listing.keyset import Page, PageRequest
 from ...jobs.store.read.listing.listing import Listing
 from ...jobs.store.read.listing.searching import Counted, capped, is_bounded, search_for, search_to_count
-from ...jobs.store.read.lists import EXECUTIONS, GROUPS, JOBS, NODES, RUNS, SKIPPED, TASKS
+from ...jobs.store.read.lists import EXECUTIONS, FLOWS, GROUPS, JOBS, NODES, RUNS, SKIPPED, TASKS
 from ..base.arguments import AFTER, BEFORE, FIRST, LAST
 from ..base.enums import Role
 from ..base.fields import resolved
 from ..base.sizes import PAGE
 from ..resolving.children import Children
 from ..resolving.context import Info
-from ..resolving.loaders import ListKey, Loaders, SearchKey
+from ..resolving.keys import ListKey, SearchKey
+from ..resolving.loaders import Loaders
 from .connections import Connection, PageArguments, connect
 from .criteria import criteria_of_list
 from .filters import (
     AccountFilter,
     AuditFilter,
     ExecutionFilter,
+    FlowFilter,
     GroupFilter,
     JobFilter,
     NodeFilter,
@@ -38,6 +40,7 @@ from .filters import (
 )
 from .ordering import (
     ExecutionOrder,
+    FlowOrder,
     GroupOrder,
     JobOrder,
     NodeOrder,
@@ -87,6 +90,7 @@ class Kind(Generic[M]):
 
 TASK_LIST: Final = Kind(TASKS, TaskFilter, TaskOrder, "Which tasks.")
 RUN_LIST: Final = Kind(RUNS, RunFilter, RunOrder, "Which runs.")
+FLOW_LIST: Final = Kind(FLOWS, FlowFilter, FlowOrder, "Which flows.")
 EXECUTION_LIST: Final = Kind(EXECUTIONS, ExecutionFilter, ExecutionOrder, "Which executions.")
 SKIPPED_LIST: Final = Kind(SKIPPED, SkippedOccurrenceFilter, SkippedOccurrenceOrder, "Which skipped occurrences.")
 NODE_LIST: Final = Kind(NODES, NodeFilter, NodeOrder, "Which nodes.")

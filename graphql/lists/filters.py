@@ -10,7 +10,9 @@ from typing import Any, Final, Generic, TypeAlias, TypeVar, dataclass_transform
 import strawberry
 from strawberry.scalars import JSON
 
-from ...jobs.core.model import Isolation, NodeState, Outcome, OverlapPolicy, Priority, SkipReason, TaskSource, Trigger
+from ...jobs.core.flows.model import FlowState
+from ...jobs.core.model import Isolation, Outcome, OverlapPolicy, Priority, SkipReason, TaskSource, Trigger
+from ...jobs.core.nodes import NodeState
 from ...jobs.core.schedule import Syntax
 from ...jobs.core.states import RunState
 from ..base.enums import Role
@@ -204,6 +206,20 @@ class RunFilter:
     labels: LabelFilter | None = _condition("Its labels; several by `and`.")
     args: ArgumentFilter | None = _condition("Its arguments; several by `and`.")
     error: StringFilter | None = _condition("Its last error.")
+    flow_id: IdFilter | None = _condition("The key of the flow that it belongs to.")
+
+
+@_filter("Which flows.")
+class FlowFilter:
+    """Conditions on flows."""
+
+    id: IdFilter | None = _condition("The key.")
+    name: StringFilter | None = _condition("The name.")
+    state: Filter[FlowState] | None = _condition("Where it stands.")
+    unique_key: StringFilter | None = _condition("Its unique key.")
+    submitted_at: DateTimeFilter | None = _condition("When it was enqueued.")
+    finished_at: DateTimeFilter | None = _condition("When it ended.")
+    submitter: StringFilter | None = _condition("Who asked for it.")
 
 
 @_filter("Which executions.")

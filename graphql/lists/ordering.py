@@ -96,6 +96,15 @@ class NodeOrderField(Described):
     STARTED_AT = "started_at", "When it started."
 
 
+@described("What flows can be ordered by; newest first unless asked otherwise.")
+class FlowOrderField(Described):
+    """Fields of flows to order by."""
+
+    ID = "id", "The key, in the order in which they were enqueued."
+    NAME = "name", "The name."
+    FINISHED_AT = "finished_at", "When it ended."
+
+
 @described("What jobs can be ordered by; by name unless asked otherwise.")
 class JobOrderField(Described):
     """Fields of jobs to order by."""
@@ -146,6 +155,7 @@ SkippedOccurrenceOrder = order_of(
 )
 GroupOrder = order_of("GroupOrder", GroupOrderField, "An order of groups; ties are broken by the name.")
 NodeOrder = order_of("NodeOrder", NodeOrderField, "An order of nodes; ties are broken by the key.")
+FlowOrder = order_of("FlowOrder", FlowOrderField, "An order of flows; ties are broken by the key.")
 JobOrder = order_of("JobOrder", JobOrderField, "An order of jobs; ties are broken by the name.")
 
 

@@ -244,6 +244,20 @@ class CancelRunInput:
     idempotency_key: str | None = optional(KEY)
 
 
+@strawberry.input(description="A signal to an unfinished run, named by `id` or by `uniqueKey`.")
+class SignalRunInput:
+    """The input of ``signalRun``."""
+
+    name: str = strawberry.field(
+        description="What the run waits for, or will: `approved`, of a wait with a key `approved[42]`."
+    )
+    id: strawberry.ID | None = optional("Which run.")
+    unique_key: str | None = optional("The unique key of the unfinished run.")
+    payload: JSON | None = optional("What the signal brings along: any JSON, as the wait asks for it.")
+    reject: str | None = optional("The signal says no, for this reason; it needs no payload.")
+    idempotency_key: str | None = optional(KEY)
+
+
 @strawberry.input(description="A finished run to be made again.")
 class RetryRunInput:
     """The input of ``retryRun``."""

@@ -3,6 +3,7 @@
 import strawberry
 
 from .accounts import AccountMutations
+from .flows import FlowMutations
 from .login_methods import LoginMethodMutations
 from .queue import QueueMutations
 from .runs import RunMutations
@@ -14,6 +15,7 @@ from .tasks import TaskMutations
 @strawberry.type(description="Everything that can be changed. Refusals are data: look at `errors` of each payload.")
 class Mutation(
     RunMutations,
+    FlowMutations,
     TaskMutations,
     TaskSetMutations,
     QueueMutations,

@@ -16,6 +16,7 @@ from ..base.sizes import Size
 from ..lists.connections import Connection
 from ..lists.declared import (
     EXECUTION_LIST,
+    FLOW_LIST,
     GROUP_LIST,
     JOB_LIST,
     NODE_LIST,
@@ -38,6 +39,7 @@ from ..types.entities import (
     load_run,
     load_task,
 )
+from ..types.flow import Flow, load_flow
 from ..types.operation import Group, Node
 from .accounts import AccountQueries
 from .history import HistoryQueries
@@ -135,6 +137,18 @@ class Query(ReportQueries, HistoryQueries, LabelQueries, AccountQueries, SecretQ
     async def run(self, info: Info, id: ID_ARGUMENT) -> Run | None:
         """A run by key."""
         return await load_run(info, parse_id(id, "id"))
+
+    flows: Connection[Flow] = listed(
+        FLOW_LIST,
+        lambda: Flow,
+        description="The flows.",
+        requires=Role.VIEWER,
+    )
+
+    @resolved(description="One flow; null if there is none of this id.", requires=Role.VIEWER)
+    async def flow(self, info: Info, id: ID_ARGUMENT) -> Flow | None:
+        """A flow by key."""
+        return await load_flow(info, parse_id(id, "id"))
 
     groups: Connection[Group] = listed(
         GROUP_LIST,

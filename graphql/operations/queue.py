@@ -8,7 +8,7 @@ import strawberry
 from ...jobs.actions import groups as actions
 from ...jobs.actions.idempotent import AnswerCodec
 from ...jobs.actions.nodes import drain_node, resume_node
-from ...jobs.core import model
+from ...jobs.core import model, nodes
 from ...jobs.core.base.errors import NotFound
 from ...jobs.core.model import Json
 from ...jobs.store.db.transaction import Tx
@@ -29,7 +29,7 @@ def restore_group(tx: Tx, stored: Json) -> model.Group:
     return group_store.settings(tx.conn).get(stored["group"], model.Group(stored["group"]))
 
 
-def restore_node(tx: Tx, stored: Json) -> model.Node:
+def restore_node(tx: Tx, stored: Json) -> nodes.Node:
     """The node of a repeated request, as it is now.
 
     Raises:
@@ -42,7 +42,7 @@ def restore_node(tx: Tx, stored: Json) -> model.Node:
 
 
 ONE_GROUP: AnswerCodec[model.Group] = AnswerCodec(dump=lambda group: {"group": group.name}, load=restore_group)
-ONE_NODE: AnswerCodec[model.Node] = AnswerCodec(dump=lambda node: {"node": node.id}, load=restore_node)
+ONE_NODE: AnswerCodec[nodes.Node] = AnswerCodec(dump=lambda node: {"node": node.id}, load=restore_node)
 
 
 @strawberry.type

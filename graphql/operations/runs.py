@@ -11,9 +11,11 @@ from strawberry.scalars import JSON
 from ...jobs.actions import runs as actions
 from ...jobs.actions.idempotent import AnswerCodec
 from ...jobs.actions.requested_runs import put_requested
+from ...jobs.actions.signals import signal_run
 from ...jobs.core.audit import Record
 from ...jobs.core.base.codes import ErrorCode
 from ...jobs.core.base.errors import InvalidInput
+from ...jobs.core.durable.waits import Signal
 from ...jobs.core.model import Json, Run
 from ...jobs.core.states import CLAIMABLE, FINAL, UNFINISHED, RunState
 from ...jobs.queue.enqueue import Enqueued
@@ -38,6 +40,7 @@ from .inputs import (
     EnqueueRunsInput,
     PruneHistoryInput,
     RetryRunInput,
+    SignalRunInput,
     UpdateRunInput,
 )
 from .pruning import PRUNING, prune
@@ -175,6 +178,23 @@ class RunMutations:
         def action(tx: Tx) -> Run:
             reason, actor = given(input.reason), info.context.person.name
             return actions.cancel_runs(tx, [parse_key(input.id, "id")], reason=reason, actor=actor)[0]
+
+        done = await perform(info, input, action, ONE_RUN)
+        return done.answer(RunChanged, run=entities.Run.from_model)
+
+    @mutates(
+        description="Sends a signal to an unfinished run. It lies in the run's box until a wait of this name takes it; "
+        "a run that waits for it goes on at once.",
+        requires=Role.OPERATOR,
+    )
+    async def signal_run(self, info: Info, input: Annotated[SignalRunInput, INPUT]) -> RunChanged:
+        """The run afterwards."""
+
+        def action(tx: Tx) -> Run:
+            key = given(input.id)
+            signal = Signal(input.name, given(input.payload), given(input.reject))
+            run_id = None if key is None else parse_key(key, "id")
+            return signal_run(tx, run_id=run_id, unique_key=given(input.unique_key), signal=signal)
 
         done = await perform(info, input, action, ONE_RUN)
         return done.answer(RunChanged, run=entities.Run.from_model)

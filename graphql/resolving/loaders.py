@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 from typing import Any, TypeVar
@@ -12,7 +11,8 @@ from ...jobs.core.base.errors import UnreadableRow
 from ...jobs.core.defaults import JobInfo
 from ...jobs.core.durable.steps import Step
 from ...jobs.core.explain import Explanation, RunFacts, explain_run, explain_task
-from ...jobs.core.model import Execution, Group, Node, Run, SkippedOccurrence, Task
+from ...jobs.core.model import Execution, Group, Run, SkippedOccurrence, Task
+from ...jobs.core.nodes import Node
 from ...jobs.store.db.database import Connection, Database
 from ...jobs.store.read import executions, facts, logs, runs, tasks
 from ...jobs.store.read import groups as stored_groups
@@ -32,43 +32,12 @@ from ...jobs.store.read.strips import Strip, strips_of_tasks
 from ..guard.searches import Searches
 from .children import Children, Reader
 from .data_loader import MAX_BATCH, DataLoader
+from .flow_loaders import FlowLoaders
+from .keys import LinesKey, ListKey, SearchKey
 from .slices import Slices
 
 K = TypeVar("K")
 M = TypeVar("M")
-
-
-@dataclass(frozen=True, slots=True)
-class ListKey:
-    """A page of a whole list; with ``newest`` of tasks, each with its newest finished execution."""
-
-    listing: Listing[Any]
-    request: PageRequest
-    newest: Listing[Any] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class LinesKey:
-    """A page of the log lines of one execution."""
-
-    execution_id: int
-    after: int
-    limit: int
-
-
-@dataclass(frozen=True, slots=True)
-class SearchKey:
-    """A page of a whole list for which rows are searched; ``bounded`` ends the search after so many.
-
-    Attributes:
-        listing: The list.
-        read: What is read of it.
-        bounded: Whether the search ends after ``REACH`` rows.
-    """
-
-    listing: Listing[Any]
-    read: ListKey
-    bounded: bool
 
 
 class Loaders:
@@ -111,6 +80,11 @@ class Loaders:
     def runs(self) -> DataLoader[int, Run | None]:
         """Runs by key."""
         return self._by_key(runs.by_ids, "run")
+
+    @cached_property
+    def flows(self) -> FlowLoaders:
+        """Flows, and the places of runs in them."""
+        return FlowLoaders(self._database)
 
     @cached_property
     def executions(self) -> DataLoader[int, Execution | None]:

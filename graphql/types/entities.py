@@ -28,8 +28,9 @@ from ..lists.connections import Connection, PageArguments, connect
 from ..lists.declared import EXECUTION_LIST, RUN_LIST, SKIPPED_LIST, TASK_LIST, listed
 from ..lists.occurrences import KINDS, LIST, ORDER, OccurrenceRow, Occurrences
 from ..resolving.context import Info
-from ..resolving.loaders import LinesKey
+from ..resolving.keys import LinesKey
 from .common import LogLine, LogPage
+from .flow_place import FlowPlace, load_place
 from .records import JobFields, SkippedFields
 from .run import ExecutionFields, RunFields
 from .step import RunStep
@@ -192,6 +193,11 @@ class Run(RunFields):
     async def retried_from(self, info: Info) -> "Run | None":
         """The older run."""
         return await load_run(info, self.stored.retried_from)
+
+    @resolved(description="Its place in the flow that it belongs to; null if it belongs to none any more.")
+    async def flow_place(self, info: Info) -> FlowPlace | None:
+        """The key, the condition, and what it comes after."""
+        return await load_place(info, self.stored)
 
     @resolved(
         description="Its durable steps: attempts one after the other, each by the start of its steps.", size=STEPS

@@ -11,6 +11,7 @@ from ..base.codes import EventState
 from ..base.fields import resolved
 from ..resolving.context import Info
 from .entities import JobExecution, Run, Task, load_execution, load_run, load_task
+from .flow import Flow, load_flow
 from .operation import Group, Node
 
 
@@ -29,6 +30,7 @@ class Event:
     node: str | None = strawberry.field(description="The name of the node it is about, or that made the change.")
     group: str | None = strawberry.field(description="The name of the group it is about.")
     job_name: str | None = strawberry.field(description="The name of the job it is about.")
+    flow_id: strawberry.ID | None = strawberry.field(description="The key of the flow it is about.")
     state: EventState | None = strawberry.field(description="The state right after the change of what it is about.")
     step: str | None = strawberry.field(description="The step of the run that it is about, e.g. `charge#2`.")
 
@@ -48,6 +50,7 @@ class Event:
             node=change.node,
             group=change.group,
             job_name=change.job_name,
+            flow_id=_id(change.flow_id),
             state=None if change.state is None else EventState(change.state),
             step=change.step,
         )
@@ -61,6 +64,11 @@ class Event:
     async def run(self, info: Info) -> Run | None:
         """Read at delivery."""
         return await load_run(info, self.change.run_id)
+
+    @resolved(description="The flow as it is now; null if it is not about one, or that is pruned.")
+    async def flow(self, info: Info) -> Flow | None:
+        """Read at delivery."""
+        return await load_flow(info, self.change.flow_id)
 
     @resolved(description="The execution as it is now; null if it is not about one, or that is pruned.")
     async def execution(self, info: Info) -> JobExecution | None:
@@ -93,6 +101,7 @@ class EventFilter:
     task_name: str | None = strawberry.field(description="About this task.", default=None)
     run_id: strawberry.ID | None = strawberry.field(description="About this run.", default=None)
     group: str | None = strawberry.field(description="About this group.", default=None)
+    flow_id: strawberry.ID | None = strawberry.field(description="About this flow.", default=None)
 
     def to_filter(self) -> events.EventFilter:
         """The engine's form.
@@ -106,6 +115,7 @@ class EventFilter:
             task_name=self.task_name,
             run_id=None if self.run_id is None else parse_id(self.run_id, "filter.runId"),
             group=self.group,
+            flow_id=None if self.flow_id is None else parse_id(self.flow_id, "filter.flowId"),
         )
 
 

@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 import strawberry
 
-from ...jobs.core import model
+from ...jobs.core import model, nodes
 from ...jobs.core.base.rates import Bucket
 from ...jobs.core.states import RunState
 from ...jobs.store.read.lists import HELD, QUEUED
@@ -121,7 +121,7 @@ class Node(FromModel):
 
     id: strawberry.ID = strawberry.field(description="The decimal key.")
     name: str = strawberry.field(description="Its readable name, unique among live nodes.")
-    state: model.NodeState = strawberry.field(description="Where it is in its life.")
+    state: nodes.NodeState = strawberry.field(description="Where it is in its life.")
     slots: int = strawberry.field(description="How many runs it executes at once.")
     thread_slots: int | None = strawberry.field(description="How many of these in threads; null = all.")
     process_slots: int | None = strawberry.field(description="How many of these in child processes; null = all.")
@@ -163,8 +163,8 @@ class Node(FromModel):
     PREFIX = "choice"
 
 
-def blockage_of(node: model.Node) -> Blockage | None:
+def blockage_of(node: nodes.Node) -> Blockage | None:
     """What keeps a live node's event loop from turning; of a node that has ended it means nothing any more."""
-    if node.blockage is None or node.state not in model.LIVE_NODES:
+    if node.blockage is None or node.state not in nodes.LIVE_NODES:
         return None
     return Blockage.from_model(node.blockage)

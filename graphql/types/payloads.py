@@ -7,6 +7,7 @@ from ..base.scalars import BigInt
 from ..base.sizes import SHOWN
 from .common import MutationPayload
 from .entities import JobExecution, Run, Task
+from .flow import Flow
 from .operation import Group, Node
 
 END_CURSOR = (
@@ -27,6 +28,13 @@ class RunChanged(MutationPayload):
     """A run or errors."""
 
     run: Run | None = strawberry.field(description="The run as it is now; null if it was refused.", default=None)
+
+
+@strawberry.type
+class FlowChanged(MutationPayload):
+    """A flow or errors."""
+
+    flow: Flow | None = strawberry.field(description="The flow as it is now; null if it was refused.", default=None)
 
 
 @strawberry.type

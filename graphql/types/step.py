@@ -6,7 +6,8 @@ from typing import ClassVar
 import strawberry
 from strawberry.scalars import JSON
 
-from ...jobs.core.durable.steps import StepState
+from ...jobs.core.actor import Role
+from ...jobs.core.durable.steps import StepKind, StepState
 from ..execution.shown import FromModel, Makers
 
 
@@ -21,14 +22,23 @@ class RunStep(FromModel):
     name: str = strawberry.field(description="As the job calls it.")
     key: str | None = strawberry.field(description="Tells steps of one name apart that run at the same time.")
     use: int = strawberry.field(description="1 for the first use of this name and key in the run.")
-    state: StepState = strawberry.field(description="How it ended.")
+    kind: StepKind = strawberry.field(description="What it is.")
+    state: StepState = strawberry.field(description="Where it stands.")
     attempt: int = strawberry.field(
         description="In which attempt at the run it ended; 0 = copied from the run that this one retries."
     )
-    started_at: datetime = strawberry.field(description="When its function was called first.")
-    finished_at: datetime = strawberry.field(description="When it ended.")
-    value: JSON | None = strawberry.field(description="What it returned.")
-    error: str | None = strawberry.field(description="Why it failed.")
+    started_at: datetime = strawberry.field(description="When its function was called first, or its wait began.")
+    finished_at: datetime | None = strawberry.field(description="When it ended; null while it waits.")
+    wake_at: datetime | None = strawberry.field(description="Of a wait: when it ends by time.")
+    signal: str | None = strawberry.field(description="Of a wait for a signal: the name by which `signalRun` sends it.")
+    role: Role | None = strawberry.field(
+        description="Whose signals it takes: of accounts with this role or one above it."
+    )
+    form: JSON | None = strawberry.field(
+        description="The JSON Schema of what the signal has to bring along; null = anything."
+    )
+    value: JSON | None = strawberry.field(description="What it returned, or what the signal brought along.")
+    error: str | None = strawberry.field(description="Why it failed, or why the signal says no.")
     used: bool = strawberry.field(
         description="False: the attempt that ended well did not ask for it; the code has no such step any more."
     )

@@ -8,8 +8,8 @@ from ..core.base.blockage import Blockage
 from ..core.base.errors import InvalidState
 from ..core.defaults import JobInfo
 from ..core.events import Change, EventKind
-from ..core.model import LIVE_NODES, TAKING_NODES, Node, NodeState
 from ..core.node_choice import EVERYTHING, NodeChoice
+from ..core.nodes import LIVE_NODES, TAKING_NODES, Node, NodeState
 from ..core.outcome import JobOutcome
 from ..core.rules import unknown
 from ..queue import endings as finishes

@@ -171,8 +171,7 @@ def _create(tx: Tx, plan: _Plan) -> None:
     except UserError as refusal:
         plan.faults += [_placed(fault, plan.made) for fault in refusal.faults]
         return
-    for task, (_, set_name, _) in zip(made, plan.made, strict=True):
-        tasks.change(tx.conn, task.id, {"set_name": set_name})
+    tasks.put_into_sets(tx.conn, {task.id: set_name for task, (_, set_name, _) in zip(made, plan.made, strict=True)})
 
 
 def _placed(fault: UserError, made: Sequence[tuple[Path, str, TaskSpec]]) -> UserError:

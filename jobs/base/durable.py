@@ -1,12 +1,19 @@
-"""What a job does once and for all: its steps."""
+"""What a job does once and for all: its steps, and what it waits for without a slot."""
 
 from collections.abc import Awaitable, Callable
+from datetime import datetime, timedelta
 from functools import partial
 from typing import Any, Protocol, TypeVar, TypeVarTuple, overload
 
-from ..core.base.errors import InvalidState
+from ..core.actor import Role
+from ..core.base.errors import InvalidInput, InvalidState
+from ..core.durable.steps import StepKind, StepState, StoredStep, check_step
+from ..core.durable.waits import Wait
+from ..core.rules import MAX_SECONDS
+from .outcomes import Rejected, WaitTimedOut
 from .run_info import RunInfo
-from .steps import StepHost, Steps, Wanted, current_step
+from .step_shape import Shape
+from .steps import StepHost, Steps, Wanted, current_step, key_text
 
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
@@ -101,6 +108,108 @@ class DurableContext:
         done: T = self._steps.take_waiting(wanted, partial(function, *args))
         return done
 
+    async def sleep(self, name: str, seconds: float | timedelta, *, key: str | int | None = None) -> None:
+        """Sleep without a slot: the attempt ends, and the run goes on after this time, on whichever node.
+
+        The job then begins again at its first line, and gets what its steps have stored. It returns at once if the time
+        is over. For ``async`` jobs; ``sleep_sync`` is for plain functions.
+
+        Args:
+            name: What the sleep is known by in its run, as a step is.
+            seconds: Counted by the database's clock from the first attempt that comes here, 0 to ten years.
+            key: As of ``step``.
+
+        Raises:
+            Suspend: the time is not over; no ``Exception``, so that ``except Exception`` does not catch it.
+        """
+        await self._steps.wait(_sleep(seconds, None), *_named(name, key))
+
+    def sleep_sync(self, name: str, seconds: float | timedelta, *, key: str | int | None = None) -> None:
+        """``sleep`` for jobs that are plain functions."""
+        self._steps.wait_waiting(_sleep(seconds, None), *_named(name, key))
+
+    async def sleep_until(self, name: str, until: datetime, *, key: str | int | None = None) -> None:
+        """``sleep`` until a time, with its zone. The time of the first attempt that comes here holds for all."""
+        await self._steps.wait(_sleep(None, until), *_named(name, key))
+
+    def sleep_until_sync(self, name: str, until: datetime, *, key: str | int | None = None) -> None:
+        """``sleep_until`` for jobs that are plain functions."""
+        self._steps.wait_waiting(_sleep(None, until), *_named(name, key))
+
+    @overload
+    async def wait_for(
+        self,
+        name: str,
+        model: type[T],
+        /,
+        *,
+        timeout: float | timedelta | None = None,
+        on_timeout: object = "raise",
+        key: str | int | None = None,
+        role: Role | str = Role.OPERATOR,
+    ) -> T: ...
+    @overload
+    async def wait_for(
+        self,
+        name: str,
+        /,
+        *,
+        timeout: float | timedelta | None = None,
+        on_timeout: object = "raise",
+        key: str | int | None = None,
+        role: Role | str = Role.OPERATOR,
+    ) -> Any: ...  # noqa: ANN401 - whatever JSON it is
+    async def wait_for(
+        self,
+        name: str,
+        model: Any = Any,
+        /,
+        *,
+        timeout: float | timedelta | None = None,
+        on_timeout: object = "raise",
+        key: str | int | None = None,
+        role: Role | str = Role.OPERATOR,
+    ) -> Any:
+        """Wait without a slot for a signal that somebody sends to this run, as ``sleep`` does; what it brings along.
+
+        Signals lie in a box of the run and this name until they are taken, the oldest first, each once. So one that
+        comes before the wait is not lost. For ``async`` jobs; ``wait_for_sync`` is for plain functions.
+
+        Args:
+            name: Of the signal; with a key its box is ``name[key]``.
+            model: What the signal brings along; anything that Pydantic reads from JSON. Who sends another is refused.
+            timeout: Seconds after which the wait ends without a signal; None = it does not.
+            on_timeout: What happens then: ``"raise"`` raises ``WaitTimedOut``, ``"reject"`` raises ``Rejected`` as a
+                signal that says no does, any other value is returned.
+            key: Tells waits apart that have one name, as of ``step``.
+            role: Whose signals it takes: of accounts with this role or one above it. Code may send any.
+
+        Raises:
+            Suspend: there is no signal yet; no ``Exception``, so that ``except Exception`` does not catch it.
+            Rejected: the signal says no.
+            WaitTimedOut: it did not come in time.
+            StepMismatch: what it brings along is not what the model says.
+        """
+        shape = Shape(model)
+        asked = _signal(shape, timeout, role)
+        return _received(await self._steps.wait(asked, *_named(name, key)), shape, on_timeout)
+
+    def wait_for_sync(
+        self,
+        name: str,
+        model: Any = Any,  # noqa: ANN401 - whatever an annotation can be
+        /,
+        *,
+        timeout: float | timedelta | None = None,
+        on_timeout: object = "raise",
+        key: str | int | None = None,
+        role: Role | str = Role.OPERATOR,
+    ) -> Any:  # noqa: ANN401 - what the model says
+        """``wait_for`` for jobs that are plain functions."""
+        shape = Shape(model)
+        asked = _signal(shape, timeout, role)
+        return _received(self._steps.wait_waiting(asked, *_named(name, key)), shape, on_timeout)
+
     @property
     def step_key(self) -> str:
         """An idempotency key for what a step does outside: the same in every attempt, and no other step or run has it.
@@ -118,3 +227,48 @@ class DurableContext:
         if self._steps_taken is None:
             self._steps_taken = Steps(self._durable_host.steps)
         return self._steps_taken
+
+
+def _named(name: str, key: str | int | None) -> tuple[str, str | None]:
+    check_step(name, given := key_text(key))
+    return name, given
+
+
+def _seconds(value: float | timedelta, what: str) -> float:
+    seconds = value.total_seconds() if isinstance(value, timedelta) else value
+    if not 0 <= seconds <= MAX_SECONDS:
+        raise InvalidInput(f"{what}: must be from 0 seconds to ten years, got {value!r}", path=(what,))
+    return float(seconds)
+
+
+def _sleep(seconds: float | timedelta | None, until: datetime | None) -> Callable[[str], Wait]:
+    if until is not None and until.tzinfo is None:
+        raise InvalidInput(
+            f"until: must carry a zone, got the naive {until.isoformat()}; use datetime(…, tzinfo=UTC)", path=("until",)
+        )
+    given = None if seconds is None else _seconds(seconds, "seconds")
+    return lambda label: Wait(label, StepKind.SLEEP, given, until)
+
+
+def _signal(shape: Shape, timeout: float | timedelta | None, role: Role | str) -> Callable[[str], Wait]:
+    seconds = None if timeout is None else _seconds(timeout, "timeout")
+    try:
+        who = Role(role.lower())
+    except ValueError as error:
+        known = ", ".join(f"'{one.value}'" for one in Role)
+        raise InvalidInput(f"role: must be one of {known}, got {role!r}", path=("role",)) from error
+    return lambda label: Wait(label, StepKind.SIGNAL, seconds, form=shape.json_schema, role=who)
+
+
+def _received(found: StoredStep, shape: Shape, on_timeout: object) -> Any:  # noqa: ANN401 - what the model says
+    match found.state:
+        case StepState.REJECTED:
+            raise Rejected(found.error or "no reason given")
+        case StepState.TIMED_OUT if on_timeout == "raise":
+            raise WaitTimedOut(f"no signal came for '{found.label}' in time")
+        case StepState.TIMED_OUT if on_timeout == "reject":
+            raise Rejected(f"no signal came for '{found.label}' in time")
+        case StepState.TIMED_OUT:
+            return on_timeout
+        case _:
+            return shape.load(found.label, found.value, found.attempt)

@@ -58,6 +58,17 @@ class Cancel(JobSignal):
         self.reason = reason
 
 
+class Rejected(PermanentFailure):
+    """What a job waited for came and says no, or did not come in time where that means no.
+
+    A job that does not catch it is failed at once.
+    """
+
+
+class WaitTimedOut(PermanentFailure):
+    """What a job waited for did not come in time. A job that does not catch it is failed at once."""
+
+
 class Suspend(BaseException):
     """Ends the attempt, and the run waits without a slot, a thread or a child process; this uses no retry.
 

@@ -38,6 +38,11 @@ class Shape:
     def __str__(self) -> str:
         return getattr(self.annotation, "__name__", None) or str(self.annotation)
 
+    @property
+    def json_schema(self) -> dict[str, Any] | None:
+        """What its values are as JSON; None = anything."""
+        return None if self._adapter is None else self._adapter.json_schema()
+
     def dump(self, label: str, returned: object) -> Json:
         """The JSON of what the function returned.
 

@@ -8,14 +8,16 @@ from contextlib import contextmanager
 from contextvars import ContextVar, Token
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Protocol
+from typing import Any, Final, Protocol, cast
 
-from ..core.base.errors import InvalidInput, InvalidState
-from ..core.durable.steps import StepEnd, StepName, StoredStep, check_step
+from ..core.base.awaits import AwaitedKind, Awaits
+from ..core.base.errors import InvalidInput, InvalidState, StepMismatch
+from ..core.durable.steps import StepEnd, StepKind, StepName, StepState, StoredStep, check_step
+from ..core.durable.waits import Wait
 from ..core.model import Json
 from ..core.outcome import retry_delay
 from ..core.rules import MAX_RETRIES, MAX_SECONDS
-from .outcomes import JobSignal, PermanentFailure
+from .outcomes import JobSignal, PermanentFailure, Suspend
 from .step_shape import Shape, shape_of
 
 
@@ -45,6 +47,14 @@ class StepHost(Protocol):
 
     def keep_step_waiting(self, end: StepEnd) -> None:
         """``keep_step`` for code that no event loop runs."""
+        ...
+
+    def begin_wait(self, asked: Wait) -> Awaitable[StoredStep]:
+        """Begin a wait unless it has begun, and end it if what it waits for is there; how it stands."""
+        ...
+
+    def begin_wait_waiting(self, asked: Wait) -> StoredStep:
+        """``begin_wait`` for code that no event loop runs."""
         ...
 
     def step_json(self, value: Json, label: str) -> Json:
@@ -96,8 +106,7 @@ class Wanted:
             UserError: something of it is not what it must be.
             ConfigurationError: what the function returns cannot be read from its annotation.
         """
-        given = str(key) if isinstance(key, int) and not isinstance(key, bool) else key
-        check_step(name, given)
+        check_step(name, given := key_text(key))
         if not callable(function):
             raise InvalidInput(
                 f"step '{name}': must be given a function and its arguments, got {function!r:.60}; write "
@@ -113,7 +122,7 @@ class Wanted:
                 f"step '{name}': retry_delay must be from 0 to ten years, in seconds, got {retry_delay!r}",
                 path=("retryDelay",),
             )
-        return cls(name, None if given is None else str(given), retries, retry_delay, shape_of(function))
+        return cls(name, given, retries, retry_delay, shape_of(function))
 
 
 class Steps:
@@ -128,22 +137,67 @@ class Steps:
         self._lock = threading.Lock()
         self._uses: dict[tuple[str, str | None], int] = {}
         self._under_way: set[tuple[str, str | None]] = set()
+        self._at_work: set[asyncio.Future[None]] = set()
+        self._waits: dict[str, datetime | None] = {}
 
     async def take(self, wanted: Wanted, call: Callable[[], Any]) -> Any:  # noqa: ANN401 - what the function returns
         """Get what is stored of a step, or do it and store what it returned."""
         with self.entered(wanted.name, wanted.key) as label:
             if self._host.may_have_steps and (stored := await self._host.find_step(label)) is not None:
-                return wanted.shape.load(label, stored.value, stored.attempt)
-            began = _now()
-            value, end = self._end(wanted, label, began, await self._called(wanted, label, began, call))
-            await self._host.keep_step(end)
+                return _loaded(wanted, label, stored)
+            began, under_way = _now(), asyncio.get_running_loop().create_future()
+            self._at_work.add(under_way)
+            try:
+                value, end = self._end(wanted, label, began, await self._called(wanted, label, began, call))
+                await self._host.keep_step(end)
+            finally:
+                self._at_work.discard(under_way)
+                under_way.set_result(None)
             return value
+
+    async def wait(self, asked: Callable[[str], Wait], name: str, key: str | None) -> StoredStep:
+        """A wait that has ended.
+
+        Raises:
+            Suspend: it has not; what else the job does at the same time is stored by now.
+        """
+        with self.entered(name, key) as label:
+            wanted = asked(label)
+            found = await self._host.find_step(label) if self._host.may_have_steps else None
+            if found is None or found.state is StepState.WAITING:
+                found = await self._host.begin_wait(wanted)
+            _check_kind(label, found, wanted.kind)
+            if found.state is not StepState.WAITING:
+                return found
+            self._waits[label] = found.wake_at
+            while self._at_work:
+                await asyncio.wait(self._at_work)
+            raise self._suspend(wanted)
+
+    def wait_waiting(self, asked: Callable[[str], Wait], name: str, key: str | None) -> StoredStep:
+        """``wait`` for code that no event loop runs."""
+        with self.entered(name, key) as label:
+            wanted = asked(label)
+            found = self._host.find_step_waiting(label) if self._host.may_have_steps else None
+            if found is None or found.state is StepState.WAITING:
+                found = self._host.begin_wait_waiting(wanted)
+            _check_kind(label, found, wanted.kind)
+            if found.state is not StepState.WAITING:
+                return found
+            self._waits[label] = found.wake_at
+            raise self._suspend(wanted)
+
+    def _suspend(self, wanted: Wait) -> Suspend:
+        """What ends the attempt; of several waits that have begun the first to end by time wakes the run."""
+        times = [at for at in self._waits.values() if at is not None]
+        kind = AwaitedKind.TIME if wanted.kind is StepKind.SLEEP else AwaitedKind.SIGNAL
+        return Suspend(Awaits(kind, wanted.signal or wanted.label), until=min(times, default=None))
 
     def take_waiting(self, wanted: Wanted, call: Callable[[], Any]) -> Any:  # noqa: ANN401 - what the function returns
         """``take`` for code that no event loop runs."""
         with self.entered(wanted.name, wanted.key) as label:
             if self._host.may_have_steps and (stored := self._host.find_step_waiting(label)) is not None:
-                return wanted.shape.load(label, stored.value, stored.attempt)
+                return _loaded(wanted, label, stored)
             began = _now()
             value, end = self._end(wanted, label, began, self._called_waiting(wanted, label, began, call))
             self._host.keep_step_waiting(end)
@@ -229,6 +283,12 @@ class Steps:
         return value, StepEnd(label, began, _now(), document)
 
 
+def key_text(key: object) -> str | None:
+    """A key as it is stored; one that is neither a text nor a whole number is refused by ``check_step``."""
+    is_whole = isinstance(key, int) and not isinstance(key, bool)
+    return str(key) if is_whole else cast("str | None", key)
+
+
 def _again(name: str, key: str | None) -> str:
     if key is None:
         return (
@@ -236,6 +296,27 @@ def _again(name: str, key: str | None) -> str:
             f"attempt; give each its own key: ctx.step('{name}', …, key=order_id)"
         )
     return f"step '{name}[{key}]': began again while it was still under way; no two at one time may have the same key"
+
+
+def _loaded(wanted: Wanted, label: str, stored: StoredStep) -> Any:  # noqa: ANN401 - what the function returned
+    _check_kind(label, stored, StepKind.FUNCTION)
+    return wanted.shape.load(label, stored.value, stored.attempt)
+
+
+def _check_kind(label: str, stored: StoredStep, kind: StepKind) -> None:
+    """Let pass what is stored of a step that was the same kind of thing then.
+
+    Raises:
+        StepMismatch: it was not.
+    """
+    if stored.kind not in (kind, None):
+        raise StepMismatch(
+            f"step '{label}': attempt {stored.attempt} stored {_KINDS[stored.kind or kind]} under this name, and the "
+            f"code has {_KINDS[kind]} there now; rename it"
+        )
+
+
+_KINDS: Final = {StepKind.FUNCTION: "a step", StepKind.SLEEP: "a sleep", StepKind.SIGNAL: "a wait for a signal"}
 
 
 async def _awaited(call: Callable[[], Any]) -> Any:  # noqa: ANN401 - what the function returns

@@ -28,6 +28,8 @@ class EventKind(StrEnum):
     NODE_UPDATED = "node_updated"
     NODE_STOPPED = "node_stopped"
     GROUP_UPDATED = "group_updated"
+    FLOW_CREATED = "flow_created"
+    FLOW_UPDATED = "flow_updated"
     RESYNC = "resync"
 
 
@@ -48,6 +50,7 @@ class EventState(StrEnum):
     SNOOZED = "snoozed"
     HANDED_BACK = "handed_back"
     DONE = "done"
+    REJECTED = "rejected"
     STARTING = "starting"
     ACTIVE = "active"
     STALLED = "stalled"
@@ -63,6 +66,7 @@ class EventState(StrEnum):
     WINDOW = "window"
     NO_JOB = "no_job"
     UNIQUE_KEY = "unique_key"
+    PREDECESSOR = "predecessor"
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +86,7 @@ class Change:
     node: str | None = None
     state: str | None = None
     step: str | None = None
+    flow_id: int | None = None
 
     def to_json(self) -> dict[str, Any]:
         """The compact stored form: only what is set."""
@@ -107,14 +112,18 @@ class Listed:
         entry: ``CREATED``, ``STARTED``, ``ENDED`` or ``STEPS``.
         runs: What is listed.
         node: Where they began or ended.
+        suspended: Of new runs: they do not wait, but are suspended.
     """
 
     entry: str
     runs: Sequence[Sequence[Any]]
     node: str | None = None
+    suspended: bool = False
 
     def to_json(self) -> dict[str, Any]:
         """The stored form."""
+        if self.suspended:
+            return {self.entry: self.runs, "suspended": True}
         return {self.entry: self.runs} if self.node is None else {self.entry: self.runs, "node": self.node}
 
 
@@ -136,7 +145,7 @@ def spread(stored: Iterable[Mapping[str, Any]]) -> Iterator[Change]:
                 yield _of_listed(EventKind.EXECUTION_FINISHED, listed, entry["node"], RunState.SUCCESS)
                 yield _of_listed(EventKind.RUN_UPDATED, listed, entry["node"], RunState.SUCCESS)
         elif CREATED in entry:
-            yield from _of_created(entry[CREATED])
+            yield from _of_created(entry[CREATED], RunState.SUSPENDED if entry.get("suspended") else RunState.WAITING)
         elif STEPS in entry:
             for run, job_name, group, task_id, task_name, step, state in entry[STEPS]:
                 about = (None, job_name, group, entry["node"], state, step)
@@ -145,10 +154,10 @@ def spread(stored: Iterable[Mapping[str, Any]]) -> Iterator[Change]:
             yield Change.from_json(entry)
 
 
-def _of_created(listed: Iterable[Sequence[Any]]) -> Iterator[Change]:
+def _of_created(listed: Iterable[Sequence[Any]], state: RunState) -> Iterator[Change]:
     for run, job_name, group, *task in listed:
         task_id, task_name = task or (None, None)
-        about = (None, job_name, group, None, RunState.WAITING.value)
+        about = (None, job_name, group, None, state.value)
         for run_id in cast("list[int]", run) if isinstance(run, list) else (run,):
             yield Change(EventKind.RUN_CREATED, task_id, task_name, run_id, *about)
 
@@ -237,6 +246,7 @@ class EventFilter:
     task_name: str | None = None
     run_id: int | None = None
     group: str | None = None
+    flow_id: int | None = None
 
     def matches(self, change: Change) -> bool:
         """Whether ``change`` passes; ``RESYNC`` always does."""
@@ -248,4 +258,5 @@ class EventFilter:
             and (self.task_name is None or change.task_name == self.task_name)
             and (self.run_id is None or change.run_id == self.run_id)
             and (self.group is None or change.group == self.group)
+            and (self.flow_id is None or change.flow_id == self.flow_id)
         )

@@ -5,9 +5,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, TypeAlias
 
-from .base.blockage import Blockage
 from .base.rates import Rate
-from .node_choice import EVERYTHING, NodeChoice
 from .schedule import Syntax
 from .states import RunState
 
@@ -83,6 +81,7 @@ class SkipReason(StrEnum):
     WINDOW = "window"
     NO_JOB = "no_job"
     UNIQUE_KEY = "unique_key"
+    PREDECESSOR = "predecessor"
 
 
 class Outcome(StrEnum):
@@ -105,23 +104,6 @@ class Outcome(StrEnum):
 
 FAILURES = frozenset({Outcome.FAILED, Outcome.TIMED_OUT, Outcome.LOST})
 """The outcomes that ``onlyFailures`` means."""
-
-
-class NodeState(StrEnum):
-    """Life of a node: it starts, serves (or should: stalled), drains, stops for good, has stopped or was found dead."""
-
-    STARTING = "starting"
-    ACTIVE = "active"
-    STALLED = "stalled"
-    DRAINING = "draining"
-    STOPPING = "stopping"
-    STOPPED = "stopped"
-    EXPIRED = "expired"
-
-
-TAKING_NODES = frozenset({NodeState.STARTING, NodeState.ACTIVE, NodeState.STALLED})
-LIVE_NODES = TAKING_NODES | {NodeState.DRAINING, NodeState.STOPPING}
-"""States in which a node takes new runs (or will, once it gets on), and in which it may hold runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,6 +200,7 @@ class NewRun:
     """A run about to be put into the queue. Times are UTC; ``available_at`` None = at once; durations in seconds.
 
     ``inherits`` names the fields that it takes from its job (see ``core.defaults``), because nobody has set them.
+    ``suspended``: it waits for other runs of the flow ``flow_id``.
     ``parent_labels``: of the run that makes it, which it inherits as far as it has none of its own.
     """
 
@@ -242,6 +225,8 @@ class NewRun:
     signature: str | None = None
     inherits: frozenset[str] = frozenset()
     carried: dict[str, Json] | None = None
+    flow_id: int | None = None
+    suspended: bool = False
     labels: dict[str, str] | None = None
     parent_labels: dict[str, str] | None = None
     concurrency_key: str | None = None
@@ -302,6 +287,7 @@ class Run:
     due_at: datetime | None = None
     awaits: dict[str, Json] | None = None
     wake_at: datetime | None = None
+    flow_id: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -348,39 +334,6 @@ class SkippedOccurrence:
     node: str | None
     run_id: int | None
     at: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class Node:
-    """One running process, or one that was. ``clock_skew``: its clock minus the database's, in seconds.
-
-    ``jobs``: those it knows; ``signatures``: its version of each that it takes, by name; ``thread_slots``: how many
-    of them in threads, None = all; ``launcher_fault``: why no child process starts; ``stall``: the part that is stuck.
-    """
-
-    id: int
-    name: str
-    state: NodeState
-    slots: int
-    thread_slots: int | None
-    process_slots: int | None
-    running: int
-    version: str
-    seq: int
-    started_at: datetime
-    heartbeat_at: datetime
-    expires_at: datetime
-    clock_skew: float
-    jobs: tuple[str, ...]
-    signatures: dict[str, str]
-    blockage: Blockage | None = None
-    launcher_fault: str | None = None
-    stall: str | None = None
-    choice: NodeChoice = EVERYTHING
-
-    def takes(self, job_name: str, group: str) -> bool:
-        """Whether it takes runs of a job in a group."""
-        return job_name in self.signatures and self.choice.takes_group(group)
 
 
 @dataclass(frozen=True, slots=True)

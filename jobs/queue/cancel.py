@@ -8,6 +8,7 @@ from ..store.db.transaction import Tx, Wake
 from ..store.read import runs as stored_runs
 from . import runs as run_store
 from .changes import run_change
+from .flow_ends import ended_of, hold, settle
 
 
 def cancel_all(tx: Tx, ids: Sequence[int], *, reason: str) -> list[Run]:
@@ -29,5 +30,8 @@ def cancel_all(tx: Tx, ids: Sequence[int], *, reason: str) -> list[Run]:
     if cancelled:
         # A slot of a limited group, or a task's only place, may be free now.
         tx.wake(Wake.RUNS)
+    ended = ended_of((before[run_id], RunState.CANCELLED) for run_id in cancelled)
+    hold(tx.conn, {one.flow_id for one in ended})
+    settle(tx, ended)
     after = stored_runs.by_ids(tx.conn, ids)
     return [after[run_id] for run_id in ids if run_id in after]

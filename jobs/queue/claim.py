@@ -11,7 +11,8 @@ from ..core.base.wording import time_text
 from ..core.effective_policies import earliest_start, effective_tolerance, interval_of
 from ..core.events import STARTED
 from ..core.misfire import Skip
-from ..core.model import TAKING_NODES, Json, Run, SkipReason, Task, Trigger
+from ..core.model import Json, Run, SkipReason, Task, Trigger
+from ..core.nodes import TAKING_NODES
 from ..core.states import RunState
 from ..store.db.transaction import Tx
 from ..store.read import tasks as stored_tasks

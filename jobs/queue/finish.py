@@ -20,9 +20,12 @@ from .changes import finished_changes, many_changes
 from .endings import Before, Ending, end_attempts
 from .enqueue import put
 from .failures import enqueue_failure_jobs
+from .flow_ends import ended_of, hold, settle
 from .logs import append_lines
 from .shapes import HeldRun
 from .steps import mark_unused
+from .suspended import wake
+from .waits import fulfilled
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +65,7 @@ def finish(tx: Tx, node_id: int, node: str, ended: Sequence[Finish]) -> Finished
     """
     ended = _left_to_others(tx, node_id, node, ended)
     endings = {one.run.id: _ending(tx, one, cancelled=one.cancelled) for one in ended}
+    hold(tx.conn, {one.run.flow_id for one in ended})
     before = end_attempts(tx.conn, node_id, tx.now, list(endings.values()))
     late = [one for one in ended if _was_cancelled_late(before.get(one.run.id), one, node_id)]
     if late:
@@ -70,6 +74,7 @@ def finish(tx: Tx, node_id: int, node: str, ended: Sequence[Finish]) -> Finished
     changed = {run_id for run_id, run in before.items() if run.ended}
     accepted = [(one, endings[one.run.id]) for one in ended if one.run.id in changed]
     _emit(tx, node, accepted)
+    settle(tx, ended_of((one.run, RunState(ending.state)) for one, ending in accepted))
     following = [
         run for one, ending in accepted if one.at_end and ending.state == RunState.SUCCESS.value for run in one.at_end
     ]
@@ -78,6 +83,10 @@ def finish(tx: Tx, node_id: int, node: str, ended: Sequence[Finish]) -> Finished
     for one, _ in accepted:
         if one.unused_steps:
             mark_unused(tx, one.run, one.unused_steps)
+    # What they wait for may have come while their attempts ended.
+    asleep = [one.run.id for one, ending in accepted if ending.state == RunState.SUSPENDED.value]
+    if asleep:
+        wake(tx, fulfilled(tx.conn, asleep))
     _make_room(tx, accepted)
     enqueue_failure_jobs(tx, [(one.run, ending) for one, ending in accepted if ending.state == RunState.FAILED.value])
     repeated = {
@@ -104,6 +113,7 @@ def is_common(ended: Finish) -> bool:
         and not ended.cancelled
         and ended.progress is None
         and not ended.at_end
+        and ended.run.flow_id is None
         and not ended.unused_steps
         and ended.run.concurrency_key is None
     )

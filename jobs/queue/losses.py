@@ -4,7 +4,8 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from ..core.events import Change, EventKind
-from ..core.model import Node, NodeState, Run
+from ..core.model import Run
+from ..core.nodes import Node, NodeState
 from ..core.outcome import CLAIM_LOST, JobOutcome, Lost
 from ..core.states import RunState
 from ..store.db.transaction import Tx, Wake

@@ -12,6 +12,7 @@ from sqlalchemy import Connection
 from ..core.admission.labels import LabelRule, inherited
 from ..core.audit import Record
 from ..core.defaults import PER_RUN, RUN_POLICIES, UNIQUE_KEY, run_of_job
+from ..core.flows.model import AWAITS_OTHERS
 from ..core.limits import LIMITS
 from ..core.model import Json, NewRun, Priority, Run
 from ..core.states import RunState
@@ -34,13 +35,15 @@ NOTHING: Final = "null"
 WAKES: Final = Wake.RUNS | Wake.EVENTS
 """Whom new runs concern."""
 
+_AWAITS_OTHERS: Final = json.dumps(AWAITS_OTHERS)
+
 SendNamed = Callable[[str, dict[str, Any]], Sequence[Any]]
 """Sends the statement of this name to PostgreSQL with these parameters; its rows."""
 
 _ALIKE: Final = (
     "job_name", "trigger", "group", "priority", "task_id", "task_name", "scheduled_for", "available_at", "retries",
     "retry_delay", "timeout", "exclusive", "unique_key", "retried_from", "submitter", "submitter_id", "description",
-    "signature", "inherits", "concurrency_key", "max_concurrent", "rate_key",
+    "signature", "inherits", "concurrency_key", "max_concurrent", "rate_key", "flow_id", "suspended",
 )  # fmt: skip
 """What runs of one kind have in common: all of a ``NewRun`` but its arguments, what it carries, and its labels."""
 _settings = attrgetter(*_ALIKE)
@@ -272,6 +275,8 @@ def _columns(run: NewRun) -> dict[str, Any]:
         "concurrency_key": run.concurrency_key,
         "max_concurrent": run.max_concurrent,
         "rate_key": run.rate_key,
+        "flow_id": run.flow_id,
+        "awaits": _AWAITS_OTHERS if run.suspended else None,
     }
 
 
@@ -333,7 +338,7 @@ def _stored(kind: NewRun, key: int, submitted_at: datetime, args: str, carried: 
     return Run(
         id=key,
         job_name=kind.job_name,
-        state=RunState.WAITING,
+        state=RunState.SUSPENDED if kind.suspended else RunState.WAITING,
         trigger=kind.trigger,
         args=loads(args),
         group=kind.group,
@@ -366,6 +371,8 @@ def _stored(kind: NewRun, key: int, submitted_at: datetime, args: str, carried: 
         description=kind.description,
         signature=kind.signature,
         carried=carries,
+        awaits=AWAITS_OTHERS if kind.suspended else None,
+        flow_id=kind.flow_id,
         labels=None if labels == NOTHING else loads(labels),
         concurrency_key=kind.concurrency_key,
         max_concurrent=kind.max_concurrent,

@@ -30,6 +30,7 @@ class HeldRun(NamedTuple):
     description: str
     signature: str | None
     carried: dict[str, Json] | None
+    flow_id: int | None
     labels: dict[str, str] | None
     available_at: datetime
     trigger: str

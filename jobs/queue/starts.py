@@ -16,7 +16,8 @@ from sqlalchemy import (
 )
 
 from ..core.base.rates import Rate
-from ..core.model import LIVE_NODES, Json, NodeState, Run, Trigger
+from ..core.model import Json, Run, Trigger
+from ..core.nodes import LIVE_NODES, NodeState
 from ..core.states import CLAIMABLE, RunState
 from ..store.db import dialect
 from ..store.db.autocommit import PLANNED

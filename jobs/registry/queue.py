@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any, Final, Protocol, TypeAlias, TypedDict
 
+from ..core.durable.waits import Signal
 from ..core.model import Json, Priority, Run
 from ..core.run_spec import RunSpec
 from .seconds import Seconds, seconds_of
@@ -70,6 +71,10 @@ class RunQueue(Protocol):
 
     def cancel(self, run_id: int, reason: str | None) -> Run:
         """Cancel a run as far as it is unfinished; the run afterwards."""
+        ...
+
+    def signal(self, run_id: int, signal: Signal) -> Run:
+        """Send a signal to an unfinished run; the run afterwards."""
         ...
 
 

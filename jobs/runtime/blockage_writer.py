@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable
 
 from ..actions.nodes import end_blockage, note_blockage
-from ..core.model import Node
+from ..core.nodes import Node
 from ..store.db.database import Database
 from .base.service import Service, whenever
 from .loop_watch import Blocked

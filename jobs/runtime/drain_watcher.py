@@ -5,7 +5,7 @@ import logging
 from collections.abc import Callable
 from typing import Protocol
 
-from ..core.model import Node, NodeState
+from ..core.nodes import Node, NodeState
 from .attempts.worker import Worker
 from .base.service import Service
 

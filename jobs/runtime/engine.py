@@ -7,7 +7,8 @@ from contextlib import AsyncExitStack
 from dataclasses import replace
 
 from ..base.services import Services
-from ..core.model import Isolation, Node, Run
+from ..core.model import Isolation, Run
+from ..core.nodes import Node
 from ..queue.shapes import HeldRun
 from ..registry import Registry
 from ..store.db.database import Database

@@ -5,7 +5,7 @@ import threading
 from collections.abc import Callable
 
 from ..actions.nodes import Beat, heartbeat, note_stall
-from ..core.model import Node
+from ..core.nodes import Node
 from ..store.db.database import Database, SQLAlchemyError
 from .base.clock import Clock
 from .base.pulse import Stall

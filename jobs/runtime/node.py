@@ -6,7 +6,8 @@ from collections.abc import Callable, Collection
 
 from ..actions.nodes import Beat, NewNode, join, leave, live_names, set_state
 from ..base.services import Services
-from ..core.model import LIVE_NODES, Isolation, Node, NodeState
+from ..core.model import Isolation
+from ..core.nodes import LIVE_NODES, Node, NodeState
 from ..core.outcome import HandedBack, Lost
 from ..registry import Registry
 from ..store.db.database import Database

@@ -4,6 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ..actions.runs import cancel_runs, put
+from ..actions.signals import signal_run
+from ..core.durable.waits import Signal
 from ..core.model import Json, NewRun, Run
 from ..core.run_spec import RunSpec
 from ..queue.enqueue import Transaction, new_run
@@ -88,6 +90,14 @@ class CapturedQueue:
             NotFound: there is none.
         """
         return self._database.write_sync(lambda tx: cancel_runs(tx, [run_id], reason=reason))[0]
+
+    def signal(self, run_id: int, signal: Signal) -> Run:
+        """Send a signal to an unfinished run; the run afterwards.
+
+        Raises:
+            UserError: the run is over or unknown, or what the signal brings along is not what it waits for.
+        """
+        return self._database.write_sync(lambda tx: signal_run(tx, run_id=run_id, signal=signal))
 
     def _put(self, runs: Sequence[NewRun]) -> list[Run]:
         return [one.run for one in self._database.write_sync(put, runs)]

@@ -12,9 +12,12 @@ from ..actions.checkpoints import save_checkpoint
 from ..actions.declarations import declare_tasks
 from ..actions.nodes import NewNode, join
 from ..actions.runs import enqueue_runs, put
+from ..actions.signals import signal_run
 from ..actions.tasks import create_task, trigger_task
 from ..base.services import Services
 from ..core.defaults import TASK_POLICIES
+from ..core.durable.steps import StepState
+from ..core.durable.waits import Signal
 from ..core.model import Json, MisfirePolicy, OverlapPolicy, Priority, Run, ScheduleSpec, TaskSpec
 from ..core.outcome import Succeeded
 from ..core.run_spec import RunSpec
@@ -269,6 +272,20 @@ class Queue:
         given = None if args is None else dict(args)
         return (await self.database.write(trigger_task, task, args=given, actor="test")).id
 
+    async def signal(self, run_id: int, name: str, payload: Json = None, *, reject: str | None = None) -> None:
+        """Send a signal to an unfinished run, as ``signalRun`` does.
+
+        Args:
+            run_id: Which run.
+            name: What it waits for, or will.
+            payload: What the signal brings along.
+            reject: It says no, for this reason.
+
+        Raises:
+            UserError: what the API would refuse.
+        """
+        await self.database.write(signal_run, run_id=run_id, signal=Signal(name, payload, reject))
+
     async def checkpoint(self, task: str) -> Json:
         """The stored checkpoint of a task; None if there is no such task."""
         return await self.database.read(_checkpoint, task)
@@ -318,7 +335,8 @@ class Queue:
             ended = replace(ended, at_end=carried.at_end, unused_steps=carried.unused_steps)
         await self.database.write(finish, self._claimant.node_id, self._claimant.node, [ended])
         stored = await self._steps.stored(started)
-        result = replace(carried.result(), steps={one.label: one.value for one in stored.values()})
+        values = {one.label: one.value for one in stored.values() if one.state is not StepState.WAITING}
+        result = replace(carried.result(), steps=values)
         self._attempts.setdefault(started.run.id, []).append(result)
         failure = failure_for(definition, ended)
         if failure is not None:
@@ -343,7 +361,7 @@ def _checkpoint(conn: Connection, task: str) -> Json:
 
 def _next_time(tx: Tx, schedules: bool) -> datetime | None:
     # A retry that waits no time is available now, and due in a moment.
-    times = [run_store.next_available(tx.conn, tx.now - TICK)]
+    times = [run_store.next_available(tx.conn, tx.now - TICK), look_ahead(tx.conn).wakes_at]
     upcoming = look_ahead(tx.conn)
     times.append(upcoming.wakes_at)
     if schedules:

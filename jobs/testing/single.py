@@ -19,15 +19,9 @@ from ..core.base.codes import ErrorCode
 from ..core.base.errors import NotFound
 from ..core.defaults import value_of
 from ..core.model import (
-    DEFAULT_GROUP,
-    DEFAULT_RETRIES,
-    DEFAULT_RETRY_DELAY,
     Isolation,
     Json,
     NewRun,
-    Priority,
-    Run,
-    Trigger,
 )
 from ..core.outcome import Failed, JobOutcome, Succeeded, Verdict, judge
 from ..core.rules import unknown
@@ -51,6 +45,7 @@ from ..runtime.job.stopping import StopSignal
 from ..runtime.process.children import ChildPool
 from ..runtime.process.spawner import Spawner
 from .clock import FakeClock
+from .made import run_in_hand
 from .output import kept_prints, ordinary_logging
 from .results import AttemptResult, LoggedLine
 from .steps import RecordedSteps
@@ -68,7 +63,7 @@ class Recorder:
         now: The time of its lines.
         checkpoint: The last one of the task.
         stop_after: Ask the job to stop once it has shown progress so many times.
-        steps: What earlier attempts have stored of its steps.
+        steps: Its steps.
     """
 
     def __init__(
@@ -76,7 +71,7 @@ class Recorder:
         now: Callable[[], datetime],
         checkpoint: Json,
         stop_after: int | None = None,
-        steps: Mapping[str, Json] = MappingProxyType({}),
+        steps: RecordedSteps | None = None,
     ) -> None:
         self._now = now
         self._stop_after = stop_after
@@ -85,7 +80,7 @@ class Recorder:
         self.checkpoint = checkpoint
         self.signal: StopSignal | None = None
         self.enqueued: list[RunSpec] = []
-        self.steps = RecordedSteps(steps)
+        self.steps = steps or RecordedSteps()
 
     async def enqueue(self, runs: Sequence[RunSpec]) -> list[int]:
         """Keep runs; their places are their ids."""
@@ -289,6 +284,7 @@ async def run_job(  # noqa: PLR0913 - every setting of a test has a name of its 
     resources: Mapping[Any, object] = MappingProxyType({}),
     secrets: Mapping[str, str] = MappingProxyType({}),
     steps: Mapping[str, Json] = MappingProxyType({}),
+    signals: Mapping[str, Json] = MappingProxyType({}),
 ) -> AttemptResult:
     """Run one attempt of a job in this process.
 
@@ -308,7 +304,8 @@ async def run_job(  # noqa: PLR0913 - every setting of a test has a name of its 
         services: What ``ctx.services`` offers; None = nothing.
         resources: What the job is given, by its type, instead of what ``@resource`` opens.
         secrets: The values of those that arguments refer to (``{"$secret": "name"}``); cut out of what the job says.
-        steps: What earlier attempts have stored of its steps, by label: ``{"charge": 12, "charge#2": 7}``.
+        steps: What earlier attempts have stored of its steps, by label: ``{"charge": 12, "cool down": None}``.
+        signals: What lies in its boxes, by name: ``{"approved": {"by": "ada"}}``.
 
     Raises:
         NotFound: no job has this name.
@@ -318,10 +315,10 @@ async def run_job(  # noqa: PLR0913 - every setting of a test has a name of its 
     given = dict(args or {})
     check_args(definition.name, definition.args_schema, given)
     now = clock if clock is not None else _real_now
-    run = _run(definition.name, given, now(), scheduled_for)
+    run = run_in_hand(definition.name, given, now(), scheduled_for)
     given = {"retries": retries, "retry_delay": retry_delay, "timeout": timeout}
     run = replace(run, attempt=attempt, failures=attempt - 1, **_policies(definition, given))
-    recorder = Recorder(now, checkpoint, stop_after, steps)
+    recorder = Recorder(now, checkpoint, stop_after, RecordedSteps(steps, signals, now))
     carried = carry(
         Started(run, 1, checkpoint),
         definition,
@@ -348,30 +345,3 @@ def _no_time(_seconds: float) -> None:
 
 def _real_now() -> datetime:
     return datetime.now(UTC)
-
-
-def _run(job_name: str, args: dict[str, Json], now: datetime, scheduled_for: datetime | None) -> Run:
-    """A run as a node would have it in hand."""
-    known: dict[str, Any] = {
-        "id": 1,
-        "job_name": job_name,
-        "state": RunState.RUNNING,
-        "trigger": Trigger.MANUAL if scheduled_for is None else Trigger.SCHEDULE,
-        "args": args,
-        "group": DEFAULT_GROUP,
-        "priority": Priority.LOW,
-        "task_id": 1,
-        "task_name": job_name,
-        "scheduled_for": scheduled_for,
-        **dict.fromkeys(("submitted_at", "available_at", "started_at"), now),
-        "attempt": 1,
-        "failures": 0,
-        "retries": DEFAULT_RETRIES,
-        "retry_delay": DEFAULT_RETRY_DELAY,
-        "exclusive": False,
-        "node_id": 1,
-        "node": "test",
-        "description": "",
-    }
-    open_yet: dict[str, Any] = dict.fromkeys(field.name for field in fields(Run))
-    return Run(**(open_yet | known))

@@ -1,10 +1,12 @@
 """The steps of a run in a test that has no database."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from datetime import datetime, timedelta
 from types import MappingProxyType
 
 from ..core.durable.steps import StepEnd, StepState, StoredStep
+from ..core.durable.waits import Wait
 from ..core.model import Json
 from ..queue.claim import Started
 
@@ -13,14 +15,23 @@ class RecordedSteps:
     """Keeps what the steps of one attempt returned.
 
     Args:
-        given: Results of earlier attempts, by label.
+        given: Results of earlier attempts, by label; of a sleep that is over None, of a signal what it brought along.
+        signals: What lies in the boxes, by name.
+        now: The time.
 
     Attributes:
         values: What is stored by now, by label.
     """
 
-    def __init__(self, given: Mapping[str, Json] = MappingProxyType({})) -> None:
+    def __init__(
+        self,
+        given: Mapping[str, Json] = MappingProxyType({}),
+        signals: Mapping[str, Json] = MappingProxyType({}),
+        now: Callable[[], datetime] | None = None,
+    ) -> None:
         self._given = dict(given)
+        self._signals = dict(signals)
+        self._now = now
         self.values: dict[str, Json] = dict(given)
 
     def may_have(self, started: Started) -> bool:
@@ -31,7 +42,7 @@ class RecordedSteps:
     async def stored(self, started: Started) -> Mapping[str, StoredStep]:
         """The given results."""
         before = max(0, started.run.attempt - 1)
-        return {label: StoredStep(label, before, value) for label, value in self._given.items()}
+        return {label: StoredStep(label, before, value, kind=None) for label, value in self._given.items()}
 
     def keep(self, started: Started, end: StepEnd) -> asyncio.Future[bool]:
         """Keep a result."""
@@ -41,3 +52,15 @@ class RecordedSteps:
         kept: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
         kept.set_result(True)
         return kept
+
+    async def wait(self, started: Started, asked: Wait) -> StoredStep | None:
+        """End a wait whose signal lies in its box, begin any other."""
+        attempt = started.run.attempt
+        if asked.signal in self._signals:
+            value = self._signals.pop(asked.signal)
+            self.values[asked.label] = value
+            return StoredStep(asked.label, attempt, value, asked.kind)
+        until = asked.until
+        if asked.seconds is not None and self._now is not None:
+            until = self._now() + timedelta(seconds=asked.seconds)
+        return StoredStep(asked.label, attempt, None, asked.kind, StepState.WAITING, until)

@@ -146,6 +146,69 @@ def _execution_log() -> None:
     )
 
 
+def _flow() -> None:
+    op.create_table(
+        "flow",
+        Column("id", KEY, nullable=False),
+        Column("name", NAME, nullable=False),
+        Column("state", String(12), nullable=False),
+        Column("unique_key", NAME),
+        Column("submitted_at", TIME, nullable=False),
+        Column("closed_at", TIME),
+        Column("finished_at", TIME),
+        Column("cancel_requested_at", TIME),
+        Column("submitter", NAME),
+        Column("submitter_id", KEY),
+        Column("heirs", DOCUMENT, nullable=False),
+        PrimaryKeyConstraint("id", name="pk_flow"),
+        CheckConstraint("(finished_at IS NULL) = (state = 'running')", name="ck_flow_finished_iff_over"),
+        CheckConstraint("finished_at IS NULL OR closed_at IS NOT NULL", name="ck_flow_open_until_closed"),
+        CheckConstraint("state IN ('cancelled', 'failed', 'running', 'success')", name="ck_flow_state"),
+        sqlite_autoincrement=True,
+    )
+
+
+def _flow_indexes() -> None:
+    _partial("ix_flow_finished", "flow", ["finished_at"], "finished_at IS NOT NULL")
+    op.create_index("ix_flow_name", "flow", ["name", "id"])
+    _partial("ix_flow_running", "flow", ["id"], "finished_at IS NULL")
+    _partial(
+        "uq_flow_unique_key", "flow", ["unique_key"], "unique_key IS NOT NULL AND finished_at IS NULL", unique=True
+    )
+
+
+def _flow_edge() -> None:
+    op.create_table(
+        "flow_edge",
+        Column("run_id", KEY, autoincrement=False, nullable=False),
+        Column("after_id", KEY, autoincrement=False, nullable=False),
+        PrimaryKeyConstraint("run_id", "after_id", name="pk_flow_edge"),
+    )
+
+
+def _flow_edge_indexes() -> None:
+    op.create_index("ix_flow_edge_after", "flow_edge", ["after_id", "run_id"])
+
+
+def _flow_run() -> None:
+    op.create_table(
+        "flow_run",
+        Column("run_id", KEY, autoincrement=False, nullable=False),
+        Column("flow_id", KEY, nullable=False),
+        Column("key", NAME, nullable=False),
+        Column("condition", String(8), nullable=False),
+        Column("uses", DOCUMENT),
+        Column("chain", DOCUMENT),
+        PrimaryKeyConstraint("run_id", name="pk_flow_run"),
+        UniqueConstraint("flow_id", "key", name="uq_flow_run_flow_id_key"),
+        CheckConstraint("condition IN ('always', 'failure', 'success')", name="ck_flow_run_condition"),
+    )
+
+
+def _flow_run_indexes() -> None:
+    op.create_index("ix_flow_run_flow", "flow_run", ["flow_id", "run_id"])
+
+
 def _idempotency_key() -> None:
     op.create_table(
         "idempotency_key",
@@ -467,6 +530,7 @@ def _run() -> None:
         Column("due_at", TIME),
         Column("awaits", DOCUMENT),
         Column("wake_at", TIME),
+        Column("flow_id", KEY),
         PrimaryKeyConstraint("id", name="pk_run"),
         CheckConstraint(
             "(finished_at IS NOT NULL) = (state IN ('cancelled', 'failed', 'skipped', 'success'))",
@@ -510,6 +574,8 @@ def _run_indexes() -> None:
         "concurrency_key IS NOT NULL AND state IN ('running', 'scheduled')",
     )
     _partial("ix_run_finished", "run", ["finished_at"], "finished_at IS NOT NULL")
+    _partial("ix_run_flow", "run", ["flow_id", "id"], "flow_id IS NOT NULL")
+    _partial("ix_run_flow_open", "run", ["flow_id"], "flow_id IS NOT NULL AND finished_at IS NULL")
     _partial(
         "ix_run_held_concurrency",
         "run",
@@ -554,19 +620,50 @@ def _run_label() -> None:
     )
 
 
+def _run_signal() -> None:
+    op.create_table(
+        "run_signal",
+        Column("id", KEY, nullable=False),
+        Column("run_id", KEY, nullable=False),
+        Column("name", Text(), nullable=False),
+        Column("payload", DOCUMENT),
+        Column("rejects", Text()),
+        Column("sender", NAME),
+        Column("rank", Integer(), nullable=False),
+        Column("sent_at", TIME, nullable=False),
+        PrimaryKeyConstraint("id", name="pk_run_signal"),
+        sqlite_autoincrement=True,
+    )
+
+
+def _run_signal_indexes() -> None:
+    op.create_index("ix_run_signal_run", "run_signal", ["run_id", "name", "id"])
+
+
 def _run_step() -> None:
     op.create_table(
         "run_step",
         Column("run_id", KEY, autoincrement=False, nullable=False),
         Column("step", Text(), nullable=False),
         Column("failure", Integer(), autoincrement=False, nullable=False),
+        Column("kind", String(8), nullable=False),
+        Column("state", String(10), nullable=False),
         Column("attempt", Integer(), nullable=False),
         Column("started_at", TIME, nullable=False),
-        Column("finished_at", TIME, nullable=False),
+        Column("finished_at", TIME),
+        Column("wake_at", TIME),
         Column("value", DOCUMENT),
         Column("error", Text()),
         Column("used", Boolean(), nullable=False),
+        Column("signal", Text()),
+        Column("rank", Integer()),
+        Column("form", DOCUMENT),
+        Column("signal_id", KEY),
         PrimaryKeyConstraint("run_id", "step", "failure", name="pk_run_step"),
+        CheckConstraint("(failure > 0) = (state = 'failed')", name="ck_run_step_failure_iff_failed"),
+        CheckConstraint("(finished_at IS NULL) = (state = 'waiting')", name="ck_run_step_finished_unless_waiting"),
+        CheckConstraint("kind IN ('function', 'signal', 'sleep')", name="ck_run_step_kind"),
+        CheckConstraint("state IN ('done', 'failed', 'rejected', 'timed_out', 'waiting')", name="ck_run_step_state"),
     )
 
 
@@ -601,7 +698,8 @@ def _skipped_occurrence() -> None:
         PrimaryKeyConstraint("id", name="pk_skipped_occurrence"),
         CheckConstraint("occurrences >= 1", name="ck_skipped_occurrence_occurrences"),
         CheckConstraint(
-            "reason IN ('coalesced', 'missed', 'no_job', 'overlap', 'paused', 'tolerance', 'unique_key', 'window')",
+            "reason IN ('coalesced', 'missed', 'no_job', 'overlap', 'paused', 'predecessor', "
+            "'tolerance', 'unique_key', 'window')",
             name="ck_skipped_occurrence_reason",
         ),
         sqlite_autoincrement=True,
@@ -880,6 +978,12 @@ MAKERS = (
     _execution_hour,
     _execution_hour_indexes,
     _execution_log,
+    _flow,
+    _flow_indexes,
+    _flow_edge,
+    _flow_edge_indexes,
+    _flow_run,
+    _flow_run_indexes,
     _idempotency_key,
     _idempotency_key_indexes,
     _job,
@@ -899,6 +1003,8 @@ MAKERS = (
     _run,
     _run_indexes,
     _run_label,
+    _run_signal,
+    _run_signal_indexes,
     _run_step,
     _secret,
     _skipped_occurrence,

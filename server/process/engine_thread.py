@@ -7,7 +7,8 @@ import threading
 from collections.abc import Callable, Mapping
 
 from ...jobs.base.services import Services
-from ...jobs.core.model import Isolation, Node
+from ...jobs.core.model import Isolation
+from ...jobs.core.nodes import Node
 from ...jobs.registry import Registry
 from ...jobs.runtime.base.clock import Clock
 from ...jobs.runtime.base.settings import EngineSettings

@@ -12,7 +12,8 @@ from cronograph.jobs.actions.tasks import (
     update_task,
 )
 from cronograph.jobs.core.base.errors import InvalidState
-from cronograph.jobs.core.model import NodeState, ScheduleSpec, Task, TaskSource, TaskSpec
+from cronograph.jobs.core.model import ScheduleSpec, Task, TaskSource, TaskSpec
+from cronograph.jobs.core.nodes import NodeState
 from cronograph.jobs.core.schedule import Syntax
 from cronograph.jobs.store.read import tasks
 from cronograph.jobs.store.schema import tables

@@ -9,16 +9,8 @@ from cronograph.jobs.actions.runs import cancel_runs, enqueue_runs, submit
 from cronograph.jobs.actions.tasks import pause_task, update_task
 from cronograph.jobs.core.defaults import JobInfo
 from cronograph.jobs.core.explain import Explanation, RunFacts, explain_run, explain_task
-from cronograph.jobs.core.model import (
-    Group,
-    Isolation,
-    NewRun,
-    NodeState,
-    OverlapPolicy,
-    Run,
-    TaskSource,
-    Trigger,
-)
+from cronograph.jobs.core.model import Group, Isolation, NewRun, OverlapPolicy, Run, TaskSource, Trigger
+from cronograph.jobs.core.nodes import NodeState
 from cronograph.jobs.core.outcome import Failed, HandedBack, Snoozed
 from cronograph.jobs.core.schedule import Syntax
 from cronograph.jobs.queue.losses import rescue

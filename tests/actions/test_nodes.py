@@ -1,7 +1,7 @@
 """The life of nodes as it is stored: which jobs they leave behind, and in which state they are."""
 
 from cronograph.jobs.actions.nodes import heartbeat, leave
-from cronograph.jobs.core.model import NodeState
+from cronograph.jobs.core.nodes import NodeState
 from cronograph.jobs.core.outcome import HandedBack
 from cronograph.jobs.store.read import jobs
 from tests.support.storage import Stored

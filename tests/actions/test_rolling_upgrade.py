@@ -8,7 +8,8 @@ import pytest
 from cronograph.jobs.actions.nodes import NewNode, heartbeat, join, leave
 from cronograph.jobs.core.defaults import JobInfo
 from cronograph.jobs.core.explain import Explanation, explain_run
-from cronograph.jobs.core.model import NewRun, NodeState, Run, Trigger
+from cronograph.jobs.core.model import NewRun, Run, Trigger
+from cronograph.jobs.core.nodes import NodeState
 from cronograph.jobs.core.outcome import INVALID_ARGUMENTS, Failed, HandedBack
 from cronograph.jobs.core.states import RunState
 from cronograph.jobs.queue.enqueue import put

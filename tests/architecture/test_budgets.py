@@ -25,6 +25,7 @@ FOLDER_LIMIT = 18
 
 LARGE_FOLDERS: dict[str, str] = {
     "graphql/operations": "its mutations are being added to at this moment; to be split by what they change",
+    "jobs/core": "the rules of admission are being added to at this moment; to be split where they end",
     "jobs/queue": "a run's way is being added to at this moment; to be split where it ends",
 }
 """Folders above the limit, each with the reason."""
@@ -137,7 +138,11 @@ def test_only_the_waiting_helper_sleeps() -> None:
         source.at(node)
         for source in TESTS
         for name, node in source.calls()
-        if name.split(".")[-1] in {"sleep", "wait_for_timeout"} and not yields(node) and source.name not in SLEEPERS
+        if name.split(".")[-1] in {"sleep", "wait_for_timeout"}
+        and not yields(node)
+        and source.name not in SLEEPERS
+        # A run that sleeps takes no time of the test.
+        and name != "ctx.sleep"
     ]
     assert sleeping == []
 

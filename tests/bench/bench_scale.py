@@ -20,7 +20,8 @@ from cronograph.jobs import job
 from cronograph.jobs.actions.nodes import set_state
 from cronograph.jobs.actions.runs import put
 from cronograph.jobs.base.services import Services
-from cronograph.jobs.core.model import NewRun, NodeState, Trigger
+from cronograph.jobs.core.model import NewRun, Trigger
+from cronograph.jobs.core.nodes import NodeState
 from cronograph.jobs.core.outcome import Succeeded
 from cronograph.jobs.queue.claim import Claimant, Started, claim
 from cronograph.jobs.queue.fairness import FairnessState

@@ -6,18 +6,23 @@ from datetime import datetime, timedelta
 from sqlalchemy import delete, select, update
 
 from cronograph.jobs.actions.groups import set_group_rate
+from cronograph.jobs.actions.signals import signal_run
+from cronograph.jobs.core.base.awaits import AwaitedKind, Awaits
 from cronograph.jobs.core.base.rates import Rate
-from cronograph.jobs.core.durable.steps import StepEnd
+from cronograph.jobs.core.durable.steps import StepEnd, StepKind
+from cronograph.jobs.core.durable.waits import Signal, Wait
 from cronograph.jobs.core.events import STEPS, Listed
 from cronograph.jobs.core.limits import Limits
-from cronograph.jobs.core.model import Node, NodeState, Outcome, SkipReason
-from cronograph.jobs.core.outcome import Lost, Succeeded
+from cronograph.jobs.core.model import Outcome, SkipReason
+from cronograph.jobs.core.nodes import Node, NodeState
+from cronograph.jobs.core.outcome import Lost, Succeeded, Suspended
 from cronograph.jobs.core.states import RunState
 from cronograph.jobs.queue.changes import finished_changes
 from cronograph.jobs.queue.claim import Started
 from cronograph.jobs.queue.finish import Finish, finish
 from cronograph.jobs.queue.losses import rescue
 from cronograph.jobs.queue.steps import EndedStep, rows_of, rows_to_store
+from cronograph.jobs.queue.waits import wait
 from cronograph.jobs.store.db.transaction import Tx
 from cronograph.jobs.store.read import nodes as stored_nodes
 from cronograph.jobs.store.schema import tables
@@ -249,6 +254,46 @@ def a_step_is_not_told(stored: Stored, worker: Worker) -> None:
     execute(stored, "UPDATE cronograph.event SET changes = '[]' WHERE id = (SELECT max(id) FROM cronograph.event)")
 
 
+def asleep(stored: Stored, worker: Worker, asked: Wait) -> Started:
+    """A run that an attempt has left suspended for a wait."""
+    stored.enqueue()
+    started = worker.start()
+    begun = stored.do(wait, started.run, asked)
+    assert begun is not None
+    kind = AwaitedKind.SIGNAL if asked.signal else AwaitedKind.TIME
+    worker.end(started, Suspended(Awaits(kind, asked.signal or asked.label), until=begun.wake_at))
+    return started
+
+
+def a_signal_is_taken_twice(stored: Stored, worker: Worker) -> None:
+    started = asleep(stored, worker, Wait("go", StepKind.SIGNAL))
+    stored.do(signal_run, run_id=started.run.id, signal=Signal("go"))
+    (again,) = (one for one in worker.take(20).started if one.run.id == started.run.id)
+    stored.do(wait, again.run, Wait("go", StepKind.SIGNAL))
+    stored.do(wait, again.run, Wait("go#2", StepKind.SIGNAL))
+    execute(
+        stored,
+        "UPDATE cronograph.run_step SET state = 'done', finished_at = started_at, signal_id = "
+        "(SELECT max(s.signal_id) FROM cronograph.run_step s WHERE s.step = 'go') WHERE step = 'go#2'",
+    )
+
+
+def a_sleep_ends_early(stored: Stored, worker: Worker) -> None:
+    asleep(stored, worker, Wait("nap", StepKind.SLEEP, seconds=60.0))
+    execute(stored, "UPDATE cronograph.run_step SET state = 'done', finished_at = started_at WHERE kind = 'sleep'")
+
+
+def a_sleep_is_forgotten(stored: Stored, worker: Worker) -> None:
+    asleep(stored, worker, Wait("nap", StepKind.SLEEP, seconds=60.0))
+    execute(stored, "UPDATE cronograph.run SET wake_at = NULL")
+
+
+def a_signal_wakes_nobody(stored: Stored, worker: Worker) -> None:
+    started = asleep(stored, worker, Wait("go", StepKind.SIGNAL))
+    box = {"run_id": started.run.id, "name": "go", "rank": 2, "sent_at": stored.now}
+    stored.do(lambda tx: tx.conn.execute(tables.run_signal.insert().values(**box)))
+
+
 BREAKS: dict[Break, str] = {
     a_key_is_forgotten_while_its_runs_are_taken: "no key runs beside itself",
     a_group_is_served_without_its_tokens: "no stretch passes its rate",
@@ -275,6 +320,10 @@ BREAKS: dict[Break, str] = {
     steps_are_stored_without_a_fence: "a step has one result",
     a_step_is_not_stored: "a step has one result",
     a_step_is_not_told: "a step has one result",
+    a_signal_is_taken_twice: "a signal is taken once or lies in its box",
+    a_sleep_ends_early: "no sleep ends early",
+    a_sleep_is_forgotten: "what a suspended run waits for wakes it",
+    a_signal_wakes_nobody: "what a suspended run waits for wakes it",
 }
 """Each break with the rule that must see it."""
 

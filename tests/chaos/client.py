@@ -2,7 +2,7 @@
 
 import random
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Self, TypeAlias
@@ -10,11 +10,19 @@ from typing import Any, Self, TypeAlias
 import httpx
 
 from tests.chaos.cluster import Cluster
+from tests.support.waiting import wait_until
 from tests.support.web import post
 
 ENQUEUE = """
 mutation ($runs: [EnqueueRunInput!]!) { enqueueRuns(input: { runs: $runs }) { runs { id } errors { message } } }
 """
+SIGNAL = """
+mutation ($input: SignalRunInput!) { signalRun(input: $input) { run { id } errors { message } } }
+"""
+WAITS = "waits"
+"""A job that waits for one signal and returns what that brings along."""
+WAITING_EVERY = 4
+"""So many of the runs that are asked for are of that job: one of so many."""
 Asked: TypeAlias = tuple[str, Sequence[Mapping[str, Any]]]
 """A job, and the arguments that it is asked to run with in turn."""
 PACE = 0.05
@@ -32,6 +40,8 @@ class Client:
         pace: Seconds between two requests.
         promised: The keys of the runs that were acknowledged, by the unique key it gave them.
         refused: How many requests got no acknowledgement.
+        unsent: Runs that wait for a signal which is not acknowledged yet, and what it brings along.
+        sent: Those whose signal was acknowledged.
     """
 
     cluster: Cluster
@@ -40,6 +50,8 @@ class Client:
     pace: float = PACE
     promised: dict[str, int] = field(default_factory=dict[str, int])
     refused: int = 0
+    unsent: dict[int, str] = field(default_factory=dict[int, str])
+    sent: dict[int, str] = field(default_factory=dict[int, str])
 
     def __enter__(self) -> Self:
         self._over = threading.Event()
@@ -52,21 +64,50 @@ class Client:
     ) -> None:
         self._over.set()
         self._thread.join()
+        wait_until(self._has_sent_all, message="every signal to be acknowledged")
+
+    def _has_sent_all(self) -> bool:
+        for run_id in list(self.unsent):
+            self._signal(run_id)
+        return not self.unsent
 
     def _work(self) -> None:
         number = 0
         while not self._over.wait(self.pace):
             number += 1
-            self._ask(f"promise-{number}", self.args[number % len(self.args)])
+            key = f"promise-{number}"
+            waits = number % WAITING_EVERY == 0
+            run_id = (
+                self._ask(key, WAITS, {}) if waits else self._ask(key, self.job, self.args[number % len(self.args)])
+            )
+            if waits and run_id is not None:
+                self.unsent[run_id] = key
+            for waiting in list(self.unsent)[:1]:
+                self._signal(waiting)
 
-    def _ask(self, key: str, args: Mapping[str, Any]) -> None:
+    def _ask(self, key: str, job: str, args: Mapping[str, Any]) -> int | None:
+        run = {"jobName": job, "args": args, "uniqueKey": key, "retries": 50, "retryDelay": 0.2}
+        made = self._asked(ENQUEUE, {"runs": [run]}, lambda data: int(data["enqueueRuns"]["runs"][0]["id"]))
+        if made is not None:
+            self.promised[key] = made
+        return made
+
+    def _signal(self, run_id: int) -> None:
+        """Send a signal until somebody acknowledges it; its key sees to it that it has one effect."""
+        payload = self.unsent[run_id]
+        asked = {"input": {"id": str(run_id), "name": "go", "payload": payload, "idempotencyKey": f"signal-{run_id}"}}
+        if self._asked(SIGNAL, asked, lambda data: int(data["signalRun"]["run"]["id"])) is not None:
+            self.sent[run_id] = self.unsent.pop(run_id)
+
+    def _asked(self, query: str, variables: Mapping[str, Any], read: Callable[[dict[str, Any]], int]) -> int | None:
+        """What some node answers; None = nothing was promised."""
         nodes = list(self.cluster.nodes.values())
-        run = {"jobName": self.job, "args": args, "uniqueKey": key, "retries": 50, "retryDelay": 0.2}
         try:
             url = f"{random.choice(nodes).url}/graphql"
-            answer = post(url, {"query": ENQUEUE, "variables": {"runs": [run]}}, timeout=5)
+            answer = post(url, {"query": query, "variables": variables}, timeout=5)
             body: dict[str, Any] = answer.json()
-            self.promised[key] = int(body["data"]["enqueueRuns"]["runs"][0]["id"])
+            return read(body["data"])
         except (httpx.HTTPError, LookupError, TypeError, ValueError):
             # No node, no answer, a refusal, or one that is no GraphQL: none of them is a promise.
             self.refused += 1
+            return None

@@ -44,7 +44,7 @@ import os
 import signal
 import time
 
-from cronograph.jobs import JobContext, job
+from cronograph.jobs import JobContext, Result, job
 
 WITNESS = os.open("witness.txt", os.O_WRONLY | os.O_APPEND | os.O_CREAT)
 
@@ -80,6 +80,15 @@ async def steps(ctx: JobContext) -> None:
     for _ in range(5):
         await ctx.step("do", done_once, ctx)
     testify("end", ctx)
+
+
+@job("waits")
+async def waits(ctx: JobContext) -> Result:
+    testify("begin", ctx)
+    await ctx.sleep("nap", 0.1)
+    brought = await ctx.wait_for("go", str)
+    testify("end", ctx)
+    return Result(value=brought)
 
 
 @job("poison")

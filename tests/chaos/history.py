@@ -5,13 +5,15 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 from itertools import chain, groupby
+from typing import NamedTuple
 
 from sqlalchemy import Connection, select, text
 
 from cronograph.jobs.core.base.rates import Rate
 from cronograph.jobs.core.durable.steps import Step
 from cronograph.jobs.core.events import Change, Cursor, Event, EventKind, spread
-from cronograph.jobs.core.model import Execution, Node, Run, SkippedOccurrence, Task
+from cronograph.jobs.core.model import Execution, Run, SkippedOccurrence, Task
+from cronograph.jobs.core.nodes import Node
 from cronograph.jobs.queue.admission import rates_of
 from cronograph.jobs.store.db.database import parse_url, sync_engine
 from cronograph.jobs.store.db.dialect import database_now
@@ -32,10 +34,30 @@ from cronograph.jobs.store.schema.tables import (
     run,
     run_step,
 )
+from cronograph.jobs.store.schema.tables import run_signal as g
 from cronograph.jobs.store.schema.tables import skipped_occurrence as skipped
 
 RUN_EVENTS = frozenset({EventKind.RUN_CREATED, EventKind.RUN_UPDATED})
 EXECUTION_EVENTS = frozenset({EventKind.EXECUTION_STARTED, EventKind.EXECUTION_FINISHED})
+
+
+class Boxed(NamedTuple):
+    """A signal in the box of a run."""
+
+    id: int
+    run_id: int
+    name: str
+    rank: int
+
+
+class SignalWait(NamedTuple):
+    """A wait of a run for a signal."""
+
+    run_id: int
+    signal: str
+    rank: int
+    state: str
+    signal_id: int | None
 
 
 @dataclass(frozen=True)
@@ -54,6 +76,9 @@ class History:
         unpublished: How many batches have no number yet.
         events: All published changes, in their one order.
         steps: What is stored of the steps of all runs.
+        boxes: The signals that nobody has taken: of each its id, its run, its name, and the rank of its sender.
+        waits: The waits for signals: of each its run, its box, the rank that it asks for, its state, and the id of the
+            signal that it took.
         group_rates: By the name of the group, as they are now.
         job_rates: By the name of the job, likewise.
     """
@@ -71,6 +96,8 @@ class History:
     group_rates: Mapping[str, Rate]
     job_rates: Mapping[str, Rate]
     steps: tuple[Step, ...] = ()
+    boxes: tuple[Boxed, ...] = ()
+    waits: tuple[SignalWait, ...] = ()
 
     @cached_property
     def executions_of(self) -> dict[int, list[Execution]]:
@@ -87,6 +114,11 @@ class History:
     def run_of(self) -> dict[int, Run]:
         """The runs by id."""
         return {one.id: one for one in self.runs}
+
+    @cached_property
+    def steps_of(self) -> dict[int, list[Step]]:
+        """The steps of each run that has any."""
+        return {run_id: list(group) for run_id, group in groupby(self.steps, key=lambda one: one.run_id)}
 
     def changes(self, kinds: frozenset[EventKind]) -> Iterator[Change]:
         """The published changes of these kinds, in order."""
@@ -130,6 +162,8 @@ def _read(conn: Connection) -> History:
             for seq, at, changes in batches
             for index, change in enumerate(spread(changes))
         ),
+        boxes=tuple(Boxed(*row) for row in conn.execute(select(g.c.id, g.c.run_id, g.c.name, g.c.rank))),
+        waits=tuple(SignalWait(*row) for row in conn.execute(_WAITS)),
         steps=tuple(chain.from_iterable(steps.of_runs(conn, _with_steps(conn)).values())),
         group_rates={
             row.name: Rate.from_json(row.rate)
@@ -137,6 +171,11 @@ def _read(conn: Connection) -> History:
         },
         job_rates=rates_of(conn, list(conn.execute(select(job.c.name)).scalars())),
     )
+
+
+_WAITS = select(run_step.c.run_id, run_step.c.signal, run_step.c.rank, run_step.c.state, run_step.c.signal_id).where(
+    run_step.c.signal.is_not(None)
+)
 
 
 def _with_steps(conn: Connection) -> list[int]:

@@ -9,7 +9,7 @@ from tests.chaos.client import PACE, Asked, Client
 from tests.chaos.cluster import LONG, POISONOUS, figures
 from tests.chaos.disturbances import black_hole_beyond_the_lease, poison
 from tests.chaos.history import History
-from tests.chaos.rules import Violation, broken_promises
+from tests.chaos.rules import Violation, broken_promises, broken_signals
 from tests.chaos.scenarios import Disturbance, Scenario
 from tests.chaos.stage import NAMES, Kind, Stage, staged
 from tests.support.forking import Nursery
@@ -72,6 +72,7 @@ def play(
         unhandled = stage.cluster.tracebacks()
         assert unhandled == [], "\n".join([f"{len(unhandled)} tracebacks", *unhandled[:3]])
         broken = [Violation("what was acknowledged is kept", one) for one in broken_promises(history, client.promised)]
+        broken += [Violation("what was signalled is taken", one) for one in broken_signals(history, client.sent)]
         assert broken == [], "\n".join(map(str, [f"{len(broken)} broken promises", *broken[:30]]))
         assert client.promised, "nothing was acknowledged, so nothing was tried"
         return Report(scenario.name, seed, tuple(stage.log), len(client.promised), client.refused, history)

@@ -6,20 +6,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from itertools import pairwise
 
-from cronograph.jobs.core.durable.steps import StepState
+from cronograph.jobs.core.durable.steps import StepKind, StepState
 from cronograph.jobs.core.effective_policies import schedule_of
 from cronograph.jobs.core.events import Change, EventKind
-from cronograph.jobs.core.model import (
-    FAILURES,
-    LIVE_NODES,
-    Execution,
-    Outcome,
-    Run,
-    SkippedOccurrence,
-    SkipReason,
-    Task,
-    Trigger,
-)
+from cronograph.jobs.core.model import FAILURES, Execution, Outcome, Run, SkippedOccurrence, SkipReason, Task, Trigger
+from cronograph.jobs.core.nodes import LIVE_NODES
 from cronograph.jobs.core.occurrence import first_occurrence, occurrences
 from cronograph.jobs.core.outcome import CLAIM_LOST
 from cronograph.jobs.core.states import FINAL, OCCUPYING, TRANSITIONS, RunState
@@ -250,6 +241,42 @@ def a_step_has_one_result(history: History) -> Iterator[str]:
     yield from (f"step {step} of run {run} was told and is not stored" for run, step in told.keys() - stored)
 
 
+def a_signal_is_taken_once_or_lies_in_its_box(history: History) -> Iterator[str]:
+    taken = Counter(one.signal_id for one in history.waits if one.signal_id is not None)
+    yield from (f"signal {one} was taken {count} times" for one, count in taken.items() if count > 1)
+    yield from (f"signal {one.id} was taken and lies in its box" for one in history.boxes if one.id in taken)
+
+
+def no_sleep_ends_early(history: History) -> Iterator[str]:
+    for one in history.steps:
+        ended = one.finished_at if one.kind is StepKind.SLEEP else None
+        if ended is not None and one.wake_at is not None and one.attempt and ended < one.wake_at:
+            yield f"sleep {one.label} of run {one.run_id} ended at {ended}, before {one.wake_at}"
+
+
+def what_a_suspended_run_waits_for_wakes_it(history: History) -> Iterator[str]:
+    """A signal that is there, and the first of the times at which its waits end."""
+    for run in history.runs:
+        if run.state is not RunState.SUSPENDED:
+            continue
+        boxes = {(one.name, one.rank) for one in history.boxes if one.run_id == run.id}
+        for wait in (one for one in history.waits if one.run_id == run.id and one.state == StepState.WAITING.value):
+            if any(name == wait.signal and rank >= wait.rank for name, rank in boxes):
+                yield f"run {run.id} waits for signal '{wait.signal}', which lies in its box"
+        sleeps = [one.wake_at for one in history.steps_of.get(run.id, ()) if one.state is StepState.WAITING]
+        if any(at is not None and (run.wake_at is None or run.wake_at > at) for at in sleeps):
+            yield f"run {run.id} is woken at {run.wake_at}, and its waits end at {sleeps}"
+
+
+def broken_signals(history: History, sent: Mapping[int, str]) -> Iterator[str]:
+    """Signals that were acknowledged, each of a run that waits for one and returns what it brings along."""
+    for run_id, payload in sent.items():
+        run = history.run_of.get(run_id)
+        if run is None or run.result != payload:
+            yield f"run {run_id} was sent {payload} and returned {run and run.result}"
+        yield from (f"signal {one.id} of run {run_id} lies in its box" for one in history.boxes if one.run_id == run_id)
+
+
 def a_dead_node_begins_and_ends_nothing(history: History) -> Iterator[str]:
     """Once a node is taken for dead its results are refused; nodes are told apart by name, unique among the live."""
     dead = set[str]()
@@ -316,6 +343,9 @@ RULES: tuple[Callable[[History], Iterator[str]], ...] = (
     events_tell_every_change_of_a_run_once,
     events_tell_every_execution_once,
     a_step_has_one_result,
+    a_signal_is_taken_once_or_lies_in_its_box,
+    no_sleep_ends_early,
+    what_a_suspended_run_waits_for_wakes_it,
     a_dead_node_begins_and_ends_nothing,
     only_dead_nodes_lose_executions,
     no_key_runs_beside_itself,

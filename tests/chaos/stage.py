@@ -139,7 +139,7 @@ class Stage:
         self.wait_ready()
         self.cluster.wait_caught_up(within=120)
         # Runs of tasks come as fast as they go; all others have an end, and nothing that failed may be left behind.
-        busy = "state = 'stuck' OR task_id IS NULL AND state IN ('waiting', 'scheduled', 'running')"
+        busy = "state = 'stuck' OR task_id IS NULL AND state IN ('waiting', 'scheduled', 'running', 'suspended')"
         wait_until(lambda: not self.cluster.count("run", busy), 180, "the queue to be worked off")
         # A node that was killed with nothing in hand holds nobody up, and is found dead when its lease is over.
         alive = "state NOT IN ('stopped', 'expired')"

@@ -8,7 +8,8 @@ import pytest
 from cronograph.jobs.actions.groups import set_group_rate
 from cronograph.jobs.actions.nodes import leave
 from cronograph.jobs.core.base.rates import Rate
-from cronograph.jobs.core.model import NodeState, OverlapPolicy, SkipReason
+from cronograph.jobs.core.model import OverlapPolicy, SkipReason
+from cronograph.jobs.core.nodes import NodeState
 from cronograph.jobs.core.outcome import Failed, HandedBack, Succeeded
 from cronograph.jobs.core.schedule import Syntax
 from cronograph.jobs.queue.losses import rescue

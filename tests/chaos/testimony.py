@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import TypeAlias
 
 from cronograph.jobs.core.durable.steps import StepState
-from cronograph.jobs.core.model import NodeState, Outcome
+from cronograph.jobs.core.model import Outcome
+from cronograph.jobs.core.nodes import NodeState
 from tests.chaos.history import History
 
 Attempt: TypeAlias = tuple[int, int]

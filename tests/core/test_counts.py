@@ -31,6 +31,7 @@ def a_run(number: int = 1, **changes: Any) -> HeldRun:
         description="",
         signature=None,
         carried=None,
+        flow_id=None,
         labels=None,
         available_at=NOON,
         trigger=Trigger.API,

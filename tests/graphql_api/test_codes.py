@@ -9,7 +9,8 @@ from cronograph.graphql.generation.catalogue import REQUESTS, SDL, catalogue, li
 from cronograph.graphql.generation.raised_codes import WRITTEN, module_text, raised
 from cronograph.jobs.core.base.codes import ErrorCode
 from cronograph.jobs.core.events import EventState
-from cronograph.jobs.core.model import NodeState, Outcome, SkipReason
+from cronograph.jobs.core.model import Outcome, SkipReason
+from cronograph.jobs.core.nodes import NodeState
 from cronograph.jobs.core.states import RunState
 from graphql import build_schema
 from tests.support.sources import ROOT

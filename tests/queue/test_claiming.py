@@ -10,7 +10,8 @@ import pytest
 from cronograph.jobs.actions.groups import pause_group, resume_group, update_group
 from cronograph.jobs.actions.nodes import drain_node
 from cronograph.jobs.actions.runs import cancel_runs, enqueue_runs, put, retry_now
-from cronograph.jobs.core.model import NewRun, NodeState, OverlapPolicy, Priority, Trigger
+from cronograph.jobs.core.model import NewRun, OverlapPolicy, Priority, Trigger
+from cronograph.jobs.core.nodes import NodeState
 from cronograph.jobs.core.outcome import Failed, Lost, Snoozed, Succeeded
 from cronograph.jobs.queue import starts as claims
 from cronograph.jobs.queue.claim import Claimant, Standing, Started, claim_more, standing_of, start_more

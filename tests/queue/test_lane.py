@@ -16,7 +16,8 @@ from cronograph.jobs.actions.tasks import create_task
 from cronograph.jobs.core.base.awaits import AwaitedKind, Awaits
 from cronograph.jobs.core.defaults import JobInfo
 from cronograph.jobs.core.events import Change, spread
-from cronograph.jobs.core.model import NewRun, NodeState, Priority, ScheduleSpec, TaskSpec, Trigger
+from cronograph.jobs.core.model import NewRun, Priority, ScheduleSpec, TaskSpec, Trigger
+from cronograph.jobs.core.nodes import NodeState
 from cronograph.jobs.core.outcome import Failed, JobOutcome, Succeeded, Suspended
 from cronograph.jobs.core.schedule import Syntax
 from cronograph.jobs.core.states import RunState

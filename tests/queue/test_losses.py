@@ -6,7 +6,7 @@ import pytest
 
 from cronograph.jobs.actions.nodes import leave, rescue_expired
 from cronograph.jobs.core.events import spread
-from cronograph.jobs.core.model import NodeState
+from cronograph.jobs.core.nodes import NodeState
 from cronograph.jobs.core.outcome import HandedBack, Lost
 from cronograph.jobs.queue.claim import claim
 from cronograph.jobs.queue.fairness import FairnessState

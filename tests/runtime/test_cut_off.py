@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from cronograph.jobs.core.explain import explain_run
-from cronograph.jobs.core.model import Node, Outcome
+from cronograph.jobs.core.model import Outcome
+from cronograph.jobs.core.nodes import Node
 from cronograph.jobs.core.states import RunState
 from cronograph.jobs.queue.losses import rescue
 from cronograph.jobs.runtime.base.launcher import StartLauncher

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from sqlalchemy import text
 
-from cronograph.jobs.core.model import NodeState
+from cronograph.jobs.core.nodes import NodeState
 from cronograph.jobs.registry import Registry, define
 from cronograph.jobs.runtime.base.pulse import Pulse, stall_of
 from cronograph.jobs.runtime.base.service import Service, Watch

@@ -8,7 +8,8 @@ import pytest
 from cronograph.jobs.actions.nodes import drain_node, resume_node
 from cronograph.jobs.base.services import Services
 from cronograph.jobs.core.base.errors import InvalidState
-from cronograph.jobs.core.model import NodeState, Outcome
+from cronograph.jobs.core.model import Outcome
+from cronograph.jobs.core.nodes import NodeState
 from cronograph.jobs.core.states import RunState
 from cronograph.jobs.runtime.engine import Engine
 from cronograph.jobs.store.db.database import Database

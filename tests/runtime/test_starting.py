@@ -10,7 +10,7 @@ from sqlalchemy import make_url
 from cronograph.jobs.actions.nodes import drain_node
 from cronograph.jobs.base.services import Services
 from cronograph.jobs.core.base.errors import ConfigurationError
-from cronograph.jobs.core.model import NodeState
+from cronograph.jobs.core.nodes import NodeState
 from cronograph.jobs.registry import Registry
 from cronograph.jobs.runtime.engine import Engine
 from cronograph.jobs.store.db.base.address import sqlite_path

@@ -13,7 +13,8 @@ from cronograph.jobs.actions.runs import enqueue_runs
 from cronograph.jobs.actions.tasks import create_task
 from cronograph.jobs.core.defaults import FOLLOWED, JobDefaults, JobInfo
 from cronograph.jobs.core.limits import Limits
-from cronograph.jobs.core.model import NewRun, Node, NodeState, Run, ScheduleSpec, Task, TaskSpec, Trigger
+from cronograph.jobs.core.model import NewRun, Run, ScheduleSpec, Task, TaskSpec, Trigger
+from cronograph.jobs.core.nodes import Node, NodeState
 from cronograph.jobs.core.outcome import JobOutcome, Succeeded
 from cronograph.jobs.core.schedule import Syntax
 from cronograph.jobs.queue.claim import Claimant, Claimed, Started, claim

@@ -51,6 +51,23 @@ def argument_faults(job_name: str, schema: Mapping[str, Any], args: Mapping[str,
     return [_fault(job_name, one, _hint(schema, args) if one is hinted else "") for one in found]
 
 
+def value_faults(what: str, schema: Mapping[str, Any], value: Json, field: str) -> list[InvalidInput]:
+    """Where any value does not fit a schema.
+
+    Args:
+        what: Of what it is a part, for the message.
+        schema: The JSON Schema.
+        value: The value.
+        field: Where it stands in the input.
+    """
+    faults: list[InvalidInput] = []
+    for one in json_schema.faults_of_value(schema, value):
+        place = ".".join([field, *(str(part) for part in one.absolute_path)])
+        path = (field, *(str(part) for part in one.absolute_path))
+        faults.append(InvalidInput(f"{place} of {what}: {_short(one.message)}", path=path))
+    return faults
+
+
 def fits_plainly(schema: Mapping[str, Any], args: Mapping[str, Json]) -> bool:
     """Whether arguments are texts, numbers and truth values of a schema that asks for nothing but their types.
 

@@ -14,6 +14,7 @@ class AwaitedKind(StrEnum):
     TIME = "time"
     SIGNAL = "signal"
     RUNS = "runs"
+    FLOW = "flow"
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +22,8 @@ class Awaits:
     """What a run waits for, as it is stored with the run while it is suspended.
 
     Attributes:
-        kind: A time, a signal, or runs. Each of them may end by time as well: that is the run's ``wake_at``.
+        kind: A time, a signal, runs, or what comes before it in its flow. Each
+            of them may end by time as well: that is the run's ``wake_at``.
         name: Of the sleep, the signal or the step that waits, as the job calls it; None if it has none.
         runs: The first ``LISTED`` of the runs that have to end, in ascending order.
         count: How many runs have to end in all.

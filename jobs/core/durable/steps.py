@@ -7,6 +7,7 @@ from difflib import get_close_matches
 from enum import StrEnum
 from typing import Final, NamedTuple
 
+from ..actor import Role
 from ..base.codes import ErrorCode
 from ..base.errors import InvalidInput, NotFound, UserError, refuse
 from ..model import Json, Trigger
@@ -17,11 +18,30 @@ _RESERVED: Final = "[]#"
 """What stands between the parts of a label."""
 
 
+class StepKind(StrEnum):
+    """What a step is: a function that is called, a sleep, or the wait for a signal."""
+
+    FUNCTION = "function"
+    SLEEP = "sleep"
+    SIGNAL = "signal"
+
+
 class StepState(StrEnum):
-    """Where a step stands: its result is stored, or it failed in one attempt."""
+    """Where a step stands.
+
+    ``DONE``: its result is stored. ``FAILED``: in one attempt. ``WAITING``: what it waits for has not come yet.
+    ``TIMED_OUT``: it did not come in time. ``REJECTED``: it came, and says no.
+    """
 
     DONE = "done"
     FAILED = "failed"
+    WAITING = "waiting"
+    TIMED_OUT = "timed_out"
+    REJECTED = "rejected"
+
+
+FINAL_STATES: Final = frozenset({StepState.DONE, StepState.TIMED_OUT, StepState.REJECTED})
+"""In these, what a step has brought stays."""
 
 
 class StepName(NamedTuple):
@@ -42,6 +62,11 @@ class StepName(NamedTuple):
         """All of it as one text: ``charge``, ``charge#2``, ``charge[42]``, ``charge[42]#2``."""
         keyed = self.name if self.key is None else f"{self.name}[{self.key}]"
         return keyed if self.use == 1 else f"{keyed}#{self.use}"
+
+    @property
+    def signal(self) -> str:
+        """The box of signals that a wait of this name empties: ``approved``, ``approved[42]``, whichever use it is."""
+        return self._replace(use=1).label
 
     @classmethod
     def parse(cls, label: str) -> "StepName":
@@ -105,17 +130,25 @@ class StepEnd:
 
 @dataclass(frozen=True, slots=True)
 class StoredStep:
-    """A result that a later attempt gets instead of doing the step again.
+    """A result that a later attempt gets instead of doing the step again, or a wait that has begun.
 
     Attributes:
         label: See ``StepName.label``.
         attempt: Which attempt at the run stored it; 0 = it was copied from the run that this one retries.
-        value: What the step returned, as JSON.
+        value: What the step returned, or the signal that came brought along, as JSON.
+        kind: What it is; None = whatever the job says, in tests without a database.
+        state: Where it stands.
+        wake_at: Of a wait: when it ends by time.
+        error: Why a signal says no.
     """
 
     label: str
     attempt: int
     value: Json
+    kind: StepKind | None = StepKind.FUNCTION
+    state: StepState = StepState.DONE
+    wake_at: datetime | None = None
+    error: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,24 +158,34 @@ class Step:
     Attributes:
         run_id: The run.
         label: See ``StepName.label``.
-        state: How it ended.
+        kind: What it is.
+        state: Where it stands.
         attempt: In which attempt at the run; 0 = it was copied from the run that this one retries.
-        started_at: When its function was called first.
-        finished_at: When it ended.
-        value: What it returned.
-        error: Why it failed.
+        started_at: When its function was called first, or the wait began.
+        finished_at: When it ended; None = it waits.
+        wake_at: Of a wait: when it ends by time.
+        value: What it returned, or what the signal brought along.
+        error: Why it failed, or why the signal says no.
         used: False: an attempt that ended well did not ask for this result any more.
+        signal: Of a wait for a signal: its name, with the key.
+        role: Whose signals it takes: of accounts with this role or one above it.
+        form: The JSON Schema of what the signal has to bring along; None = anything.
     """
 
     run_id: int
     label: str
+    kind: StepKind
     state: StepState
     attempt: int
     started_at: datetime
-    finished_at: datetime
+    finished_at: datetime | None
+    wake_at: datetime | None
     value: Json
     error: str | None
     used: bool
+    signal: str | None = None
+    role: Role | None = None
+    form: dict[str, Json] | None = None
 
     @property
     def name(self) -> str:
@@ -180,7 +223,7 @@ def results_before(steps: Sequence[Step], label: str) -> list[str]:
     if not places:
         raise unknown_step(label, (one.label for one in steps))
     first = min(places)
-    return [one.label for one in steps if one.state is StepState.DONE and one.place < first]
+    return [one.label for one in steps if one.state in FINAL_STATES and one.place < first]
 
 
 def unknown_step(label: str, known: Iterable[str]) -> NotFound:

@@ -20,8 +20,12 @@ def explain_suspended(run: Run, facts: RunFacts, now: datetime) -> Explanation:
             return Explanation(Code.SLEEPING, sentence, until=run.wake_at)
         case AwaitedKind.SIGNAL:
             sentence = f"It waits for the signal '{awaits.name}'{at_latest}. It holds no slot meanwhile."
-            details = ("Send it with signalRun.",)
-            return Explanation(Code.WAITS_FOR_SIGNAL, sentence, details, until=run.wake_at)
+            return Explanation(Code.WAITS_FOR_SIGNAL, sentence, ("Send it with signalRun.",), until=run.wake_at)
+        case AwaitedKind.FLOW:
+            what = "the runs of its flow that it comes after"
+            details = tuple(f"Run {one.id} of job '{one.job_name}' is {one.state.value}." for one in facts.awaited)
+            first = facts.awaited[0].id if facts.awaited else None
+            return Explanation(Code.WAITS_FOR_RUNS, f"It waits for {what} to end.", details, None, first)
         case AwaitedKind.RUNS:
             return _for_runs(awaits, facts.awaited, at_latest, run.wake_at)
 

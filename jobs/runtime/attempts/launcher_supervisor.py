@@ -6,7 +6,8 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from ...actions.nodes import note_launcher_fault
-from ...core.model import Isolation, Node
+from ...core.model import Isolation
+from ...core.nodes import Node
 from ...store.db.database import Database
 from ..base.backoff import Backoff
 from ..process.children import ChildPool

@@ -7,10 +7,11 @@ import logging
 import signal
 import sys
 import time
-from collections.abc import Awaitable, Sequence
-from typing import Final
+from collections.abc import Awaitable, Coroutine, Sequence
+from typing import Any, Final
 
 from ...core.durable.steps import may_have_steps
+from ...core.durable.waits import Wait
 from ...core.model import Isolation, Json
 from ...core.outcome import Failed, HandedBack, JobOutcome
 from ...core.run_spec import RunSpec
@@ -21,6 +22,7 @@ from ..process.orders import NOT_FORKED
 from ..process.spawner import Child, LauncherError, places
 from ..process.wire import (
     Begin,
+    BeginWait,
     Ended,
     Enqueue,
     Enqueued,
@@ -137,10 +139,9 @@ class ProcessBody:
                     child.send(await self._find_step(number, label))
                 case KeepStep(number=number, end=end):
                     # Steps of one job may end side by side: none waits until another one is stored.
-                    keeping = self._attempt.host.steps.keep_step(end)
-                    storing = asyncio.ensure_future(self._keep_step(child, number, keeping))
-                    self._storing.add(storing)
-                    storing.add_done_callback(self._storing.discard)
+                    self._aside(self._keep_step(child, number, self._attempt.host.steps.keep_step(end)))
+                case BeginWait(number=number, wait=wait):
+                    self._aside(self._begin_wait(child, number, wait))
                 case Ended():
                     self._attempt.host.enqueue_at_end(message.at_end)
                     self._is_fit = message.again
@@ -153,6 +154,17 @@ class ProcessBody:
         except Exception as error:
             log.exception("run %d could not enqueue %d runs", self._attempt.started.run.id, len(runs))
             return Enqueued(number=number, ids=[], error=f"{type(error).__name__}: {error}")
+
+    def _aside(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.ensure_future(work)
+        self._storing.add(task)
+        task.add_done_callback(self._storing.discard)
+
+    async def _begin_wait(self, child: Child, number: int, wait: Wait) -> None:
+        try:
+            child.send(FoundStep(number=number, step=await self._attempt.host.steps.begin_wait(wait)))
+        except Exception as error:
+            child.send(FoundStep(number=number, step=None, error=f"{type(error).__name__}: {error}"))
 
     async def _find_step(self, number: int, label: str) -> FoundStep:
         try:

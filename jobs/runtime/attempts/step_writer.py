@@ -7,10 +7,12 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from ...core.durable.steps import StepEnd, StoredStep, may_have_steps
+from ...core.durable.waits import Wait
 from ...queue.claim import Started
 from ...queue.steps import EndedStep, store
+from ...queue.waits import wait
 from ...store.db.database import Database
-from ...store.db.faults import is_databases_fault, is_unstorable
+from ...store.db.faults import is_databases_fault, is_unavailable, is_unstorable
 from ...store.read.steps import results
 from ..base.backoff import Backoff
 
@@ -64,6 +66,20 @@ class StepWriter:
         if self._writer is None:
             self._writer = asyncio.get_running_loop().create_task(self._write_all(), name="cronograph-steps")
         return stored
+
+    async def wait(self, started: Started, asked: Wait) -> StoredStep | None:
+        """Begin or end a wait; None = refused, since the run was taken from this node."""
+        backoff = Backoff(_PAUSE)
+        while True:
+            try:
+                return await self._database.write(wait, started.run, asked)
+            except Exception as error:
+                if not is_unavailable(error):
+                    raise
+                # Whether it was committed or not: the same again changes nothing.
+                pause = backoff.fail()
+                log.warning("the wait '%s' could not be stored, again in %.1f s: %s", asked.label, pause, error)
+                await asyncio.sleep(pause)
 
     async def _write_all(self) -> None:
         batch: list[_Waiting] = []

@@ -10,7 +10,8 @@ from dataclasses import replace
 from typing_extensions import override
 
 from ...base.services import Services
-from ...core.model import Isolation, Node, Run
+from ...core.model import Isolation, Run
+from ...core.nodes import Node
 from ...core.outcome import JobOutcome
 from ...queue.claim import Claimant, Standing, Started
 from ...queue.fairness import CountingScheme, FairnessState

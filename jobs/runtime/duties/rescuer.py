@@ -3,7 +3,7 @@
 import logging
 
 from ...actions.nodes import rescue_expired
-from ...core.model import Node
+from ...core.nodes import Node
 from ...store.db.database import Database
 from ...store.db.transaction import Tx
 from ...store.read import nodes

@@ -1,6 +1,7 @@
 """What a handler returned or raised, as an outcome that can be stored."""
 
 import traceback
+from collections.abc import Iterator
 
 from ...base.context import StopReason
 from ...base.outcomes import Cancel, PermanentFailure, Result, Snooze, Suspend
@@ -86,8 +87,9 @@ def _from_exception(
 ) -> JobOutcome:
     if isinstance(error, Snooze):
         return Snoozed(error.seconds)
-    if isinstance(error, Suspend):
-        return Suspended(error.awaits, error.seconds, error.until)
+    suspension = _suspension(error)
+    if suspension is not None:
+        return Suspended(suspension.awaits, suspension.seconds, suspension.until)
     if isinstance(error, Cancel):
         return Cancelled(plain_text(redactor.text(str(error.reason)), MAX_MESSAGE) or "the job cancelled itself")
     trace = plain_text(redactor.text("".join(traceback.format_exception(error))), MAX_TRACEBACK)
@@ -95,6 +97,26 @@ def _from_exception(
     if isinstance(error, PermanentFailure) or (stop is None and policies.gives_up(error)):
         return Failed(type(error).__name__, message, trace, permanent=True)
     return failure(type(error).__name__, message, trace, stop)
+
+
+def _suspension(error: BaseException) -> Suspend | None:
+    """What suspends the run: alone, or from tasks of a group of which none failed."""
+    if isinstance(error, BaseExceptionGroup):
+        asleep, others = error.split(Suspend)
+        if others is not None or asleep is None:
+            return None
+        found = list(_leaves(asleep))
+        times = [one.until for one in found if one.until is not None]
+        return Suspend(found[0].awaits, until=min(times)) if times else found[0]
+    return error if isinstance(error, Suspend) else None
+
+
+def _leaves(group: BaseExceptionGroup[Suspend]) -> Iterator[Suspend]:
+    for one in group.exceptions:
+        if isinstance(one, BaseExceptionGroup):
+            yield from _leaves(one)
+        else:
+            yield one
 
 
 def failure(error_type: str, message: str, trace: str | None, stop: StopReason | None) -> JobOutcome:

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from typing import Any, Protocol, TypeVar
 
 from ...core.durable.steps import StepEnd, StoredStep
+from ...core.durable.waits import Wait
 from ...core.model import Json
 from ...queue.claim import Started
 from .redaction import Redactor
@@ -29,6 +30,10 @@ class StepStore(Protocol):
 
     def keep(self, started: Started, end: StepEnd) -> asyncio.Future[bool]:
         """Have the end of a step stored; False = refused, since the run was taken from this node."""
+        ...
+
+    async def wait(self, started: Started, asked: Wait) -> StoredStep | None:
+        """Begin or end a wait; None = refused, since the run was taken from this node."""
         ...
 
 
@@ -115,6 +120,21 @@ class StepDesk:
     def keep_step_waiting(self, end: StepEnd) -> None:
         """``keep_step`` for a thread."""
         self._carrier.wait_for("ctx.step", self._keep(end))
+
+    async def begin_wait(self, asked: Wait) -> StoredStep:
+        """Begin a wait, and end it if what it waits for is there; how it stands.
+
+        Raises:
+            RunTakenError: it is refused.
+        """
+        found = await self._store.wait(self._started, asked)
+        if found is None:
+            raise RunTakenError(f"step '{asked.label}': not begun, since the run was taken from this node")
+        return found
+
+    def begin_wait_waiting(self, asked: Wait) -> StoredStep:
+        """``begin_wait`` for a thread."""
+        return self._carrier.wait_for("the method without _sync", self.begin_wait(asked))
 
     def _kept(self, keeping: asyncio.Future[bool]) -> None:
         self._keeping.discard(keeping)

@@ -9,6 +9,7 @@ from concurrent.futures import Future
 from typing import Any
 
 from ...core.durable.steps import StepEnd, StoredStep
+from ...core.durable.waits import Wait
 from ...core.model import Json
 from ..job.redaction import Redactor
 from ..job.results import message_of
@@ -16,7 +17,7 @@ from ..job.step_desk import failed_line
 from ..job.stopping import StopSignal, wait_unless_stopped
 from ..job.values import plain_json
 from .outbox import Connection
-from .wire import FindStep, FoundStep, KeepStep, KeptStep, Message
+from .wire import BeginWait, FindStep, FoundStep, KeepStep, KeptStep, Message
 
 Log = Callable[[int, str, Mapping[str, Json] | None], None]
 
@@ -103,6 +104,15 @@ class ChildSteps:
     def keep_step_waiting(self, end: StepEnd) -> None:
         """``keep_step`` for code that no event loop runs."""
         self._ask(lambda number: KeepStep(number=number, end=end)).result()
+
+    def begin_wait(self, asked: Wait) -> Awaitable[StoredStep]:
+        """Begin a wait unless it has begun, and end it if what it waits for is there; how it stands."""
+        return asyncio.wrap_future(self._ask(lambda number: BeginWait(number=number, wait=asked)))
+
+    def begin_wait_waiting(self, asked: Wait) -> StoredStep:
+        """``begin_wait`` for code that no event loop runs."""
+        found: StoredStep = self._ask(lambda number: BeginWait(number=number, wait=asked)).result()
+        return found
 
     def step_json(self, value: Json, label: str) -> Json:
         """The value of a step as it is stored."""

@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from ...base.context import RunInfo, StopReason
 from ...core.durable.steps import StepEnd, StoredStep
+from ...core.durable.waits import Wait
 from ...core.model import Json
 from ...core.outcome import Cancelled, Failed, HandedBack, JobOutcome, Snoozed, Succeeded, Suspended, TimedOut
 from ...core.run_spec import RunSpec
@@ -171,6 +172,14 @@ class KeepStep(Message):
     end: StepEnd
 
 
+class BeginWait(Message):
+    """Child to node: begin this wait, or end it, and say by ``FoundStep`` how it stands."""
+
+    kind: Literal["begin_wait"] = "begin_wait"
+    number: int
+    wait: Wait
+
+
 _OUTCOMES: dict[str, TypeAdapter[JobOutcome]] = {
     one.__name__: TypeAdapter[JobOutcome](one)
     for one in (Succeeded, Failed, TimedOut, Cancelled, Snoozed, Suspended, HandedBack)
@@ -209,7 +218,7 @@ class Ended(Message):
 
 
 ToChild: TypeAlias = Begin | Leave | Stop | Terminate | Saved | Enqueued | FoundStep | KeptStep
-ToNode: TypeAlias = Lines | Progress | Save | Enqueue | FindStep | KeepStep | Ended
+ToNode: TypeAlias = Lines | Progress | Save | Enqueue | FindStep | KeepStep | BeginWait | Ended
 
 _TO_CHILD = TypeAdapter[ToChild](Annotated[ToChild, Field(discriminator="kind")])
 _TO_NODE = TypeAdapter[ToNode](Annotated[ToNode, Field(discriminator="kind")])

@@ -4,6 +4,7 @@ Each is opened by its first use, kept, and opened again after a fault.
 """
 
 import contextlib
+import logging
 import threading
 import time
 from collections.abc import Mapping, Sequence
@@ -30,6 +31,8 @@ else:
     psycopg_rows = LazyModule("psycopg.rows")
     psycopg_json = LazyModule("psycopg.types.json")
     cancellable = LazyModule(f"{__package__}.cancellable")
+
+log = logging.getLogger(__name__)
 
 # Rows are found by the keys that a statement is given, in the order in which it gives them, so that all statements lock
 # in one order. The statistics of a queue, which is now empty and now full, must not change that. Without these settings
@@ -104,12 +107,12 @@ class AutocommitConnection:
         if not is_pooled(self._url):
             cursor = connection.cursor(binary=True, row_factory=psycopg_rows.namedtuple_row)
             await cursor.execute(statement, parameters, prepare=True)
-            return await cursor.fetchall()
+            return await _readable(cursor)
         async with connection.transaction():
             await connection.execute(settings_of_transaction(**PLANS))  # pyright: ignore[reportArgumentType, reportCallIssue]
             cursor = connection.cursor(binary=True, row_factory=psycopg_rows.namedtuple_row)
             await cursor.execute(statement, parameters, prepare=False)
-            return await cursor.fetchall()
+            return await _readable(cursor)
 
     async def _open(self) -> "psycopg.AsyncConnection[TupleRow]":
         if self._connection is not None and not await self._is_alive(self._connection):
@@ -135,6 +138,20 @@ class AutocommitConnection:
         connection, self._connection = self._connection, None
         if connection is not None:
             await connection.close()
+
+
+async def _readable(cursor: "psycopg.AsyncCursor[Any]") -> Sequence[Any]:
+    """The rows of a statement that was executed, but those that cannot be read: what it did is committed."""
+    try:
+        return await cursor.fetchall()
+    except psycopg.DataError as error:
+        log.error("a row of an answer was left out, which cannot be read: %s", error)  # noqa: TRY400 - no fault of ours
+    rows = list[Any]()
+    for place in range(cursor.rowcount):
+        await cursor.scroll(place, mode="absolute")
+        with contextlib.suppress(psycopg.DataError):
+            rows.append(await cursor.fetchone())
+    return rows
 
 
 class SyncAutocommitConnection:

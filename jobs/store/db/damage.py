@@ -126,7 +126,8 @@ def _by_columns(conn: Connection, table: Table, beyond: int) -> Iterator[Damage]
         judged = f"SELECT * FROM ({inner}) AS judged WHERE fault IS NOT NULL LIMIT {limit}"
         rows = conn.exec_driver_sql(judged).all()
         for row in rows:
-            yield _damage(table, row, _judgements(table, dialect.is_postgresql(conn))[row.fault])
+            place: int = row.fault
+            yield _damage(table, row, _judgements(table, dialect.is_postgresql(conn))[place])
         limit -= len(rows)
         if limit <= 0:
             return
@@ -203,9 +204,9 @@ _WORDS: Final[Mapping[tuple[Table, str], Iterable[str]]] = {
 
 _OBJECT, _LIST = "an object", "a list"
 _SHAPES: Final[Mapping[tuple[Table, str], str]] = {
-    **{(periodic_task, name): _OBJECT for name in ("args", "declared_args")},
+    **{(periodic_task, name): _OBJECT for name in ("args", "declared_args", "labels")},
     (periodic_task, "inherits"): _LIST,
-    **{(run, name): _OBJECT for name in ("args", "carried", "progress")},
+    **{(run, name): _OBJECT for name in ("args", "carried", "labels", "progress")},
     (job_execution, "progress"): _OBJECT,
     (execution_log, "fields"): _OBJECT,
     (skipped_occurrence, "policy"): _OBJECT,

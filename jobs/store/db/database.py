@@ -298,7 +298,8 @@ class Database:
 
     def write_sync(self, function: Callable[Concatenate[Tx, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         """``write`` for a thread of its own, on a connection that is kept for this; once only, and nobody is woken."""
-        return self._access.write_sync(partial(self._transact, function, args, kwargs))[0]
+        work = partial(self._transact, function, args, kwargs)
+        return self.damaged.writing_sync(self._access.write_sync, work)[0]
 
     def pool(self) -> Pool | None:
         """The connections of this part; None where it has no pool of them."""

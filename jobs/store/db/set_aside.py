@@ -11,7 +11,7 @@ import time
 from collections.abc import Awaitable, Callable, Collection, Generator, Sequence
 from contextlib import contextmanager
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 from sqlalchemy import Connection, event
 from sqlalchemy.exc import DataError, IntegrityError, OperationalError
@@ -29,7 +29,9 @@ else:
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")
-Work = Callable[[Connection], T]
+Work: TypeAlias = Callable[[Connection], T]
+Steps: TypeAlias = Generator[Callable[[Connection], Any], T, T]
+"""Functions to be run one after the other, in a transaction each; they get what it brings or raises."""
 
 FAULTS: Final = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, AssertionError, DataError)
 """What is raised by a value that is none of its column: a time that is no time, a word that is no state."""
@@ -79,15 +81,7 @@ class SetAside:
             run: Runs a function in a transaction.
             work: The function.
         """
-        if not self.known:
-            try:
-                return await run(work)
-            except Exception as error:
-                if not may_be_damage(error):
-                    raise
-        elif self._clock() - self._seen_at >= FRESH:
-            await run(self._refresh)  # type: ignore[arg-type]
-        return await self._without(run, work, set())
+        return await _drive(self._reading(work), run)
 
     async def writing(self, run: Callable[[Work[T]], Awaitable[T]], work: Work[T]) -> T:
         """``reading`` for a function that writes: only if it fails it is done without the rows that cannot be read.
@@ -95,14 +89,44 @@ class SetAside:
         Raises:
             UnreadableRow: it was asked for one of these.
         """
+        return await _drive(self._writing(work), run)
+
+    def writing_sync(self, run: Callable[[Work[T]], T], work: Work[T]) -> T:
+        """``writing`` in a thread."""
+        steps = self._writing(work)
         try:
-            return await run(work)
+            step = next(steps)
+            while True:
+                try:
+                    found = run(step)
+                except Exception as error:  # noqa: BLE001 - these steps judge it
+                    step = steps.throw(error)
+                else:
+                    step = steps.send(found)
+        except StopIteration as end:
+            result: T = end.value
+            return result
+
+    def _reading(self, work: Work[T]) -> Steps[T]:
+        if not self.known:
+            try:
+                return (yield partial(_leaving_nothing_open, work))
+            except Exception as error:
+                if not may_be_damage(error):
+                    raise
+        elif self._clock() - self._seen_at >= FRESH:
+            yield self._refresh
+        return (yield from self._without(work, set()))
+
+    def _writing(self, work: Work[T]) -> Steps[T]:
+        try:
+            return (yield partial(_leaving_nothing_open, work))
         except Exception as error:
             if not may_be_damage(error):
                 raise
         mentioned = set[str]()
         try:
-            return await self._without(run, work, mentioned)
+            return (yield from self._without(work, mentioned))
         except Exception as error:
             found = [one for one in self.known if one.table in mentioned]
             # Without the row, a thing is not there, or a name is free that is not.
@@ -110,19 +134,19 @@ class SetAside:
                 raise
             raise UnreadableRow(found[-1].sentence) from error
 
-    async def _without(self, run: Callable[[Work[T]], Awaitable[T]], work: Work[T], mentioned: set[str]) -> T:
+    def _without(self, work: Work[T], mentioned: set[str]) -> Steps[T]:
         for _ in range(_ROUNDS):
             known = self.known
             try:
-                return await run(partial(self._hiding, work, mentioned))
+                return (yield partial(self._hiding, work, mentioned))
             except Exception as error:
                 if not may_be_damage(error):
                     raise
-                await run(partial(self.search, names=frozenset(mentioned)))  # type: ignore[arg-type]
+                yield partial(self.search, names=frozenset(mentioned))
                 # It may have been somebody else who found some meanwhile.
                 if self.known is known:
                     raise
-        return await run(partial(self._hiding, work, mentioned))
+        return (yield partial(self._hiding, work, mentioned))
 
     def search(self, conn: Connection, names: Collection[str] | None = None) -> bool:
         """Search tables for damaged rows, all unless named; whether there are some that were not known."""
@@ -157,7 +181,35 @@ class SetAside:
 
     def _hiding(self, work: Work[T], mentioned: set[str], conn: Connection) -> T:
         with hidden(conn, self.known, mentioned):
-            return work(conn)
+            return _leaving_nothing_open(work, conn)
+
+
+def _leaving_nothing_open(work: Work[T], conn: Connection) -> T:
+    """Run a function; where it stops in the middle of an answer, its connection goes.
+
+    SQLite would read what comes next on it from the snapshot of the answer that was begun.
+    """
+    try:
+        return work(conn)
+    except Exception as error:
+        if may_be_damage(error):
+            conn.invalidate(error)
+        raise
+
+
+async def _drive(steps: Steps[T], run: Callable[[Work[Any]], Awaitable[Any]]) -> T:
+    try:
+        step = next(steps)
+        while True:
+            try:
+                found = await run(step)
+            except Exception as error:  # noqa: BLE001 - these steps judge it
+                step = steps.throw(error)
+            else:
+                step = steps.send(found)
+    except StopIteration as end:
+        result: T = end.value
+        return result
 
 
 @contextmanager

@@ -7,16 +7,18 @@ from datetime import datetime
 
 from sqlalchemy import Connection, func, select, tuple_
 
-from ...core.base.awaits import Awaits
+from ...core.base.awaits import LISTED, Awaits
 from ...core.base.blockage import Blockage
 from ...core.base.rates import Bucket
 from ...core.defaults import JobInfo
 from ...core.explain import COUNTED_AHEAD, AwaitedRun, Leaving, LostAttempt, RunFacts, TaskFacts
-from ...core.model import Group, Isolation, Node, NodeState, Outcome, Run, Task, TaskSource
+from ...core.model import Group, Isolation, Outcome, Run, Task, TaskSource
+from ...core.nodes import Node, NodeState
 from ...core.outcome import LEFT_BEHIND, NODE_LOST
 from ...core.states import CLAIMABLE, FINAL, OCCUPYING, UNFINISHED, RunState
 from ..db import dialect
 from ..db.literals import sql_literal, sql_literals
+from ..schema.tables import flow_edge
 from ..schema.tables import job as j
 from ..schema.tables import job_execution as e
 from ..schema.tables import rate_bucket as b
@@ -98,7 +100,7 @@ class _Queue:
     lost: Mapping[int, LostAttempt]
     running_keys: Mapping[str, tuple[int, int | None]]
     full_at: Mapping[tuple[str, str], datetime]
-    awaited: Mapping[int, AwaitedRun]
+    awaited: Mapping[int, Sequence[AwaitedRun]]
 
 
 def of_runs(
@@ -163,7 +165,7 @@ def _facts(run: Run, queue: _Queue) -> RunFacts:
         launcher_faults=faults,
         stalls=_stalls(able),
         lost=queue.lost.get(run.id),
-        awaited=tuple(queue.awaited[one] for one in _runs_awaited_by(run) if one in queue.awaited),
+        awaited=tuple(queue.awaited.get(run.id, ())),
     )
 
 
@@ -200,13 +202,28 @@ def _runs_awaited_by(run: Run) -> tuple[int, ...]:
     return () if run.awaits is None else Awaits.from_json(run.awaits).runs
 
 
-def _awaited(conn: Connection, runs: Sequence[Run]) -> dict[int, AwaitedRun]:
-    """The unfinished runs among those that suspended ones name as awaited."""
-    ids = sorted({one for run in runs for one in _runs_awaited_by(run)})
-    if not ids:
-        return {}
-    statement = select(r.c.id, r.c.job_name, r.c.state).where(r.c.id.in_(ids), r.c.finished_at.is_(None))
-    return {row.id: AwaitedRun(row.id, row.job_name, RunState(row.state)) for row in conn.execute(statement)}
+def _awaited(conn: Connection, runs: Sequence[Run]) -> dict[int, list[AwaitedRun]]:
+    """Of each suspended run some of the unfinished runs that it waits for."""
+    named = {run.id: _runs_awaited_by(run) for run in runs if run.awaits is not None}
+    ids = sorted({one for listed in named.values() for one in listed})
+    found: dict[int, list[AwaitedRun]] = {key: [] for key in named}
+    if ids:
+        statement = select(r.c.id, r.c.job_name, r.c.state).where(r.c.id.in_(ids), r.c.finished_at.is_(None))
+        known = {row.id: AwaitedRun(row.id, row.job_name, RunState(row.state)) for row in conn.execute(statement)}
+        found = {key: [known[one] for one in listed if one in known] for key, listed in named.items()}
+    members = [run_id for run_id, listed in found.items() if not listed]
+    if members:
+        place = func.row_number().over(partition_by=flow_edge.c.run_id, order_by=r.c.id)
+        before = (
+            select(flow_edge.c.run_id.label("of"), r.c.id, r.c.job_name, r.c.state, place.label("place"))
+            .join_from(flow_edge, r, r.c.id == flow_edge.c.after_id)
+            .where(flow_edge.c.run_id.in_(members), r.c.finished_at.is_(None))
+            .subquery("before")
+        )
+        shown = select(before).where(before.c.place <= LISTED).order_by(before.c.id)
+        for row in conn.execute(shown):
+            found[row.of].append(AwaitedRun(row.id, row.job_name, RunState(row.state)))
+    return found
 
 
 def _slots(node: Node, kind: Isolation | None) -> int:

@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, Row, bindparam, func, select
 
 from ...core.defaults import NOTHING_SAID, JobDefaults, JobInfo
-from ...core.model import Isolation, Node
+from ...core.model import Isolation
+from ...core.nodes import Node
 from ..db import dialect
 from ..schema.specs import defaults_from
 from ..schema.tables import job as j

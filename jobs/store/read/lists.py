@@ -17,7 +17,9 @@ from sqlalchemy import (
 )
 
 from ...core.defaults import JobInfo
-from ...core.model import Execution, Group, Node, Outcome, OverlapPolicy, Run, SkippedOccurrence, Task
+from ...core.flows.model import Flow
+from ...core.model import Execution, Group, Outcome, OverlapPolicy, Run, SkippedOccurrence, Task
+from ...core.nodes import Node
 from ...core.schedule import ANCHORED
 from ...core.states import CLAIMABLE, FINAL, OCCUPYING, UNFINISHED, RunState
 from ..db.functions import duration
@@ -27,6 +29,7 @@ from ..schema.tables import (
     BY_HAND,
     IS_OPEN,
     UNUSUAL,
+    flow,
     job,
     job_execution,
     node,
@@ -37,16 +40,17 @@ from ..schema.tables import (
 )
 from ..schema.types import UtcDateTime
 from .executions import execution_from
+from .flows import flow_from
 from .groups import all_names, group_from
 from .jobs import job_from
 from .listing.criteria import EARLIER, LATER, Condition
 from .listing.indexes import Indexes
 from .listing.keyset import OrderKey
 from .listing.listing import Listing, columns
+from .listing.spans import began_after, began_before
 from .nodes import node_from
 from .runs import run_from, select_runs
 from .skipped import skipped_from
-from .spans import began_after, began_before
 from .tasks import task_from
 
 # What holds when nothing is set depends on the syntax; readers filter by what holds.
@@ -115,7 +119,7 @@ RUNS: Listing[Run] = Listing(
             run,
             "id state job_name task_id task_name priority trigger scheduled_for submitted_at started_at finished_at "
             "cancel_requested_at attempt failures unique_key concurrency_key retried_from node_id submitter "
-            "description error",
+            "description error flow_id",
         ),
         # Beyond all times while it waits for a slot or a token of its key.
         "available_at": func.coalesce(run.c.due_at, run.c.available_at, type_=UtcDateTime()),
@@ -130,11 +134,26 @@ RUNS: Listing[Run] = Listing(
     hints=_hints_of_runs,
     indexes=Indexes(
         unique=frozenset({"id", "retried_from"}),
-        equal=frozenset({"job_name", "task_id"}),
+        equal=frozenset({"job_name", "task_id", "flow_id"}),
         ordered=frozenset({"id"}),
         by_values={"state": (*((state,) for state in FINAL - {RunState.SUCCESS}), UNFINISHED)},
     ),
 )
+
+FLOWS: Listing[Flow] = Listing(
+    name="flows",
+    rows=select(flow),
+    key=flow.c.id,
+    fields=columns(flow, "id name state unique_key submitted_at finished_at submitter"),
+    order=(OrderKey("id", descending=True),),
+    model=flow_from,
+    indexes=Indexes(
+        unique=frozenset({"id"}),
+        equal=frozenset({"name"}),
+        ordered=frozenset({"id"}),
+    ),
+)
+"""All flows that were not pruned."""
 
 QUEUED: Listing[Run] = replace(RUNS, name="queued", rows=RUNS.rows.where(IS_OPEN, AMONG_ALL_RUNS))
 """Runs that are not over."""

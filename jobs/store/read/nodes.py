@@ -7,8 +7,9 @@ from sqlalchemy import Connection, select
 
 from ...core.base.blockage import Blockage
 from ...core.base.signature import foreign_to
-from ...core.model import LIVE_NODES, TAKING_NODES, Json, Node, NodeState
+from ...core.model import Json
 from ...core.node_choice import EVERYTHING, NodeChoice
+from ...core.nodes import LIVE_NODES, TAKING_NODES, Node, NodeState
 from ..schema.rows import reader_of
 from ..schema.tables import node as n
 from ..schema.types import from_text

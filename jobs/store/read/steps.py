@@ -1,23 +1,29 @@
 """The durable steps of runs."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
 
-from sqlalchemy import Connection, case, func, literal, select
+from sqlalchemy import Connection, Row, func, select
 
-from ...core.durable.steps import Step, StepState, StoredStep
-from ..schema.rows import RowReader
+from ...core.actor import RANK, Role
+from ...core.durable.steps import Step, StepKind, StepState, StoredStep
+from ..schema.rows import RowReader, reader_of
 from ..schema.tables import run_step as s
 
-_STATE = case((s.c.error.is_(None), literal(StepState.DONE.value)), else_=literal(StepState.FAILED.value))
 _ROWS = select(
-    s.c.run_id, s.c.step, _STATE.label("state"), s.c.attempt, s.c.started_at, s.c.finished_at, s.c.value, s.c.error,
-    s.c.used,
+    s.c.run_id, s.c.step, s.c.kind, s.c.state, s.c.attempt, s.c.started_at, s.c.finished_at, s.c.wake_at, s.c.value,
+    s.c.error, s.c.used, s.c.signal, s.c.rank, s.c.form,
 )  # fmt: skip
-_step_from: RowReader[Step] = RowReader(
+_ROLES: Final[dict[int | None, Role | None]] = {None: None, **{rank: role for role, rank in RANK.items()}}
+_step_from: RowReader[Step] = reader_of(
     Step,
-    ("run_id", "step", "state", "attempt", "started_at", "finished_at", "value", "error", "used"),
-    {"state": StepState, "used": bool},
+    {"kind": StepKind, "state": StepState, "used": bool, "rank": _ROLES.__getitem__},
+    columns={"label": "step", "role": "rank"},
 )
+_stored_from: RowReader[StoredStep] = reader_of(
+    StoredStep, {"kind": StepKind, "state": StepState}, columns={"label": "step"}
+)
+_RESULTS = select(s.c.step, s.c.attempt, s.c.value, s.c.kind, s.c.state, s.c.wake_at, s.c.error).where(s.c.failure == 0)
 
 
 def of_runs(conn: Connection, run_ids: Sequence[int], limit: int | None = None) -> dict[int, list[Step]]:
@@ -32,12 +38,19 @@ def of_runs(conn: Connection, run_ids: Sequence[int], limit: int | None = None) 
     numbered = _ROWS.add_columns(place.label("place")).where(s.c.run_id.in_(run_ids)).subquery()
     statement = select(numbered).order_by(numbered.c.run_id, numbered.c.place)
     found: dict[int, list[Step]] = {run_id: [] for run_id in run_ids}
-    for row in conn.execute(statement if limit is None else statement.where(numbered.c.place <= limit)):
+    rows: Iterable[Row[Any]] = conn.execute(statement if limit is None else statement.where(numbered.c.place <= limit))
+    for row in rows:
         found[row.run_id].append(_step_from(row))
     return found
 
 
 def results(conn: Connection, run_id: int) -> Mapping[str, StoredStep]:
-    """The results that a run has, by label."""
-    statement = select(s.c.step, s.c.attempt, s.c.value).where(s.c.run_id == run_id, s.c.failure == 0)
-    return {row.step: StoredStep(row.step, row.attempt, row.value) for row in conn.execute(statement)}
+    """The results that a run has and the waits that it began, by label."""
+    rows: Iterable[Row[Any]] = conn.execute(_RESULTS.where(s.c.run_id == run_id))
+    return {row.step: _stored_from(row) for row in rows}
+
+
+def result(conn: Connection, run_id: int, label: str) -> StoredStep | None:
+    """One of them."""
+    row: Any = conn.execute(_RESULTS.where(s.c.run_id == run_id, s.c.step == label)).first()
+    return None if row is None else _stored_from(row)

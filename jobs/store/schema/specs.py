@@ -61,9 +61,17 @@ def declared_values(declared: ScheduleSpec | None) -> dict[str, Any]:
     return dict.fromkeys(_DECLARED.values()) if declared is None else _written(declared, _DECLARED)
 
 
+_SAID: Final = frozenset(one.name for one in fields(JobDefaults))
+
+
 def defaults_from(document: Mapping[str, Json]) -> JobDefaults:
-    """What a job says about its runs and tasks, read back from the column ``defaults``."""
-    said: dict[str, Any] = {name: WORDS[name](value) if name in WORDS else value for name, value in document.items()}
+    """What a job says about its runs and tasks, read back from the column ``defaults``.
+
+    Names that this version does not know are ignored: a node of a newer one has published them.
+    """
+    said: dict[str, Any] = {
+        name: WORDS[name](value) if name in WORDS else value for name, value in document.items() if name in _SAID
+    }
     if "unique_key" in said:
         said["unique_key"] = UniqueKey.from_json(said["unique_key"])
     per_run: Mapping[str, Any] | None = said.pop(PER_RUN, None)

@@ -1,9 +1,10 @@
-"""The table of the durable steps of runs."""
+"""The tables of what outlives the attempts at a run: its steps, and the signals that it was sent."""
 
-from sqlalchemy import Boolean, Column, Integer, Table, Text
+from sqlalchemy import Boolean, CheckConstraint, Column, Index, Integer, String, Table, Text
 
-from .parts import metadata
-from .types import JsonDocument, Key, UtcDateTime
+from ...core.durable.steps import StepKind, StepState
+from .parts import NO_REUSE, key, metadata, one_of
+from .types import JsonDocument, Key, Name, UtcDateTime
 
 run_step = Table(
     "run_step",
@@ -12,10 +13,37 @@ run_step = Table(
     Column("step", Text, primary_key=True),
     # 0 for the result, of which there is one at most; of a failure the attempt.
     Column("failure", Integer, primary_key=True, autoincrement=False),
+    Column("kind", String(8), nullable=False),
+    Column("state", String(10), nullable=False),
     Column("attempt", Integer, nullable=False),
     Column("started_at", UtcDateTime, nullable=False),
-    Column("finished_at", UtcDateTime, nullable=False),
+    Column("finished_at", UtcDateTime),
+    Column("wake_at", UtcDateTime),
     Column("value", JsonDocument),
     Column("error", Text),
     Column("used", Boolean, nullable=False),
+    # Of a wait for a signal: its box, whose signals it takes, what these have to be, and the one that it took.
+    Column("signal", Text),
+    Column("rank", Integer),
+    Column("form", JsonDocument),
+    Column("signal_id", Key),
+    one_of("kind", StepKind),
+    one_of("state", StepState),
+    CheckConstraint("(finished_at IS NULL) = (state = 'waiting')", name="finished_unless_waiting"),
+    CheckConstraint("(failure > 0) = (state = 'failed')", name="failure_iff_failed"),
+)
+
+run_signal = Table(
+    "run_signal",
+    metadata,
+    key(),
+    Column("run_id", Key, nullable=False),
+    Column("name", Text, nullable=False),
+    Column("payload", JsonDocument),
+    Column("rejects", Text),
+    Column("sender", Name),
+    Column("rank", Integer, nullable=False),
+    Column("sent_at", UtcDateTime, nullable=False),
+    Index("ix_run_signal_run", "run_id", "name", "id"),
+    **NO_REUSE,
 )

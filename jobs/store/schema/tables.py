@@ -14,7 +14,8 @@ from sqlalchemy import (
     literal_column,
 )
 
-from ...core.model import MisfirePolicy, NodeState, Outcome, OverlapPolicy, Priority, TaskSource, Trigger
+from ...core.model import MisfirePolicy, Outcome, OverlapPolicy, Priority, TaskSource, Trigger
+from ...core.nodes import NodeState
 from ...core.schedule import Syntax
 from ...core.states import CLAIMABLE, FINAL, OCCUPYING, UNFINISHED, RunState
 from .accounts import (
@@ -35,11 +36,12 @@ from .accounts import (
 )
 from .events import event, event_publisher, idempotency_key
 from .figures import execution_hour, queue_depth
+from .flows import flow, flow_edge, flow_run
 from .groups import queue_group, rate_bucket
 from .labels import run_label
 from .parts import AMONG_ALL, BY_JOB, HOT, NO_REUSE, key, metadata, one_of, partial_index, quoted
 from .records import execution_log, skipped_occurrence
-from .steps import run_step
+from .steps import run_signal, run_step
 from .types import JsonDocument, Key, Name, UtcDateTime
 
 __all__ = [
@@ -51,6 +53,9 @@ __all__ = [
     "event_publisher",
     "execution_hour",
     "execution_log",
+    "flow",
+    "flow_edge",
+    "flow_run",
     "idempotency_key",
     "job",
     "job_execution",
@@ -69,6 +74,7 @@ __all__ = [
     "refresh_token",
     "run",
     "run_label",
+    "run_signal",
     "run_step",
     "secret",
     "session",
@@ -201,6 +207,7 @@ run = Table(
     Column("due_at", UtcDateTime),
     Column("awaits", JsonDocument),
     Column("wake_at", UtcDateTime),
+    Column("flow_id", Key),
     one_of("state", RunState),
     one_of("priority", Priority),
     one_of("trigger", Trigger),
@@ -246,6 +253,8 @@ run = Table(
     partial_index("ix_run_stuck", "state = 'stuck'", "group_name", "available_at", "id"),
     # By a column that no other change of a state touches. Which groups have suspended runs is asked by their names.
     partial_index("ix_run_wake", "wake_at IS NOT NULL", "wake_at", "id"),
+    partial_index("ix_run_flow", "flow_id IS NOT NULL", "flow_id", "id"),
+    partial_index("ix_run_flow_open", "flow_id IS NOT NULL AND finished_at IS NULL", "flow_id"),
     partial_index("ix_run_suspended", "state = 'suspended'", "group_name", "id"),
     partial_index("ix_run_available", f"{_CLAIMABLE} AND {AMONG_ALL}", "available_at"),
     partial_index("ix_run_occupying", _OCCUPYING, "node_id"),

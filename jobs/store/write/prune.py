@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 
 from sqlalchemy import ColumnElement, Connection, Row, bindparam, delete, exists, select, tuple_
 
-from ...core.model import LIVE_NODES
+from ...core.nodes import LIVE_NODES
 from ...core.states import OCCUPYING
 from ..schema.tables import execution_log as line
 from ..schema.tables import idempotency_key, run_label, run_step, skipped_occurrence

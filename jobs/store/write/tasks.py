@@ -34,6 +34,15 @@ def change(conn: Connection, task_id: int, values: Mapping[str, Any]) -> Task:
     return task_from(conn.execute(update(t).where(t.c.id == task_id).values(**values).returning(t)).one())
 
 
+def put_into_sets(conn: Connection, sets: Mapping[int, str]) -> None:
+    """Say of tasks, by id, to which set each belongs; a statement for each set."""
+    members: dict[str, list[int]] = {}
+    for task_id, name in sets.items():
+        members.setdefault(name, []).append(task_id)
+    for name, ids in members.items():
+        conn.execute(update(t).where(t.c.id.in_(ids)).values(set_name=name))
+
+
 def remove(conn: Connection, task_id: int) -> None:
     """Delete one task."""
     conn.execute(delete(t).where(t.c.id == task_id))

@@ -65,6 +65,20 @@ def _object(text: str) -> dict[str, Any]:
     return cast("dict[str, Any]", value)
 
 
+def json_of(text: str, option: str) -> Any:  # noqa: ANN401 - any JSON value
+    """The value of an option that is JSON.
+
+    Raises:
+        ConfigurationError: it is none.
+    """
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise ConfigurationError(
+            f'{option}: must be JSON such as \'{{"by": "ada"}}\', got {text[:80]!r}: {error}'
+        ) from None
+
+
 def _json_or_text(value: str) -> Any:  # noqa: ANN401 - any JSON value
     try:
         return json.loads(value)

@@ -11,6 +11,7 @@ from cronograph.jobs.core.base.errors import NotFound, UserError
 from cronograph.jobs.core.durable.steps import (
     MAX_PART,
     Step,
+    StepKind,
     StepName,
     StepState,
     check_step,
@@ -24,7 +25,7 @@ BEGIN = datetime(2026, 3, 1, tzinfo=UTC)
 def step(label: str, attempt: int = 1, second: float = 0, error: str | None = None) -> Step:
     at = BEGIN + timedelta(seconds=second)
     state = StepState.DONE if error is None else StepState.FAILED
-    return Step(1, label, state, attempt, at, at, None, error, used=True)
+    return Step(1, label, StepKind.FUNCTION, state, attempt, at, at, None, None, error, used=True)
 
 
 @pytest.mark.parametrize(

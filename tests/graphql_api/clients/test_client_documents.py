@@ -96,7 +96,11 @@ SAMPLES: dict[Callable[..., object], list[Sample]] = {
     mutations.cancel_run: [mutations.cancel_run(1, reason="r")],
     mutations.cancel_runs: [mutations.cancel_runs(filter=WHERE, reason="r", dry_run=True)],
     mutations.update_run: [mutations.update_run(1, args={"a": 1}, run_at=NOW)],
-    mutations.retry_run: [mutations.retry_run(1, args={})],
+    mutations.signal_run: [
+        mutations.signal_run("x", {"a": 1}, id=1, idempotency_key="k"),
+        mutations.signal_run("x", unique_key="k", reject="no"),
+    ],
+    mutations.retry_run: [mutations.retry_run(1, args={}, from_step="a#2")],
     mutations.retry_runs: [mutations.retry_runs(ids=[1])],
     mutations.retry_now: [mutations.retry_now(1)],
     mutations.retry_many_now: [mutations.retry_many_now(filter=WHERE, after="c")],

@@ -11,11 +11,9 @@ from cronograph.graphql.schema import create_schema
 from cronograph.jobs.runtime.live.bus import EventBus
 from cronograph.jobs.runtime.live.log_feed import LogFeed
 from cronograph.jobs.store.db.database import Database
-from cronograph.jobs.store.db.transaction import Tx
-from cronograph.jobs.store.schema.tables import metadata
 from tests.graphql_api.api import Api
-from tests.graphql_api.lists.damages import damaged_copies, refuse_nothing
 from tests.graphql_api.lists.documents import documents
+from tests.support.damages import damage_all, refuse_nothing
 from tests.support.storage import Stored
 
 ARGUMENTS: Mapping[str, str] = {
@@ -26,6 +24,7 @@ ARGUMENTS: Mapping[str, str] = {
     "execution": 'id: "1"',
     "group": 'name: "default"',
     "node": 'name: "node-a"',
+    "labelValues": 'key: "team"',
 }
 
 
@@ -41,12 +40,6 @@ def fill(stored: Stored) -> None:
     for _ in range(3):
         stored.pass_time(120)
         stored.dispatch()
-
-
-def damage_all(tx: Tx) -> None:
-    """Put rows into every table that are damaged in every way."""
-    for table in metadata.tables.values():
-        damaged_copies(tx.conn, table)
 
 
 @pytest.fixture

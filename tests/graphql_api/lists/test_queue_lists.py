@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from cronograph.jobs.actions.nodes import set_state
-from cronograph.jobs.core.model import NodeState
+from cronograph.jobs.core.nodes import NodeState
 from cronograph.jobs.core.outcome import Succeeded
 from tests.graphql_api.api import Api
 

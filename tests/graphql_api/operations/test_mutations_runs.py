@@ -8,7 +8,8 @@ from sqlalchemy import update
 
 from cronograph.jobs.actions.nodes import set_state
 from cronograph.jobs.core.base.wording import time_text
-from cronograph.jobs.core.model import NodeState, Priority
+from cronograph.jobs.core.model import Priority
+from cronograph.jobs.core.nodes import NodeState
 from cronograph.jobs.core.outcome import Failed
 from cronograph.jobs.store.read import nodes
 from cronograph.jobs.store.schema.tables import job, job_execution, run

@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from cronograph.jobs.core.model import NodeState, TaskSource
+from cronograph.jobs.core.model import TaskSource
+from cronograph.jobs.core.nodes import NodeState
 from cronograph.jobs.store.schema.tables import periodic_task, run
 from cronograph.jobs.store.write import nodes
 from tests.graphql_api.api import Api

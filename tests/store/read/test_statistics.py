@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection, func, insert, select
 
-from cronograph.jobs.core.model import NodeState
 from cronograph.jobs.core.node_choice import NodeChoice
+from cronograph.jobs.core.nodes import NodeState
 from cronograph.jobs.core.states import RunState
 from cronograph.jobs.store.read.figures import reports
 from cronograph.jobs.store.read.figures.hours import hour_of

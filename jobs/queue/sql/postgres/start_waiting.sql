@@ -29,8 +29,8 @@ begun AS (
     FROM chosen c, moment m WHERE r.id = c.id
     RETURNING c.execution_id, r.id, r.attempt, r.job_name, r.args, r.group_name, r.task_id, r.task_name,
         r.scheduled_for, r.failures, r.retries, r.retry_delay, r.timeout, r.submitter, r.submitter_id, r.description,
-        r.signature, r.carried, r.labels, r.available_at, r.started_at, r.node_id, r.trigger, r.submitted_at, r.checkpoint,
-        r.concurrency_key, r.rate_key),
+        r.signature, r.carried, r.flow_id, r.labels, r.available_at, r.started_at, r.node_id, r.trigger, r.submitted_at,
+        r.checkpoint, r.concurrency_key, r.rate_key),
 opened AS (
     INSERT INTO cronograph.job_execution (id, job_name, started_at, run_id, task_id, task_name, attempt, node_id, node,
         trigger, scheduled_for, submitted_at, log_lines, log_cut)
@@ -40,5 +40,5 @@ opened AS (
     FROM begun b)
 SELECT b.execution_id, b.id, b.attempt, b.job_name, b.args, b.group_name, b.task_id, b.task_name, b.scheduled_for,
     b.failures, b.retries, b.retry_delay, b.timeout, b.submitter, b.submitter_id, b.description, b.signature, b.carried,
-    b.labels, b.available_at, b.started_at, b.trigger, b.checkpoint, b.concurrency_key, b.rate_key
+    b.flow_id, b.labels, b.available_at, b.started_at, b.trigger, b.checkpoint, b.concurrency_key, b.rate_key
 FROM begun b

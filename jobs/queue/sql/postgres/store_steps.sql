@@ -21,8 +21,11 @@ WITH held AS MATERIALIZED (
             WHERE r.id = g.run_id AND r.attempt = g.attempt AND r.node_id + 0 = :node_id AND r.state || '' = 'running'
             FOR SHARE) r),
 stored AS (
-    INSERT INTO cronograph.run_step (run_id, step, failure, attempt, started_at, finished_at, value, error, used)
-    SELECT h.run_id, h.step, h.failure, h.attempt, h.started_at, h.finished_at, h.value, h.error, true FROM held h
+    INSERT INTO cronograph.run_step (run_id, step, failure, kind, state, attempt, started_at, finished_at, value, error,
+        used)
+    SELECT h.run_id, h.step, h.failure, 'function', CASE WHEN h.error IS NULL THEN 'done' ELSE 'failed' END, h.attempt,
+        h.started_at, h.finished_at, h.value, h.error, true
+    FROM held h
     WHERE h.is_new
     ON CONFLICT DO NOTHING),
 event_written AS (

@@ -12,5 +12,5 @@ WHERE r.id IN (SELECT value FROM json_each(:ids)) AND r.state || '' IN ('stuck',
   AND NOT EXISTS (
       SELECT 1 FROM cronograph.queue_group q WHERE q.name = r.group_name AND q.paused_at IS NOT NULL)
 RETURNING id, attempt, job_name, args, group_name, task_id, task_name, scheduled_for, failures, retries, retry_delay,
-    timeout, submitter, submitter_id, description, signature, carried, labels, available_at, started_at,
+    timeout, submitter, submitter_id, description, signature, carried, flow_id, labels, available_at, started_at,
     trigger, checkpoint, concurrency_key, rate_key

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from sqlalchemy import Connection, and_, case, func, or_, select, text
 
-from ....core.model import NodeState
+from ....core.nodes import NodeState
 from ....core.states import CLAIMABLE, RunState
 from ...db import dialect
 from ...db.literals import sql_literals

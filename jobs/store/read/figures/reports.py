@@ -8,7 +8,7 @@ from enum import Enum
 
 from sqlalchemy import Connection, func, select
 
-from ....core.model import TAKING_NODES
+from ....core.nodes import TAKING_NODES
 from ....core.states import RunState
 from ...schema.tables import AMONG_ALL_RUNS, IS_OPEN, run
 from ..nodes import live

@@ -8,7 +8,7 @@ from sqlalchemy import ColumnElement, Select, and_, exists
 
 from ...schema.tables import job_execution as e
 from ...schema.tables import run, run_label
-from ..spans import began_after, began_before
+from ..listing.spans import began_after, began_before
 
 _PRIME, _STEP = 1_000_003, 618_034
 """Multiples of the golden ratio, modulo one: every stretch of ids has its share, and so has each of two jobs that

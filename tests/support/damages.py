@@ -8,6 +8,8 @@ from sqlalchemy import Boolean, Column, Connection, Float, Integer, Table, text
 from sqlalchemy.types import JSON
 
 from cronograph.jobs.store.db import dialect
+from cronograph.jobs.store.db.transaction import Tx
+from cronograph.jobs.store.schema.tables import metadata
 from cronograph.jobs.store.schema.types import UtcDateTime
 
 ALSO_UNIQUE: Final = {("run_id", "job_execution"), ("name", "node")}
@@ -88,3 +90,9 @@ def _fresh(column: Column[Any], number: int) -> str:
     if isinstance(column.type, Integer):
         return str(number)
     return f"'2026-03-01T00:00:00.{number:06d}Z'" if isinstance(column.type, UtcDateTime) else f"'d{number}'"
+
+
+def damage_all(tx: Tx) -> None:
+    """Put rows into every table that are damaged in every way."""
+    for table in metadata.tables.values():
+        damaged_copies(tx.conn, table)

@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 
 from sqlalchemy import ColumnElement, func, select
 
-from ..schema.tables import job_execution as e
+from ...schema.tables import job_execution as e
 
 SLACK = timedelta(hours=1)
 """Ids ascend with the time of the start, but for starts that were committed late and clocks that were set back."""

@@ -1,0 +1,73 @@
+"""Flows as clients see them."""
+
+from datetime import datetime
+from typing import ClassVar, Final
+
+import strawberry
+
+from ...jobs.core.flows import model
+from ...jobs.core.states import FINAL, RunState
+from ..base.fields import resolved
+from ..base.sizes import Size
+from ..execution.shown import FromModel, Makers
+from ..lists.connections import Connection
+from ..lists.declared import RUN_LIST, listed
+from ..resolving.context import Info
+from .entities import Run
+
+COUNTED: Final = Size(own=20)
+"""All runs of the flow are counted."""
+
+
+@strawberry.type(description="How many runs of a flow are in which state.")
+class FlowProgress:
+    """The states of the runs of a flow."""
+
+    total: int = strawberry.field(description="How many runs it has.")
+    done: int = strawberry.field(description="How many of them are over.")
+    waiting: int = strawberry.field(description="Runs that wait for a node.")
+    scheduled: int = strawberry.field(description="Runs handed to a node that have not begun.")
+    running: int = strawberry.field(description="Runs being executed.")
+    stuck: int = strawberry.field(description="Runs that failed and will be tried again.")
+    suspended: int = strawberry.field(description="Runs that wait for others of the flow, for a time or for a signal.")
+    success: int = strawberry.field(description="Runs that succeeded.")
+    failed: int = strawberry.field(description="Runs that failed for good.")
+    cancelled: int = strawberry.field(description="Runs that were cancelled.")
+    skipped: int = strawberry.field(description="Runs that can never start, since others ended as they did.")
+
+
+@strawberry.type(description="Runs that were enqueued together, of which some start after others have ended.")
+class Flow(FromModel):
+    """A flow."""
+
+    id: strawberry.ID = strawberry.field(description="The decimal key.")
+    name: str = strawberry.field(description="What it is for; several flows may have one name.")
+    state: model.FlowState = strawberry.field(description="Where it stands.")
+    is_open: bool = strawberry.field(description="Whether runs can be added to it, so that it does not end by itself.")
+    unique_key: str | None = strawberry.field(description="No second unfinished flow can have it.")
+    submitted_at: datetime = strawberry.field(description="When it was enqueued.")
+    finished_at: datetime | None = strawberry.field(description="When its last run ended.")
+    cancel_requested_at: datetime | None = strawberry.field(description="When it was asked to stop.")
+    submitter: str | None = strawberry.field(description="Who asked for it.")
+
+    MADE: ClassVar[Makers] = {"is_open": lambda flow: flow.closed_at is None}
+
+    runs: Connection[Run] = listed(
+        RUN_LIST,
+        lambda: Run,
+        description="Its runs; also those in whose place `retryFlow` put others.",
+        of=("flow_id", lambda self: int(self.id)),
+    )
+
+    @resolved(description="How far it is.", size=COUNTED)
+    async def progress(self, info: Info) -> FlowProgress:
+        """Counted now."""
+        states = await info.context.loaders.flows.progress.load(int(self.id))
+        counts = {state.value: states.get(state, 0) for state in RunState}
+        return FlowProgress(total=sum(states.values()), done=sum(states.get(one, 0) for one in FINAL), **counts)
+
+
+async def load_flow(info: Info, key: int | None) -> Flow | None:
+    """A flow by key; None if there is none."""
+    found = None if key is None else await info.context.loaders.flows.by_id.load(key)
+    return None if found is None else Flow.from_model(found)

@@ -1,0 +1,209 @@
+"""What can be done with flows, each in one transaction."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import chain
+
+from sqlalchemy import select, update
+
+from ..core.base.errors import InvalidInput, InvalidState, UserError, refuse
+from ..core.defaults import run_of_job
+from ..core.flows.model import Flow, FlowState, NewFlow, NewMember
+from ..core.flows.results import references
+from ..core.flows.shape import name_of_flow_faults, ordered
+from ..core.model import NewRun, Run, Trigger
+from ..core.rules import check_reason, new_run_faults, text_faults, unknown
+from ..core.states import FINAL, RunState
+from ..queue.cancel import cancel_all
+from ..queue.flow_ends import emit_flow, end_if_over, hold, release
+from ..queue.new_flows import put_again, put_flow, put_members
+from ..store.db.transaction import Tx
+from ..store.read import flows as stored
+from ..store.read import runs as stored_runs
+from ..store.read.jobs import Schema
+from ..store.schema.tables import flow as f
+from ..store.schema.tables import run as r
+from .acting import account_of, check_submitter
+from .runs import job_faults, published
+
+
+def enqueue_flow(tx: Tx, new: NewFlow, *, submitter: str | None = None) -> Flow:
+    """Put a flow into the queue, all of its runs or none.
+
+    Raises:
+        UserError: what is wrong with its shape, its jobs or their arguments, each with its path.
+    """
+    refuse(_flow_faults(new))
+    members = ordered(new.members)
+    judged = _judged(tx, members, new.members)
+    heirs = {end: _judged_heir(tx, end.value, run) for end, run in new.heirs.items()}
+    flow_id = put_flow(tx, replace(new, members=tuple(judged), heirs=heirs), submitter, account_of(tx))
+    return stored.by_ids(tx.conn, [flow_id])[flow_id]
+
+
+def _flow_faults(new: NewFlow) -> Iterator[UserError]:
+    yield from name_of_flow_faults(new.name)
+    if new.unique_key is not None:
+        yield from text_faults(new.unique_key, "uniqueKey", least=1, most=200)
+    if not new.members and not new.is_open:
+        message = "runs: must be at least one, got none; a flow that gets its runs later is enqueued with open: true"
+        yield InvalidInput(message, path=("runs",))
+
+
+def add_runs(tx: Tx, flow_id: int, members: Sequence[NewMember]) -> list[Run]:
+    """Add runs to an open flow; they may come after any run that is in it.
+
+    Raises:
+        InvalidState: the flow was closed.
+        UserError: see ``enqueue_flow``.
+    """
+    flow = _locked(tx, flow_id)
+    if flow.closed_at is not None:
+        raise InvalidState(
+            f"flow {flow_id} is closed and takes no further runs; enqueue a flow with open: true for that", path=("id",)
+        )
+    known = {one.key: one.run_id for one in stored.members_of(tx.conn, [flow_id])}
+    judged = _judged(tx, ordered(members, known), members)
+    runs = put_members(tx, flow_id, judged, known)
+    _release_added(tx, [run.id for run in runs])
+    return list(stored_runs.by_ids(tx.conn, [run.id for run in runs]).values())
+
+
+def close_flow(tx: Tx, flow_id: int) -> Flow:
+    """Let a flow take no further runs, so that it ends with the last one that it has. Closing twice is fine."""
+    flow = _locked(tx, flow_id)
+    if flow.closed_at is None:
+        tx.conn.execute(update(f).where(f.c.id == flow_id).values(closed_at=tx.now))
+        emit_flow(tx, flow_id, flow.state)
+        end_if_over(tx, {flow_id})
+    return _now(tx, flow_id)
+
+
+def cancel_flow(tx: Tx, flow_id: int, *, reason: str | None = None, actor: str | None = None) -> Flow:
+    """Cancel all runs of a flow that are unfinished, and close it.
+
+    Its state is decided when the last of them has stopped. Of a flow that is over nothing is changed.
+    """
+    check_reason(reason)
+    flow = _locked(tx, flow_id)
+    if flow.finished_at is not None:
+        return flow
+    closing = {"closed_at": flow.closed_at or tx.now, "cancel_requested_at": flow.cancel_requested_at or tx.now}
+    tx.conn.execute(update(f).where(f.c.id == flow_id).values(**closing))
+    unfinished = select(r.c.id).where(r.c.flow_id == flow_id, r.c.flow_id.is_not(None), r.c.finished_at.is_(None))
+    by = f" by {actor}" if actor else ""
+    sentence = f"cancelled with its flow{by}" + (f": {reason}" if reason else "")
+    cancel_all(tx, sorted(tx.conn.execute(unfinished).scalars()), reason=sentence)
+    end_if_over(tx, {flow_id})
+    return _now(tx, flow_id)
+
+
+def retry_flow(tx: Tx, flow_id: int, *, actor: str | None = None) -> Flow:
+    """Make new runs in the place of those that failed or were cancelled, and of those that they kept from starting.
+
+    What succeeded stays, and its results are used. The flow is unfinished again.
+
+    Raises:
+        InvalidState: it is unfinished, or nothing of it failed, was cancelled or kept from starting.
+    """
+    flow = _locked(tx, flow_id)
+    if flow.finished_at is None:
+        raise InvalidState(f"flow {flow_id} is unfinished; retry it when it is over, or cancel it first", path=("id",))
+    members = {one.run_id: one for one in stored.members_of(tx.conn, [flow_id])}
+    runs = stored_runs.by_ids(tx.conn, list(members))
+    again = [
+        run
+        for run_id, run in sorted(runs.items())
+        if run.state in (RunState.FAILED, RunState.CANCELLED)
+        or (run.state is RunState.SKIPPED and members[run_id].chain)
+    ]
+    if not again:
+        raise InvalidState(f"flow {flow_id} ended {flow.state.value}, and there is nothing to retry", path=("id",))
+    reopened = {"state": FlowState.RUNNING.value, "finished_at": None, "cancel_requested_at": None}
+    tx.conn.execute(update(f).where(f.c.id == flow_id).values(**reopened))
+    _replace(tx, flow_id, again, members, actor)
+    emit_flow(tx, flow_id, FlowState.RUNNING)
+    end_if_over(tx, {flow_id})
+    return _now(tx, flow_id)
+
+
+_LIKE_BEFORE = (
+    "job_name args group priority retries retry_delay timeout submitter submitter_id description signature carried "
+    "labels"
+)
+"""What a run that is made again has of the one before."""
+
+
+def _replace(tx: Tx, flow_id: int, again: Sequence[Run], members: dict[int, stored.Member], actor: str | None) -> None:
+    """Put new runs in the place of these, and let those wait that come after others."""
+    before = stored.before(tx.conn, [run.id for run in again])
+    templates = stored.templates(tx.conn, [run.id for run in again])
+    for run in again:
+        tx.note_before(str(run.id), state=run.state.value)
+        same = {name: getattr(run, name) for name in _LIKE_BEFORE.split()}
+        same["args"] = templates.get(run.id, run.args)
+        if actor:
+            same |= {"submitter": actor, "submitter_id": account_of(tx)}
+        new = NewRun(trigger=Trigger.RETRY, retried_from=run.id, flow_id=flow_id, suspended=run.id in before, **same)
+        put_again(tx, members[run.id].run_id, new)
+    _release_added(tx, [one.run_id for one in stored.members_of(tx.conn, [flow_id])])
+
+
+def _release_added(tx: Tx, run_ids: Sequence[int]) -> None:
+    """Start or skip those of these runs for which all that they come after have ended already."""
+    earlier = {one for ids in stored.before(tx.conn, run_ids).values() for one in ids}
+    states = {run.id: run.state for run in stored_runs.by_ids(tx.conn, sorted(earlier)).values()}
+    ended = sorted(run_id for run_id, state in states.items() if state in FINAL)
+    if ended:
+        release(tx, ended, [run_id for run_id in ended if states[run_id] is not RunState.SUCCESS])
+
+
+def _judged(tx: Tx, members: Sequence[NewMember], as_given: Sequence[NewMember]) -> list[NewMember]:
+    """The members, with what they inherit from their jobs.
+
+    Raises:
+        UserError: a job or its arguments are not what they must be.
+    """
+    schemas = published(tx, {one.run.job_name for one in members})
+    refuse(
+        fault.with_prefix("runs", str(place))
+        for place, one in enumerate(as_given)
+        for fault in _run_faults(one.run, schemas)
+    )
+    check_submitter(tx, (one.run.job_name for one in members))
+    of_jobs = ((one, schemas[one.run.job_name]) for one in members)
+    return [replace(one, run=run_of_job(one.run, schema.defaults, schema.signature)) for one, schema in of_jobs]
+
+
+def _judged_heir(tx: Tx, field: str, run: NewRun) -> NewRun:
+    schemas = published(tx, {run.job_name})
+    name = {"on_end": "onEnd", "on_success": "onSuccess", "on_failure": "onFailure"}[field]
+    refuse(fault.with_prefix(name) for fault in chain(new_run_faults(run), job_faults(schemas, run.job_name, run.args)))
+    check_submitter(tx, (run.job_name,))
+    schema = schemas[run.job_name]
+    return run_of_job(run, schema.defaults, schema.signature)
+
+
+def _run_faults(run: NewRun, schemas: dict[str, Schema]) -> Iterator[UserError]:
+    """What is wrong with a run of a flow. The value of a result is not known yet, and judged when its run starts."""
+    yield from new_run_faults(run)
+    if run.unique_key is not None:
+        message = "uniqueKey: a run of a flow has none, its key makes it unique there; give it to the flow"
+        yield InvalidInput(message, path=("uniqueKey",))
+    unknown_yet = references(run.args)
+    for fault in job_faults(schemas, run.job_name, run.args):
+        place = fault.path[1:] if fault.path[:1] == ("args",) else None
+        if not place or not any(one[: len(place)] == place or place[: len(one)] == one for one in unknown_yet):
+            yield fault
+
+
+def _locked(tx: Tx, flow_id: int) -> Flow:
+    hold(tx.conn, [flow_id])
+    found = stored.by_ids(tx.conn, [flow_id]).get(flow_id)
+    if found is None:
+        raise unknown("flow", str(flow_id), [], field="id")
+    return found
+
+
+def _now(tx: Tx, flow_id: int) -> Flow:
+    return stored.by_ids(tx.conn, [flow_id])[flow_id]

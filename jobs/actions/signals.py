@@ -1,0 +1,90 @@
+"""Signals to runs: put into the run's box, where its next wait of that name takes them."""
+
+from ..core.actor import RANK
+from ..core.arguments.judging import value_faults
+from ..core.base.codes import ErrorCode
+from ..core.base.errors import InvalidInput, InvalidState, UserError, refuse
+from ..core.durable.waits import MAX_BOX, Signal, check_box
+from ..core.model import Run
+from ..core.rules import MAX_REASON, check_text, unknown
+from ..core.states import FINAL
+from ..queue import runs as run_store
+from ..queue import waits
+from ..store.db.transaction import Tx
+from ..store.read import runs as stored_runs
+
+
+def signal_run(tx: Tx, *, run_id: int | None = None, unique_key: str | None = None, signal: Signal) -> Run:
+    """Send a signal to an unfinished run, named by its id or by its unique key; the run afterwards.
+
+    The sender and the role are those of the transaction's actor, where it has one.
+
+    Raises:
+        NotFound: there is no such run.
+        InvalidState: it has ended, or its box is full.
+        UserError: the name is none, or what the signal brings along is not what the run waits for.
+    """
+    run = _locked(tx, run_id, unique_key)
+    check_box(signal.name)
+    if signal.rejects is not None:
+        check_text(signal.rejects, "reject", least=1, most=MAX_REASON)
+    if run.state in FINAL:
+        raise InvalidState(
+            f"run {run.id} is {run.state.value}: nobody would take the signal '{signal.name}' any more", path=("id",)
+        )
+    if waits.in_box(tx.conn, run.id) >= MAX_BOX:
+        raise InvalidState(
+            f"run {run.id} has {MAX_BOX:,} signals that it has not taken; send it fewer, or let it take them first",
+            path=("id",),
+        )
+    sent = (
+        signal
+        if tx.actor is None
+        else Signal(signal.name, signal.payload, signal.rejects, tx.actor.name, tx.actor.role)
+    )
+    _check_fits(tx, run, sent)
+    waits.send(tx, run, sent)
+    tx.record("signal_run", str(run.id), after={"name": sent.name, "rejects": sent.rejects})
+    return stored_runs.by_ids(tx.conn, [run.id])[run.id]
+
+
+def _locked(tx: Tx, run_id: int | None, unique_key: str | None) -> Run:
+    if (run_id is None) == (unique_key is None):
+        raise InvalidInput("id: give either id or uniqueKey", path=("id",))
+    if unique_key is not None:
+        check_text(unique_key, "uniqueKey", least=1, most=200)
+        found = stored_runs.unfinished_with_key(tx.conn, unique_key)
+        if found is None:
+            raise unknown("unfinished run with the unique key", unique_key, [], field="uniqueKey")
+        run_id = found.id
+    assert run_id is not None, "one of the two is given"
+    locked = run_store.lock(tx.conn, [run_id]).get(run_id)
+    if locked is None:
+        raise unknown("run", str(run_id), [], field="id")
+    return locked
+
+
+def _check_fits(tx: Tx, run: Run, signal: Signal) -> None:
+    """Let a signal pass that fits the wait which takes it next, if that has begun.
+
+    Raises:
+        UserError: it brings along something else, or its sender may not send it.
+    """
+    waiting = waits.waiting_for(tx.conn, run.id, signal.name)
+    if not waiting:
+        return
+    if all(one.rank > signal.rank for one in waiting):
+        raise _forbidden(run, signal, min(one.rank for one in waiting))
+    forms = [one.form for one in waiting if one.rank <= signal.rank]
+    if signal.rejects is None and forms[0] is not None:
+        refuse(value_faults(f"signal '{signal.name}' of run {run.id}", forms[0], signal.payload, "payload"))
+
+
+def _forbidden(run: Run, signal: Signal, rank: int) -> UserError:
+    needed = next(role for role, place in RANK.items() if place == rank)
+    return UserError(
+        f"signal '{signal.name}' of run {run.id}: only accounts with the role {needed.value} may send it, and "
+        f"'{signal.sender}' has {signal.role.value}",
+        path=("name",),
+        code=ErrorCode.FORBIDDEN,
+    )

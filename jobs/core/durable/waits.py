@@ -1,0 +1,73 @@
+"""What a run waits for without a slot: a time, or a signal."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+from ..actor import RANK, Role
+from ..model import Json
+from .steps import StepKind, StepName, check_step
+
+MAX_BOX: Final = 1_000
+"""Signals of one run that nobody has taken yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """What a job says of a wait.
+
+    Attributes:
+        label: Of the step that waits.
+        kind: For what.
+        seconds: It ends by time after so many seconds, counted by the database's clock from its beginning.
+        until: It ends by time then, by that clock.
+        form: The JSON Schema of what a signal has to bring along; None = anything.
+        role: Whose signals it takes: of accounts with this role, or one above it.
+    """
+
+    label: str
+    kind: StepKind
+    seconds: float | None = None
+    until: datetime | None = None
+    form: dict[str, Any] | None = None
+    role: Role = Role.OPERATOR
+
+    @property
+    def signal(self) -> str | None:
+        """The box that it empties; None for a sleep."""
+        return StepName.parse(self.label).signal if self.kind is StepKind.SIGNAL else None
+
+
+@dataclass(frozen=True, slots=True)
+class Signal:
+    """What is put into a run's box.
+
+    Attributes:
+        name: Which box; see ``Wait.signal``.
+        payload: What it brings along, as JSON.
+        rejects: It says no, for this reason; None = it does not.
+        sender: Who sent it; None = code of the application.
+        role: What the sender may do.
+    """
+
+    name: str
+    payload: Json = None
+    rejects: str | None = None
+    sender: str | None = None
+    role: Role = Role.ADMIN
+
+    @property
+    def rank(self) -> int:
+        """The role as a number, to be compared by the database."""
+        return RANK[self.role]
+
+
+def check_box(name: str) -> None:
+    """Let the name of a box pass: of a wait, or of one with its key in brackets.
+
+    Raises:
+        UserError: it is none.
+    """
+    wait, bracket, rest = name.partition("[")
+    has_key = bool(bracket) and rest.endswith("]")
+    check_step(wait if has_key else name, rest[:-1] if has_key else None)

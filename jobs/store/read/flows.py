@@ -1,0 +1,76 @@
+"""Flows as they are stored: by key, their runs, how far they are."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from sqlalchemy import Connection, Row, func, select
+
+from ...core.flows.model import Flow, FlowState, When
+from ...core.states import RunState
+from ..schema.rows import reader_of
+from ..schema.tables import flow as f
+from ..schema.tables import flow_edge as e
+from ..schema.tables import flow_run as m
+from ..schema.tables import run as r
+
+flow_from = reader_of(Flow, {"state": FlowState})
+"""The flow behind a whole row."""
+
+
+class Member(NamedTuple):
+    """A run's place in its flow: its key, under which condition it starts, and what kept it from starting."""
+
+    run_id: int
+    flow_id: int
+    key: str
+    when: When
+    chain: tuple[str, ...]
+
+
+def by_ids(conn: Connection, ids: Sequence[int]) -> dict[int, Flow]:
+    """The flows of these ids that exist, by id."""
+    return {row.id: flow_from(row) for row in conn.execute(select(f).where(f.c.id.in_(ids)))}
+
+
+def members_of(conn: Connection, flow_ids: Sequence[int]) -> list[Member]:
+    """The runs of these flows, in the order of their ids."""
+    statement = select(m).where(m.c.flow_id.in_(flow_ids)).order_by(m.c.run_id)
+    return [_member(row) for row in conn.execute(statement)]
+
+
+def members_by_run(conn: Connection, run_ids: Sequence[int]) -> dict[int, Member]:
+    """Of those of these runs that have a place in a flow, that place."""
+    return {row.run_id: _member(row) for row in conn.execute(select(m).where(m.c.run_id.in_(run_ids)))}
+
+
+def _member(row: Row[Any]) -> Member:
+    return Member(row.run_id, row.flow_id, row.key, When(row.condition), tuple(row.chain or ()))
+
+
+def before(conn: Connection, run_ids: Sequence[int]) -> dict[int, list[int]]:
+    """The runs that each of these comes after, in the order of their ids; those that come after none are left out."""
+    statement = select(e.c.run_id, e.c.after_id).where(e.c.run_id.in_(run_ids)).order_by(e.c.run_id, e.c.after_id)
+    found: dict[int, list[int]] = {}
+    for run_id, after_id in conn.execute(statement):
+        found.setdefault(run_id, []).append(after_id)
+    return found
+
+
+def templates(conn: Connection, run_ids: Sequence[int]) -> dict[int, dict[str, Any]]:
+    """The arguments of those of these runs that take results from others, as they were before these were filled in."""
+    statement = select(m.c.run_id, m.c.uses).where(m.c.run_id.in_(run_ids), m.c.uses.is_not(None))
+    return {run_id: uses["args"] for run_id, uses in conn.execute(statement)}
+
+
+def progress(conn: Connection, flow_ids: Sequence[int]) -> dict[int, dict[RunState, int]]:
+    """How many runs of each of these flows are in which state."""
+    statement = (
+        select(m.c.flow_id, r.c.state, func.count())
+        .join_from(m, r, r.c.id == m.c.run_id)
+        .where(m.c.flow_id.in_(flow_ids))
+        .group_by(m.c.flow_id, r.c.state)
+    )
+    found: dict[int, dict[RunState, int]] = {flow_id: {} for flow_id in flow_ids}
+    for flow_id, state, count in conn.execute(statement):
+        found[flow_id][RunState(state)] = count
+    return found

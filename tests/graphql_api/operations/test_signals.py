@@ -1,0 +1,98 @@
+"""Signals by the API: sent once, by whoever may, to runs that can take them."""
+
+from typing import Any
+
+import pytest
+
+from cronograph.jobs.core.actor import Role
+from cronograph.jobs.core.base.awaits import AwaitedKind, Awaits
+from cronograph.jobs.core.durable.steps import StepKind
+from cronograph.jobs.core.durable.waits import Wait
+from cronograph.jobs.core.outcome import Suspended
+from cronograph.jobs.queue.waits import wait
+from cronograph.jobs.store.schema import tables
+from tests.docs.blocks import all_blocks
+from tests.graphql_api.api import Api
+
+SIGNAL = """
+mutation($input: SignalRunInput!) { signalRun(input: $input) { run { id state } errors { code message path } } }
+"""
+FORM = {"type": "object", "properties": {"by": {"type": "string"}}, "required": ["by"]}
+
+
+def waiting_run(api: Api, role: Role = Role.OPERATOR, **changes: Any) -> int:
+    """A run that waits for the signal ``approved``."""
+    worker = api.stored.node("node-b")
+    run = api.stored.enqueue(**changes)
+    started = worker.start()
+    api.stored.do(wait, started.run, Wait("approved", StepKind.SIGNAL, form=FORM, role=role))
+    worker.end(started, Suspended(Awaits(AwaitedKind.SIGNAL, "approved")))
+    return run.id
+
+
+async def send(api: Api, **sent: Any) -> Any:
+    return (await api.ask(SIGNAL, input={"name": "approved", **sent}))["signalRun"]
+
+
+async def test_a_signal_wakes_its_run(api: Api) -> None:
+    run_id = waiting_run(api)
+    blocks = [block.text for block in all_blocks() if block.document == "docs/waiting.md"]
+    (example,) = (text for text in blocks if text.startswith("mutation"))
+    answer = (await api.ask(example.replace('"7"', f'"{run_id}"')))["signalRun"]
+    assert answer == {"run": {"id": str(run_id), "state": "WAITING"}, "errors": []}
+    (signal,) = api.stored.rows(tables.run_signal)
+    assert (signal.payload, signal.sender) == ({"by": "ada"}, "local administrator")
+
+
+async def test_a_run_is_named_by_its_unique_key_and_a_repetition_has_one_effect(api: Api) -> None:
+    waiting_run(api, unique_key="order-7")
+    for _ in range(2):
+        sent = await send(api, uniqueKey="order-7", payload={"by": "ada"}, idempotencyKey="k")
+        assert sent["errors"] == []
+    assert len(api.stored.rows(tables.run_signal)) == 1
+
+
+@pytest.mark.parametrize(
+    ("sent", "code", "path", "says"),
+    [
+        ({"payload": {}}, "INVALID_INPUT", ["payload"], "'by' is a required property"),
+        (
+            {"payload": {"by": 7}},
+            "INVALID_INPUT",
+            ["payload", "by"],
+            "payload.by of signal 'approved' of run",
+        ),
+        ({"name": "a#2"}, "INVALID_INPUT", ["name"], "name must not contain '#'"),
+        ({"uniqueKey": "x"}, "INVALID_INPUT", ["id"], "give either id or uniqueKey"),
+        ({"id": "999"}, "NOT_FOUND", ["id"], "999"),
+        ({"id": None, "uniqueKey": "none"}, "NOT_FOUND", ["uniqueKey"], "none"),
+        ({"reject": "x" * 2000}, "INVALID_INPUT", ["reject"], "1,000"),
+    ],
+)
+async def test_what_cannot_be_sent_is_refused_and_changes_nothing(
+    api: Api, sent: dict[str, Any], code: str, path: list[str], says: str
+) -> None:
+    run_id = waiting_run(api)
+    answer = await send(api, **{"id": str(run_id), **sent})
+    ((error,), run) = (answer["errors"], answer["run"])
+    assert (error["code"], error["path"], run) == (code, path, None)
+    assert says in error["message"]
+    assert api.stored.rows(tables.run_signal) == []
+    assert api.stored.rows(tables.run)[0].state == "suspended"
+
+
+async def test_who_may_send_what_is_shown(api: Api) -> None:
+    run_id = waiting_run(api, Role.ADMIN)
+    query = "query($id: ID!) { run(id: $id) { steps { label kind state finishedAt signal role form } } }"
+    (step,) = (await api.ask(query, id=str(run_id)))["run"]["steps"]
+    same = {"kind": "SIGNAL", "state": "WAITING", "finishedAt": None, "role": "ADMIN", "form": FORM}
+    assert step == {"label": "approved", "signal": "approved", **same}
+
+
+async def test_a_finished_run_takes_none(api: Api) -> None:
+    worker = api.stored.node("node-b")
+    run = api.stored.enqueue()
+    worker.end(worker.start())
+    (error,) = (await send(api, id=str(run.id)))["errors"]
+    assert error["code"] == "INVALID_STATE"
+    assert error["message"] == f"run {run.id} is success: nobody would take the signal 'approved' any more"

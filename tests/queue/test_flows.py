@@ -1,0 +1,313 @@
+"""Flows: what starts after what, by whichever end, on both databases."""
+
+from typing import Any
+
+import pytest
+from sqlalchemy import event
+
+from cronograph.jobs.actions.flows import add_runs, cancel_flow, close_flow, enqueue_flow, retry_flow
+from cronograph.jobs.actions.runs import cancel_runs
+from cronograph.jobs.core.base.awaits import AwaitedKind, Awaits
+from cronograph.jobs.core.base.errors import AlreadyExists, InvalidState, SeveralFaults, UserError
+from cronograph.jobs.core.defaults import FOLLOWED
+from cronograph.jobs.core.flows.model import Ending, Flow, NewFlow, NewMember, When
+from cronograph.jobs.core.model import NewRun, Trigger
+from cronograph.jobs.core.outcome import Cancelled, Failed, Lost, Snoozed, Succeeded, Suspended
+from cronograph.jobs.queue.finish import Finish, finish
+from cronograph.jobs.queue.losses import rescue
+from cronograph.jobs.queue.suspended import wake
+from cronograph.jobs.store.read import flows
+from cronograph.jobs.store.schema import tables
+from tests.support.storage import Stored, Worker
+
+DEAD = Failed("ValueError", "boom", permanent=True)
+
+
+def member(key: str, *after: str, when: When = When.SUCCESS, job_name: str = "work", **args: Any) -> NewMember:
+    return NewMember(key, NewRun(job_name, Trigger.API, args=args, inherits=FOLLOWED), after, when)
+
+
+def begin(stored: Stored, *members: NewMember, **more: Any) -> Flow:
+    return stored.do(enqueue_flow, NewFlow("import", members, **more))
+
+
+def ids_of(stored: Stored, flow: Flow) -> dict[str, int]:
+    return {one.key: one.run_id for one in stored.do(lambda tx: flows.members_of(tx.conn, [flow.id]))}
+
+
+def states(stored: Stored, flow: Flow) -> dict[str, str]:
+    runs = {run.id: run.state for run in stored.rows(tables.run)}
+    return {key: runs[run_id] for key, run_id in ids_of(stored, flow).items()}
+
+
+def now(stored: Stored, flow: Flow) -> str:
+    state: str = stored.rows(tables.flow, id=flow.id)[0].state
+    return state
+
+
+def end_next(worker: Worker, *outcomes: Any) -> None:
+    for outcome in outcomes:
+        worker.end(worker.start(), outcome)
+
+
+DIAMOND = (member("a"), member("b", "a"), member("c", "a"), member("d", "b", "c"))
+
+
+def test_a_run_starts_when_all_before_it_have_succeeded(stored: Stored) -> None:
+    worker = stored.node()
+    flow = begin(stored, *DIAMOND)
+    assert states(stored, flow) == {"a": "waiting", "b": "suspended", "c": "suspended", "d": "suspended"}
+    (only,) = worker.take(5).started
+    worker.end(only)
+    assert states(stored, flow) == {"a": "success", "b": "waiting", "c": "waiting", "d": "suspended"}
+    first, second = worker.take(5).started
+    worker.end(second)
+    assert states(stored, flow)["d"] == "suspended"
+    worker.end(first)
+    assert (states(stored, flow)["d"], now(stored, flow)) == ("waiting", "running")
+    worker.end(worker.start())
+    assert (set(states(stored, flow).values()), now(stored, flow)) == ({"success"}, "success")
+
+
+def test_the_order_in_which_runs_are_told_does_not_matter(stored: Stored) -> None:
+    worker = stored.node()
+    flow = begin(stored, *reversed(DIAMOND))
+    for _ in DIAMOND:
+        worker.end(worker.start())
+    assert now(stored, flow) == "success"
+
+
+def test_what_cannot_start_any_more_is_skipped_with_the_chain(stored: Stored) -> None:
+    worker = stored.node()
+    flow = begin(stored, member("a"), member("b", "a"), member("c", "b"), member("d", "c"), member("e"))
+    worker.end(worker.start(), DEAD)
+    assert states(stored, flow) == {"a": "failed", "b": "skipped", "c": "skipped", "d": "skipped", "e": "waiting"}
+    errors = {run.id: run.error for run in stored.rows(tables.run)}
+    ids = ids_of(stored, flow)
+    assert errors[ids["b"]] == "PREDECESSOR: 'a', which it comes after, failed"
+    assert errors[ids["d"]] == "PREDECESSOR: 'c', which it comes after, was skipped, because 'a' did not succeed"
+    assert {row.key: row.chain for row in stored.rows(tables.flow_run)}["d"] == ["a", "b", "c"]
+    worker.end(worker.start())
+    assert now(stored, flow) == "failed"
+
+
+@pytest.mark.parametrize(
+    ("outcome", "success", "failure", "always"),
+    [
+        (Succeeded(), "waiting", "skipped", "waiting"),
+        (DEAD, "skipped", "waiting", "waiting"),
+        (Cancelled("no need"), "skipped", "skipped", "waiting"),
+    ],
+)
+def test_each_condition_is_met_by_its_ends(
+    stored: Stored, outcome: Any, success: str, failure: str, always: str
+) -> None:
+    worker = stored.node()
+    conditions = (member(when.value, "a", when=when) for when in When)
+    flow = begin(stored, member("a"), *conditions, member("late", "failure", when=When.ALWAYS))
+    worker.end(worker.start(), outcome)
+    found = states(stored, flow)
+    assert (found["success"], found["failure"], found["always"]) == (success, failure, always)
+    assert found["late"] == ("waiting" if failure == "skipped" else "suspended")
+
+
+def test_after_a_failure_of_one_of_several_the_others_are_waited_for(stored: Stored) -> None:
+    worker = stored.node()
+    flow = begin(stored, member("a"), member("b"), member("alarm", "a", "b", when=When.FAILURE))
+    end_next(worker, DEAD)
+    assert states(stored, flow)["alarm"] == "suspended"
+    end_next(worker, Succeeded())
+    assert states(stored, flow)["alarm"] == "waiting"
+    end_next(worker, Succeeded())
+    assert now(stored, flow) == "failed"
+
+
+@pytest.mark.parametrize("outcome", [Failed("ValueError", "boom"), Snoozed(5.0), Lost("gone")])
+def test_an_attempt_that_is_not_the_last_releases_nobody(stored: Stored, outcome: Any) -> None:
+    worker = stored.node()
+    flow = begin(stored, member("a"), member("b", "a", when=When.ALWAYS))
+    end_next(worker, outcome)
+    assert states(stored, flow)["b"] == "suspended"
+
+
+def test_a_run_of_a_flow_may_be_suspended_itself(stored: Stored) -> None:
+    worker = stored.node()
+    flow = begin(stored, member("a"), member("b", "a"))
+    end_next(worker, Suspended(Awaits(AwaitedKind.SIGNAL, "go")))
+    assert states(stored, flow) == {"a": "suspended", "b": "suspended"}
+    stored.do(wake, [ids_of(stored, flow)["a"]])
+    end_next(worker, Succeeded())
+    assert states(stored, flow) == {"a": "success", "b": "waiting"}
+
+
+def test_the_loss_of_a_node_releases_what_waited(stored: Stored) -> None:
+    worker = stored.node()
+    flow = begin(stored, member("a"), member("b", "a"), member("alarm", "a", when=When.FAILURE))
+    stored.do(lambda tx: tx.conn.execute(tables.run.update().values(retries=0)))
+    worker.start()
+    stored.do(rescue, worker.node, reason="killed")
+    assert states(stored, flow) == {"a": "failed", "b": "skipped", "alarm": "waiting"}
+
+
+@pytest.mark.parametrize("running", [False, True])
+def test_a_cancelled_run_releases_what_waited(stored: Stored, running: bool) -> None:
+    worker = stored.node()
+    flow = begin(stored, member("a"), member("b", "a"), member("c", "b", when=When.ALWAYS))
+    started = worker.start() if running else None
+    stored.do(cancel_runs, [ids_of(stored, flow)["a"]])
+    if started is not None:
+        assert states(stored, flow)["b"] == "suspended"
+        worker.end(started, Succeeded())
+    assert states(stored, flow) == {"a": "cancelled", "b": "skipped", "c": "waiting"}
+    end_next(worker, Succeeded())
+    assert now(stored, flow) == "cancelled"
+
+
+def test_results_become_arguments(stored: Stored) -> None:
+    worker = stored.node()
+    flow = begin(
+        stored,
+        member("a"),
+        member("b"),
+        member("sum", "a", "b", parts=[{"$result": "a"}, {"of": {"$result": "b"}}], other={"$result": "x", "y": 1}),
+    )
+    end_next(worker, Succeeded(None, [1, 2]), Succeeded(7))
+    started = worker.start()
+    assert started.run.args == {"parts": [[1, 2], {"of": None}], "other": {"$result": "x", "y": 1}}
+    worker.end(started)
+    assert now(stored, flow) == "success"
+
+
+def test_what_follows_the_end_of_a_flow_is_enqueued_with_it(stored: Stored) -> None:
+    worker = stored.node()
+    heirs = {end: NewRun("work", Trigger.API, args={"end": end.value}, inherits=FOLLOWED) for end in Ending}
+    for outcome, told in ((Succeeded(), {"on_end", "on_success"}), (DEAD, {"on_end", "on_failure"})):
+        begin(stored, member("a"), heirs=heirs)
+        end_next(worker, outcome)
+        after = [worker.start() for _ in told]
+        assert {one.run.args["end"] for one in after} == told
+        assert worker.take().started == ()
+        for one in after:
+            worker.end(one)
+
+
+def test_a_cancelled_flow_leaves_nothing_unfinished(stored: Stored) -> None:
+    worker = stored.node()
+    flow = begin(stored, member("a"), member("b"), member("c", "a", "b"), member("d", "c", when=When.ALWAYS))
+    started = worker.start()
+    assert stored.do(cancel_flow, flow.id, reason="too late", actor="ann").state.value == "running"
+    assert states(stored, flow) == {"a": "running", "b": "cancelled", "c": "cancelled", "d": "cancelled"}
+    worker.end(started)
+    assert (states(stored, flow)["a"], now(stored, flow)) == ("cancelled", "cancelled")
+    assert stored.do(cancel_flow, flow.id).state.value == "cancelled"
+
+
+def test_a_retry_makes_again_what_failed_and_what_that_blocked(stored: Stored) -> None:
+    worker = stored.node()
+    flow = begin(
+        stored,
+        member("a"),
+        member("b", "a"),
+        member("c", "b", value={"$result": "b"}),
+        member("alarm", "b", when=When.FAILURE),
+    )
+    end_next(worker, Succeeded(), DEAD, Succeeded())
+    assert (states(stored, flow)["c"], now(stored, flow)) == ("skipped", "failed")
+    before = ids_of(stored, flow)
+    assert stored.do(retry_flow, flow.id, actor="ann").state.value == "running"
+    after = ids_of(stored, flow)
+    assert {key for key in before if before[key] != after[key]} == {"b", "c"}
+    assert states(stored, flow) == {"a": "success", "b": "waiting", "c": "suspended", "alarm": "success"}
+    assert stored.rows(tables.run, id=after["b"])[0].retried_from == before["b"]
+    end_next(worker, Succeeded(None, "again"))
+    started = worker.start()
+    assert started.run.args == {"value": "again"}
+    worker.end(started)
+    assert now(stored, flow) == "success"
+    with pytest.raises(InvalidState, match="nothing to retry"):
+        stored.do(retry_flow, flow.id)
+
+
+def test_an_unfinished_flow_is_not_retried(stored: Stored) -> None:
+    stored.node()
+    flow = begin(stored, member("a"))
+    with pytest.raises(InvalidState, match="is unfinished"):
+        stored.do(retry_flow, flow.id)
+
+
+def test_an_open_flow_takes_runs_until_it_is_closed(stored: Stored) -> None:
+    worker = stored.node()
+    flow = begin(stored, member("a"), is_open=True)
+    end_next(worker, Succeeded(5))
+    assert now(stored, flow) == "running"
+    stored.do(add_runs, flow.id, [member("b", "a", value={"$result": "a"}), member("c", "b")])
+    assert states(stored, flow) == {"a": "success", "b": "waiting", "c": "suspended"}
+    end_next(worker, DEAD)
+    stored.do(add_runs, flow.id, [member("d", "c")])
+    assert states(stored, flow)["d"] == "skipped"
+    assert stored.do(close_flow, flow.id).state.value == "failed"
+    with pytest.raises(InvalidState, match="takes no further runs"):
+        stored.do(add_runs, flow.id, [member("e")])
+
+
+def test_an_open_flow_may_begin_and_end_empty(stored: Stored) -> None:
+    flow = begin(stored, is_open=True)
+    assert stored.do(close_flow, flow.id).state.value == "success"
+
+
+def test_a_second_unfinished_flow_with_one_key_is_refused(stored: Stored) -> None:
+    worker = stored.node()
+    flow = begin(stored, member("a"), unique_key="2026-03")
+    with pytest.raises(AlreadyExists, match=f"flow {flow.id} has the key '2026-03'"):
+        begin(stored, member("a"), unique_key="2026-03")
+    end_next(worker, Succeeded())
+    assert begin(stored, member("a"), unique_key="2026-03").id != flow.id
+
+
+@pytest.mark.parametrize(
+    ("members", "path", "sentence"),
+    [
+        ([member("a", "b"), member("b", "c"), member("c", "a")], "runs.0.after", r"circle.*: 'a' → 'c' → 'b' → 'a'"),
+        ([member("a", "a")], "runs.0.after", "'a' → 'a'"),
+        ([member("load"), member("b", "laod")], "runs.1.after.0", "did you mean 'load'"),
+        ([member("a"), member("a")], "runs.1.key", "is the key of runs.0 too"),
+        ([member("")], "runs.0.key", "at least 1 character"),
+        ([member("a"), member("b", value={"$result": "a"})], "runs.1.args.value", "add its key to 'after'"),
+        ([member("a", job_name="wrok")], "runs.0.jobName", "Unknown job: wrok; did you mean 'work'"),
+        ([], "runs", "at least one"),
+    ],
+)
+def test_a_flow_of_no_shape_is_refused_with_the_place(
+    stored: Stored, members: list[NewMember], path: str, sentence: str
+) -> None:
+    stored.node()
+    with pytest.raises(UserError, match=sentence) as refused:
+        begin(stored, *members)
+    assert ".".join(refused.value.path) == path
+    assert stored.rows(tables.run) == stored.rows(tables.flow) == []
+
+
+def test_all_faults_are_told_at_once(stored: Stored) -> None:
+    stored.node()
+    with pytest.raises(SeveralFaults) as refused:
+        begin(stored, member("a", "x"), member("a", "y"))
+    assert [".".join(one.path) for one in refused.value.faults] == ["runs.0.after.0", "runs.1.key", "runs.1.after.0"]
+
+
+def test_runs_without_a_flow_send_no_statement_for_flows(stored: Stored) -> None:
+    worker = stored.node()
+    begin(stored, member("a"))
+    worker.end(worker.start())
+    sent: list[str] = []
+    stored.enqueue()
+    started = worker.start()
+
+    def note(_conn: object, _cursor: object, statement: str, *_rest: object) -> None:
+        sent.append(statement)
+
+    def end(tx: Any) -> None:
+        event.listen(tx.conn, "before_cursor_execute", note)
+        finish(tx, worker.node.id, worker.node.name, [Finish(started.run, started.execution_id, Succeeded())])
+
+    stored.do(end)
+    assert not [one for one in sent if "flow" in one]

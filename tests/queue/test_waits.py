@@ -1,0 +1,221 @@
+"""Waits of runs: none ends early, none is forgotten, and each signal is taken once or lies in its box."""
+
+import threading
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from cronograph.jobs.actions.signals import signal_run
+from cronograph.jobs.core.actor import Role
+from cronograph.jobs.core.base.awaits import AwaitedKind, Awaits
+from cronograph.jobs.core.durable.steps import StepKind, StepState, StoredStep
+from cronograph.jobs.core.durable.waits import Signal, Wait
+from cronograph.jobs.core.outcome import Suspended
+from cronograph.jobs.queue.claim import Started
+from cronograph.jobs.queue.suspended import wake
+from cronograph.jobs.queue.waits import wait
+from cronograph.jobs.store.db.transaction import Tx
+from cronograph.jobs.store.schema import tables
+from cronograph.jobs.store.schema.naming import SchemaText
+from tests.support.storage import START, Stored, Worker
+from tests.support.waiting import wait_until
+
+APPROVED = Wait("approved", StepKind.SIGNAL)
+SLEEP = Wait("cool down", StepKind.SLEEP, seconds=60.0)
+
+
+def begin(stored: Stored, started: Started, asked: Wait = APPROVED) -> StoredStep:
+    found = stored.do(wait, started.run, asked)
+    assert found is not None
+    return found
+
+
+def suspend(worker: Worker, started: Started, asked: Wait, begun: StoredStep) -> None:
+    """End an attempt as ``ctx.wait_for`` and ``ctx.sleep`` do."""
+    kind = AwaitedKind.TIME if asked.kind is StepKind.SLEEP else AwaitedKind.SIGNAL
+    worker.end(started, Suspended(Awaits(kind, asked.signal or asked.label), until=begun.wake_at))
+
+
+def send(stored: Stored, run_id: int, payload: Any = None, name: str = "approved", **more: Any) -> None:
+    stored.do(signal_run, run_id=run_id, signal=Signal(name, payload, **more))
+
+
+def state(stored: Stored, run_id: int) -> str:
+    (run,) = stored.rows(tables.run, id=run_id)
+    return str(run.state)
+
+
+def test_a_sleep_lasts_from_its_first_attempt_and_never_ends_early(stored: Stored) -> None:
+    worker = stored.node()
+    run = stored.enqueue()
+    started = worker.start()
+    begun = begin(stored, started, SLEEP)
+    assert (begun.state, begun.wake_at) == (StepState.WAITING, START + timedelta(seconds=60))
+    stored.pass_time(1)
+    suspend(worker, started, SLEEP, begun)
+    # Woken by somebody before its time, it sleeps on until the same time.
+    stored.pass_time(58.999999)
+    stored.do(wake, [run.id])
+    again = worker.start()
+    assert begin(stored, again, SLEEP) == begun
+    suspend(worker, again, SLEEP, begun)
+    stored.pass_time(0.000001)
+    stored.dispatch()
+    third = worker.start()
+    assert begin(stored, third, replace(SLEEP, seconds=999.0)).state is StepState.DONE
+
+
+def test_a_sleep_outlives_the_death_of_the_node_that_began_it(stored: Stored) -> None:
+    worker = stored.node()
+    stored.enqueue(retries=3)
+    started = worker.start()
+    begun = begin(stored, started, SLEEP)
+    # Killed between the begin of the sleep and the end of the attempt.
+    stored.pass_time(30)
+    worker.end(started, Suspended(Awaits(AwaitedKind.TIME, "cool down"), until=stored.now))
+    stored.dispatch()
+    again = worker.start()
+    assert begin(stored, again, SLEEP).wake_at == begun.wake_at
+
+
+def test_a_signal_before_the_wait_is_taken_at_once(stored: Stored) -> None:
+    worker = stored.node()
+    run = stored.enqueue()
+    send(stored, run.id, {"by": "ada"})
+    send(stored, run.id, {"by": "bob"})
+    started = worker.start()
+    first, second = begin(stored, started), begin(stored, started, Wait("approved#2", StepKind.SIGNAL))
+    assert [(one.state, one.value) for one in (first, second)] == [
+        (StepState.DONE, {"by": "ada"}),
+        (StepState.DONE, {"by": "bob"}),
+    ]
+    assert stored.rows(tables.run_signal) == []
+    # The same again, after an answer of the database that was lost.
+    assert begin(stored, started) == first
+    assert len({row.signal_id for row in stored.rows(tables.run_step)}) == 2
+
+
+def test_a_signal_that_comes_later_wakes_the_run(stored: Stored) -> None:
+    worker = stored.node()
+    run = stored.enqueue()
+    started = worker.start()
+    suspend(worker, started, APPROVED, begin(stored, started))
+    send(stored, run.id, 1, name="other")
+    assert state(stored, run.id) == "suspended"
+    send(stored, run.id, 2)
+    assert state(stored, run.id) == "waiting"
+    again = worker.start()
+    assert (again.run.attempt, again.run.failures) == (2, 0)
+    assert begin(stored, again).value == 2
+    assert [row.payload for row in stored.rows(tables.run_signal)] == [1]
+
+
+def test_a_signal_between_the_wait_and_the_end_of_its_attempt_wakes_the_run(stored: Stored) -> None:
+    worker = stored.node()
+    run = stored.enqueue()
+    started = worker.start()
+    begun = begin(stored, started)
+    send(stored, run.id, 7)
+    assert state(stored, run.id) == "running"
+    suspend(worker, started, APPROVED, begun)
+    assert state(stored, run.id) == "waiting"
+    assert begin(stored, worker.start()).value == 7
+
+
+def test_any_of_several_waits_wakes_the_run(stored: Stored) -> None:
+    worker = stored.node()
+    run = stored.enqueue()
+    started = worker.start()
+    begun = begin(stored, started)
+    begin(stored, started, Wait("declined", StepKind.SIGNAL))
+    suspend(worker, started, APPROVED, begun)
+    send(stored, run.id, name="declined")
+    assert state(stored, run.id) == "waiting"
+
+
+def test_a_wait_that_timed_out_stays_so(stored: Stored) -> None:
+    worker = stored.node()
+    run = stored.enqueue()
+    asked = replace(APPROVED, seconds=60.0)
+    started = worker.start()
+    suspend(worker, started, asked, begin(stored, started, asked))
+    stored.pass_time(60)
+    stored.dispatch()
+    again = worker.start()
+    assert begin(stored, again, asked).state is StepState.TIMED_OUT
+    send(stored, run.id, "too late")
+    assert begin(stored, again, asked).state is StepState.TIMED_OUT
+    # It lies there for the next one.
+    assert begin(stored, again, Wait("approved#2", StepKind.SIGNAL)).value == "too late"
+
+
+def test_a_signal_that_is_there_when_the_time_is_over_counts(stored: Stored) -> None:
+    worker = stored.node()
+    run = stored.enqueue()
+    asked = replace(APPROVED, seconds=60.0)
+    started = worker.start()
+    begun = begin(stored, started, asked)
+    suspend(worker, started, asked, begun)
+    stored.pass_time(61)
+    send(stored, run.id, 5)
+    assert begin(stored, worker.start(), asked).value == 5
+
+
+def test_a_signal_may_say_no(stored: Stored) -> None:
+    worker = stored.node()
+    run = stored.enqueue()
+    send(stored, run.id, rejects="too expensive")
+    found = begin(stored, worker.start())
+    assert (found.state, found.error) == (StepState.REJECTED, "too expensive")
+
+
+def test_signals_of_lower_roles_are_not_taken(stored: Stored) -> None:
+    worker = stored.node()
+    run = stored.enqueue()
+    send(stored, run.id, "early", role=Role.OPERATOR)
+    started = worker.start()
+    asked = replace(APPROVED, role=Role.ADMIN)
+    begun = begin(stored, started, asked)
+    assert begun.state is StepState.WAITING
+    suspend(worker, started, asked, begun)
+    assert state(stored, run.id) == "suspended"
+    send(stored, run.id, "good", role=Role.ADMIN)
+    assert begin(stored, worker.start(), asked).value == "good"
+    assert [row.payload for row in stored.rows(tables.run_signal)] == ["early"]
+
+
+def test_a_run_that_was_taken_begins_no_wait_and_takes_no_signal(stored: Stored) -> None:
+    worker = stored.node()
+    run = stored.enqueue()
+    started = worker.start()
+    send(stored, run.id)
+    worker.end(started)
+    assert stored.do(wait, started.run, APPROVED) is None
+    assert (len(stored.rows(tables.run_signal)), stored.rows(tables.run_step)) == (1, [])
+
+
+@pytest.mark.parametrize("database_url", ["postgres"], indirect=True)
+def test_a_signal_and_the_end_of_the_attempt_at_one_moment_leave_the_run_awake(
+    stored: Stored, database_url: str
+) -> None:
+    worker = stored.node()
+    run = stored.enqueue()
+    started = worker.start()
+    begun = begin(stored, started)
+    other = Stored(database_url)
+    other.now = stored.now
+    late = Worker(other, worker.node, ("work",))
+    ending = threading.Thread(target=suspend, args=(late, started, APPROVED, begun))
+
+    def send_slowly(tx: Tx) -> None:
+        signal_run(tx, run_id=run.id, signal=Signal("approved", 7))
+        ending.start()
+        waiting = SchemaText("SELECT count(*) FROM pg_locks WHERE NOT granted")
+        wait_until(lambda: tx.conn.execute(waiting).scalar_one() > 0, message="the end to wait for the signal")
+
+    stored.do(send_slowly)
+    ending.join()
+    other.close()
+    assert state(stored, run.id) == "waiting"

@@ -1,0 +1,238 @@
+"""Tests of jobs that sleep and wait for signals: days pass in no time, and signals come when a test says so."""
+
+import asyncio
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from pydantic import BaseModel
+
+from cronograph.jobs import JobContext, NotFound, Rejected, Result, UserError, job
+from cronograph.jobs.core.base.codes import ErrorCode
+from cronograph.jobs.core.base.errors import InvalidState
+from cronograph.jobs.core.model import Outcome
+from cronograph.jobs.core.states import RunState
+from cronograph.jobs.registry import Registry
+from cronograph.jobs.testing import FakeClock, Queue, drain, run_job
+
+DAY = timedelta(days=1)
+
+
+class Approval(BaseModel):
+    """What a person decides."""
+
+    by: str
+    limit: int = 0
+
+
+async def approval(ctx: JobContext) -> Result:
+    found = await ctx.wait_for("approved", Approval, timeout=DAY)
+    return Result(value=found.by)
+
+
+async def test_one_attempt_waits_or_gets_what_the_test_gives() -> None:
+    clock = FakeClock()
+    waits = await run_job(approval, clock=clock)
+    assert (waits.outcome, waits.state, waits.retry_in) == (Outcome.SUSPENDED, RunState.SUSPENDED, 86400)
+    signalled = await run_job(approval, signals={"approved": {"by": "ada"}})
+    assert (signalled.value, signalled.steps) == ("ada", {"approved": {"by": "ada"}})
+    again = await run_job(approval, attempt=2, steps={"approved": {"by": "bob"}})
+    assert again.value == "bob"
+
+
+async def test_a_sleep_that_is_over_returns_at_once() -> None:
+    async def works(ctx: JobContext) -> int:
+        try:
+            await ctx.sleep("cool down", DAY)
+        except Exception:  # noqa: BLE001 - what is tried
+            return 0
+        return 1
+
+    assert (await run_job(works)).outcome is Outcome.SUSPENDED
+    assert (await run_job(works, attempt=2, steps={"cool down": None})).records_processed == 1
+
+
+async def test_an_order_goes_on_over_days() -> None:
+    registry, told = Registry(), list[str]()
+
+    @job("order", registry=registry)
+    async def order(ctx: JobContext) -> Result:
+        await ctx.step("charge", told.append, "charge")
+        await ctx.sleep("cool down", timedelta(days=3))
+        found = await ctx.wait_for("approved", Approval)
+        await ctx.sleep_until("monday", datetime(2026, 1, 12, tzinfo=UTC))
+        await ctx.step("ship", lambda: told.append(f"ship for {found.by}"))
+        return Result(value=ctx.attempt)
+
+    async with Queue(registry) as queue:
+        began = queue.clock.now()
+        handle = await order.enqueue()
+        await drain(queue)
+        run = await queue.run(handle.run_id)
+        assert (run.state, queue.clock.now() - began, told) == (RunState.SUSPENDED, timedelta(days=3), ["charge"])
+        assert await handle.signal("approved", {"by": "ada"}) is RunState.WAITING
+        await drain(queue)
+        run = await queue.run(handle.run_id)
+        assert (run.state, run.run.result, told) == (RunState.SUCCESS, 4, ["charge", "ship for ada"])
+        assert queue.clock.now() == datetime(2026, 1, 12, tzinfo=UTC)
+        assert [one.outcome for one in run.attempts] == [Outcome.SUSPENDED] * 3 + [Outcome.SUCCESS]
+        assert run.run.failures == 0
+
+
+@pytest.mark.parametrize(
+    ("on_timeout", "ends"),
+    [
+        ("raise", (RunState.FAILED, "WaitTimedOut")),
+        ("reject", (RunState.FAILED, "Rejected")),
+        (7, (RunState.SUCCESS, None)),
+    ],
+)
+async def test_what_a_time_out_means_is_said_by_the_job(on_timeout: Any, ends: tuple[RunState, str | None]) -> None:
+    registry = Registry()
+
+    @job("order", registry=registry, retries=3)
+    def order(ctx: JobContext) -> Result:
+        return Result(value=ctx.wait_for_sync("approved", timeout=60, on_timeout=on_timeout))
+
+    async with Queue(registry) as queue:
+        run_id = await queue.enqueue("order")
+        await drain(queue)
+        run = await queue.run(run_id)
+    assert (run.state, run.last.error_type) == ends
+    assert len(run.attempts) == 2
+
+
+async def test_a_signal_that_says_no_raises_in_the_job() -> None:
+    registry = Registry()
+
+    @job("order", registry=registry)
+    async def order(ctx: JobContext) -> Result:
+        try:
+            await ctx.wait_for("approved", Approval)
+        except Rejected as error:
+            return Result(value=f"no: {error}")
+        return Result(value="yes")
+
+    async with Queue(registry) as queue:
+        run_id = await queue.enqueue("order")
+        await queue.signal(run_id, "approved", reject="too expensive")
+        await drain(queue)
+        assert (await queue.run(run_id)).run.result == "no: too expensive"
+
+
+async def test_waits_at_the_same_time_are_fulfilled_in_any_order() -> None:
+    registry, told = Registry(), list[str]()
+
+    async def slow() -> None:
+        for _ in range(50):
+            await asyncio.sleep(0)
+        told.append("slow")
+
+    @job("both", registry=registry)
+    async def both(ctx: JobContext) -> Result:
+        async with asyncio.TaskGroup() as tasks:
+            first = tasks.create_task(ctx.wait_for("first", timeout=DAY))
+            second = tasks.create_task(ctx.wait_for("second", timeout=2 * DAY))
+            tasks.create_task(ctx.step("slow", slow))
+        return Result(value=[first.result(), second.result()])
+
+    async with Queue(registry) as queue:
+        run_id = await queue.enqueue("both")
+        assert await queue.step() == run_id
+        # What was at work beside the waits is not lost.
+        assert (told, (await queue.run(run_id)).last.steps) == (["slow"], {"slow": None})
+        await queue.signal(run_id, "second", 2)
+        await queue.step()
+        await queue.signal(run_id, "first", 1)
+        await queue.step()
+        run = await queue.run(run_id)
+        assert (run.state, run.run.result, told) == (RunState.SUCCESS, [1, 2], ["slow"])
+
+
+async def test_a_failure_beside_a_wait_is_a_failure() -> None:
+    async def works(ctx: JobContext) -> None:
+        async def fails() -> None:
+            raise ValueError("no luck")
+
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(ctx.wait_for("first"))
+            tasks.create_task(ctx.step("fails", fails))
+
+    result = await run_job(works)
+    assert result.outcome is Outcome.FAILED
+
+
+async def test_signals_that_nobody_could_take_are_refused_and_change_nothing() -> None:
+    registry = Registry()
+    job("approval", registry=registry)(approval)
+
+    async with Queue(registry) as queue:
+        run_id = await queue.enqueue("approval")
+        await queue.step()
+        for name, payload, says in (
+            ("approved", {"limit": "x"}, "payload of signal 'approved' of run 1: 'by' is a required property"),
+            ("a#2", None, "step: name must not contain '#'"),
+            ("", None, "step: name must have 1 to 200 characters"),
+            ("approved[1]#2", None, "step: name must not contain '['"),
+        ):
+            with pytest.raises(UserError) as refused:
+                await queue.signal(run_id, name, payload)
+            assert says in refused.value.message
+        assert (await queue.run(run_id)).state is RunState.SUSPENDED
+        with pytest.raises(NotFound, match="999"):
+            await queue.signal(999, "approved")
+        await queue.signal(run_id, "approved", {"by": "ada"})
+        await drain(queue)
+        with pytest.raises(InvalidState, match="run 1 is success: nobody would take the signal 'approved'") as ended:
+            await queue.signal(run_id, "approved", {"by": "ada"})
+        assert ended.value.code is ErrorCode.INVALID_STATE
+
+
+async def no_zone(ctx: JobContext) -> None:
+    await ctx.sleep_until("monday", datetime(2026, 1, 12))  # noqa: DTZ001 - what is tried
+
+
+async def negative(ctx: JobContext) -> None:
+    await ctx.sleep("nap", -1)
+
+
+async def no_role(ctx: JobContext) -> None:
+    await ctx.wait_for("approved", role="king")
+
+
+async def within_a_step(ctx: JobContext) -> None:
+    await ctx.step("outer", lambda: ctx.sleep("inner", 1))
+
+
+async def other_kind(ctx: JobContext) -> None:
+    await ctx.step("a", asyncio.sleep, 0)
+
+
+@pytest.mark.parametrize(
+    ("works", "says"),
+    [
+        (no_zone, "until: must carry a zone"),
+        (negative, "seconds: must be from 0 seconds to ten years, got -1"),
+        (no_role, "role: must be one of 'viewer', 'operator', 'admin', got 'king'"),
+        (within_a_step, "step 'inner': began inside step 'outer'"),
+    ],
+)
+async def test_a_wait_that_cannot_be_one_is_refused(works: Any, says: str) -> None:
+    assert says in str((await run_job(works)).error)
+
+
+async def test_a_step_that_became_a_sleep_has_to_be_renamed() -> None:
+    registry = Registry()
+
+    @job("changes", registry=registry, retries=1, retry_delay=0)
+    async def changes(ctx: JobContext) -> None:
+        if ctx.attempt == 1:
+            await ctx.step("a", asyncio.sleep, 0)
+            raise ValueError("no luck")
+        await ctx.sleep("a", 1)
+
+    async with Queue(registry) as queue:
+        run_id = await queue.enqueue("changes")
+        await drain(queue)
+        error = (await queue.run(run_id)).last.error
+    assert error == "step 'a': attempt 1 stored a step under this name, and the code has a sleep there now; rename it"

@@ -46,13 +46,15 @@ from .enums import (
     TaskSource,
     Trigger,
 )
-from .inputs import EventFilter, NewRun, ScheduleInput, TaskChanges, TaskSettings
+from .inputs import EventFilter, NewFlowRun, NewRun, ScheduleInput, TaskChanges, TaskSettings
 from .operation import Operation
 from .records import (
     DetailedEvent,
     Event,
     Execution,
     Explanation,
+    Flow,
+    FlowProgress,
     Group,
     Job,
     JobLimits,
@@ -92,6 +94,8 @@ __all__ = [
     "Execution",
     "Explanation",
     "Fault",
+    "Flow",
+    "FlowProgress",
     "Group",
     "HttpError",
     "InvalidAddressError",
@@ -103,6 +107,7 @@ __all__ = [
     "LogLine",
     "LogPart",
     "MisfirePolicy",
+    "NewFlowRun",
     "NewRun",
     "Node",
     "NodeState",

@@ -103,6 +103,8 @@ RECORDS: Final = (
     ),
     Recorded("Task", "Task", {"schedule": "Schedule", "lastStatus": "Execution"}),
     Recorded("Run", "Run", {"progress": "Progress"}),
+    Recorded("FlowProgress", "FlowProgress"),
+    Recorded("Flow", "Flow", {"progress": "FlowProgress"}),
     Recorded("TriggeredJob", "TriggerJobPayload", {"run": "Run"}),
     Recorded("Explanation", "Explanation"),
     Recorded("SkippedOccurrence", "SkippedOccurrence"),
@@ -125,7 +127,12 @@ RECORDS: Final = (
 BASES: Final = {"RunState": "StateOfRun"}
 """Enums whose members can say more than their name."""
 
-INPUTS: Final = {"ScheduleInput": "ScheduleInput", "NewRun": "EnqueueRunInput", "EventFilter": "EventFilter"}
+INPUTS: Final = {
+    "ScheduleInput": "ScheduleInput",
+    "NewRun": "EnqueueRunInput",
+    "NewFlowRun": "FlowRunInput",
+    "EventFilter": "EventFilter",
+}
 """Classes of what is sent, and the input types behind them."""
 
 OF_A_NEW_TASK: Final = frozenset({"name", "jobName", "schedule", "idempotencyKey"})

@@ -155,7 +155,7 @@ class Job(Generic[F, P, R]):
         behind = {name for name in kwargs if name in _OPTIONS and name not in parameters}
         own = {name: value for name, value in kwargs.items() if name not in behind}
         document, values = (accept or self.definition.accept)(args, own)
-        options = {**self._chosen, **{_OPTIONS[name]: kwargs[name] for name in behind}}
+        options: dict[str, Any] = {**self._chosen, **{_OPTIONS[name]: kwargs[name] for name in behind}}
         unknown = options.keys() - RunOptions.__annotations__.keys()
         if unknown:
             raise TypeError(f"a run has no option '{min(unknown)}'; there are {', '.join(RunOptions.__annotations__)}")

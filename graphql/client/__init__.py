@@ -46,13 +46,24 @@ from .enums import (
     TaskSource,
     Trigger,
 )
-from .inputs import DebounceInput, EventFilter, NewRun, ScheduleInput, TaskChanges, TaskSettings, ThrottleInput
+from .inputs import (
+    DebounceInput,
+    EventFilter,
+    NewFlowRun,
+    NewRun,
+    ScheduleInput,
+    TaskChanges,
+    TaskSettings,
+    ThrottleInput,
+)
 from .operation import Operation
 from .records import (
     DetailedEvent,
     Event,
     Execution,
     Explanation,
+    Flow,
+    FlowProgress,
     Group,
     Job,
     JobLimits,
@@ -93,6 +104,8 @@ __all__ = [
     "Execution",
     "Explanation",
     "Fault",
+    "Flow",
+    "FlowProgress",
     "Group",
     "HttpError",
     "InvalidAddressError",
@@ -104,6 +117,7 @@ __all__ = [
     "LogLine",
     "LogPart",
     "MisfirePolicy",
+    "NewFlowRun",
     "NewRun",
     "Node",
     "NodeState",

@@ -143,6 +143,15 @@ class ExplanationCode(OpenEnum):
     WINDOW_ENDED = "WINDOW_ENDED"
 
 
+class FlowState(OpenEnum):
+    """Where a flow stands."""
+
+    RUNNING = "RUNNING"
+    SUCCESS = "SUCCESS"
+    FAILED = "FAILED"
+    CANCELLED = "CANCELLED"
+
+
 class Isolation(OpenEnum):
     """Where a job runs."""
 
@@ -271,3 +280,11 @@ class Trigger(OpenEnum):
     MANUAL = "MANUAL"
     API = "API"
     RETRY = "RETRY"
+
+
+class When(OpenEnum):
+    """After which ends of the runs before it a run of a flow starts; it always waits until all of them are over."""
+
+    SUCCESS = "SUCCESS"
+    FAILURE = "FAILURE"
+    ALWAYS = "ALWAYS"

@@ -12,10 +12,10 @@ from .base.errors import Refusal
 from .base.shapes import camel, read, read_all, selection
 from .builders import ERRORS, Argument, changed, document, mutation, present, refuse, variables, whole
 from .enums import Priority
-from .inputs import NewRun, ScheduleInput, TaskChanges, TaskSettings
+from .inputs import NewFlowRun, NewRun, ScheduleInput, TaskChanges, TaskSettings
 from .operation import Operation
 from .queries import Filter
-from .records import Group, Node, Run, Task, TriggeredJob
+from .records import Flow, Group, Node, Run, Task, TriggeredJob
 from .results import ChangedRuns, ChangedTasks, DeletedTasks, Pruning
 
 
@@ -295,6 +295,56 @@ def pause_group(name: str, *, reason: str | None = None) -> Operation[Group]:
 def resume_group(name: str) -> Operation[Group]:
     """End the pause of a group."""
     return changed("resumeGroup", {"name": name}, Group)
+
+
+def enqueue_flow(
+    name: str,
+    runs: Sequence[NewFlowRun],
+    *,
+    open: bool | None = None,  # noqa: A002 - the word of the API
+    unique_key: str | None = None,
+    on_success: NewRun | None = None,
+    on_failure: NewRun | None = None,
+    on_end: NewRun | None = None,
+    idempotency_key: str | None = None,
+) -> Operation[Flow]:
+    """Enqueue runs together, all or none, of which some start after others have ended.
+
+    Args:
+        name: What the flow is for.
+        runs: Its runs, in any order.
+        open: Whether runs can be added later, until ``close_flow``.
+        unique_key: While a flow with this key is unfinished, a second one is refused.
+        on_success: A run that is enqueued when no run failed or was cancelled.
+        on_failure: A run that is enqueued when one failed or was cancelled.
+        on_end: A run that is enqueued however the flow ends.
+        idempotency_key: Makes a repetition safe.
+    """
+    heirs = {"onSuccess": on_success, "onFailure": on_failure, "onEnd": on_end}
+    given = present(
+        name=name, runs=list(runs), open=open, uniqueKey=unique_key, **heirs, idempotencyKey=idempotency_key
+    )
+    return changed("enqueueFlow", given, Flow)
+
+
+def add_flow_runs(id: int, runs: Sequence[NewFlowRun], *, idempotency_key: str | None = None) -> Operation[Flow]:
+    """Add runs to an open flow, all or none."""
+    return changed("addFlowRuns", present(id=id, runs=list(runs), idempotencyKey=idempotency_key), Flow)
+
+
+def close_flow(id: int) -> Operation[Flow]:
+    """Let an open flow take no further runs, so that it ends with the last one that it has."""
+    return changed("closeFlow", present(id=id), Flow)
+
+
+def cancel_flow(id: int, *, reason: str | None = None) -> Operation[Flow]:
+    """Cancel all unfinished runs of a flow."""
+    return changed("cancelFlow", present(id=id, reason=reason), Flow)
+
+
+def retry_flow(id: int) -> Operation[Flow]:
+    """Make again what failed or was cancelled of a flow that is over, and what that kept from starting."""
+    return changed("retryFlow", present(id=id), Flow)
 
 
 def limit_group(name: str, max_running: int | None) -> Operation[Group]:

@@ -12,6 +12,7 @@ from .operation import Operation
 from .records import (
     Execution,
     Explanation,
+    Flow,
     Group,
     Job,
     JobLog,
@@ -178,6 +179,25 @@ def skipped_occurrences(
 ) -> Operation[Page[SkippedOccurrence]]:
     """A page of what did not become runs, newest first unless ordered otherwise."""
     return page("skippedOccurrences", _listing("SkippedOccurrence", first, after, filter, order_by), SkippedOccurrence)
+
+
+def flows(
+    *, first: int = 50, after: str | None = None, filter: Filter | None = None, order_by: Order | None = None
+) -> Operation[Page[Flow]]:
+    """A page of the flows, newest first unless ordered otherwise.
+
+    Args:
+        first: At most so many, up to 200.
+        after: Only those behind this cursor of the same list.
+        filter: Which flows.
+        order_by: In which order.
+    """
+    return page("flows", _listing("Flow", first, after, filter, order_by), Flow)
+
+
+def flow(id: int) -> Operation[Flow | None]:
+    """One flow; None if there is none of this id."""
+    return one("flow", {"id": Argument("ID!", id)}, Flow)
 
 
 def groups(

@@ -14,6 +14,7 @@ from .enums import (
     EventKind,
     EventState,
     ExplanationCode,
+    FlowState,
     Isolation,
     LogLevel,
     MisfirePolicy,
@@ -253,6 +254,39 @@ class Run(Record):
     result: Any
     error: str | None
     deduplicated: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FlowProgress(Record):
+    """How many runs of a flow are in which state."""
+
+    total: int
+    done: int
+    waiting: int
+    scheduled: int
+    running: int
+    stuck: int
+    suspended: int
+    success: int
+    failed: int
+    cancelled: int
+    skipped: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Flow(Record):
+    """Runs that were enqueued together, of which some start after others have ended."""
+
+    id: int
+    name: str
+    state: FlowState
+    is_open: bool
+    unique_key: str | None
+    submitted_at: datetime
+    finished_at: datetime | None
+    cancel_requested_at: datetime | None
+    submitter: str | None
+    progress: FlowProgress
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

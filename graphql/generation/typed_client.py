@@ -103,6 +103,8 @@ RECORDS: Final = (
     ),
     Recorded("Task", "Task", {"schedule": "Schedule", "lastStatus": "Execution"}),
     Recorded("Run", "Run", {"progress": "Progress"}),
+    Recorded("FlowProgress", "FlowProgress"),
+    Recorded("Flow", "Flow", {"progress": "FlowProgress"}),
     Recorded("TriggeredJob", "TriggerJobPayload", {"run": "Run"}),
     Recorded("Explanation", "Explanation"),
     Recorded("SkippedOccurrence", "SkippedOccurrence"),
@@ -130,6 +132,7 @@ INPUTS: Final = {
     "DebounceInput": "DebounceInput",
     "ThrottleInput": "ThrottleInput",
     "NewRun": "EnqueueRunInput",
+    "NewFlowRun": "FlowRunInput",
     "EventFilter": "EventFilter",
 }
 """Classes of what is sent, and the input types behind them."""

@@ -80,7 +80,10 @@ class FlowMutations:
     )
     async def close_flow(self, info: Info, input: Annotated[CloseFlowInput, INPUT]) -> FlowChanged:
         """The closed flow."""
-        action = lambda tx: actions.close_flow(tx, parse_key(input.id, "id"))  # noqa: E731
+
+        def action(tx: Tx) -> model.Flow:
+            return actions.close_flow(tx, parse_key(input.id, "id"))
+
         done = await perform(info, input, action, ONE_FLOW)
         return done.answer(FlowChanged, flow=Flow.from_model)
 
@@ -91,7 +94,10 @@ class FlowMutations:
     async def cancel_flow(self, info: Info, input: Annotated[CancelFlowInput, INPUT]) -> FlowChanged:
         """The flow after the request."""
         reason, actor = given(input.reason), info.context.person.name
-        action = lambda tx: actions.cancel_flow(tx, parse_key(input.id, "id"), reason=reason, actor=actor)  # noqa: E731
+
+        def action(tx: Tx) -> model.Flow:
+            return actions.cancel_flow(tx, parse_key(input.id, "id"), reason=reason, actor=actor)
+
         done = await perform(info, input, action, ONE_FLOW)
         return done.answer(FlowChanged, flow=Flow.from_model)
 
@@ -103,6 +109,9 @@ class FlowMutations:
     async def retry_flow(self, info: Info, input: Annotated[RetryFlowInput, INPUT]) -> FlowChanged:
         """The flow, unfinished again."""
         actor = info.context.person.name
-        action = lambda tx: actions.retry_flow(tx, parse_key(input.id, "id"), actor=actor)  # noqa: E731
+
+        def action(tx: Tx) -> model.Flow:
+            return actions.retry_flow(tx, parse_key(input.id, "id"), actor=actor)
+
         done = await perform(info, input, action, ONE_FLOW)
         return done.answer(FlowChanged, flow=Flow.from_model)

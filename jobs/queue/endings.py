@@ -21,7 +21,7 @@ class Ending(NamedTuple):
     """The end of one attempt, as it is written into its run and its execution.
 
     ``cancelled``: it takes into account that the run was asked to stop; others are not written once it was.
-    ``is_common``: see ``finish.is_common``.
+    ``is_common``: it succeeded, and nothing but a number is to be kept of it.
     """
 
     id: int

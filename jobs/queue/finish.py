@@ -284,5 +284,5 @@ def _ending(tx: Tx, one: Finish, *, cancelled: bool) -> Ending:
         records_processed=it.records_processed,
         log_lines=one.log_lines,
         log_cut=one.log_cut,
-        is_common=is_common(one) and not cancelled,
+        is_common=_is_bare_success(one) and not cancelled,
     )

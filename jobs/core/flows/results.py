@@ -21,7 +21,7 @@ def _found(args: object) -> Iterator[tuple[tuple[str, ...], object]]:
         if isinstance(value, Mapping):
             members = cast("Mapping[str, object]", value)
             # At the top there are the names of parameters, and one may be called like this.
-            if place and members.keys() == {REFERENCE}:
+            if place and set(members) == {REFERENCE}:
                 yield place, members[REFERENCE]
             else:
                 waiting += [((*place, name), one) for name, one in members.items()]
@@ -43,7 +43,7 @@ def filled(args: Mapping[str, Json], values: Mapping[str, Json]) -> dict[str, Js
 def _filled(value: Json, values: Mapping[str, Any]) -> Json:
     if isinstance(value, Mapping):
         members = cast("Mapping[str, Json]", value)
-        if members.keys() == {REFERENCE} and members[REFERENCE] in values:
+        if set(members) == {REFERENCE} and members[REFERENCE] in values:
             return values[members[REFERENCE]]
         return {name: _filled(one, values) for name, one in members.items()}
     if isinstance(value, list):
@@ -61,11 +61,11 @@ def with_results(value: object, results: Mapping[object, Json]) -> Json:
     if isinstance(value, Mapping):
         members = cast("Mapping[str, object]", value)
         made = {name: with_results(one, results) for name, one in members.items()}
-        return made if any(made[name] is not members[name] for name in made) else value
+        return made if any(made[name] is not members[name] for name in made) else cast("Json", value)
     if isinstance(value, list | tuple):
         items = cast("Sequence[object]", value)
         listed = [with_results(one, results) for one in items]
-        return listed if any(new is not old for new, old in zip(listed, items, strict=True)) else value
+        return listed if any(new is not old for new, old in zip(listed, items, strict=True)) else cast("Json", value)
     try:
         return results.get(value, value)
     except TypeError:

@@ -101,6 +101,30 @@ def test_many_runs_are_chosen_by_filter_and_counted_first(run: Commands) -> None
     assert run.json("runs", "list", "--filter", "group=later")["runs"][0]["state"] == "CANCELLED"
 
 
+FLOW = """mutation { enqueueFlow(input: { name: "orders", runs: [
+  { key: "a", jobName: "greet" }, { key: "b", jobName: "broken", after: ["a"] },
+  { key: "c", jobName: "greet", after: ["b"] }
+] }) { flow { id } errors { message } } }"""
+
+
+def test_a_flow_is_listed_shown_retried_and_cancelled(run: Commands) -> None:
+    key = post(f"{run.url}/graphql", {"query": FLOW}).json()["data"]["enqueueFlow"]["flow"]["id"]
+
+    def state() -> str:
+        found: str = run.json("flows", "show", key)["flow"]["state"]
+        return found
+
+    wait_until(lambda: state() == "FAILED", 20, "the flow to end")
+    listed = run.json("flows", "list", "--filter", "state=failed", "--sort", "-id")["flows"]
+    assert [(one["id"], one["name"], one["progress"]["skipped"]) for one in listed] == [(key, "orders", 1)]
+    status, said = run("flows", "show", key)
+    assert (status, "b: FAILED" in said, "c: SKIPPED" in said, "after b" in said) == (0, True, True, True), said
+    assert run.json("flows", "retry", key)["flow"]["state"] == "RUNNING"
+    wait_until(lambda: state() == "FAILED", 20, "the flow to end again")
+    assert "it is FAILED" in run("flows", "cancel", key, "--reason", "enough")[1]
+    assert run.json("flows", "show", "999999", status=1)["errors"]
+
+
 def test_tasks_groups_nodes_and_figures(run: Commands) -> None:
     assert run.json("tasks", "pause", "hourly", "--reason", "later")["task"]["pauseReason"] == "later"
     assert run.json("tasks", "explain", "hourly")["explain"]["code"] == "PAUSED"

@@ -33,17 +33,9 @@ from ..types.payloads import HistoryPruned, JobTriggered, RunChanged, RunsChange
 from .bulk import BulkAction, Changed, answer_many, codec_of, many_runs, perform_many, selection_faults
 from .bulk_inputs import CancelRunsInput, RetryNowInput, RetryRunsInput, SetRunPriorityInput
 from .changes import ONE_RUN, args_of, given, parse_key, perform, restore_run, restore_runs
-from .inputs import (
-    LABELS,
-    UNIQUE_KEY,
-    CancelRunInput,
-    EnqueueRunsInput,
-    PruneHistoryInput,
-    RetryRunInput,
-    SignalRunInput,
-    UpdateRunInput,
-)
+from .inputs import LABELS, UNIQUE_KEY, EnqueueRunsInput, PruneHistoryInput
 from .pruning import PRUNING, prune
+from .run_inputs import CancelRunInput, RetryRunInput, SignalRunInput, UpdateRunInput
 
 CHANGED: Final = codec_of("runs", restore_runs)
 NOT_ASKED: Final = Condition("cancel_requested_at", Operator.IS_NULL, value=True)

@@ -33,16 +33,8 @@ from ..types.payloads import HistoryPruned, JobTriggered, RunChanged, RunsChange
 from .bulk import BulkAction, Changed, answer_many, codec_of, many_runs, perform_many, selection_faults
 from .bulk_inputs import CancelRunsInput, RetryNowInput, RetryRunsInput, SetRunPriorityInput
 from .changes import ONE_RUN, args_of, given, parse_key, perform, restore_run, restore_runs
-from .inputs import (
-    LABELS,
-    UNIQUE_KEY,
-    CancelRunInput,
-    EnqueueRunsInput,
-    PruneHistoryInput,
-    RetryRunInput,
-    SignalRunInput,
-    UpdateRunInput,
-)
+from .enqueue_inputs import EnqueueRunsInput
+from .inputs import LABELS, UNIQUE_KEY, CancelRunInput, PruneHistoryInput, RetryRunInput, SignalRunInput, UpdateRunInput
 from .pruning import PRUNING, prune
 
 CHANGED: Final = codec_of("runs", restore_runs)

@@ -122,6 +122,20 @@ class EnqueueRunsInput:
     )
     idempotency_key: str | None = optional(KEY)
 
+    def to_runs(self, submitter: Submitter) -> list[NewRun]:
+        """The engine's form of all of them, in somebody's name.
+
+        Raises:
+            UserError: one cannot be, with its place.
+        """
+        made: list[NewRun] = []
+        for place, run in enumerate(self.runs):
+            try:
+                made.append(run.to_run(submitter))
+            except UserError as error:
+                raise error.with_prefix("runs", str(place)) from error
+        return made
+
     def faults(self) -> Iterator[UserError]:
         """What the engine's rules say against the settings of the runs."""
         for place, run in enumerate(self.runs):

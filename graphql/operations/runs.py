@@ -148,12 +148,12 @@ class RunMutations:
         def action(tx: Tx) -> list[Enqueued]:
             if not 1 <= len(input.runs) <= MAX_RUNS:
                 raise InvalidInput(f"runs: must be 1 to {MAX_RUNS:,} runs, got {len(input.runs):,}", path=("runs",))
-            return actions.enqueue_runs(tx, [run.to_run(submitter) for run in input.runs])
+            return actions.enqueue_runs(tx, input.to_runs(submitter))
 
         async def fast_path(record: Record) -> list[Enqueued] | None:
             if len(input.runs) != 1:
                 return None
-            put = await put_requested(info.context.database, input.runs[0].to_run(submitter), record)
+            put = await put_requested(info.context.database, input.to_runs(submitter)[0], record)
             return None if put is None else [Enqueued(put, deduplicated=False)]
 
         done = await perform(info, input, action, ENQUEUED, fast_path=fast_path)

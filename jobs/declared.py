@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Protocol
 from . import lazy
 from .base.context import JobContext, current_host
 from .core.defaults import RUN_POLICIES
-from .core.model import Run
+from .core.model import Json, Run
 from .core.run_spec import RunSpec
 from .handle import RunHandle, no_database
 from .registry import JobDefinition, JobOptions, Registry, default_registry, define
@@ -131,18 +131,36 @@ class Job(Generic[F, P, R]):
         args = asked.pop("args")
         return RunHandle(queue.put(self.name, args, asked), queue)
 
-    def _asked(self, args: tuple[object, ...], kwargs: Mapping[str, object]) -> dict[str, Any]:
+    def run_with(
+        self, results: Mapping[object, Json], args: tuple[object, ...], kwargs: Mapping[str, object]
+    ) -> RunSpec:
+        """``run``, where some arguments are not known yet; ``Flow.add`` asks for it.
+
+        Args:
+            results: What stands in the stored arguments for each value that is not known yet.
+            args: As the function takes them.
+            kwargs: The same by name.
+        """
+        accept = functools.partial(self.definition.accept_partly, results)
+        return RunSpec(self.name, **self._asked(args, kwargs, accept))
+
+    def _asked(
+        self,
+        args: tuple[object, ...],
+        kwargs: Mapping[str, object],
+        accept: Callable[..., tuple[dict[str, Json], dict[str, Any]]] | None = None,
+    ) -> dict[str, Any]:
         """Arguments and options of a run, as ``enqueue`` takes them."""
         parameters = self.definition.parameters
         behind = {name for name in kwargs if name in _OPTIONS and name not in parameters}
         own = {name: value for name, value in kwargs.items() if name not in behind}
-        document, values = self.definition.accept(args, own)
+        document, values = (accept or self.definition.accept)(args, own)
         options = {**self._chosen, **{_OPTIONS[name]: kwargs[name] for name in behind}}
         unknown = options.keys() - RunOptions.__annotations__.keys()
         if unknown:
             raise TypeError(f"a run has no option '{min(unknown)}'; there are {', '.join(RunOptions.__annotations__)}")
         policies = self.definition.policies
-        if policies.defaults.unique_key is not None and options.get("unique_key") is None:
+        if policies.defaults.unique_key is not None and options.get("unique_key") is None and accept is None:
             options["unique_key"] = self.definition.key_of(document, values)
         if policies.defaults.labels is not None:
             options["labels"] = policies.defaults.labels.of(document, options.get("labels"))

@@ -300,6 +300,7 @@ class Group(Record):
     paused_by: str | None
     pause_reason: str | None
     max_running: int | None
+    max_wait_low: float | None
     rate: Rate | None
     tokens: int | None
     next_token_at: datetime | None

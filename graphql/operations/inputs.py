@@ -255,7 +255,9 @@ class RateInput:
 
     limit: int = strawberry.field(description="How many in `per` seconds; from one a day to 100,000 a second.")
     per: float = strawberry.field(description="Seconds.", default=1.0)
-    burst: int | None = optional("How many start at once after a pause; a fiftieth of the limit unless given.")
+    burst: int | None = optional(
+        "How many start at once after a pause; a twentieth of the limit unless given, at least 1."
+    )
 
     def to_rate(self) -> Rate:
         """The engine's form.
@@ -278,6 +280,10 @@ class UpdateGroupInput:
     )
     rate: RateInput | None = optional(
         "How many of its runs start in how long, on all nodes together; null = any number, absent = unchanged."
+    )
+    max_wait_low: float | None = optional(
+        "Seconds after which a due run of low priority goes before those of high priority; null = only as the counting "
+        "scheme has it, absent = unchanged."
     )
     idempotency_key: str | None = optional(KEY)
 

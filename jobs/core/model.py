@@ -346,7 +346,10 @@ class SkippedOccurrence:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A queue group: the unit of fairness and of limits; None = no limit. ``rate_full_at``: see ``rates.Bucket``."""
+    """A queue group: the unit of fairness and of limits; None = no limit. ``rate_full_at``: see ``rates.Bucket``.
+
+    ``max_wait_low``: seconds after which a due run of low priority goes before those of high priority.
+    """
 
     name: str
     paused_at: datetime | None = None
@@ -355,6 +358,7 @@ class Group:
     max_running: int | None = None
     rate: Rate | None = None
     rate_full_at: datetime | None = None
+    max_wait_low: float | None = None
 
 
 class Isolation(StrEnum):

@@ -20,7 +20,7 @@ from ..store.read import tasks as stored_tasks
 from ..store.write import tasks
 from . import runs as run_store
 from . import starts as claims
-from .admission import Admission, without_tokens
+from .admission import Admission
 from .candidates import Want, candidates, jobs_among_others
 from .changes import many_changes, run_change
 from .expiry import skip_expired
@@ -118,7 +118,7 @@ def claim_more(tx: Tx, claimant: Claimant, fairness: FairnessState, *, slots: in
     _emit(tx, claimant, started)
     reserved: list[Reserved] = []
     if len(started) == slots:
-        ahead = _rounds(tx, claimant, state, prefetch, partial(_reserve, tx, claimant), None)
+        ahead = _rounds(tx, claimant, state, prefetch, partial(_reserve, tx, claimant), Admission(tx, reserves=True))
         reserved = [one for some in ahead for one in some]
     tx.emit(run_change(one, RunState.SCHEDULED, node=claimant.node) for one in reserved)
     ids = tuple(one.id for one in reserved)
@@ -154,7 +154,7 @@ def _rounds(
     state: FairnessState,
     wanted: int,
     enact: Callable[[list[Candidate], list[Candidate]], Mapping[int, T]],
-    admission: Admission | None,
+    admission: Admission,
 ) -> Iterator[list[T]]:
     """Rounds of takes until ``wanted`` is reached or nothing is left.
 
@@ -164,7 +164,7 @@ def _rounds(
         state: Advanced by what is taken.
         wanted: How many runs.
         enact: Takes what can be had of the runs that are its first argument; the second are all that were found.
-        admission: Judges what is limited; None = nothing that needs a token or has a key is taken.
+        admission: Judges what is limited.
     """
     if wanted <= 0:
         return
@@ -181,21 +181,17 @@ def _rounds(
             return
         depth = count + len(elsewhere)
         part = lane if lane < count and not elsewhere else None
-        if admission is not None and admission.held_back:
-            # Behind those that were held back there may be many of the same keys.
-            part = MAX_DEPTH
-        if admission is not None and admission.blocked:
-            jobs = tuple(one for one in jobs if one not in admission.blocked)
+        # Behind those that were held back there may be many of the same keys.
+        part = MAX_DEPTH if admission.held_back else part
+        jobs = admission.unblocked(jobs)
         want = Want(tx.now, jobs, depth, claimant.foreign, claimant.groups, by_job=own is not None, lane=part)
-        found = _not_taken(candidates(tx.conn, want, state.last_group), elsewhere)
-        if admission is None:
-            found = [one for one in found if not one.keyed]
+        found = admission.sifted(_not_taken(candidates(tx.conn, want, state.last_group), elsewhere))
         if turn == 0:
             state.groups = max(1, len({one.group for one in found}))
         if not found:
             return
-        limited = sorted({one.group for one in found if one.limited})
-        capacities = without_tokens(tx, limited) if admission is None else admission.capacities(limited)
+        capacities = admission.capacities(sorted({one.group for one in found if one.limited}))
+        found = admission.aged(found)
         trial, goes_on = choose(state.copy(), found, count, capacities=capacities, depth=part)
         taken: Mapping[int, T] = enact(trial, found) if trial else {}
         # Chosen again among what could be had, so that what others were faster to take costs no group its turn.

@@ -6,6 +6,7 @@ from typing import Any, Final, Protocol, TypeAlias, TypedDict
 
 from ..core.admission.holding import Debounce, Hold, Throttle, hold_of
 from ..core.durable.waits import Signal
+from ..core.flows.spec import FlowSpec
 from ..core.model import Json, Priority, Run
 from ..core.run_spec import RunSpec
 from .seconds import Seconds, seconds_of
@@ -78,6 +79,14 @@ class RunQueue(Protocol):
 
     def put_many_in(self, session: AnySession, runs: Iterable[RunSpec]) -> list[int]:
         """Put runs into the queue as part of the transaction of ``session``, all or none; their ids, in order."""
+        ...
+
+    def put_flow(self, flow: FlowSpec) -> int:
+        """Put a flow into the queue, all of its runs or none; its id."""
+        ...
+
+    def put_flow_in(self, session: AnySession, flow: FlowSpec) -> int:
+        """Put a flow into the queue as part of the transaction of ``session``; its id."""
         ...
 
     def find(self, run_id: int) -> Run | None:

@@ -9,6 +9,7 @@ from cronograph.jobs.core.base.awaits import AwaitedKind, Awaits
 from cronograph.jobs.core.durable.steps import StepKind
 from cronograph.jobs.core.durable.waits import Wait
 from cronograph.jobs.core.outcome import Suspended
+from cronograph.jobs.core.run_spec import RunSpec
 from cronograph.jobs.queue.waits import wait
 from cronograph.jobs.store.schema import tables
 from tests.docs.blocks import all_blocks
@@ -81,6 +82,14 @@ async def test_what_cannot_be_sent_is_refused_and_changes_nothing(
     assert api.stored.rows(tables.run)[0].state == "suspended"
 
 
+async def test_who_may_send_what_is_shown(api: Api) -> None:
+    run_id = waiting_run(api, Role.ADMIN)
+    query = "query($id: ID!) { run(id: $id) { steps { label kind state finishedAt signal role form } } }"
+    (step,) = (await api.ask(query, id=str(run_id)))["run"]["steps"]
+    same = {"kind": "SIGNAL", "state": "WAITING", "finishedAt": None, "role": "ADMIN", "form": FORM}
+    assert step == {"label": "approved", "signal": "approved", **same}
+
+
 async def test_a_finished_run_takes_none(api: Api) -> None:
     worker = api.stored.node("node-b")
     run = api.stored.enqueue()
@@ -88,3 +97,21 @@ async def test_a_finished_run_takes_none(api: Api) -> None:
     (error,) = (await send(api, id=str(run.id)))["errors"]
     assert error["code"] == "INVALID_STATE"
     assert error["message"] == f"run {run.id} is success: nobody would take the signal 'approved' any more"
+
+
+async def test_a_run_and_those_that_it_waits_for_are_shown_at_each_other(api: Api) -> None:
+    worker = api.stored.node("node-b")
+    run = api.stored.enqueue()
+    started = worker.start()
+    asked = Wait("runs", StepKind.RUNS, runs=(RunSpec("work"),))
+    begun = api.stored.do(wait, started.run, asked)
+    assert begun is not None
+    worker.end(started, Suspended(Awaits.for_runs(begun.runs, "runs")))
+    down = "query($id: ID!) { run(id: $id) { explain { code } steps { kind flowId } } }"
+    found = (await api.ask(down, id=str(run.id)))["run"]
+    assert found["explain"]["code"] == "WAITS_FOR_RUNS"
+    ((step,), flow) = (found["steps"], found["steps"][0]["flowId"])
+    assert step["kind"] == "RUNS"
+    up = "query($id: ID!) { flow(id: $id) { parent { id } runs { nodes { id } } } }"
+    shown = (await api.ask(up, id=flow))["flow"]
+    assert shown == {"parent": {"id": str(run.id)}, "runs": {"nodes": [{"id": str(begun.runs[0])}]}}

@@ -36,7 +36,8 @@ WITH RECURSIVE pending(name, lap, place) AS (
         OFFSET 0) s
     WHERE s.name IS NOT NULL AND (s.lap = 0 OR s.name <= CAST(:after AS text)))
 SELECT c.*,
-    coalesce((SELECT q.max_running IS NOT NULL OR q.rate IS NOT NULL FROM cronograph.queue_group q
+    coalesce((SELECT q.max_running IS NOT NULL OR q.rate IS NOT NULL OR q.max_wait_low IS NOT NULL
+              FROM cronograph.queue_group q
               WHERE q.name = p.name), false) AS limited
 FROM (
     SELECT p.name

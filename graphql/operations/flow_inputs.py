@@ -12,7 +12,8 @@ from ..base.arguments import MAX_RUNS
 from ..base.fields import sized
 from ..base.sizes import Size
 from .changes import given
-from .inputs import KEY, REASON, EnqueueRunInput, optional
+from .enqueue_inputs import EnqueueRunInput
+from .inputs import KEY, REASON, optional
 
 
 @strawberry.input(description="A run of a flow. It starts once all runs named in `after` are over, as `when` says.")

@@ -7,25 +7,19 @@ where it updates, absent means unchanged and null the default.
 from collections.abc import Iterator
 from dataclasses import fields
 from datetime import datetime
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 import strawberry
 from strawberry.scalars import JSON
 
-from ...jobs.core.actor import Submitter
-from ...jobs.core.admission.holding import Debounce, Hold, Throttle, hold_of
 from ...jobs.core.base.errors import UserError, refuse
 from ...jobs.core.base.rates import Rate, rate_faults
-from ...jobs.core.defaults import FOLLOWED, TASK_POLICIES
-from ...jobs.core.model import MisfirePolicy, NewRun, OverlapPolicy, Priority, ScheduleSpec, TaskSpec, Trigger
-from ...jobs.core.rules import new_run_faults, task_faults
+from ...jobs.core.defaults import TASK_POLICIES
+from ...jobs.core.model import MisfirePolicy, OverlapPolicy, Priority, ScheduleSpec, TaskSpec
+from ...jobs.core.rules import task_faults
 from ...jobs.core.schedule import Syntax
-from ...jobs.core.states import RunState
-from ..base.arguments import MAX_RUNS
 from ..base.fields import sized
 from ..base.sizes import Size
-
-T = TypeVar("T")
 
 KEY: Final = (
     "Makes a repetition safe: within 24 hours the same key with the same request answers as before and changes "
@@ -191,112 +185,6 @@ class TriggerTaskInput:
     name: str = strawberry.field(description="Which task.")
     args: JSON | None = optional("Arguments instead of the task's, an object.")
     idempotency_key: str | None = optional(KEY)
-
-
-@strawberry.input(description="One run for many enqueues of a key, with the last arguments.")
-class DebounceInput:
-    """How long it waits for further ones."""
-
-    delay: float = strawberry.field(description="Seconds without a new one after which it is due.")
-    max_wait: float | None = optional("It is due at the latest so many seconds after the first.")
-
-
-@strawberry.input(description="At most one run of a key is enqueued in a period.")
-class ThrottleInput:
-    """How long the period is."""
-
-    period: float = strawberry.field(description="Seconds.")
-    last: bool | None = optional(
-        "Whether what comes within it is folded into one run at its end, with the newest arguments; else, and unless "
-        "given, it is answered with the first."
-    )
-
-
-@strawberry.input(description="A run to be put into the queue. Null = the default.")
-class EnqueueRunInput:
-    """One of the runs of ``enqueueRuns``."""
-
-    job_name: str = strawberry.field(description="The job; see `availableJobs`.")
-    args: JSON | None = optional("Its arguments, an object; none unless given.")
-    group: str | None = optional("Its group; the job's, or else `default`, unless given.")
-    priority: Priority | None = optional("Its priority; the job's, or else LOW, unless given.")
-    run_at: datetime | None = optional("It does not start before this time.")
-    unique_key: str | None = optional(UNIQUE_KEY)
-    retries: int | None = optional("How many failures it survives; as the job says, or else 2, unless given.")
-    retry_delay: float | None = optional("Seconds before the first retry; as the job says, or else 60, unless given.")
-    timeout: float | None = optional("The time box of an attempt in seconds; the job's, or else none, unless given.")
-    description: str | None = optional("What it is for.")
-    labels: JSON | None = optional(LABELS)
-    unique_for: float | None = optional(
-        "The unique key holds so many seconds after the enqueueing, or until the run is finished, whichever is later."
-    )
-    unique_among: list[RunState] | None = optional("[WAITING]: the unique key is free once the run has begun.")
-    debounce: DebounceInput | None = optional(
-        "One run for many enqueues of the unique key: it has the last arguments, and waits for further ones."
-    )
-    throttle: ThrottleInput | None = optional("At most one run of the unique key is enqueued in a period.")
-    expires_at: datetime | None = optional("It is skipped, with the reason EXPIRED, unless it has started by then.")
-    ttl: float | None = optional("The same in seconds from when it may start; as the job says, unless given.")
-
-    def hold(self) -> Hold | None:
-        """How the unique key holds.
-
-        Raises:
-            InvalidInput: it cannot hold so.
-        """
-        debounce, throttle = self.debounce or None, self.throttle or None
-        return hold_of(
-            _given(self.unique_for),
-            _given(self.unique_among),
-            None if debounce is None else Debounce(debounce.delay, _given(debounce.max_wait)),
-            None if throttle is None else Throttle(throttle.period, bool(_given(throttle.last))),
-        )
-
-    def to_run(self, submitter: Submitter | None = None) -> NewRun:
-        """The engine's form, in somebody's name; without one it can only be judged."""
-        named = ((one.name, getattr(self, one.name)) for one in fields(EnqueueRunInput) if one.name != "job_name")
-        chosen: dict[str, Any] = {
-            "available_at" if name == "run_at" else name: value
-            for name, value in named
-            if value is not None and value is not strawberry.UNSET
-        }
-        for name in ("unique_for", "unique_among", "debounce", "throttle"):
-            chosen.pop(name, None)
-        inherits = FOLLOWED.difference(chosen)
-        chosen["hold"] = self.hold()
-        if submitter is not None:
-            chosen["submitter"], chosen["submitter_id"] = submitter
-        return NewRun(job_name=self.job_name, trigger=Trigger.API, inherits=inherits, **chosen)
-
-
-def _faults_of(run: EnqueueRunInput) -> Iterator[UserError]:
-    try:
-        run.hold()
-    except UserError as fault:
-        yield fault
-    else:
-        yield from new_run_faults(run.to_run())
-
-
-def _given(value: T | None) -> T | None:
-    """What is present and not null."""
-    return None if value is strawberry.UNSET else value
-
-
-@strawberry.input(description="Runs to be put into the queue, all or none.")
-class EnqueueRunsInput:
-    """The input of ``enqueueRuns``."""
-
-    runs: list[EnqueueRunInput] = strawberry.field(
-        description="The runs, 1 to 10,000.", metadata=sized(Size(most=MAX_RUNS))
-    )
-    idempotency_key: str | None = optional(KEY)
-
-    def faults(self) -> Iterator[UserError]:
-        """What the engine's rules say against the settings of the runs."""
-        for place, run in enumerate(self.runs):
-            for fault in _faults_of(run):
-                yield fault.with_prefix("runs", str(place))
 
 
 @strawberry.input(description="A group to be paused.")

@@ -33,7 +33,8 @@ from ..types.payloads import HistoryPruned, JobTriggered, RunChanged, RunsChange
 from .bulk import BulkAction, Changed, answer_many, codec_of, many_runs, perform_many, selection_faults
 from .bulk_inputs import CancelRunsInput, RetryNowInput, RetryRunsInput, SetRunPriorityInput
 from .changes import ONE_RUN, args_of, given, parse_key, perform, restore_run, restore_runs
-from .inputs import LABELS, UNIQUE_KEY, EnqueueRunsInput, PruneHistoryInput
+from .enqueue_inputs import EnqueueRunsInput
+from .inputs import LABELS, UNIQUE_KEY, PruneHistoryInput
 from .pruning import PRUNING, prune
 from .run_inputs import CancelRunInput, RetryRunInput, SignalRunInput, UpdateRunInput
 
@@ -148,12 +149,12 @@ class RunMutations:
         def action(tx: Tx) -> list[Enqueued]:
             if not 1 <= len(input.runs) <= MAX_RUNS:
                 raise InvalidInput(f"runs: must be 1 to {MAX_RUNS:,} runs, got {len(input.runs):,}", path=("runs",))
-            return actions.enqueue_runs(tx, [run.to_run(submitter) for run in input.runs])
+            return actions.enqueue_runs(tx, input.to_runs(submitter))
 
         async def fast_path(record: Record) -> list[Enqueued] | None:
             if len(input.runs) != 1:
                 return None
-            put = await put_requested(info.context.database, input.runs[0].to_run(submitter), record)
+            put = await put_requested(info.context.database, input.to_runs(submitter)[0], record)
             return None if put is None else [Enqueued(put, deduplicated=False)]
 
         done = await perform(info, input, action, ENQUEUED, fast_path=fast_path)

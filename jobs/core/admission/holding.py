@@ -52,7 +52,8 @@ class Hold:
     @classmethod
     def from_json(cls, stored: Mapping[str, Any]) -> Self:
         """What a published form says."""
-        return cls(**{**stored, "kind": Holding(stored["kind"])})
+        own: dict[str, Any] = {**stored, "kind": Holding(stored["kind"])}
+        return cls(**own)
 
     def to_json(self) -> dict[str, Any]:
         """The published form."""

@@ -61,7 +61,8 @@ def declared_values(declared: ScheduleSpec | None) -> dict[str, Any]:
     return dict.fromkeys(_DECLARED.values()) if declared is None else _written(declared, _DECLARED)
 
 
-_SAID: Final = frozenset(one.name for one in fields(JobDefaults))
+_SAID: Final = frozenset(one.name for one in fields(JobDefaults)) - {"labels"} | {PER_RUN}
+"""The names in the column ``defaults``."""
 
 
 def defaults_from(document: Mapping[str, Json]) -> JobDefaults:

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 from . import lazy
 from .base.context import JobContext, StopReason
 from .base.outcomes import Cancel, PermanentFailure, Rejected, Result, Snooze, Suspend, WaitTimedOut
+from .core.admission.expiry import Expired
+from .core.admission.holding import Debounce, Throttle
 from .core.base.errors import ConfigurationError, CronographError, InvalidInput, NotFound, StorageError, UserError
 from .core.model import Isolation, MisfirePolicy, OverlapPolicy, Priority, ScheduleSpec
 from .core.outcome import Failure
@@ -19,6 +21,7 @@ from .core.run_spec import RunSpec
 from .core.schedule import Syntax
 from .core.states import RunState
 from .declared import Job, job
+from .flow import Flow, FlowRun
 from .handle import RunFailed, RunHandle
 from .registry import Backoff, Rate, Reuse
 from .registry.declaring import around, carries, resource
@@ -36,7 +39,11 @@ __all__ = [
     "Cancel",
     "ConfigurationError",
     "CronographError",
+    "Debounce",
+    "Expired",
     "Failure",
+    "Flow",
+    "FlowRun",
     "InvalidInput",
     "Isolation",
     "Job",
@@ -63,6 +70,7 @@ __all__ = [
     "StorageError",
     "Suspend",
     "Syntax",
+    "Throttle",
     "UserError",
     "WaitTimedOut",
     "around",

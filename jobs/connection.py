@@ -10,9 +10,11 @@ from .actions.runs import cancel_runs
 from .actions.signals import signal_run
 from .core.base.errors import ConfigurationError
 from .core.durable.waits import Signal
+from .core.flows.spec import FlowSpec
 from .core.model import Json, Run
 from .core.run_spec import RunSpec
 from .queue.enqueue import Transaction, enqueue_autocommit, enqueue_sync
+from .queue.enqueue_flow import enqueue_flow_sync
 from .queue.enqueue_many import enqueue_many_sync, new_runs
 from .queue.new_runs import stored_here
 from .registry import Registry, default_registry
@@ -80,6 +82,14 @@ class Connection:
     def put_many_in(self, session: Transaction, runs: Iterable[RunSpec]) -> list[int]:
         """See ``RunQueue``; for errors see ``put``."""
         return enqueue_many_sync(session, runs, schema=self._schema_of_sessions)
+
+    def put_flow(self, flow: FlowSpec) -> int:
+        """See ``RunQueue``; for errors see ``put``."""
+        return self._write(lambda tx: enqueue_flow_sync(tx.conn, flow))
+
+    def put_flow_in(self, session: Transaction, flow: FlowSpec) -> int:
+        """See ``RunQueue``; for errors see ``put``."""
+        return enqueue_flow_sync(session, flow, schema=self._schema_of_sessions)
 
     @property
     def _schema_of_sessions(self) -> str:
@@ -191,6 +201,14 @@ def put_many_in_session(registry: Registry, session: Transaction, runs: Iterable
     if queue is not None:
         return queue.put_many_in(session, runs)
     return enqueue_many_sync(session, runs, schema=_named_schema())
+
+
+def put_flow_in_session(registry: Registry, session: Transaction, flow: FlowSpec) -> int:
+    """``put_in_session`` for a flow; its id."""
+    queue = queue_of(registry)
+    if queue is not None:
+        return queue.put_flow_in(session, flow)
+    return enqueue_flow_sync(session, flow, schema=_named_schema())
 
 
 def _named_schema() -> str:

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Protocol
 from . import lazy
 from .base.context import JobContext, current_host
 from .core.defaults import RUN_POLICIES
-from .core.model import Run
+from .core.model import Json, Run
 from .core.run_spec import RunSpec
 from .handle import RunHandle, no_database
 from .registry import JobDefinition, JobOptions, Registry, default_registry, define
 from .registry.names import check_failure_job
-from .registry.queue import RunOptions, RunQueue, check_session, in_seconds
+from .registry.queue import HOLDS, RunOptions, RunQueue, check_session, holding, in_seconds
 
 if TYPE_CHECKING:
     from .queue.enqueue import AsyncTransaction, Transaction
@@ -131,21 +131,46 @@ class Job(Generic[F, P, R]):
         args = asked.pop("args")
         return RunHandle(queue.put(self.name, args, asked), queue)
 
-    def _asked(self, args: tuple[object, ...], kwargs: Mapping[str, object]) -> dict[str, Any]:
+    def run_with(
+        self, results: Mapping[object, Json], args: tuple[object, ...], kwargs: Mapping[str, object]
+    ) -> RunSpec:
+        """``run``, where some arguments are not known yet; ``Flow.add`` asks for it.
+
+        Args:
+            results: What stands in the stored arguments for each value that is not known yet.
+            args: As the function takes them.
+            kwargs: The same by name.
+        """
+        accept = functools.partial(self.definition.accept_partly, results)
+        return RunSpec(self.name, **self._asked(args, kwargs, accept))
+
+    def _asked(
+        self,
+        args: tuple[object, ...],
+        kwargs: Mapping[str, object],
+        accept: Callable[..., tuple[dict[str, Json], dict[str, Any]]] | None = None,
+    ) -> dict[str, Any]:
         """Arguments and options of a run, as ``enqueue`` takes them."""
         parameters = self.definition.parameters
         behind = {name for name in kwargs if name in _OPTIONS and name not in parameters}
         own = {name: value for name, value in kwargs.items() if name not in behind}
-        document, values = self.definition.accept(args, own)
+        document, values = (accept or self.definition.accept)(args, own)
         options = {**self._chosen, **{_OPTIONS[name]: kwargs[name] for name in behind}}
         unknown = options.keys() - RunOptions.__annotations__.keys()
         if unknown:
             raise TypeError(f"a run has no option '{min(unknown)}'; there are {', '.join(RunOptions.__annotations__)}")
         policies = self.definition.policies
-        if policies.defaults.unique_key is not None and options.get("unique_key") is None:
+        if policies.defaults.unique_key is not None and options.get("unique_key") is None and accept is None:
             options["unique_key"] = self.definition.key_of(document, values)
         if policies.defaults.labels is not None:
             options["labels"] = policies.defaults.labels.of(document, options.get("labels"))
+        options["hold"] = holding(options) or options.get("hold") or policies.defaults.hold
+        for name in HOLDS:
+            options.pop(name, None)
+        if options["hold"] is not None and options.get("unique_key") is None:
+            options["unique_key"] = self.name
+        if options.get("ttl") is None and options.get("expires_at") is None:
+            options["ttl"] = policies.defaults.ttl
         for name in RUN_POLICIES:
             # No node may have published this version of the job yet.
             options.setdefault(name, getattr(policies.defaults, name))

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from .core.base.lazy import lazy_exports
 
 if TYPE_CHECKING:
-    from .connection import connect, put_in_session, queue_of, run_of
+    from .connection import connect, put_flow_in_session, put_in_session, queue_of, run_of
     from .enqueueing import enqueue, enqueue_many, enqueue_many_sync, enqueue_sync
 
 __all__ = [
@@ -14,6 +14,7 @@ __all__ = [
     "enqueue_many",
     "enqueue_many_sync",
     "enqueue_sync",
+    "put_flow_in_session",
     "put_in_session",
     "queue_of",
     "run_of",
@@ -22,7 +23,7 @@ __all__ = [
 __getattr__ = lazy_exports(
     __package__,
     {
-        ".connection": ("connect", "put_in_session", "queue_of", "run_of"),
+        ".connection": ("connect", "put_flow_in_session", "put_in_session", "queue_of", "run_of"),
         ".enqueueing": ("enqueue", "enqueue_many", "enqueue_many_sync", "enqueue_sync"),
     },
 )

@@ -116,7 +116,7 @@ describe(
         EventState.DRAINING: "Node: takes nothing new.",
         EventState.STOPPING: "Node: ends.",
         EventState.STOPPED: "Node: ended cleanly.",
-        EventState.EXPIRED: "Node: declared dead.",
+        EventState.EXPIRED: "Node: declared dead. Occurrence: skipped, since its run had not started in time.",
         EventState.OVERLAP: "Occurrence: skipped, since a run of the task was unfinished.",
         EventState.TOLERANCE: "Occurrence: skipped, since it would have started too soon after the last one.",
         EventState.MISSED: "Occurrence: skipped, since it was missed.",

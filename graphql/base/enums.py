@@ -225,6 +225,7 @@ describe(
         SkipReason.WINDOW: "It lay outside `startAt` and `endAt`.",
         SkipReason.NO_JOB: "No node knew the task's job.",
         SkipReason.UNIQUE_KEY: "A run with the same unique key was unfinished.",
+        SkipReason.EXPIRED: "It had to start by a time, and had not.",
         SkipReason.PREDECESSOR: "Of a run of a flow: what it comes after ended so that it can never start.",
     },
 )

@@ -46,7 +46,7 @@ from .enums import (
     TaskSource,
     Trigger,
 )
-from .inputs import EventFilter, NewRun, ScheduleInput, TaskChanges, TaskSettings
+from .inputs import DebounceInput, EventFilter, NewRun, ScheduleInput, TaskChanges, TaskSettings, ThrottleInput
 from .operation import Operation
 from .records import (
     DetailedEvent,
@@ -84,6 +84,7 @@ __all__ = [
     "ClientError",
     "Credentials",
     "CredentialsError",
+    "DebounceInput",
     "DeletedTasks",
     "DetailedEvent",
     "Event",
@@ -134,6 +135,7 @@ __all__ = [
     "TaskChanges",
     "TaskSettings",
     "TaskSource",
+    "ThrottleInput",
     "TimedOutError",
     "Trigger",
     "TriggeredJob",

@@ -22,8 +22,10 @@ _TASK: Final = """id name jobName enabled source setName description group prior
     version"""
 _EXECUTION: Final = """id jobName taskName runId attempt outcome success startedAt completedAt duration wait node
     trigger recordsProcessed errorType errorMessage labels"""
-_GROUP: Final = """name paused pausedBy pauseReason maxRunning rate { limit per burst } tokens nextTokenAt waiting
-    scheduled running stuck oldestWait"""
+_FLOW: Final = """id name state isOpen uniqueKey submittedAt finishedAt submitter
+    progress { total done running failed skipped }"""
+_GROUP: Final = """name paused pausedBy pauseReason maxRunning maxWaitLow rate { limit per burst } tokens nextTokenAt
+    waiting scheduled running stuck suspended oldestWait"""
 _NODE: Final = "name state running slots version startedAt heartbeatAt clockSkew stall"
 
 
@@ -45,12 +47,19 @@ RUNS: Final = _listed("runs", "Run", _RUN)
 TASKS: Final = _listed("tasks", "Task", _TASK)
 EXECUTIONS: Final = _listed("executions", "Execution", _EXECUTION)
 GROUPS: Final = _listed("groups", "Group", _GROUP)
+FLOWS: Final = _listed("flows", "Flow", _FLOW)
 NODES: Final = _listed("nodes", "Node", _NODE)
 ONE_RUN: Final = f"""query OneRun($id: ID!) {{ run(id: $id) {{ {_RUN} explain {{ code sentence details }}
     executions(last: 5) {{ nodes {{ {_EXECUTION} }} }} }} }}"""
 ONE_TASK: Final = f"""query OneTask($name: String!, $count: Int!) {{ task(name: $name) {{ {_TASK}
     explain {{ code sentence details }} next: schedule {{ nextExecutions(count: $count) }} }} }}"""
-STATS: Final = """query Stats { overview { at running waiting scheduled stuck failedLast24h succeededLast24h successRate
+ONE_FLOW: Final = f"""query OneFlow($id: ID!, $first: Int!) {{ flow(id: $id) {{ {_FLOW}
+    runs(first: $first, orderBy: [{{ field: ID }}]) {{ nodes {{ {_RUN}
+    flowPlace {{ key when after skippedAfter }} }} }} }} }}"""
+CANCEL_FLOW: Final = _changing("cancelFlow", f"flow {{ {_FLOW} }}")
+RETRY_FLOW: Final = _changing("retryFlow", f"flow {{ {_FLOW} }}")
+STATS: Final = """query Stats { overview { at running waiting scheduled stuck suspended failedLast24h succeededLast24h
+    successRate
     runsPerMinute stalledTasks liveNodes drainingNodes slots } }"""
 CREATE_TASK: Final = _changing("createTask", f"task {{ {_TASK} }}")
 UPDATE_TASK: Final = _changing("updateTask", f"task {{ {_TASK} }}")
@@ -81,6 +90,10 @@ DOCUMENTS: Final = (
     GROUPS,
     NODES,
     ONE_RUN,
+    FLOWS,
+    ONE_FLOW,
+    CANCEL_FLOW,
+    RETRY_FLOW,
     ONE_TASK,
     STATS,
     CREATE_TASK,

@@ -252,6 +252,7 @@ class SkipReason(OpenEnum):
     WINDOW = "WINDOW"
     NO_JOB = "NO_JOB"
     UNIQUE_KEY = "UNIQUE_KEY"
+    EXPIRED = "EXPIRED"
     PREDECESSOR = "PREDECESSOR"
 
 

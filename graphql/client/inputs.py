@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypedDict
 
-from .enums import EventKind, MisfirePolicy, OverlapPolicy, Priority, ScheduleSyntax
+from .enums import EventKind, MisfirePolicy, OverlapPolicy, Priority, RunState, ScheduleSyntax
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +22,33 @@ class ScheduleInput:
     syntax: ScheduleSyntax
     value: str
     timezone: str = "UTC"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DebounceInput:
+    """One run for many enqueues of a key, with the last arguments.
+
+    Attributes:
+        delay: seconds without a new one after which it is due.
+        max_wait: it is due at the latest so many seconds after the first.
+    """
+
+    delay: float
+    max_wait: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ThrottleInput:
+    """At most one run of a key is enqueued in a period.
+
+    Attributes:
+        period: seconds.
+        last: whether what comes within it is folded into one run at its end, with the newest arguments; else, and
+            unless given, it is answered with the first.
+    """
+
+    period: float
+    last: bool | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +68,13 @@ class NewRun:
         timeout: the time box of an attempt in seconds; the job's, or else none, unless given.
         description: what it is for.
         labels: words by which it is found, beside those of the job: an object of texts.
+        unique_for: the unique key holds so many seconds after the enqueueing, or until the run is finished, whichever
+            is later.
+        unique_among: [WAITING]: the unique key is free once the run has begun.
+        debounce: one run for many enqueues of the unique key: it has the last arguments, and waits for further ones.
+        throttle: at most one run of the unique key is enqueued in a period.
+        expires_at: it is skipped, with the reason EXPIRED, unless it has started by then.
+        ttl: the same in seconds from when it may start; as the job says, unless given.
     """
 
     job_name: str
@@ -54,6 +88,12 @@ class NewRun:
     timeout: float | None = None
     description: str | None = None
     labels: Any | None = None
+    unique_for: float | None = None
+    unique_among: Sequence[RunState] | None = None
+    debounce: DebounceInput | None = None
+    throttle: ThrottleInput | None = None
+    expires_at: datetime | None = None
+    ttl: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -127,6 +127,7 @@ class Operations:
     pause_group = answered(mutations.pause_group)
     resume_group = answered(mutations.resume_group)
     limit_group = answered(mutations.limit_group)
+    age_group = answered(mutations.age_group)
     rate_group = answered(mutations.rate_group)
     prune_history = answered(mutations.prune_history)
     drain_node = answered(mutations.drain_node)

@@ -302,6 +302,11 @@ def limit_group(name: str, max_running: int | None) -> Operation[Group]:
     return changed("updateGroup", {"name": name, "maxRunning": max_running}, Group)
 
 
+def age_group(name: str, max_wait_low: float | None) -> Operation[Group]:
+    """Set after how many seconds a due run of low priority goes before those of high priority; None = never."""
+    return changed("updateGroup", {"name": name, "maxWaitLow": max_wait_low}, Group)
+
+
 def rate_group(name: str, limit: int | None, per: float = 1.0, burst: int | None = None) -> Operation[Group]:
     """Limit how many runs of a group start in how long, on all nodes together.
 
@@ -309,7 +314,7 @@ def rate_group(name: str, limit: int | None, per: float = 1.0, burst: int | None
         name: The group.
         limit: How many start in ``per`` seconds; None = any number.
         per: Seconds.
-        burst: How many start at once after a pause; a fiftieth of the limit unless given, at least 1.
+        burst: How many start at once after a pause; a twentieth of the limit unless given, at least 1.
     """
     rate = None if limit is None else {"limit": limit, "per": per, "burst": burst}
     return changed("updateGroup", {"name": name, "rate": rate}, Group)

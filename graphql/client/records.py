@@ -69,6 +69,8 @@ class Job(Record):
     args_schema: Any
     tags: tuple[str, ...]
     labels: Any
+    ttl: float | None
+    on_expired: str | None
     labels_from: Any
     unique_key: UniqueKey | None
     limits: JobLimits | None
@@ -245,6 +247,8 @@ class Run(Record):
     submitter: str | None
     description: str
     labels: Any
+    expires_at: datetime | None
+    skip_reason: SkipReason | None
     progress: Progress | None
     result: Any
     error: str | None
@@ -296,6 +300,7 @@ class Group(Record):
     paused_by: str | None
     pause_reason: str | None
     max_running: int | None
+    max_wait_low: float | None
     rate: Rate | None
     tokens: int | None
     next_token_at: datetime | None

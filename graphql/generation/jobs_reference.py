@@ -20,11 +20,25 @@ To talk to a server: [the Python client](client-reference.md).
 _GROUPS: Final = (
     ("Jobs", ("job", "JobOptions", "Job", "RunOptions", "RunSpec", "RunHandle", "RunFailed")),
     ("How a job runs", ("Isolation", "Backoff", "Reuse", "Rate")),
-    ("Inside a job", ("JobContext", "StopReason", "Result", "Failure", "Snooze", "Cancel", "PermanentFailure")),
+    (
+        "Inside a job",
+        (
+            "JobContext",
+            "StopReason",
+            "Result",
+            "Failure",
+            "Expired",
+            "Debounce",
+            "Throttle",
+            "Snooze",
+            "Cancel",
+            "PermanentFailure",
+        ),
+    ),
     ("Waiting", ("Suspend", "Rejected", "WaitTimedOut")),
     ("Schedules", ("every", "cron", "calendar", "once", "ScheduleSpec", "Syntax")),
     ("Hooks and resources", ("around", "resource", "carries", "Scope", "GIVEN")),
-    ("Enqueue", ("connect", "enqueue", "enqueue_sync", "enqueue_many", "enqueue_many_sync")),
+    ("Enqueue", ("connect", "enqueue", "enqueue_sync", "enqueue_many", "enqueue_many_sync", "Flow", "FlowRun")),
     ("Words", ("Priority", "OverlapPolicy", "MisfirePolicy", "RunState")),
     ("Errors", ("CronographError", "UserError", "InvalidInput", "NotFound", "ConfigurationError", "StorageError")),
 )

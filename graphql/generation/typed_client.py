@@ -125,7 +125,13 @@ RECORDS: Final = (
 BASES: Final = {"RunState": "StateOfRun"}
 """Enums whose members can say more than their name."""
 
-INPUTS: Final = {"ScheduleInput": "ScheduleInput", "NewRun": "EnqueueRunInput", "EventFilter": "EventFilter"}
+INPUTS: Final = {
+    "ScheduleInput": "ScheduleInput",
+    "DebounceInput": "DebounceInput",
+    "ThrottleInput": "ThrottleInput",
+    "NewRun": "EnqueueRunInput",
+    "EventFilter": "EventFilter",
+}
 """Classes of what is sent, and the input types behind them."""
 
 OF_A_NEW_TASK: Final = frozenset({"name", "jobName", "schedule", "idempotencyKey"})

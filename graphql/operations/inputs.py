@@ -7,21 +7,25 @@ where it updates, absent means unchanged and null the default.
 from collections.abc import Iterator
 from dataclasses import fields
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import strawberry
 from strawberry.scalars import JSON
 
 from ...jobs.core.actor import Submitter
+from ...jobs.core.admission.holding import Debounce, Hold, Throttle, hold_of
 from ...jobs.core.base.errors import UserError, refuse
 from ...jobs.core.base.rates import Rate, rate_faults
 from ...jobs.core.defaults import FOLLOWED, TASK_POLICIES
 from ...jobs.core.model import MisfirePolicy, NewRun, OverlapPolicy, Priority, ScheduleSpec, TaskSpec, Trigger
 from ...jobs.core.rules import new_run_faults, task_faults
 from ...jobs.core.schedule import Syntax
+from ...jobs.core.states import RunState
 from ..base.arguments import MAX_RUNS
 from ..base.fields import sized
 from ..base.sizes import Size
+
+T = TypeVar("T")
 
 KEY: Final = (
     "Makes a repetition safe: within 24 hours the same key with the same request answers as before and changes "
@@ -189,6 +193,25 @@ class TriggerTaskInput:
     idempotency_key: str | None = optional(KEY)
 
 
+@strawberry.input(description="One run for many enqueues of a key, with the last arguments.")
+class DebounceInput:
+    """How long it waits for further ones."""
+
+    delay: float = strawberry.field(description="Seconds without a new one after which it is due.")
+    max_wait: float | None = optional("It is due at the latest so many seconds after the first.")
+
+
+@strawberry.input(description="At most one run of a key is enqueued in a period.")
+class ThrottleInput:
+    """How long the period is."""
+
+    period: float = strawberry.field(description="Seconds.")
+    last: bool | None = optional(
+        "Whether what comes within it is folded into one run at its end, with the newest arguments; else, and unless "
+        "given, it is answered with the first."
+    )
+
+
 @strawberry.input(description="A run to be put into the queue. Null = the default.")
 class EnqueueRunInput:
     """One of the runs of ``enqueueRuns``."""
@@ -204,6 +227,30 @@ class EnqueueRunInput:
     timeout: float | None = optional("The time box of an attempt in seconds; the job's, or else none, unless given.")
     description: str | None = optional("What it is for.")
     labels: JSON | None = optional(LABELS)
+    unique_for: float | None = optional(
+        "The unique key holds so many seconds after the enqueueing, or until the run is finished, whichever is later."
+    )
+    unique_among: list[RunState] | None = optional("[WAITING]: the unique key is free once the run has begun.")
+    debounce: DebounceInput | None = optional(
+        "One run for many enqueues of the unique key: it has the last arguments, and waits for further ones."
+    )
+    throttle: ThrottleInput | None = optional("At most one run of the unique key is enqueued in a period.")
+    expires_at: datetime | None = optional("It is skipped, with the reason EXPIRED, unless it has started by then.")
+    ttl: float | None = optional("The same in seconds from when it may start; as the job says, unless given.")
+
+    def hold(self) -> Hold | None:
+        """How the unique key holds.
+
+        Raises:
+            InvalidInput: it cannot hold so.
+        """
+        debounce, throttle = self.debounce or None, self.throttle or None
+        return hold_of(
+            _given(self.unique_for),
+            _given(self.unique_among),
+            None if debounce is None else Debounce(debounce.delay, _given(debounce.max_wait)),
+            None if throttle is None else Throttle(throttle.period, bool(_given(throttle.last))),
+        )
 
     def to_run(self, submitter: Submitter | None = None) -> NewRun:
         """The engine's form, in somebody's name; without one it can only be judged."""
@@ -213,10 +260,27 @@ class EnqueueRunInput:
             for name, value in named
             if value is not None and value is not strawberry.UNSET
         }
+        for name in ("unique_for", "unique_among", "debounce", "throttle"):
+            chosen.pop(name, None)
         inherits = FOLLOWED.difference(chosen)
+        chosen["hold"] = self.hold()
         if submitter is not None:
             chosen["submitter"], chosen["submitter_id"] = submitter
         return NewRun(job_name=self.job_name, trigger=Trigger.API, inherits=inherits, **chosen)
+
+
+def _faults_of(run: EnqueueRunInput) -> Iterator[UserError]:
+    try:
+        run.hold()
+    except UserError as fault:
+        yield fault
+    else:
+        yield from new_run_faults(run.to_run())
+
+
+def _given(value: T | None) -> T | None:
+    """What is present and not null."""
+    return None if value is strawberry.UNSET else value
 
 
 @strawberry.input(description="Runs to be put into the queue, all or none.")
@@ -231,7 +295,7 @@ class EnqueueRunsInput:
     def faults(self) -> Iterator[UserError]:
         """What the engine's rules say against the settings of the runs."""
         for place, run in enumerate(self.runs):
-            for fault in new_run_faults(run.to_run()):
+            for fault in _faults_of(run):
                 yield fault.with_prefix("runs", str(place))
 
 
@@ -303,7 +367,9 @@ class RateInput:
 
     limit: int = strawberry.field(description="How many in `per` seconds; from one a day to 100,000 a second.")
     per: float = strawberry.field(description="Seconds.", default=1.0)
-    burst: int | None = optional("How many start at once after a pause; a fiftieth of the limit unless given.")
+    burst: int | None = optional(
+        "How many start at once after a pause; a twentieth of the limit unless given, at least 1."
+    )
 
     def to_rate(self) -> Rate:
         """The engine's form.
@@ -326,6 +392,10 @@ class UpdateGroupInput:
     )
     rate: RateInput | None = optional(
         "How many of its runs start in how long, on all nodes together; null = any number, absent = unchanged."
+    )
+    max_wait_low: float | None = optional(
+        "Seconds after which a due run of low priority goes before those of high priority; null = only as the counting "
+        "scheme has it, absent = unchanged."
     )
     idempotency_key: str | None = optional(KEY)
 

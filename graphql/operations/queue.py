@@ -78,6 +78,8 @@ class QueueMutations:
             if input.rate is not strawberry.UNSET:
                 rate = None if input.rate is None else input.rate.to_rate()
                 actions.set_group_rate(tx, input.name, rate=rate)
+            if input.max_wait_low is not strawberry.UNSET:
+                actions.set_max_wait_low(tx, input.name, seconds=input.max_wait_low)
             return restore_group(tx, {"group": input.name})
 
         done = await perform(info, input, action, ONE_GROUP)

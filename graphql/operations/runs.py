@@ -18,7 +18,7 @@ from ...jobs.core.base.errors import InvalidInput
 from ...jobs.core.durable.waits import Signal
 from ...jobs.core.model import Json, Run
 from ...jobs.core.states import CLAIMABLE, FINAL, UNFINISHED, RunState
-from ...jobs.queue.enqueue import Enqueued
+from ...jobs.queue.uniqueness import Enqueued
 from ...jobs.store.db.transaction import Tx
 from ...jobs.store.read import runs as run_store
 from ...jobs.store.read.listing.criteria import AllOf, Condition, Criteria, Operator, equal, one_of

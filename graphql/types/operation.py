@@ -45,6 +45,10 @@ class Group(FromModel):
         description="How many of its runs may be scheduled or running on all nodes together; null = no limit."
     )
 
+    max_wait_low: float | None = strawberry.field(
+        description="Seconds after which a due run of low priority goes before those of high priority; null = only as "
+        "the counting scheme has it."
+    )
     rate: Rate | None = strawberry.field(
         description="How many of its runs start in how long, on all nodes together; null = any number."
     )

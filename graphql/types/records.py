@@ -86,6 +86,12 @@ class JobFields(FromModel):
     defaults: JobDefaults = strawberry.field(description="What its runs and tasks have unless they say otherwise.")
     tags: list[str] = strawberry.field(description="The tags by which nodes may choose it.")
     labels: JSON = strawberry.field(description="The labels that all of its runs get, an object of texts.")
+    ttl: float | None = strawberry.field(
+        description="Seconds in which its runs have to start, unless they say otherwise; null = any time."
+    )
+    on_expired: str | None = strawberry.field(
+        description="The job that gets a run when one is skipped because it was too old to start; null = none."
+    )
     labels_from: JSON = strawberry.field(
         description="By the key of a label, the argument that is its value in each run, an object of texts."
     )
@@ -99,6 +105,8 @@ class JobFields(FromModel):
 
     MADE: ClassVar[Makers] = {
         "defaults": lambda job: JobDefaults.from_model(job.defaults),
+        "ttl": lambda job: job.defaults.ttl,
+        "on_expired": lambda job: job.defaults.on_expired,
         "labels": lambda job: {} if job.defaults.labels is None else dict(job.defaults.labels.fixed),
         "labels_from": lambda job: {} if job.defaults.labels is None else dict(job.defaults.labels.arguments),
         "limits": lambda job: None if job.defaults.limits is None else JobLimits.from_model(job.defaults.limits),

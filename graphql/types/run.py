@@ -56,6 +56,10 @@ class RunFields(ByField):
     submitter: str | None = strawberry.field(description="Who asked for it.")
     description: str = strawberry.field(description="What it is for; that of its task.")
     labels: JSON = strawberry.field(description="Words by which it is found, an object of texts.")
+    expires_at: datetime | None = strawberry.field(description="It is skipped unless it has started by then.")
+    skip_reason: model.SkipReason | None = strawberry.field(
+        description="Why it was dropped before its start; null for all others."
+    )
     progress: Progress | None = strawberry.field(description="How far the job says it is.")
     result: JSON | None = strawberry.field(description="What the job returned.")
     error: str | None = strawberry.field(description="The message of its last error.")

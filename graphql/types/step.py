@@ -6,6 +6,7 @@ from typing import ClassVar
 import strawberry
 from strawberry.scalars import JSON
 
+from ...jobs.core.actor import Role
 from ...jobs.core.durable.steps import StepKind, StepState
 from ..execution.shown import FromModel, Makers
 
@@ -29,6 +30,13 @@ class RunStep(FromModel):
     started_at: datetime = strawberry.field(description="When its function was called first, or its wait began.")
     finished_at: datetime | None = strawberry.field(description="When it ended; null while it waits.")
     wake_at: datetime | None = strawberry.field(description="Of a wait: when it ends by time.")
+    signal: str | None = strawberry.field(description="Of a wait for a signal: the name by which `signalRun` sends it.")
+    role: Role | None = strawberry.field(
+        description="Whose signals it takes: of accounts with this role or one above it."
+    )
+    form: JSON | None = strawberry.field(
+        description="The JSON Schema of what the signal has to bring along; null = anything."
+    )
     value: JSON | None = strawberry.field(description="What it returned, or what the signal brought along.")
     error: str | None = strawberry.field(description="Why it failed, or why the signal says no.")
     used: bool = strawberry.field(

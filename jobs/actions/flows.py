@@ -10,9 +10,9 @@ from ..core.base.errors import InvalidInput, InvalidState, UserError, refuse
 from ..core.defaults import run_of_job
 from ..core.flows.model import Flow, FlowState, NewFlow, NewMember
 from ..core.flows.results import references
-from ..core.flows.shape import name_of_flow_faults, ordered
+from ..core.flows.shape import flow_faults, ordered
 from ..core.model import NewRun, Run, Trigger
-from ..core.rules import check_reason, new_run_faults, text_faults, unknown
+from ..core.rules import check_reason, new_run_faults, unknown
 from ..core.states import FINAL, RunState
 from ..queue.cancel import cancel_all
 from ..queue.flow_ends import emit_flow, end_if_over, hold, release
@@ -42,9 +42,7 @@ def enqueue_flow(tx: Tx, new: NewFlow, *, submitter: str | None = None) -> Flow:
 
 
 def _flow_faults(new: NewFlow) -> Iterator[UserError]:
-    yield from name_of_flow_faults(new.name)
-    if new.unique_key is not None:
-        yield from text_faults(new.unique_key, "uniqueKey", least=1, most=200)
+    yield from flow_faults(new.name, new.unique_key)
     if not new.members and not new.is_open:
         message = "runs: must be at least one, got none; a flow that gets its runs later is enqueued with open: true"
         yield InvalidInput(message, path=("runs",))

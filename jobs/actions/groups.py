@@ -4,7 +4,7 @@ from ..core.base.errors import InvalidInput, refuse
 from ..core.base.rates import Bucket, Rate, rate_faults
 from ..core.events import Change, EventKind
 from ..core.model import Group
-from ..core.rules import check_name, check_reason
+from ..core.rules import MAX_SECONDS, check_name, check_reason, number_faults
 from ..queue.losses import hand_back
 from ..store.db.transaction import Tx, Wake
 from ..store.write import groups
@@ -43,6 +43,15 @@ def update_group(tx: Tx, name: str, *, max_running: int | None) -> Group:
     return _changed(tx, before, groups.limit(tx.conn, name, max_running))
 
 
+def set_max_wait_low(tx: Tx, name: str, *, seconds: float | None) -> Group:
+    """Set after how long a due run of low priority goes before those of high priority of its group; None = never."""
+    check_name(name, "name")
+    if seconds is not None:
+        refuse(number_faults(seconds, "maxWaitLow", 0, MAX_SECONDS))
+    before = groups.ensure(tx.conn, name)
+    return _changed(tx, before, groups.set_max_wait_low(tx.conn, name, seconds))
+
+
 def set_group_rate(tx: Tx, name: str, *, rate: Rate | None) -> Group:
     """Set how many runs of the group start in how long, on all nodes together; None = any number.
 
@@ -67,6 +76,7 @@ def _changed(tx: Tx, before: Group, group: Group) -> Group:
         pauseReason=before.pause_reason,
         maxRunning=before.max_running,
         rate=None if before.rate is None else before.rate.words,
+        maxWaitLow=before.max_wait_low,
     )
     if group == before:
         return group

@@ -7,13 +7,14 @@ from typing import Final
 
 from ..core.audit import Record
 from ..core.base.errors import UserError
-from ..core.defaults import settle
+from ..core.defaults import PER_RUN, settle
 from ..core.model import NewRun, Run
 from ..core.rules import new_run_faults
 from ..queue.new_runs import WAKES, insert_requested
 from ..store.db.database import Database
 from ..store.read import jobs
 from ..store.read.jobs import Schema
+from ..store.schema.specs import defaults_document
 from .acting import may_submit
 from .runs import job_faults
 
@@ -37,13 +38,17 @@ async def put_requested(database: Database, run: NewRun, record: Record) -> Run 
     """
     if not database.can_autocommit or run.unique_key is not None or not may_submit(record.actor, (run.job_name,)):
         return None
+    if run.hold is not None:
+        return None
     schema = await _schema(database, run.job_name)
     if schema is None or any(_faults(run, schema)):
         return None
-    if schema.defaults.makes_keys:
+    if schema.defaults.makes_keys or schema.defaults.hold is not None:
         return None
     signed = settle(replace(run, signature=schema.signature), schema.defaults)
-    stored = await database.autocommit(partial(insert_requested, rule=schema.defaults.labels), WAKES, signed, record)
+    stored = await database.autocommit(
+        partial(insert_requested, per_run=defaults_document(schema.defaults).get(PER_RUN)), WAKES, signed, record
+    )
     if stored is None:
         database.cache.pop(_name(run.job_name), None)
     return stored

@@ -19,8 +19,8 @@ from ..queue import enqueue
 from ..queue import runs as run_store
 from ..queue.cancel import cancel_all
 from ..queue.changes import run_change
-from ..queue.enqueue import Enqueued
 from ..queue.steps import copy_results, labels_before
+from ..queue.uniqueness import Enqueued
 from ..store.db.transaction import Tx, Wake
 from ..store.read import jobs
 from ..store.read import runs as stored_runs

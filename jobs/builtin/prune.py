@@ -57,6 +57,7 @@ class Pruned:
     log_lines: int = 0
     executions: int = 0
     runs: int = 0
+    flows: int = 0
     events: int = 0
     hours: int = 0
     skipped_occurrences: int = 0
@@ -138,6 +139,7 @@ class _Pruning:
         before = now - self._retention.max_age
         try:
             await self._old_executions(before)
+            await self._all("flows", statements.delete_old_flows, before)
             await self._old_runs(before)
             if self._retention.max_per_task is not None:
                 await self._surplus(self._retention.max_per_task)

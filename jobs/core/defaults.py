@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Final
 
+from .admission.holding import Hold
 from .admission.labels import LabelRule
 from .base.signature import signature_of
 from .limits import LIMITS, Limits
@@ -28,7 +29,8 @@ class JobDefaults:
 
     Only the job can say some of them: ``on_failure`` names the job that gets a run when one of this job fails for good,
     ``unique_key`` how the key of a run follows from its arguments, ``labels`` which labels all runs get, ``limits`` how
-    many start and run at once.
+    many start and run at once, ``ttl`` how long runs may wait for their start, ``on_expired`` the job that gets a run
+    when one has waited too long, ``hold`` how unique keys hold.
     """
 
     group: str | None = None
@@ -41,6 +43,9 @@ class JobDefaults:
     on_failure: str | None = None
     unique_key: UniqueKey | None = None
     labels: LabelRule | None = None
+    ttl: float | None = None
+    on_expired: str | None = None
+    hold: Hold | None = None
     limits: Limits | None = None
 
     @property
@@ -51,11 +56,11 @@ class JobDefaults:
     @property
     def settles(self) -> bool:
         """Whether something of each run follows from its arguments, so that no statement can copy it from the job."""
-        return self.makes_keys or self.labels is not None
+        return self.makes_keys or not (self.labels is None and self.ttl is None and self.hold is None)
 
 
 NOTHING_SAID: Final = JobDefaults()
-_OF_JOB_ALONE: Final = frozenset({"on_failure", "unique_key", "labels", "limits"})
+_OF_JOB_ALONE: Final = frozenset({"on_failure", "unique_key", "labels", "limits", "ttl", "on_expired", "hold"})
 TASK_POLICIES: Final = tuple(one.name for one in fields(JobDefaults) if one.name not in _OF_JOB_ALONE)
 """What a task has from its job unless it says otherwise."""
 RUN_POLICIES: Final = ("group", "priority", "retries", "retry_delay", "timeout")
@@ -103,8 +108,15 @@ def settle(run: NewRun, defaults: JobDefaults) -> NewRun:
         changes |= defaults.limits.keys_of(run.job_name, run.args)._asdict()
     if PER_RUN in run.inherits and defaults.labels is not None:
         changes["labels"] = defaults.labels.of(run.args, run.labels)
+    if PER_RUN in run.inherits and run.ttl is None and run.expires_at is None:
+        changes["ttl"] = defaults.ttl
+    if PER_RUN in run.inherits and run.hold is None:
+        changes["hold"] = defaults.hold
+    if changes.get("hold", run.hold) is not None and changes.get("unique_key", run.unique_key) is None:
+        # Without another key, all runs of the job have one.
+        changes["unique_key"] = run.job_name
     rest = run.inherits - FROM_ARGUMENTS
-    return run if rest == run.inherits else replace(run, inherits=rest, **changes)
+    return run if rest == run.inherits and not changes else replace(run, inherits=rest, **changes)
 
 
 def task_of_job(spec: TaskSpec, defaults: JobDefaults) -> TaskSpec:

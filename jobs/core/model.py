@@ -5,6 +5,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, TypeAlias
 
+from .admission.holding import Hold
 from .base.rates import Rate
 from .schedule import Syntax
 from .states import RunState
@@ -81,6 +82,7 @@ class SkipReason(StrEnum):
     WINDOW = "window"
     NO_JOB = "no_job"
     UNIQUE_KEY = "unique_key"
+    EXPIRED = "expired"
     PREDECESSOR = "predecessor"
 
 
@@ -201,7 +203,8 @@ class NewRun:
 
     ``inherits`` names the fields that it takes from its job (see ``core.defaults``), because nobody has set them.
     ``suspended``: it waits for other runs of the flow ``flow_id``.
-    ``parent_labels``: of the run that makes it, which it inherits as far as it has none of its own.
+    ``parent_labels``: of the run that makes it, which it inherits as far as it has none of its own. ``ttl``: seconds
+    from when it is available in which it has to start, unless ``expires_at`` says until when.
     """
 
     job_name: str
@@ -229,6 +232,9 @@ class NewRun:
     suspended: bool = False
     labels: dict[str, str] | None = None
     parent_labels: dict[str, str] | None = None
+    expires_at: datetime | None = None
+    ttl: float | None = None
+    hold: Hold | None = None
     concurrency_key: str | None = None
     max_concurrent: int | None = None
     rate_key: str | None = None
@@ -281,6 +287,8 @@ class Run:
     signature: str | None
     carried: dict[str, Json] | None
     labels: dict[str, str] | None = None
+    expires_at: datetime | None = None
+    skip_reason: SkipReason | None = None
     concurrency_key: str | None = None
     max_concurrent: int | None = None
     rate_key: str | None = None
@@ -338,7 +346,10 @@ class SkippedOccurrence:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A queue group: the unit of fairness and of limits; None = no limit. ``rate_full_at``: see ``rates.Bucket``."""
+    """A queue group: the unit of fairness and of limits; None = no limit. ``rate_full_at``: see ``rates.Bucket``.
+
+    ``max_wait_low``: seconds after which a due run of low priority goes before those of high priority.
+    """
 
     name: str
     paused_at: datetime | None = None
@@ -347,6 +358,7 @@ class Group:
     max_running: int | None = None
     rate: Rate | None = None
     rate_full_at: datetime | None = None
+    max_wait_low: float | None = None
 
 
 class Isolation(StrEnum):

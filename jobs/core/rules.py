@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from difflib import get_close_matches
 
+from .admission.expiry import expiry_faults
 from .admission.labels import label_faults
 from .base.codes import ErrorCode
 from .base.errors import InvalidInput, NotFound, UserError, refuse
@@ -162,6 +163,7 @@ def new_run_faults(run: NewRun) -> Iterator[InvalidInput]:
         yield from text_faults(run.unique_key, "uniqueKey", least=1, most=MAX_UNIQUE_KEY)
     if run.labels is not None:
         yield from label_faults(run.labels)
+    yield from expiry_faults(run.expires_at, run.ttl, run.available_at)
 
 
 def unknown(kind: str, name: str, known: Sequence[str], *, field: str = "name") -> NotFound:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from .admission.holding import Hold
 from .model import Json, Priority
 
 
@@ -28,4 +29,7 @@ class RunSpec:
     carried: Mapping[str, Json] | None = None
     labels: Mapping[str, str] | None = None
     parent_labels: Mapping[str, str] | None = None
+    expires_at: datetime | None = None
+    ttl: float | None = None
+    hold: Hold | None = None
     settled: bool = field(default=False, compare=False)

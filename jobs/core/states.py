@@ -56,6 +56,10 @@ CLAIMABLE = frozenset({RunState.WAITING, RunState.STUCK})
 """States from which a node may take the run."""
 
 
+RELEASING = frozenset({RunState.CANCELLED, RunState.SKIPPED})
+"""States of a run that holds its unique key no longer, whatever time is left."""
+
+
 def sources_of(new: RunState) -> frozenset[RunState]:
     """All states from which ``new`` may be reached.
 

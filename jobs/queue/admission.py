@@ -6,16 +6,16 @@ the time of the next token. So no claim reads the same blocked runs again and ag
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, field
-from datetime import datetime
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from sqlalchemy import Connection, and_, exists, or_, select, text, update
 
 from ..core.base.rates import Bucket, Rate
 from ..core.limits import NEVER, OF_THE_JOB
-from ..core.model import Run
+from ..core.model import Priority, Run
 from ..core.states import CLAIMABLE
 from ..store.db import dialect
 from ..store.db.literals import sql_literals
@@ -26,8 +26,9 @@ from ..store.schema.tables import queue_group as g
 from ..store.schema.tables import rate_bucket as b
 from ..store.schema.tables import run as r
 from . import statements
+from .fairness import Candidate
 from .shapes import HeldRun
-from .starts import GroupLimits, lock_limits
+from .starts import GroupLimits, lock_limits, overdue
 
 AT_MOST = 100
 """Runs of one key that are let go at once."""
@@ -65,16 +66,20 @@ class Admission:
 
     Attributes:
         tx: The transaction.
+        reserves: Whether runs are only handed to the node ahead of a slot: none that needs a token or has a key is.
         blocked: Jobs whose only bucket is empty, and when it gets its next token: they are left alone until then.
         held_back: How many runs were held back.
         busy: Whether runs were left alone because another node judges their keys at this moment.
+        waits: How many seconds runs of low priority may wait, by group; what ``capacities`` has found.
         at: When what was admitted starts, if it takes tokens; None: when its statement sees that it may.
     """
 
     tx: Tx
+    reserves: bool = False
     blocked: dict[str, datetime] = field(default_factory=dict[str, datetime])
     held_back: int = 0
     busy: bool = False
+    waits: Mapping[str, float] = field(default_factory=dict[str, float])
     at: datetime | None = None
     _groups: dict[str, Bucket] = field(default_factory=dict[str, Bucket])
     _buckets: dict[BucketName, Bucket] = field(default_factory=dict[BucketName, Bucket])
@@ -84,12 +89,31 @@ class Admission:
     def capacities(self, groups: Sequence[str]) -> dict[str, int]:
         """For those of ``groups`` that have a limit: how many more may start now. Locks these groups' rows."""
         self.at, self._groups, self._buckets, self._awaited = None, {}, {}, set()
+        self.waits = {}
         limits = lock_limits(self.tx.conn, groups) if groups else {}
         if not limits:
             return {}
         counted = [name for name, one in limits.items() if one.max_running is not None]
         used = occupied_counts(self.tx.conn, counted) if counted else {}
+        self.waits = {name: one.max_wait_low for name, one in limits.items() if one.max_wait_low is not None}
         return {name: min(self._free(one, used.get(name, 0)), self._tokens(name, one)) for name, one in limits.items()}
+
+    def unblocked(self, jobs: tuple[str, ...]) -> tuple[str, ...]:
+        """``jobs`` less those whose only bucket is empty."""
+        return tuple(one for one in jobs if one not in self.blocked) if self.blocked else jobs
+
+    def sifted(self, found: list[Candidate]) -> list[Candidate]:
+        """``found`` less what cannot be reserved, if that is what is done with it."""
+        return [one for one in found if not one.keyed] if self.reserves else found
+
+    def aged(self, found: list[Candidate]) -> list[Candidate]:
+        """``found`` with those marked that have waited longer than their group lets runs of low priority wait."""
+        late = set[int]()
+        for group, seconds in self.waits.items():
+            low = [one.run_id for one in found if one.group == group and one.priority is Priority.LOW and not one.stuck]
+            if low:
+                late |= overdue(self.tx.conn, low, self.tx.now - timedelta(seconds=seconds))
+        return [replace(one, overdue=True) if one.run_id in late else one for one in found] if late else found
 
     def admit(self, ids: Sequence[int], behind: Sequence[int] = ()) -> set[int]:
         """Those of these runs that may start, in their order; the others are held back or left alone.
@@ -138,18 +162,18 @@ class Admission:
     def _store(self, name: BucketName, before: Bucket, used: int) -> None:
         now = self._moment()
         after = before.take(used, now) if used else before
-        due = after.due(now)
+        due = now if after.tokens(now) else after.look_at(now)
         if name.rate_key == OF_THE_JOB and due > now:
             self.blocked[name.job_name] = due
         if used or name in self._awaited or name in self._settled:
-            store_bucket(self.tx.conn, name, after.full_at or now, due if name in self._awaited else None)
+            store_bucket(self.tx.conn, name, after.full_at or now, max(due, now) if name in self._awaited else None)
 
     def _free(self, limits: GroupLimits, used: int) -> int:
         return 2**31 if limits.max_running is None else max(0, limits.max_running - used)
 
     def _tokens(self, name: str, limits: GroupLimits) -> int:
-        if limits.rate is None:
-            return 2**31
+        if limits.rate is None or self.reserves:
+            return 2**31 if limits.rate is None else 0
         now = self._moment()
         bucket = Bucket(limits.rate, limits.full_at).settled(now)
         tokens = bucket.tokens(now)
@@ -171,16 +195,6 @@ class Admission:
         found = buckets(self.tx.conn, wanted) if wanted else {}
         self._buckets = {name: bucket.settled(self._moment()) for name, bucket in found.items()}
         self._settled = {name for name, bucket in found.items() if bucket != self._buckets[name]}
-
-
-def without_tokens(tx: Tx, groups: Sequence[str]) -> dict[str, int]:
-    """``Admission.capacities`` for runs that are only reserved: none of a group with a rate."""
-    limits = lock_limits(tx.conn, groups) if groups else {}
-    used = occupied_counts(tx.conn, list(limits)) if limits else {}
-    return {
-        name: 0 if one.rate is not None or one.max_running is None else max(0, one.max_running - used.get(name, 0))
-        for name, one in limits.items()
-    }
 
 
 def limited_runs(conn: Connection, ids: Sequence[int]) -> list[LimitedRun]:
@@ -235,8 +249,8 @@ def store_bucket(conn: Connection, name: BucketName, full_at: datetime, look_at:
 
 def store_group(conn: Connection, name: str, bucket: Bucket, now: datetime) -> None:
     """Keep what is left in the bucket of a group, and when it has a token again if it has none."""
-    due = bucket.due(now)
-    values = {"rate_full_at": bucket.full_at, "next_token_at": due if due > now else None}
+    look_at = None if bucket.tokens(now) else bucket.look_at(now)
+    values = {"rate_full_at": bucket.full_at, "next_token_at": look_at}
     conn.execute(update(g).where(g.c.name == name).values(**values))
 
 
@@ -319,7 +333,8 @@ def _let_go_of(tx: Tx, name: BucketName, bucket: Bucket | None) -> int:
         look_at = tx.now if gone == AT_MOST else None
     elif gone or not tokens:
         # What was let go takes its token when it starts. Until then the next one is looked for a token later.
-        look_at = bucket.take(gone, tx.now).due(tx.now)
+        rest = bucket.take(gone, tx.now)
+        look_at = rest.due(tx.now) if rest.tokens(tx.now) else rest.look_at(tx.now)
     values = {"next_token_at": look_at, "full_at": (None if bucket is None else bucket.full_at) or tx.now}
     these = and_(b.c.job_name == name.job_name, b.c.rate_key == name.rate_key)
     tx.conn.execute(update(b).where(these).values(**values))

@@ -7,6 +7,7 @@ from enum import Enum, auto
 from functools import partial
 from typing import Any, TypeVar
 
+from ..core.admission.expiry import has_expired
 from ..core.base.wording import time_text
 from ..core.effective_policies import earliest_start, effective_tolerance, interval_of
 from ..core.events import STARTED
@@ -19,9 +20,10 @@ from ..store.read import tasks as stored_tasks
 from ..store.write import tasks
 from . import runs as run_store
 from . import starts as claims
-from .admission import Admission, without_tokens
+from .admission import Admission
 from .candidates import Want, candidates, jobs_among_others
 from .changes import many_changes, run_change
+from .expiry import skip_expired
 from .fairness import Candidate, FairnessState, choose, take
 from .shapes import HeldRun, Reserved
 from .skips import record_drop
@@ -116,7 +118,7 @@ def claim_more(tx: Tx, claimant: Claimant, fairness: FairnessState, *, slots: in
     _emit(tx, claimant, started)
     reserved: list[Reserved] = []
     if len(started) == slots:
-        ahead = _rounds(tx, claimant, state, prefetch, partial(_reserve, tx, claimant), None)
+        ahead = _rounds(tx, claimant, state, prefetch, partial(_reserve, tx, claimant), Admission(tx, reserves=True))
         reserved = [one for some in ahead for one in some]
     tx.emit(run_change(one, RunState.SCHEDULED, node=claimant.node) for one in reserved)
     ids = tuple(one.id for one in reserved)
@@ -152,7 +154,7 @@ def _rounds(
     state: FairnessState,
     wanted: int,
     enact: Callable[[list[Candidate], list[Candidate]], Mapping[int, T]],
-    admission: Admission | None,
+    admission: Admission,
 ) -> Iterator[list[T]]:
     """Rounds of takes until ``wanted`` is reached or nothing is left.
 
@@ -162,7 +164,7 @@ def _rounds(
         state: Advanced by what is taken.
         wanted: How many runs.
         enact: Takes what can be had of the runs that are its first argument; the second are all that were found.
-        admission: Judges what is limited; None = nothing that needs a token or has a key is taken.
+        admission: Judges what is limited.
     """
     if wanted <= 0:
         return
@@ -179,21 +181,17 @@ def _rounds(
             return
         depth = count + len(elsewhere)
         part = lane if lane < count and not elsewhere else None
-        if admission is not None and admission.held_back:
-            # Behind those that were held back there may be many of the same keys.
-            part = MAX_DEPTH
-        if admission is not None and admission.blocked:
-            jobs = tuple(one for one in jobs if one not in admission.blocked)
+        # Behind those that were held back there may be many of the same keys.
+        part = MAX_DEPTH if admission.held_back else part
+        jobs = admission.unblocked(jobs)
         want = Want(tx.now, jobs, depth, claimant.foreign, claimant.groups, by_job=own is not None, lane=part)
-        found = _not_taken(candidates(tx.conn, want, state.last_group), elsewhere)
-        if admission is None:
-            found = [one for one in found if not one.keyed]
+        found = admission.sifted(_not_taken(candidates(tx.conn, want, state.last_group), elsewhere))
         if turn == 0:
             state.groups = max(1, len({one.group for one in found}))
         if not found:
             return
-        limited = sorted({one.group for one in found if one.limited})
-        capacities = without_tokens(tx, limited) if admission is None else admission.capacities(limited)
+        capacities = admission.capacities(sorted({one.group for one in found if one.limited}))
+        found = admission.aged(found)
         trial, goes_on = choose(state.copy(), found, count, capacities=capacities, depth=part)
         taken: Mapping[int, T] = enact(trial, found) if trial else {}
         # Chosen again among what could be had, so that what others were faster to take costs no group its turn.
@@ -259,10 +257,14 @@ def _begin(
 
 
 def _without_dropped(tx: Tx, claimant: Claimant, runs: Sequence[Run]) -> list[Run]:
-    """``runs`` less those that start too early after the task's last start; these are dropped, with the reason."""
+    """``runs`` less those that are too old, or too early after the last start of the task; these are dropped."""
     judged = _tasks_of_first_starts(((run, run.trigger) for run in runs), attempt=0)
     owners = stored_tasks.by_ids(tx.conn, judged) if judged else {}
     kept: list[Run] = []
+    late = [run for run in runs if has_expired(run.expires_at, run.attempt, tx.now)]
+    if late:
+        skip_expired(tx, late, node=claimant.node)
+        runs = [run for run in runs if not has_expired(run.expires_at, run.attempt, tx.now)]
     for run in runs:
         task = owners.get(run.task_id or 0) if run.attempt == 0 and run.trigger is Trigger.SCHEDULE else None
         earliest = earliest_start(task.spec, task.last_started_at) if task is not None else None
@@ -297,7 +299,7 @@ def _drop(tx: Tx, claimant: Claimant, run: Run, task: Task, earliest: datetime) 
         f"about to start at {time_text(tx.now)}, but the task's last start allows the next no earlier than "
         f"{time_text(earliest)} (last start + interval - tolerance)"
     )
-    run_store.skip(tx.conn, [run.id], sentence, tx.now)
+    run_store.skip(tx.conn, [run.id], sentence, tx.now, SkipReason.TOLERANCE)
     record_drop(tx, task, Skip(SkipReason.TOLERANCE, nominal, nominal, 1, policy), node=claimant.node, run_id=run.id)
     tx.emit([run_change(run, RunState.SKIPPED, node=claimant.node)])
 

@@ -46,7 +46,7 @@ class Occurrence(NamedTuple):
 
     ``timeout``: the time box in force, in seconds. ``replaced``: a newer one has taken its place already.
     ``unique_key``, ``concurrency_key``, ``rate_key``: of the run; None = it has none. ``labels``: the text of its
-    labels; None = those of its task.
+    labels; None = those of its task. ``ttl``: seconds in which it has to start; ``expires_at``: the time that this is.
     """
 
     task_id: int
@@ -59,6 +59,8 @@ class Occurrence(NamedTuple):
     concurrency_key: str | None = None
     max_concurrent: int | None = None
     rate_key: str | None = None
+    ttl: float | None = None
+    expires_at: datetime | None = None
 
 
 class Moved(NamedTuple):

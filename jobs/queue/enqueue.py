@@ -6,13 +6,14 @@ Run, event and notification are committed with the user's data, or not at all.
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from sqlalchemy import Connection
 
-from ..core.base.errors import InvalidInput, InvalidState, refuse
+from ..core.admission.holding import Hold, Holding
+from ..core.base.errors import InvalidInput, refuse
 from ..core.defaults import FROM_ARGUMENTS, PER_RUN, RUN_POLICIES, UNIQUE_KEY, settle
 from ..core.limits import LIMITS
 from ..core.model import Json, NewRun, Priority, Run, Trigger
@@ -23,10 +24,10 @@ from ..store.db.callers.connection import borrowed
 from ..store.db.database import SyncAutocommitConnection
 from ..store.db.transaction import Tx, Wake
 from ..store.read import jobs
-from ..store.read import runs as stored_runs
 from . import statements
 from .changes import created_changes
 from .new_runs import NewRuns, insert, insert_by
+from .uniqueness import Enqueued, put_unique
 
 if TYPE_CHECKING:
     # A caller with a session has imported its library.
@@ -59,6 +60,9 @@ def enqueue_sync(  # noqa: PLR0913 - each setting of a run has a name of its own
     timeout: float | None = None,
     carried: Mapping[str, Json] | None = None,
     labels: Mapping[str, str] | None = None,
+    expires_at: datetime | None = None,
+    ttl: float | None = None,
+    hold: Hold | None = None,
     settled: bool = False,
 ) -> Run:
     """Put a run into the queue as part of ``session``'s transaction, which the caller commits.
@@ -77,7 +81,10 @@ def enqueue_sync(  # noqa: PLR0913 - each setting of a run has a name of its own
         timeout: Seconds each attempt may take; no limit unless the job says otherwise.
         carried: What its attempts get as ``ctx.carried``, plain JSON; ``job.enqueue`` fills it by ``@carries``.
         labels: By which it is found, beside those that the job gives it.
-        settled: Whether the job's own code has said all labels.
+        expires_at: If it has not started by then, it is skipped.
+        ttl: The same in seconds from when it may start.
+        hold: How the unique key holds; None: while the run is unfinished.
+        settled: Whether the job's own code has said all labels and the expiry.
 
     Raises:
         UserError: values are not what they must be.
@@ -85,12 +92,12 @@ def enqueue_sync(  # noqa: PLR0913 - each setting of a run has a name of its own
     """
     spec = RunSpec(
         job_name, args, group, priority, run_at, unique_key, retries, retry_delay, timeout, carried, labels,
-        settled=settled,
+        expires_at=expires_at, ttl=ttl, hold=hold, settled=settled,
     )  # fmt: skip
     run = new_run(spec)
     conn = session if isinstance(session, Connection) else session.connection()
     with borrowed(conn, schema):
-        if dialect.is_postgresql(conn):
+        if dialect.is_postgresql(conn) and run.hold is None:
             new = NewRuns.of([run])
             for stored in insert(conn, new, with_event=True).stored(new):
                 return stored
@@ -105,7 +112,10 @@ def enqueue_autocommit(
     None, and nothing was added: an unfinished run had the unique key when it was looked for, or the job says how that
     follows from the arguments.
     """
-    new = NewRuns.of([new_run(RunSpec(job_name, args, **options))])
+    run = new_run(RunSpec(job_name, args, **options))
+    if run.hold is not None:
+        return None
+    new = NewRuns.of([run])
     inserted = insert_by(lambda name, parameters: connection.execute(statements.for_driver(name), parameters), new)
     return next(iter(inserted.stored(new)), None)
 
@@ -134,6 +144,9 @@ def new_run(spec: RunSpec) -> NewRun:
         # What is no mapping is refused below.
         labels=dict(labels) if isinstance(labels, Mapping) else labels,
         parent_labels=None if spec.parent_labels is None else dict(spec.parent_labels),
+        expires_at=spec.expires_at,
+        ttl=spec.ttl,
+        hold=spec.hold,
         **chosen,
     )
     refuse(_faults(run, args, priority, spec.run_at))
@@ -229,14 +242,6 @@ def _args_faults(value: Mapping[str, Json] | None) -> Iterator[InvalidInput]:
         yield fault
 
 
-@dataclass(frozen=True, slots=True)
-class Enqueued:
-    """A run that was asked for; ``deduplicated``: an unfinished one had its unique key, and this is that one."""
-
-    run: Run
-    deduplicated: bool
-
-
 def put(tx: Tx, runs: Sequence[NewRun]) -> list[Enqueued]:
     """Insert runs without judging them; ``enqueue`` in the user's own transaction accepts any job.
 
@@ -245,14 +250,27 @@ def put(tx: Tx, runs: Sequence[NewRun]) -> list[Enqueued]:
     runs = _settled(tx, runs)
     plain = NewRuns.of(run for run in runs if run.unique_key is None)
     inserted = iter(insert(tx.conn, plain, tx.now).stored(plain) if plain.kind else ())
+    newest = {run.unique_key: place for place, run in enumerate(runs) if _is_debounced(run)}
+    made = {
+        place: Enqueued(next(inserted), deduplicated=False)
+        if run.unique_key is None
+        else put_unique(tx, run, run.unique_key)
+        for place, run in enumerate(runs)
+        if newest.get(run.unique_key, place) == place
+    }
+    # Of what is debounced, a later one has the arguments that count.
     enqueued = [
-        Enqueued(next(inserted), deduplicated=False) if run.unique_key is None else _put_unique(tx, run, run.unique_key)
-        for run in runs
+        made[place] if place in made else replace(made[newest[run.unique_key]], deduplicated=True)
+        for place, run in enumerate(runs)
     ]
-    new = [one.run for one in enqueued if not one.deduplicated]
+    new = [one.run for one in made.values() if not one.deduplicated]
     tx.emit([created_changes(new)] if new else ())
     tx.wake(Wake.RUNS)
     return enqueued
+
+
+def _is_debounced(run: NewRun) -> bool:
+    return run.hold is not None and run.hold.kind is Holding.DEBOUNCE
 
 
 def _settled(tx: Tx, runs: Sequence[NewRun]) -> Sequence[NewRun]:
@@ -262,15 +280,3 @@ def _settled(tx: Tx, runs: Sequence[NewRun]) -> Sequence[NewRun]:
         return runs
     said = jobs.defaults(tx.conn, names)
     return [settle(run, said[run.job_name]) if run.job_name in names else run for run in runs]
-
-
-def _put_unique(tx: Tx, run: NewRun, key: str) -> Enqueued:
-    new = NewRuns.of([run])
-    # The run that has the key may finish between the two statements; then the key is free again.
-    for _ in range(10):
-        for inserted in insert(tx.conn, new, tx.now).stored(new):
-            return Enqueued(inserted, deduplicated=False)
-        existing = stored_runs.unfinished_with_key(tx.conn, key)
-        if existing is not None:
-            return Enqueued(existing, deduplicated=True)
-    raise InvalidState(f"uniqueKey: '{key}' changes hands too fast; try again", path=("uniqueKey",))

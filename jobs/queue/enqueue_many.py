@@ -37,7 +37,7 @@ def enqueue_many_sync(session: Transaction, runs: Iterable[RunSpec], *, schema: 
     conn = session if isinstance(session, Connection) else session.connection()
     new = _checked(runs)
     with borrowed(conn, schema):
-        if any(kind.unique_key is not None for kind in new.kinds):
+        if any(kind.unique_key is not None or kind.hold is not None for kind in new.kinds):
             return [run.id for run in enqueue_all(conn, new.apart())]
         if not new.kind:
             return []
@@ -66,7 +66,7 @@ def _checked(runs: Iterable[RunSpec]) -> NewRuns:
     for place, spec in enumerate(runs):
         settings = (
             spec.job_name, spec.group, spec.priority, spec.run_at, spec.unique_key, spec.retries, spec.retry_delay,
-            spec.timeout, spec.settled,
+            spec.timeout, spec.settled, spec.expires_at, spec.ttl, spec.hold,
         )  # fmt: skip
         try:
             kind = known.get(settings)

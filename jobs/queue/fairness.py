@@ -42,7 +42,8 @@ class Candidate:
     """A run that could be taken now. ``blocks`` is the task no second run of which may be taken (exclusive), or None.
 
     ``judged``: its task's tolerance has to be asked whether it may start; ``limited``: its group has a limit.
-    ``keyed``: it needs a slot or a token of a key of its own.
+    ``keyed``: it needs a slot or a token of a key of its own. ``overdue``: of low priority, and it has waited longer
+    than its group lets such runs wait.
     Candidates of one group and class must come first in, first out.
     """
 
@@ -54,6 +55,7 @@ class Candidate:
     judged: bool = False
     limited: bool = False
     keyed: bool = False
+    overdue: bool = False
 
 
 @dataclass(slots=True)
@@ -125,6 +127,9 @@ class _Group:
         """
         if self.capacity == 0:
             return None
+        low = self.by_priority[Priority.LOW].known
+        if low and low[0].overdue:
+            preferred = Priority.LOW
         other = Priority.LOW if preferred is Priority.HIGH else Priority.HIGH
         for lane in (self.stuck, self.by_priority[preferred], self.by_priority[other]):
             candidate = lane.take(blocked)

@@ -4,11 +4,13 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from itertools import groupby
+from typing import Any
 
 from ..core.events import ENDED
 from ..core.model import Json, NewRun, Outcome, Run
 from ..core.outcome import INVALID_ARGUMENTS, Failed, HandedBack, JobOutcome, Succeeded, judge
 from ..core.states import FINAL, RunState
+from ..store.db import dialect
 from ..store.db.autocommit import AutocommitConnection, NotConnectedError
 from ..store.db.database import Database
 from ..store.db.transaction import Tx, Wake
@@ -20,7 +22,7 @@ from .changes import finished_changes, many_changes
 from .endings import Before, Ending, end_attempts
 from .enqueue import put
 from .failures import enqueue_failure_jobs
-from .flow_ends import ended_of, hold, settle
+from .flow_ends import Ended, ended_of, hold, settle
 from .logs import append_lines
 from .shapes import HeldRun
 from .steps import mark_unused
@@ -64,8 +66,12 @@ def finish(tx: Tx, node_id: int, node: str, ended: Sequence[Finish]) -> Finished
     A run whose cancel was requested in the last moment (after ``cancelled`` was read) still ends cancelled.
     """
     ended = _left_to_others(tx, node_id, node, ended)
-    endings = {one.run.id: _ending(tx, one, cancelled=one.cancelled) for one in ended}
     hold(tx.conn, {one.run.flow_id for one in ended})
+    in_flows = _finish_in_flows(tx, node_id, node, ended)
+    settle(tx, in_flows)
+    done = frozenset(one.run_id for one in in_flows)
+    ended = [one for one in ended if one.run.id not in done] if done else ended
+    endings = {one.run.id: _ending(tx, one, cancelled=one.cancelled) for one in ended}
     before = end_attempts(tx.conn, node_id, tx.now, list(endings.values()))
     late = [one for one in ended if _was_cancelled_late(before.get(one.run.id), one, node_id)]
     if late:
@@ -83,16 +89,28 @@ def finish(tx: Tx, node_id: int, node: str, ended: Sequence[Finish]) -> Finished
     for one, _ in accepted:
         if one.unused_steps:
             mark_unused(tx, one.run, one.unused_steps)
-    _make_room(tx, accepted)
     # What they wait for may have come while their attempts ended.
     asleep = [one.run.id for one, ending in accepted if ending.state == RunState.SUSPENDED.value]
     if asleep:
         wake(tx, fulfilled(tx.conn, asleep))
+    _make_room(tx, accepted)
     enqueue_failure_jobs(tx, [(one.run, ending) for one, ending in accepted if ending.state == RunState.FAILED.value])
     repeated = {
         one.run.id for one in ended if one.run.id not in changed and _is_done(before.get(one.run.id), one, node_id)
     }
-    return Finished(frozenset(changed | repeated))
+    return Finished(frozenset(changed | repeated | done))
+
+
+def _finish_in_flows(tx: Tx, node_id: int, node: str, ended: Sequence[Finish]) -> list[Ended]:
+    """Write those ends of runs of flows that are common otherwise, by their statement; those that are stored."""
+    common = [one for one in ended if one.run.flow_id is not None and _is_bare_success(one)]
+    if not common or not dialect.is_postgresql(tx.conn):
+        return []
+    rows = statements.execute(tx.conn, "end_successes", _successes(node_id, node, common))
+    stored = {row.id for row in rows}
+    if stored:
+        tx.wake(Wake.RUNS | Wake.EVENTS)
+    return ended_of((one.run, RunState.SUCCESS) for one in common if one.run.id in stored)
 
 
 def _make_room(tx: Tx, accepted: Sequence[tuple[Finish, Ending]]) -> None:
@@ -104,7 +122,14 @@ def _make_room(tx: Tx, accepted: Sequence[tuple[Finish, Ending]]) -> None:
 
 
 def is_common(ended: Finish) -> bool:
-    """Whether an attempt ended as most do: it succeeded, and nothing but a number is to be kept of it."""
+    """Whether an attempt ended as most do: it succeeded, and nothing but a number is to be kept of it.
+
+    What follows the end of a run of a flow takes a transaction.
+    """
+    return ended.run.flow_id is None and _is_bare_success(ended)
+
+
+def _is_bare_success(ended: Finish) -> bool:
     outcome = ended.outcome
     return (
         type(outcome) is Succeeded
@@ -113,7 +138,6 @@ def is_common(ended: Finish) -> bool:
         and not ended.cancelled
         and ended.progress is None
         and not ended.at_end
-        and ended.run.flow_id is None
         and not ended.unused_steps
         and ended.run.concurrency_key is None
     )
@@ -127,6 +151,16 @@ async def finish_common(
     The others were asked to stop, taken from this node, or ended by an earlier try whose answer was lost, or there is
     no connection for them: ``finish`` sees to them.
     """
+    try:
+        rows = await connection.execute(statements.for_driver("end_successes"), _successes(*node, ended))
+    except NotConnectedError:
+        return frozenset(), Wake.NONE
+    stored = frozenset(row.id for row in rows)
+    return stored, Wake.EVENTS | Wake.RUNS if stored else Wake.NONE
+
+
+def _successes(node_id: int, node: str, ended: Sequence[Finish]) -> dict[str, Any]:
+    """The parameters of ``end_successes``."""
     # In ascending order, so that nobody waits for anybody in a circle.
     successes = sorted(
         (one.run.id, one.run.attempt, one.execution_id, one.outcome.records_processed)
@@ -134,16 +168,10 @@ async def finish_common(
         if isinstance(one.outcome, Succeeded)
     )
     ids, attempts, executions, records = map(list, zip(*successes, strict=True))
-    parameters = {
-        "node_id": node[0], "node": node[1], "ids": ids, "attempts": attempts, "executions": executions,
+    return {
+        "node_id": node_id, "node": node, "ids": ids, "attempts": attempts, "executions": executions,
         "records": records,
     }  # fmt: skip
-    try:
-        rows = await connection.execute(statements.for_driver("end_successes"), parameters)
-    except NotConnectedError:
-        return frozenset(), Wake.NONE
-    stored = frozenset(row.id for row in rows)
-    return stored, Wake.EVENTS | Wake.RUNS if stored else Wake.NONE
 
 
 async def store(

@@ -53,6 +53,7 @@ class LaneClaim:
         more: Whether more may be there.
         next_in: Where slots stay free: seconds until the next run becomes available by time alone; None = none does.
         place: Behind which the next claim for the same jobs may begin; None: at the beginning of the lane.
+        mixed: Whether the queue is not as simple as that, for all that is known here.
     """
 
     served: bool
@@ -61,6 +62,7 @@ class LaneClaim:
     more: bool
     next_in: float | None
     place: LanePosition | None
+    mixed: bool = False
 
 
 _BEHIND_NOTHING: Final[Mapping[str, None]] = dict.fromkeys(LanePosition._fields)
@@ -110,7 +112,8 @@ async def claim_lane(
         return not_served
     first = rows[0]
     if Lane(first.found) is not Lane.TAKEN:
-        return not_served
+        mixed = Lane(first.found) is Lane.MIXED
+        return LaneClaim(False, (), fairness, False, None, None, mixed), Wake.NONE
     if not first.runs:
         # At the end of what lies behind the place there may be something before it.
         return LaneClaim(True, (), fairness, behind is not None, first.next_in, None), Wake.NONE

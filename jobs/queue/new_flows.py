@@ -11,6 +11,7 @@ from ..core.events import EventKind, Listed
 from ..core.flows.model import FlowState, NewFlow, NewMember
 from ..core.flows.results import references
 from ..core.model import Json, NewRun, Run
+from ..store.db import dialect
 from ..store.db.transaction import Tx, Wake
 from ..store.read import jobs
 from ..store.schema.heirs import heir_document
@@ -81,6 +82,7 @@ def put_members(tx: Tx, flow_id: int, members: Sequence[NewMember], known: dict[
             "key": one.key,
             "condition": one.when.value,
             "uses": _uses(one.run.args),
+            "chain": None,
         }
         for one, run in zip(members, runs, strict=True)
     ]
@@ -89,9 +91,8 @@ def put_members(tx: Tx, flow_id: int, members: Sequence[NewMember], known: dict[
         for one, run in zip(members, runs, strict=True)
         for key in dict.fromkeys(one.after)
     ]
-    tx.conn.execute(insert(m), rows)
-    if edges:
-        tx.conn.execute(insert(e), edges)
+    dialect.insert_rows(tx.conn, m, rows, (m.c.run_id,))
+    dialect.insert_rows(tx.conn, e, edges, (e.c.run_id,))
     waiting = [run for one, run in zip(members, runs, strict=True) if not one.after]
     others = [run for one, run in zip(members, runs, strict=True) if one.after]
     tx.emit([created_changes(waiting)] if waiting else ())

@@ -9,7 +9,8 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 from sqlalchemy import Connection
 
-from ..core.admission.labels import LabelRule, inherited
+from ..core.admission.expiry import expiry_of
+from ..core.admission.labels import inherited
 from ..core.audit import Record
 from ..core.defaults import PER_RUN, RUN_POLICIES, UNIQUE_KEY, run_of_job
 from ..core.flows.model import AWAITS_OTHERS
@@ -43,6 +44,7 @@ SendNamed = Callable[[str, dict[str, Any]], Sequence[Any]]
 _ALIKE: Final = (
     "job_name", "trigger", "group", "priority", "task_id", "task_name", "scheduled_for", "available_at", "retries",
     "retry_delay", "timeout", "exclusive", "unique_key", "retried_from", "submitter", "submitter_id", "description",
+    "signature", "inherits", "expires_at", "ttl", "hold",
     "signature", "inherits", "concurrency_key", "max_concurrent", "rate_key", "flow_id", "suspended",
 )  # fmt: skip
 """What runs of one kind have in common: all of a ``NewRun`` but its arguments, what it carries, and its labels."""
@@ -152,7 +154,10 @@ def insert(conn: Connection, new: NewRuns, now: datetime | None = None, *, with_
     at = now or dialect.database_now(conn)
     said = jobs.defaults(conn, {kind.job_name for kind in new.kinds if kind.inherits})
     kinds = [run_of_job(kind, said[kind.job_name]) if kind.inherits else kind for kind in new.kinds]
-    columns = [_columns(kind) for kind in kinds]
+    columns = [
+        {**_columns(kind), "expires_at": expiry_of(kind.expires_at, kind.ttl, kind.available_at or at)}
+        for kind in kinds
+    ]
     all_labels = new.all_labels
     texts = zip(new.args, map(_or_none, new.carried), map(_or_none, all_labels), strict=True)
     rows = [
@@ -220,14 +225,16 @@ def insert_by(
     return Inserted(ids, [_decided(kind, Decided(**of_job)) for kind, of_job in decided], row.submitted_at)
 
 
-def insert_requested(send: Send, run: NewRun, record: Record, *, rule: LabelRule | None = None) -> Run | None:
+def insert_requested(
+    send: Send, run: NewRun, record: Record, *, per_run: Mapping[str, Any] | None = None
+) -> Run | None:
     """Insert a run that the API is asked for and the entry of the audit log, in a transaction of its own.
 
     Args:
         send: Sends the statement.
         run: Without a unique key; its arguments were checked against the version of its job that has its signature.
         record: The entry.
-        rule: By which it has got its labels.
+        per_run: What its job says of each run, by which it has got its labels and its ttl.
 
     Returns:
         What is stored; None, and nothing is: the job has another version or rule, or is published no more, or the audit
@@ -235,7 +242,7 @@ def insert_requested(send: Send, run: NewRun, record: Record, *, rule: LabelRule
     """
     args, labels = json.dumps(run.args), labels_text(run.labels)
     entry = json.dumps(link_values(record))
-    document = _document({**_kind(0, run), "per_run": None if rule is None else rule.to_json()})
+    document = _document({**_kind(0, run), "per_run": per_run})
     parameters = {"run": document, "args": args, "labels": labels, "entry": entry}
     for row in send(statements.for_driver("insert_requested"), parameters):
         return _stored(_decided(run, row), row.id, row.submitted_at, args, NOTHING, labels)
@@ -272,6 +279,8 @@ def _columns(run: NewRun) -> dict[str, Any]:
         "retries": run.retries,
         "retry_delay": run.retry_delay,
         "timeout": run.timeout,
+        "expires_at": run.expires_at,
+        "ttl": run.ttl,
         "concurrency_key": run.concurrency_key,
         "max_concurrent": run.max_concurrent,
         "rate_key": run.rate_key,
@@ -328,6 +337,10 @@ def _array(texts: list[str]) -> str:
     return f"[{','.join(texts)}]"
 
 
+def _in_utc(at: datetime | None) -> datetime | None:
+    return None if at is None else at.astimezone(UTC)
+
+
 def _or_none(text: str) -> str | None:
     return None if text == NOTHING else text
 
@@ -377,4 +390,7 @@ def _stored(kind: NewRun, key: int, submitted_at: datetime, args: str, carried: 
         concurrency_key=kind.concurrency_key,
         max_concurrent=kind.max_concurrent,
         rate_key=kind.rate_key,
+        expires_at=_in_utc(
+            expiry_of(kind.expires_at, kind.ttl, at if kind.available_at is None else kind.available_at)
+        ),
     )

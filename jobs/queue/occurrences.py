@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import accumulate, groupby
 
+from ..core.admission.expiry import expiry_of
 from ..core.base.errors import InvalidState
 from ..core.defaults import JobDefaults
 from ..core.due import DueTask, due_of
@@ -144,7 +145,8 @@ def visit(tx: Tx, due: Sequence[DueTask], node: str | None, known: Mapping[str, 
     decided = _decide_each(tx, due, unfinished, known, keys)
     pairs = _within_bounds(decided)
     _cancel_replaced(tx, pairs)
-    written = _write(tx, pairs, keys, labels_of(tx, due, known))
+    ttls = {name: said.ttl for name, said in known.items() if said.ttl is not None}
+    written = _write(tx, pairs, keys, labels_of(tx, due, known), ttls)
     if keys.keys:
         pairs = [*_with_left_out(tx, pairs, keys, [one.task_id for one in written.without_event])]
     blockers = {task_id: oldest for task_id, (_, oldest) in unfinished.items()}
@@ -232,21 +234,18 @@ def new_run(task: Task, trigger: Trigger, *, args: dict[str, Json] | None = None
     )
 
 
-def _write(tx: Tx, pairs: Sequence[tuple[DueTask, Decision]], keys: TaskKeys, labels: Mapping[int, str]) -> Written:
+def _write(
+    tx: Tx,
+    pairs: Sequence[tuple[DueTask, Decision]],
+    keys: TaskKeys,
+    labels: Mapping[int, str],
+    ttls: Mapping[str, float],
+) -> Written:
     """Make the runs and move the tasks on; which runs were made, if some of them have unique keys."""
     wanted = [
-        Occurrence(
-            task.id,
-            planned.scheduled_for,
-            timeout,
-            planned.exclusive,
-            planned.replaced,
-            key,
-            labels.get(task.id),
-            *limits,
-        )
+        occurrence._replace(scheduled_for=planned.scheduled_for, exclusive=planned.exclusive, replaced=planned.replaced)
         for task, decision in pairs
-        for timeout, key, limits in ((effective_timeout(task), keys.keys.get(task.id), keys.limits.get(task.id, ())),)
+        for occurrence in (_like(task, keys, labels, ttls, tx.now),)
         for planned in decision.runs
     ]
     moved = [
@@ -260,6 +259,18 @@ def _write(tx: Tx, pairs: Sequence[tuple[DueTask, Decision]], keys: TaskKeys, la
         tx.emit(_created({task.id: task for task, _ in pairs}, written.without_event))
         tx.wake(Wake.RUNS | Wake.EVENTS)
     return written
+
+
+def _like(
+    task: DueTask, keys: TaskKeys, labels: Mapping[int, str], ttls: Mapping[str, float], now: datetime
+) -> Occurrence:
+    """What the runs of a task have in common."""
+    ttl = ttls.get(task.job_name)
+    until = None if ttl is None else expiry_of(None, ttl, now)
+    timeout, key = effective_timeout(task), keys.keys.get(task.id)
+    limits = keys.limits.get(task.id, ())
+    alike = Occurrence(task.id, now, timeout, False, False, key, labels.get(task.id), *limits)
+    return alike._replace(ttl=ttl, expires_at=until)
 
 
 def _with_left_out(

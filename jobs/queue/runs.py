@@ -4,15 +4,15 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Connection, delete, insert, update
+from sqlalchemy import ColumnElement, Connection, delete, func, insert, literal_column, select, update
 
-from ..core.model import Json, Priority, Run
+from ..core.model import Json, Priority, Run, SkipReason
 from ..core.states import CLAIMABLE, OCCUPYING, RunState, sources_of
 from ..store.db import dialect
 from ..store.db.literals import sql_literals, unindexed
-from ..store.read.runs import run_from, select_runs
+from ..store.read.runs import HOLDING, run_from, select_runs
+from ..store.schema.tables import IS_OPEN, run_label
 from ..store.schema.tables import run as r
-from ..store.schema.tables import run_label
 
 _judged_state = unindexed(r.c.state)
 _AWAITS_NOTHING: Final[Mapping[str, None]] = {"awaits": None, "wake_at": None}
@@ -79,11 +79,60 @@ def set_priority(conn: Connection, ids: Sequence[int], priority: Priority) -> li
     return _set(conn, r.c.id.in_(ids), *differing, priority=priority.value)
 
 
-def skip(conn: Connection, ids: Sequence[int], reason: str, now: datetime) -> None:
+def lock_unbegun(conn: Connection, key: str) -> Run | None:
+    """The run that has this unique key and has never begun, locked."""
+    unbegun = (r.c.attempt == literal_column("0"), _judged_state.in_(sql_literals(_UNBEGUN)))
+    statement = select_runs().where(r.c.unique_key == key, *HOLDING, *unbegun).with_for_update(of=r)
+    row = conn.execute(statement).one_or_none()
+    return None if row is None else run_from(row)
+
+
+_UNBEGUN = (RunState.WAITING, RunState.SCHEDULED)
+
+
+def renew(conn: Connection, run_id: int, values: Mapping[str, Any]) -> None:
+    """Set columns of a locked run that has never begun; a node that it was reserved for has it no longer."""
+    _set(conn, r.c.id == run_id, state=RunState.WAITING.value, node_id=None, **values)
+
+
+def hold_key(conn: Connection, run_id: int, until: datetime | None, *, until_start: bool) -> None:
+    """Say how a new run holds its unique key."""
+    _set(conn, r.c.id == run_id, key_until=until, key_until_start=True if until_start else None)
+
+
+def withdraw(conn: Connection, run: Run) -> None:
+    """Delete a run of this transaction, of which nobody knows yet."""
+    relabel(conn, run.id, run.labels or {}, {})
+    conn.execute(delete(r).where(r.c.id == run.id))
+
+
+def skip(conn: Connection, ids: Sequence[int], error: str, now: datetime, reason: SkipReason) -> None:
     """Drop runs before their start."""
     droppable = _judged_state.in_(sql_literals(sources_of(RunState.SKIPPED)))
-    dropped = {"state": RunState.SKIPPED.value, "finished_at": now, "node_id": None, "error": reason}
-    _set(conn, r.c.id.in_(ids), droppable, **dropped, **_AWAITS_NOTHING)
+    dropped = {"state": RunState.SKIPPED.value, "finished_at": now, "node_id": None, "error": error}
+    _set(conn, r.c.id.in_(ids), droppable, skip_reason=reason.value, **dropped, **_AWAITS_NOTHING)
+
+
+def expired(conn: Connection, now: datetime, limit: int) -> list[Run]:
+    """Up to ``limit`` runs that are too old to start, locked, the longest expired first."""
+    statement = (
+        select_runs()
+        .where(r.c.expires_at <= now, *_MAY_EXPIRE)
+        .order_by(r.c.expires_at, r.c.id)
+        .limit(limit)
+        .with_for_update(of=r, skip_locked=True)
+    )
+    return [run_from(row) for row in conn.execute(statement)]
+
+
+def next_expiry(conn: Connection) -> datetime | None:
+    """When the next run expires; None = none does."""
+    found: datetime | None = conn.execute(select(func.min(r.c.expires_at)).where(*_MAY_EXPIRE)).scalar_one()
+    return found
+
+
+_MAY_EXPIRE = (r.c.expires_at.is_not(None), r.c.attempt == literal_column("0"), IS_OPEN)
+"""As the index of those that may expire says it."""
 
 
 def hand_back_scheduled(conn: Connection, condition: Mapping[str, Any]) -> list[int]:

@@ -43,7 +43,7 @@ def record_skips(
         tx.emit([_change(task, skip, node)])
 
 
-def record_drop(tx: Tx, task: Task, skip: Skip, *, node: str, run_id: int) -> None:
+def record_drop(tx: Tx, task: Task, skip: Skip, *, node: str | None, run_id: int) -> None:
     """Write down that a run was dropped before its start; it folds into the task's newest row if that is its equal.
 
     The policy values name the last start that decided it, so no run started between two drops that are equal. The row

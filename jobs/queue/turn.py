@@ -16,6 +16,8 @@ from .finish import Finish, Finished, finish
 from .lane import LaneClaims
 
 _NONE_FINISHED = Finished(frozenset())
+MIXED_FOR = 0.25
+"""Seconds for which the short way is not tried again where the queue was found not to be simple."""
 _SOON = 0.02
 """Seconds after which to look again at runs whose keys another node was judging."""
 
@@ -88,6 +90,7 @@ class NodeQueue:
         self._at_once = at_once
         self._on_held_back = on_held_back
         self._clock = clock
+        self._mixed_until = 0.0
         # By the name of a job: until when its rate gives no token.
         self._blocked: dict[str, float] = {}
         connection = database.autocommit_connection()
@@ -117,12 +120,17 @@ class NodeQueue:
         return replace(result, next_in=min((one for one in (result.next_in, *waits) if one is not None), default=None))
 
     async def _take(self, claimant: Claimant, fairness: FairnessState, order: Order) -> Turn:
-        if self._lane is not None and _is_mere_claim(order) and not (claimant.foreign or claimant.groups):
+        simple = (
+            _is_mere_claim(order) and not (claimant.foreign or claimant.groups) and self._clock() >= self._mixed_until
+        )
+        if self._lane is not None and simple:
             slots = min(order.slots, self._at_once) if self._lane.goes_on(claimant.jobs) else order.slots
             claim = await self._lane.claim(claimant, fairness, slots)
             if claim.served:
                 next_in = claim.next_in if len(claim.started) < slots else None
                 return Turn(_NONE_FINISHED, claim.started, (), claim.fairness, next_in=next_in, more=claim.more)
+            if claim.mixed:
+                self._mixed_until = self._clock() + MIXED_FOR
         return await self._database.write(turn, claimant, fairness, order)
 
     async def close(self) -> None:

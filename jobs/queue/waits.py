@@ -53,7 +53,7 @@ def _begin(tx: Tx, run: Run, asked: Wait) -> StoredStep:
     columns: dict[str, Any] = {
         "run_id": run.id, "step": asked.label, "failure": 0, "kind": asked.kind.value, "attempt": run.attempt,
         "state": StepState.WAITING.value, "started_at": tx.now, "wake_at": until, "used": True, "signal": asked.signal,
-        "rank": RANK[asked.role], "form": asked.form,
+        "rank": None if asked.signal is None else RANK[asked.role], "form": asked.form,
     }  # fmt: skip
     tx.conn.execute(insert(s).values(**columns))
     return StoredStep(asked.label, run.attempt, None, asked.kind, StepState.WAITING, until)

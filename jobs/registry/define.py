@@ -24,6 +24,7 @@ from .options import JobOptions, unknown_option
 from .parameters import arguments_of, hints_of
 from .place import place_of
 from .policies import JobPolicies, policies_of
+from .queue import holding
 from .reuse import reuse_of
 from .unique_key import key_of
 
@@ -34,6 +35,7 @@ _RESULTS: Final = frozenset({Any, object, None, type(None), int, Result, typing.
 _TAG: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _POLICIES: Final = (
     "retries", "retry_delay", "backoff", "retry_on", "give_up_on", "timeout", "group", "priority", "overlap", "misfire",
+    "ttl",
 )  # fmt: skip
 
 
@@ -110,6 +112,10 @@ def _policies(options: JobOptions, model: type[BaseModel]) -> JobPolicies:
     wanted = given.get("on_failure")
     if isinstance(getattr(wanted, "name", wanted), str):
         chosen["on_failure"] = getattr(wanted, "name", wanted)
+    chosen["hold"] = holding(given)
+    told = given.get("on_expired")
+    if told is not None:
+        chosen["on_expired"] = getattr(told, "name", told)
     names, schema = names_of(model), model.model_json_schema()
     key = given.get("unique_key")
     if key is not None:

@@ -12,10 +12,11 @@ from ..base.context import JobContext
 from ..core.base.codes import ErrorCode
 from ..core.base.errors import ConfigurationError, InvalidInput
 from ..core.defaults import JobInfo
+from ..core.flows.results import with_results
 from ..core.model import Isolation, Json, ScheduleSpec
 from ..core.outcome import Failure
 from .hooks import Hooks, Resource, Scope, name_of
-from .names import check_failure_job, check_named
+from .names import check_expiry_job, check_failure_job, check_named
 from .policies import NO_POLICIES, JobPolicies
 from .queue import RunQueue
 from .reuse import Reuse
@@ -96,6 +97,42 @@ class JobDefinition:
         outside = names_of(self.args_model)
         model = self._model({outside[name]: value for name, value in given.items()})
         return self._document(model), self._by_parameter(model)
+
+    def accept_partly(
+        self, results: Mapping[object, Json], args: tuple[object, ...], kwargs: Mapping[str, object]
+    ) -> tuple[dict[str, Json], dict[str, Any]]:
+        """``accept``, where some arguments hold values that are not known yet; those are judged when the run starts.
+
+        Args:
+            results: What stands in the stored arguments for each value that is not known yet.
+            args: As the function takes them.
+            kwargs: The same by name.
+
+        Raises:
+            TypeError: one is missing, or too many are given.
+            InvalidInput: one that is known is not what its annotation says; code ``INVALID_ARGS``.
+        """
+        given = self._signature.bind(*args, **kwargs).arguments
+        names = {_parameter_of(name, one.alias): name for name, one in self.args_model.model_fields.items()}
+        model = self.args_model.model_construct()
+        later: dict[str, Json] = {}
+        for parameter, value in given.items():
+            name = names[parameter]
+            stored = with_results(value, results)
+            if stored is not value:
+                later[self.args_model.model_fields[name].alias or name] = stored
+                continue
+            try:
+                self.args_model.__pydantic_validator__.validate_assignment(model, name, value)
+            except ValidationError as error:
+                fault = error.errors(include_url=False)[0]
+                message = f"argument '{parameter}' of job '{self.name}': {fault['msg']}"
+                raise InvalidInput(message, path=("args", parameter), code=ErrorCode.INVALID_ARGS) from error
+        known = {names[parameter] for parameter in given} - {
+            name for name, one in self.args_model.model_fields.items() if (one.alias or name) in later
+        }
+        document: dict[str, Json] = model.model_dump(mode="json", by_alias=True, include=known) if known else {}
+        return {**document, **later}, {}
 
     def _document(self, model: BaseModel) -> dict[str, Json]:
         """The arguments that were given, as JSON.
@@ -218,6 +255,7 @@ class Registry:
         check_named(self.hooks.around, self.names())
         for one in self:
             check_failure_job(one.name, one.where, one.policies.defaults.on_failure, self)
+            check_expiry_job(one.name, one.where, one.policies.defaults.on_expired, self)
             try:
                 needed = self.hooks.needed(one.given.values())
             except ConfigurationError as error:

@@ -25,7 +25,7 @@ class Rate:
     Attributes:
         limit: How many in ``per``; from one a day to 100,000 a second.
         per: Seconds, a ``timedelta``, or a text such as ``"1m"``; a second unless given.
-        burst: How many start at once after a pause; a fiftieth of the limit unless given, at least 1.
+        burst: How many start at once after a pause; a twentieth of the limit unless given, at least 1.
     """
 
     limit: int

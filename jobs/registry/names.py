@@ -6,11 +6,13 @@ from typing import Final, Protocol
 
 from pydantic import BaseModel, ValidationError
 
+from ..core.admission.expiry import Expired
 from ..core.base.errors import ConfigurationError
 from ..core.outcome import Failure
 from .hooks import Hook
 
 _EXAMPLE: Final = Failure(run_id=1, job_name="mail", attempt=3, error="no reason given")
+_EXPIRED: Final = Expired(run_id=1, job_name="mail", expires_at="2030-01-01T00:00:00Z", waited=1.0)
 
 
 class KnownJob(Protocol):
@@ -77,6 +79,29 @@ def check_failure_job(name: str, where: str, chosen: str | None, registry: Known
         raise ConfigurationError(
             f"job '{name}' at {where}: on_failure: job '{chosen}' ({job.where}) gets one argument, the failure, and "
             f"cannot take it ('{place}': {fault['msg']}); write 'def {chosen}(failure: Failure)'"
+        ) from error
+
+
+def check_expiry_job(name: str, where: str, chosen: str | None, registry: KnownJobs) -> None:
+    """The same for ``on_expired``, whose job takes what is told of the run that expired.
+
+    Raises:
+        ConfigurationError: there is no such job, or it takes something else.
+    """
+    if chosen is None:
+        return
+    job = registry.get(chosen)
+    if job is None:
+        hint = _hint(chosen, registry.names())
+        raise ConfigurationError(f"job '{name}' at {where}: on_expired: there is no job '{chosen}'{hint}")
+    try:
+        job.args_model.model_validate({"expired": _EXPIRED.document()})
+    except ValidationError as error:
+        fault = error.errors(include_url=False)[0]
+        place = ".".join(str(part) for part in fault["loc"])
+        raise ConfigurationError(
+            f"job '{name}' at {where}: on_expired: job '{chosen}' ({job.where}) gets one argument, the run that "
+            f"expired, and cannot take it ('{place}': {fault['msg']}); write 'def {chosen}(expired: Expired)'"
         ) from error
 
 

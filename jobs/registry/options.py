@@ -5,6 +5,7 @@ from datetime import timedelta
 from difflib import get_close_matches
 from typing import Any, Protocol, TypedDict
 
+from ..core.admission.holding import Debounce, Throttle
 from ..core.model import Isolation, Json, MisfirePolicy, OverlapPolicy, Priority, ScheduleSpec
 from ..core.outcome import Failure
 from .limits import Rate
@@ -56,10 +57,20 @@ class JobOptions(TypedDict, total=False):
             (``("order_id",)``) or a text with them in braces (``"orders-{order_id}"``) hold for every run of the job,
             also of schedules and the API. A function of the arguments by name (None = no key) holds for ``enqueue`` of
             the job itself only, because nothing else can call it. No key unless given.
+        unique_for: The unique key holds so long after the enqueueing, or until the run is finished, whichever is later;
+            of a run that was cancelled or skipped it is free at once. Without a ``unique_key`` all runs have one.
+        unique_among: ``("waiting",)``: the unique key is free once the run has begun, not once it is finished.
+        debounce: One run for many enqueues of a key: it has the last arguments, and starts when for so long none has
+            come, at the latest after the time to wait at most: ``Debounce(delay=5, max_wait=60)``.
+        throttle: At most one run of a key is enqueued in a period; what else comes is answered with it, or folded into
+            one run at the end of the period: ``Throttle(period=60, last=True)``.
         labels: Words by which runs are found: ``{"team": "billing"}``. At most 16, keys of 63 and values of 200
             characters. What an enqueue or a task gives as well comes first.
         labels_from: Arguments that are labels of each run: ``("customer_id",)``, or with other keys
             ``{"customer": "customer_id"}``. An argument that is None is no label.
+        ttl: A run that has not started in this time since it could (``run_at``, or when it was enqueued) is skipped,
+            with the reason ``expired``; one that began in time is never affected. No limit unless given.
+        on_expired: A job (or its name) whose run is put into the queue then, with the ``Expired`` as its argument.
         rate: How many runs of the job start in how long, on all nodes together: ``Rate(100, per="1m")``. No limit
             unless given. Retries count too; what a node hands back does not.
         rate_key: The arguments for each value of which the rate holds by itself, written as a ``unique_key`` is.
@@ -90,7 +101,13 @@ class JobOptions(TypedDict, total=False):
     overlap: OverlapPolicy | str
     misfire: MisfirePolicy | str
     unique_key: str | Sequence[str] | KeyFunction | None
+    unique_for: Seconds | None
+    unique_among: Sequence[str] | None
+    debounce: Debounce | None
+    throttle: Throttle | None
     labels: Mapping[str, str] | None
+    ttl: Seconds | None
+    on_expired: str | NamedJob | None
     labels_from: Sequence[str] | Mapping[str, str] | None
     rate: Rate | None
     rate_key: str | Sequence[str] | None

@@ -7,6 +7,7 @@ from datetime import timedelta
 from enum import StrEnum
 from typing import Any, Final, cast
 
+from ..core.admission.expiry import ttl_faults
 from ..core.base.errors import InvalidInput
 from ..core.defaults import NOTHING_SAID, JobDefaults
 from ..core.model import MisfirePolicy, OverlapPolicy, Priority
@@ -31,7 +32,7 @@ _WORDS: Final[Mapping[str, type[StrEnum]]] = {
     "misfire": MisfirePolicy,
     "backoff": Backoff,
 }
-_SECONDS: Final = ("retry_delay", "timeout")
+_SECONDS: Final = ("retry_delay", "timeout", "ttl")
 _DEFAULTS: Final = tuple(one.name for one in fields(JobDefaults))
 
 
@@ -132,6 +133,9 @@ def _faults(values: Mapping[str, Any]) -> Iterator[InvalidInput]:
         yield from name_faults(values["group"], "group")
     if "on_failure" in values:
         yield from name_faults(values["on_failure"], "on_failure")
+    if "on_expired" in values:
+        yield from name_faults(values["on_expired"], "on_expired")
+    yield from ttl_faults(values.get("ttl"))
     yield from attempt_faults(values.get("retries", 0), values.get("retry_delay", 0.0), values.get("timeout"))
 
 

@@ -1,17 +1,21 @@
 """Where the jobs of a registry put their runs, unless they are given a session."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final, Protocol, TypeAlias, TypedDict
 
+from ..core.admission.holding import Debounce, Hold, Throttle, hold_of
 from ..core.durable.waits import Signal
+from ..core.flows.spec import FlowSpec
 from ..core.model import Json, Priority, Run
 from ..core.run_spec import RunSpec
 from .seconds import Seconds, seconds_of
 
 AnySession: TypeAlias = Any
 """A synchronous SQLAlchemy session or connection; this module must not need SQLAlchemy to say so."""
-_SECONDS: Final = frozenset({"retry_delay", "timeout"})
+HOLDS: Final = ("unique_for", "unique_among", "debounce", "throttle")
+"""The options that say how a unique key holds."""
+_SECONDS: Final = frozenset({"retry_delay", "timeout", "ttl"})
 
 
 class RunOptions(TypedDict, total=False):
@@ -26,6 +30,12 @@ class RunOptions(TypedDict, total=False):
         retries: How many failures the run survives.
         retry_delay: Before the first retry; seconds, a ``timedelta``, or a text such as ``"5m"``.
         timeout: Of each attempt; likewise.
+        unique_for: The unique key holds so long after the enqueueing, or until the run is finished, whichever is later.
+        unique_among: ``("waiting",)``: the key is free once the run has begun.
+        debounce: One run for many enqueues of a key, with the last arguments: ``Debounce(delay="5s", max_wait="1m")``.
+        throttle: At most one run of a key in a period: ``Throttle(period="1m")``.
+        expires_at: A run that has not started by then is skipped, with the reason ``expired``.
+        ttl: The same as a duration from when it may start; as ``retry_delay``. Give one of the two.
         labels: Words by which the run is found, beside those that its job gives it: ``{"customer": "42"}``.
     """
 
@@ -37,6 +47,12 @@ class RunOptions(TypedDict, total=False):
     retry_delay: Seconds | None
     timeout: Seconds | None
     labels: Mapping[str, str] | None
+    unique_for: Seconds | None
+    unique_among: Sequence[str] | None
+    debounce: Debounce | None
+    throttle: Throttle | None
+    expires_at: datetime | None
+    ttl: Seconds | None
 
 
 class RunQueue(Protocol):
@@ -65,6 +81,14 @@ class RunQueue(Protocol):
         """Put runs into the queue as part of the transaction of ``session``, all or none; their ids, in order."""
         ...
 
+    def put_flow(self, flow: FlowSpec) -> int:
+        """Put a flow into the queue, all of its runs or none; its id."""
+        ...
+
+    def put_flow_in(self, session: AnySession, flow: FlowSpec) -> int:
+        """Put a flow into the queue as part of the transaction of ``session``; its id."""
+        ...
+
     def find(self, run_id: int) -> Run | None:
         """The run as it is now; None if it has been pruned."""
         ...
@@ -84,7 +108,30 @@ def in_seconds(options: Mapping[str, object]) -> dict[str, Any]:
     Raises:
         InvalidInput: a text that says no duration.
     """
-    return {name: seconds_of(name, value) if name in _SECONDS else value for name, value in options.items()}
+    found: dict[str, Any] = {
+        name: seconds_of(name, value) if name in _SECONDS else value for name, value in options.items()
+    }
+    said: dict[str, Any] = {name: found.pop(name) for name in HOLDS if name in found}
+    hold = holding(said)
+    return found if hold is None else {**found, "hold": hold}
+
+
+def holding(said: Mapping[str, Any]) -> Hold | None:
+    """How a unique key holds, by the options of a run or a job that say it.
+
+    Raises:
+        InvalidInput: one is not what it must be, or two contradict each other.
+    """
+    debounce, throttle = said.get("debounce"), said.get("throttle")
+    if isinstance(debounce, Debounce):
+        delay: Any = seconds_of("debounce.delay", debounce.delay)
+        most: Any = seconds_of("debounce.max_wait", debounce.max_wait)
+        debounce = Debounce(delay, most)
+    if isinstance(throttle, Throttle):
+        period: Any = seconds_of("throttle.period", throttle.period)
+        throttle = Throttle(period, throttle.last)
+    unique_for: Any = seconds_of("unique_for", said.get("unique_for"))
+    return hold_of(unique_for, said.get("unique_among"), debounce, throttle)
 
 
 def check_session(

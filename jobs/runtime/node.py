@@ -19,7 +19,7 @@ from .base.pulse import Pulse, Stall, stall_of
 from .base.service import Duty, log_fault
 from .base.settings import EngineSettings
 from .drain_watcher import DrainWatcher
-from .duties import alarm, figures
+from .duties import alarm, expirer, figures
 from .duties.dispatcher import Dispatcher
 from .duties.releaser import Releaser
 from .duties.rescuer import Rescuer
@@ -161,6 +161,7 @@ class NodeLife:
             Duty("poll", poll, self._poll, should_poll=ChangeDetector(self._database).should_poll),
             Duty("clock-check", alarm.STEP, self._check_clock),
             Duty("disown", lease / 8, self.worker.disown_unknown),
+            Duty("expire", expirer.EVERY, expirer.Expirer(self._database, self.node.name).look),
             Duty("count hours", figures.HOURS_EVERY, figures.HourCounter(self._database, clock).look),
             Duty("keep depth", figures.DEPTH_EVERY, figures.DepthKeeper(self._database, clock).look),
         ]

@@ -6,9 +6,11 @@ from typing import Any
 from ..actions.runs import cancel_runs, put
 from ..actions.signals import signal_run
 from ..core.durable.waits import Signal
+from ..core.flows.spec import FlowSpec
 from ..core.model import Json, NewRun, Run
 from ..core.run_spec import RunSpec
 from ..queue.enqueue import Transaction, new_run
+from ..queue.enqueue_flow import enqueue_flow_sync
 from ..queue.enqueue_many import new_runs
 from ..store.db.callers.rollbacks import Rollbacks
 from ..store.db.database import Database
@@ -69,6 +71,20 @@ class CapturedQueue:
         numbers = self.put_many(runs)
         self._rollbacks.watch(session, numbers)
         return numbers
+
+    def put_flow(self, flow: FlowSpec) -> int:
+        """Put a flow there; its id.
+
+        Raises:
+            UserError: what is wrong with it.
+        """
+        return self._database.write_sync(lambda tx: enqueue_flow_sync(tx.conn, flow))
+
+    def put_flow_in(self, session: Transaction, flow: FlowSpec) -> int:
+        """The same, until the transaction of ``session`` is rolled back."""
+        flow_id = self.put_flow(flow)
+        self._rollbacks.watch(session, [run.id for run in self.found(equal("flow_id", flow_id))])
+        return flow_id
 
     def find(self, run_id: int) -> Run | None:
         """The run as it is now; None if there is none, or it was withdrawn."""

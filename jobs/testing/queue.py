@@ -22,6 +22,7 @@ from ..core.model import Json, MisfirePolicy, OverlapPolicy, Priority, Run, Sche
 from ..core.outcome import Succeeded
 from ..core.run_spec import RunSpec
 from ..core.states import RunState
+from ..queue.admission import look_for_tokens
 from ..queue.claim import Claimant, Started, claim
 from ..queue.due_tasks import look_ahead
 from ..queue.enqueue import new_run
@@ -135,6 +136,7 @@ class Queue:
         self.database = Database(url, clock=self.clock)
         self._fairness = FairnessState()
         self._claimant = Claimant(0, "test", self.registry.names())
+        self._tokens_at: list[datetime] = []
         self._attempts: dict[int, list[AttemptResult]] = {}
         self._captured = CapturedQueue(self.database)
         self._before: list[tuple[Registry, RunQueue | None]] = []
@@ -297,8 +299,12 @@ class Queue:
         """Let what is due become runs, take the next run, and carry out one attempt; its id, None = nothing to take."""
         while (await self.database.write(dispatch_due, self._claimant.node)).more:
             continue
+        token_at = await self.database.write(look_for_tokens)
         claimed = await self.database.write(claim, self._claimant, self._fairness, slots=1)
         self._fairness = claimed.fairness
+        if claimed.held_back:
+            token_at = await self.database.write(look_for_tokens)
+        self._tokens_at = [*claimed.blocked.values(), *(() if token_at is None else (token_at,))]
         for started in claimed.started:
             await self._carry(started)
             return started.run.id
@@ -343,8 +349,9 @@ class Queue:
         await self.database.write(save_checkpoint, started.run, value)
 
     async def next_time(self, *, schedules: bool) -> datetime | None:
-        """When something becomes due by time alone: a retry, a later run, and with ``schedules`` an occurrence."""
-        return await self.database.write(_next_time, schedules)
+        """When something is due by time alone: a retry, a later run, a token, and with ``schedules`` an occurrence."""
+        due = await self.database.write(_next_time, schedules)
+        return min((at for at in (due, *self._tokens_at) if at is not None), default=None)
 
 
 def _checkpoint(conn: Connection, task: str) -> Json:

@@ -461,6 +461,7 @@ def _queue_group() -> None:
         Column("paused_by", NAME),
         Column("pause_reason", Text()),
         Column("max_running", Integer()),
+        Column("max_wait_low", Float()),
         Column("rate", DOCUMENT),
         Column("rate_full_at", TIME),
         Column("next_token_at", TIME),
@@ -523,6 +524,10 @@ def _run() -> None:
         Column("signature", String(16)),
         Column("carried", DOCUMENT),
         Column("labels", DOCUMENT),
+        Column("expires_at", TIME),
+        Column("skip_reason", String(12)),
+        Column("key_until_start", Boolean()),
+        Column("key_until", TIME),
         Column("concurrency_key", NAME),
         Column("max_concurrent", Integer()),
         Column("rate_key", NAME),
@@ -540,6 +545,11 @@ def _run() -> None:
         ),
         CheckConstraint("wake_at IS NULL OR state = 'suspended'", name="ck_run_only_suspended_wakes"),
         CheckConstraint("priority IN ('high', 'low')", name="ck_run_priority"),
+        CheckConstraint(
+            "skip_reason IS NULL OR skip_reason IN ('coalesced', 'expired', 'missed', 'no_job', "
+            "'overlap', 'paused', 'predecessor', 'tolerance', 'unique_key', 'window')",
+            name="ck_run_skip_reason",
+        ),
         CheckConstraint(
             "state IN ('cancelled', 'failed', 'running', 'scheduled', 'skipped', 'stuck', "
             "'success', 'suspended', 'waiting')",
@@ -572,6 +582,9 @@ def _run_indexes() -> None:
         ["concurrency_key"],
         "concurrency_key IS NOT NULL AND state IN ('running', 'scheduled')",
     )
+    _partial(
+        "ix_run_expires", "run", ["expires_at", "id"], "expires_at IS NOT NULL AND attempt = 0 AND finished_at IS NULL"
+    )
     _partial("ix_run_finished", "run", ["finished_at"], "finished_at IS NOT NULL")
     _partial("ix_run_flow", "run", ["flow_id", "id"], "flow_id IS NOT NULL")
     _partial("ix_run_flow_open", "run", ["flow_id"], "flow_id IS NOT NULL AND finished_at IS NULL")
@@ -588,6 +601,7 @@ def _run_indexes() -> None:
         "due_at IS NOT NULL AND rate_key IS NOT NULL AND state IN ('stuck', 'waiting')",
     )
     op.create_index("ix_run_job", "run", ["job_name", "id"])
+    _partial("ix_run_key_until", "run", ["unique_key", "id"], "key_until IS NOT NULL")
     _partial("ix_run_live", "run", ["id"], "finished_at IS NULL AND attempt >= 0")
     _partial("ix_run_occupying", "run", ["node_id"], "state IN ('running', 'scheduled')")
     _partial("ix_run_retried", "run", ["retried_from"], "retried_from IS NOT NULL")
@@ -603,7 +617,8 @@ def _run_indexes() -> None:
         "uq_run_unique_key",
         "run",
         ["unique_key"],
-        "unique_key IS NOT NULL AND state IN ('running', 'scheduled', 'stuck', 'suspended', 'waiting')",
+        "unique_key IS NOT NULL AND state IN ('running', 'scheduled', 'stuck', 'suspended', "
+        "'waiting') AND (key_until_start IS NULL OR attempt = 0)",
         unique=True,
     )
 
@@ -697,8 +712,8 @@ def _skipped_occurrence() -> None:
         PrimaryKeyConstraint("id", name="pk_skipped_occurrence"),
         CheckConstraint("occurrences >= 1", name="ck_skipped_occurrence_occurrences"),
         CheckConstraint(
-            "reason IN ('coalesced', 'missed', 'no_job', 'overlap', 'paused', 'predecessor', "
-            "'tolerance', 'unique_key', 'window')",
+            "reason IN ('coalesced', 'expired', 'missed', 'no_job', 'overlap', 'paused', "
+            "'predecessor', 'tolerance', 'unique_key', 'window')",
             name="ck_skipped_occurrence_reason",
         ),
         sqlite_autoincrement=True,

@@ -23,6 +23,7 @@ COMMANDS = (
     "enqueue",
     "events",
     "export",
+    "flows",
     "groups",
     "log",
     "login",
@@ -50,6 +51,7 @@ REMOTE = frozenset(
     {
         "enqueue",
         "events",
+        "flows",
         "groups",
         "log",
         "logs",

@@ -1,4 +1,4 @@
-"""How fast steps are stored: runs with ten durable steps each, and beside them the same runs without any.
+"""How fast steps are stored, beside the same runs without any, and how soon a signal reaches a run that waits for it.
 
 Run it from the repository's root: ``python -m tests.bench.bench_steps``; ``--help`` lists the options. One process, one
 node, ``async`` jobs whose steps do nothing. It judges nothing.
@@ -15,7 +15,9 @@ from sqlalchemy import func, select
 
 from cronograph.jobs import JobContext, job
 from cronograph.jobs.actions.runs import put
+from cronograph.jobs.actions.signals import signal_run
 from cronograph.jobs.base.services import Services
+from cronograph.jobs.core.durable.waits import Signal
 from cronograph.jobs.core.model import NewRun, Trigger
 from cronograph.jobs.registry import Registry
 from cronograph.jobs.runtime.base.settings import EngineSettings
@@ -23,7 +25,7 @@ from cronograph.jobs.runtime.engine import Engine
 from cronograph.jobs.store.db.database import Connection, Database
 from cronograph.jobs.store.schema.tables import run as run_table
 from cronograph.server.process.collector import leave_out_what_stays
-from tests.bench.measuring import DATABASES, counting_statements, cpu_seconds, fresh_database, load
+from tests.bench.measuring import DATABASES, counting_statements, cpu_seconds, fresh_database, load, milliseconds
 from tests.support.waiting import eventually
 
 STEPS = 10
@@ -50,8 +52,48 @@ def jobs() -> Registry:
         for number in range(STEPS):
             await nothing(number)
 
-    assert with_steps.name != without.name
+    @job("waits", registry=registry)
+    async def waits(ctx: JobContext) -> None:
+        await ctx.wait_for("go")
+        went_on[ctx.run_id] = time.perf_counter()
+
+    assert len({with_steps.name, without.name, waits.name}) == 3
     return registry
+
+
+went_on: dict[int, float] = {}
+"""When each run got its signal."""
+
+
+async def signalled(url: str, suspended: int, signals: int) -> str:
+    """Seconds from the beginning of a signal to the next line of its job, while many runs are suspended."""
+    database = Database(url)
+    engine = Engine(Services(database), jobs(), EngineSettings())
+    await engine.start()
+    ids: list[int] = []
+    for first in range(0, suspended, CHUNK):
+        new = [NewRun("waits", Trigger.API) for _ in range(min(CHUNK, suspended - first))]
+        ids += [one.run.id for one in await database.write(put, new)]
+    await eventually(partial(_all_suspended, database, suspended), within=600)
+    took: list[float] = []
+    for run_id in ids[:: max(1, suspended // signals)][:signals]:
+        began = time.perf_counter()
+        await database.write(signal_run, run_id=run_id, signal=Signal("go"))
+        await eventually(partial(went_on.get, run_id), interval=0.001)
+        took.append(went_on[run_id] - began)
+    await engine.stop()
+    await database.close()
+    went_on.clear()
+    return milliseconds(took)
+
+
+async def _all_suspended(database: Database, runs: int) -> bool:
+    def count(conn: Connection) -> int:
+        statement = select(func.count()).where(run_table.c.state == "suspended")
+        found: int = conn.execute(statement).scalar_one()
+        return found
+
+    return await database.read(count) >= runs
 
 
 def _finished(conn: Connection) -> int:
@@ -87,6 +129,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--database", choices=DATABASES, action="append", help="both unless given")
     parser.add_argument("--runs", type=int, default=1_000, help="of each job")
+    parser.add_argument("--suspended", type=int, default=1_000, help="runs that wait for a signal")
+    parser.add_argument("--signals", type=int, default=100, help="how many of them get one, one after the other")
     chosen = parser.parse_args(arguments)
     leave_out_what_stays()
     print(load())
@@ -97,6 +141,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 per = f"{cpu / chosen.runs * 1e6:6.0f} µs of CPU and {statements / chosen.runs:5.2f} statements per run"
                 steps = f", {chosen.runs * STEPS / took:6.0f} steps/s" if name == "with steps" else ""
                 print(f"{kind:8} {name:10} {chosen.runs / took:6.0f} runs/s, {per}{steps}", flush=True)
+            reached = runner.run(signalled(url, chosen.suspended, chosen.signals))
+            print(f"{kind:8} a signal reaches its job after {reached}", flush=True)
 
 
 if __name__ == "__main__":

@@ -92,6 +92,7 @@ async def test_what_is_older_than_thirty_days_goes_and_every_row_is_counted(data
         "log_lines": 3,
         "executions": 1,
         "runs": 1,
+        "flows": 0,
         "events": 1,
         "hours": 1,
         "skipped_occurrences": 1,

@@ -5,12 +5,17 @@ from datetime import datetime, timedelta
 
 from sqlalchemy import delete, select, update
 
+from cronograph.jobs.actions.flows import enqueue_flow
+from cronograph.jobs.actions.groups import set_group_rate
 from cronograph.jobs.actions.signals import signal_run
 from cronograph.jobs.core.base.awaits import AwaitedKind, Awaits
+from cronograph.jobs.core.base.rates import Rate
 from cronograph.jobs.core.durable.steps import StepEnd, StepKind
 from cronograph.jobs.core.durable.waits import Signal, Wait
 from cronograph.jobs.core.events import STEPS, Listed
-from cronograph.jobs.core.model import Outcome, SkipReason
+from cronograph.jobs.core.flows.model import NewFlow, NewMember
+from cronograph.jobs.core.limits import Limits
+from cronograph.jobs.core.model import NewRun, Outcome, SkipReason, Trigger
 from cronograph.jobs.core.nodes import Node, NodeState
 from cronograph.jobs.core.outcome import Lost, Succeeded, Suspended
 from cronograph.jobs.core.states import RunState
@@ -193,6 +198,28 @@ def events_are_not_written(stored: Stored, worker: Worker) -> None:
     execute(stored, "UPDATE cronograph.event SET changes = '[]' WHERE id = (SELECT max(id) FROM cronograph.event)")
 
 
+def a_key_is_forgotten_while_its_runs_are_taken(stored: Stored, worker: Worker) -> None:
+    ids = [stored.enqueue(concurrency_key="a", max_concurrent=1).id for _ in range(2)]
+    execute(stored, "UPDATE cronograph.run SET concurrency_key = NULL WHERE concurrency_key = 'a'")
+    worker.take(40)
+    for run_id in ids:
+        execute(stored, f"UPDATE cronograph.run SET concurrency_key = 'a' WHERE id = {run_id}")
+
+
+def a_group_is_served_without_its_tokens(stored: Stored, worker: Worker) -> None:
+    for _ in range(3):
+        stored.enqueue(group="rated")
+    worker.take(40)
+    stored.do(set_group_rate, "rated", rate=Rate(1, 60.0, 1))
+
+
+def a_job_is_served_without_its_tokens(stored: Stored, worker: Worker) -> None:
+    for _ in range(3):
+        stored.enqueue(rate_key="42")
+    worker.take(40)
+    stored.node("node-r", limits=Limits(Rate(1, 60.0, 1)))
+
+
 def step_end(at: datetime, value: int) -> StepEnd:
     """A step that every attempt of a test takes."""
     return StepEnd("do", at, at, value)
@@ -269,7 +296,47 @@ def a_signal_wakes_nobody(stored: Stored, worker: Worker) -> None:
     stored.do(lambda tx: tx.conn.execute(tables.run_signal.insert().values(**box)))
 
 
+def small_flow(stored: Stored) -> None:
+    """Two runs, the second of which comes after the first."""
+    runs = [NewMember(key, NewRun("work", Trigger.API), after) for key, after in (("a", ()), ("b", ("a",)))]
+    stored.do(enqueue_flow, NewFlow("small", tuple(runs)))
+
+
+def a_run_of_a_flow_does_not_wait(stored: Stored, worker: Worker) -> None:
+    small_flow(stored)
+    execute(stored, "UPDATE cronograph.run SET state = 'waiting', awaits = NULL WHERE state = 'suspended'")
+    begun = worker.take(20).started
+    stored.pass_time(1)
+    for started in begun:
+        worker.end(started)
+
+
+def _without_settling(stored: Stored, worker: Worker, *statements: str) -> None:
+    small_flow(stored)
+    execute(stored, "UPDATE cronograph.run SET flow_id = NULL WHERE flow_id IS NOT NULL AND state = 'waiting'")
+    for started in worker.take(20).started:
+        worker.end(started)
+    execute(stored, *statements)
+
+
+def an_end_releases_nobody(stored: Stored, worker: Worker) -> None:
+    _without_settling(stored, worker)
+
+
+def a_flow_does_not_end(stored: Stored, worker: Worker) -> None:
+    _without_settling(
+        stored, worker, "UPDATE cronograph.run SET state = 'skipped', finished_at = submitted_at, awaits = NULL, "
+        "error = 'none' WHERE state = 'suspended'",
+    )  # fmt: skip
+
+
 BREAKS: dict[Break, str] = {
+    a_key_is_forgotten_while_its_runs_are_taken: "no key runs beside itself",
+    a_group_is_served_without_its_tokens: "no stretch passes its rate",
+    a_job_is_served_without_its_tokens: "no stretch passes its rate",
+    a_run_of_a_flow_does_not_wait: "no run of a flow begins before its predecessors are over",
+    an_end_releases_nobody: "no run of a flow is forgotten",
+    a_flow_does_not_end: "a flow is over when its runs are",
     occurrences_are_not_unique: "no occurrence has two runs",
     tasks_advance_without_a_run: "every occurrence is accounted for once",
     a_skip_counts_too_many: "every occurrence is accounted for once",

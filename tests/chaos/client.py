@@ -23,6 +23,14 @@ WAITS = "waits"
 """A job that waits for one signal and returns what that brings along."""
 WAITING_EVERY = 4
 """So many of the runs that are asked for are of that job: one of so many."""
+ENQUEUE_FLOW = """
+mutation ($runs: [FlowRunInput!]!) {
+  enqueueFlow(input: { name: "diamond", runs: $runs }) { flow { id } errors { message } }
+}
+"""
+DIAMOND: tuple[tuple[str, list[str]], ...] = (("a", []), ("b", ["a"]), ("c", ["a"]), ("d", ["b", "c"]))
+FLOW_EACH = 10
+"""After so many runs a flow."""
 Asked: TypeAlias = tuple[str, Sequence[Mapping[str, Any]]]
 """A job, and the arguments that it is asked to run with in turn."""
 PACE = 0.05
@@ -84,6 +92,16 @@ class Client:
                 self.unsent[run_id] = key
             for waiting in list(self.unsent)[:1]:
                 self._signal(waiting)
+            if number % FLOW_EACH == 0:
+                self._ask_flow(self.args[number % len(self.args)])
+
+    def _ask_flow(self, args: Mapping[str, Any]) -> None:
+        """Enqueue a flow; what becomes of it, the rules judge."""
+        runs = [
+            {"key": key, "jobName": self.job, "args": args, "after": after, "retries": 50, "retryDelay": 0.2}
+            for key, after in DIAMOND
+        ]
+        self._asked(ENQUEUE_FLOW, {"runs": runs}, lambda data: int(data["enqueueFlow"]["flow"]["id"]))
 
     def _ask(self, key: str, job: str, args: Mapping[str, Any]) -> int | None:
         run = {"jobName": job, "args": args, "uniqueKey": key, "retries": 50, "retryDelay": 0.2}

@@ -1,7 +1,7 @@
 """The whole history of a database, read in one snapshot, for the rules that judge it."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
 from itertools import chain, groupby
@@ -9,14 +9,18 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection, select, text
 
+from cronograph.jobs.core.base.rates import Rate
 from cronograph.jobs.core.durable.steps import Step
 from cronograph.jobs.core.events import Change, Cursor, Event, EventKind, spread
+from cronograph.jobs.core.flows.model import Flow
 from cronograph.jobs.core.model import Execution, Run, SkippedOccurrence, Task
 from cronograph.jobs.core.nodes import Node
+from cronograph.jobs.queue.admission import rates_of
 from cronograph.jobs.store.db.database import parse_url, sync_engine
 from cronograph.jobs.store.db.dialect import database_now
-from cronograph.jobs.store.read import steps
+from cronograph.jobs.store.read import flows, steps
 from cronograph.jobs.store.read.executions import execution_from
+from cronograph.jobs.store.read.flows import Member
 from cronograph.jobs.store.read.nodes import node_from
 from cronograph.jobs.store.read.runs import run_from, select_runs
 from cronograph.jobs.store.read.skipped import skipped_from
@@ -24,9 +28,13 @@ from cronograph.jobs.store.read.tasks import task_from
 from cronograph.jobs.store.schema.tables import (
     event,
     event_publisher,
+    flow,
+    flow_edge,
+    job,
     job_execution,
     node,
     periodic_task,
+    queue_group,
     run,
     run_step,
 )
@@ -75,6 +83,11 @@ class History:
         boxes: The signals that nobody has taken: of each its id, its run, its name, and the rank of its sender.
         waits: The waits for signals: of each its run, its box, the rank that it asks for, its state, and the id of the
             signal that it took.
+        group_rates: By the name of the group, as they are now.
+        job_rates: By the name of the job, likewise.
+        after: The runs that each run of a flow comes after.
+        flows: By id.
+        members: The places of runs in them.
     """
 
     read_at: datetime
@@ -87,9 +100,14 @@ class History:
     last_number: int
     unpublished: int
     events: tuple[Event, ...]
+    group_rates: Mapping[str, Rate]
+    job_rates: Mapping[str, Rate]
     steps: tuple[Step, ...] = ()
     boxes: tuple[Boxed, ...] = ()
     waits: tuple[SignalWait, ...] = ()
+    after: Mapping[int, Sequence[int]] = field(default_factory=dict[int, Sequence[int]])
+    flows: tuple[Flow, ...] = ()
+    members: tuple[Member, ...] = ()
 
     @cached_property
     def executions_of(self) -> dict[int, list[Execution]]:
@@ -156,7 +174,15 @@ def _read(conn: Connection) -> History:
         ),
         boxes=tuple(Boxed(*row) for row in conn.execute(select(g.c.id, g.c.run_id, g.c.name, g.c.rank))),
         waits=tuple(SignalWait(*row) for row in conn.execute(_WAITS)),
+        after=flows.before(conn, list(conn.execute(select(flow_edge.c.run_id).distinct()).scalars())),
+        flows=tuple(stored_flows := flows.by_ids(conn, list(conn.execute(select(flow.c.id)).scalars())).values()),
+        members=tuple(flows.members_of(conn, [one.id for one in stored_flows])),
         steps=tuple(chain.from_iterable(steps.of_runs(conn, _with_steps(conn)).values())),
+        group_rates={
+            row.name: Rate.from_json(row.rate)
+            for row in conn.execute(select(queue_group).where(queue_group.c.rate.is_not(None)))
+        },
+        job_rates=rates_of(conn, list(conn.execute(select(job.c.name)).scalars())),
     )
 
 

@@ -15,6 +15,7 @@ from cronograph.jobs.core.occurrence import first_occurrence, occurrences
 from cronograph.jobs.core.outcome import CLAIM_LOST
 from cronograph.jobs.core.states import FINAL, OCCUPYING, TRANSITIONS, RunState
 from tests.chaos.history import EXECUTION_EVENTS, RUN_EVENTS, History
+from tests.chaos.limit_rules import no_key_runs_beside_itself, no_stretch_passes_its_rate
 
 ENDS: dict[RunState, frozenset[Outcome]] = {
     RunState.SUCCESS: frozenset({Outcome.SUCCESS}),
@@ -96,7 +97,7 @@ def what_was_dropped_says_why(history: History) -> Iterator[str]:
     within = Counter[int]()
     for run in history.runs:
         covering = [row.id for row in drops if row.task_id == run.task_id and _covers(row, run)]
-        if run.state is RunState.SKIPPED:
+        if run.state is RunState.SKIPPED and run.flow_id is None:
             within.update(covering)
             if len(covering) != 1:
                 yield f"run {run.id}"
@@ -276,6 +277,39 @@ def broken_signals(history: History, sent: Mapping[int, str]) -> Iterator[str]:
         yield from (f"signal {one.id} of run {run_id} lies in its box" for one in history.boxes if one.run_id == run_id)
 
 
+def no_run_of_a_flow_begins_before_its_predecessors_are_over(history: History) -> Iterator[str]:
+    """Runs that took the place of others by a retry are judged with those alone that were made with them."""
+    for run_id, earlier in history.after.items():
+        attempts = history.executions_of.get(run_id, [])
+        if not attempts:
+            continue
+        begun = attempts[0].started_at
+        for before in (history.run_of[one] for one in earlier):
+            if before.retried_from is not None and history.run_of[run_id].retried_from is None:
+                continue
+            if before.finished_at is None or before.finished_at > begun:
+                yield f"run {run_id} began at {begun}, and run {before.id} before it ended at {before.finished_at}"
+
+
+def no_run_of_a_flow_is_forgotten(history: History) -> Iterator[str]:
+    """None waits for others that are all over."""
+    for run_id, earlier in history.after.items():
+        run = history.run_of[run_id]
+        waits = run.state is RunState.SUSPENDED and run.attempt == 0
+        if waits and all(history.run_of[one].state in FINAL for one in earlier):
+            yield f"run {run_id} waits, and all that it comes after are over"
+
+
+def a_flow_is_over_when_its_runs_are(history: History) -> Iterator[str]:
+    runs: dict[int, list[Run]] = {}
+    for one in history.members:
+        runs.setdefault(one.flow_id, []).append(history.run_of[one.run_id])
+    for flow in history.flows:
+        is_over = flow.closed_at is not None and all(run.state in FINAL for run in runs.get(flow.id, []))
+        if is_over != (flow.finished_at is not None):
+            yield f"flow {flow.id} is {flow.state.value}, and its runs are over: {is_over}"
+
+
 def a_dead_node_begins_and_ends_nothing(history: History) -> Iterator[str]:
     """Once a node is taken for dead its results are refused; nodes are told apart by name, unique among the live."""
     dead = set[str]()
@@ -345,8 +379,13 @@ RULES: tuple[Callable[[History], Iterator[str]], ...] = (
     a_signal_is_taken_once_or_lies_in_its_box,
     no_sleep_ends_early,
     what_a_suspended_run_waits_for_wakes_it,
+    no_run_of_a_flow_begins_before_its_predecessors_are_over,
+    no_run_of_a_flow_is_forgotten,
+    a_flow_is_over_when_its_runs_are,
     a_dead_node_begins_and_ends_nothing,
     only_dead_nodes_lose_executions,
+    no_key_runs_beside_itself,
+    no_stretch_passes_its_rate,
 )
 RULES_AT_REST: tuple[Callable[[History], Iterator[str]], ...] = (
     nothing_is_left_open,

@@ -5,7 +5,9 @@ from dataclasses import replace
 
 import pytest
 
+from cronograph.jobs.actions.groups import set_group_rate
 from cronograph.jobs.actions.nodes import leave
+from cronograph.jobs.core.base.rates import Rate
 from cronograph.jobs.core.model import OverlapPolicy, SkipReason
 from cronograph.jobs.core.nodes import NodeState
 from cronograph.jobs.core.outcome import Failed, HandedBack, Succeeded
@@ -20,6 +22,7 @@ from tests.chaos.broken import (
     dispatch_again,
     execute,
     lose_a_started_run,
+    small_flow,
     store_step,
     stored_node,
 )
@@ -48,6 +51,10 @@ def found(stored: Stored, *, at_rest: bool = False) -> list[Violation]:
 def worker(stored: Stored) -> Worker:
     """A node with a history that has something of everything: skips, drops, failures, a loss, a hand-back."""
     worker = stored.node()
+    stored.do(set_group_rate, "rated", rate=Rate(1, 5.0, 2))
+    for _ in range(3):
+        stored.enqueue(concurrency_key="a", max_concurrent=1)
+        stored.enqueue(group="rated")
     stored.task("* * * * * *", name="often", misfire_grace=2.0)
     stored.task("* * * * * *", name="always", overlap=OverlapPolicy.ALLOW, misfire_grace=2.0, retry_delay=1.0)
     stored.task("5s", Syntax.INTERVAL, name="evenly")
@@ -57,6 +64,13 @@ def worker(stored: Stored) -> Worker:
         for number, started in enumerate(worker.take(4).started):
             store_step(stored, worker, started)
             worker.end(started, Failed("ValueError", "no luck") if number == 3 else Succeeded(1))
+    small_flow(stored)
+    for _ in range(2):
+        stored.pass_time(1)
+        for started in worker.take(4).started:
+            if started.run.attempt == 1:
+                store_step(stored, worker, started)
+            worker.end(started, Succeeded(1))
     other = stored.node("node-b")
     stored.pass_time(1)
     stored.dispatch()
@@ -73,6 +87,8 @@ def test_the_sample_history_has_something_of_everything(stored: Stored, worker: 
     assert {row.reason for row in history.skipped} >= {SkipReason.OVERLAP, SkipReason.COALESCED, SkipReason.TOLERANCE}
     outcomes = {one.outcome.value for one in history.executions if one.outcome is not None}
     assert outcomes >= {"success", "failed", "lost", "handed_back"}
+    assert {run.concurrency_key for run in history.runs if run.attempt} == {None, "a"}
+    assert len([run for run in history.runs if run.group == "rated" and run.attempt]) > 1
 
 
 def test_nothing_is_found_in_what_the_product_does(stored: Stored, worker: Worker) -> None:

@@ -100,8 +100,8 @@ def test_a_changed_rate_never_makes_anybody_wait_longer_than_for_one_token(befor
     assert changed.settled(due).tokens(due) >= 1
 
 
-def test_a_burst_is_a_fiftieth_of_the_limit_unless_it_is_said() -> None:
-    assert [Rate.of(limit, 60).burst for limit in (1, 49, 100, 1000)] == [1, 1, 2, 20]
+def test_a_burst_is_a_twentieth_of_the_limit_unless_it_is_said() -> None:
+    assert [Rate.of(limit, 60).burst for limit in (1, 49, 100, 1000)] == [1, 2, 5, 50]
     assert Rate.of(100, 60, 7).burst == 7
     assert Rate.from_json(Rate.of(100, 60, 7).to_json()) == Rate(100, 60.0, 7)
 

@@ -10,7 +10,7 @@ from psycopg.rows import TupleRow
 from sqlalchemy import ColumnElement, Connection, String, cast, func, insert, literal, select, text, update
 from typing_extensions import override
 
-from cronograph.jobs.core.model import Priority
+from cronograph.jobs.core.model import Priority, SkipReason
 from cronograph.jobs.queue import runs
 from cronograph.jobs.queue import starts as claims
 from cronograph.jobs.queue.candidates import Want, candidates, jobs_among_others
@@ -143,7 +143,7 @@ BY_KEY: dict[str, Statement] = {
     "ask to stop": lambda conn, ids, _: runs.request_cancel(conn, ids, "because", START),
     "make available": lambda conn, ids, _: runs.make_available(conn, ids, START),
     "set the priority": lambda conn, ids, _: runs.set_priority(conn, ids, Priority.HIGH),
-    "skip": lambda conn, ids, _: runs.skip(conn, ids, "because", START),
+    "skip": lambda conn, ids, _: runs.skip(conn, ids, "because", START, SkipReason.TOLERANCE),
     "hand back": lambda conn, ids, _: runs.hand_back(conn, ids),
     "progress": lambda conn, ids, node: runs.save_progress(conn, [(one, 0, node, {}) for one in ids]),
 }

@@ -1,11 +1,16 @@
-"""Rates of groups, on both databases."""
+"""Rates of groups, and how long low priority waits there, on both databases."""
 
 from datetime import timedelta
 
-from cronograph.jobs.actions.groups import set_group_rate, update_group
+import pytest
+
+from cronograph.jobs.actions.groups import set_group_rate, set_max_wait_low, update_group
+from cronograph.jobs.core.base.errors import InvalidInput
 from cronograph.jobs.core.base.rates import Rate
+from cronograph.jobs.core.model import Priority
 from cronograph.jobs.core.outcome import HandedBack
 from cronograph.jobs.queue.candidates import Want, candidates
+from cronograph.jobs.queue.fairness import CountingScheme, FairnessState
 from cronograph.jobs.queue.turn import Order, turn
 from cronograph.jobs.store.schema import tables
 from tests.support.storage import START, Stored, Worker
@@ -94,3 +99,39 @@ def test_what_was_reserved_when_its_group_got_a_rate_goes_back(stored: Stored) -
     stored.do(set_group_rate, "mail", rate=Rate(1, 60.0, 1))
     assert [row.state for row in stored.rows(tables.run)] == ["running", "waiting", "waiting"]
     assert worker.take(0, prefetch=2).reserved == ()
+
+
+def high_and_low(stored: Stored) -> None:
+    """Low ones that are due now, and more high ones than anybody takes."""
+    for name in ("L1", "L2", "L3"):
+        stored.enqueue(description=name)
+    stored.pass_time(30)
+    for place in range(40):
+        stored.enqueue(description=f"H{place}", priority=Priority.HIGH)
+
+
+def test_low_priority_goes_first_once_it_has_waited_as_long_as_its_group_says(stored: Stored) -> None:
+    worker = stored.node()
+    worker.fairness = FairnessState(CountingScheme(20, 1))
+    high_and_low(stored)
+    stored.do(set_max_wait_low, "default", seconds=60.0)
+    assert {one.run.description[0] for one in worker.take(5).started} == {"H"}
+    stored.pass_time(30)
+    stored.enqueue(description="L4")
+    taken = [one.run.description for one in worker.take(5).started]
+    assert taken[:3] == ["L1", "L2", "L3"]
+    assert {one[0] for one in taken[3:]} == {"H"}
+
+
+def test_without_a_bound_low_priority_waits_for_its_turn_by_the_scheme(stored: Stored) -> None:
+    worker = stored.node()
+    worker.fairness = FairnessState(CountingScheme(20, 1))
+    high_and_low(stored)
+    stored.pass_time(3600)
+    assert {one.run.description[0] for one in worker.take(20).started} == {"H"}
+    assert worker.start().run.description == "L1"
+
+
+def test_a_bound_that_cannot_be_is_refused(stored: Stored) -> None:
+    with pytest.raises(InvalidInput, match="maxWaitLow: must be from 0 to"):
+        stored.do(set_max_wait_low, "default", seconds=-1.0)

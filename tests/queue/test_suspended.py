@@ -136,7 +136,7 @@ def test_it_is_cancelled_at_once(stored: Stored) -> None:
 def test_it_can_be_dropped(stored: Stored) -> None:
     worker = stored.node()
     run_id = suspended(stored, worker)
-    stored.do(lambda tx: run_store.skip(tx.conn, [run_id], "not needed any more", tx.now))
+    stored.do(lambda tx: run_store.skip(tx.conn, [run_id], "not needed any more", tx.now, SkipReason.TOLERANCE))
     (run,) = stored.rows(tables.run)
     assert (run.state, run.awaits, run.error) == ("skipped", None, "not needed any more")
 

@@ -21,10 +21,10 @@ from tests.support.web import open_client
 OWNER_ALONE = 0o600
 
 
-@pytest.fixture(params=[0o022, 0o000], ids=["umask 022", "umask 000"])
-def careless(request: pytest.FixtureRequest) -> Generator[None]:
-    """A ``umask`` that lets others read new files."""
-    before = os.umask(request.param)
+@pytest.fixture
+def careless() -> Generator[None]:
+    """A ``umask`` that lets others read and write new files."""
+    before = os.umask(0o000)
     yield
     os.umask(before)
 

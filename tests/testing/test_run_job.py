@@ -14,6 +14,7 @@ from cronograph.jobs.core.base.errors import InvalidInput, NotFound
 from cronograph.jobs.registry import Registry
 from cronograph.jobs.testing import FakeClock, run_job
 from tests.runtime.process_jobs import who_am_i
+from tests.support.engines import running_engine
 
 JOBS = Registry()
 
@@ -67,6 +68,11 @@ async def test_what_a_job_says_is_in_the_result() -> None:
     assert result.messages == ["in thread"]
     assert result.checkpoint == [1]
     assert result.progress == ({"done": 1, "total": None, "message": None},)
+
+
+async def test_beside_a_node_of_the_same_process_a_line_is_kept_once(sqlite_url: str) -> None:
+    async with running_engine(sqlite_url, JOBS):
+        assert (await run_job("in_thread", registry=JOBS)).messages == ["in thread"]
 
 
 @pytest.mark.parametrize(

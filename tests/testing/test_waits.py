@@ -61,8 +61,7 @@ async def test_an_order_goes_on_over_days() -> None:
         await ctx.sleep("cool down", timedelta(days=3))
         found = await ctx.wait_for("approved", Approval)
         await ctx.sleep_until("monday", datetime(2026, 1, 12, tzinfo=UTC))
-        by = found.by
-        await ctx.step("ship", told.append, f"ship for {by}")
+        await ctx.step("ship", lambda: told.append(f"ship for {found.by}"))
         return Result(value=ctx.attempt)
 
     async with Queue(registry) as queue:

@@ -19,8 +19,10 @@ MAX_PER_SECOND: Final = 100_000
 """The fastest rate: starts in a second."""
 SLOWEST: Final = 86400.0
 """The slowest rate: seconds for one start."""
-_DEFAULT_BURST: Final = 50
+_DEFAULT_BURST: Final = 20
 """Unless it is said, a burst is this part of the limit."""
+_LOOK: Final = 0.01
+"""Seconds whose tokens are waited for together."""
 _MICROSECOND: Final = timedelta(microseconds=1)
 _UNITS: Final[Mapping[float, str]] = {1.0: "second", 60.0: "minute", 3600.0: "hour", 86400.0: "day"}
 
@@ -41,7 +43,7 @@ class Rate:
 
     @classmethod
     def of(cls, limit: int, per: float, burst: int | None = None) -> Self:
-        """A rate; unless given, ``burst`` is a fiftieth of the limit, at least 1."""
+        """A rate; unless given, ``burst`` is a twentieth of the limit, at least 1."""
         return cls(limit, float(per), max(1, limit // _DEFAULT_BURST) if burst is None else burst)
 
     def to_json(self) -> dict[str, Any]:
@@ -102,11 +104,15 @@ class Bucket:
         microseconds = self._lacking(now) - count * self.rate.length // self.rate.limit
         return Bucket(self.rate, now + microseconds * _MICROSECOND if microseconds > 0 else None)
 
-    def due(self, now: datetime) -> datetime:
-        """When there is a token: now, or the instant at which the next one comes."""
-        # Missing so much, it has one token and no more.
-        one_left = (self.rate.burst - 1) * self.rate.length // self.rate.limit
-        return now + max(0, self._lacking(now) - one_left) * _MICROSECOND
+    def due(self, now: datetime, tokens: int = 1) -> datetime:
+        """When there are so many tokens, at most the burst: now, or the instant at which the last of them comes."""
+        # Missing so much, it has as many tokens and no more.
+        left = (self.rate.burst - tokens) * self.rate.length // self.rate.limit
+        return now + max(0, self._lacking(now) - left) * _MICROSECOND
+
+    def look_at(self, now: datetime) -> datetime:
+        """When an empty bucket is worth a look: for a fast rate not at each token, so that a claim takes several."""
+        return self.due(now, max(1, min(int(self.rate.limit * _LOOK / self.rate.per), self.rate.burst // 2)))
 
     def _lacking(self, now: datetime) -> int:
         """The microseconds until it is full."""

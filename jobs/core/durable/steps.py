@@ -7,6 +7,7 @@ from difflib import get_close_matches
 from enum import StrEnum
 from typing import Final, NamedTuple
 
+from ..actor import Role
 from ..base.codes import ErrorCode
 from ..base.errors import InvalidInput, NotFound, UserError, refuse
 from ..model import Json, Trigger
@@ -166,6 +167,9 @@ class Step:
         value: What it returned, or what the signal brought along.
         error: Why it failed, or why the signal says no.
         used: False: an attempt that ended well did not ask for this result any more.
+        signal: Of a wait for a signal: its name, with the key.
+        role: Whose signals it takes: of accounts with this role or one above it.
+        form: The JSON Schema of what the signal has to bring along; None = anything.
     """
 
     run_id: int
@@ -179,6 +183,9 @@ class Step:
     value: Json
     error: str | None
     used: bool
+    signal: str | None = None
+    role: Role | None = None
+    form: dict[str, Json] | None = None
 
     @property
     def name(self) -> str:

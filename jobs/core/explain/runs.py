@@ -17,7 +17,17 @@ def explain_run(run: Run, facts: RunFacts, now: datetime) -> Explanation:
     if run.state in FINAL:
         return _final(run)
     standing = _unfinished(run, facts, now)
+    if run.expires_at is not None and run.attempt == 0:
+        standing = replace(standing, details=(*standing.details, _expiry(run.expires_at, now)))
     return replace(standing, details=(*standing.details, *_not_alone(facts)))
+
+
+def _expiry(expires_at: datetime, now: datetime) -> str:
+    """When a run that has not begun is skipped."""
+    left = (expires_at - now).total_seconds()
+    if left <= 0:
+        return f"It had to start by {moment(expires_at)}: it is about to be skipped."
+    return f"Unless it starts by {moment(expires_at)}, in {span(left)}, it is skipped."
 
 
 def _not_alone(facts: RunFacts) -> tuple[str, ...]:

@@ -1,6 +1,6 @@
 """What a run takes from another one of its flow: ``{"$result": "key"}`` in its arguments."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, cast
 
 from ..model import Json
@@ -49,3 +49,24 @@ def _filled(value: Json, values: Mapping[str, Any]) -> Json:
     if isinstance(value, list):
         return [_filled(one, values) for one in value]  # pyright: ignore[reportUnknownVariableType]
     return value
+
+
+def with_results(value: object, results: Mapping[object, Json]) -> Json:
+    """A value, with references in the place of what stands for results; itself if nothing in it does.
+
+    Args:
+        value: An argument as a program gives it.
+        results: The reference for each thing that stands for a result.
+    """
+    if isinstance(value, Mapping):
+        members = cast("Mapping[str, object]", value)
+        made = {name: with_results(one, results) for name, one in members.items()}
+        return made if any(made[name] is not members[name] for name in made) else value
+    if isinstance(value, list | tuple):
+        items = cast("Sequence[object]", value)
+        listed = [with_results(one, results) for one in items]
+        return listed if any(new is not old for new, old in zip(listed, items, strict=True)) else value
+    try:
+        return results.get(value, value)
+    except TypeError:
+        return value

@@ -130,6 +130,8 @@ def _earlier(one: NewMember, before: dict[str, tuple[str, ...]]) -> set[str]:
     return earlier
 
 
-def name_of_flow_faults(name: str) -> Iterator[InvalidInput]:
-    """What is wrong with the name of a flow."""
+def flow_faults(name: str, unique_key: str | None) -> Iterator[InvalidInput]:
+    """What is wrong with the name and the key of a flow."""
     yield from name_faults(name, "name")
+    if unique_key is not None:
+        yield from text_faults(unique_key, "uniqueKey", least=1, most=MAX_UNIQUE_KEY)

@@ -70,10 +70,6 @@ class _Saving(Awaitable[None]):
         return None if self._awaited else fault
 
 
-async def _awaited(answer: Awaitable[list[int]]) -> list[int]:
-    return await answer
-
-
 class LocalHost:
     """The host of a coroutine or a thread; for a child process it is the end on this side.
 
@@ -200,7 +196,11 @@ class LocalHost:
 
     def enqueue_waiting(self, runs: Sequence[RunSpec]) -> list[int]:
         """``enqueue`` for a thread, which waits for it; see ``wait_for``."""
-        return self.wait_for("ctx.enqueue", _awaited(self.enqueue(runs)))
+        return self.wait_for("ctx.enqueue", self._enqueue_now(runs))
+
+    async def _enqueue_now(self, runs: Sequence[RunSpec]) -> list[int]:
+        # Begun by the event loop alone: where waiting is refused, nothing has been made that nobody awaits.
+        return await self.enqueue(runs)
 
     def wait_for(self, twin: str, work: Coroutine[Any, Any, T]) -> T:
         """Have the event loop do something, for a thread that waits for it.

@@ -260,7 +260,8 @@ FAR = datetime(2200, 1, 1, tzinfo=UTC)
 """Waits are compared by how long before this time they began, so that pages read at different times agree."""
 
 _SETTINGS = [
-    queue_group.c[name] for name in ("paused_at", "paused_by", "pause_reason", "max_running", "rate", "rate_full_at")
+    queue_group.c[name]
+    for name in ("paused_at", "paused_by", "pause_reason", "max_running", "rate", "rate_full_at", "max_wait_low")
 ]
 
 GROUPS: Listing[Group] = Listing(

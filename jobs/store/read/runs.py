@@ -5,11 +5,11 @@ from dataclasses import fields, replace
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, Select, func, select
+from sqlalchemy import Connection, Select, func, literal_column, or_, select
 
 from ...core.limits import NEVER
-from ...core.model import Priority, Run, Trigger
-from ...core.states import CLAIMABLE, OCCUPYING, UNFINISHED, RunState
+from ...core.model import Priority, Run, SkipReason, Trigger
+from ...core.states import CLAIMABLE, OCCUPYING, RELEASING, UNFINISHED, RunState
 from ..db.literals import sql_literal, sql_literals
 from ..schema.rows import RowReader
 from ..schema.tables import AMONG_ALL_RUNS, IS_OPEN
@@ -30,22 +30,49 @@ def _run(*values: Any) -> Run:
 
 
 _COLUMNS = ["group_name" if one.name == "group" else one.name for one in fields(Run)]
-run_from = RowReader(_run, _COLUMNS, {"state": RunState, "trigger": Trigger, "priority": Priority})
+_WORDS = {"state": RunState, "trigger": Trigger, "priority": Priority, "skip_reason": SkipReason}
+run_from = RowReader(_run, _COLUMNS, _WORDS)
 """The run behind a row of ``select_runs``."""
+
+
+HOLDING = (
+    r.c.state.in_(sql_literals(UNFINISHED)),
+    or_(r.c.key_until_start.is_(None), r.c.attempt == literal_column("0")),
+)
+"""That an unfinished run holds its unique key."""
+
+
+def holding_for_a_time(conn: Connection, unique_key: str, now: datetime, but: int | None = None) -> Run | None:
+    """The newest run, other than ``but``, that holds this unique key for a time that is not over."""
+    released = sorted(state.value for state in RELEASING)
+    statement = (
+        select_runs()
+        .where(r.c.unique_key == unique_key, r.c.key_until > now, r.c.state.not_in(released))
+        .order_by(r.c.id.desc())
+        .limit(1)
+    )
+    if but is not None:
+        statement = statement.where(r.c.id != but)
+    row = conn.execute(statement).one_or_none()
+    return None if row is None else run_from(row)
+
+
+def key_until(conn: Connection, run_id: int) -> datetime | None:
+    """Until when a run holds its unique key, whatever becomes of it; None = it does not."""
+    found: datetime | None = conn.execute(select(r.c.key_until).where(r.c.id == run_id)).scalar()
+    return found
 
 
 def unfinished_with_key(conn: Connection, unique_key: str) -> Run | None:
     """The unfinished run that has this unique key."""
-    statement = select_runs().where(r.c.unique_key == unique_key, r.c.state.in_(sql_literals(UNFINISHED)))
+    statement = select_runs().where(r.c.unique_key == unique_key, *HOLDING)
     row = conn.execute(statement).one_or_none()
     return None if row is None else run_from(row)
 
 
 def holders_of_keys(conn: Connection, keys: Collection[str]) -> dict[str, int]:
     """The unfinished runs that have these unique keys, by key."""
-    statement = select(r.c.unique_key, r.c.id).where(
-        r.c.unique_key.in_(sorted(keys)), r.c.state.in_(sql_literals(UNFINISHED))
-    )
+    statement = select(r.c.unique_key, r.c.id).where(r.c.unique_key.in_(sorted(keys)), *HOLDING)
     return {row.unique_key: row.id for row in conn.execute(statement)}
 
 

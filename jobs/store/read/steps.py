@@ -1,20 +1,24 @@
 """The durable steps of runs."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from sqlalchemy import Connection, Row, func, select
 
+from ...core.actor import RANK, Role
 from ...core.durable.steps import Step, StepKind, StepState, StoredStep
 from ..schema.rows import RowReader, reader_of
 from ..schema.tables import run_step as s
 
 _ROWS = select(
     s.c.run_id, s.c.step, s.c.kind, s.c.state, s.c.attempt, s.c.started_at, s.c.finished_at, s.c.wake_at, s.c.value,
-    s.c.error, s.c.used,
+    s.c.error, s.c.used, s.c.signal, s.c.rank, s.c.form,
 )  # fmt: skip
+_ROLES: Final[dict[int | None, Role | None]] = {None: None, **{rank: role for role, rank in RANK.items()}}
 _step_from: RowReader[Step] = reader_of(
-    Step, {"kind": StepKind, "state": StepState, "used": bool}, columns={"label": "step"}
+    Step,
+    {"kind": StepKind, "state": StepState, "used": bool, "rank": _ROLES.__getitem__},
+    columns={"label": "step", "role": "rank"},
 )
 _stored_from: RowReader[StoredStep] = reader_of(
     StoredStep, {"kind": StepKind, "state": StepState}, columns={"label": "step"}

@@ -1,6 +1,6 @@
 """Tables of what limits runs: groups, and the buckets of the rates of jobs."""
 
-from sqlalchemy import CheckConstraint, Column, Integer, Table, Text
+from sqlalchemy import CheckConstraint, Column, Float, Integer, Table, Text
 
 from .parts import metadata, partial_index
 from .types import JsonDocument, Name, UtcDateTime
@@ -13,6 +13,7 @@ queue_group = Table(
     Column("paused_by", Name),
     Column("pause_reason", Text),
     Column("max_running", Integer),
+    Column("max_wait_low", Float),
     Column("rate", JsonDocument),
     Column("rate_full_at", UtcDateTime),
     Column("next_token_at", UtcDateTime),

@@ -5,6 +5,7 @@ from dataclasses import fields
 from enum import Enum
 from typing import Any, Final, cast
 
+from ...core.admission.holding import Hold
 from ...core.admission.labels import LabelRule
 from ...core.defaults import PER_RUN, JobDefaults
 from ...core.limits import Limits
@@ -61,8 +62,7 @@ def declared_values(declared: ScheduleSpec | None) -> dict[str, Any]:
     return dict.fromkeys(_DECLARED.values()) if declared is None else _written(declared, _DECLARED)
 
 
-_SAID: Final = frozenset(one.name for one in fields(JobDefaults)) - {"labels"} | {PER_RUN}
-"""The names in the column ``defaults``."""
+_SAID: Final = frozenset({PER_RUN, *(one.name for one in fields(JobDefaults))})
 
 
 def defaults_from(document: Mapping[str, Json]) -> JobDefaults:
@@ -75,9 +75,11 @@ def defaults_from(document: Mapping[str, Json]) -> JobDefaults:
     }
     if "unique_key" in said:
         said["unique_key"] = UniqueKey.from_json(said["unique_key"])
-    per_run: Mapping[str, Any] | None = said.pop(PER_RUN, None)
+    per_run = cast("Mapping[str, Any] | None", document.get(PER_RUN))
     if per_run is not None:
-        said["labels"] = LabelRule.from_json(per_run)
+        said["ttl"] = per_run.get("ttl")
+        said["hold"] = Hold.from_json(per_run["hold"]) if "hold" in per_run else None
+        said["labels"] = LabelRule.from_json(per_run["labels"]) if "labels" in per_run else None
     if "limits" in said:
         said["limits"] = Limits.from_json(said["limits"])
     return JobDefaults(**said)
@@ -88,9 +90,10 @@ def defaults_document(defaults: JobDefaults) -> dict[str, Json]:
     said = {one.name: getattr(defaults, one.name) for one in fields(JobDefaults)}
     if defaults.unique_key is not None:
         said["unique_key"] = defaults.unique_key.to_json()
-    labels = said.pop("labels")
-    if labels is not None:
-        said[PER_RUN] = labels.to_json()
+    ttl, labels, hold = said.pop("ttl"), said.pop("labels"), said.pop("hold")
+    per_run = {"ttl": ttl, "labels": labels and labels.to_json(), "hold": hold and hold.to_json()}
+    if any(value is not None for value in per_run.values()):
+        said[PER_RUN] = {name: value for name, value in per_run.items() if value is not None}
     if defaults.limits is not None:
         said["limits"] = defaults.limits.to_json()
     return {

@@ -14,7 +14,7 @@ from sqlalchemy import (
     literal_column,
 )
 
-from ...core.model import MisfirePolicy, Outcome, OverlapPolicy, Priority, TaskSource, Trigger
+from ...core.model import MisfirePolicy, Outcome, OverlapPolicy, Priority, SkipReason, TaskSource, Trigger
 from ...core.nodes import NodeState
 from ...core.schedule import Syntax
 from ...core.states import CLAIMABLE, FINAL, OCCUPYING, UNFINISHED, RunState
@@ -161,6 +161,9 @@ _UNFINISHED = f"state IN ({quoted(UNFINISHED)})"
 _OPEN = "finished_at IS NULL"
 _LANE = ("group_name", "state", "priority", "available_at", "id")
 
+HOLDS_KEY = "(key_until_start IS NULL OR attempt = 0)"
+"""That an unfinished run holds its unique key, as the index of these keys says it."""
+
 run = Table(
     "run",
     metadata,
@@ -200,6 +203,11 @@ run = Table(
     Column("signature", String(16)),
     Column("carried", JsonDocument),
     Column("labels", JsonDocument),
+    Column("expires_at", UtcDateTime),
+    Column("skip_reason", String(12)),
+    # How the unique key holds, unless it does so while the run is unfinished.
+    Column("key_until_start", Boolean),
+    Column("key_until", UtcDateTime),
     Column("concurrency_key", Name),
     Column("max_concurrent", Integer),
     Column("rate_key", Name),
@@ -211,12 +219,16 @@ run = Table(
     one_of("state", RunState),
     one_of("priority", Priority),
     one_of("trigger", Trigger),
+    one_of("skip_reason", SkipReason, nullable=True),
     CheckConstraint(f"(finished_at IS NOT NULL) = (state IN ({quoted(FINAL)}))", name="finished_iff_final"),
     CheckConstraint(f"(node_id IS NOT NULL) OR state NOT IN ({quoted(OCCUPYING)})", name="occupying_has_node"),
     CheckConstraint("(awaits IS NOT NULL) = (state = 'suspended')", name="suspended_iff_awaits"),
     CheckConstraint("wake_at IS NULL OR state = 'suspended'", name="only_suspended_wakes"),
     partial_index("uq_run_occurrence", "trigger = 'schedule'", "task_id", "scheduled_for", unique=True),
-    partial_index("uq_run_unique_key", f"unique_key IS NOT NULL AND {_UNFINISHED}", "unique_key", unique=True),
+    partial_index(
+        "uq_run_unique_key", f"unique_key IS NOT NULL AND {_UNFINISHED} AND {HOLDS_KEY}", "unique_key", unique=True
+    ),
+    partial_index("ix_run_key_until", "key_until IS NOT NULL", "unique_key", "id"),
     partial_index("uq_run_exclusive", f"exclusive AND {_OCCUPYING}", "task_id", unique=True),
     partial_index("ix_run_concurrent", f"concurrency_key IS NOT NULL AND {_OCCUPYING}", "concurrency_key"),
     partial_index(
@@ -250,6 +262,8 @@ run = Table(
         "available_at",
         "id",
     ),
+    # Those that may expire: what has begun once does not.
+    partial_index("ix_run_expires", f"expires_at IS NOT NULL AND attempt = 0 AND {_OPEN}", "expires_at", "id"),
     partial_index("ix_run_stuck", "state = 'stuck'", "group_name", "available_at", "id"),
     # By a column that no other change of a state touches. Which groups have suspended runs is asked by their names.
     partial_index("ix_run_wake", "wake_at IS NOT NULL", "wake_at", "id"),

@@ -35,6 +35,12 @@ def limit(conn: Connection, name: str, max_running: int | None) -> Group:
     return group_from(conn.execute(statement.returning(g)).one())
 
 
+def set_max_wait_low(conn: Connection, name: str, seconds: float | None) -> Group:
+    """Set how long runs of low priority wait at most behind those of high priority; None = as the scheme has it."""
+    statement = update(g).where(g.c.name == name).values(max_wait_low=seconds)
+    return group_from(conn.execute(statement.returning(g)).one())
+
+
 def set_rate(conn: Connection, name: str, rate: Rate | None, full_at: datetime | None) -> Group:
     """Set how many runs of a group start in how long, None = any number, and when its bucket is full again."""
     values = {"rate": None if rate is None else rate.to_json(), "rate_full_at": full_at, "next_token_at": None}

@@ -9,12 +9,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from sqlalchemy import ColumnElement, Connection, Row, bindparam, delete, exists, select, tuple_
+from sqlalchemy import ColumnElement, Connection, Row, and_, bindparam, delete, exists, select, tuple_
 
 from ...core.nodes import LIVE_NODES
 from ...core.states import OCCUPYING
 from ..schema.tables import execution_log as line
-from ..schema.tables import idempotency_key, run_label, run_step, skipped_occurrence
+from ..schema.tables import flow as f
+from ..schema.tables import flow_edge, idempotency_key, run_label, run_step, skipped_occurrence
+from ..schema.tables import flow_run as m
 from ..schema.tables import job_execution as e
 from ..schema.tables import node as n
 from ..schema.tables import run as r
@@ -92,8 +94,10 @@ def _delete_bare_runs(conn: Connection, rows: Sequence[Row[int] | Row[int, datet
     if not rows:
         return 0
     executed = exists().where(e.c.run_id == r.c.id)
+    # A flow is pruned as a whole: as long as it is there, so are its runs.
+    in_flow = and_(r.c.flow_id.is_not(None), exists().where(f.c.id == r.c.flow_id))
     doomed = r.c.id.in_([row.id for row in rows]) & r.c.finished_at.is_not(None)
-    gone = conn.execute(delete(r).where(doomed, ~executed).returning(r.c.id, r.c.labels)).all()
+    gone = conn.execute(delete(r).where(doomed, ~executed, ~in_flow).returning(r.c.id, r.c.labels)).all()
     if gone:
         conn.execute(delete(run_step).where(run_step.c.run_id.in_([row.id for row in gone])))
     labels = [{"label": key, "word": value, "run": row.id} for row in gone for key, value in (row.labels or {}).items()]
@@ -107,6 +111,21 @@ _DELETE_LABEL = delete(run_label).where(
     run_label.c.value == bindparam("word"),
     run_label.c.run_id == bindparam("run"),
 )
+
+
+def delete_old_flows(conn: Connection, before: datetime, limit: int) -> int:
+    """Delete up to ``limit`` flows that ended before ``before``, with what their runs come after; how many.
+
+    Their runs ended before as well, and are no part of a flow any more.
+    """
+    statement = select(f.c.id).where(f.c.finished_at.is_not(None), f.c.finished_at < before)
+    ids = list(conn.execute(statement.order_by(f.c.finished_at).limit(limit)).scalars())
+    if not ids:
+        return 0
+    members = select(m.c.run_id).where(m.c.flow_id.in_(ids))
+    conn.execute(delete(flow_edge).where(flow_edge.c.run_id.in_(members)))
+    conn.execute(delete(m).where(m.c.flow_id.in_(ids)))
+    return conn.execute(delete(f).where(f.c.id.in_(ids), f.c.finished_at.is_not(None))).rowcount
 
 
 def delete_old_skips(conn: Connection, before: datetime, limit: int) -> int:

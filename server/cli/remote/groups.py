@@ -55,13 +55,32 @@ def limit_(
 
 @groups.command()
 @at_server
+def ageing(
+    api: Api, name: Name, wait: Annotated[str, typer.Argument(help="A time, e.g. `10m`; `none` = no bound.")]
+) -> None:
+    """Let runs of low priority go first once they have waited so long."""
+    try:
+        seconds = None if wait == "none" else parse_duration(wait)
+    except ValueError as error:
+        raise ConfigurationError(
+            f"the time must be written e.g. `90s` or `10m`, or `none`, got {wait[:80]!r}"
+        ) from error
+    changed = api.change(UPDATE_GROUP, name=name, maxWaitLow=seconds)["group"]
+    said = (
+        "low priority waits as the counting scheme has it" if seconds is None else f"low priority waits {wait} at most"
+    )
+    api.result({"group": changed}, f"Group {name}: {said}")
+
+
+@groups.command()
+@at_server
 def rate(
     api: Api,
     name: Name,
     rate: Annotated[str, typer.Argument(help="Starts in a time on all nodes, e.g. `100/1m`; `none` = any number.")],
     burst: Annotated[
         int | None,
-        typer.Option(help="How many start at once after a pause; a fiftieth of the rate unless given, at least 1."),
+        typer.Option(help="How many start at once after a pause; a twentieth of the rate unless given, at least 1."),
     ] = None,
 ) -> None:
     """Limit how many runs of a group start in how long, on all nodes together."""

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from ....graphql.client.command_line import EXECUTIONS, GROUPS, NODES, RUNS, TASKS
+from ....graphql.client.command_line import EXECUTIONS, FLOWS, GROUPS, NODES, RUNS, TASKS
 from .lists import Listing
 from .values import FLAG, INSIDE, NUMBER, TEXT, TIME, WORD
 
@@ -164,6 +164,32 @@ GROUP_LIST: Final = Listing(
     ("name", "paused", "maxRunning", "waiting", "running", "stuck", "suspended", "oldestWait"),
     {"name": TEXT, "paused": FLAG, "maxRunning": NUMBER},
     ("NAME", "DEPTH", "WAIT"),
+)
+FLOW_LIST: Final = Listing(
+    "flows",
+    FLOWS,
+    (
+        "id",
+        "name",
+        "state",
+        "isOpen",
+        "uniqueKey",
+        "submittedAt",
+        "finishedAt",
+        "submitter",
+        "progress.done",
+        "progress.total",
+        "progress.running",
+        "progress.failed",
+        "progress.skipped",
+    ),
+    ("id", "name", "state", "progress.done", "progress.total", "progress.failed", "submittedAt", "finishedAt"),
+    {
+        **dict.fromkeys(("id", "name", "uniqueKey", "submitter"), TEXT),
+        "state": WORD,
+        **dict.fromkeys(("submittedAt", "finishedAt"), TIME),
+    },
+    ("ID", "NAME", "FINISHED_AT"),
 )
 NODE_LIST: Final = Listing(
     "nodes",

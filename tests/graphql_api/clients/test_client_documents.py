@@ -125,6 +125,7 @@ SAMPLES: dict[Callable[..., object], list[Sample]] = {
     mutations.pause_group: [mutations.pause_group("x", reason="r")],
     mutations.resume_group: [mutations.resume_group("x")],
     mutations.limit_group: [mutations.limit_group("x", None), mutations.limit_group("x", 3)],
+    mutations.age_group: [mutations.age_group("x", None), mutations.age_group("x", 600)],
     mutations.rate_group: [mutations.rate_group("x", None), mutations.rate_group("x", 100, 60, 7)],
     mutations.prune_history: [mutations.prune_history(max_age_days=7, dry_run=True), mutations.prune_history()],
     mutations.drain_node: [mutations.drain_node("x")],

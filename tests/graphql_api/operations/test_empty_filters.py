@@ -145,8 +145,9 @@ def _needed(kind: GraphQLInputObjectType) -> Iterator[str]:
 
 
 @pytest.fixture
-def served(processes: ProcessStarter, database_url: str, tmp_path: Path) -> CronographProcess:
-    return processes.serve(database_url, "--jobs", write_example_jobs(tmp_path))
+def served(processes: ProcessStarter, sqlite_url: str, tmp_path: Path) -> CronographProcess:
+    """What is refused is refused before any database is asked."""
+    return processes.serve(sqlite_url, "--jobs", write_example_jobs(tmp_path))
 
 
 def test_no_empty_filter_chooses_anything_in_any_mutation_of_many(served: CronographProcess) -> None:

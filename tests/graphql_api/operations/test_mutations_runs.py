@@ -283,8 +283,8 @@ async def test_a_group_is_paused_limited_and_resumed(api: Api) -> None:
     assert asked["updateGroup"] == {
         "group": {
             "maxRunning": None,
-            "rate": {"limit": 100, "per": 60.0, "burst": 2},
-            "tokens": 2,
+            "rate": {"limit": 100, "per": 60.0, "burst": 5},
+            "tokens": 5,
             "nextTokenAt": None,
         },
         "errors": [],
@@ -294,7 +294,7 @@ async def test_a_group_is_paused_limited_and_resumed(api: Api) -> None:
         {"message": "rate: must be at most 100,000 a second, got 1,000,000 in 1 s", "path": ["rate"]}
     ]
     listed = await api.ask('{ groups(filter: { name: { eq: "mail" } }) { nodes { rate { limit } tokens } } }')
-    assert listed["groups"]["nodes"] == [{"rate": {"limit": 100}, "tokens": 2}]
+    assert listed["groups"]["nodes"] == [{"rate": {"limit": 100}, "tokens": 5}]
     taken_away = (await api.ask(rate, rate=None))["updateGroup"]["group"]
     assert (taken_away["rate"], taken_away["tokens"]) == (None, None)
     resumed = await api.ask('mutation { resumeGroup(input: { name: "mail" }) { group { paused pausedAt } } }')

@@ -81,6 +81,14 @@ async def test_what_cannot_be_sent_is_refused_and_changes_nothing(
     assert api.stored.rows(tables.run)[0].state == "suspended"
 
 
+async def test_who_may_send_what_is_shown(api: Api) -> None:
+    run_id = waiting_run(api, Role.ADMIN)
+    query = "query($id: ID!) { run(id: $id) { steps { label kind state finishedAt signal role form } } }"
+    (step,) = (await api.ask(query, id=str(run_id)))["run"]["steps"]
+    same = {"kind": "SIGNAL", "state": "WAITING", "finishedAt": None, "role": "ADMIN", "form": FORM}
+    assert step == {"label": "approved", "signal": "approved", **same}
+
+
 async def test_a_finished_run_takes_none(api: Api) -> None:
     worker = api.stored.node("node-b")
     run = api.stored.enqueue()

@@ -113,6 +113,8 @@ def test_tasks_groups_nodes_and_figures(run: Commands) -> None:
     assert run.json("tasks", "delete", "hourly", status=1)["errors"][0].endswith("(CODE_TASK)")
 
     assert run.json("groups", "limit", "slow", "3")["group"]["maxRunning"] == 3
+    assert run.json("groups", "ageing", "slow", "10m")["group"]["maxWaitLow"] == 600.0
+    assert run.json("groups", "ageing", "slow", "none")["group"]["maxWaitLow"] is None
     rated = run.json("groups", "rate", "slow", "100/1m", "--burst", "7")["group"]
     assert rated["rate"] == {"limit": 100, "per": 60.0, "burst": 7}
     assert run.json("groups", "rate", "slow", "5/s")["group"]["rate"] == {"limit": 5, "per": 1.0, "burst": 1}
@@ -165,6 +167,7 @@ def test_what_the_server_does_not_know_is_refused(run: Commands, words: tuple[st
         (("enqueue", "greet", "--args", "[1]"), "must be a JSON object"),
         (("enqueue", "greet", "--args", "{"), "must be a JSON object"),
         (("groups", "limit", "slow", "many"), "must be a whole number"),
+        (("groups", "ageing", "slow", "long"), "the time must be written e.g. `90s` or `10m`"),
         (("groups", "rate", "slow", "many"), "must be written as a number of runs and a time, e.g. `100/1m`"),
     ],
 )

@@ -11,6 +11,9 @@ from cronograph.jobs.store.db.database import parse_url, sync_engine
 from cronograph.jobs.store.read import prunable as stored_prunable
 from cronograph.jobs.store.schema.tables import (
     execution_log,
+    flow,
+    flow_edge,
+    flow_run,
     idempotency_key,
     job_execution,
     node,
@@ -214,3 +217,22 @@ def test_tasks_with_any_history_are_found_in_order(conn: Connection) -> None:
     assert stored_prunable.tasks_with_history(conn, 0, MANY) == [3, 5, 9]
     assert stored_prunable.tasks_with_history(conn, 3, 1) == [5]
     assert conn.execute(select(func.count()).select_from(run)).scalar_one() == 3
+
+
+def test_a_flow_goes_as_a_whole_once_it_has_ended_long_ago(conn: Connection) -> None:
+    flows = [
+        add(conn, flow, name="f", state=state, submitted_at=OLD, closed_at=OLD, finished_at=finished, heirs={})
+        for state, finished in (("running", None), ("success", CUTOFF), ("success", CUTOFF - MOMENT))
+    ]
+    runs = {one: [add_run(conn, OLD, state="cancelled", flow_id=one) for _ in range(2)] for one in flows}
+    for one, (first, second) in runs.items():
+        for key, run_id in (("a", first), ("b", second)):
+            add(conn, flow_run, run_id=run_id, flow_id=one, key=key, condition="success")
+        add(conn, flow_edge, run_id=second, after_id=first)
+    assert prune.delete_old_runs(conn, RunPlace(), CUTOFF, MANY) == (0, None)
+    assert prune.delete_old_flows(conn, CUTOFF, MANY) == 1
+    assert left(conn, flow) == set(flows[:2])
+    assert left(conn, flow_run, "flow_id") == set(flows[:2])
+    assert left(conn, flow_edge, "after_id") == {runs[one][0] for one in flows[:2]}
+    assert prune.delete_old_runs(conn, RunPlace(), CUTOFF, MANY) == (2, None)
+    assert left(conn, run) == {one for key in flows[:2] for one in runs[key]}

@@ -9,6 +9,7 @@ const REASONS: Readonly<Record<string, string>> = {
   DISABLED: "the task was switched off",
   NO_JOB: "no node knew the job",
   UNIQUE_KEY: "a run with the same unique key was unfinished",
+  EXPIRED: "its run had not started in time",
   CANCELLED: "cancelled before it started",
   DELETED: "the task was deleted",
 };

@@ -36,7 +36,8 @@ WITH RECURSIVE pending(name, lap, place) AS (
         OFFSET 0) s
     WHERE s.name IS NOT NULL AND (s.lap = 0 OR s.name <= CAST(:after AS text)))
 SELECT c.*,
-    coalesce((SELECT q.max_running IS NOT NULL OR q.rate IS NOT NULL FROM cronograph.queue_group q
+    coalesce((SELECT q.max_running IS NOT NULL OR q.rate IS NOT NULL OR q.max_wait_low IS NOT NULL
+              FROM cronograph.queue_group q
               WHERE q.name = p.name), false) AS limited
 FROM (
     SELECT p.name
@@ -51,7 +52,8 @@ FROM (
             (SELECT r.id, r.group_name, r.priority, r.state, r.exclusive, r.task_id,
                  r.trigger = 'schedule' AND r.attempt = 0 AND EXISTS (
                      SELECT FROM cronograph.periodic_task t
-                     WHERE t.id = r.task_id AND t.schedule_syntax = 'interval') AS judged,
+                     WHERE t.id = r.task_id AND t.schedule_syntax = 'interval')
+            OR (r.expires_at <= CAST(:now AS timestamptz) AND r.attempt = 0) IS TRUE AS judged,
                  r.concurrency_key IS NOT NULL OR r.rate_key IS NOT NULL AS keyed
              FROM cronograph.run r
              WHERE r.state IN ('stuck', 'waiting') AND r.group_name = p.name AND r.state = 'stuck' AND r.available_at < CAST(:now AS timestamptz)
@@ -65,7 +67,8 @@ FROM (
             (SELECT r.id, r.group_name, r.priority, r.state, r.exclusive, r.task_id,
                  r.trigger = 'schedule' AND r.attempt = 0 AND EXISTS (
                      SELECT FROM cronograph.periodic_task t
-                     WHERE t.id = r.task_id AND t.schedule_syntax = 'interval') AS judged,
+                     WHERE t.id = r.task_id AND t.schedule_syntax = 'interval')
+            OR (r.expires_at <= CAST(:now AS timestamptz) AND r.attempt = 0) IS TRUE AS judged,
                  r.concurrency_key IS NOT NULL OR r.rate_key IS NOT NULL AS keyed
              FROM cronograph.run r
              WHERE r.state IN ('stuck', 'waiting') AND r.group_name = p.name AND r.state = 'waiting' AND r.priority = 'high'
@@ -80,7 +83,8 @@ FROM (
             (SELECT r.id, r.group_name, r.priority, r.state, r.exclusive, r.task_id,
                  r.trigger = 'schedule' AND r.attempt = 0 AND EXISTS (
                      SELECT FROM cronograph.periodic_task t
-                     WHERE t.id = r.task_id AND t.schedule_syntax = 'interval') AS judged,
+                     WHERE t.id = r.task_id AND t.schedule_syntax = 'interval')
+            OR (r.expires_at <= CAST(:now AS timestamptz) AND r.attempt = 0) IS TRUE AS judged,
                  r.concurrency_key IS NOT NULL OR r.rate_key IS NOT NULL AS keyed
              FROM cronograph.run r
              WHERE r.state IN ('stuck', 'waiting') AND r.group_name = p.name AND r.state = 'waiting' AND r.priority = 'low'
@@ -97,7 +101,8 @@ CROSS JOIN LATERAL (
     (SELECT r.id, r.group_name, r.priority, r.state, r.exclusive, r.task_id,
          r.trigger = 'schedule' AND r.attempt = 0 AND EXISTS (
              SELECT FROM cronograph.periodic_task t
-             WHERE t.id = r.task_id AND t.schedule_syntax = 'interval') AS judged,
+             WHERE t.id = r.task_id AND t.schedule_syntax = 'interval')
+            OR (r.expires_at <= CAST(:now AS timestamptz) AND r.attempt = 0) IS TRUE AS judged,
          r.concurrency_key IS NOT NULL OR r.rate_key IS NOT NULL AS keyed
      FROM cronograph.run r
      WHERE r.state IN ('stuck', 'waiting') AND r.group_name = p.name AND r.state = 'stuck' AND r.available_at < CAST(:now AS timestamptz)
@@ -111,7 +116,8 @@ CROSS JOIN LATERAL (
     (SELECT r.id, r.group_name, r.priority, r.state, r.exclusive, r.task_id,
          r.trigger = 'schedule' AND r.attempt = 0 AND EXISTS (
              SELECT FROM cronograph.periodic_task t
-             WHERE t.id = r.task_id AND t.schedule_syntax = 'interval') AS judged,
+             WHERE t.id = r.task_id AND t.schedule_syntax = 'interval')
+            OR (r.expires_at <= CAST(:now AS timestamptz) AND r.attempt = 0) IS TRUE AS judged,
          r.concurrency_key IS NOT NULL OR r.rate_key IS NOT NULL AS keyed
      FROM cronograph.run r
      WHERE r.state IN ('stuck', 'waiting') AND r.group_name = p.name AND r.state = 'waiting' AND r.priority = 'high'
@@ -126,7 +132,8 @@ CROSS JOIN LATERAL (
     (SELECT r.id, r.group_name, r.priority, r.state, r.exclusive, r.task_id,
          r.trigger = 'schedule' AND r.attempt = 0 AND EXISTS (
              SELECT FROM cronograph.periodic_task t
-             WHERE t.id = r.task_id AND t.schedule_syntax = 'interval') AS judged,
+             WHERE t.id = r.task_id AND t.schedule_syntax = 'interval')
+            OR (r.expires_at <= CAST(:now AS timestamptz) AND r.attempt = 0) IS TRUE AS judged,
          r.concurrency_key IS NOT NULL OR r.rate_key IS NOT NULL AS keyed
      FROM cronograph.run r
      WHERE r.state IN ('stuck', 'waiting') AND r.group_name = p.name AND r.state = 'waiting' AND r.priority = 'low'

@@ -39,7 +39,8 @@ WITH RECURSIVE pending(name, lap, place) AS (
         OFFSET 0) s
     WHERE s.name IS NOT NULL AND (s.lap = 0 OR s.name <= CAST(:after AS text)))
 SELECT c.*,
-    coalesce((SELECT q.max_running IS NOT NULL OR q.rate IS NOT NULL FROM cronograph.queue_group q
+    coalesce((SELECT q.max_running IS NOT NULL OR q.rate IS NOT NULL OR q.max_wait_low IS NOT NULL
+              FROM cronograph.queue_group q
               WHERE q.name = p.name), false) AS limited
 FROM (
     SELECT p.name
@@ -58,7 +59,8 @@ FROM (
                  SELECT r.id, r.group_name, r.priority, r.state, r.exclusive, r.task_id, r.available_at,
                      r.trigger = 'schedule' AND r.attempt = 0 AND EXISTS (
                          SELECT FROM cronograph.periodic_task t
-                         WHERE t.id = r.task_id AND t.schedule_syntax = 'interval') AS judged,
+                         WHERE t.id = r.task_id AND t.schedule_syntax = 'interval')
+            OR (r.expires_at <= CAST(:now AS timestamptz) AND r.attempt = 0) IS TRUE AS judged,
                      r.concurrency_key IS NOT NULL OR r.rate_key IS NOT NULL AS keyed
                  FROM cronograph.run r
                  WHERE r.state IN ('stuck', 'waiting') AND r.failures >= 0
@@ -79,7 +81,8 @@ FROM (
                  SELECT r.id, r.group_name, r.priority, r.state, r.exclusive, r.task_id, r.available_at,
                      r.trigger = 'schedule' AND r.attempt = 0 AND EXISTS (
                          SELECT FROM cronograph.periodic_task t
-                         WHERE t.id = r.task_id AND t.schedule_syntax = 'interval') AS judged,
+                         WHERE t.id = r.task_id AND t.schedule_syntax = 'interval')
+            OR (r.expires_at <= CAST(:now AS timestamptz) AND r.attempt = 0) IS TRUE AS judged,
                      r.concurrency_key IS NOT NULL OR r.rate_key IS NOT NULL AS keyed
                  FROM cronograph.run r
                  WHERE r.state IN ('stuck', 'waiting') AND r.failures >= 0
@@ -100,7 +103,8 @@ FROM (
                  SELECT r.id, r.group_name, r.priority, r.state, r.exclusive, r.task_id, r.available_at,
                      r.trigger = 'schedule' AND r.attempt = 0 AND EXISTS (
                          SELECT FROM cronograph.periodic_task t
-                         WHERE t.id = r.task_id AND t.schedule_syntax = 'interval') AS judged,
+                         WHERE t.id = r.task_id AND t.schedule_syntax = 'interval')
+            OR (r.expires_at <= CAST(:now AS timestamptz) AND r.attempt = 0) IS TRUE AS judged,
                      r.concurrency_key IS NOT NULL OR r.rate_key IS NOT NULL AS keyed
                  FROM cronograph.run r
                  WHERE r.state IN ('stuck', 'waiting') AND r.failures >= 0
@@ -123,7 +127,8 @@ CROSS JOIN LATERAL (
          SELECT r.id, r.group_name, r.priority, r.state, r.exclusive, r.task_id, r.available_at,
              r.trigger = 'schedule' AND r.attempt = 0 AND EXISTS (
                  SELECT FROM cronograph.periodic_task t
-                 WHERE t.id = r.task_id AND t.schedule_syntax = 'interval') AS judged,
+                 WHERE t.id = r.task_id AND t.schedule_syntax = 'interval')
+            OR (r.expires_at <= CAST(:now AS timestamptz) AND r.attempt = 0) IS TRUE AS judged,
              r.concurrency_key IS NOT NULL OR r.rate_key IS NOT NULL AS keyed
          FROM cronograph.run r
          WHERE r.state IN ('stuck', 'waiting') AND r.failures >= 0
@@ -144,7 +149,8 @@ CROSS JOIN LATERAL (
          SELECT r.id, r.group_name, r.priority, r.state, r.exclusive, r.task_id, r.available_at,
              r.trigger = 'schedule' AND r.attempt = 0 AND EXISTS (
                  SELECT FROM cronograph.periodic_task t
-                 WHERE t.id = r.task_id AND t.schedule_syntax = 'interval') AS judged,
+                 WHERE t.id = r.task_id AND t.schedule_syntax = 'interval')
+            OR (r.expires_at <= CAST(:now AS timestamptz) AND r.attempt = 0) IS TRUE AS judged,
              r.concurrency_key IS NOT NULL OR r.rate_key IS NOT NULL AS keyed
          FROM cronograph.run r
          WHERE r.state IN ('stuck', 'waiting') AND r.failures >= 0
@@ -165,7 +171,8 @@ CROSS JOIN LATERAL (
          SELECT r.id, r.group_name, r.priority, r.state, r.exclusive, r.task_id, r.available_at,
              r.trigger = 'schedule' AND r.attempt = 0 AND EXISTS (
                  SELECT FROM cronograph.periodic_task t
-                 WHERE t.id = r.task_id AND t.schedule_syntax = 'interval') AS judged,
+                 WHERE t.id = r.task_id AND t.schedule_syntax = 'interval')
+            OR (r.expires_at <= CAST(:now AS timestamptz) AND r.attempt = 0) IS TRUE AS judged,
              r.concurrency_key IS NOT NULL OR r.rate_key IS NOT NULL AS keyed
          FROM cronograph.run r
          WHERE r.state IN ('stuck', 'waiting') AND r.failures >= 0

@@ -18,22 +18,23 @@ WITH settled AS MATERIALIZED (
         coalesce(k.retries, CAST(j.defaults->>'retries' AS int), 2) AS retries,
         coalesce(k.retry_delay, CAST(j.defaults->>'retry_delay' AS float8), 60) AS retry_delay,
         CASE WHEN k.own_timeout THEN k.timeout ELSE coalesce(k.timeout, CAST(j.defaults->>'timeout' AS float8)) END
-            AS timeout
+            AS timeout, k.expires_at, k.ttl
     FROM json_to_record(CAST(:run AS json)) AS k(
             job_name text, trigger text, available_at timestamptz, exclusive boolean, submitter text,
             submitter_id bigint, description text, signature text, group_name text, priority text, retries int,
-            retry_delay float8, timeout float8, own_timeout boolean,
+            retry_delay float8, timeout float8, expires_at timestamptz, ttl float8, own_timeout boolean,
             per_run jsonb)
         JOIN cronograph.job j ON j.name = k.job_name AND j.signature = k.signature
     WHERE EXISTS (SELECT FROM cronograph.audit_head) AND j.defaults->'unique_key'->'arguments' IS NULL
       AND j.defaults->'limits' IS NULL AND j.defaults->'per_run' IS NOT DISTINCT FROM k.per_run),
 inserted AS (
     INSERT INTO cronograph.run (job_name, args, trigger, submitted_at, available_at, exclusive, submitter, submitter_id,
-        description, signature, group_name, priority, retries, retry_delay, timeout, labels, state, attempt, failures)
+        description, signature, group_name, priority, retries, retry_delay, timeout, labels, expires_at, state, attempt, failures)
     SELECT s.job_name, CAST(:args AS jsonb), s.trigger, statement_timestamp(),
         coalesce(s.available_at, statement_timestamp()), s.exclusive, s.submitter, s.submitter_id, s.description,
         s.signature, s.group_name, s.priority, s.retries, s.retry_delay, s.timeout,
-        CAST(nullif(CAST(:labels AS text), 'null') AS jsonb), 'waiting', 0, 0
+        CAST(nullif(CAST(:labels AS text), 'null') AS jsonb),
+        CASE WHEN s.ttl IS NULL THEN s.expires_at ELSE coalesce(s.available_at, statement_timestamp()) + make_interval(secs => s.ttl) END, 'waiting', 0, 0
     FROM settled s
     RETURNING id, submitted_at, job_name, group_name, priority, retries, retry_delay, timeout, labels),
 labelled AS (

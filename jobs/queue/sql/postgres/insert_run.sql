@@ -16,7 +16,8 @@ WITH inserted AS (
     INSERT INTO cronograph.run (job_name, args, carried, flow_id, awaits, task_id, task_name, trigger,
         scheduled_for, submitted_at,
         available_at, exclusive, unique_key, retried_from, submitter, submitter_id, description, signature, group_name,
-        priority, retries, retry_delay, timeout, concurrency_key, max_concurrent, rate_key, labels, state, attempt, failures)
+        priority, retries, retry_delay, timeout, concurrency_key, max_concurrent, rate_key, labels, expires_at, state,
+        attempt, failures)
     SELECT k.job_name, CAST(:args AS jsonb), CAST(nullif(CAST(:carried AS text), 'null') AS jsonb), k.flow_id,
         CAST(k.awaits AS jsonb), k.task_id,
         k.task_name, k.trigger, k.scheduled_for, coalesce(CAST(:now AS timestamptz), statement_timestamp()),
@@ -29,13 +30,14 @@ WITH inserted AS (
         CASE WHEN k.own_timeout THEN k.timeout ELSE coalesce(k.timeout, CAST(j.defaults->>'timeout' AS float8)) END,
         k.concurrency_key, k.max_concurrent, k.rate_key,
         CAST(nullif(CAST(:labels AS text), 'null') AS jsonb),
+        CASE WHEN k.ttl IS NULL THEN k.expires_at ELSE coalesce(k.available_at, CAST(:now AS timestamptz), statement_timestamp()) + make_interval(secs => k.ttl) END,
         CASE WHEN k.awaits IS NULL THEN 'waiting' ELSE 'suspended' END, 0, 0
     FROM json_to_record(CAST(:run AS json)) AS k(
             job_name text, task_id bigint, task_name text, trigger text, scheduled_for timestamptz,
             available_at timestamptz, exclusive boolean, unique_key text, retried_from bigint, submitter text,
             submitter_id bigint, description text, signature text, group_name text, priority text, retries int,
             retry_delay float8, timeout float8, concurrency_key text, max_concurrent int, rate_key text, flow_id bigint,
-            awaits text, own_timeout boolean, own_key boolean, own_limits boolean, settled boolean)
+            awaits text, expires_at timestamptz, ttl float8, own_timeout boolean, own_key boolean, own_limits boolean, settled boolean)
         LEFT JOIN cronograph.job j ON j.name = k.job_name
     WHERE (k.own_key OR j.defaults->'unique_key'->'arguments' IS NULL)
       AND (k.own_limits OR j.defaults->'limits' IS NULL)

@@ -28,7 +28,7 @@ settled AS MATERIALIZED (
         coalesce(k.retries, CAST(j.defaults->>'retries' AS int), 2) AS retries,
         coalesce(k.retry_delay, CAST(j.defaults->>'retry_delay' AS float8), 60) AS retry_delay,
         CASE WHEN k.own_timeout THEN k.timeout ELSE coalesce(k.timeout, CAST(j.defaults->>'timeout' AS float8)) END
-            AS timeout,
+            AS timeout, k.expires_at, k.ttl,
         NOT k.own_key AND j.defaults->'unique_key'->'arguments' IS NOT NULL
         OR NOT k.own_limits AND j.defaults->'limits' IS NOT NULL
         OR NOT k.settled AND j.defaults->'per_run' IS NOT NULL AS lacking
@@ -37,13 +37,14 @@ settled AS MATERIALIZED (
             available_at timestamptz, exclusive boolean, unique_key text, retried_from bigint, submitter text,
             submitter_id bigint, description text, signature text, group_name text, priority text, retries int,
             retry_delay float8, timeout float8, concurrency_key text, max_concurrent int, rate_key text, flow_id bigint,
-            awaits text, own_timeout boolean, own_key boolean, own_limits boolean, settled boolean)
+            awaits text, expires_at timestamptz, ttl float8, own_timeout boolean, own_key boolean, own_limits boolean, settled boolean)
         LEFT JOIN cronograph.job j ON j.name = k.job_name),
 inserted AS (
     INSERT INTO cronograph.run (job_name, args, carried, flow_id, awaits, task_id, task_name, trigger,
         scheduled_for, submitted_at,
         available_at, exclusive, unique_key, retried_from, submitter, submitter_id, description, signature, group_name,
-        priority, retries, retry_delay, timeout, concurrency_key, max_concurrent, rate_key, labels, state, attempt, failures)
+        priority, retries, retry_delay, timeout, concurrency_key, max_concurrent, rate_key, labels, expires_at, state,
+        attempt, failures)
     SELECT s.job_name, CAST(coalesce(CAST(l.args AS text), :each_args) AS jsonb),
         CAST(nullif(coalesce(CAST(l.carried AS text), :each_carried), 'null') AS jsonb), s.flow_id,
         CAST(s.awaits AS jsonb), s.task_id, s.task_name,
@@ -51,6 +52,7 @@ inserted AS (
         s.submitter, s.submitter_id, s.description, s.signature, s.group_name, s.priority, s.retries, s.retry_delay,
         s.timeout, s.concurrency_key, s.max_concurrent, s.rate_key,
         CAST(nullif(coalesce(CAST(l.labels AS text), :each_labels), 'null') AS jsonb),
+        CASE WHEN s.ttl IS NULL THEN s.expires_at ELSE coalesce(s.available_at, m.at) + make_interval(secs => s.ttl) END,
         CASE WHEN s.awaits IS NULL THEN 'waiting' ELSE 'suspended' END, 0, 0
     FROM ROWS FROM (
             unnest(CAST(:kind AS int[])), json_array_elements(CAST(:args AS json)),

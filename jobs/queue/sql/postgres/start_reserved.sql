@@ -28,7 +28,8 @@ moment AS MATERIALIZED (SELECT coalesce(CAST(:now AS timestamptz), clock_timesta
 begun AS (
     UPDATE cronograph.run r
     SET state = 'running', node_id = :node_id, attempt = r.attempt + 1, started_at = m.at, progress = NULL
-    FROM chosen c, moment m WHERE r.id = c.id
+    FROM chosen c, moment m
+    WHERE r.id = c.id AND (r.expires_at IS NULL OR r.attempt > 0 OR r.expires_at > m.at)
     RETURNING c.execution_id, r.id, r.attempt, r.job_name, r.args, r.group_name, r.task_id, r.task_name,
         r.scheduled_for, r.failures, r.retries, r.retry_delay, r.timeout, r.submitter, r.submitter_id, r.description,
         r.signature, r.carried, r.flow_id, r.labels, r.available_at, r.started_at, r.node_id, r.trigger, r.submitted_at,

@@ -11,7 +11,8 @@ SELECT * FROM (
     SELECT r.id, r.group_name, r.priority, r.state, r.exclusive, r.task_id, r.available_at,
         r.trigger = 'schedule' AND r.attempt = 0 AND EXISTS (
             SELECT 1 FROM cronograph.periodic_task t
-            WHERE t.id = r.task_id AND t.schedule_syntax = 'interval') AS judged,
+            WHERE t.id = r.task_id AND t.schedule_syntax = 'interval')
+            OR r.expires_at IS NOT NULL AND r.expires_at <= :now AND r.attempt = 0 AS judged,
         r.concurrency_key IS NOT NULL OR r.rate_key IS NOT NULL AS keyed
     FROM cronograph.run r INDEXED BY ix_run_claimable_job
     WHERE r.state IN ('stuck', 'waiting') AND r.failures >= 0 AND r.job_name = :job AND r.group_name = :group
@@ -25,7 +26,8 @@ SELECT * FROM (
     SELECT r.id, r.group_name, r.priority, r.state, r.exclusive, r.task_id, r.available_at,
         r.trigger = 'schedule' AND r.attempt = 0 AND EXISTS (
             SELECT 1 FROM cronograph.periodic_task t
-            WHERE t.id = r.task_id AND t.schedule_syntax = 'interval') AS judged,
+            WHERE t.id = r.task_id AND t.schedule_syntax = 'interval')
+            OR r.expires_at IS NOT NULL AND r.expires_at <= :now AND r.attempt = 0 AS judged,
         r.concurrency_key IS NOT NULL OR r.rate_key IS NOT NULL AS keyed
     FROM cronograph.run r INDEXED BY ix_run_claimable_job
     WHERE r.state IN ('stuck', 'waiting') AND r.failures >= 0 AND r.job_name = :job AND r.group_name = :group
@@ -39,7 +41,8 @@ SELECT * FROM (
     SELECT r.id, r.group_name, r.priority, r.state, r.exclusive, r.task_id, r.available_at,
         r.trigger = 'schedule' AND r.attempt = 0 AND EXISTS (
             SELECT 1 FROM cronograph.periodic_task t
-            WHERE t.id = r.task_id AND t.schedule_syntax = 'interval') AS judged,
+            WHERE t.id = r.task_id AND t.schedule_syntax = 'interval')
+            OR r.expires_at IS NOT NULL AND r.expires_at <= :now AND r.attempt = 0 AS judged,
         r.concurrency_key IS NOT NULL OR r.rate_key IS NOT NULL AS keyed
     FROM cronograph.run r INDEXED BY ix_run_claimable_job
     WHERE r.state IN ('stuck', 'waiting') AND r.failures >= 0 AND r.job_name = :job AND r.group_name = :group
@@ -53,7 +56,8 @@ SELECT * FROM (
     SELECT r.id, r.group_name, r.priority, r.state, r.exclusive, r.task_id, r.available_at,
         r.trigger = 'schedule' AND r.attempt = 0 AND EXISTS (
             SELECT 1 FROM cronograph.periodic_task t
-            WHERE t.id = r.task_id AND t.schedule_syntax = 'interval') AS judged,
+            WHERE t.id = r.task_id AND t.schedule_syntax = 'interval')
+            OR r.expires_at IS NOT NULL AND r.expires_at <= :now AND r.attempt = 0 AS judged,
         r.concurrency_key IS NOT NULL OR r.rate_key IS NOT NULL AS keyed
     FROM cronograph.run r INDEXED BY ix_run_claimable_job
     WHERE r.state IN ('stuck', 'waiting') AND r.failures >= 0 AND r.job_name = :job AND r.group_name = :group

@@ -5,6 +5,6 @@
 --   now: the time; groups that wait for a token are left out
 -- Index: sqlite_autoindex_queue_group_1
 -- Called by: candidates.candidates
-SELECT g.value AS name, q.max_running IS NOT NULL OR q.rate IS NOT NULL AS limited
+SELECT g.value AS name, q.max_running IS NOT NULL OR q.rate IS NOT NULL OR q.max_wait_low IS NOT NULL AS limited
 FROM json_each(:groups) g LEFT JOIN cronograph.queue_group q ON q.name = g.value
 WHERE q.paused_at IS NULL AND (q.next_token_at IS NULL OR q.next_token_at <= :now) ORDER BY g.key

@@ -8,7 +8,8 @@
 INSERT INTO cronograph.run (job_name, args, carried, flow_id, awaits, task_id, task_name, trigger, scheduled_for,
     submitted_at,
     available_at, exclusive, unique_key, retried_from, submitter, submitter_id, description, signature, group_name,
-    priority, retries, retry_delay, timeout, concurrency_key, max_concurrent, rate_key, labels, state, attempt, failures)
+    priority, retries, retry_delay, timeout, concurrency_key, max_concurrent, rate_key, labels, expires_at, state,
+    attempt, failures)
 SELECT json_extract(value, '$.job_name'), json_extract(value, '$.args'), json_extract(value, '$.carried'),
     json_extract(value, '$.flow_id'), json_extract(value, '$.awaits'),
     json_extract(value, '$.task_id'), json_extract(value, '$.task_name'), json_extract(value, '$.trigger'),
@@ -18,7 +19,7 @@ SELECT json_extract(value, '$.job_name'), json_extract(value, '$.args'), json_ex
     json_extract(value, '$.signature'), json_extract(value, '$.group_name'), json_extract(value, '$.priority'),
     json_extract(value, '$.retries'), json_extract(value, '$.retry_delay'), json_extract(value, '$.timeout'),
     json_extract(value, '$.concurrency_key'), json_extract(value, '$.max_concurrent'),
-    json_extract(value, '$.rate_key'), json_extract(value, '$.labels'),
+    json_extract(value, '$.rate_key'), json_extract(value, '$.labels'), json_extract(value, '$.expires_at'),
     CASE WHEN json_extract(value, '$.awaits') IS NULL THEN 'waiting' ELSE 'suspended' END, 0, 0
 FROM json_each(:runs) WHERE true
 ORDER BY json_extract(value, '$.place')

@@ -30,7 +30,7 @@ WITH RECURSIVE pending(name, lap, place) AS (
             FROM json_each(:jobs) j) IS NULL THEN 1 ELSE p.lap END,
         p.place + 1
     FROM pending p WHERE p.name IS NOT NULL AND (p.lap = 0 OR p.name < :after))
-SELECT p.name, p.lap, q.max_running IS NOT NULL OR q.rate IS NOT NULL AS limited
+SELECT p.name, p.lap, q.max_running IS NOT NULL OR q.rate IS NOT NULL OR q.max_wait_low IS NOT NULL AS limited
 FROM pending p LEFT JOIN cronograph.queue_group q ON q.name = p.name
 WHERE p.place > 0 AND p.name IS NOT NULL AND (p.lap = 0 OR p.name <= :after) AND q.paused_at IS NULL
   AND (q.next_token_at IS NULL OR q.next_token_at <= :now)

@@ -14,6 +14,7 @@ WHERE r.id IN (SELECT value FROM json_each(:ids)) AND r.state || '' = 'scheduled
       SELECT 1 FROM cronograph.queue_group q WHERE q.name = r.group_name AND q.paused_at IS NOT NULL)
   AND NOT (:unjudged AND r.trigger = 'schedule' AND r.attempt = 0 AND EXISTS (
       SELECT 1 FROM cronograph.periodic_task t WHERE t.id = r.task_id AND t.schedule_syntax = 'interval'))
+  AND (r.expires_at IS NULL OR r.attempt > 0 OR r.expires_at > :now)
 RETURNING id, attempt, job_name, args, group_name, task_id, task_name, scheduled_for, failures, retries, retry_delay,
     timeout, submitter, submitter_id, description, signature, carried, flow_id, labels, available_at, started_at,
     trigger, checkpoint, concurrency_key, rate_key

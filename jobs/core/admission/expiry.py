@@ -1,0 +1,88 @@
+"""When a run is too old to start: it has to start by a time, or is skipped. What began in time is never affected."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from ..base.errors import InvalidInput
+from ..base.wording import number_text, time_text
+
+MAX_TTL: Final = 10 * 366 * 86400.0
+MIN_TTL: Final = 0.001
+
+
+def expiry_faults(expires_at: object, ttl: object, available_at: object) -> Iterator[InvalidInput]:
+    """What is wrong with the time by which a run has to start.
+
+    Args:
+        expires_at: That time, or None.
+        ttl: Or so many seconds from when it is available, or None.
+        available_at: Not before this time; None = at once.
+    """
+    if expires_at is not None and ttl is not None:
+        message = "ttl: must not be given together with expiresAt; they contradict each other, leave one of them out"
+        yield InvalidInput(message, path=("ttl",))
+    yield from ttl_faults(ttl)
+    if expires_at is None:
+        return
+    if not isinstance(expires_at, datetime) or expires_at.tzinfo is None:
+        message = f"expiresAt: must be a time with a time zone, e.g. datetime.now(UTC), got {expires_at!r:.60}"
+        yield InvalidInput(message, path=("expiresAt",))
+    elif isinstance(available_at, datetime) and available_at.tzinfo is not None and expires_at <= available_at:
+        message = (
+            f"expiresAt: must be after runAt ({time_text(available_at)}), before which it cannot start, got "
+            f"{time_text(expires_at)}"
+        )
+        yield InvalidInput(message, path=("expiresAt",))
+
+
+def ttl_faults(ttl: object) -> Iterator[InvalidInput]:
+    """What is wrong with the seconds in which a run has to start."""
+    if ttl is None:
+        return
+    if isinstance(ttl, bool) or not isinstance(ttl, int | float) or not MIN_TTL <= ttl <= MAX_TTL:
+        got = number_text(ttl) if isinstance(ttl, int | float) and not isinstance(ttl, bool) else f"{ttl!r:.60}"
+        allowed = f"from {number_text(MIN_TTL)} to {number_text(MAX_TTL)}"
+        yield InvalidInput(f"ttl: must be seconds {allowed}, got {got}", path=("ttl",))
+
+
+def expiry_of(expires_at: datetime | None, ttl: float | None, available_at: datetime) -> datetime | None:
+    """By when a run has to start; None = whenever."""
+    return expires_at if ttl is None else available_at + timedelta(milliseconds=round(ttl * 1000))
+
+
+def has_expired(expires_at: datetime | None, attempt: int, now: datetime) -> bool:
+    """Whether a run is too old to start for the first time. Retries and what snoozed have begun in time."""
+    return expires_at is not None and attempt == 0 and expires_at <= now
+
+
+def expired_sentence(expires_at: datetime, available_at: datetime, now: datetime) -> str:
+    """Why a run was skipped."""
+    waited = number_text(round((now - available_at).total_seconds(), 1))
+    return f"expired: it had to start by {time_text(expires_at)}, and had waited {waited} s at {time_text(now)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Expired:
+    """A run that was skipped because it was too old to start.
+
+    Attributes:
+        run_id: The run's id.
+        job_name: Its job.
+        expires_at: By when it had to start, in ISO 8601.
+        waited: Seconds that it had waited since it could have started.
+        task_name: The task that made the run, if one did.
+        args: Its arguments, with ``[secret NAME]`` in the place of secrets.
+    """
+
+    run_id: int
+    job_name: str
+    expires_at: str
+    waited: float
+    task_name: str | None = None
+    args: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+    def document(self) -> dict[str, Any]:
+        """The argument ``expired`` of the job that is told."""
+        return {name: getattr(self, name) for name in self.__dataclass_fields__}

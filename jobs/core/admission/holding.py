@@ -1,0 +1,178 @@
+"""How long, and how, a unique key holds: for a time, until the start, moved on by each enqueue. Pure rules.
+
+Without any of it a key holds while a run with it is unfinished.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Any, Final, Self
+
+from ..base.errors import InvalidInput
+from ..base.wording import number_text
+
+MIN_SECONDS: Final = 0.001
+MAX_SECONDS: Final = 366 * 86400.0
+_WAITING: Final = frozenset({"waiting", "scheduled"})
+_UNFINISHED: Final = _WAITING | {"running", "stuck", "suspended"}
+
+
+class Holding(StrEnum):
+    """What becomes of an enqueue whose key is held.
+
+    ``UNIQUE``: the run that holds the key is answered. ``DEBOUNCE``: that run, which still waits, gets the new
+    arguments and waits again. ``THROTTLE``: the first run of a period is answered. ``LAST``: what comes within a period
+    is folded into one run at its end, with the newest arguments.
+    """
+
+    UNIQUE = "unique"
+    DEBOUNCE = "debounce"
+    THROTTLE = "throttle"
+    LAST = "last"
+
+
+@dataclass(frozen=True, slots=True)
+class Hold:
+    """How the key of a run holds.
+
+    Attributes:
+        kind: What becomes of an enqueue whose key is held.
+        seconds: UNIQUE: how long it holds after the enqueueing, at least; DEBOUNCE: how long the run waits after the
+            last enqueue; THROTTLE, LAST: the period. 0 = no time.
+        max_wait: DEBOUNCE: how long it waits at most after the first one; None = as long as there are new ones.
+        until_start: Whether the key is free once the run has begun.
+    """
+
+    kind: Holding
+    seconds: float = 0.0
+    max_wait: float | None = None
+    until_start: bool = False
+
+    @classmethod
+    def from_json(cls, stored: Mapping[str, Any]) -> Self:
+        """What a published form says."""
+        return cls(**{**stored, "kind": Holding(stored["kind"])})
+
+    def to_json(self) -> dict[str, Any]:
+        """The published form."""
+        own = {"kind": self.kind.value, "seconds": self.seconds, "until_start": self.until_start}
+        return own if self.max_wait is None else {**own, "max_wait": self.max_wait}
+
+    def held_until(self, start: datetime) -> datetime | None:
+        """Until when a run that is enqueued for this time holds its key, whatever becomes of it; None = no time."""
+        if self.kind is Holding.DEBOUNCE or self.seconds == 0:
+            return None
+        return start + timedelta(seconds=self.seconds)
+
+    def due_at(self, first: datetime, now: datetime) -> datetime:
+        """DEBOUNCE: when a run is due whose first enqueue was then, and whose last is now."""
+        later = now + timedelta(seconds=self.seconds)
+        return later if self.max_wait is None else min(later, first + timedelta(seconds=self.max_wait))
+
+
+@dataclass(frozen=True, slots=True)
+class Debounce:
+    """One run for many enqueues of a key: it waits until ``delay`` seconds bring no new one, with the last arguments.
+
+    Attributes:
+        delay: Seconds.
+        max_wait: It starts at the latest so many seconds after the first; None = not while there are new ones.
+    """
+
+    delay: float
+    max_wait: float | None = None
+
+    def hold(self) -> Hold:
+        """The rule that is stored."""
+        return Hold(Holding.DEBOUNCE, self.delay, self.max_wait, until_start=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Throttle:
+    """At most one run of a key is enqueued in a period of so many seconds, the first.
+
+    Attributes:
+        period: Seconds.
+        last: Whether what comes within the period is folded into one run at its end, with the newest arguments; else it
+            is answered with the first.
+    """
+
+    period: float
+    last: bool = False
+
+    def hold(self) -> Hold:
+        """The rule that is stored."""
+        return Hold(Holding.LAST if self.last else Holding.THROTTLE, self.period, until_start=True)
+
+
+def hold_of(
+    unique_for: float | None = None,
+    unique_among: Sequence[object] | None = None,
+    debounce: Debounce | None = None,
+    throttle: Throttle | None = None,
+) -> Hold | None:
+    """The rule that these options make; None = a key holds while its run is unfinished.
+
+    Raises:
+        InvalidInput: a value is not what it must be, or two of them contradict each other.
+    """
+    given = {"debounce": debounce, "throttle": throttle, "uniqueFor": unique_for, "uniqueAmong": unique_among}
+    present = [name for name, value in given.items() if value is not None]
+    if len(present) > 1 and present[0] in ("debounce", "throttle"):
+        message = f"{present[0]}: contradicts {present[1]}, which says otherwise how the key holds; give one of them"
+        raise InvalidInput(message, path=(present[0],))
+    for fault in _faults(unique_for, debounce, throttle):
+        raise fault
+    if debounce is not None:
+        return debounce.hold()
+    if throttle is not None:
+        return throttle.hold()
+    until_start = unique_among is not None and _until_start(unique_among)
+    if unique_for is None and not until_start:
+        return None
+    return Hold(Holding.UNIQUE, unique_for or 0.0, until_start=until_start)
+
+
+def _faults(unique_for: object, debounce: object, throttle: object) -> Iterator[InvalidInput]:
+    if unique_for is not None:
+        yield from _seconds(unique_for, "uniqueFor")
+    if isinstance(debounce, Debounce):
+        yield from _seconds(debounce.delay, "debounce.delay")
+        if debounce.max_wait is not None:
+            yield from _seconds(debounce.max_wait, "debounce.maxWait")
+            if debounce.max_wait < debounce.delay:
+                message = (
+                    f"debounce.maxWait: must not be less than the delay ({number_text(debounce.delay)} s), got "
+                    f"{number_text(debounce.max_wait)}"
+                )
+                yield InvalidInput(message, path=("debounce", "maxWait"))
+    elif debounce is not None:
+        yield InvalidInput(f"debounce: must be a Debounce(delay=…), got {debounce!r:.60}", path=("debounce",))
+    if isinstance(throttle, Throttle):
+        yield from _seconds(throttle.period, "throttle.period")
+    elif throttle is not None:
+        yield InvalidInput(f"throttle: must be a Throttle(period=…), got {throttle!r:.60}", path=("throttle",))
+
+
+def _seconds(value: object, name: str) -> Iterator[InvalidInput]:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not is_number or not MIN_SECONDS <= value <= MAX_SECONDS:  # type: ignore[operator]
+        got = number_text(value) if is_number else f"{value!r:.60}"  # type: ignore[arg-type]
+        allowed = f"{number_text(MIN_SECONDS)} to {number_text(MAX_SECONDS)}"
+        yield InvalidInput(f"{name}: must be seconds from {allowed}, got {got}", path=tuple(name.split(".")))
+
+
+def _until_start(among: Sequence[object]) -> bool:
+    """Whether a key is free once its run has begun: it holds among those that wait only."""
+    words = [among] if isinstance(among, str) else list(among)
+    states = {str(getattr(one, "value", one)).lower() for one in words}
+    if states and states <= _WAITING:
+        return True
+    if {"waiting", "running"} <= states <= _UNFINISHED:
+        return False
+    raise InvalidInput(
+        "uniqueAmong: must be ('waiting',): the key is free once the run has begun, or ('waiting', 'running'): it is "
+        f"free once the run is finished, got {among!r:.80}; for a time after that give uniqueFor",
+        path=("uniqueAmong",),
+    )

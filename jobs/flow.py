@@ -1,0 +1,213 @@
+"""``Flow``: runs of jobs that are enqueued together, of which some start after others have ended."""
+
+import asyncio
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar, cast
+
+from . import lazy
+from .core.flows.model import Ending, When
+from .core.flows.results import REFERENCE
+from .core.flows.spec import FlowSpec, MemberSpec
+from .core.run_spec import RunSpec
+from .declared import Job
+from .handle import no_database
+from .registry import Registry, default_registry
+from .registry.queue import check_session
+
+if TYPE_CHECKING:
+    from .core.model import Json
+    from .queue.enqueue import AsyncTransaction, Transaction
+
+F = ParamSpec("F")
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+@dataclass(eq=False, slots=True)
+class FlowRun:
+    """A run of a flow that is being put together.
+
+    Attributes:
+        key: What it is called in the flow.
+        spec: The run.
+        result: Stands for the value that its job returns (that of its ``Result``): give it as an argument to a run that
+            comes after it.
+    """
+
+    key: str
+    spec: RunSpec
+    result: Any = None
+    _after: dict[str, None] = field(default_factory=dict[str, None])
+    _when: When = When.SUCCESS
+
+    def after(self, *runs: "FlowRun | str", when: When | str = When.SUCCESS) -> Self:
+        """Start it when these runs are over.
+
+        Args:
+            runs: Those runs, or their keys.
+            when: ``"success"``: all that it comes after succeeded. ``"failure"``: at least one failed for good.
+                ``"always"``: however they ended.
+
+        Raises:
+            ValueError: ``when`` is none of these words.
+        """
+        words = [one.value for one in When]
+        if when not in words:
+            raise ValueError(f"when: must be one of {', '.join(words)}, got {when!r}")
+        self._when = When(when)
+        self._after |= dict.fromkeys(run if isinstance(run, str) else run.key for run in runs)
+        return self
+
+    @property
+    def place(self) -> tuple[tuple[str, ...], When]:
+        """The keys that it comes after, and when it starts."""
+        return tuple(self._after), self._when
+
+    def __repr__(self) -> str:
+        return f"<run '{self.key}' of a flow>"
+
+
+class _Result:
+    """Stands for the result of a run."""
+
+    __slots__ = ("key",)
+
+    def __init__(self, key: str) -> None:
+        self.key = key
+
+    def __repr__(self) -> str:
+        return f"<result of '{self.key}'>"
+
+
+class Flow:
+    """Runs of jobs that are enqueued together, all or none.
+
+    >>> flow = Flow("orders of March")
+    >>> orders = flow.add("fetch", fetch_orders, month="2026-03")
+    >>> flow.add("sum", total, orders=orders.result)
+    >>> flow.add("alarm", tell_operator).after(orders, when="failure")
+    >>> flow_id = await flow.enqueue()
+
+    Args:
+        name: What it is for, 1 to 200 characters; several flows may have one name.
+        unique_key: While a flow with this key is unfinished, a second one is refused.
+        open: Whether runs can be added later, by ``addFlowRuns`` of the API, until ``closeFlow``.
+        registry: Whose database is used without a session.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        unique_key: str | None = None,
+        open: bool = False,  # noqa: A002 - the word of the API
+        registry: Registry | None = None,
+    ) -> None:
+        self.name = name
+        self.unique_key = unique_key
+        self.open = open
+        self._registry = registry
+        self._runs: list[FlowRun] = []
+        self._results: dict[object, Json] = {}
+        self._heirs: dict[Ending, RunSpec] = {}
+
+    @property
+    def runs(self) -> tuple[FlowRun, ...]:
+        """The runs, in the order in which they were added."""
+        return tuple(self._runs)
+
+    def add(self, key: str, job: "Job[F, P, R]", /, *args: P.args, **kwargs: P.kwargs) -> FlowRun:
+        """Add a run. It comes after each run whose ``result`` is among its arguments, and those named by ``after``.
+
+        Args:
+            key: What it is called in the flow, 1 to 200 characters.
+            job: Its job; ``job.options(…)`` says more about the run.
+            args: Arguments as the function takes them, without its ``JobContext``.
+            kwargs: The same by name.
+
+        Raises:
+            TypeError: an argument is missing or unknown.
+            UserError: an argument or an option is not what it must be.
+            ValueError: a result is of another flow.
+        """
+        used = dict.fromkeys(_results_in([args, dict(kwargs)]))
+        foreign = next((one for one in used if one not in self._results), None)
+        if foreign is not None:
+            raise ValueError(f"run '{key}': {foreign!r} is of another flow; use results of runs of this one")
+        spec = job.run_with(self._results, args, kwargs) if used else job.run(*args, **kwargs)
+        result = _Result(key)
+        run = FlowRun(key, replace(spec, unique_key=None), result)
+        run.after(*(one.key for one in used))
+        self._results[result] = {REFERENCE: key}
+        self._runs.append(run)
+        self._registry = self._registry or job.registry
+        return run
+
+    def on_success(self, run: RunSpec) -> Self:
+        """Enqueue this run (``job.run(…)``) when the flow ends and no run failed or was cancelled."""
+        return self._with_heir(Ending.SUCCESS, run)
+
+    def on_failure(self, run: RunSpec) -> Self:
+        """Enqueue this run when the flow ends and a run failed or was cancelled."""
+        return self._with_heir(Ending.FAILURE, run)
+
+    def on_end(self, run: RunSpec) -> Self:
+        """Enqueue this run when the flow ends, however it does."""
+        return self._with_heir(Ending.END, run)
+
+    def _with_heir(self, end: Ending, run: RunSpec) -> Self:
+        self._heirs[end] = run
+        return self
+
+    async def enqueue(self, session: "AsyncTransaction | None" = None, /) -> int:
+        """Put the flow into the queue; its id.
+
+        Args:
+            session: An asynchronous SQLAlchemy session or connection, of whose transaction the flow is a part (you
+                commit); without one it is committed at once, in the database of ``connect``.
+
+        Raises:
+            UserError: a circle, a key that does not exist or is used twice, each with its path.
+            ConfigurationError: neither a session nor a database is known.
+        """
+        check_session(session, "Flow.enqueue", asynchronous=True)
+        if session is None:
+            return await asyncio.to_thread(self.enqueue_sync)
+        return await session.run_sync(self._put_in)
+
+    def enqueue_sync(self, session: "Transaction | None" = None, /) -> int:
+        """``enqueue`` for code without an event loop, and for synchronous sessions and connections."""
+        check_session(session, "Flow.enqueue_sync", asynchronous=False)
+        if session is not None:
+            return self._put_in(session)
+        queue = lazy.queue_of(self._home)
+        if queue is None:
+            raise no_database()
+        return queue.put_flow(self._described())
+
+    def _put_in(self, session: "Transaction") -> int:
+        return lazy.put_flow_in_session(self._home, session, self._described())
+
+    @property
+    def _home(self) -> Registry:
+        return self._registry if self._registry is not None else default_registry()
+
+    def _described(self) -> FlowSpec:
+        members = tuple(MemberSpec(run.key, run.spec, *run.place) for run in self._runs)
+        return FlowSpec(self.name, members, self.open, self.unique_key, dict(self._heirs))
+
+    def __repr__(self) -> str:
+        return f"<flow '{self.name}' of {len(self._runs)} runs>"
+
+
+def _results_in(value: object) -> Iterator[_Result]:
+    """What stands for results within arguments."""
+    if isinstance(value, _Result):
+        yield value
+    elif isinstance(value, dict):
+        for one in cast("dict[object, object]", value).values():
+            yield from _results_in(one)
+    elif isinstance(value, list | tuple):
+        for one in cast("list[object]", value):
+            yield from _results_in(one)

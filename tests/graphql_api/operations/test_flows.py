@@ -1,0 +1,84 @@
+"""Flows by the API: enqueued, looked at, cancelled and retried; runs with their places."""
+
+from typing import Any
+
+from cronograph.jobs.core.outcome import Failed
+from tests.graphql_api.api import Api
+
+ENQUEUE = """
+mutation($input: EnqueueFlowInput!) {
+  enqueueFlow(input: $input) {
+    flow { id name state isOpen uniqueKey submitter progress { total done waiting suspended }
+      runs(orderBy: [{ field: ID }]) { nodes { id state flowPlace { flowId key when after skippedAfter } } } }
+    errors { code message path }
+  }
+}
+"""
+DEAD = Failed("ValueError", "boom", permanent=True)
+
+
+def two(**more: Any) -> dict[str, Any]:
+    runs = [{"key": "a", "jobName": "work"}, {"key": "b", "jobName": "work", "after": ["a"]}]
+    return {"name": "import", "runs": runs, **more}
+
+
+def change(mutation: str, more: str = "") -> str:
+    return f"""mutation($id: ID!) {{ {mutation}(input: {{ id: $id {more} }}) {{
+        flow {{ id state isOpen progress {{ total done failed skipped cancelled success }} }}
+        errors {{ code message path }} }} }}"""
+
+
+async def test_a_flow_is_enqueued_and_shown(api: Api) -> None:
+    flow = (await api.ask(ENQUEUE, input=two(uniqueKey="k")))["enqueueFlow"]["flow"]
+    assert (flow["name"], flow["state"], flow["isOpen"], flow["uniqueKey"]) == ("import", "RUNNING", False, "k")
+    assert flow["progress"] == {"total": 2, "done": 0, "waiting": 1, "suspended": 1}
+    first, second = flow["runs"]["nodes"]
+    assert [first["state"], second["state"]] == ["WAITING", "SUSPENDED"]
+    place = {"flowId": flow["id"], "key": "b", "when": "SUCCESS", "after": [first["id"]], "skippedAfter": []}
+    assert second["flowPlace"] == place
+    found = await api.ask(
+        """query($id: ID!) { flow(id: $id) { name } none: flow(id: "999") { name }
+           flows(filter: { state: { eq: RUNNING } }, orderBy: [{ field: NAME }]) { totalCount nodes { id } }
+           runs(filter: { flowId: { eq: $id } }) { totalCount } }""",
+        id=flow["id"],
+    )
+    assert found == {
+        "flow": {"name": "import"},
+        "none": None,
+        "flows": {"totalCount": 1, "nodes": [{"id": flow["id"]}]},
+        "runs": {"totalCount": 2},
+    }
+
+
+async def test_what_is_wrong_with_a_flow_is_told_with_its_path(api: Api) -> None:
+    runs = [{"key": "a", "jobName": "work", "after": ["b"]}, {"key": "b", "jobName": "work", "after": ["a"]}]
+    answer = (await api.ask(ENQUEUE, input={"name": "circle", "runs": runs}))["enqueueFlow"]
+    assert answer["flow"] is None
+    (error,) = answer["errors"]
+    assert (error["code"], error["path"]) == ("INVALID_INPUT", ["runs", "0", "after"])
+    assert "'a' → 'b' → 'a'" in error["message"]
+    await api.ask(ENQUEUE, input=two(uniqueKey="k"))
+    (error,) = (await api.ask(ENQUEUE, input=two(uniqueKey="k")))["enqueueFlow"]["errors"]
+    assert (error["code"], error["path"]) == ("ALREADY_EXISTS", ["uniqueKey"])
+
+
+async def test_a_repeated_request_makes_one_flow(api: Api) -> None:
+    answers = [(await api.ask(ENQUEUE, input=two(idempotencyKey="once")))["enqueueFlow"]["flow"] for _ in range(2)]
+    assert answers[0]["id"] == answers[1]["id"]
+
+
+async def test_a_flow_is_added_to_closed_cancelled_and_retried(api: Api) -> None:
+    flow = (await api.ask(ENQUEUE, input=two(open=True)))["enqueueFlow"]["flow"]
+    add = """mutation($id: ID!, $runs: [FlowRunInput!]!) { addFlowRuns(input: { id: $id, runs: $runs }) {
+        flow { progress { total } } errors { message } } }"""
+    runs = [{"key": "c", "jobName": "work", "after": ["b"], "when": "ALWAYS"}]
+    assert (await api.ask(add, id=flow["id"], runs=runs))["addFlowRuns"]["flow"]["progress"]["total"] == 3
+    assert (await api.ask(change("closeFlow"), id=flow["id"]))["closeFlow"]["flow"]["isOpen"] is False
+    (error,) = (await api.ask(add, id=flow["id"], runs=[{"key": "d", "jobName": "work"}]))["addFlowRuns"]["errors"]
+    assert "takes no further runs" in error["message"]
+    cancelled = (await api.ask(change("cancelFlow", 'reason: "enough"'), id=flow["id"]))["cancelFlow"]["flow"]
+    assert (cancelled["state"], cancelled["progress"]["cancelled"]) == ("CANCELLED", 3)
+    again = (await api.ask(change("retryFlow"), id=flow["id"]))["retryFlow"]["flow"]
+    assert (again["state"], again["progress"]["total"], again["progress"]["done"]) == ("RUNNING", 3, 0)
+    (error,) = (await api.ask(change("retryFlow"), id=flow["id"]))["retryFlow"]["errors"]
+    assert (error["code"], error["path"]) == ("INVALID_STATE", ["id"])

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from . import lazy
 from .base.context import JobContext, StopReason
-from .base.outcomes import Cancel, PermanentFailure, Rejected, Result, Snooze, Suspend, WaitTimedOut
+from .base.outcomes import Cancel, ChildFailed, PermanentFailure, Rejected, Result, Snooze, Suspend, WaitTimedOut
 from .core.admission.expiry import Expired
 from .core.admission.holding import Debounce, Throttle
 from .core.base.errors import ConfigurationError, CronographError, InvalidInput, NotFound, StorageError, UserError
@@ -37,6 +37,7 @@ __all__ = [
     "GIVEN",
     "Backoff",
     "Cancel",
+    "ChildFailed",
     "ConfigurationError",
     "CronographError",
     "Debounce",

@@ -294,6 +294,7 @@ describe(
         StepKind.FUNCTION: "A function that is called.",
         StepKind.SLEEP: "A sleep.",
         StepKind.SIGNAL: "The wait for a signal.",
+        StepKind.RUNS: "Other runs that it began, and the wait for their end.",
     },
 )
 describe(

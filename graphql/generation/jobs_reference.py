@@ -35,10 +35,11 @@ _GROUPS: Final = (
             "PermanentFailure",
         ),
     ),
-    ("Waiting", ("Suspend", "Rejected", "WaitTimedOut")),
+    ("Waiting", ("Suspend", "Rejected", "WaitTimedOut", "ChildFailed")),
     ("Schedules", ("every", "cron", "calendar", "once", "ScheduleSpec", "Syntax")),
     ("Hooks and resources", ("around", "resource", "carries", "Scope", "GIVEN")),
-    ("Enqueue", ("connect", "enqueue", "enqueue_sync", "enqueue_many", "enqueue_many_sync", "Flow", "FlowRun")),
+    ("Enqueue", ("connect", "enqueue", "enqueue_sync", "enqueue_many", "enqueue_many_sync")),
+    ("Flows", ("Flow", "FlowRun")),
     ("Words", ("Priority", "OverlapPolicy", "MisfirePolicy", "RunState")),
     ("Errors", ("CronographError", "UserError", "InvalidInput", "NotFound", "ConfigurationError", "StorageError")),
 )

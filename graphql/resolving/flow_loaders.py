@@ -2,17 +2,12 @@
 
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Final
-
-from strawberry.dataloader import DataLoader
 
 from ...jobs.core.flows.model import Flow
 from ...jobs.core.states import RunState
 from ...jobs.store.db.database import Database
 from ...jobs.store.read import flows
-
-MAX_BATCH: Final = 1_000
-"""Keys per statement."""
+from .data_loader import MAX_BATCH, DataLoader
 
 
 class FlowLoaders:

@@ -13,7 +13,7 @@ from ..execution.shown import FromModel, Makers
 from ..lists.connections import Connection
 from ..lists.declared import RUN_LIST, listed
 from ..resolving.context import Info
-from .entities import Run
+from .entities import Run, load_run
 
 COUNTED: Final = Size(own=20)
 """All runs of the flow are counted."""
@@ -40,6 +40,7 @@ class FlowProgress:
 class Flow(FromModel):
     """A flow."""
 
+    stored: strawberry.Private[model.Flow]
     id: strawberry.ID = strawberry.field(description="The decimal key.")
     name: str = strawberry.field(description="What it is for; several flows may have one name.")
     state: model.FlowState = strawberry.field(description="Where it stands.")
@@ -58,6 +59,11 @@ class Flow(FromModel):
         description="Its runs; also those in whose place `retryFlow` put others.",
         of=("flow_id", lambda self: int(self.id)),
     )
+
+    @resolved(description="The run that began it by `ctx.run_all` and waits for its end; null for all others.")
+    async def parent(self, info: Info) -> Run | None:
+        """The run above."""
+        return await load_run(info, self.stored.parent_id)
 
     @resolved(description="How far it is.", size=COUNTED)
     async def progress(self, info: Info) -> FlowProgress:

@@ -37,6 +37,9 @@ class RunStep(FromModel):
     form: JSON | None = strawberry.field(
         description="The JSON Schema of what the signal has to bring along; null = anything."
     )
+    flow_id: strawberry.ID | None = strawberry.field(
+        description="Of a wait for other runs: the key of the flow that they are."
+    )
     value: JSON | None = strawberry.field(description="What it returned, or what the signal brought along.")
     error: str | None = strawberry.field(description="Why it failed, or why the signal says no.")
     used: bool = strawberry.field(

@@ -7,9 +7,13 @@ from contextvars import ContextVar
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, overload
 
+from ..core.durable.steps import StepKind, StoredStep, check_step
+from ..core.durable.waits import Wait
 from ..core.model import Json
 from ..core.run_spec import RunSpec
+from ..core.states import RunState
 from .durable import DurableContext
+from .outcomes import ChildFailed
 from .run_info import RunInfo, StopReason
 from .steps import StepHost
 
@@ -252,6 +256,88 @@ class JobContext(DurableContext):
             TypeError, UserError: see ``enqueue``.
         """
         self._host.enqueue_at_end([_asked(job, args, kwargs)])
+
+    @overload
+    async def run(self, job: Runnable[P], /, *args: P.args, **kwargs: P.kwargs) -> Json: ...
+    @overload
+    async def run(self, job: str, /, **kwargs: Json) -> Json: ...
+    async def run(self, job: Any, /, *args: Any, **kwargs: Any) -> Json:
+        """Begin a run of a job as a step, and wait without a slot until it has ended; the value of its ``Result``.
+
+        The step is known by the job's name. For ``async`` jobs; ``run_sync`` is for plain functions. To have several at
+        the same time use ``run_all``.
+
+        Raises:
+            Suspend: it has not ended; no ``Exception``, so that ``except Exception`` does not catch it.
+            ChildFailed: it ended otherwise than successfully.
+            TypeError, UserError: see ``enqueue``.
+        """
+        asked = _asked(job, args, kwargs)
+        return (await self._begun((asked,), asked.job_name, return_exceptions=False))[0]
+
+    @overload
+    def run_sync(self, job: Runnable[P], /, *args: P.args, **kwargs: P.kwargs) -> Json: ...
+    @overload
+    def run_sync(self, job: str, /, **kwargs: Json) -> Json: ...
+    def run_sync(self, job: Any, /, *args: Any, **kwargs: Any) -> Json:
+        """``run`` for jobs that are plain functions."""
+        asked = _asked(job, args, kwargs)
+        found = self._steps.wait_waiting(_wait_of((asked,), asked.job_name), asked.job_name, None)
+        return _values(found, return_exceptions=False)[0]
+
+    async def run_all(
+        self, runs: Iterable[RunSpec], *, name: str = "runs", return_exceptions: bool = False
+    ) -> list[Any]:
+        """Begin many runs as one step, all or none, and wait without a slot until all have ended; their values.
+
+        ``await ctx.run_all([mail.run(to=one) for one in people])``.
+
+        Args:
+            runs: What to run. The first attempt that comes here says it for all.
+            name: Of the step.
+            return_exceptions: Give a ``ChildFailed`` in the place of the value of each that did not succeed.
+
+        Raises:
+            Suspend, ChildFailed, UserError: see ``run``; of those that failed the first in order.
+        """
+        wanted = tuple(runs)
+        return await self._begun(wanted, name, return_exceptions=return_exceptions) if wanted else []
+
+    def run_all_sync(
+        self, runs: Iterable[RunSpec], *, name: str = "runs", return_exceptions: bool = False
+    ) -> list[Any]:
+        """``run_all`` for jobs that are plain functions."""
+        wanted = tuple(runs)
+        if not wanted:
+            return []
+        found = self._steps.wait_waiting(_wait_of(wanted, name), name, None)
+        return _values(found, return_exceptions=return_exceptions)
+
+    async def _begun(self, runs: tuple[RunSpec, ...], name: str, *, return_exceptions: bool) -> list[Any]:
+        return _values(await self._steps.wait(_wait_of(runs, name), name, None), return_exceptions=return_exceptions)
+
+
+def _wait_of(runs: tuple[RunSpec, ...], name: str) -> Callable[[str], Wait]:
+    check_step(name, None)
+    return lambda label: Wait(label, StepKind.RUNS, runs=runs)
+
+
+def _values(found: StoredStep, *, return_exceptions: bool) -> list[Any]:
+    """What the runs of a wait returned, in order."""
+    if found.kind is None:
+        # What a test has given.
+        given: Any = found.value
+        return list(given) if isinstance(given, list) else [given]  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+    ends = [
+        one["value"]
+        if one["state"] == RunState.SUCCESS.value
+        else ChildFailed(one["id"], one["job"], RunState(one["state"]), one["error"])
+        for one in found.value
+    ]
+    failed = next((one for one in ends if isinstance(one, ChildFailed)), None)
+    if failed is not None and not return_exceptions:
+        raise failed
+    return ends
 
 
 def _asked(job: Runnable[...] | str, args: tuple[object, ...], kwargs: Mapping[str, Json]) -> RunSpec:

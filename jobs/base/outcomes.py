@@ -4,9 +4,11 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from ..core.base.awaits import AwaitedKind, Awaits
+from ..core.base.errors import CronographError
 from ..core.base.wording import number_text
 from ..core.model import Json
 from ..core.rules import MAX_SECONDS
+from ..core.states import RunState
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +69,24 @@ class Rejected(PermanentFailure):
 
 class WaitTimedOut(PermanentFailure):
     """What a job waited for did not come in time. A job that does not catch it is failed at once."""
+
+
+class ChildFailed(CronographError):
+    """A run that a job began by ``ctx.run`` and waited for ended otherwise than successfully.
+
+    Attributes:
+        run_id: Its id.
+        job_name: Its job.
+        state: As it ended.
+        error: Why.
+    """
+
+    def __init__(self, run_id: int, job_name: str, state: RunState, error: str | None) -> None:
+        super().__init__(f"run {run_id} of job '{job_name}' ended {state.value}: {error or 'no reason given'}")
+        self.run_id = run_id
+        self.job_name = job_name
+        self.state = state
+        self.error = error
 
 
 class Suspend(BaseException):

@@ -172,7 +172,7 @@ class Steps:
             self._waits[label] = found.wake_at
             while self._at_work:
                 await asyncio.wait(self._at_work)
-            raise self._suspend(wanted)
+            raise self._suspend(wanted, found)
 
     def wait_waiting(self, asked: Callable[[str], Wait], name: str, key: str | None) -> StoredStep:
         """``wait`` for code that no event loop runs."""
@@ -185,13 +185,16 @@ class Steps:
             if found.state is not StepState.WAITING:
                 return found
             self._waits[label] = found.wake_at
-            raise self._suspend(wanted)
+            raise self._suspend(wanted, found)
 
-    def _suspend(self, wanted: Wait) -> Suspend:
+    def _suspend(self, wanted: Wait, found: StoredStep) -> Suspend:
         """What ends the attempt; of several waits that have begun the first to end by time wakes the run."""
         times = [at for at in self._waits.values() if at is not None]
+        until = min(times, default=None)
+        if wanted.kind is StepKind.RUNS:
+            return Suspend(Awaits.for_runs(found.runs, wanted.label), until=until)
         kind = AwaitedKind.TIME if wanted.kind is StepKind.SLEEP else AwaitedKind.SIGNAL
-        return Suspend(Awaits(kind, wanted.signal or wanted.label), until=min(times, default=None))
+        return Suspend(Awaits(kind, wanted.signal or wanted.label), until=until)
 
     def take_waiting(self, wanted: Wanted, call: Callable[[], Any]) -> Any:  # noqa: ANN401 - what the function returns
         """``take`` for code that no event loop runs."""
@@ -316,7 +319,12 @@ def _check_kind(label: str, stored: StoredStep, kind: StepKind) -> None:
         )
 
 
-_KINDS: Final = {StepKind.FUNCTION: "a step", StepKind.SLEEP: "a sleep", StepKind.SIGNAL: "a wait for a signal"}
+_KINDS: Final = {
+    StepKind.FUNCTION: "a step",
+    StepKind.SLEEP: "a sleep",
+    StepKind.SIGNAL: "a wait for a signal",
+    StepKind.RUNS: "other runs",
+}
 
 
 async def _awaited(call: Callable[[], Any]) -> Any:  # noqa: ANN401 - what the function returns

@@ -141,7 +141,7 @@ class Admission:
             elif run.id in wanted:
                 admitted.add(run.id)
                 running[key or ""] += 1
-                if bucket in left:
+                if bucket is not None and bucket in left:
                     left[bucket] -= 1
         if held:
             self.held_back += len(held)
@@ -186,9 +186,11 @@ class Admission:
 
     def _moment(self) -> datetime:
         """The time by which tokens are counted, once their buckets are locked: the runs start at this very time."""
-        if self.at is None:
-            self.at = self.tx.own_now or self.tx.conn.execute(_CLOCK).scalar_one()
-        return self.at
+        at = self.at
+        if at is None:
+            now: datetime = self.tx.own_now or self.tx.conn.execute(_CLOCK).scalar_one()
+            self.at = at = now
+        return at
 
     def _read_buckets(self, runs: Iterable[LimitedRun]) -> None:
         wanted = {BucketName(run.job_name, run.rate_key) for run in runs if run.rate_key is not None}

@@ -8,6 +8,7 @@ from ..store.db.transaction import Tx, Wake
 from ..store.read import runs as stored_runs
 from . import runs as run_store
 from .changes import run_change
+from .children import below
 from .flow_ends import ended_of, hold, settle
 
 
@@ -30,6 +31,9 @@ def cancel_all(tx: Tx, ids: Sequence[int], *, reason: str) -> list[Run]:
     if cancelled:
         # A slot of a limited group, or a task's only place, may be free now.
         tx.wake(Wake.RUNS)
+    theirs = below(tx.conn, [*cancelled, *asked]) if cancelled or asked else []
+    if theirs:
+        cancel_all(tx, theirs, reason="the run that waits for this one was cancelled")
     ended = ended_of((before[run_id], RunState.CANCELLED) for run_id in cancelled)
     hold(tx.conn, {one.flow_id for one in ended})
     settle(tx, ended)

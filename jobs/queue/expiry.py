@@ -23,6 +23,7 @@ from ..store.read import tasks as stored_tasks
 from . import runs as run_store
 from .changes import run_change
 from .enqueue import put
+from .flow_ends import ended_of, hold, settle
 from .skips import record_drop
 
 BATCH: Final = 500
@@ -64,6 +65,9 @@ def skip_expired(tx: Tx, runs: Sequence[Run], *, node: str | None) -> None:
             skip = Skip(SkipReason.EXPIRED, run.scheduled_for, run.scheduled_for, 1, policy)
             record_drop(tx, task, skip, node=node, run_id=run.id)
     tx.emit(run_change(run, RunState.SKIPPED, node=node) for run in runs)
+    ended = ended_of((run, RunState.SKIPPED) for run in runs)
+    hold(tx.conn, {one.flow_id for one in ended})
+    settle(tx, ended)
     tx.wake(Wake.RUNS)
     _tell(tx, runs)
 

@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from itertools import groupby
 from typing import Any
 
@@ -89,11 +89,11 @@ def finish(tx: Tx, node_id: int, node: str, ended: Sequence[Finish]) -> Finished
     for one, _ in accepted:
         if one.unused_steps:
             mark_unused(tx, one.run, one.unused_steps)
+    _make_room(tx, accepted)
     # What they wait for may have come while their attempts ended.
     asleep = [one.run.id for one, ending in accepted if ending.state == RunState.SUSPENDED.value]
     if asleep:
         wake(tx, fulfilled(tx.conn, asleep))
-    _make_room(tx, accepted)
     enqueue_failure_jobs(tx, [(one.run, ending) for one, ending in accepted if ending.state == RunState.FAILED.value])
     repeated = {
         one.run.id for one in ended if one.run.id not in changed and _is_done(before.get(one.run.id), one, node_id)
@@ -106,7 +106,7 @@ def _finish_in_flows(tx: Tx, node_id: int, node: str, ended: Sequence[Finish]) -
     common = [one for one in ended if one.run.flow_id is not None and _is_bare_success(one)]
     if not common or not dialect.is_postgresql(tx.conn):
         return []
-    rows = statements.execute(tx.conn, "end_successes", _successes(node_id, node, common))
+    rows = statements.execute(tx.conn, "end_successes", _successes(node_id, node, common, tx.now))
     stored = {row.id for row in rows}
     if stored:
         tx.wake(Wake.RUNS | Wake.EVENTS)
@@ -152,14 +152,14 @@ async def finish_common(
     no connection for them: ``finish`` sees to them.
     """
     try:
-        rows = await connection.execute(statements.for_driver("end_successes"), _successes(*node, ended))
+        rows = await connection.execute(statements.for_driver("end_successes"), _successes(*node, ended, None))
     except NotConnectedError:
         return frozenset(), Wake.NONE
     stored = frozenset(row.id for row in rows)
     return stored, Wake.EVENTS | Wake.RUNS if stored else Wake.NONE
 
 
-def _successes(node_id: int, node: str, ended: Sequence[Finish]) -> dict[str, Any]:
+def _successes(node_id: int, node: str, ended: Sequence[Finish], now: datetime | None) -> dict[str, Any]:
     """The parameters of ``end_successes``."""
     # In ascending order, so that nobody waits for anybody in a circle.
     successes = sorted(
@@ -169,7 +169,7 @@ def _successes(node_id: int, node: str, ended: Sequence[Finish]) -> dict[str, An
     )
     ids, attempts, executions, records = map(list, zip(*successes, strict=True))
     return {
-        "node_id": node_id, "node": node, "ids": ids, "attempts": attempts, "executions": executions,
+        "node_id": node_id, "node": node, "now": now, "ids": ids, "attempts": attempts, "executions": executions,
         "records": records,
     }  # fmt: skip
 

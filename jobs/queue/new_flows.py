@@ -40,6 +40,7 @@ def put_flow(tx: Tx, new: NewFlow, submitter: str | None = None, submitter_id: i
         "closed_at": None if new.is_open else tx.now,
         "submitter": submitter,
         "submitter_id": submitter_id,
+        "parent_id": new.parent_id,
         "heirs": {end.value: heir_document(run) for end, run in new.heirs.items()},
     }
     flow_id: int = tx.conn.execute(insert(f).values(**values).returning(f.c.id)).scalar_one()

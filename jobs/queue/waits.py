@@ -10,7 +10,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
-from sqlalchemy import Connection, delete, func, insert, select, update
+from sqlalchemy import Connection, delete, func, insert, select, union, update
 
 from ..core.actor import RANK
 from ..core.durable.steps import StepKind, StepState, StoredStep
@@ -20,9 +20,13 @@ from ..core.model import Run
 from ..core.states import RunState
 from ..store.db.transaction import Tx
 from ..store.read import steps as stored_steps
+from ..store.schema.tables import flow as f
 from ..store.schema.tables import run_signal as g
 from ..store.schema.tables import run_step as s
 from . import runs as run_store
+from .children import begin as begin_runs
+from .children import ended as ended_runs
+from .children import unfinished
 from .shapes import HeldRun
 from .suspended import wake
 
@@ -42,7 +46,7 @@ def wait(tx: Tx, held: Run | HeldRun, asked: Wait) -> StoredStep | None:
     if found.state is not StepState.WAITING or found.kind is not asked.kind:
         return found
     ended = _ended(tx, run, asked, found)
-    if ended is not found:
+    if ended.state is not StepState.WAITING:
         listed = (run.id, run.job_name, run.group, run.task_id, run.task_name, asked.label, ended.state.value)
         tx.emit([Listed(STEPS, [listed], held.node)])
     return ended
@@ -50,13 +54,15 @@ def wait(tx: Tx, held: Run | HeldRun, asked: Wait) -> StoredStep | None:
 
 def _begin(tx: Tx, run: Run, asked: Wait) -> StoredStep:
     until = asked.until if asked.seconds is None else tx.now + timedelta(seconds=asked.seconds)
+    flow_id = begin_runs(tx, run, asked) if asked.runs else None
     columns: dict[str, Any] = {
+        "flow_id": flow_id,
         "run_id": run.id, "step": asked.label, "failure": 0, "kind": asked.kind.value, "attempt": run.attempt,
         "state": StepState.WAITING.value, "started_at": tx.now, "wake_at": until, "used": True, "signal": asked.signal,
         "rank": None if asked.signal is None else RANK[asked.role], "form": asked.form,
     }  # fmt: skip
     tx.conn.execute(insert(s).values(**columns))
-    return StoredStep(asked.label, run.attempt, None, asked.kind, StepState.WAITING, until)
+    return StoredStep(asked.label, run.attempt, None, asked.kind, StepState.WAITING, until, flow_id=flow_id)
 
 
 def _ended(tx: Tx, run: Run, asked: Wait, found: StoredStep) -> StoredStep:
@@ -66,6 +72,12 @@ def _ended(tx: Tx, run: Run, asked: Wait, found: StoredStep) -> StoredStep:
         state = StepState.DONE if signal.rejects is None else StepState.REJECTED
         _end(tx, run, found, state, value=signal.payload, error=signal.rejects, signal_id=signal.id)
         return replace(found, state=state, value=signal.payload, error=signal.rejects, attempt=run.attempt)
+    if found.flow_id is not None:
+        ends = ended_runs(tx.conn, found.flow_id)
+        if ends is None:
+            return replace(found, runs=unfinished(tx.conn, found.flow_id))
+        _end(tx, run, found, StepState.DONE, value=ends)
+        return replace(found, state=StepState.DONE, value=ends, attempt=run.attempt)
     if found.wake_at is None or found.wake_at > tx.now:
         return found
     state = StepState.DONE if asked.kind is StepKind.SLEEP else StepState.TIMED_OUT
@@ -98,11 +110,13 @@ def send(tx: Tx, run: Run, signal: Signal) -> int:
 
 
 def fulfilled(conn: Connection, run_ids: Collection[int]) -> list[int]:
-    """Those of these runs for which a signal is there that one of their waits takes."""
+    """Those of these runs that wait for a signal that is there, or for runs that have all ended."""
     comes = (g.c.run_id == s.c.run_id) & (g.c.name == s.c.signal) & (g.c.rank >= s.c.rank)
     waiting = (s.c.run_id.in_(run_ids), s.c.state == StepState.WAITING.value, s.c.kind == StepKind.SIGNAL.value)
-    statement = select(s.c.run_id).distinct().join_from(s, g, comes).where(*waiting).order_by(s.c.run_id)
-    return list(conn.execute(statement).scalars())
+    signalled = select(s.c.run_id).distinct().join_from(s, g, comes).where(*waiting)
+    over = (s.c.run_id.in_(run_ids), s.c.state == StepState.WAITING.value, f.c.finished_at.is_not(None))
+    joined = select(s.c.run_id).distinct().join_from(s, f, f.c.id == s.c.flow_id).where(*over)
+    return sorted(conn.execute(union(signalled, joined)).scalars())
 
 
 def waiting_for(conn: Connection, run_id: int, name: str) -> list[Any]:

@@ -160,6 +160,7 @@ def _flow() -> None:
         Column("submitter", NAME),
         Column("submitter_id", KEY),
         Column("heirs", DOCUMENT, nullable=False),
+        Column("parent_id", KEY),
         PrimaryKeyConstraint("id", name="pk_flow"),
         CheckConstraint("(finished_at IS NULL) = (state = 'running')", name="ck_flow_finished_iff_over"),
         CheckConstraint("finished_at IS NULL OR closed_at IS NOT NULL", name="ck_flow_open_until_closed"),
@@ -171,6 +172,7 @@ def _flow() -> None:
 def _flow_indexes() -> None:
     _partial("ix_flow_finished", "flow", ["finished_at"], "finished_at IS NOT NULL")
     op.create_index("ix_flow_name", "flow", ["name", "id"])
+    _partial("ix_flow_parent", "flow", ["parent_id"], "parent_id IS NOT NULL")
     _partial("ix_flow_running", "flow", ["id"], "finished_at IS NULL")
     _partial(
         "uq_flow_unique_key", "flow", ["unique_key"], "unique_key IS NOT NULL AND finished_at IS NULL", unique=True
@@ -673,10 +675,11 @@ def _run_step() -> None:
         Column("rank", Integer()),
         Column("form", DOCUMENT),
         Column("signal_id", KEY),
+        Column("flow_id", KEY),
         PrimaryKeyConstraint("run_id", "step", "failure", name="pk_run_step"),
         CheckConstraint("(failure > 0) = (state = 'failed')", name="ck_run_step_failure_iff_failed"),
         CheckConstraint("(finished_at IS NULL) = (state = 'waiting')", name="ck_run_step_finished_unless_waiting"),
-        CheckConstraint("kind IN ('function', 'signal', 'sleep')", name="ck_run_step_kind"),
+        CheckConstraint("kind IN ('function', 'runs', 'signal', 'sleep')", name="ck_run_step_kind"),
         CheckConstraint("state IN ('done', 'failed', 'rejected', 'timed_out', 'waiting')", name="ck_run_step_state"),
     )
 

@@ -117,7 +117,7 @@ DIALOGS: dict[str, Callable[[Page], None]] = {
     "Pause shown": lambda page: opened(page, "/tasks/shown", "Pause"),
     "Run shown": lambda page: opened(page, "/tasks/shown", "Run with…"),
     "Delete shown?": lambda page: opened(page, "/tasks/shown", "Delete"),
-    "Limit of group halted": lambda page: opened(page, "/groups", "Set a limit for group halted"),
+    "Limits of group halted": lambda page: opened(page, "/groups", "Set limits for group halted"),
     "Cancel runs?": lambda page: opened(page, "/runs?group=halted", "Cancel 1 run"),
     "Change run ": lambda page: opened(page, f"/runs/{halted(page)}", "Change"),
     "Run quick": lambda page: opened(page, "/jobs", "Run quick…"),

@@ -49,6 +49,38 @@ def test_a_paused_group_is_found_among_the_paused_ones(site: Site, new_page: Pag
     expect(row).to_have_count(0)
 
 
+def test_the_limits_of_a_group_are_set_and_taken_away_by_hand(site: Site, new_page: PageOpener) -> None:
+    name_groups(site, "mail", 1)
+    page = new_page(site.url)
+    page.goto("/groups?q=mail-000")
+    row = page.locator("table.groups tbody tr", has_text="mail-000")
+    row.get_by_role("button", name="Set limits for group mail-000").click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_label("Runs at once").fill("3")
+    dialog.get_by_label("Starts, on all nodes").fill("often")
+    expect(dialog.get_by_text("Must be a whole number of at least 1, or empty")).to_be_visible()
+    dialog.get_by_label("Starts, on all nodes").fill("100")
+    dialog.get_by_label("in so many seconds").fill("60")
+    dialog.get_by_label("low priority waits").fill("600")
+    dialog.get_by_role("button", name="Set the limits").click()
+    expect(dialog).to_have_count(0)
+    asked = 'query { group(name: "mail-000") { maxRunning maxWaitLow rate { limit per burst } } }'
+    group = {"maxRunning": 3, "maxWaitLow": 600.0, "rate": {"limit": 100, "per": 60.0, "burst": 5}}
+    assert site.ask(asked)["group"] == group
+    row.get_by_role("button", name="Set limits for group mail-000").click()
+    for label in (
+        "Runs at once",
+        "Starts, on all nodes",
+        "in so many seconds",
+        "at once after a pause",
+        "low priority",
+    ):
+        dialog.get_by_label(label).fill("")
+    dialog.get_by_role("button", name="Set the limits").click()
+    expect(dialog).to_have_count(0)
+    assert site.ask(asked)["group"] == {"maxRunning": None, "maxWaitLow": None, "rate": None}
+
+
 def test_nodes_that_are_up_are_told_from_those_that_are_gone(site: Site, new_page: PageOpener) -> None:
     page = new_page(site.url)
     page.goto("/nodes")

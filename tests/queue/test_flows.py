@@ -1,5 +1,6 @@
 """Flows: what starts after what, by whichever end, on both databases."""
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from cronograph.jobs.core.defaults import FOLLOWED
 from cronograph.jobs.core.flows.model import Ending, Flow, NewFlow, NewMember, When
 from cronograph.jobs.core.model import NewRun, Trigger
 from cronograph.jobs.core.outcome import Cancelled, Failed, Lost, Snoozed, Succeeded, Suspended
+from cronograph.jobs.queue.expiry import skip_due
 from cronograph.jobs.queue.finish import Finish, finish
 from cronograph.jobs.queue.losses import rescue
 from cronograph.jobs.queue.suspended import wake
@@ -311,3 +313,12 @@ def test_runs_without_a_flow_send_no_statement_for_flows(stored: Stored) -> None
 
     stored.do(end)
     assert not [one for one in sent if "flow" in one]
+
+
+def test_a_run_that_is_too_old_to_start_takes_with_it_what_comes_after(stored: Stored) -> None:
+    stored.node()
+    late = NewMember("a", NewRun("work", Trigger.API, expires_at=stored.now + timedelta(seconds=10)))
+    flow = begin(stored, late, member("b", "a"), member("c", "a", when=When.ALWAYS))
+    stored.pass_time(11)
+    stored.do(skip_due, None)
+    assert states(stored, flow) == {"a": "skipped", "b": "skipped", "c": "waiting"}

@@ -7,13 +7,16 @@ from typing import Any
 
 import pytest
 
+from cronograph.jobs.actions.runs import cancel_runs
 from cronograph.jobs.actions.signals import signal_run
 from cronograph.jobs.core.actor import Role
 from cronograph.jobs.core.base.awaits import AwaitedKind, Awaits
 from cronograph.jobs.core.durable.steps import StepKind, StepState, StoredStep
 from cronograph.jobs.core.durable.waits import Signal, Wait
-from cronograph.jobs.core.outcome import Suspended
+from cronograph.jobs.core.outcome import Failed, Succeeded, Suspended
+from cronograph.jobs.core.run_spec import RunSpec
 from cronograph.jobs.queue.claim import Started
+from cronograph.jobs.queue.finish import Finish, finish
 from cronograph.jobs.queue.suspended import wake
 from cronograph.jobs.queue.waits import wait
 from cronograph.jobs.store.db.transaction import Tx
@@ -194,6 +197,81 @@ def test_a_run_that_was_taken_begins_no_wait_and_takes_no_signal(stored: Stored)
     worker.end(started)
     assert stored.do(wait, started.run, APPROVED) is None
     assert (len(stored.rows(tables.run_signal)), stored.rows(tables.run_step)) == (1, [])
+
+
+CHILDREN = Wait("runs", StepKind.RUNS, runs=(RunSpec("work"), RunSpec("work")))
+
+
+def test_runs_are_begun_once_and_their_ends_wake_the_run_that_waits(stored: Stored) -> None:
+    worker = stored.node()
+    run = stored.enqueue()
+    started = worker.start()
+    begun = begin(stored, started, CHILDREN)
+    assert (begun.state, begun.runs) == (StepState.WAITING, begin(stored, started, CHILDREN).runs)
+    assert len(begun.runs) == 2
+    worker.end(started, Suspended(Awaits.for_runs(begun.runs, "runs")))
+    first, second = worker.take(5).started
+    worker.end(first)
+    assert state(stored, run.id) == "suspended"
+    worker.end(second, Failed("ValueError", "no luck", permanent=True))
+    assert state(stored, run.id) == "waiting"
+    found = begin(stored, worker.start(), CHILDREN)
+    assert [(one["id"], one["state"], one["error"]) for one in found.value] == [
+        (begun.runs[0], "success", None),
+        (begun.runs[1], "failed", "no luck"),
+    ]
+
+
+def test_runs_that_end_before_the_attempt_that_began_them_wake_its_run_at_its_end(stored: Stored) -> None:
+    worker = stored.node()
+    run = stored.enqueue()
+    started = worker.start()
+    begun = begin(stored, started, CHILDREN)
+    for child in worker.take(5).started:
+        worker.end(child)
+    assert state(stored, run.id) == "running"
+    worker.end(started, Suspended(Awaits.for_runs(begun.runs, "runs")))
+    assert state(stored, run.id) == "waiting"
+
+
+def test_a_cancel_goes_down_to_runs_of_runs(stored: Stored) -> None:
+    worker = stored.node()
+    run = stored.enqueue()
+    started = worker.start()
+    begun = begin(stored, started, CHILDREN)
+    worker.end(started, Suspended(Awaits.for_runs(begun.runs, "runs")))
+    (child,) = worker.take(1).started
+    below = begin(stored, child, CHILDREN)
+    worker.end(child, Suspended(Awaits.for_runs(below.runs, "runs")))
+    stored.do(cancel_runs, [run.id], reason="no need")
+    assert {row.state for row in stored.rows(tables.run)} == {"cancelled"}
+    assert {row.state for row in stored.rows(tables.flow)} == {"cancelled"}
+
+
+@pytest.mark.parametrize("database_url", ["postgres"], indirect=True)
+def test_the_last_child_and_its_parent_that_end_at_one_moment_leave_the_parent_awake(
+    stored: Stored, database_url: str
+) -> None:
+    worker = stored.node()
+    run = stored.enqueue()
+    started = worker.start()
+    begun = begin(stored, started, replace(CHILDREN, runs=CHILDREN.runs[:1]))
+    (child,) = worker.take(5).started
+    other = Stored(database_url)
+    other.now = stored.now
+    late = Worker(other, worker.node, ("work",))
+    ending = threading.Thread(target=late.end, args=(started, Suspended(Awaits.for_runs(begun.runs, "runs"))))
+
+    def end_slowly(tx: Tx) -> None:
+        finish(tx, worker.node.id, worker.node.name, [Finish(child.run, child.execution_id, Succeeded())])
+        ending.start()
+        waiting = SchemaText("SELECT count(*) FROM pg_locks WHERE NOT granted")
+        wait_until(lambda: tx.conn.execute(waiting).scalar_one() > 0, message="the parent to wait for its child")
+
+    stored.do(end_slowly)
+    ending.join()
+    other.close()
+    assert state(stored, run.id) == "waiting"
 
 
 @pytest.mark.parametrize("database_url", ["postgres"], indirect=True)

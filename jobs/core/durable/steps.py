@@ -19,11 +19,12 @@ _RESERVED: Final = "[]#"
 
 
 class StepKind(StrEnum):
-    """What a step is: a function that is called, a sleep, or the wait for a signal."""
+    """What a step is: a function that is called, a sleep, the wait for a signal, or for other runs."""
 
     FUNCTION = "function"
     SLEEP = "sleep"
     SIGNAL = "signal"
+    RUNS = "runs"
 
 
 class StepState(StrEnum):
@@ -140,6 +141,8 @@ class StoredStep:
         state: Where it stands.
         wake_at: Of a wait: when it ends by time.
         error: Why a signal says no.
+        flow_id: Of a wait for other runs: the flow that they are.
+        runs: Of such a wait that has not ended: these runs.
     """
 
     label: str
@@ -149,6 +152,8 @@ class StoredStep:
     state: StepState = StepState.DONE
     wake_at: datetime | None = None
     error: str | None = None
+    flow_id: int | None = None
+    runs: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,6 +175,7 @@ class Step:
         signal: Of a wait for a signal: its name, with the key.
         role: Whose signals it takes: of accounts with this role or one above it.
         form: The JSON Schema of what the signal has to bring along; None = anything.
+        flow_id: Of a wait for other runs: the flow that they are.
     """
 
     run_id: int
@@ -186,6 +192,7 @@ class Step:
     signal: str | None = None
     role: Role | None = None
     form: dict[str, Json] | None = None
+    flow_id: int | None = None
 
     @property
     def name(self) -> str:

@@ -1,4 +1,4 @@
-"""What a run waits for without a slot: a time, or a signal."""
+"""What a run waits for without a slot: a time, a signal, or the end of other runs."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from ..actor import RANK, Role
 from ..model import Json
+from ..run_spec import RunSpec
 from .steps import StepKind, StepName, check_step
 
 MAX_BOX: Final = 1_000
@@ -23,6 +24,7 @@ class Wait:
         until: It ends by time then, by that clock.
         form: The JSON Schema of what a signal has to bring along; None = anything.
         role: Whose signals it takes: of accounts with this role, or one above it.
+        runs: The runs that it begins and waits for.
     """
 
     label: str
@@ -31,6 +33,7 @@ class Wait:
     until: datetime | None = None
     form: dict[str, Any] | None = None
     role: Role = Role.OPERATOR
+    runs: tuple[RunSpec, ...] = ()
 
     @property
     def signal(self) -> str | None:

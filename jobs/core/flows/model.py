@@ -64,6 +64,7 @@ class NewFlow:
         is_open: Whether runs can be added while it is unfinished; it ends no earlier than it is closed.
         unique_key: No second unfinished flow can have it.
         heirs: Runs that are enqueued when it ends, by the end.
+        parent_id: The run that has begun it as a step and waits for its end.
     """
 
     name: str
@@ -71,6 +72,7 @@ class NewFlow:
     is_open: bool = False
     unique_key: str | None = None
     heirs: Mapping[Ending, NewRun] = field(default_factory=dict[Ending, NewRun])
+    parent_id: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +90,7 @@ class Flow:
     submitter: str | None
     submitter_id: int | None
     heirs: dict[str, object]
+    parent_id: int | None = None
 
 
 def end_of(states: Mapping[RunState, int]) -> FlowState:

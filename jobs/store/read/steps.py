@@ -12,7 +12,7 @@ from ..schema.tables import run_step as s
 
 _ROWS = select(
     s.c.run_id, s.c.step, s.c.kind, s.c.state, s.c.attempt, s.c.started_at, s.c.finished_at, s.c.wake_at, s.c.value,
-    s.c.error, s.c.used, s.c.signal, s.c.rank, s.c.form,
+    s.c.error, s.c.used, s.c.signal, s.c.rank, s.c.form, s.c.flow_id,
 )  # fmt: skip
 _ROLES: Final[dict[int | None, Role | None]] = {None: None, **{rank: role for role, rank in RANK.items()}}
 _step_from: RowReader[Step] = reader_of(
@@ -20,10 +20,9 @@ _step_from: RowReader[Step] = reader_of(
     {"kind": StepKind, "state": StepState, "used": bool, "rank": _ROLES.__getitem__},
     columns={"label": "step", "role": "rank"},
 )
-_stored_from: RowReader[StoredStep] = reader_of(
-    StoredStep, {"kind": StepKind, "state": StepState}, columns={"label": "step"}
+_RESULTS = select(s.c.step, s.c.attempt, s.c.value, s.c.kind, s.c.state, s.c.wake_at, s.c.error, s.c.flow_id).where(
+    s.c.failure == 0
 )
-_RESULTS = select(s.c.step, s.c.attempt, s.c.value, s.c.kind, s.c.state, s.c.wake_at, s.c.error).where(s.c.failure == 0)
 
 
 def of_runs(conn: Connection, run_ids: Sequence[int], limit: int | None = None) -> dict[int, list[Step]]:
@@ -47,10 +46,15 @@ def of_runs(conn: Connection, run_ids: Sequence[int], limit: int | None = None) 
 def results(conn: Connection, run_id: int) -> Mapping[str, StoredStep]:
     """The results that a run has and the waits that it began, by label."""
     rows: Iterable[Row[Any]] = conn.execute(_RESULTS.where(s.c.run_id == run_id))
-    return {row.step: _stored_from(row) for row in rows}
+    return {row.step: _stored(row) for row in rows}
 
 
 def result(conn: Connection, run_id: int, label: str) -> StoredStep | None:
     """One of them."""
     row: Any = conn.execute(_RESULTS.where(s.c.run_id == run_id, s.c.step == label)).first()
-    return None if row is None else _stored_from(row)
+    return None if row is None else _stored(row)
+
+
+def _stored(row: Any) -> StoredStep:
+    kind, state = StepKind(row.kind), StepState(row.state)
+    return StoredStep(row.step, row.attempt, row.value, kind, state, row.wake_at, row.error, row.flow_id)

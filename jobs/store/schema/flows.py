@@ -20,6 +20,8 @@ flow = Table(
     Column("submitter", Name),
     Column("submitter_id", Key),
     Column("heirs", JsonDocument, nullable=False),
+    # The run that has begun it as a step and waits for its end.
+    Column("parent_id", Key),
     one_of("state", FlowState),
     CheckConstraint("(finished_at IS NULL) = (state = 'running')", name="finished_iff_over"),
     CheckConstraint("finished_at IS NULL OR closed_at IS NOT NULL", name="open_until_closed"),
@@ -27,6 +29,7 @@ flow = Table(
     partial_index("ix_flow_running", "finished_at IS NULL", "id"),
     partial_index("ix_flow_finished", "finished_at IS NOT NULL", "finished_at"),
     Index("ix_flow_name", "name", "id"),
+    partial_index("ix_flow_parent", "parent_id IS NOT NULL", "parent_id"),
     **NO_REUSE,
 )
 

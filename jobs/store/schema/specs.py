@@ -75,7 +75,7 @@ def defaults_from(document: Mapping[str, Json]) -> JobDefaults:
     }
     if "unique_key" in said:
         said["unique_key"] = UniqueKey.from_json(said["unique_key"])
-    per_run = cast("Mapping[str, Any] | None", document.get(PER_RUN))
+    per_run: Mapping[str, Any] | None = said.pop(PER_RUN, None)
     if per_run is not None:
         said["ttl"] = per_run.get("ttl")
         said["hold"] = Hold.from_json(per_run["hold"]) if "hold" in per_run else None

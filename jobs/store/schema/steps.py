@@ -27,6 +27,8 @@ run_step = Table(
     Column("rank", Integer),
     Column("form", JsonDocument),
     Column("signal_id", Key),
+    # Of a wait for other runs: the flow that they are.
+    Column("flow_id", Key),
     one_of("kind", StepKind),
     one_of("state", StepState),
     CheckConstraint("(finished_at IS NULL) = (state = 'waiting')", name="finished_unless_waiting"),

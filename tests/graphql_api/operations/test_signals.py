@@ -9,6 +9,7 @@ from cronograph.jobs.core.base.awaits import AwaitedKind, Awaits
 from cronograph.jobs.core.durable.steps import StepKind
 from cronograph.jobs.core.durable.waits import Wait
 from cronograph.jobs.core.outcome import Suspended
+from cronograph.jobs.core.run_spec import RunSpec
 from cronograph.jobs.queue.waits import wait
 from cronograph.jobs.store.schema import tables
 from tests.docs.blocks import all_blocks
@@ -96,3 +97,21 @@ async def test_a_finished_run_takes_none(api: Api) -> None:
     (error,) = (await send(api, id=str(run.id)))["errors"]
     assert error["code"] == "INVALID_STATE"
     assert error["message"] == f"run {run.id} is success: nobody would take the signal 'approved' any more"
+
+
+async def test_a_run_and_those_that_it_waits_for_are_shown_at_each_other(api: Api) -> None:
+    worker = api.stored.node("node-b")
+    run = api.stored.enqueue()
+    started = worker.start()
+    asked = Wait("runs", StepKind.RUNS, runs=(RunSpec("work"),))
+    begun = api.stored.do(wait, started.run, asked)
+    assert begun is not None
+    worker.end(started, Suspended(Awaits.for_runs(begun.runs, "runs")))
+    down = "query($id: ID!) { run(id: $id) { explain { code } steps { kind flowId } } }"
+    found = (await api.ask(down, id=str(run.id)))["run"]
+    assert found["explain"]["code"] == "WAITS_FOR_RUNS"
+    ((step,), flow) = (found["steps"], found["steps"][0]["flowId"])
+    assert step["kind"] == "RUNS"
+    up = "query($id: ID!) { flow(id: $id) { parent { id } runs { nodes { id } } } }"
+    shown = (await api.ask(up, id=flow))["flow"]
+    assert shown == {"parent": {"id": str(run.id)}, "runs": {"nodes": [{"id": str(begun.runs[0])}]}}

@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from sqlalchemy import Connection
 
+from cronograph.jobs.core.admission.holding import Hold, Holding
 from cronograph.jobs.core.admission.labels import LabelRule
 from cronograph.jobs.core.base.rates import Rate
 from cronograph.jobs.core.defaults import JobDefaults
@@ -92,6 +93,9 @@ def test_all_that_a_job_says_comes_back_from_its_column() -> None:
         on_failure="cry",
         unique_key=by_customer,
         labels=LabelRule({"team": "a"}, {"customer": "customer_id"}, {"customer_id": 1}),
+        ttl=6.5,
+        on_expired="weep",
+        hold=Hold(Holding.DEBOUNCE, 3.0, 9.0, until_start=True),
         limits=Limits(Rate.of(5, 60), by_customer, by_customer, 7),
     )
     assert all(getattr(said, one.name) is not None for one in fields(JobDefaults))

@@ -114,6 +114,10 @@ export const GroupRowFragment = graphql(`
     pausedAt
     pauseReason
     maxRunning
+    maxWaitLow
+    rate { limit per burst }
+    tokens
+    nextTokenAt
     waiting
     scheduled
     running

@@ -89,6 +89,14 @@ const COLUMNS: readonly Column<GroupRow, GroupContext>[] = [
   { key: "wait", title: "Oldest wait", width: 116, rank: 3, card: "pair", number: true, cell: (group) => (group.oldestWait === null ? "–" : wholeDuration(group.oldestWait)) },
   { key: "limit", title: "Limit", width: 88, rank: 4, card: "pair", number: true, cell: (group) => group.maxRunning ?? "none" },
   {
+    key: "rate",
+    title: "Rate",
+    width: 130,
+    rank: 5,
+    card: "pair",
+    cell: (group) => (group.rate === null ? "none" : <span class="num">{`${group.rate.limit} in ${wholeDuration(group.rate.per)}, ${group.tokens ?? 0} left`}</span>),
+  },
+  {
     key: "state",
     title: "State",
     width: 130,
@@ -118,7 +126,7 @@ function GroupButtons({ group, context }: { group: GroupRow; context: GroupConte
           <Icon name="pause" />
         </Action>
       )}
-      <Action class="icon-button" title="Set a limit" aria-label={`Set a limit for group ${group.name}`} onClick={() => context.ask("limit", group)}>
+      <Action class="icon-button" title="Set limits" aria-label={`Set limits for group ${group.name}`} onClick={() => context.ask("limit", group)}>
         <Icon name="settings" />
       </Action>
     </span>
@@ -199,28 +207,57 @@ export function Groups() {
   );
 }
 
+type LimitField = "maxRunning" | "limit" | "per" | "burst" | "maxWaitLow";
+
+const WHOLE = /^[1-9]\d*$/;
+const SECONDS = /^\d+(\.\d+)?$/;
+/** Of each field of the form its label, what an empty one means, and what may stand there. */
+const LIMIT_FIELDS: readonly (readonly [LimitField, string, string, RegExp, string])[] = [
+  ["maxRunning", "Runs at once, on all nodes together", "Empty: no limit", WHOLE, "Must be a whole number of at least 1, or empty"],
+  ["limit", "Starts, on all nodes together", "Empty: any number", WHOLE, "Must be a whole number of at least 1, or empty"],
+  ["per", "… in so many seconds", "Empty: 1", SECONDS, "Must be a number of seconds, or empty"],
+  ["burst", "… and at once after a pause", "Empty: a twentieth of the starts, at least 1", WHOLE, "Must be a whole number of at least 1, or empty"],
+  ["maxWaitLow", "Seconds that low priority waits at most behind high", "Empty: no bound", SECONDS, "Must be a number of seconds, or empty"],
+];
+
 function LimitDialog({ group, onClose }: { group: GroupRow; onClose: () => void }) {
-  const [text, setText] = useState(group.maxRunning === null ? "" : String(group.maxRunning));
-  const valid = text.trim() === "" || /^[1-9]\d*$/.test(text.trim());
+  const shown = (value: number | null | undefined): string => (value == null ? "" : String(value));
+  const [texts, setTexts] = useState<Record<LimitField, string>>({
+    maxRunning: shown(group.maxRunning),
+    limit: shown(group.rate?.limit),
+    per: shown(group.rate?.per),
+    burst: shown(group.rate?.burst),
+    maxWaitLow: shown(group.maxWaitLow),
+  });
+  const number = (field: LimitField): number | null => (texts[field].trim() === "" ? null : Number(texts[field]));
+  const valid = LIMIT_FIELDS.every(([field, , , form]) => texts[field].trim() === "" || form.test(texts[field].trim()));
+  const limit = number("limit");
   return (
-    <Dialog title={`Limit of group ${group.name}`} onClose={onClose}>
+    <Dialog title={`Limits of group ${group.name}`} onClose={onClose}>
       <form
         class="form"
         onSubmit={(event) => {
           event.preventDefault();
           if (!valid) return;
-          void limitGroup(group.name, text.trim() === "" ? null : Number(text)).then((done) => done && onClose());
+          const rate = limit === null ? null : { limit, per: number("per") ?? 1, burst: number("burst") };
+          const limits = { maxRunning: number("maxRunning"), rate, maxWaitLow: number("maxWaitLow") };
+          void limitGroup(group.name, limits).then((done) => done && onClose());
         }}
       >
-        <Field label="Runs at once, on all nodes together" hint="Empty: no limit" error={valid ? undefined : "Must be a whole number of at least 1, or empty"}>
-          <TextInput value={text} onChange={setText} invalid={!valid} />
-        </Field>
+        {LIMIT_FIELDS.map(([field, label, hint, form, fault]) => {
+          const right = texts[field].trim() === "" || form.test(texts[field].trim());
+          return (
+            <Field key={field} label={label} hint={hint} error={right ? undefined : fault}>
+              <TextInput value={texts[field]} onChange={(text) => setTexts({ ...texts, [field]: text })} invalid={!right} />
+            </Field>
+          );
+        })}
         <div class="form-actions">
           <button type="button" class="button" onClick={onClose}>
             Cancel
           </button>
           <Action type="submit" class="button primary">
-            Set the limit
+            Set the limits
           </Action>
         </div>
       </form>

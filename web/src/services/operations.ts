@@ -60,10 +60,22 @@ export async function resumeGroup(name: string): Promise<boolean> {
   return true;
 }
 
-/** Sets how many runs of the group may be on at once; null = no limit. */
-export async function limitGroup(name: string, maxRunning: number | null): Promise<boolean> {
-  if (!report(await mutate(UpdateGroup, { input: { name, maxRunning } }, (data) => data.updateGroup))) return false;
-  notify(maxRunning === null ? `Group ${name} has no limit` : `Group ${name} runs at most ${maxRunning} at once`);
+/** What limits a group; null = nothing does. Times are seconds. */
+export interface GroupLimits {
+  readonly maxRunning: number | null;
+  readonly rate: { readonly limit: number; readonly per: number; readonly burst: number | null } | null;
+  readonly maxWaitLow: number | null;
+}
+
+/** Sets how many runs of the group may be on at once, how many start in how long, and how long low priority waits. */
+export async function limitGroup(name: string, limits: GroupLimits): Promise<boolean> {
+  if (!report(await mutate(UpdateGroup, { input: { name, ...limits } }, (data) => data.updateGroup))) return false;
+  const said = [
+    ...(limits.maxRunning === null ? [] : [`runs at most ${limits.maxRunning} at once`]),
+    ...(limits.rate === null ? [] : [`starts at most ${limits.rate.limit} in ${limits.rate.per} s`]),
+    ...(limits.maxWaitLow === null ? [] : [`lets low priority wait ${limits.maxWaitLow} s`]),
+  ];
+  notify(`Group ${name} ${said.length === 0 ? "has no limit" : said.join(", ")}`);
   return true;
 }
 

@@ -5,10 +5,11 @@
 --
 -- Parameters:
 --   node_id, node: the node that executed them
+--   now: the time of the end; null: the database's own
 --   ids, attempts, executions, records: of each attempt its run, its number, its execution, its records processed
 -- Index: pk_run, pk_job_execution
 -- Called by: finish.finish_common
-WITH moment AS MATERIALIZED (SELECT statement_timestamp() AS at),
+WITH moment AS MATERIALIZED (SELECT coalesce(CAST(:now AS timestamptz), statement_timestamp()) AS at),
 ended AS (
     UPDATE cronograph.run r
     SET state = 'success', finished_at = m.at, done_attempt = r.attempt, error = NULL, result = NULL

@@ -18,13 +18,13 @@ from ..core.model import Run
 from ..core.states import FINAL, RunState
 from ..store.db import dialect
 from ..store.db.transaction import Tx, Wake
+from ..store.schema.heirs import heir_from
 from ..store.schema.tables import flow as f
 from ..store.schema.tables import flow_run as m
 from ..store.schema.tables import run as r
 from . import statements
 from .changes import run_change
 from .enqueue import put
-from .flow_heirs import heir_from
 from .runs import lock
 from .shapes import HeldRun, Reserved
 from .suspended import wake

@@ -14,12 +14,12 @@ from ..core.model import Json, NewRun, Run
 from ..store.db import dialect
 from ..store.db.transaction import Tx, Wake
 from ..store.read import jobs
+from ..store.schema.heirs import heir_document
 from ..store.schema.tables import flow as f
 from ..store.schema.tables import flow_edge as e
 from ..store.schema.tables import flow_run as m
 from .changes import created_changes
 from .flow_ends import emit_flow, end_if_over
-from .flow_heirs import heir_document
 from .new_runs import NewRuns
 from .new_runs import insert as insert_runs
 

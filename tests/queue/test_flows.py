@@ -316,6 +316,7 @@ def test_runs_without_a_flow_send_no_statement_for_flows(stored: Stored) -> None
 
 
 def test_a_run_that_is_too_old_to_start_takes_with_it_what_comes_after(stored: Stored) -> None:
+    stored.node()
     late = NewMember("a", NewRun("work", Trigger.API, expires_at=stored.now + timedelta(seconds=10)))
     flow = begin(stored, late, member("b", "a"), member("c", "a", when=When.ALWAYS))
     stored.pass_time(11)

@@ -20,9 +20,10 @@ NAMES = ("a", "B", "ä", "a-b", "a b", "A", "ab", "b", "Z", "_a", "10", "9", "é
 def linguistic(postgres_server: PostgresServer) -> Iterator[Stored]:
     """A database that sorts like a dictionary, if the server can: one that was built without ICU has bytes alone."""
     plain = Stored(postgres_server.url())
-    knows_icu = plain.do(
-        lambda tx: tx.conn.execute(text("SELECT 1 FROM pg_collation WHERE collname = 'en-US-x-icu'")).first()
-    )
+    # Before version 15, no database sorts by ICU.
+    recent = "current_setting('server_version_num')::int >= 150000"
+    known = f"SELECT 1 FROM pg_collation WHERE collname = 'en-US-x-icu' AND {recent}"
+    knows_icu = plain.do(lambda tx: tx.conn.execute(text(known)).first())
     plain.close()
     name = "dictionary"
     if knows_icu:
@@ -89,6 +90,8 @@ def test_so_the_lists_are_sorted(linguistic: Stored) -> None:
 def test_every_column_of_names_is_declared_as_such(table: Table) -> None:
 
     for column in table.columns:
+        if (table.name, column.name) == ("run_signal", "name"):
+            continue  # with its key it is longer than a name, and signals are sorted by their ids alone
         is_name = column.name in {"name", "owner", "node", "submitter"} or column.name.endswith("_name")
         if is_name and isinstance(column.type, String):
             assert column.type is Name, column

@@ -12,7 +12,7 @@ from cronograph.jobs.store.db.transaction import Tx
 from cronograph.jobs.store.schema.tables import metadata
 from cronograph.jobs.store.schema.types import UtcDateTime
 
-ALSO_UNIQUE: Final = {("run_id", "job_execution"), ("name", "node")}
+ALSO_UNIQUE: Final = {("run_id", "job_execution"), ("name", "node"), ("key", "flow_run")}
 """Columns by which copies of a row must differ, beside those that say so themselves."""
 _DOCUMENTS: Final = ("'[1]'", "'7'", "'\"t\"'", "'{\"a\": [1]}'", "'[{\"kind\": 1}]'", "'null'")
 _BYTES: Final = "x'00ff'"

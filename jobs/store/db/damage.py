@@ -6,7 +6,7 @@ database judges.
 """
 
 import json
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import islice
@@ -15,14 +15,9 @@ from typing import Any, Final
 from sqlalchemy import BigInteger, Boolean, CheckConstraint, Column, Connection, Float, Integer, String, Table
 from sqlalchemy.types import JSON
 
-from ...core.base.levels import LogLevel
-from ...core.events import EventKind, spread
-from ...core.model import Isolation
-from ...core.schedule import Syntax
+from ..schema.meanings import LIST, MEANINGS, OBJECT, SHAPES, WORDS
 from ..schema.parts import metadata
-from ..schema.specs import defaults_from
-from ..schema.tables import event, execution_log, job, job_execution, node, periodic_task, run, skipped_occurrence
-from ..schema.types import UtcDateTime, from_text
+from ..schema.types import UtcDateTime
 from . import dialect
 
 MOST: Final = 100
@@ -195,89 +190,6 @@ def _text(value: Any) -> str | None:
 
 # What the columns must be.
 
-_WORDS: Final[Mapping[tuple[Table, str], Iterable[str]]] = {
-    (periodic_task, "declared_syntax"): Syntax,
-    (job, "isolation"): Isolation,
-    (execution_log, "level"): LogLevel,
-}
-"""Columns with words, which no constraint of the database knows."""
-
-_OBJECT, _LIST = "an object", "a list"
-_SHAPES: Final[Mapping[tuple[Table, str], str]] = {
-    **{(periodic_task, name): _OBJECT for name in ("args", "declared_args", "labels")},
-    (periodic_task, "inherits"): _LIST,
-    **{(run, name): _OBJECT for name in ("args", "carried", "labels", "progress")},
-    (job_execution, "progress"): _OBJECT,
-    (execution_log, "fields"): _OBJECT,
-    (skipped_occurrence, "policy"): _OBJECT,
-    **{(job, name): _OBJECT for name in ("args_schema", "defaults")},
-    (job, "tags"): _LIST,
-    (node, "jobs"): _LIST,
-    **{(node, name): _OBJECT for name in ("signatures", "choice", "blockage")},
-    (event, "changes"): _LIST,
-}
-"""Of the columns with documents: what these are. The others may hold any."""
-
-
-def _texts(document: Any) -> None:
-    if not all(isinstance(one, str) for one in document):
-        raise ValueError
-
-
-def _texts_by_name(document: Any) -> None:
-    _texts(document.values())
-
-
-def _choice(document: Any) -> None:
-    if not document.keys() <= {"groups", "only_jobs", "tags", "without_tags"}:
-        raise ValueError
-    for names in document.values():
-        _texts(names)
-
-
-def _blockage(document: Any) -> None:
-    from_text(document["since"])
-    _texts((document["job"], *document["stack"]))
-    int(document["run"])
-
-
-def _progress(document: Any) -> None:
-    number = (int, float)
-    fits = (
-        isinstance(document["done"], number)
-        and isinstance(document.get("total"), (*number, type(None)))
-        and isinstance(document.get("message"), str | None)
-    )
-    if not fits:
-        raise ValueError(document)
-
-
-def _kind_of(name: str) -> type:
-    return EventKind if name == "kind" else str
-
-
-def _changes(document: Any) -> None:
-    for change in spread(document):
-        for name in change.__slots__:
-            value, number = getattr(change, name), name.endswith("_id")
-            if value is not None and type(value) is not (int if number else _kind_of(name)):
-                raise ValueError(change)
-
-
-_MEANINGS: Final[Mapping[tuple[Table, str], tuple[str, Callable[[Any], object]]]] = {
-    (periodic_task, "inherits"): ("a list of texts", _texts),
-    (run, "progress"): ("what `progress()` stores", _progress),
-    (job_execution, "progress"): ("what `progress()` stores", _progress),
-    (job, "tags"): ("a list of texts", _texts),
-    (job, "defaults"): ("what a job says of its runs", defaults_from),
-    (node, "jobs"): ("a list of texts", _texts),
-    (node, "signatures"): ("an object of texts", _texts_by_name),
-    (node, "choice"): ("what a node takes: lists of names", _choice),
-    (node, "blockage"): ("since when which run blocks the node, and where", _blockage),
-    (event, "changes"): ("a list of changes", _changes),
-}
-"""The documents that the product reads as more than a document, with what makes that of them."""
-
 
 @cache
 def _judgements(table: Table, postgres: bool) -> Sequence[_Judgement]:
@@ -288,7 +200,7 @@ def _judgements(table: Table, postgres: bool) -> Sequence[_Judgement]:
         if not column.nullable:
             found.append(_Judgement(column.name, "set", f"{name} IS NULL"))
         must_be, fails = of_columns(table, column)
-        if words := _WORDS.get((table, column.name)):
+        if words := WORDS.get((table, column.name)):
             listed = ", ".join(f"'{word}'" for word in sorted(words))
             must_be, fails = f"one of {listed}", f"{name} NOT IN ({listed})"
         if fails:
@@ -310,13 +222,13 @@ def _postgres_judgement(table: Table, column: Column[Any]) -> tuple[str, str]:
         return "a time from year 1 to 9999", f"{name} < '0001-01-02 00:00+00' OR {name} >= '9999-12-31 00:00+00'"
     if isinstance(column.type, Float):
         return "a finite number", f"{name} IN ('NaN', 'Infinity', '-Infinity')"
-    shape = _SHAPES.get((table, column.name))
+    shape = SHAPES.get((table, column.name))
     if shape is None:
         return "", ""
     return f"a JSON document that is {shape}", f"jsonb_typeof({name}) <> '{_TYPES[shape]}'"
 
 
-_TYPES: Final = {_OBJECT: "object", _LIST: "array"}
+_TYPES: Final = {OBJECT: "object", LIST: "array"}
 _DIGITS: Final = "[0-9]" * 6
 
 
@@ -329,7 +241,7 @@ def _sqlite_judgement(table: Table, column: Column[Any]) -> tuple[str, str]:
             f"OR {name} < '0001-01-02' OR substr({name}, 20) NOT GLOB '.{_DIGITS}Z'"
         )
     if isinstance(kind, JSON):
-        shape = _SHAPES.get((table, column.name))
+        shape = SHAPES.get((table, column.name))
         other = f"json_type({name}) <> '{_TYPES[shape]}'" if shape else "0"
         valid = f"typeof({name}) <> 'blob' AND json_valid({name})"
         return f"a JSON document{f' that is {shape}' if shape else ''}", f"CASE WHEN {valid} THEN {other} ELSE 1 END"
@@ -357,7 +269,7 @@ def _faults_of_documents(table: Table, rows: Sequence[Any]) -> Iterator[Damage]:
             stored = getattr(row, column)
             if isinstance(stored, bytes) and not _is_text(stored):
                 yield _damage(table, row, _Judgement(column, "a text in UTF-8", ""))
-    for (owner, column), (must_be, read) in _MEANINGS.items():
+    for (owner, column), (must_be, read) in MEANINGS.items():
         for row in rows if owner is table else ():
             stored = _text(getattr(row, column))
             try:

@@ -30,6 +30,10 @@ def documents(schema: GraphQLSchema, arguments: Mapping[str, str]) -> Iterator[t
     assert query is not None
     for name, field in query.fields.items():
         given = arguments.get(name, "")
+        required = [f"{key}: {one.type}" for key, one in field.args.items() if is_required_argument(one)]
+        assert given or not required, (
+            f"Query.{name} has required arguments ({', '.join(required)}): say in `arguments` what it is given here"
+        )
         selected = _selected(schema, field, DEEP, (), given)
         yield name, f"{{ {name}{selected} }}"
 

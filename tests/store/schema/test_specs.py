@@ -1,5 +1,6 @@
 """What a user decides about a task goes into its columns and comes back as it was."""
 
+import json
 from collections.abc import Iterator
 from dataclasses import fields
 from datetime import UTC, datetime, timedelta
@@ -7,10 +8,16 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from sqlalchemy import Connection
 
+from cronograph.jobs.core.admission.holding import Hold, Holding
+from cronograph.jobs.core.admission.labels import LabelRule
+from cronograph.jobs.core.base.rates import Rate
+from cronograph.jobs.core.defaults import JobDefaults
+from cronograph.jobs.core.limits import Limits
 from cronograph.jobs.core.model import MisfirePolicy, OverlapPolicy, Priority, ScheduleSpec, TaskSpec
 from cronograph.jobs.core.schedule import Syntax
+from cronograph.jobs.core.unique_key import UniqueKey
 from cronograph.jobs.store.db.database import parse_url, sync_engine
-from cronograph.jobs.store.schema.specs import declared_values, spec_values
+from cronograph.jobs.store.schema.specs import declared_values, defaults_document, defaults_from, spec_values
 from cronograph.jobs.store.schema.tables import periodic_task
 from cronograph.jobs.store.write import tasks
 from tests.support.history import add_task
@@ -69,3 +76,27 @@ def test_no_column_is_written_twice() -> None:
     # The schedule is one attribute and three columns, twice.
     assert len(set(written)) == len(written) == len(fields(TaskSpec)) - 1 + 3 + 3
     assert set(written) <= set(periodic_task.c.keys())
+
+
+def test_all_that_a_job_says_comes_back_from_its_column() -> None:
+    by_customer = UniqueKey(
+        ("customer_id",), "of {customer_id}", defaults={"customer_id": 1}, formats={"customer_id": "x"}
+    )
+    said = JobDefaults(
+        group="other",
+        priority=Priority.HIGH,
+        retries=3,
+        retry_delay=4.5,
+        timeout=5.5,
+        overlap=OverlapPolicy.ALLOW,
+        misfire=MisfirePolicy.ALL,
+        on_failure="cry",
+        unique_key=by_customer,
+        labels=LabelRule({"team": "a"}, {"customer": "customer_id"}, {"customer_id": 1}),
+        ttl=6.5,
+        on_expired="weep",
+        hold=Hold(Holding.DEBOUNCE, 3.0, 9.0, until_start=True),
+        limits=Limits(Rate.of(5, 60), by_customer, by_customer, 7),
+    )
+    assert all(getattr(said, one.name) is not None for one in fields(JobDefaults))
+    assert defaults_from(json.loads(json.dumps(defaults_document(said)))) == said

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from ..core.defaults import FOLLOWED
-from ..core.model import NewRun, Priority, Trigger
+from ...core.defaults import FOLLOWED
+from ...core.model import NewRun, Priority, Trigger
 
 _FIELDS = ("job_name", "args", "group", "retries", "retry_delay", "timeout", "signature", "carried", "submitter",
            "submitter_id", "description")  # fmt: skip

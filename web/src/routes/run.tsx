@@ -12,6 +12,7 @@ import { Progress } from "../components/progress";
 import { RunWithArgs } from "../components/run-with-args";
 import { PageHead, Section } from "../components/section";
 import { Status } from "../components/status";
+import { Steps } from "../components/steps";
 import { Facts } from "../components/task-facts";
 import { Time } from "../components/time";
 import { ExecutionRowFragment, RunRowFragment } from "../graphql/fragments";
@@ -145,6 +146,7 @@ function RunBody({ run, retries }: { run: Run; retries: State["retries"] }) {
               {(run.state === "WAITING" || run.state === "STUCK") && <Place run={run} />}
             </div>
           </Section>
+          <Steps run={run} />
           {run.error !== null && (
             <Section title="Error">
               <div class="panel-body">

@@ -71,7 +71,14 @@ def mail_once(attempt: int) -> str:
     return "sent"
 
 
-@job("ordered", description="Charges, mails at the second attempt, and waits for somebody", retries=2, retry_delay=0.05)
+@job(
+    "ordered",
+    description="Charges, mails at the second attempt, and waits for somebody",
+    retries=2,
+    retry_delay=0.05,
+    labels={"team": "billing"},
+    labels_from={"order": "order"},
+)
 async def ordered(ctx: JobContext, order: int = 7) -> Result:
     receipt = await ctx.step("charge", lambda: f"receipt for order {order}")
     await ctx.step("mail", mail_once, ctx.attempt)

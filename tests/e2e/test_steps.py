@@ -46,3 +46,17 @@ def test_a_run_shows_its_steps_by_attempt_as_they_end_and_goes_on_from_one(page:
     expect(taken_over.get_by_role("listitem")).to_have_text(
         [re.compile("charge"), re.compile("mail"), re.compile("approved")]
     )
+
+
+def test_a_label_leads_from_the_run_to_all_runs_and_executions_with_it(page: Page, site: Site) -> None:
+    run, _other = suspended(site, order=91), suspended(site, order=92)
+    page.goto(f"/runs/{run}")
+    page.get_by_role("region", name="Facts").get_by_role("link", name="order 91").click()
+    expect(page).to_have_url(f"{site.url}/runs?label=order%3A91")
+    row = page.locator("tbody tr")
+    expect(row).to_have_count(1)
+    expect(row).to_contain_text(run)
+    page.goto("/log?range=24h")
+    page.get_by_role("link", name="order 91").first.click()
+    expect(page).to_have_url(f"{site.url}/log?range=24h&label=order%3A91")
+    expect(row).to_have_count(2)

@@ -10,6 +10,7 @@ import { Icon } from "../components/icon";
 import { JsonView } from "../components/json-view";
 import { Progress } from "../components/progress";
 import { RunWithArgs } from "../components/run-with-args";
+import { Labels } from "../components/labels";
 import { PageHead, Section } from "../components/section";
 import { Status } from "../components/status";
 import { Steps } from "../components/steps";
@@ -20,6 +21,8 @@ import { graphql, type ResultOf } from "../graphql/tada";
 import { cappedPlural, plural, words } from "../lib/format";
 import { paths } from "../lib/paths";
 import { runActions } from "../lib/run-filter";
+import { skipReason } from "../lib/skip-reasons";
+import { labelsOf } from "../lib/labels";
 import { duration } from "../lib/time";
 import { frozen } from "../live/clock";
 import { useLive } from "../live/use-live";
@@ -43,6 +46,12 @@ const RunDocument = graphql(
       timeout
       retryDelay
       uniqueKey
+      concurrencyKey
+      maxConcurrent
+      rateKey
+      expiresAt
+      skipReason
+      flowPlace { flowId key }
       submitter
       cancelReason
       explain { code sentence details until run { id } }
@@ -216,6 +225,11 @@ function RunFacts({ run, retries }: { run: Run; retries: State["retries"] }) {
         ["Node", run.node ?? "–"],
         ["Unique key", run.uniqueKey ?? "–"],
         ["Submitted by", run.submitter ?? "–"],
+        ...(labelsOf(run.labels).length === 0 ? [] : ([["Labels", <Labels labels={run.labels} />]] as const)),
+        ...(run.skipReason === null ? [] : ([["Skipped since", skipReason(run.skipReason)]] as const)),
+        ...(run.expiresAt === null ? [] : ([["Starts by", <Time at={run.expiresAt} form="full" />]] as const)),
+        ...(run.concurrencyKey === null ? [] : ([["Concurrency key", `${run.concurrencyKey}, at most ${run.maxConcurrent ?? 1} at once`]] as const)),
+        ...(run.rateKey === null ? [] : ([["Rate key", run.rateKey === "" ? "that of the job" : run.rateKey]] as const)),
         ...(run.description === "" ? [] : ([["Description", run.description]] as const)),
         ...(run.cancelReason === null ? [] : ([["Cancelled for", run.cancelReason]] as const)),
         ...(run.retriedFrom === null ? [] : ([["Retry of", <a href={paths.run(run.retriedFrom.id)}>run {run.retriedFrom.id}</a>]] as const)),

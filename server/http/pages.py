@@ -19,7 +19,8 @@ FOLDER = Path(__file__).parents[1] / "static"
 """Where the build of the package puts the dashboard."""
 
 PAGES: Final = frozenset(
-    {"", "tasks", "jobs", "runs", "log", "groups", "nodes", "settings", "account", "secrets", "users", "audit", "inbox"}
+    {"", "tasks", "jobs", "runs", "log", "groups", "nodes", "settings", "account", "secrets", "users", "audit"}
+    | {"flows", "inbox"}
 )
 """First parts of the paths that the dashboard itself routes; all of them are one HTML file."""
 

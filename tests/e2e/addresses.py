@@ -15,5 +15,6 @@ PAGES = (
     "/users",
     "/audit",
     "/inbox",
+    "/flows",
 )
 """All but those of one task, one run and one execution."""

@@ -81,3 +81,31 @@ def test_people_answer_and_reject_what_waits_for_them(page: Page, site: Site) ->
         site.ask("query($id: ID!) { run(id: $id) { result } }", id=run)["run"]["result"] for run in (approved, rejected)
     ]
     assert results == ["receipt for order 7, at most 9", "rejected: too dear"]
+
+
+FLOW = "mutation($input: EnqueueFlowInput!) { enqueueFlow(input: $input) { flow { id } errors { message } } }"
+
+
+def test_a_flow_shows_what_failed_and_what_it_blocks_and_is_tried_again(page: Page, site: Site) -> None:
+    runs = [
+        {"key": "import", "jobName": "quick"},
+        {"key": "merge", "jobName": "broken", "after": ["import"]},
+        {"key": "mail", "jobName": "quick", "after": ["merge"]},
+    ]
+    flow = site.ask(FLOW, input={"name": "monthly report", "runs": runs})["enqueueFlow"]["flow"]["id"]
+    page.goto("/flows")
+    page.get_by_role("link", name="monthly report").click()
+    boxes = page.get_by_role("group", name="Runs in layers").get_by_role("listitem")
+    expect(boxes).to_have_text(
+        [re.compile("import.*success"), re.compile("merge.*failed"), re.compile("mail.*skipped")]
+    )
+    before = boxes.get_by_role("link", name="merge").get_attribute("href")
+    page.get_by_role("button", name="Retry what failed").click()
+    merge = boxes.get_by_role("link", name="merge")
+    expect(merge).not_to_have_attribute("href", str(before))
+    expect(boxes).to_have_text(
+        [re.compile("import.*success"), re.compile("merge.*failed"), re.compile("mail.*skipped")]
+    )
+    merge.click()
+    facts = page.get_by_role("region", name="Facts")
+    expect(facts).to_contain_text(f"flow {flow}, merge")

@@ -27,8 +27,10 @@ const Users = lazy(() => import("./routes/users").then((module) => module.UsersP
 const Audit = lazy(() => import("./routes/audit").then((module) => module.AuditPage));
 
 const Inbox = lazy(() => import("./routes/inbox").then((module) => module.Inbox));
+const Flows = lazy(() => import("./routes/flows").then((module) => module.Flows));
+const FlowPage = lazy(() => import("./routes/flow").then((module) => module.FlowPage));
 
-const PAGES = [Overview, Tasks, TaskPage, Jobs, Runs, RunPage, Log, ExecutionPage, Groups, Nodes, Settings, Account, Secrets, Users, Audit, Inbox];
+const PAGES = [Overview, Tasks, TaskPage, Jobs, Runs, RunPage, Log, ExecutionPage, Groups, Nodes, Settings, Account, Secrets, Users, Audit, Inbox, Flows, FlowPage];
 
 function NotFound() {
   return (
@@ -75,6 +77,10 @@ function Route({ page }: { page: Page }) {
       return <Audit />;
     case "inbox":
       return <Inbox />;
+    case "flows":
+      return <Flows />;
+    case "flow":
+      return <FlowPage key={page.id} id={page.id} />;
     case "unknown":
       return <NotFound />;
   }

@@ -26,6 +26,7 @@ const NAV: readonly NavEntry[] = [
   { href: "/tasks", label: "Tasks", icon: "tasks", pages: ["tasks", "task"] },
   { href: "/jobs", label: "Jobs", icon: "jobs", pages: ["jobs"] },
   { href: "/runs", label: "Runs", icon: "runs", pages: ["runs", "run"] },
+  { href: "/flows", label: "Flows", icon: "flows", pages: ["flows", "flow"] },
   { href: "/inbox", label: "Inbox", icon: "inbox", pages: ["inbox"] },
   { href: "/log", label: "Log", icon: "log", pages: ["log", "execution"] },
   { href: "/groups", label: "Groups", icon: "groups", pages: ["groups"] },

@@ -152,7 +152,7 @@ function StepLine({ run, step, place, isLast, time }: StepLineProps) {
       {open && (
         <div class="step-more">
           {step.error !== null && <p class="error-full">{step.error}</p>}
-          {step.flowId !== null && <p class="dim">It began runs of its own.</p>}
+          {step.flowId !== null && <p>It began <a href={paths.flow(step.flowId)}>flow {step.flowId}</a>.</p>}
           {step.state === "DONE" && <StepValue run={run} step={step} />}
         </div>
       )}

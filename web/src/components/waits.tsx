@@ -1,6 +1,7 @@
 import { useState } from "preact/hooks";
 import type { StepRow } from "../graphql/step";
 import { words } from "../lib/format";
+import { paths } from "../lib/paths";
 import { Action } from "./action";
 import { AnswerDialog, RejectDialog } from "./answer-dialog";
 import { Section } from "./section";
@@ -83,7 +84,7 @@ function WaitOf({ step }: { step: StepRow }) {
     case "RUNS":
       return (
         <span>
-          <strong>{step.label}</strong>: runs that it began
+          <strong>{step.label}</strong>: runs that it began{step.flowId !== null && <>, <a href={paths.flow(step.flowId)}>flow {step.flowId}</a></>}
         </span>
       );
     case "FUNCTION":

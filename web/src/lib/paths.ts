@@ -7,17 +7,18 @@ export const paths = {
   logOfJob: (name: string): string => `/log?job=${encodeURIComponent(name)}`,
   queueOfJob: (name: string): string => `/runs?job=${encodeURIComponent(name)}`,
   run: (id: string): string => `/runs/${id}`,
+  flow: (id: string): string => `/flows/${id}`,
   logOfRun: (id: string): string => `/log?run=${id}`,
   group: (name: string): string => `/runs?group=${encodeURIComponent(name)}`,
 } as const;
 
-const PLAIN_NAMES = ["overview", "tasks", "jobs", "runs", "log", "groups", "nodes", "settings", "account", "secrets", "users", "audit", "inbox"] as const;
+const PLAIN_NAMES = ["overview", "tasks", "jobs", "runs", "log", "groups", "nodes", "settings", "account", "secrets", "users", "audit", "inbox", "flows"] as const;
 type PlainName = (typeof PLAIN_NAMES)[number];
 
 export type Page =
   | { readonly name: PlainName }
   | { readonly name: "task"; readonly task: string }
-  | { readonly name: "execution" | "run"; readonly id: string }
+  | { readonly name: "execution" | "run" | "flow"; readonly id: string }
   | { readonly name: "unknown" };
 
 /** Pages without parameters, by the first part of their address. */
@@ -34,6 +35,7 @@ export function readPath(path: string): Page {
   if (first === "tasks") return { name: "task", task: decode(second) };
   if (first === "log" && /^\d+$/.test(second)) return { name: "execution", id: second };
   if (first === "runs" && /^\d+$/.test(second)) return { name: "run", id: second };
+  if (first === "flows" && /^\d+$/.test(second)) return { name: "flow", id: second };
   return { name: "unknown" };
 }
 

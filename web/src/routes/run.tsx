@@ -224,6 +224,7 @@ function RunFacts({ run, retries }: { run: Run; retries: State["retries"] }) {
         ["Time box", run.timeout === null ? "none" : duration(run.timeout)],
         ["Node", run.node ?? "–"],
         ["Unique key", run.uniqueKey ?? "–"],
+        ...(run.flowPlace === null ? [] : ([["Flow", <span><a href={paths.flow(run.flowPlace.flowId)}>flow {run.flowPlace.flowId}</a>, {run.flowPlace.key}</span>]] as const)),
         ["Submitted by", run.submitter ?? "–"],
         ...(labelsOf(run.labels).length === 0 ? [] : ([["Labels", <Labels labels={run.labels} />]] as const)),
         ...(run.skipReason === null ? [] : ([["Skipped since", skipReason(run.skipReason)]] as const)),

@@ -1,0 +1,19 @@
+import { graphql, type FragmentOf } from "./tada";
+
+/** One row of a flow list. */
+export const FlowRowFragment = graphql(`
+  fragment FlowRow on Flow {
+    id
+    name
+    state
+    isOpen
+    uniqueKey
+    submittedAt
+    finishedAt
+    cancelRequestedAt
+    submitter
+    progress { total done failed cancelled skipped running waiting suspended stuck scheduled success }
+  }
+`);
+
+export type FlowRow = FragmentOf<typeof FlowRowFragment>;

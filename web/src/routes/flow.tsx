@@ -1,0 +1,140 @@
+import { useEffect } from "preact/hooks";
+import { Action } from "../components/action";
+import { Empty, ErrorBox, Skeleton } from "../components/feedback";
+import { FlowDrawing } from "../components/flow-drawing";
+import { Icon } from "../components/icon";
+import { PageHead, Section } from "../components/section";
+import { Status } from "../components/status";
+import { Facts } from "../components/task-facts";
+import { Time } from "../components/time";
+import { FlowRowFragment } from "../graphql/flow";
+import { graphql, type ResultOf } from "../graphql/tada";
+import { integer } from "../lib/format";
+import { paths } from "../lib/paths";
+import { frozen } from "../live/clock";
+import { useLive } from "../live/use-live";
+import { FOLDS_ABOVE, type FlowRun } from "../model/flow-graph";
+import { cancelFlow, retryFlow } from "../services/flows";
+import { setTitle } from "../state/title";
+import { FlowProgress } from "./flows";
+
+/** The server gives so many runs at once. */
+const SHOWN = 200;
+
+const FlowDocument = graphql(
+  `
+  query FlowPage($id: ID!, $first: Int!) {
+    asOf
+    serverTime
+    flow(id: $id) {
+      ...FlowRow
+      parent { id }
+      runs(first: $first, orderBy: [{ field: ID }]) {
+        nodes { id state jobName flowPlace { key after } }
+        pageInfo { hasNextPage }
+      }
+    }
+  }
+`,
+  [FlowRowFragment],
+);
+
+type Flow = NonNullable<ResultOf<typeof FlowDocument>["flow"]>;
+
+/** A flow: how far it is, and its runs in layers. */
+export function FlowPage({ id }: { id: string }) {
+  const { state, error, reload } = useLive(`flow/${id}`, {
+    document: FlowDocument,
+    variables: () => ({ id, first: SHOWN }),
+    init: ({ flow }) => ({ flow }),
+    // Which runs are its own changes by a retry while an answer is on its way: any run may be one of them.
+    outdates: ({ kind }) => kind.startsWith("FLOW_") || kind.startsWith("RUN_"),
+    every: 1_500,
+  });
+  useEffect(() => setTitle(`Flow ${id}`), [id]);
+  const flow = state?.flow ?? null;
+  if (flow === null) {
+    return (
+      <>
+        <PageHead title={`Flow ${id}`} />
+        {error !== null ? (
+          <ErrorBox error={error} retry={reload} />
+        ) : state === null ? (
+          <Skeleton rows={8} />
+        ) : (
+          <Empty title={`There is no flow ${id}`}>
+            <p class="dim">It may have been pruned with the history.</p>
+            <a class="button" href="/flows">
+              All flows
+            </a>
+          </Empty>
+        )}
+      </>
+    );
+  }
+  return (
+    <>
+      <FlowHead flow={flow} />
+      {error !== null && <ErrorBox error={error} retry={reload} />}
+      <div class={error === null && !frozen.value ? "" : "dimmed"}>
+        <Section title="Runs" aside={<RunsNote flow={flow} />}>
+          <FlowDrawing runs={flow.runs.nodes.flatMap(runOf)} />
+        </Section>
+        <Section title="Facts">
+          <FlowFacts flow={flow} />
+        </Section>
+      </div>
+    </>
+  );
+}
+
+/** Runs in whose place a retry has put others have no place any more. */
+function runOf({ id, state, jobName, flowPlace }: Flow["runs"]["nodes"][number]): readonly FlowRun[] {
+  return flowPlace === null ? [] : [{ id, state, jobName, key: flowPlace.key, after: flowPlace.after }];
+}
+
+function RunsNote({ flow }: { flow: Flow }) {
+  const { total } = flow.progress;
+  const said = [...(flow.runs.pageInfo.hasNextPage ? [`the first ${SHOWN} of ${integer(total)}`] : []), ...(total > FOLDS_ABOVE ? ["folded by job"] : [])];
+  return said.length === 0 ? null : <span class="dim">{said.join(", ")}</span>;
+}
+
+function FlowHead({ flow }: { flow: Flow }) {
+  const isOver = flow.state !== "RUNNING";
+  return (
+    <PageHead
+      title={
+        <>
+          Flow <span class="num">{flow.id}</span> {flow.name} <Status name={flow.state} />
+        </>
+      }
+    >
+      {isOver ? (
+        (flow.state === "FAILED" || flow.state === "CANCELLED") && (
+          <Action class="button primary" title="New runs in the place of those that failed or were cancelled, and of what these kept from starting" onClick={() => void retryFlow(flow.id)}>
+            <Icon name="retry" /> Retry what failed
+          </Action>
+        )
+      ) : (
+        <Action class="button danger" disabled={flow.cancelRequestedAt !== null} onClick={() => void cancelFlow(flow.id)}>
+          <Icon name="stop" /> {flow.cancelRequestedAt === null ? "Cancel" : "Asked to stop"}
+        </Action>
+      )}
+    </PageHead>
+  );
+}
+
+function FlowFacts({ flow }: { flow: Flow }) {
+  return (
+    <Facts
+      entries={[
+        ["Progress", <FlowProgress flow={flow} />],
+        ["Enqueued", <Time at={flow.submittedAt} form="full" />],
+        ["Ended", flow.finishedAt === null ? (flow.isOpen ? "not yet; open for more runs" : "not yet") : <Time at={flow.finishedAt} form="full" />],
+        ["Submitted by", flow.submitter ?? "–"],
+        ["Unique key", flow.uniqueKey ?? "–"],
+        ...(flow.parent === null ? [] : ([["Begun by", <a href={paths.run(flow.parent.id)}>run {flow.parent.id}</a>]] as const)),
+      ]}
+    />
+  );
+}

@@ -1,0 +1,133 @@
+import { useEffect } from "preact/hooks";
+import type { Column } from "../components/data-table";
+import { Empty } from "../components/feedback";
+import { ClearFilters, FilterBar, SelectFilter, TextFilter } from "../components/filters";
+import { ListPanel } from "../components/list-panel";
+import { ListTools } from "../components/list-tools";
+import { Name } from "../components/name";
+import { PageHead } from "../components/section";
+import { Status } from "../components/status";
+import { Elapsed, Time } from "../components/time";
+import { FlowRowFragment, type FlowRow } from "../graphql/flow";
+import { graphql } from "../graphql/tada";
+import { integer, words } from "../lib/format";
+import { paths } from "../lib/paths";
+import { useLiveList } from "../live/use-live-list";
+import { byNumber } from "../model/live-list";
+import { searchParams } from "../state/route";
+import { setTitle } from "../state/title";
+
+const PAGE = 50;
+const FILTERS = ["q", "state"] as const;
+const STATES = ["RUNNING", "SUCCESS", "FAILED", "CANCELLED"] as const;
+
+const FlowsDocument = graphql(
+  `
+  query FlowsPage($first: Int!, $after: String, $filter: FlowFilter) {
+    asOf
+    serverTime
+    flows(first: $first, after: $after, filter: $filter) {
+      nodes { ...FlowRow }
+      pageInfo { hasNextPage endCursor }
+    }
+  }
+`,
+  [FlowRowFragment],
+);
+
+const COLUMNS: readonly Column<FlowRow>[] = [
+  { key: "state", title: "State", width: 124, rank: 0, card: "pair", bare: true, cell: ({ state }) => <Status name={state} /> },
+  {
+    key: "name",
+    title: "Flow",
+    width: 200,
+    grow: 2,
+    rank: 0,
+    card: "title",
+    cell: ({ id, name, isOpen }) => (
+      <>
+        <a class="row-main" href={paths.flow(id)} data-key="Enter">
+          <Name text={name} />
+        </a>
+        <span class="dim cell-sub">
+          flow {id}
+          {isOpen && ", open for more runs"}
+        </span>
+      </>
+    ),
+  },
+  { key: "progress", title: "Progress", width: 190, grow: 1, rank: 1, card: "wide", bare: true, cell: (flow) => <FlowProgress flow={flow} /> },
+  { key: "submitted", title: "Enqueued", width: 132, rank: 2, card: "pair", cell: ({ submittedAt }) => <Time at={submittedAt} form="moment" /> },
+  { key: "ended", title: "Ended", width: 132, rank: 3, card: "pair", cell: ({ submittedAt, finishedAt }) => (finishedAt === null ? <span class="dim"><Elapsed since={submittedAt} /> so far</span> : <Time at={finishedAt} form="moment" />) },
+  { key: "by", title: "Submitted by", width: 140, rank: 5, card: "none", cell: ({ submitter }) => <span class="dim">{submitter ?? "–"}</span> },
+];
+
+/** How many runs of a flow are over, and how many went wrong. */
+export function FlowProgress({ flow: { progress } }: { flow: FlowRow }) {
+  const bad = [progress.failed > 0 && `${integer(progress.failed)} failed`, progress.cancelled > 0 && `${integer(progress.cancelled)} cancelled`, progress.skipped > 0 && `${integer(progress.skipped)} skipped`].filter((part) => part !== false);
+  return (
+    <span class="flow-progress">
+      <progress max={Math.max(1, progress.total)} value={progress.done} aria-label="Runs that are over" />
+      <span class="num">
+        {integer(progress.done)} of {integer(progress.total)}
+        {bad.length > 0 && <span class="dim">, {bad.join(", ")}</span>}
+      </span>
+    </span>
+  );
+}
+
+export function Flows() {
+  const params = searchParams.value;
+  const after = params.get("after");
+  const q = params.get("q") ?? "";
+  const state = STATES.find((each) => each === params.get("state"));
+  const list = useLiveList(`flows${JSON.stringify([q, state, after])}`, {
+    document: FlowsDocument,
+    variables: () => ({ first: PAGE, after, filter: { ...(q !== "" && { name: { contains: q } }), ...(state !== undefined && { state: { eq: state } }) } }),
+    page: ({ flows }) => flows,
+    id: ({ id }) => id,
+    matches: () => null,
+    order: (left, right) => byNumber(right.id, left.id),
+    first: after === null,
+    size: PAGE,
+    // Progress changes with each run; an event does not say of which flow that is one.
+    outdates: ({ kind }) => kind.startsWith("FLOW_") || kind === "RUN_UPDATED" || kind === "EXECUTION_FINISHED",
+    every: 2_000,
+  });
+  useEffect(() => setTitle("Flows"), []);
+  const filtered = FILTERS.some((name) => params.has(name));
+  return (
+    <>
+      <PageHead title="Flows" />
+      <FilterBar>
+        <TextFilter name="q" value={q} label="Name" main />
+        <SelectFilter name="state" value={state ?? ""} label="State" all="Any state" options={STATES.map((each) => [each, words(each)] as const)} />
+        {filtered && <ClearFilters names={FILTERS} />}
+        <ListTools table="flows" columns={COLUMNS} />
+      </FilterBar>
+      <ListPanel
+        label="Flows"
+        id="flows"
+        after={after ?? ""}
+        page={JSON.stringify([q, state, after])}
+        list={list}
+        columns={COLUMNS}
+        context={null}
+        rowId={({ id }) => id}
+        empty={
+          filtered ? (
+            <Empty title="No flow matches">
+              <ClearFilters names={FILTERS} />
+            </Empty>
+          ) : (
+            <Empty title="There is no flow yet">
+              <p class="dim">
+                Flows come from <code>enqueueFlow</code> of the API, and from jobs that begin runs by <code>ctx.run_all</code>.
+              </p>
+            </Empty>
+          )
+        }
+      />
+    </>
+  );
+}

@@ -65,6 +65,9 @@ async def test_a_run_whose_arguments_are_no_object_fails_with_a_sentence(
     engine = await start_engine(registry())
     failed = await engine.run_until_finished(broken.id)
     assert failed.state is RunState.FAILED
-    assert failed.error == "BadValue: the arguments of the run must be an object, got [1]; set column args right in the database"
+    assert (
+        failed.error
+        == "BadValue: the arguments of the run must be an object, got [1]; set column args right in the database"
+    )
     assert (await engine.run_until_finished(sound.id)).state is RunState.SUCCESS
     assert "Traceback" not in caplog.text

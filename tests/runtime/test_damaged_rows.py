@@ -63,8 +63,9 @@ async def test_a_run_whose_arguments_are_no_object_fails_with_a_sentence(
     broken, sound = stored.enqueue(), stored.enqueue()
     stored.do(lambda tx: tx.conn.execute(update(run).where(run.c.id == broken.id).values(args=[1])))
     engine = await start_engine(registry())
-    failed = await engine.run_until_finished(broken.id)
-    assert failed.state is RunState.FAILED
-    assert failed.error == "BadValue: the arguments of the run must be an object, got [1]; set column args right in the database"
+    await eventually(lambda: stored.rows(run, id=broken.id)[0].finished_at is not None, message="the run to end")
+    (failed,) = stored.rows(run, id=broken.id)
+    sentence = "the arguments of the run must be an object, got [1]; set column args of its row right in the database"
+    assert (failed.state, failed.error, failed.attempt) == ("failed", sentence, 1)
     assert (await engine.run_until_finished(sound.id)).state is RunState.SUCCESS
     assert "Traceback" not in caplog.text

@@ -147,6 +147,12 @@ def executor_failed(attempt: Attempt, error: BaseException) -> Failed:
     return Failed(type(error).__name__, f"the executor failed: {message_of(error, attempt.host.redactor)}")
 
 
+def unreadable_arguments(args: object) -> Failed:
+    """How an attempt ends whose run has arguments that are none: somebody has written them past the product."""
+    shown = f"the arguments of the run must be an object, got {args!r:.60}"
+    return Failed("UnreadableRow", f"{shown}; set column args of its row right in the database", permanent=True)
+
+
 class CoroutineBody:
     """A coroutine on the event loop: it can be cancelled, as long as it awaits something now and then.
 

@@ -39,7 +39,7 @@ FOREIGN = frozenset(
             "True",
             "UniqueOpts",
         ),
-        *("Approval",),
+        *("Approval", "BaseException", "Decimal", "Exception"),
     }
 )
 """Words of pages that are names elsewhere: of Python, of HTTP, of other programs, of the code of an example."""

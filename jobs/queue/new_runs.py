@@ -159,13 +159,9 @@ def insert(conn: Connection, new: NewRuns, now: datetime | None = None, *, with_
         for kind in kinds
     ]
     all_labels = new.all_labels
-    texts = zip(new.args, map(_or_none, new.carried), map(_or_none, all_labels), strict=True)
-    rows = [
-        {**columns[kind], "args": args, "carried": carried, "labels": labels, "place": place}
-        for place, (kind, (args, carried, labels)) in enumerate(zip(new.kind, texts, strict=True))
-    ]
-    listed = json.dumps(rows, default=dialect.time_text)
-    ids = sorted(row.id for row in statements.execute(conn, NAME, {"runs": listed, "now": at}))
+    rows = list(zip(new.kind, new.args, map(_or_none, new.carried), map(_or_none, all_labels), strict=True))
+    asked = {"kinds": _document(columns), "runs": json.dumps(rows), "now": at}
+    ids = sorted(row.id for row in statements.execute(conn, NAME, asked))
     if ids:
         index_labels(conn, zip(ids, all_labels, strict=True))
     return Inserted(ids, kinds, at)

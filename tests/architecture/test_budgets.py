@@ -69,7 +69,7 @@ SLEEPERS = {
 """Test files that may sleep, each with the reason."""
 
 PATCHERS: dict[str, str] = {
-    "tests/runtime/attempts/test_lost_answers.py": "a pause between looks by time is an hour: what is missed is never found",
+    "tests/runtime/attempts/test_lost_answers.py": "a pause between looks by time is an hour: nothing missed is found",
 }
 """Test files that may replace attributes by `monkeypatch`, each with the reason."""
 

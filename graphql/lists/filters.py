@@ -201,6 +201,7 @@ class RunFilter:
     concurrency_key: StringFilter | None = _condition("Its concurrency key.")
     retried_from: IdFilter | None = _condition("The key of the run that it retries.")
     retried: BooleanFilter | None = _condition("Whether another run retries it.")
+    waits_for_signal: BooleanFilter | None = _condition("Whether it is suspended, and a step of it waits for a signal.")
     submitter: StringFilter | None = _condition("Who asked for it.")
     description: StringFilter | None = _condition("Its description.")
     labels: LabelFilter | None = _condition("Its labels; several by `and`.")

@@ -19,7 +19,7 @@ FOLDER = Path(__file__).parents[1] / "static"
 """Where the build of the package puts the dashboard."""
 
 PAGES: Final = frozenset(
-    {"", "tasks", "jobs", "runs", "log", "groups", "nodes", "settings", "account", "secrets", "users", "audit"}
+    {"", "tasks", "jobs", "runs", "log", "groups", "nodes", "settings", "account", "secrets", "users", "audit", "inbox"}
 )
 """First parts of the paths that the dashboard itself routes; all of them are one HTML file."""
 

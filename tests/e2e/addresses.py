@@ -14,5 +14,6 @@ PAGES = (
     "/secrets",
     "/users",
     "/audit",
+    "/inbox",
 )
 """All but those of one task, one run and one execution."""

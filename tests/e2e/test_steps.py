@@ -60,3 +60,24 @@ def test_a_label_leads_from_the_run_to_all_runs_and_executions_with_it(page: Pag
     page.get_by_role("link", name="order 91").first.click()
     expect(page).to_have_url(f"{site.url}/log?range=24h&label=order%3A91")
     expect(row).to_have_count(2)
+
+
+def test_people_answer_and_reject_what_waits_for_them(page: Page, site: Site) -> None:
+    approved, rejected = suspended(site), suspended(site)
+    page.goto("/inbox")
+    page.get_by_role("button", name=f"Answer approved of run {approved}", exact=True).click()
+    dialog = page.get_by_role("dialog", name=f"Answer approved of run {approved}")
+    dialog.get_by_role("button", name="Answer").click()
+    expect(dialog.get_by_label("limit")).to_be_focused()
+    dialog.get_by_label("limit").fill("9")
+    dialog.get_by_role("button", name="Answer").click()
+    expect(page.get_by_role("article", name=f"Run {approved}", exact=True)).to_have_count(0)
+    page.get_by_role("button", name=f"Reject approved of run {rejected}", exact=True).click()
+    page.get_by_label("Reason").fill("too dear")
+    page.get_by_role("dialog").get_by_role("button", name="Reject").click()
+    expect(page.get_by_role("article", name=f"Run {rejected}", exact=True)).to_have_count(0)
+    wait_until(lambda: site.run_state(rejected) == "SUCCESS", message="the rejected run to end")
+    results = [
+        site.ask("query($id: ID!) { run(id: $id) { result } }", id=run)["run"]["result"] for run in (approved, rejected)
+    ]
+    assert results == ["receipt for order 7, at most 9", "rejected: too dear"]

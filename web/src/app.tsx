@@ -26,7 +26,9 @@ const Secrets = lazy(() => import("./routes/secrets").then((module) => module.Se
 const Users = lazy(() => import("./routes/users").then((module) => module.UsersPage));
 const Audit = lazy(() => import("./routes/audit").then((module) => module.AuditPage));
 
-const PAGES = [Overview, Tasks, TaskPage, Jobs, Runs, RunPage, Log, ExecutionPage, Groups, Nodes, Settings, Account, Secrets, Users, Audit];
+const Inbox = lazy(() => import("./routes/inbox").then((module) => module.Inbox));
+
+const PAGES = [Overview, Tasks, TaskPage, Jobs, Runs, RunPage, Log, ExecutionPage, Groups, Nodes, Settings, Account, Secrets, Users, Audit, Inbox];
 
 function NotFound() {
   return (
@@ -71,6 +73,8 @@ function Route({ page }: { page: Page }) {
       return <Users />;
     case "audit":
       return <Audit />;
+    case "inbox":
+      return <Inbox />;
     case "unknown":
       return <NotFound />;
   }

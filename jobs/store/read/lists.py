@@ -17,6 +17,7 @@ from sqlalchemy import (
 )
 
 from ...core.defaults import JobInfo
+from ...core.durable.steps import StepKind, StepState
 from ...core.flows.model import Flow
 from ...core.model import Execution, Group, Outcome, OverlapPolicy, Run, SkippedOccurrence, Task
 from ...core.nodes import Node
@@ -24,6 +25,7 @@ from ...core.schedule import ANCHORED
 from ...core.states import CLAIMABLE, FINAL, OCCUPYING, UNFINISHED, RunState
 from ..db.functions import duration
 from ..db.literals import sql_literals
+from ..schema.steps import run_step
 from ..schema.tables import (
     AMONG_ALL_RUNS,
     BY_HAND,
@@ -128,6 +130,9 @@ RUNS: Listing[Run] = Listing(
         "labels": run.c.id,
         "args": run.c.args,
         "retried": exists().where(_AGAIN.c.retried_from == run.c.id),
+        "waits_for_signal": (run.c.state == RunState.SUSPENDED) & exists().where(
+            run_step.c.run_id == run.c.id, run_step.c.kind == StepKind.SIGNAL, run_step.c.state == StepState.WAITING
+        ),
     },
     order=(OrderKey("id", descending=True),),
     model=run_from,

@@ -41,6 +41,7 @@ RUN_LIST: Final = Listing(
         **dict.fromkeys(("attempt", "failures"), NUMBER),
         **dict.fromkeys(_TIMES, TIME),
         "retried": FLAG,
+        "waitsForSignal": FLAG,
         "labels": INSIDE,
         "args": INSIDE,
     },

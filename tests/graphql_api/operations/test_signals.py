@@ -115,3 +115,14 @@ async def test_a_run_and_those_that_it_waits_for_are_shown_at_each_other(api: Ap
     up = "query($id: ID!) { flow(id: $id) { parent { id } runs { nodes { id } } } }"
     shown = (await api.ask(up, id=flow))["flow"]
     assert shown == {"parent": {"id": str(run.id)}, "runs": {"nodes": [{"id": str(begun.runs[0])}]}}
+
+
+async def test_runs_that_wait_for_a_signal_are_found(api: Api) -> None:
+    waits, other = waiting_run(api), api.stored.enqueue().id
+    document = "query($filter: RunFilter) { runs(filter: $filter) { nodes { id } totalCount } }"
+    for wanted, expected in ((True, waits), (False, other)):
+        found = (await api.ask(document, filter={"waitsForSignal": {"eq": wanted}}))["runs"]
+        assert found == {"nodes": [{"id": str(expected)}], "totalCount": 1}
+    await send(api, id=str(waits), payload={"by": "ada"})
+    answered = (await api.ask(document, filter={"waitsForSignal": {"eq": True}}))["runs"]
+    assert answered["totalCount"] == 0

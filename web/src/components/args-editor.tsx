@@ -12,11 +12,13 @@ interface ArgsEditorProps {
   onFaults: (faults: number) => void;
   /** The JSON Schema of the job's arguments, if known. */
   schema: unknown;
+  /** What they are called, if not arguments. */
+  title?: string;
   error?: string | undefined;
 }
 
 /** The arguments of a job: a form made from their schema, or the JSON itself. */
-export function ArgsEditor({ value, onChange, onFaults, schema, error }: ArgsEditorProps) {
+export function ArgsEditor({ value, onChange, onFaults, schema, title = "Arguments", error }: ArgsEditorProps) {
   const fields = argFields(schema);
   const [raw, setRaw] = useState(false);
   const args = readArgs(value);
@@ -25,7 +27,7 @@ export function ArgsEditor({ value, onChange, onFaults, schema, error }: ArgsEdi
   return (
     <fieldset class="args">
       <legend class="field-label">
-        Arguments
+        {title}
         {fields.length > 0 && (
           <button type="button" class="link-button" onClick={() => setRaw(asForm)}>
             {asForm ? "as JSON" : "as a form"}
@@ -35,7 +37,7 @@ export function ArgsEditor({ value, onChange, onFaults, schema, error }: ArgsEdi
       {asForm ? (
         <ArgFields fields={fields} args={args} onChange={onChange} onFaults={onFaults} />
       ) : (
-        <textarea class="textarea" rows={5} aria-label="Arguments as JSON" aria-invalid={error !== undefined} value={value} spellcheck={false} onInput={(event) => onChange(event.currentTarget.value)} />
+        <textarea class="textarea" rows={5} aria-label={`${title} as JSON`} aria-invalid={error !== undefined} value={value} spellcheck={false} onInput={(event) => onChange(event.currentTarget.value)} />
       )}
       {error !== undefined && (
         <span class="field-error" role="alert">

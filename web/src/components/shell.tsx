@@ -1,6 +1,10 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import type { IconName } from "../lib/status";
+import { graphql } from "../graphql/tada";
+import { capped } from "../lib/format";
+import { useLive } from "../live/use-live";
+import { WAITING_FOR_PEOPLE } from "../state/inbox";
 import type { Page } from "../lib/paths";
 import { type Theme, theme, zone, zoneWord } from "../state/prefs";
 import { Icon } from "./icon";
@@ -22,6 +26,7 @@ const NAV: readonly NavEntry[] = [
   { href: "/tasks", label: "Tasks", icon: "tasks", pages: ["tasks", "task"] },
   { href: "/jobs", label: "Jobs", icon: "jobs", pages: ["jobs"] },
   { href: "/runs", label: "Runs", icon: "runs", pages: ["runs", "run"] },
+  { href: "/inbox", label: "Inbox", icon: "inbox", pages: ["inbox"] },
   { href: "/log", label: "Log", icon: "log", pages: ["log", "execution"] },
   { href: "/groups", label: "Groups", icon: "groups", pages: ["groups"] },
   { href: "/nodes", label: "Nodes", icon: "nodes", pages: ["nodes"] },
@@ -34,6 +39,30 @@ const NAV: readonly NavEntry[] = [
 
 const NEXT_THEME: Readonly<Record<Theme, Theme>> = { auto: "light", light: "dark", dark: "auto" };
 const THEME_ICON: Readonly<Record<Theme, IconName>> = { auto: "auto", light: "sun", dark: "moon" };
+
+const InboxDocument = graphql(`
+  query InboxCount($filter: RunFilter) {
+    asOf
+    runs(first: 0, filter: $filter) { totalCount }
+  }
+`);
+
+/** How many runs wait for people; nothing, if none does. */
+function InboxCount() {
+  const { state } = useLive("inbox-count", {
+    document: InboxDocument,
+    variables: () => ({ filter: WAITING_FOR_PEOPLE }),
+    init: (data) => data.runs.totalCount,
+    outdates: (event) => event.kind === "RUN_UPDATED" || event.kind === "STEP_FINISHED",
+    every: 3_000,
+  });
+  return state === null || state === 0 ? null : (
+    <span class="nav-count num">
+      {capped(state)}
+      <span class="visually-hidden"> waiting</span>
+    </span>
+  );
+}
 
 /** All pages. On a phone they are behind a button that names the present one. */
 function Navigation({ page }: { page: Page }) {
@@ -52,6 +81,7 @@ function Navigation({ page }: { page: Page }) {
           <a key={entry.href} href={entry.href} class="nav-link" aria-current={entry.pages.includes(page.name) ? "page" : undefined} onClick={() => setOpen(false)}>
             <Icon name={entry.icon} />
             <span>{entry.label}</span>
+            {entry.href === "/inbox" && <InboxCount />}
           </a>
         ))}
       </nav>

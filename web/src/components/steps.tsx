@@ -7,7 +7,7 @@ import { runActions } from "../lib/run-filter";
 import { statusView } from "../lib/status";
 import { duration, wholeDuration } from "../lib/time";
 import { now } from "../live/clock";
-import { useLive } from "../live/use-live";
+import { type LiveResult, useLive } from "../live/use-live";
 import { type PlacedStep, waterfall } from "../model/waterfall";
 import { retryRun } from "../services/runs";
 import { navigate } from "../state/route";
@@ -50,14 +50,19 @@ export interface SteppedRun {
   readonly retriedFrom: { readonly id: string } | null;
 }
 
+/** The steps of a run as they are, one more than are shown. */
+export function useSteps(id: string): LiveResult<readonly StepRow[]> {
+  return useLive(`steps/${id}`, {
+    document: StepsDocument,
+    variables: () => ({ id, first: SHOWN + 1 }),
+    init: (data): readonly StepRow[] => data.run?.steps ?? [],
+    outdates: (event) => event.runId === id && (event.kind === "STEP_FINISHED" || event.kind === "RUN_UPDATED" || event.kind.startsWith("EXECUTION_")),
+  });
+}
+
 /** The durable steps of a run: what it waits for, and all that was done, attempt over attempt. Nothing, for a run without any. */
 export function Steps({ run }: { run: SteppedRun }) {
-  const live = useLive(`steps/${run.id}`, {
-    document: StepsDocument,
-    variables: () => ({ id: run.id, first: SHOWN + 1 }),
-    init: (data): readonly StepRow[] => data.run?.steps ?? [],
-    outdates: (event) => event.runId === run.id && (event.kind === "STEP_FINISHED" || event.kind === "RUN_UPDATED" || event.kind.startsWith("EXECUTION_")),
-  });
+  const live = useSteps(run.id);
   if (live.error === null && (live.state === null || live.state.length === 0)) return null;
   return (
     <LivePart live={live} rows={3}>

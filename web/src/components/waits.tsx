@@ -1,5 +1,8 @@
+import { useState } from "preact/hooks";
 import type { StepRow } from "../graphql/step";
 import { words } from "../lib/format";
+import { Action } from "./action";
+import { AnswerDialog, RejectDialog } from "./answer-dialog";
 import { Section } from "./section";
 import { Elapsed, Time } from "./time";
 
@@ -8,14 +11,30 @@ interface WaitsProps {
   steps: readonly StepRow[];
 }
 
+/** The waits for a signal among the steps of a run. */
+export function signalsOf(steps: readonly StepRow[]): readonly StepRow[] {
+  return steps.filter(({ state, kind }) => state === "WAITING" && kind === "SIGNAL");
+}
+
 /** What a suspended run waits for: times, signals, other runs. */
-export function Waits({ steps }: WaitsProps) {
+export function Waits({ run, steps }: WaitsProps) {
   const waiting = steps.filter(({ state }) => state === "WAITING");
   if (waiting.length === 0) return null;
   return (
     <Section title="Waits for">
+      <WaitList run={run} steps={waiting} />
+    </Section>
+  );
+}
+
+/** Waits, each with what people can do about it. */
+export function WaitList({ run, steps }: WaitsProps) {
+  const [asking, setAsking] = useState<{ readonly kind: "answer" | "reject"; readonly step: StepRow } | null>(null);
+  const close = (): void => setAsking(null);
+  return (
+    <>
       <ul class="waits panel-body">
-        {waiting.map((step) => (
+        {steps.map((step) => (
           <li key={step.label} class="wait">
             <span class="wait-what">
               <WaitOf step={step} />
@@ -28,10 +47,22 @@ export function Waits({ steps }: WaitsProps) {
                 )}
               </span>
             </span>
+            {step.kind === "SIGNAL" && (
+              <span class="wait-actions">
+                <Action class="button small primary" needs={step.role ?? "OPERATOR"} aria-label={`Answer ${step.label} of run ${run.id}`} onClick={() => setAsking({ kind: "answer", step })}>
+                  Answer…
+                </Action>
+                <Action class="button small danger" needs={step.role ?? "OPERATOR"} aria-label={`Reject ${step.label} of run ${run.id}`} onClick={() => setAsking({ kind: "reject", step })}>
+                  Reject…
+                </Action>
+              </span>
+            )}
           </li>
         ))}
       </ul>
-    </Section>
+      {asking?.kind === "answer" && <AnswerDialog run={run} step={asking.step} onClose={close} />}
+      {asking?.kind === "reject" && <RejectDialog run={run} step={asking.step} onClose={close} />}
+    </>
   );
 }
 
@@ -46,7 +77,7 @@ function WaitOf({ step }: { step: StepRow }) {
     case "SIGNAL":
       return (
         <span>
-          <strong>{step.signal ?? step.label}</strong>: a signal{step.role !== null && ` of somebody with the role ${words(step.role)}`}
+          <strong>{step.signal ?? step.label}</strong>: an answer{step.role !== null && ` of somebody with the role ${words(step.role)}`}
         </span>
       );
     case "RUNS":

@@ -11,7 +11,7 @@ export const paths = {
   group: (name: string): string => `/runs?group=${encodeURIComponent(name)}`,
 } as const;
 
-const PLAIN_NAMES = ["overview", "tasks", "jobs", "runs", "log", "groups", "nodes", "settings", "account", "secrets", "users", "audit"] as const;
+const PLAIN_NAMES = ["overview", "tasks", "jobs", "runs", "log", "groups", "nodes", "settings", "account", "secrets", "users", "audit", "inbox"] as const;
 type PlainName = (typeof PLAIN_NAMES)[number];
 
 export type Page =

@@ -21,7 +21,9 @@ import asyncio
 import logging
 from pathlib import Path
 
-from cronograph.jobs import JobContext, PermanentFailure, job
+from pydantic import BaseModel
+
+from cronograph.jobs import JobContext, PermanentFailure, Rejected, Result, job
 
 
 @job("quick", description="Is over at once")
@@ -56,6 +58,35 @@ async def chatty(ctx: JobContext, lines: int = 1000) -> int:
     for number in range(1, lines + 1):
         logging.getLogger("chatty").info("line number %d", number)
     return lines
+
+
+class Approval(BaseModel):
+    limit: int
+    note: str = ""
+
+
+def mail_once(attempt: int) -> str:
+    if attempt == 1:
+        raise RuntimeError("the mail server is down")
+    return "sent"
+
+
+@job(
+    "ordered",
+    description="Charges, mails at the second attempt, and waits for somebody",
+    retries=2,
+    retry_delay=0.05,
+    labels={"team": "billing"},
+    labels_from={"order": "order"},
+)
+async def ordered(ctx: JobContext, order: int = 7) -> Result:
+    receipt = await ctx.step("charge", lambda: f"receipt for order {order}")
+    await ctx.step("mail", mail_once, ctx.attempt)
+    try:
+        approval = await ctx.wait_for("approved", Approval)
+    except Rejected as error:
+        return Result(value=f"rejected: {error}")
+    return Result(value=await ctx.step("ship", lambda: f"{receipt}, at most {approval.limit}"))
 """
 
 

@@ -5,6 +5,7 @@ import { paths } from "../lib/paths";
 import { executionStatus } from "../lib/status";
 import { type Column, DataTable } from "./data-table";
 import { Command, Empty } from "./feedback";
+import { Labels } from "./labels";
 import { Name } from "./name";
 import { Duration, Progress } from "./progress";
 import { Status } from "./status";
@@ -12,7 +13,7 @@ import { Elapsed, Time } from "./time";
 
 export type ExecutionColumn = Column<ExecutionRow>;
 
-function NameOf({ taskName, jobName }: ExecutionRow) {
+function NameOf({ taskName, jobName, labels }: ExecutionRow) {
   return (
     <>
       {taskName === null ? (
@@ -23,6 +24,7 @@ function NameOf({ taskName, jobName }: ExecutionRow) {
         </a>
       )}
       {taskName !== null && taskName !== jobName && <span class="dim cell-sub">{jobName}</span>}
+      <Labels labels={labels} list="/log" most={3} />
     </>
   );
 }

@@ -9,6 +9,7 @@ import { zone } from "../state/prefs";
 import { Action } from "./action";
 import { type Column, DataTable } from "./data-table";
 import { Icon } from "./icon";
+import { Labels } from "./labels";
 import { Name } from "./name";
 import { Progress } from "./progress";
 import { Status } from "./status";
@@ -84,6 +85,7 @@ function NameOf({ run }: { run: RunRow }) {
         {run.taskName !== null && run.taskName !== run.jobName && `${run.jobName} · `}
         {words(run.trigger)}
       </span>
+      <Labels labels={run.labels} most={3} />
     </>
   );
 }

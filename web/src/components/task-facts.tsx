@@ -2,6 +2,8 @@ import type { ComponentChildren } from "preact";
 import type { TaskDetail } from "../routes/task";
 import { integer, words } from "../lib/format";
 import { paths } from "../lib/paths";
+import { labelsOf } from "../lib/labels";
+import { Labels } from "./labels";
 import { Time } from "./time";
 
 /** Name and value, one under the other. */
@@ -28,6 +30,7 @@ export function TaskFacts({ task }: { task: TaskDetail }) {
         ["Source", words(task.source)],
         ["Owner", task.owner ?? "–"],
         ["Made by", task.submitter ?? "–"],
+        ...(labelsOf(task.labels).length === 0 ? [] : ([["Labels", <Labels labels={task.labels} />]] as const)),
         ["Runs made", <span class="num">{integer(task.counter)}</span>],
         ["Last due", task.lastDueAt === null ? "–" : <Time at={task.lastDueAt} />],
         ["Last started", task.lastStartedAt === null ? "–" : <Time at={task.lastStartedAt} />],

@@ -56,6 +56,7 @@ export const RunRowFragment = graphql(`
     node
     error
     description
+    labels
     progress { done total message }
   }
 `);
@@ -127,7 +128,8 @@ export const GroupRowFragment = graphql(`
   }
 `);
 
-export type ExecutionRow = FragmentOf<typeof ExecutionRowFragment>;
+/** With the labels of its run where a page asks for them. */
+export type ExecutionRow = FragmentOf<typeof ExecutionRowFragment> & { readonly labels?: unknown };
 export type RunRow = FragmentOf<typeof RunRowFragment>;
 export type TaskRow = FragmentOf<typeof TaskRowFragment>;
 export type NodeRow = FragmentOf<typeof NodeRowFragment>;
@@ -169,6 +171,7 @@ export const EventsDocument = graphql(
 export type LiveEvent = ResultOf<typeof EventsDocument>["events"];
 
 /** The execution that an event brings, as a row of a list. */
-export function executionOf({ execution, runId }: LiveEvent): ExecutionRow | null {
-  return execution === null || execution === undefined ? null : { ...execution, run: runId === null ? null : { id: runId } };
+export function executionOf({ execution, runId, run }: LiveEvent): ExecutionRow | null {
+  if (execution === null || execution === undefined) return null;
+  return { ...execution, run: runId === null ? null : { id: runId }, ...(run !== null && run !== undefined && { labels: run.labels }) };
 }

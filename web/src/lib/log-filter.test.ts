@@ -43,6 +43,12 @@ describe("for events", () => {
     expect(matchesLogFilter(read(query), execution)).toBeNull();
     expect(matchesLogFilter(read(`${query}&job=export`), execution)).toBe(false);
   });
+  test("labels are those of the run: without them the server is asked", () => {
+    const labelled = { ...execution, labels: { team: "a" } };
+    expect(["label=team:a", "label=team", "label=team:b"].map((query) => matchesLogFilter(read(query), labelled))).toEqual([true, true, false]);
+    expect(matchesLogFilter(read("label=team:a"), execution)).toBeNull();
+    expect(logFilterInput(read("label=team:a"), NOW)).toEqual({ labels: { key: "team", eq: "a" } });
+  });
   test("a running one is no failure", () => {
     expect(matchesLogFilter(read("outcome=failures"), { ...execution, outcome: null })).toBe(false);
   });
@@ -51,5 +57,5 @@ describe("for events", () => {
 test("the server's statistics are used only where they know the whole filter", () => {
   const counted = (search: string): boolean => countedByServer(readLogFilter(new URLSearchParams(search)));
   expect(["", "task=a&range=6h"].map(counted)).toEqual([true, true]);
-  expect(["job=a", "outcome=failures", "node=n", "trigger=API", "q=x", "run=7", "group=g", "owner=o"].map(counted)).not.toContain(true);
+  expect(["job=a", "outcome=failures", "node=n", "trigger=API", "q=x", "run=7", "group=g", "owner=o", "label=k:v"].map(counted)).not.toContain(true);
 });

@@ -1,4 +1,5 @@
 /** The filters of the execution log: as the address bar holds them, as the API takes them, as events are judged by them. */
+import { hasLabel, labelInput, type LabelFilterInput } from "./labels";
 import type { ExecutionRow } from "../graphql/fragments";
 
 type Outcome = NonNullable<ExecutionRow["outcome"]>;
@@ -23,6 +24,8 @@ export interface LogFilter {
   readonly node: string;
   readonly run: string;
   readonly text: string;
+  /** `key:value`, a label of the run. */
+  readonly label: string;
   readonly range: Range | "";
 }
 
@@ -42,6 +45,7 @@ export function readLogFilter(params: Pick<URLSearchParams, "get">): LogFilter {
     node: params.get("node") ?? "",
     run: /^\d+$/.test(params.get("run") ?? "") ? (params.get("run") ?? "") : "",
     text: params.get("q") ?? "",
+    label: params.get("label") ?? "",
     range: oneOf(params.get("range"), Object.keys(RANGES) as Range[]),
   };
 }
@@ -58,6 +62,7 @@ export interface ExecutionFilterInput {
   runId?: { eq: string };
   errorMessage?: { contains: string };
   startedAt?: { gte: string };
+  labels?: LabelFilterInput;
 }
 
 function outcomeInput(outcome: LogFilter["outcome"]): ExecutionFilterInput["outcome"] | undefined {
@@ -69,6 +74,7 @@ function outcomeInput(outcome: LogFilter["outcome"]): ExecutionFilterInput["outc
 /** The filter for the API at the time `now`; null when nothing is filtered. */
 export function logFilterInput(filter: LogFilter, now: number): ExecutionFilterInput | null {
   const outcome = outcomeInput(filter.outcome);
+  const labels = labelInput(filter.label);
   const input: ExecutionFilterInput = {
     ...(filter.job && { jobName: { contains: filter.job } }),
     ...(filter.task && { taskName: { eq: filter.task } }),
@@ -78,6 +84,7 @@ export function logFilterInput(filter: LogFilter, now: number): ExecutionFilterI
     ...(filter.trigger && { trigger: { eq: filter.trigger } }),
     ...(filter.node && { node: { contains: filter.node } }),
     ...(filter.run && { runId: { eq: filter.run } }),
+    ...(labels && { labels }),
     ...(filter.text && { errorMessage: { contains: filter.text } }),
     ...(filter.range && { startedAt: { gte: new Date(now - RANGES[filter.range] * 3_600_000).toISOString() } }),
   };
@@ -109,8 +116,9 @@ export function matchesLogFilter(filter: LogFilter, execution: ExecutionRow): bo
     (filter.trigger === "" || execution.trigger === filter.trigger) &&
     includes(execution.node, filter.node) &&
     (filter.run === "" || execution.run?.id === filter.run) &&
-    includes(execution.errorMessage, filter.text);
-  return matches && isOfGroupOrOwner(filter) ? null : matches;
+    includes(execution.errorMessage, filter.text) &&
+    (execution.labels === undefined || hasLabel(execution.labels, filter.label));
+  return matches && (isOfGroupOrOwner(filter) || (filter.label !== "" && execution.labels === undefined)) ? null : matches;
 }
 
 /** Whether an outcome counts as a failure. */

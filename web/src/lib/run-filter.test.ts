@@ -11,14 +11,15 @@ test("without a tab everything unfinished is listed", () => {
 });
 
 test("each parameter becomes a condition, nonsense none", () => {
-  expect(runsFilterInput(read("state=STUCK&group=eu&priority=HIGH&q=imp&job=import"))).toEqual({
+  expect(runsFilterInput(read("state=STUCK&group=eu&priority=HIGH&q=imp&job=import&label=team:a"))).toEqual({
     state: { eq: "STUCK" },
     group: { eq: "eu" },
     jobName: { eq: "import" },
     priority: { eq: "HIGH" },
+    labels: { key: "team", eq: "a" },
     or: [{ jobName: { contains: "imp" } }, { taskName: { contains: "imp" } }],
   });
-  expect(read("state=DONE&priority=MIDDLE")).toEqual({ tab: "", q: "", job: "", group: "", priority: "" });
+  expect(read("state=DONE&priority=MIDDLE")).toEqual({ tab: "", q: "", job: "", group: "", priority: "", label: "" });
 });
 
 test("what can be done depends on the state", () => {
@@ -28,10 +29,10 @@ test("what can be done depends on the state", () => {
 });
 
 test("events are judged by the filter that the server gets", () => {
-  const run = { id: "1", state: "WAITING", group: "a", priority: "LOW", jobName: "import", taskName: "Nightly" } as RunRow;
+  const run = { id: "1", state: "WAITING", group: "a", priority: "LOW", jobName: "import", taskName: "Nightly", labels: { team: "a" } } as RunRow;
   const matches = (search: string): boolean => matchesRunsFilter(readRunsFilter(new URLSearchParams(search)), run);
-  expect(["", "state=WAITING", "q=night&group=a", "q=IMPORT", "job=import"].map(matches)).toEqual([true, true, true, true, true]);
-  expect(["state=RUNNING", "group=b", "priority=HIGH", "q=other", "job=imp"].map(matches)).toEqual([false, false, false, false, false]);
+  expect(["", "state=WAITING", "q=night&group=a", "q=IMPORT", "job=import", "label=team:a"].map(matches)).toEqual([true, true, true, true, true, true]);
+  expect(["state=RUNNING", "group=b", "priority=HIGH", "q=other", "job=imp", "label=team:b"].map(matches)).toEqual([false, false, false, false, false, false]);
 });
 
 test("what waits stands by its time, what is over by its number, newest first", () => {

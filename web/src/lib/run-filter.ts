@@ -1,5 +1,6 @@
 /** The filters of the runs page: as the address bar holds them and as the API takes them. */
 import type { RunRow } from "../graphql/fragments";
+import { hasLabel, labelInput, type LabelFilterInput } from "./labels";
 import { byNumber, byText, thenBy } from "../model/live-list";
 
 type State = RunRow["state"];
@@ -15,6 +16,8 @@ export interface RunsFilter {
   readonly job: string;
   readonly group: string;
   readonly priority: "HIGH" | "LOW" | "";
+  /** `key:value`. */
+  readonly label: string;
 }
 
 /** The `RunFilter` of the API. */
@@ -25,6 +28,7 @@ export interface RunFilterInput {
   or?: RunFilterInput[];
   jobName?: { contains: string } | { eq: string };
   taskName?: { contains: string };
+  labels?: LabelFilterInput;
 }
 
 export function readRunsFilter(params: Pick<URLSearchParams, "get">): RunsFilter {
@@ -35,35 +39,39 @@ export function readRunsFilter(params: Pick<URLSearchParams, "get">): RunsFilter
     job: params.get("job") ?? "",
     group: params.get("group") ?? "",
     priority: priority === "HIGH" || priority === "LOW" ? priority : "",
+    label: params.get("label") ?? "",
   };
 }
 
 /** The filter for the API; the counts of the tabs take the same filter with another tab, so that they agree with the list. */
-export function runsFilterInput({ tab, q, job, group, priority }: RunsFilter): RunFilterInput {
+export function runsFilterInput({ tab, q, job, group, priority, label }: RunsFilter): RunFilterInput {
+  const labels = labelInput(label);
   return {
     state: tab === "" ? { in: [...UNFINISHED] } : { eq: tab },
     ...(job && { jobName: { eq: job } }),
     ...(group && { group: { eq: group } }),
     ...(priority && { priority: { eq: priority } }),
+    ...(labels && { labels }),
     ...(q && { or: [{ jobName: { contains: q } }, { taskName: { contains: q } }] }),
   };
 }
 
 /** Whether a run that an event brought belongs to the filtered list. */
-export function matchesRunsFilter({ tab, q, job, group, priority }: RunsFilter, run: RunRow): boolean {
+export function matchesRunsFilter({ tab, q, job, group, priority, label }: RunsFilter, run: RunRow): boolean {
   const includes = (text: string | null): boolean => text?.toLowerCase().includes(q.toLowerCase()) ?? false;
   return (
     (tab === "" ? UNFINISHED.includes(run.state) : run.state === tab) &&
     (job === "" || run.jobName === job) &&
     (group === "" || run.group === group) &&
     (priority === "" || run.priority === priority) &&
+    hasLabel(run.labels, label) &&
     (q === "" || includes(run.jobName) || includes(run.taskName))
   );
 }
 
 /** Whether what is kept of the queue over time answers all that this filter asks: job, group and state. */
-export function seriesKnow({ q, priority }: RunsFilter): boolean {
-  return q === "" && priority === "";
+export function seriesKnow({ q, priority, label }: RunsFilter): boolean {
+  return q === "" && priority === "" && label === "";
 }
 
 /** Whether the tab shows runs that are over: the newest come first then; else those that are available first. */

@@ -11,6 +11,7 @@ const REASONS: Readonly<Record<string, string>> = {
   UNIQUE_KEY: "a run with the same unique key was unfinished",
   EXPIRED: "its run had not started in time",
   CANCELLED: "cancelled before it started",
+  PREDECESSOR: "what it comes after in its flow ended otherwise than it needs",
   DELETED: "the task was deleted",
 };
 

@@ -28,6 +28,9 @@ const STATUSES: Readonly<Record<string, StatusView>> = {
   LOST: { word: "lost", icon: "lost", tone: "bad" },
   SNOOZED: { word: "snoozed", icon: "snooze", tone: "good" },
   HANDED_BACK: { word: "handed back", icon: "back", tone: "idle" },
+  // steps beyond these
+  DONE: { word: "done", icon: "check", tone: "good" },
+  REJECTED: { word: "rejected", icon: "cross", tone: "warn" },
   // nodes
   STARTING: { word: "starting", icon: "dots", tone: "idle" },
   ACTIVE: { word: "active", icon: "check", tone: "good" },

@@ -97,7 +97,7 @@ function afterLast<A extends Attempt>(run: Course, last: A, from: number): reado
 }
 
 /** Where a phase lies, in shares of the whole from 0 to 1; what has not begun yet has no width. */
-export function placed(phases: readonly Phase[], now: number): readonly { readonly left: number; readonly width: number }[] {
+export function placed(phases: readonly Pick<Phase, "from" | "to">[], now: number): readonly { readonly left: number; readonly width: number }[] {
   const begin = Math.min(...phases.map(({ from }) => from));
   const end = Math.max(...phases.map(({ from, to }) => to ?? Math.max(from, now)));
   const whole = Math.max(1, end - begin);

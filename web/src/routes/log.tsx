@@ -19,7 +19,7 @@ import { setTitle } from "../state/title";
 import { LogCharts } from "./log-charts";
 
 const PAGE = 50;
-const FILTERS = ["job", "task", "group", "owner", "outcome", "trigger", "node", "run", "q", "range"] as const;
+const FILTERS = ["job", "task", "group", "owner", "outcome", "trigger", "node", "run", "q", "range", "label"] as const;
 
 const LogDocument = graphql(
   `
@@ -27,7 +27,7 @@ const LogDocument = graphql(
     asOf
     serverTime
     executions(first: $first, after: $after, filter: $filter, orderBy: $orderBy) {
-      nodes { ...ExecutionRow }
+      nodes { ...ExecutionRow labels }
       pageInfo { hasNextPage endCursor }
     }
   }
@@ -110,6 +110,7 @@ function LogFilters({ filter, sort }: { filter: LogFilter; sort: Sort }) {
       <TextFilter name="owner" value={filter.owner} label="Owner" names="owner" exact />
       <TextFilter name="node" value={filter.node} label="Node" names="node" />
       <TextFilter name="q" value={filter.text} label="Text of the error" />
+      <TextFilter name="label" value={filter.label} label="Label" names="label" exact />
       <SelectFilter
         name="outcome"
         value={filter.outcome}

@@ -10,8 +10,10 @@ import { Icon } from "../components/icon";
 import { JsonView } from "../components/json-view";
 import { Progress } from "../components/progress";
 import { RunWithArgs } from "../components/run-with-args";
+import { Labels } from "../components/labels";
 import { PageHead, Section } from "../components/section";
 import { Status } from "../components/status";
+import { Steps } from "../components/steps";
 import { Facts } from "../components/task-facts";
 import { Time } from "../components/time";
 import { ExecutionRowFragment, RunRowFragment } from "../graphql/fragments";
@@ -19,6 +21,8 @@ import { graphql, type ResultOf } from "../graphql/tada";
 import { cappedPlural, plural, words } from "../lib/format";
 import { paths } from "../lib/paths";
 import { runActions } from "../lib/run-filter";
+import { skipReason } from "../lib/skip-reasons";
+import { labelsOf } from "../lib/labels";
 import { duration } from "../lib/time";
 import { frozen } from "../live/clock";
 import { useLive } from "../live/use-live";
@@ -42,6 +46,12 @@ const RunDocument = graphql(
       timeout
       retryDelay
       uniqueKey
+      concurrencyKey
+      maxConcurrent
+      rateKey
+      expiresAt
+      skipReason
+      flowPlace { flowId key }
       submitter
       cancelReason
       explain { code sentence details until run { id } }
@@ -145,6 +155,7 @@ function RunBody({ run, retries }: { run: Run; retries: State["retries"] }) {
               {(run.state === "WAITING" || run.state === "STUCK") && <Place run={run} />}
             </div>
           </Section>
+          <Steps run={run} />
           {run.error !== null && (
             <Section title="Error">
               <div class="panel-body">
@@ -214,6 +225,11 @@ function RunFacts({ run, retries }: { run: Run; retries: State["retries"] }) {
         ["Node", run.node ?? "–"],
         ["Unique key", run.uniqueKey ?? "–"],
         ["Submitted by", run.submitter ?? "–"],
+        ...(labelsOf(run.labels).length === 0 ? [] : ([["Labels", <Labels labels={run.labels} />]] as const)),
+        ...(run.skipReason === null ? [] : ([["Skipped since", skipReason(run.skipReason)]] as const)),
+        ...(run.expiresAt === null ? [] : ([["Starts by", <Time at={run.expiresAt} form="full" />]] as const)),
+        ...(run.concurrencyKey === null ? [] : ([["Concurrency key", `${run.concurrencyKey}, at most ${run.maxConcurrent ?? 1} at once`]] as const)),
+        ...(run.rateKey === null ? [] : ([["Rate key", run.rateKey === "" ? "that of the job" : run.rateKey]] as const)),
         ...(run.description === "" ? [] : ([["Description", run.description]] as const)),
         ...(run.cancelReason === null ? [] : ([["Cancelled for", run.cancelReason]] as const)),
         ...(run.retriedFrom === null ? [] : ([["Retry of", <a href={paths.run(run.retriedFrom.id)}>run {run.retriedFrom.id}</a>]] as const)),

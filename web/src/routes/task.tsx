@@ -45,6 +45,7 @@ const TaskDocument = graphql(
     task(name: $name) {
       ...TaskRow
       args
+      labels
       submitter
       job { argsSchema description }
       schedule { nextExecutions(count: 10) }

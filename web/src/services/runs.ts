@@ -79,9 +79,10 @@ export async function cancelRun(id: string): Promise<boolean> {
   return true;
 }
 
-/** Makes a new run like the old one; answers its id, or null. */
-export async function retryRun(id: string, args?: Record<string, unknown>): Promise<string | null> {
-  const outcome = await mutate(RetryRun, { input: args === undefined ? { id } : { id, args } }, (data) => data.retryRun);
+/** Makes a new run like the old one, which goes on from a durable step if one is named; answers its id, or null. */
+export async function retryRun(id: string, args?: Record<string, unknown>, fromStep?: string): Promise<string | null> {
+  const input = { id, ...(args !== undefined && { args }), ...(fromStep !== undefined && { fromStep }) };
+  const outcome = await mutate(RetryRun, { input }, (data) => data.retryRun);
   if (!report(outcome)) return null;
   const made = outcome.value.run?.id ?? "";
   notify(`Run ${id} is tried again as run ${made}`);

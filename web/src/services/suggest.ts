@@ -1,6 +1,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { request } from "../graphql/client";
 import { graphql } from "../graphql/tada";
+import { labelText, readLabel } from "../lib/labels";
 
 const JobNames = graphql(`
   query JobNames {
@@ -22,9 +23,19 @@ const NodeNames = graphql(`
     nodes(first: 20, filter: $filter, orderBy: [{ field: STARTED_AT, direction: DESC }]) { nodes { name } }
   }
 `);
+const LabelKeys = graphql(`
+  query LabelKeys {
+    labelKeys
+  }
+`);
+const LabelValues = graphql(`
+  query LabelValues($key: String!) {
+    labelValues(key: $key, first: 100) { value }
+  }
+`);
 
 /** What names a filter can be given. */
-export type NameKind = "job" | "task" | "owner" | "group" | "node";
+export type NameKind = "job" | "task" | "owner" | "group" | "node" | "label";
 
 async function namesLike(kind: NameKind, typed: string, signal: AbortSignal): Promise<readonly string[]> {
   const contains = { contains: typed };
@@ -41,9 +52,20 @@ async function namesLike(kind: NameKind, typed: string, signal: AbortSignal): Pr
     }
     case "group":
       return (await request(GroupNames, { filter: { name: contains } }, signal)).groups.nodes.map((group) => group.name);
+    case "label":
+      return labelsLike(typed, signal);
     case "node":
       return (await request(NodeNames, { filter: { name: contains } }, signal)).nodes.nodes.map((node) => node.name);
   }
+}
+
+/** Keys as long as one types a key, then its values. */
+async function labelsLike(typed: string, signal: AbortSignal): Promise<readonly string[]> {
+  const wanted = readLabel(typed);
+  const { labelKeys } = await request(LabelKeys, {}, signal);
+  if (wanted === null || !labelKeys.includes(wanted.key)) return labelKeys.filter((key) => key.includes(typed));
+  const { labelValues } = await request(LabelValues, { key: wanted.key }, signal);
+  return [...labelValues.map(({ value }) => labelText(wanted.key, value)).filter((label) => label.startsWith(typed))];
 }
 
 const TYPING_PAUSE = 200;

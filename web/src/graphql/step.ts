@@ -1,0 +1,22 @@
+import { graphql, type FragmentOf } from "./tada";
+
+/** A durable step of a run, without its value: that may be large. */
+export const StepFragment = graphql(`
+  fragment StepRow on RunStep {
+    label
+    kind
+    state
+    attempt
+    startedAt
+    finishedAt
+    wakeAt
+    signal
+    role
+    form
+    flowId
+    error
+    used
+  }
+`);
+
+export type StepRow = FragmentOf<typeof StepFragment>;

@@ -9,10 +9,11 @@ from datetime import datetime
 from typing import Any, Unpack
 
 from .base.errors import Refusal
-from .base.shapes import camel, read, read_all, selection
+from .base.shapes import read, read_all, selection
 from .builders import ERRORS, Argument, changed, document, mutation, present, refuse, variables, whole
 from .enums import Priority
 from .inputs import NewFlowRun, NewRun, ScheduleInput, TaskChanges, TaskSettings
+from .mutation_parts import deleted_of, many_tasks, settings_of
 from .operation import Operation
 from .queries import Filter
 from .records import Flow, Group, Node, Run, Task, TriggeredJob
@@ -191,7 +192,7 @@ def create_task(
         **settings: What differs from the defaults.
     """
     given = present(name=name, jobName=job_name, schedule=schedule, idempotencyKey=idempotency_key)
-    return changed("createTask", {**given, **_settings(settings)}, Task)
+    return changed("createTask", {**given, **settings_of(settings)}, Task)
 
 
 def update_task(name: str, *, expected_version: int | None = None, **changes: Unpack[TaskChanges]) -> Operation[Task]:
@@ -203,7 +204,7 @@ def update_task(name: str, *, expected_version: int | None = None, **changes: Un
         **changes: What changes.
     """
     given = present(name=name, expectedVersion=expected_version)
-    return changed("updateTask", {**given, **_settings(changes)}, Task)
+    return changed("updateTask", {**given, **settings_of(changes)}, Task)
 
 
 def delete_task(name: str, *, dry_run: bool = False) -> Operation[str]:
@@ -223,7 +224,7 @@ def delete_tasks_of_owner(owner: str, *, dry_run: bool = False) -> Operation[Del
         field,
         present(owner=owner, dryRun=dry_run),
         "deletedNames count",
-        lambda payload: _deleted(field, payload),
+        lambda payload: deleted_of(field, payload),
     )
 
 
@@ -253,7 +254,7 @@ def pause_tasks(
 ) -> Operation[ChangedTasks]:
     """Pause many tasks, by ``names``, by ``filter``, or else ``all``."""
     given = present(names=names, filter=filter, all=all, after=after, reason=reason, dryRun=dry_run)
-    return _many_tasks("pauseTasks", given)
+    return many_tasks("pauseTasks", given)
 
 
 def resume_tasks(
@@ -266,7 +267,7 @@ def resume_tasks(
 ) -> Operation[ChangedTasks]:
     """Resume many paused tasks, by ``names``, by ``filter``, or else ``all``."""
     given = present(names=names, filter=filter, all=all, after=after, dryRun=dry_run)
-    return _many_tasks("resumeTasks", given)
+    return many_tasks("resumeTasks", given)
 
 
 def delete_tasks(
@@ -283,7 +284,7 @@ def delete_tasks(
         field,
         present(names=names, filter=filter, all=all, after=after, dryRun=dry_run),
         "deletedNames count hasMore endCursor",
-        lambda payload: _deleted(field, payload),
+        lambda payload: deleted_of(field, payload),
     )
 
 
@@ -392,29 +393,3 @@ def drain_node(name: str) -> Operation[Node]:
 def resume_node(name: str) -> Operation[Node]:
     """Let a node that drains take runs again; refused once it stops for good."""
     return changed("resumeNode", {"name": name}, Node)
-
-
-def _many_tasks(field: str, given: Mapping[str, object]) -> Operation[ChangedTasks]:
-    def convert(payload: Mapping[str, Any]) -> ChangedTasks:
-        return ChangedTasks(
-            names=tuple(one["name"] for one in payload.get("tasks", ())),
-            count=read(int, payload.get("count"), f"{field}.count"),
-            has_more=read(bool, payload.get("hasMore"), f"{field}.hasMore"),
-            end_cursor=payload.get("endCursor"),
-        )
-
-    return mutation(field, given, "tasks { name } count hasMore endCursor", convert)
-
-
-def _deleted(field: str, payload: Mapping[str, Any]) -> DeletedTasks:
-    return DeletedTasks(
-        names=read(tuple[str, ...], payload.get("deletedNames"), f"{field}.deletedNames"),
-        count=read(int, payload.get("count"), f"{field}.count"),
-        has_more=bool(payload.get("hasMore")),
-        end_cursor=payload.get("endCursor"),
-    )
-
-
-def _settings(settings: TaskSettings | TaskChanges) -> dict[str, object]:
-    """The settings under their GraphQL names; None stays, it sets the default."""
-    return {camel(name): value for name, value in settings.items()}

@@ -68,16 +68,24 @@ class RunFields(ByField):
     )
 
 
+def _labels(labels: dict[str, str] | None) -> dict[str, str]:
+    return labels or {}
+
+
+def _available_at(available_at: datetime, due_at: datetime | None) -> datetime:
+    # Beyond all times while it waits for a slot or a token of its key.
+    return due_at or available_at
+
+
 RunFields.FIELDS = Fields(
     RunFields,
     model.Run,
     columns={"group": "group_name"},
     made={
         "progress": Made(("progress",), Progress.from_json),
-        "labels": Made(("labels",), lambda labels: labels or {}),
+        "labels": Made(("labels",), _labels),
         "deduplicated": Made((), lambda: False),
-        # Beyond all times while it waits for a slot or a token of its key.
-        "available_at": Made(("available_at", "due_at"), lambda available_at, due_at: due_at or available_at),
+        "available_at": Made(("available_at", "due_at"), _available_at),
     },
 )
 

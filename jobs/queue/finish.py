@@ -81,6 +81,18 @@ def finish(tx: Tx, node_id: int, node: str, ended: Sequence[Finish]) -> Finished
     accepted = [(one, endings[one.run.id]) for one in ended if one.run.id in changed]
     _emit(tx, node, accepted)
     settle(tx, ended_of((one.run, RunState(ending.state)) for one, ending in accepted))
+    # What follows below follows no common end.
+    others = [(one, ending) for one, ending in accepted if not ending.is_common]
+    if others:
+        _follow(tx, others)
+    repeated = {
+        one.run.id for one in ended if one.run.id not in changed and _is_done(before.get(one.run.id), one, node_id)
+    }
+    return Finished(frozenset(changed | repeated | done))
+
+
+def _follow(tx: Tx, accepted: Sequence[tuple[Finish, Ending]]) -> None:
+    """What accepted ends that are not common bring about."""
     following = [
         run for one, ending in accepted if one.at_end and ending.state == RunState.SUCCESS.value for run in one.at_end
     ]
@@ -94,11 +106,10 @@ def finish(tx: Tx, node_id: int, node: str, ended: Sequence[Finish]) -> Finished
     asleep = [one.run.id for one, ending in accepted if ending.state == RunState.SUSPENDED.value]
     if asleep:
         wake(tx, fulfilled(tx.conn, asleep))
+    if any(ending.wake_at is not None for _, ending in accepted):
+        # Who looks at due tasks sets its alarm for the earliest of both.
+        tx.wake(Wake.TASKS)
     enqueue_failure_jobs(tx, [(one.run, ending) for one, ending in accepted if ending.state == RunState.FAILED.value])
-    repeated = {
-        one.run.id for one in ended if one.run.id not in changed and _is_done(before.get(one.run.id), one, node_id)
-    }
-    return Finished(frozenset(changed | repeated | done))
 
 
 def _finish_in_flows(tx: Tx, node_id: int, node: str, ended: Sequence[Finish]) -> list[Ended]:
@@ -232,9 +243,6 @@ def _emit(tx: Tx, node: str, accepted: Sequence[tuple[Finish, Ending]]) -> None:
             tx.emit(finished_changes(one.run, one.execution_id, node, state, outcome))
     if accepted:
         tx.wake(Wake.RUNS)
-    if any(ending.wake_at is not None for _, ending in accepted):
-        # Who looks at due tasks sets its alarm for the earliest of both.
-        tx.wake(Wake.TASKS)
 
 
 def _is_success(accepted: tuple[Finish, Ending]) -> bool:

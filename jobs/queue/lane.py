@@ -101,7 +101,7 @@ async def claim_lane(
     place: Mapping[str, Any] = _BEHIND_NOTHING if behind is None else behind._asdict()
     try:
         rows = await connection.execute(statements.for_driver("claim_lane"), {**parameters, **place})
-        by_job = rows[0].found == Lane.SHARED.value
+        by_job = bool(rows) and rows[0].found == Lane.SHARED.value
         if by_job:
             rows = await connection.execute(statements.for_driver("claim_lane_by_job"), parameters)
     except NotConnectedError:
@@ -109,6 +109,9 @@ async def claim_lane(
         return not_served
     except psycopg.errors.UniqueViolation:
         # Another node has begun a run of the same exclusive task at this moment.
+        return not_served
+    if not rows:
+        # What has begun cannot be read, and was left out.
         return not_served
     first = rows[0]
     if Lane(first.found) is not Lane.TAKEN:

@@ -44,8 +44,8 @@ SendNamed = Callable[[str, dict[str, Any]], Sequence[Any]]
 _ALIKE: Final = (
     "job_name", "trigger", "group", "priority", "task_id", "task_name", "scheduled_for", "available_at", "retries",
     "retry_delay", "timeout", "exclusive", "unique_key", "retried_from", "submitter", "submitter_id", "description",
-    "signature", "inherits", "expires_at", "ttl", "hold",
-    "signature", "inherits", "concurrency_key", "max_concurrent", "rate_key", "flow_id", "suspended",
+    "signature", "inherits", "expires_at", "ttl", "hold", "concurrency_key", "max_concurrent", "rate_key", "flow_id",
+    "suspended",
 )  # fmt: skip
 """What runs of one kind have in common: all of a ``NewRun`` but its arguments, what it carries, and its labels."""
 _settings = attrgetter(*_ALIKE)
@@ -83,7 +83,7 @@ class NewRuns:
             new.kind.append(kind)
             new.args.append(json.dumps(run.args))
             new.carried.append(NOTHING if run.carried is None else json.dumps(run.carried))
-            new.labels.append(labels_text(run.labels))
+            new.labels.append(NOTHING if run.labels is None else labels_text(run.labels))
             if run.parent_labels:
                 new.parents[len(new.kind) - 1] = run.parent_labels
         return new
@@ -159,13 +159,9 @@ def insert(conn: Connection, new: NewRuns, now: datetime | None = None, *, with_
         for kind in kinds
     ]
     all_labels = new.all_labels
-    texts = zip(new.args, map(_or_none, new.carried), map(_or_none, all_labels), strict=True)
-    rows = [
-        {**columns[kind], "args": args, "carried": carried, "labels": labels, "place": place}
-        for place, (kind, (args, carried, labels)) in enumerate(zip(new.kind, texts, strict=True))
-    ]
-    listed = json.dumps(rows, default=dialect.time_text)
-    ids = sorted(row.id for row in statements.execute(conn, NAME, {"runs": listed, "now": at}))
+    rows = list(zip(new.kind, new.args, map(_or_none, new.carried), map(_or_none, all_labels), strict=True))
+    asked = {"kinds": _document(columns), "runs": json.dumps(rows), "now": at}
+    ids = sorted(row.id for row in statements.execute(conn, NAME, asked))
     if ids:
         index_labels(conn, zip(ids, all_labels, strict=True))
     return Inserted(ids, kinds, at)
@@ -337,8 +333,9 @@ def _array(texts: list[str]) -> str:
     return f"[{','.join(texts)}]"
 
 
-def _in_utc(at: datetime | None) -> datetime | None:
-    return None if at is None else at.astimezone(UTC)
+def _expiry(kind: NewRun, submitted_at: datetime) -> datetime | None:
+    found = expiry_of(kind.expires_at, kind.ttl, submitted_at if kind.available_at is None else kind.available_at)
+    return None if found is None else found.astimezone(UTC)
 
 
 def _or_none(text: str) -> str | None:
@@ -390,7 +387,5 @@ def _stored(kind: NewRun, key: int, submitted_at: datetime, args: str, carried: 
         concurrency_key=kind.concurrency_key,
         max_concurrent=kind.max_concurrent,
         rate_key=kind.rate_key,
-        expires_at=_in_utc(
-            expiry_of(kind.expires_at, kind.ttl, at if kind.available_at is None else kind.available_at)
-        ),
+        expires_at=None if kind.expires_at is None and kind.ttl is None else _expiry(kind, at),
     )

@@ -268,9 +268,9 @@ def _like(
     ttl = ttls.get(task.job_name)
     until = None if ttl is None else expiry_of(None, ttl, now)
     timeout, key = effective_timeout(task), keys.keys.get(task.id)
-    limits = keys.limits.get(task.id, ())
-    alike = Occurrence(task.id, now, timeout, False, False, key, labels.get(task.id), *limits)
-    return alike._replace(ttl=ttl, expires_at=until)
+    alike = Occurrence(task.id, now, timeout, False, False, key, labels.get(task.id), ttl=ttl, expires_at=until)
+    limits = keys.limits.get(task.id)
+    return alike if limits is None else alike._replace(**limits._asdict())
 
 
 def _with_left_out(

@@ -226,7 +226,7 @@ class Queue:
             UserError: unknown job, arguments that do not fit.
         """
         definition = find(job, self.registry)
-        chosen = {"unique_key": definition.unique_key_of(args or {}), **in_seconds(options)}
+        chosen: dict[str, Any] = {"unique_key": definition.unique_key_of(args or {}), **in_seconds(options)}
         new = new_run(RunSpec(definition.name, args, **chosen))
         (enqueued,) = await self.database.write(enqueue_runs, [new])
         return enqueued.run.id

@@ -28,10 +28,21 @@ FOREIGN = frozenset(
     {
         *("Accept", "Authorization", "Bearer", "Internal", "Origin", "PublicKeyCredential"),
         *("AsyncIterator", "Enum", "False", "KeyboardInterrupt", "SystemExit", "ThreadPoolExecutor", "TimeoutError"),
-        *("Europe", "InMemoryConnector", "True"),
+        *(
+            "BaseException",
+            "Decimal",
+            "Exception",
+            "Europe",
+            "InMemoryConnector",
+            "Metadata",
+            "Tags",
+            "True",
+            "UniqueOpts",
+        ),
+        *("Approval", "BaseException", "Decimal", "Exception"),
     }
 )
-"""Words of pages that are names elsewhere: of Python, of HTTP, of other programs."""
+"""Words of pages that are names elsewhere: of Python, of HTTP, of other programs, of the code of an example."""
 STORED = frozenset({"LeftBehind", "SecretUnavailable"})
 """Kinds of errors that stand in the execution log, and are no classes."""
 

@@ -149,7 +149,7 @@ REFUSED: list[tuple[Any, str]] = [
     ("orders-{order.id}", r"the name of an argument \({order.id}\)"),
     ("", "unique_key: must not be empty"),
     (7, "unique_key: must be names of arguments, a text or a function, e.g. .*, got 7"),
-    (("order_id", 7), "unique_key: must be names of arguments, .*, got 7"),
+    (("order_id", 7), r"unique_key: must be names of arguments, .*, got \('order_id', 7\)"),
     (of_order, r"by name \(order_id, lang\), but its parameter 'order' is none of them"),
     (awaited, "unique_key: must be a plain function, got an 'async def'"),
 ]

@@ -8,6 +8,7 @@ from pathlib import Path
 from cronograph.graphql.generation.catalogue import REQUESTS, SDL, catalogue, limit_codes
 from cronograph.graphql.generation.raised_codes import WRITTEN, module_text, raised
 from cronograph.jobs.core.base.codes import ErrorCode
+from cronograph.jobs.core.durable.steps import StepState
 from cronograph.jobs.core.events import EventState
 from cronograph.jobs.core.model import Outcome, SkipReason
 from cronograph.jobs.core.nodes import NodeState
@@ -36,7 +37,7 @@ def test_the_codes_of_each_mutation_are_those_that_its_sources_raise() -> None:
     for name, field in mutations.fields.items():
         assert (field.description or "").endswith(f"Errors: {', '.join(f'`{code}`' for code in found[name])}."), name
     assert {"ALREADY_EXISTS", "NEVER_FIRES", "UNKNOWN_JOB"} <= set(found["createTask"])
-    assert [name for name, codes in found.items() if "OVERLAP" in codes] == ["triggerTask"]
+    assert [name for name, codes in found.items() if "OVERLAP" in codes] == ["retryRun", "retryRuns", "triggerTask"]
     assert "VERSION_CONFLICT" not in found["createTask"]
 
 
@@ -88,4 +89,5 @@ def test_no_code_of_a_refusal_is_a_bare_text() -> None:
 
 def test_the_states_of_events_are_those_of_runs_executions_nodes_and_skips() -> None:
     kinds = (RunState, Outcome, NodeState, SkipReason)
-    assert {one.value for one in EventState} == {one.value for kind in kinds for one in kind}
+    of_steps = {StepState.DONE.value, StepState.REJECTED.value}
+    assert {one.value for one in EventState} == of_steps.union(one.value for kind in kinds for one in kind)

@@ -16,7 +16,17 @@ from cronograph.jobs.core.defaults import FOLLOWED, JobDefaults
 from cronograph.jobs.core.model import NewRun, Trigger
 from cronograph.jobs.store.db.transaction import Tx
 from cronograph.jobs.store.read import labels
-from cronograph.jobs.store.read.listing.criteria import AllOf, Condition, LabelMatch, Not, Operator, PathMatch, Spread
+from cronograph.jobs.store.read.listing.criteria import (
+    AllOf,
+    AnyOf,
+    Condition,
+    LabelMatch,
+    Not,
+    Operator,
+    PathMatch,
+    Spread,
+    joined,
+)
 from cronograph.jobs.store.read.listing.pages import count, ids
 from cronograph.jobs.store.read.lists import EXECUTIONS, RUNS
 from cronograph.jobs.store.schema import tables
@@ -149,6 +159,18 @@ def test_runs_and_executions_are_found_by_labels_and_arguments(stored: Stored, s
     assert [found(argument(value, "a", "b")) for value in (1, 1.0, "1", True, None)] == [[0], [0], [1], [2], [3]]
     assert found(argument(1.5, "q x")) == [3]
     assert found(argument("1", "a", "x")) == found(argument("1", "a")) == []
+
+
+def test_a_count_by_a_common_label_that_has_to_hold_is_planned_by_the_database() -> None:
+    def label(spread: Spread) -> Condition:
+        return Condition("labels", Operator.LABELLED, LabelMatch("c", ("1",), spread))
+
+    many, few, planned = label(Spread.MANY), label(Spread.FEW), label(Spread.UNKNOWN)
+    mine = Condition("job_name", Operator.EQ, "work")
+    assert [joined(one) for one in (many, few, mine)] == [planned, few, mine]
+    assert joined(AllOf((AllOf((mine, many)), few))) == AllOf((AllOf((mine, planned)), few))
+    # There it would become a list of keys without an index.
+    assert [joined(one) for one in (Not(many), AnyOf((many, mine)))] == [Not(many), AnyOf((many, mine))]
 
 
 def test_keys_and_values_of_labels_are_told_with_their_runs(stored: Stored) -> None:

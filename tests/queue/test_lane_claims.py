@@ -1,17 +1,23 @@
 """A lane is taken from where the last claim ended, and from its beginning again before long."""
 
+import asyncio
+import threading
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from sqlalchemy import text, update
 
 from cronograph.jobs.actions.groups import pause_group
 from cronograph.jobs.core.model import Priority
 from cronograph.jobs.queue.fairness import FairnessState
-from cronograph.jobs.queue.lane import WHOLE_LOOK, LaneClaims
+from cronograph.jobs.queue.lane import WHOLE_LOOK, LaneClaims, claim_lane
 from cronograph.jobs.store.db.database import Database
+from cronograph.jobs.store.db.transaction import Tx, Wake
+from cronograph.jobs.store.schema.tables import run
 from tests.support.storage import START, Stored, Worker
+from tests.support.waiting import eventually
 
 pytestmark = pytest.mark.postgres
 
@@ -109,3 +115,60 @@ async def test_a_group_that_is_paused_meanwhile_is_seen(lane: Lane) -> None:
     assert await lane.take(2) == ["10", "20"]
     lane.stored.do(pause_group, "default")
     assert await lane.take(2) is None
+
+
+async def test_a_run_whose_times_cannot_be_read_keeps_no_other_from_its_turn(
+    lane: Lane, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The one statement has begun it when it turns out; no claim comes across it again."""
+    infinite = update(run).where(run.c.description == "10").values(scheduled_for=text("'infinity'"))
+    lane.stored.do(lambda tx: tx.conn.execute(infinite))
+    assert await lane.take(1) is None
+    assert await lane.take(2) == ["20", "30"]
+    assert await lane.take(5) == ["40", "50"]
+    assert await lane.take(5) == []
+    assert [one.getMessage().partition(":")[0] for one in caplog.records] == [
+        "a row of an answer was left out, which cannot be read"
+    ]
+
+
+async def test_beside_a_run_whose_times_cannot_be_read_the_others_of_its_claim_begin(lane: Lane) -> None:
+    infinite = update(run).where(run.c.description == "20").values(scheduled_for=text("'infinity'"))
+    lane.stored.do(lambda tx: tx.conn.execute(infinite))
+    assert await lane.take(3) == ["10", "30"]
+
+
+async def test_without_a_connection_the_general_claim_is_left_to_take_them(lane: Lane) -> None:
+    nowhere = Database("postgresql://postgres@127.0.0.1:1/nothing")
+    connection = nowhere.autocommit_connection()
+    assert connection is not None
+    claim, wake = await claim_lane(connection, lane.node.claimant, FairnessState(), slots=1)
+    assert (claim.served, claim.started, wake) == (False, (), Wake.NONE)
+    await nowhere.close()
+
+
+BLOCKED = text("SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'")
+
+
+async def test_where_another_node_just_begins_a_run_of_the_same_task_nothing_is_taken(
+    lane: Lane, postgres_url: str
+) -> None:
+    lane.put(1, 2, task_id=7, exclusive=True)
+    other, may_commit = Stored(postgres_url), threading.Event()
+    begun = update(run).where(run.c.description == "1").values(state="running", node_id=lane.node.node.id)
+
+    def begin(tx: Tx) -> None:
+        tx.conn.execute(begun)
+        holds.set()
+        assert may_commit.wait(30)
+
+    holds = threading.Event()
+    beginning = asyncio.create_task(asyncio.to_thread(other.do, begin))
+    await eventually(holds.is_set, message="the other node to hold the run")
+    taking = asyncio.create_task(lane.take(1))
+    await eventually(lambda: lane.stored.do(lambda tx: tx.conn.execute(BLOCKED).first()), message="the claim to wait")
+    may_commit.set()
+    await beginning
+    assert await taking is None
+    assert await lane.take(1) == ["10"]
+    other.close()

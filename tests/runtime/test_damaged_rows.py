@@ -3,15 +3,14 @@
 import logging
 
 import pytest
-from sqlalchemy import update
 
 from cronograph.jobs.actions.tasks import create_task
 from cronograph.jobs.core.model import ScheduleSpec, TaskSpec
 from cronograph.jobs.core.schedule import Syntax
 from cronograph.jobs.core.states import RunState
 from cronograph.jobs.registry import Registry, define
+from cronograph.jobs.runtime.attempts.bodies import fault_of_arguments
 from cronograph.jobs.store.read import tasks
-from cronograph.jobs.store.schema.tables import run
 from tests.support.damages import damage_all, refuse_nothing
 from tests.support.engines import RunningEngine, StartEngine
 from tests.support.storage import Stored
@@ -56,15 +55,12 @@ async def test_a_node_starts_and_works_beside_rows_that_cannot_be_read(
         assert f"cannot be read: table {table}, row " in caplog.text
 
 
-async def test_a_run_whose_arguments_are_no_object_fails_with_a_sentence(
-    stored: Stored, start_engine: StartEngine, caplog: pytest.LogCaptureFixture
-) -> None:
-    stored.node()
-    broken, sound = stored.enqueue(), stored.enqueue()
-    stored.do(lambda tx: tx.conn.execute(update(run).where(run.c.id == broken.id).values(args=[1])))
-    engine = await start_engine(registry())
-    failed = await engine.run_until_finished(broken.id)
-    assert failed.state is RunState.FAILED
-    assert failed.error == "BadValue: the arguments of the run must be an object, got [1]; set column args right in the database"
-    assert (await engine.run_until_finished(sound.id)).state is RunState.SUCCESS
-    assert "Traceback" not in caplog.text
+@pytest.mark.parametrize("args", [[1], 7, "t", None])
+def test_an_attempt_whose_arguments_are_no_object_fails_with_a_sentence(args: object) -> None:
+    fault = fault_of_arguments(args)
+    assert fault is not None
+    assert fault.message == (
+        f"the arguments of the run must be an object, got {args!r}; set column args of its row right in the database"
+    )
+    assert fault.permanent
+    assert fault_of_arguments({}) is None

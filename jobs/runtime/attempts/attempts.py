@@ -40,7 +40,7 @@ from ..live.log_writer import LogWriter
 from ..live.progress import ProgressWriter
 from ..process.children import ChildPool
 from .attempt import NO_PLACE, Attempt, Body, Running
-from .bodies import begin, body_of, executor_failed, outcome_of, supervise
+from .bodies import begin, body_of, executor_failed, fault_of_arguments, outcome_of, supervise
 from .capacity import Capacity
 from .failures import begin_on_failure, failure_for, retried
 from .finisher import Finisher
@@ -152,8 +152,9 @@ class Attempts:
 
     def _start(self, attempt: Attempt) -> None:
         """STARTED: read secrets first, if the arguments name any; else run."""
-        args = attempt.started.run.args
-        if args and (names := references(args)):
+        if fault := fault_of_arguments(args := attempt.started.run.args):
+            self._in_task(attempt, self._complete(attempt, fault))
+        elif args and (names := references(args)):
             self._in_task(attempt, self._read_secrets(attempt, names))
         else:
             self._run(attempt)

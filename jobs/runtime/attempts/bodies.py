@@ -147,6 +147,14 @@ def executor_failed(attempt: Attempt, error: BaseException) -> Failed:
     return Failed(type(error).__name__, f"the executor failed: {message_of(error, attempt.host.redactor)}")
 
 
+def fault_of_arguments(args: object) -> Failed | None:
+    """How an attempt ends whose run has arguments that are none: somebody has written them past the product."""
+    if isinstance(args, dict):
+        return None
+    shown = f"the arguments of the run must be an object, got {args!r:.60}"
+    return Failed("UnreadableRow", f"{shown}; set column args of its row right in the database", permanent=True)
+
+
 class CoroutineBody:
     """A coroutine on the event loop: it can be cancelled, as long as it awaits something now and then.
 

@@ -57,6 +57,7 @@ class Capacity:
         self._overcommit = {kind: Overcommit(limit) for kind, limit in self._limits.items()}
         self._closed: set[Isolation] = set()
         self._empty: dict[tuple[str, ...], float] = {}
+        self._told = 0
 
     @property
     def jobs(self) -> tuple[str, ...]:
@@ -117,14 +118,26 @@ class Capacity:
             if not first or places[kinds[first]] > places[kinds[first - 1]]
         ]
 
-    def note_empty(self, jobs: tuple[str, ...]) -> None:
-        """A claim for these jobs brought nothing."""
-        self._empty[jobs] = self._clock() + PAUSE
+    @property
+    def told(self) -> int:
+        """How often somebody has told of runs."""
+        return self._told
+
+    def note_empty(self, jobs: tuple[str, ...], told: int) -> None:
+        """A claim for these jobs brought nothing. What was told of since it began it need not have seen.
+
+        Args:
+            jobs: What it was for.
+            told: How often somebody had told of runs when it began.
+        """
+        if told == self._told:
+            self._empty[jobs] = self._clock() + PAUSE
 
     def was_empty(self, jobs: tuple[str, ...]) -> bool:
         """Whether nothing was found for these jobs a moment ago, and nobody has told of runs since."""
         return self._empty.get(jobs, 0.0) > self._clock()
 
     def forget_empty(self) -> None:
-        """Somebody told of runs."""
+        """Somebody tells of runs."""
+        self._told += 1
         self._empty.clear()

@@ -204,7 +204,7 @@ class Worker(Service):
         claimant = replace(self._claimant, jobs=jobs)
         if not order.ended and not order.reserved and order.slots <= 0 and order.prefetch == 0:
             return False
-        began = time.monotonic()
+        began, told = time.monotonic(), self._capacity.told
         try:
             result = await self._queue.take(claimant, self._fairness, order)
         except BaseException:
@@ -221,13 +221,10 @@ class Worker(Service):
                 self._take_no_more()
             return False
         if order.slots > 0:
-            self._claimed(jobs, result.started, began)
+            self._capacity.claimed(time.monotonic() - began)
+            if not result.started:
+                self._capacity.note_empty(jobs, told)
         return self._follow(order, result)
-
-    def _claimed(self, jobs: tuple[str, ...], started: Sequence[Started], began: float) -> None:
-        self._capacity.claimed(time.monotonic() - began)
-        if not started:
-            self._capacity.note_empty(jobs)
 
     def _order(self, tried: set[tuple[str, ...]]) -> tuple[Order, tuple[str, ...]]:
         """What to ask for, and for which jobs."""

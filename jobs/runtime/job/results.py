@@ -2,6 +2,7 @@
 
 import traceback
 from collections.abc import Iterator
+from typing import cast
 
 from ...base.context import StopReason
 from ...base.outcomes import Cancel, PermanentFailure, Result, Snooze, Suspend
@@ -102,7 +103,7 @@ def _from_exception(
 def _suspension(error: BaseException) -> Suspend | None:
     """What suspends the run: alone, or from tasks of a group of which none failed."""
     if isinstance(error, BaseExceptionGroup):
-        asleep, others = error.split(Suspend)
+        asleep, others = cast("BaseExceptionGroup[BaseException]", error).split(Suspend)
         if others is not None or asleep is None:
             return None
         found = list(_leaves(asleep))

@@ -45,7 +45,7 @@ def of_runs(conn: Connection, run_ids: Sequence[int], limit: int | None = None) 
 
 def results(conn: Connection, run_id: int) -> Mapping[str, StoredStep]:
     """The results that a run has and the waits that it began, by label."""
-    rows: Iterable[Row[Any]] = conn.execute(_RESULTS.where(s.c.run_id == run_id))
+    rows: Any = conn.execute(_RESULTS.where(s.c.run_id == run_id))
     return {row.step: _stored(row) for row in rows}
 
 

@@ -105,7 +105,8 @@ def _progress(document: Any) -> None:
 
 def _awaits(document: Any) -> None:
     found = Awaits.from_json(document)
-    if not all(type(one) is int for one in (*found.runs, found.count)) or not isinstance(found.name, str | None):
+    _texts([document.get("name", "")])
+    if not all(type(one) is int for one in (*found.runs, found.count)):
         raise ValueError(document)
 
 

@@ -8,6 +8,7 @@ The walks over executions and runs start where the last batch ended, so that wha
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import cast
 
 from sqlalchemy import ColumnElement, Connection, Row, and_, bindparam, delete, exists, select, tuple_
 
@@ -100,7 +101,11 @@ def _delete_bare_runs(conn: Connection, rows: Sequence[Row[int] | Row[int, datet
     gone = conn.execute(delete(r).where(doomed, ~executed, ~in_flow).returning(r.c.id, r.c.labels)).all()
     if gone:
         conn.execute(delete(run_step).where(run_step.c.run_id.in_([row.id for row in gone])))
-    labels = [{"label": key, "word": value, "run": row.id} for row in gone for key, value in (row.labels or {}).items()]
+    labels = [
+        {"label": key, "word": value, "run": row.id}
+        for row in gone
+        for key, value in cast("dict[str, str]", row.labels or {}).items()
+    ]
     if labels:
         conn.execute(_DELETE_LABEL, labels)
     return len(gone)

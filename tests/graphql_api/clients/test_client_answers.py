@@ -36,7 +36,9 @@ Handler = Callable[[httpx.Request], httpx.Response]
 EVENT: dict[str, Any] = {
     "at": "2026-03-01T12:00:00.5Z",
     "kind": "RUN_UPDATED",
-    **dict.fromkeys(["taskId", "taskName", "runId", "executionId", "node", "group", "jobName", "state"], None),
+    **dict.fromkeys(
+        ["taskId", "taskName", "runId", "executionId", "node", "group", "jobName", "state", "flowId", "step"], None
+    ),
 }
 AT_ONCE = Reconnect(first_pause=0, longest_pause=0)
 
@@ -320,7 +322,9 @@ def test_answers_that_are_no_stream_are_errors() -> None:
 
 def test_a_log_goes_on_behind_its_last_line_and_ends_at_its_end() -> None:
     def part(*lines: int, ended: bool = False) -> str:
-        rows = [{"line": n, "at": EVENT["at"], "level": "INFO", "message": "m", "fields": None} for n in lines]
+        rows = [
+            {"line": n, "at": EVENT["at"], "level": "INFO", "message": "m", "fields": None, "step": None} for n in lines
+        ]
         return json.dumps({"data": {"executionLog": {"lines": rows, "cut": 0, "ended": ended}}})
 
     server = Server(stream(part(1, 2), part(), part(3)), stream(part(4), part(ended=True)))

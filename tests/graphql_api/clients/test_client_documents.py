@@ -170,6 +170,8 @@ LEFT_OUT = {
     "deleteSecret": BY_ADMINISTRATORS,
     "deleteIdentity": BY_ADMINISTRATORS,
     "applyTasks": "`cronograph plan` and `apply` send it for files of tasks",
+    "labelKeys": "for pages that complete what people type",
+    "labelValues": "for pages that complete what people type",
     "auditLog": "`cronograph audit` lists, verifies and exports it",
     "jobs": "`available_jobs` answers them all",
     "group": "`groups` takes a filter",

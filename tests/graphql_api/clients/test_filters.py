@@ -34,6 +34,7 @@ VALUES = {
     "Float": 1.5,
     "Boolean": True,
     "DateTime": "2026-03-01T12:00:00Z",
+    "JSON": 7,
 }
 PER_REQUEST = 10
 
@@ -67,9 +68,12 @@ def conditions(thing: str, name: str) -> Iterator[dict[str, Any]]:
     """One filter for each operator of a field."""
     operators = named_type(fields_of(thing)[name])
     assert isinstance(operators, GraphQLInputObjectType)
+    # What says of which label or argument something is asked.
+    key = {one: value_of(field) for one, field in operators.fields.items() if type_text(field).endswith("!")}
     for operator, operand in operators.fields.items():
-        yield {name: {operator: value_of(operand)}}
-        if operator in {"eq", "ne"}:
+        if operator not in key:
+            yield {name: {**key, operator: value_of(operand)}}
+        if operator in {"eq", "ne"} and not key:
             yield {name: {operator: None}}
 
 

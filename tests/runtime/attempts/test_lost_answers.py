@@ -1,4 +1,7 @@
-"""The database does what it is asked and the answer is lost or late: nothing stays running that nobody runs."""
+"""The database does what it is asked and the answer is lost or late: nothing stays running that nobody runs.
+
+And nothing waits that came meanwhile.
+"""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -14,6 +17,7 @@ from cronograph.jobs.core.states import RunState
 from cronograph.jobs.queue.lane import claim_lane
 from cronograph.jobs.queue.turn import turn
 from cronograph.jobs.registry import Registry, define
+from cronograph.jobs.runtime.attempts.capacity import PAUSE
 from cronograph.jobs.runtime.engine import Engine
 from cronograph.jobs.store.db.database import AutocommitConnection, Database, OperationalError
 from cronograph.jobs.store.db.transaction import Tx, Wake
@@ -26,6 +30,8 @@ T = TypeVar("T")
 ALERT = replace(QUICK, heartbeat=1.0, lease=8.0)
 """A node that looks for what it does not know every second, and whose lease a busy machine keeps."""
 
+AN_HOUR = 3600.0
+
 
 class UnreliableLine(Database):
     """A real database whose answers to some transactions are lost, or come late, after the commit."""
@@ -34,6 +40,7 @@ class UnreliableLine(Database):
         super().__init__(url)
         self.lose: dict[Callable[..., Any], int] = {}
         self.delayed: Callable[..., Any] | None = None
+        self.delays_nothing = False
         self.committed = asyncio.Event()
         self.deliver = asyncio.Event()
 
@@ -56,7 +63,7 @@ class UnreliableLine(Database):
         if self.lose.get(function) and _brought_something(result):
             self.lose[function] -= 1
             raise OperationalError("COMMIT", None, ConnectionError("the line is cut"))
-        if function is self.delayed and _brought_something(result):
+        if function is self.delayed and _brought_something(result) is not self.delays_nothing:
             self.committed.set()
             await self.deliver.wait()
         return result
@@ -133,3 +140,28 @@ async def test_a_claim_that_is_answered_during_the_stop_still_runs_its_runs_to_t
     await draining
     run = await engine.run(run_id)
     assert run.state is RunState.SUCCESS
+
+
+async def test_a_run_that_comes_while_a_claim_is_under_way_begins_though_that_claim_brings_nothing(
+    line: UnreliableLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Nobody looks by time alone: what is missed here is never found.
+    call_later = asyncio.BaseEventLoop.call_later
+
+    def without_looks(loop: asyncio.BaseEventLoop, delay: float, *call: Any, **context: Any) -> asyncio.TimerHandle:
+        is_a_look = PAUSE <= delay < PAUSE + 0.01
+        return call_later(loop, AN_HOUR if is_a_look else delay, *call, **context)
+
+    monkeypatch.setattr(asyncio.BaseEventLoop, "call_later", without_looks)
+    made = Engine(Services(line), registry(), replace(QUICK, poll=AN_HOUR))
+    await made.start()
+    engine = RunningEngine(made, line)
+    assert (await engine.finished(await engine.enqueue("work"))).run.state is RunState.SUCCESS
+    line.delayed, line.delays_nothing = turn, True
+    await line.write(lambda tx: tx.wake(Wake.RUNS))
+    await line.committed.wait()
+    run_id = await engine.enqueue("work")
+    line.delayed = None
+    line.deliver.set()
+    assert (await engine.finished(run_id)).run.state is RunState.SUCCESS
+    await made.stop()

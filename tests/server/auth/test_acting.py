@@ -241,11 +241,12 @@ async def test_the_audit_log_says_what_things_were_before_they_were_changed(serv
     }
     was = [(action, before) for (action, _), before in found.items()][2:]
     nothing = {"paused": False, "pausedBy": None, "pauseReason": None}
+    unlimited = {"maxRunning": None, "maxWaitLow": None, "rate": None}
     assert was[:8] == [
         ("pauseTask", nothing),
         ("resumeTask", {"paused": True, "pausedBy": "ada", "pauseReason": "r"}),
-        ("updateGroup", {**nothing, "maxRunning": None}),
-        ("updateGroup", {**nothing, "maxRunning": 3}),
+        ("updateGroup", {**nothing, **unlimited}),
+        ("updateGroup", {**nothing, **unlimited, "maxRunning": 3}),
         ("setRunPriority", {"priority": "low"}),
         ("retryNow", {"state": "waiting", "availableAt": "2099-01-01T00:00:00+00:00"}),
         ("cancelRun", {"state": "waiting"}),

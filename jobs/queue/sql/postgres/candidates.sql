@@ -53,7 +53,7 @@ FROM (
                  r.trigger = 'schedule' AND r.attempt = 0 AND EXISTS (
                      SELECT FROM cronograph.periodic_task t
                      WHERE t.id = r.task_id AND t.schedule_syntax = 'interval')
-            OR (r.expires_at <= CAST(:now AS timestamptz) AND r.attempt = 0) IS TRUE AS judged,
+            OR r.expires_at IS NOT NULL AND r.expires_at <= CAST(:now AS timestamptz) AND r.attempt = 0 AS judged,
                  r.concurrency_key IS NOT NULL OR r.rate_key IS NOT NULL AS keyed
              FROM cronograph.run r
              WHERE r.state IN ('stuck', 'waiting') AND r.group_name = p.name AND r.state = 'stuck' AND r.available_at < CAST(:now AS timestamptz)
@@ -68,7 +68,7 @@ FROM (
                  r.trigger = 'schedule' AND r.attempt = 0 AND EXISTS (
                      SELECT FROM cronograph.periodic_task t
                      WHERE t.id = r.task_id AND t.schedule_syntax = 'interval')
-            OR (r.expires_at <= CAST(:now AS timestamptz) AND r.attempt = 0) IS TRUE AS judged,
+            OR r.expires_at IS NOT NULL AND r.expires_at <= CAST(:now AS timestamptz) AND r.attempt = 0 AS judged,
                  r.concurrency_key IS NOT NULL OR r.rate_key IS NOT NULL AS keyed
              FROM cronograph.run r
              WHERE r.state IN ('stuck', 'waiting') AND r.group_name = p.name AND r.state = 'waiting' AND r.priority = 'high'
@@ -84,7 +84,7 @@ FROM (
                  r.trigger = 'schedule' AND r.attempt = 0 AND EXISTS (
                      SELECT FROM cronograph.periodic_task t
                      WHERE t.id = r.task_id AND t.schedule_syntax = 'interval')
-            OR (r.expires_at <= CAST(:now AS timestamptz) AND r.attempt = 0) IS TRUE AS judged,
+            OR r.expires_at IS NOT NULL AND r.expires_at <= CAST(:now AS timestamptz) AND r.attempt = 0 AS judged,
                  r.concurrency_key IS NOT NULL OR r.rate_key IS NOT NULL AS keyed
              FROM cronograph.run r
              WHERE r.state IN ('stuck', 'waiting') AND r.group_name = p.name AND r.state = 'waiting' AND r.priority = 'low'
@@ -102,7 +102,7 @@ CROSS JOIN LATERAL (
          r.trigger = 'schedule' AND r.attempt = 0 AND EXISTS (
              SELECT FROM cronograph.periodic_task t
              WHERE t.id = r.task_id AND t.schedule_syntax = 'interval')
-            OR (r.expires_at <= CAST(:now AS timestamptz) AND r.attempt = 0) IS TRUE AS judged,
+            OR r.expires_at IS NOT NULL AND r.expires_at <= CAST(:now AS timestamptz) AND r.attempt = 0 AS judged,
          r.concurrency_key IS NOT NULL OR r.rate_key IS NOT NULL AS keyed
      FROM cronograph.run r
      WHERE r.state IN ('stuck', 'waiting') AND r.group_name = p.name AND r.state = 'stuck' AND r.available_at < CAST(:now AS timestamptz)
@@ -117,7 +117,7 @@ CROSS JOIN LATERAL (
          r.trigger = 'schedule' AND r.attempt = 0 AND EXISTS (
              SELECT FROM cronograph.periodic_task t
              WHERE t.id = r.task_id AND t.schedule_syntax = 'interval')
-            OR (r.expires_at <= CAST(:now AS timestamptz) AND r.attempt = 0) IS TRUE AS judged,
+            OR r.expires_at IS NOT NULL AND r.expires_at <= CAST(:now AS timestamptz) AND r.attempt = 0 AS judged,
          r.concurrency_key IS NOT NULL OR r.rate_key IS NOT NULL AS keyed
      FROM cronograph.run r
      WHERE r.state IN ('stuck', 'waiting') AND r.group_name = p.name AND r.state = 'waiting' AND r.priority = 'high'
@@ -133,7 +133,7 @@ CROSS JOIN LATERAL (
          r.trigger = 'schedule' AND r.attempt = 0 AND EXISTS (
              SELECT FROM cronograph.periodic_task t
              WHERE t.id = r.task_id AND t.schedule_syntax = 'interval')
-            OR (r.expires_at <= CAST(:now AS timestamptz) AND r.attempt = 0) IS TRUE AS judged,
+            OR r.expires_at IS NOT NULL AND r.expires_at <= CAST(:now AS timestamptz) AND r.attempt = 0 AS judged,
          r.concurrency_key IS NOT NULL OR r.rate_key IS NOT NULL AS keyed
      FROM cronograph.run r
      WHERE r.state IN ('stuck', 'waiting') AND r.group_name = p.name AND r.state = 'waiting' AND r.priority = 'low'

@@ -60,7 +60,7 @@ FROM (
                      r.trigger = 'schedule' AND r.attempt = 0 AND EXISTS (
                          SELECT FROM cronograph.periodic_task t
                          WHERE t.id = r.task_id AND t.schedule_syntax = 'interval')
-            OR (r.expires_at <= CAST(:now AS timestamptz) AND r.attempt = 0) IS TRUE AS judged,
+            OR r.expires_at IS NOT NULL AND r.expires_at <= CAST(:now AS timestamptz) AND r.attempt = 0 AS judged,
                      r.concurrency_key IS NOT NULL OR r.rate_key IS NOT NULL AS keyed
                  FROM cronograph.run r
                  WHERE r.state IN ('stuck', 'waiting') AND r.failures >= 0
@@ -82,7 +82,7 @@ FROM (
                      r.trigger = 'schedule' AND r.attempt = 0 AND EXISTS (
                          SELECT FROM cronograph.periodic_task t
                          WHERE t.id = r.task_id AND t.schedule_syntax = 'interval')
-            OR (r.expires_at <= CAST(:now AS timestamptz) AND r.attempt = 0) IS TRUE AS judged,
+            OR r.expires_at IS NOT NULL AND r.expires_at <= CAST(:now AS timestamptz) AND r.attempt = 0 AS judged,
                      r.concurrency_key IS NOT NULL OR r.rate_key IS NOT NULL AS keyed
                  FROM cronograph.run r
                  WHERE r.state IN ('stuck', 'waiting') AND r.failures >= 0
@@ -104,7 +104,7 @@ FROM (
                      r.trigger = 'schedule' AND r.attempt = 0 AND EXISTS (
                          SELECT FROM cronograph.periodic_task t
                          WHERE t.id = r.task_id AND t.schedule_syntax = 'interval')
-            OR (r.expires_at <= CAST(:now AS timestamptz) AND r.attempt = 0) IS TRUE AS judged,
+            OR r.expires_at IS NOT NULL AND r.expires_at <= CAST(:now AS timestamptz) AND r.attempt = 0 AS judged,
                      r.concurrency_key IS NOT NULL OR r.rate_key IS NOT NULL AS keyed
                  FROM cronograph.run r
                  WHERE r.state IN ('stuck', 'waiting') AND r.failures >= 0
@@ -128,7 +128,7 @@ CROSS JOIN LATERAL (
              r.trigger = 'schedule' AND r.attempt = 0 AND EXISTS (
                  SELECT FROM cronograph.periodic_task t
                  WHERE t.id = r.task_id AND t.schedule_syntax = 'interval')
-            OR (r.expires_at <= CAST(:now AS timestamptz) AND r.attempt = 0) IS TRUE AS judged,
+            OR r.expires_at IS NOT NULL AND r.expires_at <= CAST(:now AS timestamptz) AND r.attempt = 0 AS judged,
              r.concurrency_key IS NOT NULL OR r.rate_key IS NOT NULL AS keyed
          FROM cronograph.run r
          WHERE r.state IN ('stuck', 'waiting') AND r.failures >= 0
@@ -150,7 +150,7 @@ CROSS JOIN LATERAL (
              r.trigger = 'schedule' AND r.attempt = 0 AND EXISTS (
                  SELECT FROM cronograph.periodic_task t
                  WHERE t.id = r.task_id AND t.schedule_syntax = 'interval')
-            OR (r.expires_at <= CAST(:now AS timestamptz) AND r.attempt = 0) IS TRUE AS judged,
+            OR r.expires_at IS NOT NULL AND r.expires_at <= CAST(:now AS timestamptz) AND r.attempt = 0 AS judged,
              r.concurrency_key IS NOT NULL OR r.rate_key IS NOT NULL AS keyed
          FROM cronograph.run r
          WHERE r.state IN ('stuck', 'waiting') AND r.failures >= 0
@@ -172,7 +172,7 @@ CROSS JOIN LATERAL (
              r.trigger = 'schedule' AND r.attempt = 0 AND EXISTS (
                  SELECT FROM cronograph.periodic_task t
                  WHERE t.id = r.task_id AND t.schedule_syntax = 'interval')
-            OR (r.expires_at <= CAST(:now AS timestamptz) AND r.attempt = 0) IS TRUE AS judged,
+            OR r.expires_at IS NOT NULL AND r.expires_at <= CAST(:now AS timestamptz) AND r.attempt = 0 AS judged,
              r.concurrency_key IS NOT NULL OR r.rate_key IS NOT NULL AS keyed
          FROM cronograph.run r
          WHERE r.state IN ('stuck', 'waiting') AND r.failures >= 0

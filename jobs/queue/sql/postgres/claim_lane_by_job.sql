@@ -75,7 +75,8 @@ locked AS MATERIALIZED (
                 SELECT FROM cronograph.periodic_task t
                 WHERE t.id = r.task_id AND t.schedule_syntax = 'interval')
             -- A second ahead: what begins here begins a moment later than this is asked.
-            OR (r.expires_at <= clock_timestamp() + interval '1 second' AND r.attempt = 0) IS TRUE AS judged
+            OR r.expires_at IS NOT NULL AND r.attempt = 0
+               AND r.expires_at <= clock_timestamp() + interval '1 second' AS judged
         FROM cronograph.run r, classes c
         WHERE r.id = ANY(ARRAY(SELECT p.id FROM picked p)) AND r.state || '' = 'waiting'
           AND r.group_name || '' = c.name AND r.priority || '' = CASE WHEN c.high THEN 'high' ELSE 'low' END

@@ -1,27 +1,41 @@
--- Inserts new runs, one to some thousands. SQLite needs a WHERE between a SELECT and ON CONFLICT to tell it from a join's ON.
+-- Inserts new runs, one to some thousands.
+--
+-- What several runs have in common travels once, as their kind, and is taken apart once.
 --
 -- Parameters:
---   runs: a JSON array of objects with the columns of each run, JSON documents as texts, and its place
+--   kinds: a JSON array of objects with the columns of each kind
+--   runs: a JSON array; of each run the place of its kind, and the text of its arguments, of what it carries (or null),
+--     and of its labels (or null)
 --   now: the time
 -- Index: uq_run_unique_key
 -- Called by: new_runs.insert
-INSERT INTO cronograph.run (job_name, args, carried, flow_id, awaits, task_id, task_name, trigger, scheduled_for,
-    submitted_at,
-    available_at, exclusive, unique_key, retried_from, submitter, submitter_id, description, signature, group_name,
-    priority, retries, retry_delay, timeout, concurrency_key, max_concurrent, rate_key, labels, expires_at, state,
+WITH kinds AS MATERIALIZED (
+    SELECT key AS kind,
+        json_extract(value, '$.job_name') AS job_name, json_extract(value, '$.flow_id') AS flow_id,
+        json_extract(value, '$.awaits') AS awaits, json_extract(value, '$.task_id') AS task_id,
+        json_extract(value, '$.task_name') AS task_name, json_extract(value, '$.trigger') AS trigger,
+        json_extract(value, '$.scheduled_for') AS scheduled_for,
+        json_extract(value, '$.available_at') AS available_at, json_extract(value, '$.exclusive') AS exclusive,
+        json_extract(value, '$.unique_key') AS unique_key, json_extract(value, '$.retried_from') AS retried_from,
+        json_extract(value, '$.submitter') AS submitter, json_extract(value, '$.submitter_id') AS submitter_id,
+        json_extract(value, '$.description') AS description, json_extract(value, '$.signature') AS signature,
+        json_extract(value, '$.group_name') AS group_name, json_extract(value, '$.priority') AS priority,
+        json_extract(value, '$.retries') AS retries, json_extract(value, '$.retry_delay') AS retry_delay,
+        json_extract(value, '$.timeout') AS timeout, json_extract(value, '$.concurrency_key') AS concurrency_key,
+        json_extract(value, '$.max_concurrent') AS max_concurrent, json_extract(value, '$.rate_key') AS rate_key,
+        json_extract(value, '$.expires_at') AS expires_at
+    FROM json_each(:kinds))
+INSERT INTO cronograph.run (job_name, args, carried, labels, flow_id, awaits, task_id, task_name, trigger,
+    scheduled_for, submitted_at, available_at, exclusive, unique_key, retried_from, submitter, submitter_id, description, signature,
+    group_name, priority, retries, retry_delay, timeout, concurrency_key, max_concurrent, rate_key, expires_at, state,
     attempt, failures)
-SELECT json_extract(value, '$.job_name'), json_extract(value, '$.args'), json_extract(value, '$.carried'),
-    json_extract(value, '$.flow_id'), json_extract(value, '$.awaits'),
-    json_extract(value, '$.task_id'), json_extract(value, '$.task_name'), json_extract(value, '$.trigger'),
-    json_extract(value, '$.scheduled_for'), :now, coalesce(json_extract(value, '$.available_at'), :now),
-    json_extract(value, '$.exclusive'), json_extract(value, '$.unique_key'), json_extract(value, '$.retried_from'),
-    json_extract(value, '$.submitter'), json_extract(value, '$.submitter_id'), json_extract(value, '$.description'),
-    json_extract(value, '$.signature'), json_extract(value, '$.group_name'), json_extract(value, '$.priority'),
-    json_extract(value, '$.retries'), json_extract(value, '$.retry_delay'), json_extract(value, '$.timeout'),
-    json_extract(value, '$.concurrency_key'), json_extract(value, '$.max_concurrent'),
-    json_extract(value, '$.rate_key'), json_extract(value, '$.labels'), json_extract(value, '$.expires_at'),
-    CASE WHEN json_extract(value, '$.awaits') IS NULL THEN 'waiting' ELSE 'suspended' END, 0, 0
-FROM json_each(:runs) WHERE true
-ORDER BY json_extract(value, '$.place')
+SELECT k.job_name, json_extract(n.value, '$[1]'), json_extract(n.value, '$[2]'), json_extract(n.value, '$[3]'),
+    k.flow_id, k.awaits, k.task_id, k.task_name, k.trigger, k.scheduled_for, :now, coalesce(k.available_at, :now), k.exclusive,
+    k.unique_key, k.retried_from, k.submitter, k.submitter_id, k.description, k.signature, k.group_name, k.priority,
+    k.retries, k.retry_delay, k.timeout, k.concurrency_key, k.max_concurrent, k.rate_key, k.expires_at,
+    CASE WHEN k.awaits IS NULL THEN 'waiting' ELSE 'suspended' END, 0, 0
+FROM json_each(:runs) n CROSS JOIN kinds k
+WHERE k.kind = json_extract(n.value, '$[0]')
+ORDER BY n.key
 ON CONFLICT DO NOTHING
 RETURNING id

@@ -9,7 +9,7 @@ from sqlalchemy import ColumnElement, Connection, Row, ScalarSelect, Select, Sub
 from ...db import dialect
 from ...schema.rows import RowReader
 from ...schema.tables import job_execution
-from .criteria import Criteria
+from .criteria import Criteria, joined
 from .keyset import Page, PageRequest, Position, bounds, order_by, page_of
 from .listing import Listing
 
@@ -90,6 +90,7 @@ def newest_finished_of(task_id: ColumnElement[int]) -> ScalarSelect[int]:
 
 def count(conn: Connection, listing: Listing[M], criteria: Criteria, cap: int = COUNT_CAP) -> int:
     """How many rows meet the condition, counted up to ``cap`` + 1."""
+    criteria = joined(criteria) if dialect.is_postgresql(conn) else criteria
     rows = _keys(listing).where(listing.condition(criteria)).limit(cap + 1).subquery("counted")
     return conn.execute(select(func.count()).select_from(rows)).scalar_one()
 

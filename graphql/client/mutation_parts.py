@@ -1,0 +1,39 @@
+"""What several of the ready-made mutations have in common."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from .base.shapes import camel, read
+from .builders import mutation
+from .inputs import TaskChanges, TaskSettings
+from .operation import Operation
+from .results import ChangedTasks, DeletedTasks
+
+
+def many_tasks(field: str, given: Mapping[str, object]) -> Operation[ChangedTasks]:
+    """A mutation of many tasks."""
+
+    def convert(payload: Mapping[str, Any]) -> ChangedTasks:
+        return ChangedTasks(
+            names=tuple(one["name"] for one in payload.get("tasks", ())),
+            count=read(int, payload.get("count"), f"{field}.count"),
+            has_more=read(bool, payload.get("hasMore"), f"{field}.hasMore"),
+            end_cursor=payload.get("endCursor"),
+        )
+
+    return mutation(field, given, "tasks { name } count hasMore endCursor", convert)
+
+
+def deleted_of(field: str, payload: Mapping[str, Any]) -> DeletedTasks:
+    """What an answer says of deleted tasks."""
+    return DeletedTasks(
+        names=read(tuple[str, ...], payload.get("deletedNames"), f"{field}.deletedNames"),
+        count=read(int, payload.get("count"), f"{field}.count"),
+        has_more=bool(payload.get("hasMore")),
+        end_cursor=payload.get("endCursor"),
+    )
+
+
+def settings_of(settings: TaskSettings | TaskChanges) -> dict[str, object]:
+    """The settings under their GraphQL names; None stays, it sets the default."""
+    return {camel(name): value for name, value in settings.items()}

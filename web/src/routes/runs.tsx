@@ -147,7 +147,7 @@ export function Runs() {
         <TextFilter name="q" value={filter.q} label="Task or job" main />
         <TextFilter name="job" value={filter.job} label="Job" names="job" exact />
         <TextFilter name="group" value={filter.group} label="Group" names="group" exact />
-        <TextFilter name="label" value={filter.label} label="Label" names="label" exact />
+        {filter.label !== "" && <TextFilter name="label" value={filter.label} label="Label" names="label" exact />}
         <SelectFilter name="priority" value={filter.priority} label="Priority" all="Any priority" options={[["HIGH", "high"], ["LOW", "low"]]} />
         <UnknownValue name="state" label="State" known={STATES} />
         {filtered && <ClearFilters names={FILTERS} />}

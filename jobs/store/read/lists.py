@@ -130,7 +130,8 @@ RUNS: Listing[Run] = Listing(
         "labels": run.c.id,
         "args": run.c.args,
         "retried": exists().where(_AGAIN.c.retried_from == run.c.id),
-        "waits_for_signal": (run.c.state == RunState.SUSPENDED) & exists().where(
+        "waits_for_signal": (run.c.state == RunState.SUSPENDED)
+        & exists().where(
             run_step.c.run_id == run.c.id, run_step.c.kind == StepKind.SIGNAL, run_step.c.state == StepState.WAITING
         ),
     },

@@ -132,6 +132,7 @@ def test_commands_end_well(document: str, my_server: CronographProcess, nursery:
         shutil.copy(file, tmp_path / name)
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     environment = {**os.environ, "PATH": path, "TOKEN": "geheim", "no_proxy": "*"}
+    environment["CRONOGRAPH_URL"] = my_server.url
     for line in (line for block in blocks_in("sh") if block.document == document for line in lines_of(block)):
         if line.startswith("cronograph serve "):
             # What would serve until it is stopped is checked by the same flags; not everybody may use port 443.

@@ -77,6 +77,13 @@ def test_each_statement_can_be_planned(conn: Connection) -> None:
         assert statements.plan(conn, name), name
 
 
+@pytest.mark.parametrize("name", names(SQLITE))
+def test_what_writes_begins_with_the_word_by_which_the_driver_of_sqlite_begins_a_transaction(name: str) -> None:
+    written = statement(SQLITE, name).text
+    if re.search(r"^(INSERT|UPDATE|DELETE)\b", written, re.MULTILINE):
+        assert written.startswith(("INSERT", "UPDATE", "DELETE"))
+
+
 def test_parameters_are_marked_as_each_driver_wants_them() -> None:
     found = statements.Statement("x", "", "SELECT CAST(:a AS text), 5 % 2, :a, now()::date WHERE :b_2 > 1")
     assert found.parameters == ("a", "b_2")

@@ -27,6 +27,8 @@ from cronograph.jobs.registry import Registry
 
 JOBS = Registry()
 log = logging.getLogger("tests.of.a.job")
+log.setLevel(logging.INFO)
+logging.getLogger("tests.quiet").setLevel(logging.WARNING)
 
 
 in_process = job(isolation="process", registry=JOBS)

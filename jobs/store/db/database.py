@@ -233,8 +233,8 @@ class Database:
     async def write(self, function: Callable[Concatenate[Tx, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run ``function(tx, …)`` in one transaction, write its events with it, commit, and wake whom it concerns.
 
-        Any error in ``function`` rolls the whole transaction back. Deadlocks and lock time-outs are tried again, so
-        ``function`` must not change anything outside the transaction.
+        Any error in ``function`` rolls the whole transaction back. Deadlocks, lock time-outs and connections that are
+        lost before the commit are tried again, so ``function`` must not change anything outside the transaction.
         """
         self.usage.writes += 1
         work = partial(self._transact, function, args, kwargs)

@@ -74,7 +74,7 @@ class PostgresAccess:
         return await read_in_thread(self._threads, self._snapshots, function)
 
     async def write(self, function: Callable[[Connection], T]) -> T:
-        """Run a function in one transaction."""
+        """Run a function in one transaction; a connection that is lost before the commit is replaced once."""
         return await self._in_thread(self._engine, function)
 
     async def _in_thread(self, engine: Engine, function: Callable[[Connection], T]) -> T:
@@ -160,6 +160,19 @@ def _note_sockets(engine: Engine, sockets: SocketHandles) -> None:
 
 
 def _in_transaction(engine: Engine, function: Callable[[Connection], T]) -> T:
+    """Run a function in one transaction; once more, on another connection, where the first was lost before the commit.
+
+    Nothing of that transaction is stored. Where the connection is lost at the commit nobody knows, and it is raised.
+    """
+    committing = False
+    try:
+        with engine.begin() as conn:
+            result = function(conn)
+            committing = True
+        return result
+    except DBAPIError as error:
+        if committing or not error.connection_invalidated:
+            raise
     with engine.begin() as conn:
         return function(conn)
 

@@ -1,6 +1,5 @@
 """Jobs in child processes: what they see, what comes back, and how they die."""
 
-import logging
 import os
 import signal
 import subprocess
@@ -90,15 +89,7 @@ async def test_a_crash_is_retried_like_any_failure(engine: RunningEngine) -> Non
 
 
 async def test_all_that_a_child_logs_is_kept_with_its_execution(engine: RunningEngine) -> None:
-    logger = logging.getLogger("tests.of.a.job")
-    quiet = logging.getLogger("tests.quiet")
-    logger.setLevel(logging.INFO)
-    quiet.setLevel(logging.WARNING)
-    try:
-        done = await engine.finish("says")
-    finally:
-        logger.setLevel(logging.NOTSET)
-        quiet.setLevel(logging.NOTSET)
+    done = await engine.finish("says")
     found = [(line.level, line.message.split("\n")[0], line.fields) for line in done.lines]
     assert found == [
         ("debug", "by ctx", {"number": 1}),

@@ -3,6 +3,7 @@
 import psycopg
 import pytest
 from sqlalchemy import text
+from sqlalchemy.exc import OperationalError
 
 from cronograph.jobs.store.db.database import Database
 from cronograph.jobs.store.db.transaction import Tx
@@ -62,4 +63,53 @@ async def test_the_address_for_a_plain_connection_keeps_its_options(postgres_url
     with psycopg.connect(database.libpq_url()) as connection:
         assert connection.execute("SHOW lock_timeout").fetchone() == ("3s",)
         assert connection.execute("SHOW search_path").fetchone() == ("a+b",)
+    await database.close()
+
+
+class Loser:
+    """Notes itself, and loses its connection in its first transaction: within it, or with the commit."""
+
+    def __init__(self, *, at_commit: bool) -> None:
+        self.at_commit = at_commit
+        self.attempts = 0
+
+    def __call__(self, tx: Tx) -> int:
+        self.attempts += 1
+        tx.conn.execute(text("INSERT INTO noted VALUES (:number, :ends)"), {"number": self.attempts, "ends": self.ends})
+        if self.attempts == 1 and not self.at_commit:
+            tx.conn.execute(text("SELECT pg_terminate_backend(pg_backend_pid())"))
+        return self.attempts
+
+    @property
+    def ends(self) -> bool:
+        return self.attempts == 1 and self.at_commit
+
+
+NOTED = """
+CREATE TABLE noted (number int, ends bool);
+CREATE FUNCTION end_me() RETURNS trigger LANGUAGE plpgsql AS
+    $$ BEGIN IF new.ends THEN PERFORM pg_terminate_backend(pg_backend_pid()); END IF; RETURN NULL; END $$;
+CREATE CONSTRAINT TRIGGER at_commit AFTER INSERT ON noted DEFERRABLE INITIALLY DEFERRED
+    FOR EACH ROW EXECUTE FUNCTION end_me();
+"""
+
+
+async def test_a_transaction_that_lost_its_connection_before_the_commit_is_done_again(postgres_url: str) -> None:
+    with psycopg.connect(postgres_url, autocommit=True) as connection:
+        connection.execute(NOTED)
+    database = Database(postgres_url)
+    loser = Loser(at_commit=False)
+    assert await database.write(loser) == 2
+    assert await database.read(lambda conn: conn.execute(text("SELECT number FROM noted")).scalars().all()) == [2]
+    await database.close()
+
+
+async def test_a_transaction_that_lost_its_connection_at_the_commit_is_not_done_again(postgres_url: str) -> None:
+    with psycopg.connect(postgres_url, autocommit=True) as connection:
+        connection.execute(NOTED)
+    database = Database(postgres_url)
+    loser = Loser(at_commit=True)
+    with pytest.raises(OperationalError, match="terminating connection"):
+        await database.write(loser)
+    assert loser.attempts == 1
     await database.close()

@@ -44,7 +44,7 @@ const THEME_ICON: Readonly<Record<Theme, IconName>> = { auto: "auto", light: "su
 const InboxDocument = graphql(`
   query InboxCount($filter: RunFilter) {
     asOf
-    runs(first: 0, filter: $filter) { totalCount }
+    runs(first: 100, filter: $filter) { totalCount edges { node { id } } }
   }
 `);
 
@@ -53,13 +53,13 @@ function InboxCount() {
   const { state } = useLive("inbox-count", {
     document: InboxDocument,
     variables: () => ({ filter: WAITING_FOR_PEOPLE }),
-    init: (data) => data.runs.totalCount,
-    outdates: (event) => event.kind === "RUN_UPDATED" || event.kind === "STEP_FINISHED",
+    init: ({ runs }) => ({ count: runs.totalCount, known: runs.edges.map(({ node }) => node.id) }),
+    outdates: (event, { count, known }) => event.state === "SUSPENDED" || (event.runId !== null && (known.includes(event.runId) || known.length < count)),
     every: 3_000,
   });
-  return state === null || state === 0 ? null : (
+  return state === null || state.count === 0 ? null : (
     <span class="nav-count num">
-      {capped(state)}
+      {capped(state.count)}
       <span class="visually-hidden"> waiting</span>
     </span>
   );

@@ -1,6 +1,7 @@
 -- Inserts new runs, one to some thousands.
 --
--- What several runs have in common travels once, as their kind, and is taken apart once.
+-- What several runs have in common travels once, as their kind, and is taken apart once. The word INSERT comes first:
+-- by it the driver knows that a transaction begins, if the connection is a user's own.
 --
 -- Parameters:
 --   kinds: a JSON array of objects with the columns of each kind
@@ -9,6 +10,10 @@
 --   now: the time
 -- Index: uq_run_unique_key
 -- Called by: new_runs.insert
+INSERT INTO cronograph.run (job_name, args, carried, labels, flow_id, awaits, task_id, task_name, trigger,
+    scheduled_for, submitted_at, available_at, exclusive, unique_key, retried_from, submitter, submitter_id, description, signature,
+    group_name, priority, retries, retry_delay, timeout, concurrency_key, max_concurrent, rate_key, expires_at, state,
+    attempt, failures)
 WITH kinds AS MATERIALIZED (
     SELECT key AS kind,
         json_extract(value, '$.job_name') AS job_name, json_extract(value, '$.flow_id') AS flow_id,
@@ -25,10 +30,6 @@ WITH kinds AS MATERIALIZED (
         json_extract(value, '$.max_concurrent') AS max_concurrent, json_extract(value, '$.rate_key') AS rate_key,
         json_extract(value, '$.expires_at') AS expires_at
     FROM json_each(:kinds))
-INSERT INTO cronograph.run (job_name, args, carried, labels, flow_id, awaits, task_id, task_name, trigger,
-    scheduled_for, submitted_at, available_at, exclusive, unique_key, retried_from, submitter, submitter_id, description, signature,
-    group_name, priority, retries, retry_delay, timeout, concurrency_key, max_concurrent, rate_key, expires_at, state,
-    attempt, failures)
 SELECT k.job_name, json_extract(n.value, '$[1]'), json_extract(n.value, '$[2]'), json_extract(n.value, '$[3]'),
     k.flow_id, k.awaits, k.task_id, k.task_name, k.trigger, k.scheduled_for, :now, coalesce(k.available_at, :now), k.exclusive,
     k.unique_key, k.retried_from, k.submitter, k.submitter_id, k.description, k.signature, k.group_name, k.priority,

@@ -4,10 +4,14 @@ A node ends an attempt of its own in time. What sleeps, waits, or is to be tried
 each node that asks an index, so this survives every node.
 """
 
+from datetime import datetime
 from typing import Final
+
+from sqlalchemy import Connection
 
 from ..core.durable.deadline import deadline_sentence
 from ..core.states import RunState
+from ..store.db import dialect
 from ..store.db.transaction import Tx, Wake
 from . import runs as run_store
 from .cancel import cancel_all
@@ -19,6 +23,20 @@ from .flow_ends import ended_of, hold, settle
 BATCH: Final = 500
 """Runs that one transaction ends."""
 ERROR_TYPE: Final = "TimeoutError"
+
+
+def next_deadline(conn: Connection) -> datetime | None:
+    """When the next run that no node executes has to end; None = none has to."""
+    return run_store.next_limits(conn)[1]
+
+
+def are_due(conn: Connection) -> tuple[bool, bool]:
+    """Whether a run is too old to start, and whether one had to end: one probe of an index for each."""
+    expiry, deadline = run_store.next_limits(conn)
+    if expiry is None and deadline is None:
+        return False, False
+    now = dialect.database_now(conn)
+    return expiry is not None and expiry <= now, deadline is not None and deadline <= now
 
 
 def fail_overdue(tx: Tx, node: str | None, limit: int = BATCH) -> int:

@@ -52,6 +52,11 @@ def request_cancel(conn: Connection, ids: Sequence[int], reason: str, now: datet
     return _set(conn, r.c.id.in_(ids), *unasked, cancel_requested_at=now, cancel_reason=reason)
 
 
+def wake(conn: Connection, run_id: int, now: datetime) -> None:
+    """Wake a locked suspended run: it waits again, and is due now."""
+    _set(conn, r.c.id == run_id, state=RunState.WAITING.value, available_at=now, **_AWAITS_NOTHING)
+
+
 def make_available(conn: Connection, ids: Sequence[int], at: datetime) -> list[int]:
     """Make waiting and stuck runs due at ``at``; returns the ids of those changed."""
     return _set(conn, r.c.id.in_(ids), _judged_state.in_(sql_literals(CLAIMABLE)), available_at=at, due_at=None)

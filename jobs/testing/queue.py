@@ -24,14 +24,13 @@ from ..core.run_spec import RunSpec
 from ..core.states import RunState
 from ..queue.admission import look_for_tokens
 from ..queue.claim import Claimant, Started, claim
-from ..queue.deadlines import fail_overdue
+from ..queue.deadlines import fail_overdue, next_deadline
 from ..queue.due_tasks import look_ahead
 from ..queue.enqueue import new_run
 from ..queue.enqueue_many import new_runs
 from ..queue.fairness import FairnessState
 from ..queue.finish import Finish, finish
 from ..queue.occurrences import dispatch_due
-from ..queue.runs import next_limits
 from ..registry import Registry, default_registry
 from ..registry.define import schedule_from
 from ..registry.queue import RunOptions, RunQueue, in_seconds
@@ -365,7 +364,7 @@ def _checkpoint(conn: Connection, task: str) -> Json:
 
 def _next_time(tx: Tx, schedules: bool) -> datetime | None:
     # A retry that waits no time is available now, and due in a moment.
-    upcoming, (_, deadline) = look_ahead(tx.conn), next_limits(tx.conn)
+    upcoming, deadline = look_ahead(tx.conn), next_deadline(tx.conn)
     times = [run_store.next_available(tx.conn, tx.now - TICK), upcoming.wakes_at, deadline]
     if schedules:
         times.append(upcoming.task_at)

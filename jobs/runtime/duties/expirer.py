@@ -3,12 +3,8 @@
 import logging
 from typing import Final
 
-from sqlalchemy import Connection
-
-from ...queue.deadlines import fail_overdue
+from ...queue.deadlines import are_due, fail_overdue
 from ...queue.expiry import skip_due
-from ...queue.runs import next_limits
-from ...store.db import dialect
 from ...store.db.database import Database
 from ...store.db.transaction import Tx
 
@@ -33,7 +29,7 @@ class Expirer:
     async def look(self) -> int:
         """Look once; how many runs were skipped or failed."""
         ended = 0
-        while any(await self._database.read(_are_due)):
+        while any(await self._database.read(are_due)):
             skipped, failed = await self._database.write(_end_due, self._node)
             if skipped:
                 log.warning("%d runs were skipped: they had to start by a time that has passed", skipped)
@@ -44,15 +40,6 @@ class Expirer:
                 # Somebody else is at them.
                 break
         return ended
-
-
-def _are_due(conn: Connection) -> tuple[bool, bool]:
-    """Whether a run has to be skipped, and whether one has to be failed."""
-    expiry, deadline = next_limits(conn)
-    if expiry is None and deadline is None:
-        return False, False
-    now = dialect.database_now(conn)
-    return expiry is not None and expiry <= now, deadline is not None and deadline <= now
 
 
 def _end_due(tx: Tx, node: str) -> tuple[int, int]:

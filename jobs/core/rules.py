@@ -21,6 +21,8 @@ MAX_SECONDS = 10 * 366 * 86400.0
 MAX_RETRIES = 1000
 MAX_CATCH_UP = 1000
 MAX_UNIQUE_KEY = 200
+SHELL_JOB = "shell"
+"""The built-in job that a node has only by a setting."""
 
 
 def check_name(value: object, field: str) -> None:
@@ -181,4 +183,6 @@ def unknown_job(name: str, known: Sequence[str]) -> UserError:
     """The error for a job that no node has published, with the nearest one that some node has."""
     near = get_close_matches(name, known, 1)
     hint = f"; did you mean '{near[0]}'?" if near else ""
+    if name == SHELL_JOB and not near:
+        hint = "; a node has it only where the setting shell is true"
     return UserError(f"Unknown job: {name}{hint}", path=("jobName",), code=ErrorCode.UNKNOWN_JOB)

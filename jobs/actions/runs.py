@@ -201,8 +201,8 @@ def retry_runs(
 
 
 _LIKE_BEFORE = (
-    "job_name args group priority task_id task_name scheduled_for retries retry_delay timeout exclusive submitter "
-    "submitter_id description carried unique_key labels"
+    "job_name args group priority task_id task_name scheduled_for retries retry_delay timeout max_duration exclusive "
+    "submitter submitter_id description carried unique_key labels"
 )
 """What a run that is made again has of the one before."""
 

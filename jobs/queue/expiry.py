@@ -7,8 +7,6 @@ knows its job, it stands far behind) a duty of each node finds by an index of th
 from collections.abc import Sequence
 from typing import Final
 
-from sqlalchemy import Connection
-
 from ..core.admission.expiry import Expired, expired_sentence
 from ..core.arguments.secrets import references, resolved
 from ..core.base.wording import time_text
@@ -16,7 +14,6 @@ from ..core.defaults import FOLLOWED
 from ..core.misfire import Skip
 from ..core.model import NewRun, Run, SkipReason, Trigger
 from ..core.states import RunState
-from ..store.db import dialect
 from ..store.db.transaction import Tx, Wake
 from ..store.read import jobs
 from ..store.read import tasks as stored_tasks
@@ -39,12 +36,6 @@ def skip_due(tx: Tx, node: str | None, limit: int = BATCH) -> int:
     if late:
         skip_expired(tx, late, node=node)
     return len(late)
-
-
-def is_due(conn: Connection) -> bool:
-    """Whether a run is too old to start: one probe of an index, however many wait."""
-    at = run_store.next_expiry(conn)
-    return at is not None and at <= dialect.database_now(conn)
 
 
 def skip_expired(tx: Tx, runs: Sequence[Run], *, node: str | None) -> None:

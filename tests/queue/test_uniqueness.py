@@ -8,8 +8,10 @@ import pytest
 from cronograph.jobs import RunSpec, enqueue_many_sync
 from cronograph.jobs.actions.runs import cancel_runs, enqueue_runs
 from cronograph.jobs.core.admission.holding import Debounce, Hold, Holding, Throttle, hold_of
-from cronograph.jobs.core.base.errors import InvalidInput
+from cronograph.jobs.core.base.errors import InvalidInput, InvalidState
+from cronograph.jobs.core.limits import LIMITS, Limits
 from cronograph.jobs.core.model import NewRun, Run, Trigger
+from cronograph.jobs.core.unique_key import UniqueKey
 from cronograph.jobs.queue.claim import start_more
 from cronograph.jobs.queue.uniqueness import Enqueued
 from cronograph.jobs.store.schema import tables
@@ -134,6 +136,37 @@ def test_the_others_of_a_period_are_folded_into_one_at_its_end(stored: Stored) -
     stored.at(70)
     assert put(stored, LAST, 4).run.available_at == START + timedelta(seconds=120)
     assert first.run.id == 1
+
+
+def test_what_comes_after_the_period_of_a_run_that_still_waits_is_folded_into_it(stored: Stored) -> None:
+    stored.node()
+    first = put(stored, LAST, 1)
+    stored.at(70)
+    late = put(stored, LAST, 2)
+    assert (late.run.id, late.deduplicated, late.run.args) == (first.run.id, True, {"n": 2})
+
+
+@pytest.mark.parametrize("hold", [DEBOUNCE, LAST])
+def test_arguments_that_would_be_lost_in_a_run_of_another_kind_are_refused(stored: Stored, hold: Hold) -> None:
+    worker = stored.node(jobs=("work", "other"))
+    first = stored.enqueue(unique_key="k", job_name="other")
+    held = rf"uniqueKey: 'k' is held by run {first.id} of job 'other', which is"
+    with pytest.raises(InvalidState, match=f"{held} waiting"):
+        put(stored, hold)
+    worker.start()
+    with pytest.raises(InvalidState, match=f"{held} running"):
+        put(stored, hold)
+    both = [NewRun(name, Trigger.API, unique_key="l", hold=hold) for name in ("work", "other")]
+    with pytest.raises(InvalidState, match=r"uniqueKey: 'l' is held by run \d+ of job"):
+        stored.do(enqueue_runs, both)
+
+
+def test_a_debounced_run_has_the_keys_of_its_last_arguments(stored: Stored) -> None:
+    stored.node(limits=Limits(concurrency_key=UniqueKey(("n",), "{n}"), max_concurrent=1))
+    for n in (1, 2):
+        run = NewRun("work", Trigger.API, {"n": n}, unique_key="k", hold=DEBOUNCE, inherits=frozenset({LIMITS}))
+        stored.do(enqueue_runs, [run])
+    assert [(row.args, row.concurrency_key) for row in runs(stored)] == [({"n": 2}, "2")]
 
 
 @pytest.mark.parametrize(

@@ -107,11 +107,11 @@ async def order({parameters}) -> None:
     pass
 """
 OLD, NEW = "orders_old", "orders_new"
-POISONOUS, LONG, UNFENCED = "poisonous_jobs", "long_jobs", "unfenced"
+POISONOUS, LONG, UNFENCED, ADMITTED = "poisonous_jobs", "long_jobs", "unfenced", "admitted_jobs"
 """Some of these run in child processes: a node that has them starts a launcher."""
 SOURCES = {
     "chaos_jobs": SOURCE,
-    **{name: Path(__file__).with_name(f"{name}.py").read_text() for name in (POISONOUS, LONG, UNFENCED)},
+    **{name: Path(__file__).with_name(f"{name}.py").read_text() for name in (POISONOUS, LONG, UNFENCED, ADMITTED)},
     OLD: ORDERS.replace("{parameters}", "amount: int"),
     NEW: ORDERS.replace("{parameters}", "amount: int, currency: str"),
 }

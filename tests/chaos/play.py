@@ -2,11 +2,14 @@
 
 import random
 import time
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.chaos.admission_client import AdmissionClient
+from tests.chaos.admission_rules import lost_arguments
 from tests.chaos.client import PACE, Asked, Client
-from tests.chaos.cluster import LONG, POISONOUS, figures
+from tests.chaos.cluster import ADMITTED, LONG, POISONOUS, figures
 from tests.chaos.disturbances import black_hole_beyond_the_lease, poison
 from tests.chaos.history import History
 from tests.chaos.rules import Violation, broken_promises, broken_signals
@@ -63,7 +66,11 @@ def play(
     with staged(scenario.kind, folder, chance, nursery, modules=_modules(scenario)) as stage:
         stage.patience = seconds / 2
         _open(stage, scenario)
-        with Client(stage.cluster, *ORDERS if stage.versions else WORK, pace=pace) as client:
+        admission = AdmissionClient(stage.cluster, pace)
+        with (
+            Client(stage.cluster, *ORDERS if stage.versions else WORK, pace=pace) as client,
+            admission if scenario.admission else nullcontext(),
+        ):
             _disturb(stage, scenario, seconds)
             stage.wait_ready()
         stage.come_to_rest()
@@ -73,7 +80,10 @@ def play(
         assert unhandled == [], "\n".join([f"{len(unhandled)} tracebacks", *unhandled[:3]])
         broken = [Violation("what was acknowledged is kept", one) for one in broken_promises(history, client.promised)]
         broken += [Violation("what was signalled is taken", one) for one in broken_signals(history, client.sent)]
+        lost = lost_arguments(history, admission.acknowledged)
+        broken += [Violation("no acknowledged debounced argument is lost", one) for one in lost]
         assert broken == [], "\n".join(map(str, [f"{len(broken)} broken promises", *broken[:30]]))
+        assert bool(admission.acknowledged) == scenario.admission, "no debounced run was acknowledged"
         assert client.promised, "nothing was acknowledged, so nothing was tried"
         return Report(scenario.name, seed, tuple(stage.log), len(client.promised), client.refused, history)
 
@@ -81,7 +91,8 @@ def play(
 def _modules(scenario: Scenario) -> tuple[str, ...]:
     """What its nodes need beside the jobs that every node has."""
     needs: dict[Disturbance, str] = {poison: POISONOUS, black_hole_beyond_the_lease: LONG}
-    return tuple(needs[one] for one in scenario.disturbances if one in needs)
+    admitted = (ADMITTED,) if scenario.admission else ()
+    return (*(needs[one] for one in scenario.disturbances if one in needs), *admitted)
 
 
 def _open(stage: Stage, scenario: Scenario) -> None:

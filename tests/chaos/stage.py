@@ -157,7 +157,7 @@ def staged(
             disk = SmallDisk(folder / "disk")
             ends.callback(disk.close)
             ends.callback(starter.end_all)
-            yield Stage(Cluster(starter, f"sqlite:///{disk.folder}/chaos.db"), chance, disk=disk)
+            yield Stage(Cluster(starter, f"sqlite:///{disk.folder}/chaos.db"), chance, disk=disk, modules=modules)
             return
         postmaster = Postmaster()
         ends.callback(postmaster.stop)

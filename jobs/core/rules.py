@@ -8,6 +8,7 @@ from datetime import datetime
 from difflib import get_close_matches
 
 from .admission.expiry import expiry_faults
+from .admission.holding import time_faults
 from .admission.labels import label_faults
 from .base.codes import ErrorCode
 from .base.errors import InvalidInput, NotFound, UserError, refuse
@@ -170,6 +171,7 @@ def new_run_faults(run: NewRun) -> Iterator[InvalidInput]:
     if run.labels is not None:
         yield from label_faults(run.labels)
     yield from expiry_faults(run.expires_at, run.ttl, run.available_at)
+    yield from time_faults(run.hold, run.available_at)
 
 
 def unknown(kind: str, name: str, known: Sequence[str], *, field: str = "name") -> NotFound:

@@ -86,13 +86,14 @@ def set_priority(conn: Connection, ids: Sequence[int], priority: Priority) -> li
 
 def lock_unbegun(conn: Connection, key: str) -> Run | None:
     """The run that has this unique key and has never begun, locked."""
-    unbegun = (r.c.attempt == literal_column("0"), _judged_state.in_(sql_literals(_UNBEGUN)))
+    unbegun = (r.c.attempt == literal_column("0"), _judged_state.in_(sql_literals(UNBEGUN)))
     statement = select_runs().where(r.c.unique_key == key, *HOLDING, *unbegun).with_for_update(of=r)
     row = conn.execute(statement).one_or_none()
     return None if row is None else run_from(row)
 
 
-_UNBEGUN = (RunState.WAITING, RunState.SCHEDULED)
+UNBEGUN: Final = (RunState.WAITING, RunState.SCHEDULED)
+"""States in which a run without an attempt has never begun."""
 
 
 def renew(conn: Connection, run_id: int, values: Mapping[str, Any]) -> None:

@@ -21,6 +21,11 @@ from cronograph.jobs.store.read import nodes as stored_nodes
 from cronograph.jobs.store.schema import tables
 from cronograph.jobs.store.schema.naming import SchemaText
 from cronograph.jobs.store.write import nodes
+from tests.chaos.broken_admission import (
+    a_claim_does_not_look_at_the_expiry,
+    a_run_is_dropped_without_its_reason,
+    the_arguments_of_a_late_writer_replace_the_newest,
+)
 from tests.chaos.testimony import Attempt, Testimony
 from tests.support.storage import Stored, Worker
 from tests.support.transitions import look_away
@@ -212,6 +217,9 @@ def a_job_is_served_without_its_tokens(stored: Stored, worker: Worker) -> None:
 
 
 BREAKS: dict[Break, str] = {
+    a_claim_does_not_look_at_the_expiry: "nothing expired is started",
+    a_run_is_dropped_without_its_reason: "nothing is dropped without a row",
+    the_arguments_of_a_late_writer_replace_the_newest: "no debounced argument is lost",
     a_key_is_forgotten_while_its_runs_are_taken: "no key runs beside itself",
     a_group_is_served_without_its_tokens: "no stretch passes its rate",
     a_job_is_served_without_its_tokens: "no stretch passes its rate",
@@ -219,7 +227,7 @@ BREAKS: dict[Break, str] = {
     tasks_advance_without_a_run: "every occurrence is accounted for once",
     a_skip_counts_too_many: "every occurrence is accounted for once",
     a_skip_is_not_written: "every occurrence is accounted for once",
-    a_drop_is_not_written: "what was dropped says why",
+    a_drop_is_not_written: "nothing is dropped without a row",
     a_late_result_replaces_a_running_attempt: "an open execution belongs to a running run of a live node",
     a_late_result_replaces_another: "at most one result is accepted",
     a_live_node_is_rescued_without_a_fence: "only dead nodes lose executions",

@@ -2,11 +2,14 @@
 
 import random
 import time
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.chaos.admission_client import AdmissionClient
+from tests.chaos.admission_rules import lost_arguments
 from tests.chaos.client import PACE, Asked, Client
-from tests.chaos.cluster import FLOWS, LONG, POISONOUS, figures
+from tests.chaos.cluster import ADMITTED, FLOWS, LONG, POISONOUS, figures
 from tests.chaos.disturbances import black_hole_beyond_the_lease, poison
 from tests.chaos.durable_rules import broken_signals
 from tests.chaos.flow_client import FlowClient
@@ -67,7 +70,11 @@ def play(
         stage.patience = seconds / 2
         _open(stage, scenario)
         asks = FlowClient if scenario.flows else Client
-        with asks(stage.cluster, *ORDERS if stage.versions else WORK, pace=pace) as client:
+        admission = AdmissionClient(stage.cluster, pace)
+        with (
+            asks(stage.cluster, *ORDERS if stage.versions else WORK, pace=pace) as client,
+            admission if scenario.admission else nullcontext(),
+        ):
             _disturb(stage, scenario, seconds)
             stage.wait_ready()
         stage.come_to_rest()
@@ -82,7 +89,10 @@ def play(
         ]
         flows = {**client.flows, **stage.flows}
         broken += [Violation("what was promised of flows is kept", one) for one in broken_flows(history, flows)]
+        lost = lost_arguments(history, admission.acknowledged)
+        broken += [Violation("no acknowledged debounced argument is lost", one) for one in lost]
         assert broken == [], "\n".join(map(str, [f"{len(broken)} broken promises", *broken[:30]]))
+        assert bool(admission.acknowledged) == scenario.admission, "no debounced run was acknowledged"
         promised = len(client.promised) + len(client.flows)
         assert promised, "nothing was acknowledged, so nothing was tried"
         return Report(scenario.name, seed, tuple(stage.log), promised, client.refused, history)
@@ -92,7 +102,8 @@ def _modules(scenario: Scenario) -> tuple[str, ...]:
     """What its nodes need beside the jobs that every node has."""
     needs: dict[Disturbance, str] = {poison: POISONOUS, black_hole_beyond_the_lease: LONG}
     of_disturbances = (needs[one] for one in scenario.disturbances if one in needs)
-    return (*of_disturbances, FLOWS) if scenario.flows else tuple(of_disturbances)
+    flows, admitted = (FLOWS,) if scenario.flows else (), (ADMITTED,) if scenario.admission else ()
+    return (*of_disturbances, *flows, *admitted)
 
 
 def _open(stage: Stage, scenario: Scenario) -> None:

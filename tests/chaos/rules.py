@@ -8,11 +8,17 @@ from itertools import pairwise
 
 from cronograph.jobs.core.effective_policies import schedule_of
 from cronograph.jobs.core.events import Change, EventKind
-from cronograph.jobs.core.model import FAILURES, Execution, Outcome, Run, SkippedOccurrence, SkipReason, Task, Trigger
+from cronograph.jobs.core.model import FAILURES, Execution, Outcome, Run, Task, Trigger
 from cronograph.jobs.core.nodes import LIVE_NODES
 from cronograph.jobs.core.occurrence import first_occurrence, occurrences
 from cronograph.jobs.core.outcome import CLAIM_LOST
 from cronograph.jobs.core.states import FINAL, OCCUPYING, TRANSITIONS, RunState
+from tests.chaos.admission_rules import (
+    DROPS,
+    no_debounced_argument_is_lost,
+    nothing_expired_is_started,
+    nothing_is_dropped_without_a_row,
+)
 from tests.chaos.durable_rules import DURABLE_RULES
 from tests.chaos.flow_rules import FLOW_RULES
 from tests.chaos.history import EXECUTION_EVENTS, RUN_EVENTS, History
@@ -76,8 +82,7 @@ def every_occurrence_is_accounted_for_once(history: History) -> Iterator[str]:
 def _unaccounted(history: History, task: Task) -> Iterator[str]:
     runs = [run for run in history.runs if run.task_id == task.id and run.trigger is Trigger.SCHEDULE]
     made = Counter(run.scheduled_for for run in runs)
-    drops = {SkipReason.TOLERANCE}
-    stretches = [row for row in history.skipped if row.task_id == task.id and row.reason not in drops]
+    stretches = [row for row in history.skipped if row.task_id == task.id and row.reason not in DROPS]
     within = Counter[int]()
     nominal = set[datetime]()
     for at in nominal_times(task):
@@ -90,26 +95,6 @@ def _unaccounted(history: History, task: Task) -> Iterator[str]:
     for row in stretches:
         if within[row.id] != row.count:
             yield f"skipped stretch {row.id} of {task.name} counts {row.count} occurrences, and spans {within[row.id]}"
-
-
-def what_was_dropped_says_why(history: History) -> Iterator[str]:
-    """Every dropped run is within one stretch of drops of its task, and these hold no more than they count."""
-    drops = [row for row in history.skipped if row.reason is SkipReason.TOLERANCE]
-    within = Counter[int]()
-    for run in history.runs:
-        covering = [row.id for row in drops if row.task_id == run.task_id and _covers(row, run)]
-        if run.state is RunState.SKIPPED and run.flow_id is None:
-            within.update(covering)
-            if len(covering) != 1:
-                yield f"run {run.id}"
-    for row in drops:
-        if within[row.id] != row.count:
-            yield f"skipped occurrence {row.id} counts {row.count} and holds {within[row.id]} runs"
-
-
-def _covers(row: SkippedOccurrence, run: Run) -> bool:
-    at = run.scheduled_for
-    return at is not None and row.first_scheduled_for <= at <= row.last_scheduled_for
 
 
 def attempts_are_numbered_without_gap(history: History) -> Iterator[str]:
@@ -280,7 +265,9 @@ def everything_is_published(history: History) -> Iterator[str]:
 RULES: tuple[Callable[[History], Iterator[str]], ...] = (
     no_occurrence_has_two_runs,
     every_occurrence_is_accounted_for_once,
-    what_was_dropped_says_why,
+    nothing_is_dropped_without_a_row,
+    nothing_expired_is_started,
+    no_debounced_argument_is_lost,
     attempts_are_numbered_without_gap,
     an_open_execution_belongs_to_a_running_run_of_a_live_node,
     a_held_run_is_held_by_a_live_node,

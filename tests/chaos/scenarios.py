@@ -19,12 +19,14 @@ class Scenario:
         kind: On which database, with which nodes.
         disturbances: Each comes at least once, then by chance, one after the other, with short pauses between.
         flows: Whether the client asks for flows, and for nothing else.
+        admission: Whether a client enqueues what is debounced, limited, or soon too old to start.
     """
 
     name: str
     kind: Kind
     disturbances: tuple[Disturbance, ...]
     flows: bool = False
+    admission: bool = False
 
 
 AIMED = (
@@ -47,7 +49,8 @@ SCENARIOS = (
     Scenario("poison", Kind.POSTGRES, (d.poison, d.kill)),
     Scenario("pooler", Kind.POOLED, (d.kill, d.stop, d.end_backends, d.lost_answers)),
     Scenario("versions", Kind.TWO_VERSIONS, (d.kill, d.stop)),
-    Scenario("one node", Kind.SQLITE, (d.kill, d.stop, d.freeze, d.disk_full)),
+    Scenario("admission", Kind.POSTGRES, (d.kill, d.freeze, d.lost_answers), admission=True),
+    Scenario("one node", Kind.SQLITE, (d.kill, d.stop, d.freeze, d.disk_full), admission=True),
     Scenario("flows", Kind.POSTGRES, AIMED, flows=True),
     Scenario("flows on one node", Kind.SQLITE, AIMED, flows=True),
 )

@@ -8,6 +8,7 @@ from datetime import datetime
 from difflib import get_close_matches
 
 from .admission.expiry import expiry_faults
+from .admission.holding import time_faults
 from .admission.labels import label_faults
 from .base.codes import ErrorCode
 from .base.errors import InvalidInput, NotFound, UserError, refuse
@@ -21,6 +22,8 @@ MAX_SECONDS = 10 * 366 * 86400.0
 MAX_RETRIES = 1000
 MAX_CATCH_UP = 1000
 MAX_UNIQUE_KEY = 200
+SHELL_JOB = "shell"
+"""The built-in job that a node has only by a setting."""
 
 
 def check_name(value: object, field: str) -> None:
@@ -168,6 +171,7 @@ def new_run_faults(run: NewRun) -> Iterator[InvalidInput]:
     if run.labels is not None:
         yield from label_faults(run.labels)
     yield from expiry_faults(run.expires_at, run.ttl, run.available_at)
+    yield from time_faults(run.hold, run.available_at)
 
 
 def unknown(kind: str, name: str, known: Sequence[str], *, field: str = "name") -> NotFound:
@@ -181,4 +185,6 @@ def unknown_job(name: str, known: Sequence[str]) -> UserError:
     """The error for a job that no node has published, with the nearest one that some node has."""
     near = get_close_matches(name, known, 1)
     hint = f"; did you mean '{near[0]}'?" if near else ""
+    if name == SHELL_JOB and not near:
+        hint = "; a node has it only where the setting shell is true"
     return UserError(f"Unknown job: {name}{hint}", path=("jobName",), code=ErrorCode.UNKNOWN_JOB)

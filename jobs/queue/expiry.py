@@ -20,7 +20,7 @@ from ..store.read import tasks as stored_tasks
 from . import runs as run_store
 from .changes import run_change
 from .enqueue import put
-from .flow_ends import ended_of, hold, settle
+from .flow_ends import ended_of, hold_of, settle
 from .skips import record_drop
 
 BATCH: Final = 500
@@ -31,6 +31,7 @@ EXPIRY_OF: Final = "expiryOf"
 
 def skip_due(tx: Tx, node: str | None, limit: int = BATCH) -> int:
     """Skip up to ``limit`` runs that are too old to start; how many."""
+    hold_of(tx.conn, *run_store.has_expired(tx.now))
     late = run_store.expired(tx.conn, tx.now, limit)
     if late:
         skip_expired(tx, late, node=node)
@@ -41,7 +42,7 @@ def skip_expired(tx: Tx, runs: Sequence[Run], *, node: str | None) -> None:
     """Skip locked runs that are too old to start, and have their jobs hear of it.
 
     Args:
-        tx: The transaction that has locked them.
+        tx: The transaction that has locked them, and their flows before them.
         runs: They have never begun.
         node: The node that found them.
     """
@@ -57,7 +58,6 @@ def skip_expired(tx: Tx, runs: Sequence[Run], *, node: str | None) -> None:
             record_drop(tx, task, skip, node=node, run_id=run.id)
     tx.emit(run_change(run, RunState.SKIPPED, node=node) for run in runs)
     ended = ended_of((run, RunState.SKIPPED) for run in runs)
-    hold(tx.conn, {one.flow_id for one in ended})
     settle(tx, ended)
     tx.wake(Wake.RUNS)
     _tell(tx, runs)

@@ -196,7 +196,7 @@ def insert_by(
     """
     same = {"now": now, "with_event": with_event, "wakes": str(WAKES.value)}
     if len(new.kind) == 1:
-        one = {"run": _document(_kind(0, new.kinds[0])), "args": new.args[0], "carried": new.carried[0]}
+        one = {"run": columns_text(new.kinds[0]), "args": new.args[0], "carried": new.carried[0]}
         one["labels"] = new.all_labels[0]
         for row in send("insert_run", {**same, **one}):
             return Inserted([row.id], [_decided(new.kinds[0], row)], row.submitted_at)
@@ -248,6 +248,11 @@ def insert_requested(
 def stored_here(run: NewRun, key: int, submitted_at: datetime) -> Run:
     """A run that somebody else has inserted, as far as it is known here."""
     return _stored(run, key, submitted_at, json.dumps(run.args), NOTHING, labels_text(run.labels, run.parent_labels))
+
+
+def columns_text(run: NewRun) -> str:
+    """The columns of one run for a statement of PostgreSQL, which finds out what is inherited."""
+    return _document(_kind(0, run))
 
 
 def _document(value: object) -> str:

@@ -86,13 +86,14 @@ def set_priority(conn: Connection, ids: Sequence[int], priority: Priority) -> li
 
 def lock_unbegun(conn: Connection, key: str) -> Run | None:
     """The run that has this unique key and has never begun, locked."""
-    unbegun = (r.c.attempt == literal_column("0"), _judged_state.in_(sql_literals(_UNBEGUN)))
+    unbegun = (r.c.attempt == literal_column("0"), _judged_state.in_(sql_literals(UNBEGUN)))
     statement = select_runs().where(r.c.unique_key == key, *HOLDING, *unbegun).with_for_update(of=r)
     row = conn.execute(statement).one_or_none()
     return None if row is None else run_from(row)
 
 
-_UNBEGUN = (RunState.WAITING, RunState.SCHEDULED)
+UNBEGUN: Final = (RunState.WAITING, RunState.SCHEDULED)
+"""States in which a run without an attempt has never begun."""
 
 
 def renew(conn: Connection, run_id: int, values: Mapping[str, Any]) -> None:
@@ -118,11 +119,16 @@ def skip(conn: Connection, ids: Sequence[int], error: str, now: datetime, reason
     _set(conn, r.c.id.in_(ids), droppable, skip_reason=reason.value, **dropped, **_AWAITS_NOTHING)
 
 
+def has_expired(now: datetime) -> tuple[ColumnElement[bool], ...]:
+    """That a run is too old to start."""
+    return (r.c.expires_at <= now, *_MAY_EXPIRE)
+
+
 def expired(conn: Connection, now: datetime, limit: int) -> list[Run]:
     """Up to ``limit`` runs that are too old to start, locked, the longest expired first."""
     statement = (
         select_runs()
-        .where(r.c.expires_at <= now, *_MAY_EXPIRE)
+        .where(*has_expired(now))
         .order_by(r.c.expires_at, r.c.id)
         .limit(limit)
         .with_for_update(of=r, skip_locked=True)
@@ -181,14 +187,14 @@ def _hand_back(conn: Connection, *which: ColumnElement[bool]) -> list[int]:
     return _set(conn, *which, state=RunState.WAITING.value, node_id=None)
 
 
+def occupied(node_id: int) -> tuple[ColumnElement[bool], ...]:
+    """That a node holds a run, scheduled or running."""
+    return (r.c.node_id == node_id, r.c.state.in_(sql_literals(OCCUPYING)))
+
+
 def occupied_by(conn: Connection, node_id: int) -> list[Run]:
     """The runs that a node holds, scheduled and running, locked, by id."""
-    statement = (
-        select_runs()
-        .where(r.c.node_id == node_id, r.c.state.in_(sql_literals(OCCUPYING)))
-        .order_by(r.c.id)
-        .with_for_update(of=r)
-    )
+    statement = select_runs().where(*occupied(node_id)).order_by(r.c.id).with_for_update(of=r)
     return [run_from(row) for row in conn.execute(statement)]
 
 

@@ -69,6 +69,10 @@ class RunQueue(Protocol):
         """Put a run into the queue."""
         ...
 
+    async def put_in_loop(self, job_name: str, args: Mapping[str, Json], options: Mapping[str, Any]) -> Run:
+        """``put`` for a task of an event loop."""
+        ...
+
     def put_in(
         self,
         session: AnySession,

@@ -34,7 +34,7 @@ async def test_a_job_sleeps_and_waits_without_a_slot(start_engine: StartEngine, 
         return run.awaits is not None and run.awaits["kind"] == "signal"
 
     await eventually(waits_for_the_signal)
-    assert engine.engine.running == 0
+    await eventually(lambda: engine.engine.running == 0)
     url = await engine.database.read(asked_by, run_id)
     assert url.startswith("https://cronograph.test/signal/cgn_")
     await engine.database.write(signal_by_link, url.rpartition("/")[2], {"n": 7}, None, address=None)

@@ -8,8 +8,9 @@ import pytest
 
 from cronograph.jobs.accounts.rules.credentials import stored_form
 from cronograph.jobs.actions.runs import cancel_runs
-from cronograph.jobs.actions.signal_links import make_link
+from cronograph.jobs.actions.signal_links import MAX_LINKS, make_link
 from cronograph.jobs.core.base.awaits import AwaitedKind, Awaits
+from cronograph.jobs.core.base.errors import InvalidState
 from cronograph.jobs.core.durable.steps import StepKind
 from cronograph.jobs.core.durable.waits import Wait
 from cronograph.jobs.core.outcome import Succeeded, Suspended
@@ -73,8 +74,8 @@ async def test_only_a_hash_is_stored(server: Protected, stored: Stored) -> None:
 
 async def test_to_look_changes_nothing_and_a_button_answers(server: Protected, stored: Stored) -> None:
     asking = Asking(stored, form=None)
-    for _ in range(2):
-        page = await server.browser.get(asking.path)
+    page = await server.browser.get(asking.path)
+    for page in (page, await server.browser.get(asking.path)):
         assert page.status_code == 200
         assert "waits for <strong>approved</strong>" in page.text
         assert page.headers["cache-control"] == "no-store"
@@ -173,11 +174,13 @@ async def test_other_methods_are_refused_in_words(server: Protected, stored: Sto
     assert (answer.status_code, answer.text) == (405, "Method Not Allowed")
 
 
-def test_a_run_makes_no_more_than_so_many(stored: Stored, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cronograph.jobs.actions.signal_links.MAX_LINKS", 2)
+def test_a_run_makes_no_more_than_so_many(stored: Stored) -> None:
     asking = Asking(stored, suspended=False)
+    same = {"run_id": asking.run_id, "step": "approved", "created_at": stored.now}
+    rows = [{**same, "token_hash": f"{number:064}"} for number in range(MAX_LINKS - 2)]
+    stored.do(lambda tx: tx.conn.execute(tables.signal_link.insert(), rows))
     assert stored.do(make_link, asking.started.run, "approved")
-    with pytest.raises(Exception, match="has made 2 addresses"):
+    with pytest.raises(InvalidState, match="has made 1,000 addresses; make each inside the step that sends it"):
         stored.do(make_link, asking.started.run, "approved")
     asking.worker.end(asking.started, Succeeded())
     assert stored.do(make_link, asking.started.run, "approved") is None

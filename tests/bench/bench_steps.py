@@ -23,7 +23,8 @@ from cronograph.jobs.core.model import NewRun, Trigger
 from cronograph.jobs.registry import Registry
 from cronograph.jobs.runtime.base.settings import EngineSettings
 from cronograph.jobs.runtime.engine import Engine
-from cronograph.jobs.store.db.database import Connection, Database
+from cronograph.jobs.store.db.base.address import is_sqlite
+from cronograph.jobs.store.db.database import Connection, Database, parse_url, sync_engine
 from cronograph.jobs.store.db.transaction import Tx
 from cronograph.jobs.store.schema.tables import node as node_table
 from cronograph.jobs.store.schema.tables import run as run_table
@@ -79,7 +80,16 @@ def suspend_all(tx: Tx) -> None:
     wait |= {"used": True, "signal": "go", "rank": 0}
     values = (literal(value, run_step.c[name].type) for name, value in wait.items())
     tx.conn.execute(insert(run_step).from_select(["run_id", *wait], select(run_table.c.id, *values)))
-    tx.conn.execute(text("ANALYZE"))
+
+
+def clean(url: str) -> None:
+    """Let PostgreSQL forget that these runs waited before, as it does by itself after a while."""
+    if is_sqlite(parse_url(url)):
+        return
+    engine = sync_engine(parse_url(url))
+    with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as conn:
+        conn.execute(text("VACUUM ANALYZE"))
+    engine.dispose()
 
 
 async def idling(url: str, seconds: float) -> str:
@@ -109,6 +119,7 @@ async def signalled(url: str, suspended: int, signals: int, idle: float) -> list
         new = [NewRun("waits", Trigger.API) for _ in range(min(CHUNK, suspended - first))]
         ids += [one.run.id for one in await database.write(put, new)]
     await database.write(suspend_all)
+    clean(url)
     said.append(f"an idle node, {suspended:,} suspended: {await idling(url, idle)}")
     engine = Engine(Services(database), jobs(), EngineSettings())
     await engine.start()
@@ -147,14 +158,15 @@ async def drained(url: str, name: str, runs: int) -> tuple[float, float, float]:
         statements.forget()
         began, cpu = time.perf_counter(), cpu_seconds()
         await engine.start()
-        await eventually(partial(_all_ended, database, before + runs), within=600)
+        await eventually(partial(all_ended, database, before + runs), within=600)
         took = time.perf_counter() - began, cpu_seconds() - cpu, float(statements.total)
         await engine.stop()
         await database.close()
         return took
 
 
-async def _all_ended(database: Database, runs: int) -> bool:
+async def all_ended(database: Database, runs: int) -> bool:
+    """Whether so many runs have ended."""
     return await database.read(_finished) >= runs
 
 

@@ -4,7 +4,7 @@ from ..core.actor import RANK
 from ..core.arguments.judging import value_faults
 from ..core.base.codes import ErrorCode
 from ..core.base.errors import InvalidInput, InvalidState, UserError, refuse
-from ..core.durable.waits import MAX_BOX, Signal, check_box
+from ..core.durable.waits import MAX_BOX, Signal, check_box, check_payload
 from ..core.model import Run
 from ..core.rules import MAX_REASON, check_text, unknown
 from ..core.states import FINAL
@@ -23,6 +23,7 @@ def signal_run(tx: Tx, *, run_id: int | None = None, unique_key: str | None = No
         UserError: the name is none, or what the signal brings along is not what the run waits for.
     """
     check_box(signal.name)
+    check_payload(signal.payload)
     if signal.rejects is not None:
         check_text(signal.rejects, "reject", least=1, most=MAX_REASON)
     found = _found(tx, signal.name, run_id, unique_key)

@@ -14,17 +14,21 @@ STEPS = 10
 AT_ONCE = 200
 
 
-@dbos.DBOS.step()
 async def nothing(number: int) -> int:
     """What a step does."""
     return number
 
 
-@dbos.DBOS.workflow()
+step: Any = dbos.DBOS.step()(nothing)
+
+
 async def ten_steps() -> None:
     """A run."""
     for number in range(STEPS):
-        await nothing(number)
+        await step(number)
+
+
+workflow: Any = dbos.DBOS.workflow()(ten_steps)
 
 
 async def main(url: str, runs: int) -> dict[str, object]:
@@ -35,7 +39,7 @@ async def main(url: str, runs: int) -> dict[str, object]:
 
     async def one() -> None:
         async with places:
-            await ten_steps()
+            await workflow()
 
     await one()
     began, cpu = time.perf_counter(), time.process_time()

@@ -53,8 +53,11 @@ class AdmissionClient:
             number += 1
             place = number % PAGES
             page = pages[place]
-            asked = {"jobName": DEBOUNCED, "args": {"page": page, "number": number}}
-            others = [{"jobName": "short_lived"}, {"jobName": "one_by_one", "args": {"page": page}}]
+            asked: dict[str, Any] = {"jobName": DEBOUNCED, "args": {"page": page, "number": number}}
+            others: list[dict[str, Any]] = [
+                {"jobName": "short_lived"},
+                {"jobName": "one_by_one", "args": {"page": page}},
+            ]
             if self._is_acknowledged([asked]):
                 self.acknowledged[f"{DEBOUNCED}-{page}"] = number
             else:

@@ -4,6 +4,7 @@ import asyncio
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import pytest
 
@@ -45,12 +46,17 @@ def outcome(call: Callable[[], int]) -> int | str:
 def at_once(book: Book, numbers: Sequence[int], error: BaseException | None = None, most: int = 1000) -> list[object]:
     """What becomes of numbers of which the first one is being written when the others come, in this order."""
     group = GroupCommit(book.write, most)
+
+    def waiting(wanted: int) -> bool:
+        # They come in this order.
+        return len(group._waiting) == wanted  # noqa: SLF001
+
     with ThreadPoolExecutor(len(numbers)) as threads:
         answers = [threads.submit(outcome, lambda: group.put(numbers[0]))]
         assert book.began.wait(30)
         for place, number in enumerate(numbers[1:], 1):
-            answers.append(threads.submit(outcome, lambda number=number: group.put(number)))
-            wait_until(lambda place=place: len(group._waiting) == place)  # noqa: SLF001 - they come in this order
+            answers.append(threads.submit(outcome, partial(group.put, number)))
+            wait_until(partial(waiting, place))
         book.error = error
         book.go.set()
         return [answer.result(30) for answer in answers]

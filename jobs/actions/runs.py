@@ -158,9 +158,10 @@ def cancel_runs(tx: Tx, ids: Sequence[int], *, reason: str | None = None, actor:
         NotFound: one of the ids does not exist.
     """
     check_reason(reason)
-    _existing(tx, ids)
     by = f" by {actor}" if actor else ""
-    return cancel_all(tx, ids, reason=f"cancelled{by}" + (f": {reason}" if reason else ""))
+    runs = cancel_all(tx, ids, reason=f"cancelled{by}" + (f": {reason}" if reason else ""))
+    _check_all_exist(ids, {run.id for run in runs})
+    return runs
 
 
 def retry_runs(
@@ -207,8 +208,8 @@ def retry_runs(
 
 
 _LIKE_BEFORE = (
-    "job_name args group priority task_id task_name scheduled_for retries retry_delay timeout exclusive submitter "
-    "submitter_id description carried unique_key labels"
+    "job_name args group priority task_id task_name scheduled_for retries retry_delay timeout max_duration exclusive "
+    "submitter submitter_id description carried unique_key labels"
 )
 """What a run that is made again has of the one before."""
 
@@ -373,9 +374,13 @@ def _changed(tx: Tx, ids: Sequence[int], changed: Sequence[int]) -> list[Run]:
     return [after[run_id] for run_id in ids]
 
 
-def _existing(tx: Tx, ids: Sequence[int]) -> list[Run]:
-    found = run_store.lock(tx.conn, ids)
+def _check_all_exist(ids: Sequence[int], found: Collection[int]) -> None:
     missing = next((run_id for run_id in ids if run_id not in found), None)
     if missing is not None:
         raise unknown("run", str(missing), [], field="id")
+
+
+def _existing(tx: Tx, ids: Sequence[int]) -> list[Run]:
+    found = run_store.lock(tx.conn, ids)
+    _check_all_exist(ids, found)
     return [found[run_id] for run_id in ids]

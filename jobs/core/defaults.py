@@ -38,6 +38,7 @@ class JobDefaults:
     retries: int | None = None
     retry_delay: float | None = None
     timeout: float | None = None
+    max_duration: float | None = None
     overlap: OverlapPolicy | None = None
     misfire: MisfirePolicy | None = None
     on_failure: str | None = None
@@ -63,7 +64,7 @@ NOTHING_SAID: Final = JobDefaults()
 _OF_JOB_ALONE: Final = frozenset({"on_failure", "unique_key", "labels", "limits", "ttl", "on_expired", "hold"})
 TASK_POLICIES: Final = tuple(one.name for one in fields(JobDefaults) if one.name not in _OF_JOB_ALONE)
 """What a task has from its job unless it says otherwise."""
-RUN_POLICIES: Final = ("group", "priority", "retries", "retry_delay", "timeout")
+RUN_POLICIES: Final = ("group", "priority", "retries", "retry_delay", "timeout", "max_duration")
 """What a run has from its job unless it says otherwise."""
 UNIQUE_KEY: Final = "unique_key"
 PER_RUN: Final = "per_run"

@@ -59,6 +59,7 @@ def enqueue_sync(  # noqa: PLR0913 - each setting of a run has a name of its own
     retries: int | None = None,
     retry_delay: float | None = None,
     timeout: float | None = None,
+    max_duration: float | None = None,
     carried: Mapping[str, Json] | None = None,
     labels: Mapping[str, str] | None = None,
     expires_at: datetime | None = None,
@@ -80,6 +81,7 @@ def enqueue_sync(  # noqa: PLR0913 - each setting of a run has a name of its own
         retries: How many failures the run survives; 2 unless the job says otherwise.
         retry_delay: Seconds before the first retry, doubled each time; 60 unless the job says otherwise.
         timeout: Seconds each attempt may take; no limit unless the job says otherwise.
+        max_duration: Seconds that the whole run may take from its first start; likewise.
         carried: What its attempts get as ``ctx.carried``, plain JSON; ``job.enqueue`` fills it by ``@carries``.
         labels: By which it is found, beside those that the job gives it.
         expires_at: If it has not started by then, it is skipped.
@@ -93,7 +95,7 @@ def enqueue_sync(  # noqa: PLR0913 - each setting of a run has a name of its own
     """
     spec = RunSpec(
         job_name, args, group, priority, run_at, unique_key, retries, retry_delay, timeout, carried, labels,
-        expires_at=expires_at, ttl=ttl, hold=hold, settled=settled,
+        expires_at=expires_at, ttl=ttl, hold=hold, max_duration=max_duration, settled=settled,
     )  # fmt: skip
     run = new_run(spec)
     conn = session if isinstance(session, Connection) else session.connection()

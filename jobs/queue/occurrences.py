@@ -225,6 +225,7 @@ def new_run(task: Task, trigger: Trigger, *, args: dict[str, Json] | None = None
         retries=spec.retries,
         retry_delay=spec.retry_delay,
         timeout=effective_timeout(spec),
+        max_duration=spec.max_duration,
         exclusive=effective_overlap(spec) is not OverlapPolicy.ALLOW,
         submitter=task.submitter,
         submitter_id=task.submitter_id,

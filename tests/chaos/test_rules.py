@@ -23,15 +23,16 @@ from tests.chaos.broken import (
     dispatch_again,
     execute,
     lose_a_started_run,
-    small_flow,
-    store_step,
     stored_node,
 )
+from tests.chaos.broken_durable import DURABLE_BREAKS, small_flow, store_step
 from tests.chaos.history import History, read_history
 from tests.chaos.rules import RULES, RULES_AT_REST, Violation, broken_promises, violations
 from tests.chaos.testimony import TESTIMONY_RULES, Attempt, Testimony, contradictions
 from tests.support.sources import ROOT
 from tests.support.storage import Stored, Worker
+
+ALL_BREAKS = {**BREAKS, **DURABLE_BREAKS}
 
 
 def published(stored: Stored) -> History:
@@ -111,11 +112,11 @@ def test_nothing_is_found_after_an_orderly_end(stored: Stored, worker: Worker) -
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-@pytest.mark.parametrize("broken", BREAKS, ids=lambda broken: str(broken.__name__))
+@pytest.mark.parametrize("broken", ALL_BREAKS, ids=lambda broken: str(broken.__name__))
 def test_a_broken_product_is_found_out(stored: Stored, worker: Worker, broken: Break) -> None:
     published(stored)
     broken(stored, worker)
-    assert BREAKS[broken] in {one.rule for one in found(stored)}
+    assert ALL_BREAKS[broken] in {one.rule for one in found(stored)}
 
 
 @pytest.fixture
@@ -195,7 +196,7 @@ def test_what_is_open_at_the_end_is_found(stored: Stored) -> None:
 
 def test_every_rule_has_been_seen_to_find_something() -> None:
     names = {rule.__name__.replace("_", " ") for rule in RULES}
-    assert names == set(BREAKS.values())
+    assert names == set(ALL_BREAKS.values())
     assert {rule.__name__.replace("_", " ") for rule in TESTIMONY_RULES} == set(TESTIMONY_BREAKS.values())
     assert len(RULES_AT_REST) == 3
 

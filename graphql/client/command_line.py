@@ -16,7 +16,8 @@ EXPORTED_TASKS: Final = """query ExportedTasks($first: Int, $after: String, $fil
 }"""
 
 _RUN: Final = """id state jobName task { name } priority attempt retries trigger scheduledFor submittedAt
-    availableAt startedAt finishedAt node progress { done total message } result error args labels"""
+    availableAt startedAt finishedAt node progress { done total message } result error args labels
+    expiresAt skipReason"""
 _TASK: Final = """id name jobName enabled source setName description group priority owner args labels
     schedule { syntax value timezone humanized } nextExecution lastStartedAt finished pausedAt pausedBy pauseReason
     version"""

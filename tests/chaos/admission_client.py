@@ -53,7 +53,7 @@ class AdmissionClient:
             number += 1
             place = number % PAGES
             page = pages[place]
-            asked: dict[str, Any] = {"jobName": DEBOUNCED, "args": {"page": page, "number": number}}
+            asked = {"jobName": DEBOUNCED, "args": {"page": page, "number": number}}
             others: list[dict[str, Any]] = [
                 {"jobName": "short_lived"},
                 {"jobName": "one_by_one", "args": {"page": page}},

@@ -12,6 +12,7 @@ from ..actions.checkpoints import save_checkpoint
 from ..actions.declarations import declare_tasks
 from ..actions.nodes import NewNode, join
 from ..actions.runs import enqueue_runs, put
+from ..actions.signal_links import signal_by_link
 from ..actions.signals import signal_run
 from ..actions.tasks import create_task, trigger_task
 from ..base.services import Services
@@ -48,6 +49,7 @@ from .capture import CapturedQueue
 from .clock import TICK, FakeClock
 from .results import AttemptResult
 from .single import AnyJob, Recorder, carry, find
+from .steps import TEST_URL
 
 _FOREVER = 366 * 86400.0
 
@@ -142,7 +144,7 @@ class Queue:
         self._attempts: dict[int, list[AttemptResult]] = {}
         self._captured = CapturedQueue(self.database)
         self._before: list[tuple[Registry, RunQueue | None]] = []
-        self._steps = StepWriter(self.database)
+        self._steps = StepWriter(self.database, TEST_URL)
 
     async def __aenter__(self) -> Self:
         return self.__enter__()
@@ -287,6 +289,14 @@ class Queue:
             UserError: what the API would refuse.
         """
         await self.database.write(signal_run, run_id=run_id, signal=Signal(name, payload, reject))
+
+    async def signal_by_url(self, url: str, payload: Json = None, *, reject: str | None = None) -> None:
+        """Send a signal by an address that a job got of ``ctx.signal_url``, as whoever has it does.
+
+        Raises:
+            UserError: what the server would refuse: it was used, its run is over, the payload does not fit.
+        """
+        await self.database.write(signal_by_link, url.rpartition("/")[2], payload, reject, address=None)
 
     async def checkpoint(self, task: str) -> Json:
         """The stored checkpoint of a task; None if there is no such task."""

@@ -60,6 +60,7 @@ SLEEPERS = {
     "tests/bench/bench_signin.py": "guesses and reads at an even pace",
     "tests/bench/bench_engine.py": "measures what happens, or does not happen, while time passes",
     "tests/bench/bench_serve.py": "measures what an idle server costs while time passes",
+    "tests/bench/bench_steps.py": "measures what an idle node costs while time passes",
     "tests/bench/peers/tally.py": "looks at what other processes have done, without this project's helpers",
     "tests/runtime/witness_jobs.py": "jobs that take their time",
     "tests/chaos/long_jobs.py": "jobs that take their time",

@@ -19,14 +19,15 @@ class Keeping:
 
     Args:
         database: Where.
+        public_url: See ``Services``.
 
     Attributes:
         steps: Stores the ends of steps.
     """
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, public_url: str | None = None) -> None:
         self._database = database
-        self.steps = StepWriter(database)
+        self.steps = StepWriter(database, public_url)
 
     async def enqueue(self, runs: Sequence[RunSpec]) -> list[int]:
         """Put runs into the queue; their ids."""

@@ -33,6 +33,8 @@ from ..process.wire import (
     KeptStep,
     Leave,
     Lines,
+    MadeSignalUrl,
+    MakeSignalUrl,
     Progress,
     Save,
     Saved,
@@ -140,8 +142,8 @@ class ProcessBody:
                 case KeepStep(number=number, end=end):
                     # Steps of one job may end side by side: none waits until another one is stored.
                     self._aside(self._keep_step(child, number, self._attempt.host.steps.keep_step(end)))
-                case BeginWait(number=number, wait=wait):
-                    self._aside(self._begin_wait(child, number, wait))
+                case BeginWait() | MakeSignalUrl():
+                    self._aside(self._see_to_wait(child, message))
                 case Ended():
                     self._attempt.host.enqueue_at_end(message.at_end)
                     self._is_fit = message.again
@@ -165,6 +167,17 @@ class ProcessBody:
             child.send(FoundStep(number=number, step=await self._attempt.host.steps.begin_wait(wait)))
         except Exception as error:
             child.send(FoundStep(number=number, step=None, error=f"{type(error).__name__}: {error}"))
+
+    def _see_to_wait(self, child: Child, asked: BeginWait | MakeSignalUrl) -> Coroutine[Any, Any, None]:
+        if isinstance(asked, BeginWait):
+            return self._begin_wait(child, asked.number, asked.wait)
+        return self._make_signal_url(child, asked.number, asked.label)
+
+    async def _make_signal_url(self, child: Child, number: int, label: str) -> None:
+        try:
+            child.send(MadeSignalUrl(number=number, url=await self._attempt.host.steps.signal_url(label)))
+        except Exception as error:
+            child.send(MadeSignalUrl(number=number, url=None, error=f"{type(error).__name__}: {error}"))
 
     async def _find_step(self, number: int, label: str) -> FoundStep:
         try:

@@ -115,6 +115,15 @@ class FoundStep(Message):
     error: str | None = None
 
 
+class MadeSignalUrl(Message):
+    """Node to child: the address of request ``number``, or why there is none."""
+
+    kind: Literal["made_signal_url"] = "made_signal_url"
+    number: int
+    url: str | None
+    error: str | None = None
+
+
 class KeptStep(Message):
     """Node to child: the step of request ``number`` is stored, or could not be (``error``)."""
 
@@ -180,6 +189,14 @@ class BeginWait(Message):
     wait: Wait
 
 
+class MakeSignalUrl(Message):
+    """Child to node: make an address for the signal that this wait takes, and say so with ``MadeSignalUrl``."""
+
+    kind: Literal["make_signal_url"] = "make_signal_url"
+    number: int
+    label: str
+
+
 _OUTCOMES: dict[str, TypeAdapter[JobOutcome]] = {
     one.__name__: TypeAdapter[JobOutcome](one)
     for one in (Succeeded, Failed, TimedOut, Cancelled, Snoozed, Suspended, HandedBack)
@@ -217,8 +234,8 @@ class Ended(Message):
             raise FrameError(f"the fields of outcome {self.outcome} do not fit: {error}") from error
 
 
-ToChild: TypeAlias = Begin | Leave | Stop | Terminate | Saved | Enqueued | FoundStep | KeptStep
-ToNode: TypeAlias = Lines | Progress | Save | Enqueue | FindStep | KeepStep | BeginWait | Ended
+ToChild: TypeAlias = Begin | Leave | Stop | Terminate | Saved | Enqueued | FoundStep | KeptStep | MadeSignalUrl
+ToNode: TypeAlias = Lines | Progress | Save | Enqueue | FindStep | KeepStep | BeginWait | MakeSignalUrl | Ended
 
 _TO_CHILD = TypeAdapter[ToChild](Annotated[ToChild, Field(discriminator="kind")])
 _TO_NODE = TypeAdapter[ToNode](Annotated[ToNode, Field(discriminator="kind")])

@@ -1,7 +1,7 @@
 """``Flow``: runs of jobs that are enqueued together, of which some start after others have ended."""
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar, cast
 
@@ -92,6 +92,7 @@ class Flow:
     Args:
         name: What it is for, 1 to 200 characters; several flows may have one name.
         unique_key: While a flow with this key is unfinished, a second one is refused.
+        labels: Words by which its runs are found: ``{"customer": "42"}``; each run has its own first.
         open: Whether runs can be added later, by ``addFlowRuns`` of the API, until ``closeFlow``.
         registry: Whose database is used without a session.
     """
@@ -101,11 +102,13 @@ class Flow:
         name: str,
         *,
         unique_key: str | None = None,
+        labels: Mapping[str, str] | None = None,
         open: bool = False,  # noqa: A002 - the word of the API
         registry: Registry | None = None,
     ) -> None:
         self.name = name
         self.unique_key = unique_key
+        self.labels = labels
         self.open = open
         self._registry = registry
         self._runs: list[FlowRun] = []
@@ -195,7 +198,7 @@ class Flow:
 
     def _described(self) -> FlowSpec:
         members = tuple(MemberSpec(run.key, run.spec, *run.place) for run in self._runs)
-        return FlowSpec(self.name, members, self.open, self.unique_key, dict(self._heirs))
+        return FlowSpec(self.name, members, self.open, self.unique_key, dict(self._heirs), self.labels)
 
     def __repr__(self) -> str:
         return f"<flow '{self.name}' of {len(self._runs)} runs>"

@@ -41,10 +41,11 @@ def enqueue_flow_sync(session: Transaction, spec: FlowSpec, *, schema: str | Non
 
 
 def _new_flow(spec: FlowSpec) -> NewFlow:
-    refuse(flow_faults(spec.name, spec.unique_key))
+    refuse(flow_faults(spec.name, spec.unique_key, spec.labels))
     if not spec.members and not spec.is_open:
         raise InvalidInput("runs: must be at least one, got none; add runs, or say open=True", path=("runs",))
     runs = new_runs(one.run for one in spec.members)
     members = [NewMember(one.key, run, one.after, one.when) for one, run in zip(spec.members, runs, strict=True)]
     heirs = dict(zip(spec.heirs, new_runs(spec.heirs.values()), strict=True))
-    return NewFlow(spec.name, tuple(ordered(members)), spec.is_open, spec.unique_key, heirs)
+    labels = dict(spec.labels) if spec.labels else None
+    return NewFlow(spec.name, tuple(ordered(members)), spec.is_open, spec.unique_key, heirs, labels=labels)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar, cast
 
 from . import lazy
+from .base.context import current_host
 from .core.flows.model import Ending, When
 from .core.flows.results import REFERENCE
 from .core.flows.spec import FlowSpec, MemberSpec
@@ -168,23 +169,29 @@ class Flow:
 
         Args:
             session: An asynchronous SQLAlchemy session or connection, of whose transaction the flow is a part (you
-                commit); without one it is committed at once, in the database of ``connect``.
+                commit); without one it is committed at once, in the database of ``connect``. Within a job of a process
+                that has not called ``connect``: in that of its node.
 
         Raises:
             UserError: a circle, a key that does not exist or is used twice, each with its path.
             ConfigurationError: neither a session nor a database is known.
         """
         check_session(session, "Flow.enqueue", asynchronous=True)
-        if session is None:
-            return await asyncio.to_thread(self.enqueue_sync)
-        return await session.run_sync(self._put_in)
+        if session is not None:
+            return await session.run_sync(self._put_in)
+        host = current_host.get()
+        if host is not None and lazy.queue_of(self._home) is None:
+            return await host.enqueue_flow(self._described())
+        return await asyncio.to_thread(self.enqueue_sync)
 
     def enqueue_sync(self, session: "Transaction | None" = None, /) -> int:
         """``enqueue`` for code without an event loop, and for synchronous sessions and connections."""
         check_session(session, "Flow.enqueue_sync", asynchronous=False)
         if session is not None:
             return self._put_in(session)
-        queue = lazy.queue_of(self._home)
+        queue, host = lazy.queue_of(self._home), current_host.get()
+        if queue is None and host is not None:
+            return host.enqueue_flow_waiting(self._described())
         if queue is None:
             raise no_database()
         return queue.put_flow(self._described())

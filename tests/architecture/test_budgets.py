@@ -55,7 +55,6 @@ SLEEPERS = {
     "tests/bench/bench_kills.py": "ends connections and enqueues at an even pace",
     "tests/bench/bench_logs.py": "enqueues at an even pace",
     "tests/bench/bench_reading.py": "writes at an even pace beside the pruning",
-    "tests/bench/bench_steps.py": "looks what a node does that has nothing to do",
     "tests/chaos/flow_jobs.py": "jobs that take their time",
     "tests/bench/bench_signin.py": "guesses and reads at an even pace",
     "tests/bench/bench_engine.py": "measures what happens, or does not happen, while time passes",

@@ -19,6 +19,7 @@ from ..base.services import Services
 from ..core.defaults import TASK_POLICIES
 from ..core.durable.steps import StepState
 from ..core.durable.waits import Signal
+from ..core.flows.spec import FlowSpec
 from ..core.model import Json, MisfirePolicy, OverlapPolicy, Priority, Run, ScheduleSpec, TaskSpec
 from ..core.outcome import Succeeded
 from ..core.run_spec import RunSpec
@@ -28,6 +29,7 @@ from ..queue.claim import Claimant, Started, claim
 from ..queue.deadlines import fail_overdue, next_deadline
 from ..queue.due_tasks import look_ahead
 from ..queue.enqueue import new_run
+from ..queue.enqueue_flow import put_spec
 from ..queue.enqueue_many import new_runs
 from ..queue.fairness import FairnessState
 from ..queue.finish import Finish, finish
@@ -355,8 +357,10 @@ class Queue:
         if failure is not None:
             await call_on_failure(definition, failure)
 
-    async def _enqueue_specs(self, runs: Sequence[RunSpec]) -> list[int]:
-        return [one.run.id for one in await self.database.write(put, new_runs(runs))]
+    async def _enqueue_specs(self, asked: Sequence[RunSpec] | FlowSpec) -> list[int]:
+        if isinstance(asked, FlowSpec):
+            return [await self.database.write(put_spec, asked)]
+        return [one.run.id for one in await self.database.write(put, new_runs(asked))]
 
     async def _save(self, started: Started, value: Json) -> None:
         await self.database.write(save_checkpoint, started.run, value)

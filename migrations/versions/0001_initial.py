@@ -161,6 +161,7 @@ def _flow() -> None:
         Column("submitter_id", KEY),
         Column("heirs", DOCUMENT, nullable=False),
         Column("parent_id", KEY),
+        Column("labels", DOCUMENT),
         PrimaryKeyConstraint("id", name="pk_flow"),
         CheckConstraint("(finished_at IS NULL) = (state = 'running')", name="ck_flow_finished_iff_over"),
         CheckConstraint("finished_at IS NULL OR closed_at IS NOT NULL", name="ck_flow_open_until_closed"),

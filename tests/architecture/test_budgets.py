@@ -55,6 +55,7 @@ SLEEPERS = {
     "tests/bench/bench_kills.py": "ends connections and enqueues at an even pace",
     "tests/bench/bench_logs.py": "enqueues at an even pace",
     "tests/bench/bench_reading.py": "writes at an even pace beside the pruning",
+    "tests/chaos/flow_jobs.py": "jobs that take their time",
     "tests/bench/bench_signin.py": "guesses and reads at an even pace",
     "tests/bench/bench_engine.py": "measures what happens, or does not happen, while time passes",
     "tests/bench/bench_serve.py": "measures what an idle server costs while time passes",

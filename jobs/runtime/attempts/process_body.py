@@ -7,14 +7,13 @@ import logging
 import signal
 import sys
 import time
-from collections.abc import Awaitable, Coroutine, Sequence
+from collections.abc import Awaitable, Coroutine
 from typing import Any, Final
 
 from ...core.durable.steps import may_have_steps
 from ...core.durable.waits import Wait
 from ...core.model import Isolation, Json
 from ...core.outcome import Failed, HandedBack, JobOutcome
-from ...core.run_spec import RunSpec
 from ..job.printing import prints_belong_to_jobs
 from ..job.results import failure, stopped
 from ..process.children import LINGER, ChildPool, PooledChild
@@ -135,8 +134,8 @@ class ProcessBody:
                     self._attempt.host.progress(done, total, text)
                 case Save(number=number, value=value):
                     child.send(Saved(number=number, error=await self._save(value)))
-                case Enqueue(number=number, runs=runs):
-                    child.send(await self._enqueue(number, runs))
+                case Enqueue():
+                    child.send(await self._enqueue(message))
                 case FindStep(number=number, label=label):
                     child.send(await self._find_step(number, label))
                 case KeepStep(number=number, end=end):
@@ -150,12 +149,15 @@ class ProcessBody:
                     return message.value()
         return None
 
-    async def _enqueue(self, number: int, runs: Sequence[RunSpec]) -> Enqueued:
+    async def _enqueue(self, asked: Enqueue) -> Enqueued:
+        host, flow = self._attempt.host, asked.flow
         try:
-            return Enqueued(number=number, ids=await self._attempt.host.enqueue(runs))
+            ids = await host.enqueue(asked.runs) if flow is None else [await host.enqueue_flow(flow)]
         except Exception as error:
-            log.exception("run %d could not enqueue %d runs", self._attempt.started.run.id, len(runs))
-            return Enqueued(number=number, ids=[], error=f"{type(error).__name__}: {error}")
+            what = f"{len(asked.runs)} runs" if flow is None else f"flow '{flow.name}'"
+            log.exception("run %d could not enqueue %s", self._attempt.started.run.id, what)
+            return Enqueued(number=asked.number, ids=[], error=f"{type(error).__name__}: {error}")
+        return Enqueued(number=asked.number, ids=ids)
 
     def _aside(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.ensure_future(work)

@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from ...base.context import RunInfo, StopReason
 from ...core.durable.steps import StepEnd, StoredStep
 from ...core.durable.waits import Wait
+from ...core.flows.spec import FlowSpec
 from ...core.model import Json
 from ...core.outcome import Cancelled, Failed, HandedBack, JobOutcome, Snoozed, Succeeded, Suspended, TimedOut
 from ...core.run_spec import RunSpec
@@ -98,7 +99,10 @@ class Saved(Message):
 
 
 class Enqueued(Message):
-    """Node to child: the runs of order ``number`` are in the queue, or could not be put there (``error``)."""
+    """Node to child: what order ``number`` asks for is in the queue, or could not be put there (``error``).
+
+    ``ids`` are those of the runs, or that of the flow alone.
+    """
 
     kind: Literal["enqueued"] = "enqueued"
     number: int
@@ -158,11 +162,12 @@ class Save(Message):
 
 
 class Enqueue(Message):
-    """Child to node: put these runs into the queue, and say so with ``Enqueued``."""
+    """Child to node: put these runs, or this flow, into the queue, and say so with ``Enqueued``."""
 
     kind: Literal["enqueue"] = "enqueue"
     number: int
     runs: list[RunSpec]
+    flow: FlowSpec | None = None
 
 
 class FindStep(Message):

@@ -16,13 +16,14 @@ EXPORTED_TASKS: Final = """query ExportedTasks($first: Int, $after: String, $fil
 }"""
 
 _RUN: Final = """id state jobName task { name } priority attempt retries trigger scheduledFor submittedAt
-    availableAt startedAt finishedAt node progress { done total message } result error args labels"""
+    availableAt startedAt finishedAt node progress { done total message } result error args labels
+    expiresAt skipReason"""
 _TASK: Final = """id name jobName enabled source setName description group priority owner args labels
     schedule { syntax value timezone humanized } nextExecution lastStartedAt finished pausedAt pausedBy pauseReason
     version"""
 _EXECUTION: Final = """id jobName taskName runId attempt outcome success startedAt completedAt duration wait node
     trigger recordsProcessed errorType errorMessage labels"""
-_FLOW: Final = """id name state isOpen uniqueKey submittedAt finishedAt submitter
+_FLOW: Final = """id name state isOpen uniqueKey labels submittedAt finishedAt submitter
     progress { total done running failed skipped }"""
 _GROUP: Final = """name paused pausedBy pauseReason maxRunning maxWaitLow rate { limit per burst } tokens nextTokenAt
     waiting scheduled running stuck suspended oldestWait"""

@@ -12,7 +12,7 @@ from .base.errors import Refusal
 from .base.shapes import read, read_all, selection
 from .builders import ERRORS, Argument, changed, document, mutation, present, refuse, variables, whole
 from .enums import Priority
-from .inputs import NewFlowRun, NewRun, ScheduleInput, TaskChanges, TaskSettings
+from .inputs import DebounceInput, NewFlowRun, NewRun, ScheduleInput, TaskChanges, TaskSettings, ThrottleInput
 from .mutation_parts import deleted_of, many_tasks, settings_of
 from .operation import Operation
 from .queries import Filter
@@ -20,12 +20,18 @@ from .records import Flow, Group, Node, Run, Task, TriggeredJob
 from .results import ChangedRuns, ChangedTasks, DeletedTasks, Pruning
 
 
-def trigger_job(
+def trigger_job(  # noqa: PLR0913 - each setting of a run has a name of its own
     name: str,
     args: Mapping[str, Any] | None = None,
     *,
     unique_key: str | None = None,
     labels: Mapping[str, str] | None = None,
+    unique_for: float | None = None,
+    unique_among: Sequence[str] | None = None,
+    debounce: DebounceInput | None = None,
+    throttle: ThrottleInput | None = None,
+    expires_at: datetime | None = None,
+    ttl: float | None = None,
     idempotency_key: str | None = None,
 ) -> Operation[TriggeredJob]:
     """Make a run of a job now.
@@ -35,6 +41,12 @@ def trigger_job(
         args: Its arguments.
         unique_key: While a run with this key is unfinished, that one is answered; as the job declares, unless given.
         labels: Words by which it is found, beside those of the job.
+        unique_for: The unique key holds so many seconds after the enqueueing, or until the run is finished.
+        unique_among: ``["WAITING"]``: the unique key is free once the run has begun.
+        debounce: One run for many enqueues of the unique key, with the last arguments.
+        throttle: At most one run of the unique key is enqueued in a period.
+        expires_at: It is skipped, with the reason ``EXPIRED``, unless it has started by then.
+        ttl: The same in seconds from when it may start.
         idempotency_key: Makes a repetition safe.
     """
 
@@ -52,6 +64,12 @@ def trigger_job(
         "idempotencyKey": Argument("String", idempotency_key),
         "uniqueKey": Argument("String", unique_key),
         "labels": Argument("JSON", labels),
+        "uniqueFor": Argument("Float", unique_for),
+        "uniqueAmong": Argument("[RunState!]", None if unique_among is None else list(unique_among)),
+        "debounce": Argument("DebounceInput", debounce),
+        "throttle": Argument("ThrottleInput", throttle),
+        "expiresAt": Argument("DateTime", expires_at),
+        "ttl": Argument("Float", ttl),
     }
     text = document("mutation", "triggerJob", arguments, f"{selection(TriggeredJob)} {ERRORS}")
     return Operation(document=text, variables=variables(arguments), read=answer)
@@ -304,6 +322,7 @@ def enqueue_flow(
     *,
     open: bool | None = None,  # noqa: A002 - the word of the API
     unique_key: str | None = None,
+    labels: Mapping[str, str] | None = None,
     on_success: NewRun | None = None,
     on_failure: NewRun | None = None,
     on_end: NewRun | None = None,
@@ -316,6 +335,7 @@ def enqueue_flow(
         runs: Its runs, in any order.
         open: Whether runs can be added later, until ``close_flow``.
         unique_key: While a flow with this key is unfinished, a second one is refused.
+        labels: Words that its runs inherit, and are found by.
         on_success: A run that is enqueued when no run failed or was cancelled.
         on_failure: A run that is enqueued when one failed or was cancelled.
         on_end: A run that is enqueued however the flow ends.
@@ -323,8 +343,9 @@ def enqueue_flow(
     """
     heirs = {"onSuccess": on_success, "onFailure": on_failure, "onEnd": on_end}
     given = present(
-        name=name, runs=list(runs), open=open, uniqueKey=unique_key, **heirs, idempotencyKey=idempotency_key
-    )
+        name=name, runs=list(runs), open=open, uniqueKey=unique_key, labels=labels, **heirs,
+        idempotencyKey=idempotency_key,
+    )  # fmt: skip
     return changed("enqueueFlow", given, Flow)
 
 

@@ -68,8 +68,12 @@ def trigger_job(
     Raises:
         UserError: code ``UNKNOWN_JOB``, ``INVALID_ARGS`` or ``INVALID_INPUT``.
     """
-    schema = check_job_args(tx, job_name, args or {})
-    run = triggered(job_name, args, unique_key, actor, account_of(tx), labels)
+    return trigger(tx, triggered(job_name, args, unique_key, actor, account_of(tx), labels))
+
+
+def trigger(tx: Tx, run: NewRun) -> Enqueued:
+    """``trigger_job`` of a run that follows its job in all that it inherits; for errors see there."""
+    schema = check_job_args(tx, run.job_name, run.args)
     refuse(new_run_faults(run))
     return put(tx, [run_of_job(run, schema.defaults, schema.signature)])[0]
 

@@ -54,7 +54,10 @@ class AdmissionClient:
             place = number % PAGES
             page = pages[place]
             asked = {"jobName": DEBOUNCED, "args": {"page": page, "number": number}}
-            others = [{"jobName": "short_lived"}, {"jobName": "one_by_one", "args": {"page": page}}]
+            others: list[dict[str, Any]] = [
+                {"jobName": "short_lived"},
+                {"jobName": "one_by_one", "args": {"page": page}},
+            ]
             if self._is_acknowledged([asked]):
                 self.acknowledged[f"{DEBOUNCED}-{page}"] = number
             else:

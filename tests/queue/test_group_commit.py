@@ -4,6 +4,7 @@ import asyncio
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import pytest
 
@@ -42,15 +43,20 @@ def outcome(call: Callable[[], int]) -> int | str:
         return type(error).__name__
 
 
+def waits(group: GroupCommit[int, int], many: int) -> bool:
+    """Whether so many wait, in the order in which they came."""
+    return len(group._waiting) == many  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+
+
 def at_once(book: Book, numbers: Sequence[int], error: BaseException | None = None, most: int = 1000) -> list[object]:
     """What becomes of numbers of which the first one is being written when the others come, in this order."""
     group = GroupCommit(book.write, most)
     with ThreadPoolExecutor(len(numbers)) as threads:
-        answers = [threads.submit(outcome, lambda: group.put(numbers[0]))]
+        answers = [threads.submit(outcome, partial(group.put, numbers[0]))]
         assert book.began.wait(30)
         for place, number in enumerate(numbers[1:], 1):
-            answers.append(threads.submit(outcome, lambda number=number: group.put(number)))
-            wait_until(lambda place=place: len(group._waiting) == place)  # noqa: SLF001 - they come in this order
+            answers.append(threads.submit(outcome, partial(group.put, number)))
+            wait_until(partial(waits, group, place))
         book.error = error
         book.go.set()
         return [answer.result(30) for answer in answers]
@@ -124,7 +130,7 @@ def test_a_loop_that_was_closed_keeps_nobody_waiting() -> None:
         loop.run_until_complete(asyncio.sleep(0))
         loop.close()
         third = threads.submit(group.put, 3)
-        wait_until(lambda: len(group._waiting) == 2)  # noqa: SLF001 - it comes after the other
+        wait_until(partial(waits, group, 2))
         book.go.set()
         assert (first.result(30), third.result(30)) == (10, 30)
     assert not abandoned.done()

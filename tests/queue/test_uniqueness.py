@@ -149,7 +149,7 @@ def test_what_comes_after_the_period_of_a_run_that_still_waits_is_folded_into_it
     assert (late.run.id, late.deduplicated, late.run.args) == (first.run.id, True, {"n": 2})
 
 
-def holding(stored: Stored, hold: Hold) -> None:
+def holding(stored: Stored, hold: Hold | None) -> None:
     """Have a job say how its keys hold, and a task of it come due each minute."""
     stored.task("0 * * * * *", overlap=OverlapPolicy.ALLOW)
     said = defaults_document(JobDefaults(hold=hold))

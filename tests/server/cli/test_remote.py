@@ -100,6 +100,31 @@ def test_many_runs_are_chosen_by_filter_and_counted_first(run: Commands) -> None
     assert run.json("runs", "list", "--filter", "group=later")["runs"][0]["state"] == "CANCELLED"
 
 
+def test_what_is_enqueued_may_expire_and_its_key_may_hold(run: Commands) -> None:
+    expiring = run.json("enqueue", "greet", "--ttl", "10m", "--group", "paused", "--at", "2090-01-01T00:00:00Z")["run"]
+    assert run.json("runs", "show", expiring["id"])["run"]["expiresAt"] == "2090-01-01T00:10:00Z"
+    debounced = [
+        run.json("enqueue", "greet", f"name={name}", "--key", "d", "--debounce", "1h/2h")["run"] for name in ("a", "b")
+    ]
+    assert [one["deduplicated"] for one in debounced] == [False, True]
+    assert run.json("runs", "show", debounced[0]["id"])["run"]["args"] == {"name": "b"}
+    for options in (("--unique-for", "1h"), ("--throttle", "1h"), ("--unique-for", "1h", "--unique-until-start")):
+        words = ("enqueue", "greet", "--key", "-".join(options), *options)
+        assert run.json(*words)["run"]["id"] == run.json(*words)["run"]["id"]
+    last = ("enqueue", "greet", "--key", "last", "--throttle", "1h", "--throttle-last", "--wait")
+    assert run.json(*last)["run"]["state"] == "SUCCESS"
+    assert "--expires-at" in run("enqueue", "--help")[1]
+
+
+def test_tasks_have_labels_that_are_edited_and_found(run: Commands) -> None:
+    made = run.json("tasks", "create", "labelled", "greet", "0 0 3 * * *", 'labels={"team":"a"}')
+    assert made["task"]["name"] == "labelled"
+    assert run.json("tasks", "update", "labelled", 'labels={"team":"b"}')["task"]["name"] == "labelled"
+    listed = [run.json("tasks", "list", "--filter", f"labels.team={team}")["tasks"] for team in "ab"]
+    assert [[one["name"] for one in each] for each in listed] == [[], ["labelled"]]
+    assert run("tasks", "delete", "labelled")[0] == 0
+
+
 FLOW = """mutation { enqueueFlow(input: { name: "orders", runs: [
   { key: "a", jobName: "greet" }, { key: "b", jobName: "broken", after: ["a"] },
   { key: "c", jobName: "greet", after: ["b"] }
@@ -169,6 +194,7 @@ def test_events_are_read_from_a_cursor_on(run: Commands) -> None:
         (("nodes", "drain", "nope"), "NOT_FOUND"),
         (("nodes", "resume", "nope"), "NOT_FOUND"),
         (("groups", "resume", ""), "(INVALID_INPUT)"),
+        (("enqueue", "greet", "--debounce", "5s", "--throttle", "5s"), "debounce: contradicts throttle"),
     ],
 )
 def test_what_the_server_does_not_know_is_refused(run: Commands, words: tuple[str, ...], said: str) -> None:
@@ -189,6 +215,10 @@ def test_what_the_server_does_not_know_is_refused(run: Commands, words: tuple[st
         (("enqueue", "greet", "ada"), "arguments are written name=value"),
         (("enqueue", "greet", "--args", "[1]"), "must be a JSON object"),
         (("enqueue", "greet", "--args", "{"), "must be a JSON object"),
+        (("enqueue", "greet", "--ttl", "soon"), "--ttl: must be a duration such as 90s"),
+        (("enqueue", "greet", "--debounce", "5s/"), "--debounce: must be a duration"),
+        (("enqueue", "greet", "--throttle-last"), "--throttle-last: is for --throttle"),
+        (("tasks", "list", "--filter", "labels=a"), "say which, e.g. labels.customer=42"),
         (("groups", "limit", "slow", "many"), "must be a whole number"),
         (("groups", "ageing", "slow", "long"), "the time must be written e.g. `90s` or `10m`"),
         (("groups", "rate", "slow", "many"), "must be written as a number of runs and a time, e.g. `100/1m`"),

@@ -72,6 +72,7 @@ export const TaskRowFragment = graphql(`
     jobName
     group
     owner
+    labels
     priority
     schedule { syntax value timezone humanized }
     nextExecution

@@ -62,6 +62,17 @@ RETRY_FLOW: Final = _changing("retryFlow", f"flow {{ {_FLOW} }}")
 STATS: Final = """query Stats { overview { at running waiting scheduled stuck suspended failedLast24h succeededLast24h
     successRate
     runsPerMinute stalledTasks liveNodes drainingNodes slots } }"""
+TOP: Final = f"""query Top($runs: Int!, $groups: Int!, $failures: Int!) {{
+  overview {{ at running waiting scheduled stuck suspended failedLast24h succeededLast24h runsPerMinute stalledTasks
+    liveNodes slots }}
+  running: runs(first: $runs, filter: {{ state: {{ eq: RUNNING }} }}, orderBy: [{{ field: ID }}]) {{
+    nodes {{ id jobName task {{ name }} node startedAt attempt progress {{ done total message }} }} }}
+  groups(first: $groups, orderBy: [{{ field: DEPTH, direction: DESC }}]) {{ nodes {{ {_GROUP} }} }}
+  nodes(first: 100, filter: {{ state: {{ in: [STARTING, ACTIVE, STALLED, DRAINING, STOPPING] }} }}) {{
+    nodes {{ {_NODE} }} }}
+  failures: executions(first: $failures, filter: {{ outcome: {{ in: [FAILED, TIMED_OUT, LOST] }} }}) {{
+    nodes {{ id runId jobName taskName outcome completedAt errorMessage }} }}
+}}"""
 CREATE_TASK: Final = _changing("createTask", f"task {{ {_TASK} }}")
 UPDATE_TASK: Final = _changing("updateTask", f"task {{ {_TASK} }}")
 PAUSE_TASK: Final = _changing("pauseTask", f"task {{ {_TASK} }}")
@@ -97,6 +108,7 @@ DOCUMENTS: Final = (
     RETRY_FLOW,
     ONE_TASK,
     STATS,
+    TOP,
     CREATE_TASK,
     UPDATE_TASK,
     PAUSE_TASK,

@@ -78,6 +78,13 @@ REMOTE: Final[dict[str, Shape]] = {
     "tasks list": _listed(documents.TASKS, "tasks"),
     "tasks next": done(nextExecutions=many(TIME)),
     "tasks show": done(task=answered(documents.ONE_TASK, "task")),
+    "top": done(
+        overview=answered(documents.TOP, "overview"),
+        running=answered(documents.TOP, "running.nodes"),
+        groups=answered(documents.TOP, "groups.nodes"),
+        nodes=answered(documents.TOP, "nodes.nodes"),
+        failures=answered(documents.TOP, "failures.nodes"),
+    ),
     "trigger": either(
         done(run=maybe(_MADE)), done(success=FLAG, message=TEXT, jobName=TEXT, run=maybe(_MADE)), _WAITED
     ),

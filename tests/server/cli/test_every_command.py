@@ -107,6 +107,7 @@ REMOTE: dict[str, Row] = {
     "nodes list": LISTED,
     "nodes drain": Row("n1", "nope"),
     "nodes resume": Row("n1", "nope"),
+    "top": reads("", "--colour red", 2),
     "stats": reads("", "--colour red", 2),
     "whoami": reads("", "--colour red", 2),
     "logout": reads("", "--colour red", 2),

@@ -89,6 +89,7 @@ schema: install-test ## Write graphql/schema.graphql, its page in docs/ and the 
 	$(BIN)/python -m cronograph.graphql.generation.catalogue > docs/codes.md
 	$(BIN)/python -m cronograph.graphql.generation.typed_client
 	$(BIN)/python -m cronograph.server.cli.reference > docs/cli-reference.md
+	$(BIN)/python -m cronograph.server.cli.answers.published > docs/cli-answers.schema.json
 	$(BIN)/python -m cronograph.graphql.generation.client_reference > docs/client-reference.md
 	$(BIN)/python -m cronograph.graphql.generation.jobs_reference > docs/python-reference.md
 	$(BIN)/python -m cronograph.jobs.builtin.reference > docs/built-in-jobs.md

@@ -23,7 +23,7 @@ _TASK: Final = """id name jobName enabled source setName description group prior
     version"""
 _EXECUTION: Final = """id jobName taskName runId attempt outcome success startedAt completedAt duration wait node
     trigger recordsProcessed errorType errorMessage labels"""
-_FLOW: Final = """id name state isOpen uniqueKey submittedAt finishedAt submitter
+_FLOW: Final = """id name state isOpen uniqueKey labels submittedAt finishedAt submitter
     progress { total done running failed skipped }"""
 _GROUP: Final = """name paused pausedBy pauseReason maxRunning maxWaitLow rate { limit per burst } tokens nextTokenAt
     waiting scheduled running stuck suspended oldestWait"""

@@ -269,6 +269,7 @@ def enqueue_flow(
     *,
     open: bool | None = None,  # noqa: A002 - the word of the API
     unique_key: str | None = None,
+    labels: Mapping[str, str] | None = None,
     on_success: NewRun | None = None,
     on_failure: NewRun | None = None,
     on_end: NewRun | None = None,
@@ -281,6 +282,7 @@ def enqueue_flow(
         runs: Its runs, in any order.
         open: Whether runs can be added later, until ``close_flow``.
         unique_key: While a flow with this key is unfinished, a second one is refused.
+        labels: Words that its runs inherit, and are found by.
         on_success: A run that is enqueued when no run failed or was cancelled.
         on_failure: A run that is enqueued when one failed or was cancelled.
         on_end: A run that is enqueued however the flow ends.
@@ -288,8 +290,9 @@ def enqueue_flow(
     """
     heirs = {"onSuccess": on_success, "onFailure": on_failure, "onEnd": on_end}
     given = present(
-        name=name, runs=list(runs), open=open, uniqueKey=unique_key, **heirs, idempotencyKey=idempotency_key
-    )
+        name=name, runs=list(runs), open=open, uniqueKey=unique_key, labels=labels, **heirs,
+        idempotencyKey=idempotency_key,
+    )  # fmt: skip
     return changed("enqueueFlow", given, Flow)
 
 

@@ -289,6 +289,7 @@ class Flow(Record):
     finished_at: datetime | None
     cancel_requested_at: datetime | None
     submitter: str | None
+    labels: Any
     progress: FlowProgress
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, overload
 
 from ..core.durable.steps import StepKind, StoredStep, check_step
 from ..core.durable.waits import Wait
+from ..core.flows.spec import FlowSpec
 from ..core.model import Json
 from ..core.run_spec import RunSpec
 from ..core.states import RunState
@@ -67,6 +68,14 @@ class Host(Protocol):
 
     def enqueue_waiting(self, runs: Sequence[RunSpec]) -> list[int]:
         """``enqueue`` for code that no event loop of ours runs."""
+        ...
+
+    def enqueue_flow(self, flow: FlowSpec) -> Awaitable[int]:
+        """Put a flow into the queue now, all of its runs or none; its id."""
+        ...
+
+    def enqueue_flow_waiting(self, flow: FlowSpec) -> int:
+        """``enqueue_flow`` for code that no event loop of ours runs."""
         ...
 
     def enqueue_at_end(self, runs: Sequence[RunSpec]) -> None:

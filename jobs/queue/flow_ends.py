@@ -187,13 +187,15 @@ def end_if_over(tx: Tx, flow_ids: Collection[int]) -> None:
         state = end_of(states)
         tx.conn.execute(update(f).where(f.c.id == row.id).values(state=state.value, finished_at=tx.now))
         emit_flow(tx, row.id, state)
-        found, parent = tx.conn.execute(select(f.c.heirs, f.c.parent_id).where(f.c.id == row.id)).one()
+        found, parent, labels = tx.conn.execute(
+            select(f.c.heirs, f.c.parent_id, f.c.labels).where(f.c.id == row.id)
+        ).one()
         if parent is not None:
             # Locked: if its attempt is ending at this moment, one of the two transactions sees the other.
             lock(tx.conn, [parent])
             wake(tx, [parent])
         ends = (Ending.END, Ending.SUCCESS if state is FlowState.SUCCESS else Ending.FAILURE)
-        heirs = [heir_from(found[end.value]) for end in ends if end.value in found]
+        heirs = [heir_from(found[end.value], labels) for end in ends if end.value in found]
         if heirs:
             put(tx, heirs)
 

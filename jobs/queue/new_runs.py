@@ -179,13 +179,7 @@ def index_labels(conn: Connection, labels: Iterable[tuple[int, str]]) -> None:
         statements.execute(conn, "insert_labels", {"runs": _array(found)})
 
 
-def insert_by(
-    send: SendNamed,
-    new: NewRuns,
-    now: datetime | None = None,
-    *,
-    with_event: bool = True,
-) -> Inserted:
+def insert_by(send: SendNamed, new: NewRuns, now: datetime | None = None, *, with_event: bool = True) -> Inserted:
     """``insert`` on PostgreSQL, by any way to send the statement.
 
     Args:

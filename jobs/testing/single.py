@@ -19,6 +19,7 @@ from ..core.base.codes import ErrorCode
 from ..core.base.errors import NotFound
 from ..core.defaults import value_of
 from ..core.durable.deadline import time_box
+from ..core.flows.spec import FlowSpec
 from ..core.model import (
     Isolation,
     Json,
@@ -30,6 +31,7 @@ from ..core.run_spec import RunSpec
 from ..core.states import FINAL, RunState
 from ..declared import Job
 from ..queue.claim import Started
+from ..queue.enqueue_flow import new_flow
 from ..queue.enqueue_many import new_runs
 from ..registry import Handler, JobDefinition, Registry, default_registry, define
 from ..registry.hooks import Hooks
@@ -83,8 +85,13 @@ class Recorder:
         self.enqueued: list[RunSpec] = []
         self.steps = steps or RecordedSteps()
 
-    async def enqueue(self, runs: Sequence[RunSpec]) -> list[int]:
-        """Keep runs; their places are their ids."""
+    async def enqueue(self, asked: Sequence[RunSpec] | FlowSpec) -> list[int]:
+        """Keep runs, those of a flow too; their places are their ids, and that of the last one is the flow's."""
+        if isinstance(asked, FlowSpec):
+            new_flow(asked)
+            self.enqueued += [one.run for one in asked.members]
+            return [len(self.enqueued)]
+        runs = asked
         new_runs(runs)
         self.enqueued += runs
         return list(range(len(self.enqueued) - len(runs) + 1, len(self.enqueued) + 1))

@@ -161,6 +161,7 @@ def _flow() -> None:
         Column("submitter_id", KEY),
         Column("heirs", DOCUMENT, nullable=False),
         Column("parent_id", KEY),
+        Column("labels", DOCUMENT),
         PrimaryKeyConstraint("id", name="pk_flow"),
         CheckConstraint("(finished_at IS NULL) = (state = 'running')", name="ck_flow_finished_iff_over"),
         CheckConstraint("finished_at IS NULL OR closed_at IS NOT NULL", name="ck_flow_open_until_closed"),
@@ -702,6 +703,25 @@ def _secret() -> None:
     )
 
 
+def _signal_link() -> None:
+    op.create_table(
+        "signal_link",
+        Column("id", KEY, nullable=False),
+        Column("token_hash", String(64), nullable=False),
+        Column("run_id", KEY, nullable=False),
+        Column("step", Text(), nullable=False),
+        Column("created_at", TIME, nullable=False),
+        Column("used_at", TIME),
+        PrimaryKeyConstraint("id", name="pk_signal_link"),
+        UniqueConstraint("token_hash", name="uq_signal_link_token_hash"),
+        sqlite_autoincrement=True,
+    )
+
+
+def _signal_link_indexes() -> None:
+    op.create_index("ix_signal_link_run_id", "signal_link", ["run_id"])
+
+
 def _skipped_occurrence() -> None:
     op.create_table(
         "skipped_occurrence",
@@ -1028,6 +1048,8 @@ MAKERS = (
     _run_signal_indexes,
     _run_step,
     _secret,
+    _signal_link,
+    _signal_link_indexes,
     _skipped_occurrence,
     _skipped_occurrence_indexes,
     _user_account,

@@ -97,7 +97,7 @@ class Attempts:
         self._on_free = on_free
         self._on_fault = on_fault
         self.finisher = Finisher(services, self._stored, on_free, self._not_stored)
-        self._keeping = Keeping(services.database)
+        self._keeping = Keeping(services.database, services.public_url)
         self._capacity = capacity
         self.threads = threads
         self.held: Counter[Isolation] = Counter()

@@ -6,6 +6,8 @@ import logging
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from ...actions.signal_links import PATH, make_link
+from ...core.base.errors import ConfigurationError
 from ...core.durable.steps import StepEnd, StoredStep, may_have_steps
 from ...core.durable.waits import Wait
 from ...queue.claim import Started
@@ -41,10 +43,12 @@ class StepWriter:
 
     Args:
         database: Where they are stored.
+        public_url: Under which address outsiders reach the server; None = it is not known.
     """
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, public_url: str | None = None) -> None:
         self._database = database
+        self._public_url = public_url
         self._connection = database.autocommit_connection()
         self._reader = StepReader(database)
         self._waiting: list[_Waiting] = []
@@ -79,6 +83,21 @@ class StepWriter:
                 pause = backoff.fail()
                 log.warning("the wait '%s' could not be stored, again in %.1f s: %s", asked.label, pause, error)
                 await asyncio.sleep(pause)
+
+    async def signal_url(self, started: Started, label: str) -> str | None:
+        """A new address for the signal that a wait takes; None = refused, since the run was taken from this node.
+
+        Raises:
+            ConfigurationError: nobody has said under which address outsiders reach the server.
+            InvalidState: the run has made too many.
+        """
+        if self._public_url is None:
+            raise ConfigurationError(
+                "signal_url: this node does not know under which address people reach the server; set public_url "
+                "(CRONOGRAPH_PUBLIC_URL), e.g. https://cron.example.com"
+            )
+        token = await self._database.write(make_link, started.run, label)
+        return None if token is None else f"{self._public_url.rstrip('/')}{PATH}/{token}"
 
     async def _write_all(self) -> None:
         batch: list[_Waiting] = []

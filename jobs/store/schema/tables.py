@@ -41,7 +41,7 @@ from .groups import queue_group, rate_bucket
 from .labels import run_label
 from .parts import AMONG_ALL, BY_JOB, HOT, NO_REUSE, key, metadata, one_of, partial_index, quoted
 from .records import execution_log, skipped_occurrence
-from .steps import run_signal, run_step
+from .steps import run_signal, run_step, signal_link
 from .types import JsonDocument, Key, Name, UtcDateTime
 
 __all__ = [
@@ -78,6 +78,7 @@ __all__ = [
     "run_step",
     "secret",
     "session",
+    "signal_link",
     "skipped_occurrence",
     "user_account",
     "webauthn_challenge",

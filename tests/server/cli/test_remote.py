@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from tests.support.forking import Nursery
-from tests.support.ports import free_port
 from tests.support.processes import CronographProcess, ProcessStarter
 from tests.support.waiting import wait_until
 from tests.support.web import post
@@ -227,12 +226,6 @@ def test_what_the_server_does_not_know_is_refused(run: Commands, words: tuple[st
 )
 def test_what_cannot_be_meant_is_wrong_usage(run: Commands, words: tuple[str, ...], said: str) -> None:
     assert said in run.json(*words, status=2)["errors"][0]
-
-
-def test_a_server_that_is_away_is_status_3(processes: ProcessStarter) -> None:
-    nobody = Commands(processes, f"http://127.0.0.1:{free_port()}")
-    for words in (("runs", "list"), ("enqueue", "greet"), ("events",), ("stats",), ("logs", "1")):
-        assert "cronograph serve" in nobody.json(*words, status=3)["errors"][0]
 
 
 def test_a_drained_node_ends(processes: ProcessStarter, sqlite_url: str) -> None:

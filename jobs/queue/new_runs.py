@@ -191,8 +191,7 @@ def insert_by(send: SendNamed, new: NewRuns, now: datetime | None = None, *, wit
     same = {"now": now, "with_event": with_event, "wakes": str(WAKES.value)}
     if len(new.kind) == 1:
         one = {"run": columns_text(new.kinds[0]), "args": new.args[0], "carried": new.carried[0]}
-        one["labels"] = new.all_labels[0]
-        for row in send("insert_run", {**same, **one}):
+        for row in send("insert_run", {**same, **one, "labels": new.all_labels[0]}):
             return Inserted([row.id], [_decided(new.kinds[0], row)], row.submitted_at)
         return Inserted([], new.kinds, datetime.now(UTC))
     same |= {"kinds": _document([_kind(place, one) for place, one in enumerate(new.kinds)])}

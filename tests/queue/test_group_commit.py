@@ -10,7 +10,7 @@ import pytest
 
 from cronograph.jobs.core.base.errors import InvalidInput, StorageError
 from cronograph.jobs.queue.group_commit import GroupCommit, LoopGroupCommit
-from tests.support.waiting import wait_until
+from tests.support.waiting import eventually, wait_until
 
 
 class Book:
@@ -109,9 +109,9 @@ async def test_tasks_and_threads_share_one_group_and_who_gives_up_keeps_nobody_w
     first = asyncio.create_task(asyncio.to_thread(group.put, 1))
     await asyncio.to_thread(book.began.wait, 30)
     given_up = asyncio.create_task(group.put_in_loop(2))
-    await asyncio.sleep(0)
+    await eventually(partial(waits, group, 1))
     others = [asyncio.create_task(group.put_in_loop(number)) for number in (3, 4)]
-    await asyncio.sleep(0)
+    await eventually(partial(waits, group, 3))
     given_up.cancel()
     await asyncio.gather(given_up, return_exceptions=True)
     book.go.set()
@@ -127,7 +127,7 @@ def test_a_loop_that_was_closed_keeps_nobody_waiting() -> None:
         first = threads.submit(group.put, 1)
         assert book.began.wait(30)
         abandoned = loop.create_task(group.put_in_loop(2))
-        loop.run_until_complete(asyncio.sleep(0))
+        loop.run_until_complete(eventually(partial(waits, group, 1)))
         loop.close()
         third = threads.submit(group.put, 3)
         wait_until(partial(waits, group, 2))
@@ -143,7 +143,7 @@ async def test_tasks_of_one_loop_are_written_together_and_refused_alone() -> Non
     first = asyncio.create_task(group.put(1))
     await asyncio.to_thread(book.began.wait, 30)
     given_up, *others = (asyncio.create_task(group.put(number)) for number in (2, 3, -4, 5))
-    await asyncio.sleep(0)
+    await eventually(lambda: len(group._waiting) == 4)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
     given_up.cancel()
     book.go.set()
     answers = await asyncio.gather(first, *others, return_exceptions=True)

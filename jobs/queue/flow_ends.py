@@ -151,9 +151,9 @@ def _skip(tx: Tx, reasons: Mapping[int, str]) -> None:
             update(r)
             .where(r.c.id == batch.c.id)
             .values(**ended, error=batch.c.error)
-            .returning(r.c.id, r.c.task_id, r.c.task_name, r.c.job_name, r.c.group_name)
+            .returning(r.c.id, r.c.task_id, r.c.task_name, r.c.job_name, r.c.group_name, r.c.flow_id)
         )
-        rows = sorted(Reserved(*row) for row in tx.conn.execute(statement, parameters))
+        rows = sorted((Reserved(*row) for row in tx.conn.execute(statement, parameters)), key=lambda run: run.id)
         tx.emit(run_change(run, RunState.SKIPPED) for run in rows)
 
 

@@ -14,6 +14,10 @@ from tests.support.web import post
 
 JOBS = """
 from cronograph.jobs import JobContext, PermanentFailure, Result, job
+from pydantic import BaseModel
+
+class Approval(BaseModel):
+    by: str
 
 @job("greet")
 async def greet(ctx: JobContext, name: str = "you") -> Result:
@@ -24,6 +28,10 @@ async def greet(ctx: JobContext, name: str = "you") -> Result:
 @job("broken", retries=0)
 async def broken() -> None:
     raise PermanentFailure("no luck")
+
+@job("ship")
+async def ship(ctx: JobContext) -> Result:
+    return Result(value=(await ctx.wait_for("approved", Approval)).by)
 
 @job("hourly", schedule="0 0 * * * *")
 async def hourly() -> None: ...
@@ -122,7 +130,18 @@ def test_a_flow_is_listed_shown_retried_and_cancelled(run: Commands) -> None:
     assert run.json("flows", "retry", key)["flow"]["state"] == "RUNNING"
     wait_until(lambda: state() == "FAILED", 20, "the flow to end again")
     assert "it is FAILED" in run("flows", "cancel", key, "--reason", "enough")[1]
-    assert run.json("flows", "show", "999999", status=1)["errors"]
+    for command in ("show", "cancel", "retry"):
+        assert "999999" in run.json("flows", command, "999999", status=1)["errors"][0]
+
+
+def test_a_signal_is_sent_to_a_run_that_waits_for_it(run: Commands) -> None:
+    key = run.json("enqueue", "ship", "--unique-key", "order-7")["run"]["id"]
+    wait_until(lambda: run.json("runs", "show", key)["run"]["state"] == "SUSPENDED", 20, "the run to wait")
+    signal = ("signal", "approved", "--run", key)
+    assert "payload.by" in run.json(*signal, "--payload", "{}", status=1)["errors"][0]
+    assert run.json("signal", "approved", "--unique-key", "order-7", "--payload", '{"by": "ada"}')["run"]["id"] == key
+    wait_until(lambda: run.json("runs", "show", key)["run"]["result"] == "ada", 20, "the run to go on")
+    assert "nobody would take the signal" in run.json(*signal, status=1)["errors"][0]
 
 
 def test_tasks_groups_nodes_and_figures(run: Commands) -> None:
@@ -170,6 +189,8 @@ def test_events_are_read_from_a_cursor_on(run: Commands) -> None:
         (("nodes", "drain", "nope"), "NOT_FOUND"),
         (("nodes", "resume", "nope"), "NOT_FOUND"),
         (("groups", "resume", ""), "(INVALID_INPUT)"),
+        (("signal", "approved", "--run", "999999"), "999999"),
+        (("signal", "approved", "--unique-key", "nope"), "nope"),
     ],
 )
 def test_what_the_server_does_not_know_is_refused(run: Commands, words: tuple[str, ...], said: str) -> None:
@@ -192,6 +213,8 @@ def test_what_the_server_does_not_know_is_refused(run: Commands, words: tuple[st
         (("enqueue", "greet", "--args", "{"), "must be a JSON object"),
         (("groups", "limit", "slow", "many"), "must be a whole number"),
         (("groups", "ageing", "slow", "long"), "the time must be written e.g. `90s` or `10m`"),
+        (("signal", "approved"), "name the run by one of the two"),
+        (("signal", "approved", "--run", "1", "--payload", "{"), "--payload"),
         (("groups", "rate", "slow", "many"), "must be written as a number of runs and a time, e.g. `100/1m`"),
     ],
 )
@@ -199,9 +222,12 @@ def test_what_cannot_be_meant_is_wrong_usage(run: Commands, words: tuple[str, ..
     assert said in run.json(*words, status=2)["errors"][0]
 
 
+OF_FLOWS = (("signal", "go", "--run", "1"), *(("flows", *words) for words in (("list",), ("cancel", "1"))))
+
+
 def test_a_server_that_is_away_is_status_3(processes: ProcessStarter) -> None:
     nobody = Commands(processes, f"http://127.0.0.1:{free_port()}")
-    for words in (("runs", "list"), ("enqueue", "greet"), ("events",), ("stats",), ("logs", "1")):
+    for words in (("runs", "list"), ("enqueue", "greet"), ("events",), ("stats",), ("logs", "1"), *OF_FLOWS):
         assert "cronograph serve" in nobody.json(*words, status=3)["errors"][0]
 
 

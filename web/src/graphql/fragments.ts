@@ -154,6 +154,7 @@ export const EventsDocument = graphql(
       taskName
       runId
       executionId
+      flowId
       node
       group
       jobName

@@ -79,7 +79,7 @@ def test_a_run_is_enqueued_waited_for_and_looked_at(run: Commands) -> None:
     assert "hello ada" in run("logs", key, "-f")[1]
     (line,) = run("logs", key, "--json")[1].splitlines()
     assert json.loads(line)["message"] == "hello ada"
-    assert run.json("runs", "show", key)["run"]["id"] == key
+    assert run.json("runs", "show", key)["run"]["id"] == int(key)
     assert run.json("runs", "explain", key)["explain"]["code"] == "SUCCESS"
     status, said = run("runs", "list", "--filter", "job_name=greet", "--columns", "id,state", "--sort", "-id")
     assert (status, said.splitlines()[0].split(), said.splitlines()[1].split()) == (
@@ -135,11 +135,11 @@ def test_a_flow_is_listed_shown_retried_and_cancelled(run: Commands) -> None:
 
 
 def test_a_signal_is_sent_to_a_run_that_waits_for_it(run: Commands) -> None:
-    key = run.json("enqueue", "ship", "--unique-key", "order-7")["run"]["id"]
+    key = run.json("enqueue", "ship", "--key", "order-7")["run"]["id"]
     wait_until(lambda: run.json("runs", "show", key)["run"]["state"] == "SUSPENDED", 20, "the run to wait")
     signal = ("signal", "approved", "--run", key)
-    assert "payload.by" in run.json(*signal, "--payload", "{}", status=1)["errors"][0]
-    assert run.json("signal", "approved", "--unique-key", "order-7", "--payload", '{"by": "ada"}')["run"]["id"] == key
+    assert "'by' is a required property" in run.json(*signal, "--payload", "{}", status=1)["errors"][0]
+    assert run.json("signal", "approved", "--unique-key", "order-7", "--payload", '{"by": "ada"}')["run"]["id"] == int(key)
     wait_until(lambda: run.json("runs", "show", key)["run"]["result"] == "ada", 20, "the run to go on")
     assert "nobody would take the signal" in run.json(*signal, status=1)["errors"][0]
 

@@ -80,12 +80,17 @@ def settle(tx: Tx, ended: Sequence[Ended]) -> None:
     """Start or skip what waited for these runs, whose flows are locked; end the flows of which nothing is left."""
     if not ended:
         return
-    release(tx, [one.run_id for one in ended], [one.run_id for one in ended if one.state is not RunState.SUCCESS])
-    end_if_over(tx, {one.flow_id for one in ended})
+    unsuccessful = [one.run_id for one in ended if one.state is not RunState.SUCCESS]
+    unfinished = release(tx, [one.run_id for one in ended], unsuccessful)
+    over = {one.flow_id for one in ended} - unfinished
+    if over:
+        end_if_over(tx, over)
 
 
-def release(tx: Tx, ended: Sequence[int], unsuccessful: Sequence[int]) -> None:
+def release(tx: Tx, ended: Sequence[int], unsuccessful: Sequence[int]) -> set[int]:
     """Start or skip what waited for runs that have ended; what is skipped has ended as well.
+
+    Returns the flows of which a run was seen that is unfinished; others may have one too.
 
     Args:
         tx: The transaction, which has locked the flows.
@@ -93,6 +98,7 @@ def release(tx: Tx, ended: Sequence[int], unsuccessful: Sequence[int]) -> None:
         unsuccessful: Those of them that have not succeeded.
     """
     chains: dict[int, tuple[str, ...]] = {}
+    unfinished: set[int] = set()
     while ended:
         doomed = _doomed(tx.conn, unsuccessful, chains) if unsuccessful else {}
         _skip(tx, doomed)
@@ -103,14 +109,16 @@ def release(tx: Tx, ended: Sequence[int], unsuccessful: Sequence[int]) -> None:
             match standing(When(row.condition), before):
                 case Standing.START:
                     ready.append(row)
+                    unfinished.add(row.flow_id)
                 case Standing.SKIP:
                     never[row.run_id] = "none of the runs that it comes after failed"
                 case Standing.WAIT:
-                    pass
+                    unfinished.add(row.flow_id)
         _start(tx, ready)
         chains |= dict.fromkeys(never, ())
         _skip(tx, never)
         ended = unsuccessful = list(never)
+    return unfinished
 
 
 def _doomed(conn: Connection, unsuccessful: Sequence[int], chains: dict[int, tuple[str, ...]]) -> dict[int, str]:
@@ -151,9 +159,9 @@ def _skip(tx: Tx, reasons: Mapping[int, str]) -> None:
             update(r)
             .where(r.c.id == batch.c.id)
             .values(**ended, error=batch.c.error)
-            .returning(r.c.id, r.c.task_id, r.c.task_name, r.c.job_name, r.c.group_name)
+            .returning(r.c.id, r.c.task_id, r.c.task_name, r.c.job_name, r.c.group_name, r.c.flow_id)
         )
-        rows = sorted(Reserved(*row) for row in tx.conn.execute(statement, parameters))
+        rows = sorted((Reserved(*row) for row in tx.conn.execute(statement, parameters)), key=lambda run: run.id)
         tx.emit(run_change(run, RunState.SKIPPED) for run in rows)
 
 

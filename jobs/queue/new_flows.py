@@ -8,7 +8,7 @@ from sqlalchemy import Connection, insert, select, update
 from ..core.admission.labels import inherited
 from ..core.base.errors import AlreadyExists
 from ..core.defaults import JobDefaults, run_of_job
-from ..core.events import EventKind, Listed
+from ..core.events import EventKind
 from ..core.flows.model import FlowState, NewFlow, NewMember
 from ..core.flows.results import references
 from ..core.model import Json, NewRun, Run
@@ -101,8 +101,8 @@ def put_members(
     dialect.insert_rows(tx.conn, e, edges, (e.c.run_id,))
     waiting = [run for one, run in zip(members, runs, strict=True) if not one.after]
     others = [run for one, run in zip(members, runs, strict=True) if one.after]
-    tx.emit([created_changes(waiting)] if waiting else ())
-    tx.emit([Listed("created", created_changes(others).runs, suspended=True)] if others else ())
+    tx.emit(replace(created_changes(waiting), flow_id=flow_id) for _ in waiting[:1])
+    tx.emit(replace(created_changes(others), suspended=True, flow_id=flow_id) for _ in others[:1])
     tx.wake(Wake.RUNS)
     return runs
 
@@ -115,7 +115,7 @@ def put_again(tx: Tx, old_id: int, new: NewRun) -> int:
     tx.conn.execute(update(e).where(e.c.run_id == old_id).values(run_id=run.id))
     tx.conn.execute(update(e).where(e.c.after_id == old_id).values(after_id=run.id))
     created = created_changes([run])
-    tx.emit([Listed(created.entry, created.runs, suspended=new.suspended)])
+    tx.emit([replace(created, suspended=new.suspended, flow_id=new.flow_id)])
     tx.wake(Wake.RUNS)
     return run.id
 

@@ -208,10 +208,6 @@ def _flow_run() -> None:
     )
 
 
-def _flow_run_indexes() -> None:
-    op.create_index("ix_flow_run_flow", "flow_run", ["flow_id", "run_id"])
-
-
 def _idempotency_key() -> None:
     op.create_table(
         "idempotency_key",
@@ -1024,7 +1020,6 @@ MAKERS = (
     _flow_edge,
     _flow_edge_indexes,
     _flow_run,
-    _flow_run_indexes,
     _idempotency_key,
     _idempotency_key_indexes,
     _job,

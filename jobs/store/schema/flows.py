@@ -45,7 +45,6 @@ flow_run = Table(
     Column("uses", JsonDocument),
     Column("chain", JsonDocument),
     UniqueConstraint("flow_id", "key"),
-    Index("ix_flow_run_flow", "flow_id", "run_id"),
     one_of("condition", When),
 )
 """A run of a flow.

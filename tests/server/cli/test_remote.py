@@ -13,6 +13,10 @@ from tests.support.web import post
 
 JOBS = """
 from cronograph.jobs import JobContext, PermanentFailure, Result, job
+from pydantic import BaseModel
+
+class Approval(BaseModel):
+    by: str
 
 @job("greet")
 async def greet(ctx: JobContext, name: str = "you") -> Result:
@@ -23,6 +27,10 @@ async def greet(ctx: JobContext, name: str = "you") -> Result:
 @job("broken", retries=0)
 async def broken() -> None:
     raise PermanentFailure("no luck")
+
+@job("ship")
+async def ship(ctx: JobContext) -> Result:
+    return Result(value=(await ctx.wait_for("approved", Approval)).by)
 
 @job("hourly", schedule="0 0 * * * *")
 async def hourly() -> None: ...
@@ -70,7 +78,7 @@ def test_a_run_is_enqueued_waited_for_and_looked_at(run: Commands) -> None:
     assert "hello ada" in run("logs", key, "-f")[1]
     (line,) = run("logs", key, "--json")[1].splitlines()
     assert json.loads(line)["message"] == "hello ada"
-    assert run.json("runs", "show", key)["run"]["id"] == key
+    assert run.json("runs", "show", key)["run"]["id"] == int(key)
     assert run.json("runs", "explain", key)["explain"]["code"] == "SUCCESS"
     status, said = run("runs", "list", "--filter", "job_name=greet", "--columns", "id,state", "--sort", "-id")
     assert (status, said.splitlines()[0].split(), said.splitlines()[1].split()) == (
@@ -146,7 +154,18 @@ def test_a_flow_is_listed_shown_retried_and_cancelled(run: Commands) -> None:
     assert run.json("flows", "retry", key)["flow"]["state"] == "RUNNING"
     wait_until(lambda: state() == "FAILED", 20, "the flow to end again")
     assert "it is FAILED" in run("flows", "cancel", key, "--reason", "enough")[1]
-    assert run.json("flows", "show", "999999", status=1)["errors"]
+    for command in ("show", "cancel", "retry"):
+        assert "999999" in run.json("flows", command, "999999", status=1)["errors"][0]
+
+
+def test_a_signal_is_sent_to_a_run_that_waits_for_it(run: Commands) -> None:
+    key = run.json("enqueue", "ship", "--key", "order-7")["run"]["id"]
+    wait_until(lambda: run.json("runs", "show", key)["run"]["state"] == "SUSPENDED", 20, "the run to wait")
+    signal = ("signal", "approved", "--run", key)
+    assert "'by' is a required property" in run.json(*signal, "--payload", "{}", status=1)["errors"][0]
+    assert run.json("signal", "approved", "--unique-key", "order-7", "--payload", '{"by": "ada"}')["run"]["id"] == int(key)
+    wait_until(lambda: run.json("runs", "show", key)["run"]["result"] == "ada", 20, "the run to go on")
+    assert "nobody would take the signal" in run.json(*signal, status=1)["errors"][0]
 
 
 def test_tasks_groups_nodes_and_figures(run: Commands) -> None:
@@ -195,6 +214,8 @@ def test_events_are_read_from_a_cursor_on(run: Commands) -> None:
         (("nodes", "resume", "nope"), "NOT_FOUND"),
         (("groups", "resume", ""), "(INVALID_INPUT)"),
         (("enqueue", "greet", "--debounce", "5s", "--throttle", "5s"), "debounce: contradicts throttle"),
+        (("signal", "approved", "--run", "999999"), "999999"),
+        (("signal", "approved", "--unique-key", "nope"), "nope"),
     ],
 )
 def test_what_the_server_does_not_know_is_refused(run: Commands, words: tuple[str, ...], said: str) -> None:
@@ -221,6 +242,8 @@ def test_what_the_server_does_not_know_is_refused(run: Commands, words: tuple[st
         (("tasks", "list", "--filter", "labels=a"), "say which, e.g. labels.customer=42"),
         (("groups", "limit", "slow", "many"), "must be a whole number"),
         (("groups", "ageing", "slow", "long"), "the time must be written e.g. `90s` or `10m`"),
+        (("signal", "approved"), "name the run by one of the two"),
+        (("signal", "approved", "--run", "1", "--payload", "{"), "--payload"),
         (("groups", "rate", "slow", "many"), "must be written as a number of runs and a time, e.g. `100/1m`"),
     ],
 )

@@ -155,6 +155,7 @@ export const EventsDocument = graphql(
       taskName
       runId
       executionId
+      flowId
       node
       group
       jobName

@@ -111,7 +111,9 @@ event_written AS (
     INSERT INTO cronograph.event (at, changes)
     SELECT s.at, jsonb_build_array(jsonb_build_object(
         'started', (SELECT jsonb_agg(
-                        jsonb_build_array(id, execution_id, job_name, group_name, task_id, task_name)
+                        CASE WHEN flow_id IS NULL
+                        THEN jsonb_build_array(id, execution_id, job_name, group_name, task_id, task_name)
+                        ELSE jsonb_build_array(id, execution_id, job_name, group_name, task_id, task_name, flow_id) END
                         ORDER BY execution_id) FROM begun),
         'node', CAST(:node AS text)))
     FROM start s WHERE s.runs > 0)

@@ -40,7 +40,7 @@ woken AS (
     UPDATE cronograph.run r
     SET state = 'waiting', available_at = CAST(:now AS timestamptz), awaits = NULL, wake_at = NULL
     WHERE r.id = :run_id AND EXISTS (SELECT FROM waiting)
-    RETURNING r.id, r.task_id, r.task_name, r.job_name, r.group_name),
+    RETURNING r.id, r.task_id, r.task_name, r.job_name, r.group_name, r.flow_id),
 event_written AS (
     INSERT INTO cronograph.event (at, changes)
     SELECT CAST(:now AS timestamptz), coalesce((
@@ -48,7 +48,7 @@ event_written AS (
                 w.id, w.job_name, w.group_name, w.task_id, w.task_name, t.step, t.state)))) FROM taken t), '[]')
         || jsonb_build_array(jsonb_strip_nulls(jsonb_build_object(
             'kind', 'run_updated', 'task_id', w.task_id, 'task_name', w.task_name, 'run_id', w.id, 'job_name', w.job_name,
-            'group', w.group_name, 'state', 'waiting')))
+            'group', w.group_name, 'state', 'waiting', 'flow_id', w.flow_id)))
     FROM woken w WHERE CAST(:with_event AS boolean))
 SELECT n.id, (SELECT t.step FROM taken t) AS step, (SELECT t.state FROM taken t) AS state,
     EXISTS (SELECT FROM woken) AS woken

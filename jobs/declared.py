@@ -160,7 +160,7 @@ class Job(Generic[F, P, R]):
         if unknown:
             raise TypeError(f"a run has no option '{min(unknown)}'; there are {', '.join(RunOptions.__annotations__)}")
         policies = self.definition.policies
-        if policies.defaults.unique_key is not None and options.get("unique_key") is None and accept is None:
+        if policies.defaults.unique_key is not None and "unique_key" not in options and accept is None:
             options["unique_key"] = self.definition.key_of(document, values)
         if policies.defaults.labels is not None:
             options["labels"] = policies.defaults.labels.of(document, options.get("labels"))

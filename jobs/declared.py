@@ -9,7 +9,7 @@ from . import lazy
 from .base.context import JobContext, current_host
 from .core.defaults import RUN_POLICIES
 from .core.model import Json, Run
-from .core.run_spec import RunSpec
+from .core.run_spec import NO_KEY, RunSpec
 from .handle import RunHandle, no_database
 from .registry import JobDefinition, JobOptions, Registry, default_registry, define
 from .registry.names import check_failure_job
@@ -162,14 +162,16 @@ class Job(Generic[F, P, R]):
         if unknown:
             raise TypeError(f"a run has no option '{min(unknown)}'; there are {', '.join(RunOptions.__annotations__)}")
         policies = self.definition.policies
-        if policies.defaults.unique_key is not None and options.get("unique_key") is None and accept is None:
+        if policies.defaults.unique_key is not None and "unique_key" in options:
+            options["unique_key"] = NO_KEY if options["unique_key"] is None else options["unique_key"]
+        elif policies.defaults.unique_key is not None and accept is None:
             options["unique_key"] = self.definition.key_of(document, values)
         if policies.defaults.labels is not None:
             options["labels"] = policies.defaults.labels.of(document, options.get("labels"))
         options["hold"] = holding(options) or options.get("hold") or policies.defaults.hold
         for name in HOLDS:
             options.pop(name, None)
-        if options["hold"] is not None and options.get("unique_key") is None:
+        if options["hold"] is not None and options.get("unique_key") in (None, NO_KEY):
             options["unique_key"] = self.name
         if options.get("ttl") is None and options.get("expires_at") is None:
             options["ttl"] = policies.defaults.ttl

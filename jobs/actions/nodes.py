@@ -219,7 +219,7 @@ class Beat:
 def heartbeat(tx: Tx, node_id: int, *, lease: float, running: int) -> Beat:
     """Prolong the lease, and ask what has changed around the node."""
     state = nodes.beat(tx.conn, node_id, now=tx.now, lease=lease, running=running, clock_skew=_skew(tx.now))
-    return Beat(state, frozenset() if state is None else stored_nodes.foreign_signatures(tx.conn, node_id))
+    return Beat(state, frozenset() if state is None else stored_nodes.foreign_signatures(tx.conn, node_id, tx.now))
 
 
 def rescue_expired(tx: Tx, dead: Sequence[Node]) -> int:

@@ -147,9 +147,9 @@ def update_task(
     if rebound:
         check_submitter(tx, [spec.job_name])
         values["signature"] = schemas[spec.job_name].signature
-        # Nobody may have something done with the rights of the account that made the task.
-        if actor:
-            values |= {"submitter": actor, "submitter_id": account_of(tx)}
+        # Nobody may have something done with the rights of the account that made the task. Without an actor it is a
+        # file that this server reads itself, which is trusted as job code is.
+        values |= {"submitter": actor, "submitter_id": account_of(tx)}
     if spec.schedule != task.spec.schedule and task.source is TaskSource.CODE:
         values["overridden"] = spec.schedule != task.declared
     _record_left_out(tx, task, spec)

@@ -18,6 +18,8 @@ LEFT_BEHIND = "LeftBehind"
 """Error type of such an execution whose code could not be stopped, and went on while others had its run."""
 INVALID_ARGUMENTS = "InvalidArguments"
 """Error type of an execution whose job never began, because the arguments do not fit this node's version of it."""
+UNREADABLE_RUN = "UnreadableRun"
+"""Error type of an execution whose job could not go on, because the row of its run cannot be read."""
 CLAIM_LOST = "ClaimLost"
 """Error type of an execution that its live node does not know, because the answer of the claim was lost."""
 

@@ -3,9 +3,13 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Final
 
 from .admission.holding import Hold
 from .model import Json, Priority
+
+NO_KEY: Final = ""
+"""A unique key that says: none, even if the job declares one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,6 +17,7 @@ class RunSpec:
     """A run to be; the fields are the arguments of ``enqueue``.
 
     Attributes:
+        unique_key: None: as the job declares; ``NO_KEY``: none.
         parent_labels: Those of the run that makes it.
         settled: Whether the job's own code has said what follows from the arguments: the labels.
     """

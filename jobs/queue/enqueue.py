@@ -18,7 +18,7 @@ from ..core.defaults import FROM_ARGUMENTS, PER_RUN, RUN_POLICIES, UNIQUE_KEY, s
 from ..core.limits import LIMITS
 from ..core.model import Json, NewRun, Priority, Run, Trigger
 from ..core.rules import name_faults, new_run_faults
-from ..core.run_spec import RunSpec
+from ..core.run_spec import NO_KEY, RunSpec
 from ..store.db import dialect, outbox
 from ..store.db.callers.connection import borrowed
 from ..store.db.database import SyncAutocommitConnection
@@ -154,7 +154,7 @@ def new_run(spec: RunSpec) -> NewRun:
         args=dict(args) if isinstance(args, Mapping) else {},
         priority=Priority(priority.lower()) if named else Priority.LOW,
         available_at=spec.run_at,
-        unique_key=spec.unique_key,
+        unique_key=spec.unique_key if spec.unique_key != NO_KEY else None,
         inherits=frozenset(name for name, value in of_job.items() if value is None),
         carried=dict(carried) if isinstance(carried, Mapping) and carried else None,
         # What is no mapping is refused below.

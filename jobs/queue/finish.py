@@ -220,7 +220,7 @@ def _left_to_others(tx: Tx, node_id: int, node: str, ended: Sequence[Finish]) ->
     While versions change, a run may be taken before its node has heard of the other one.
     """
     misfits = [one for one in ended if isinstance(one.outcome, Failed) and one.outcome.error_type == INVALID_ARGUMENTS]
-    foreign = stored_nodes.foreign_signatures(tx.conn, node_id) if misfits else frozenset[str]()
+    foreign = stored_nodes.foreign_signatures(tx.conn, node_id, tx.now) if misfits else frozenset[str]()
     back = {one.run.id for one in misfits if one.run.signature in foreign}
     if not back:
         return ended

@@ -1,14 +1,14 @@
 """What a node holds and will not end itself: runs of a dead node, of a lost answer, of a node that stops."""
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from sqlalchemy import Connection
 
 from ..core.events import Change, EventKind
 from ..core.model import Run
 from ..core.nodes import Node, NodeState
-from ..core.outcome import CLAIM_LOST, JobOutcome, Lost
+from ..core.outcome import CLAIM_LOST, UNREADABLE_RUN, JobOutcome, Lost
 from ..core.states import RunState
 from ..store.db.transaction import Tx, Wake
 from ..store.read import executions
@@ -29,6 +29,7 @@ def rescue(tx: Tx, dead: Node, *, reason: str) -> int:
         return 0
     held = _held_by(tx.conn, dead.id)
     _close_held(tx, dead.id, dead.name, held, Lost(f"node {dead.name} was lost while it ran this job: {reason}"))
+    _end_unreadable(tx, dead.id, dead.name, {run.id for run in held})
     tx.emit([Change(EventKind.NODE_STOPPED, node=dead.name, state=NodeState.EXPIRED.value)])
     tx.wake(Wake.RUNS | Wake.NODES)
     return len(held)
@@ -48,12 +49,13 @@ def disown(tx: Tx, node_id: int, node: str, known: Collection[int]) -> int:
     Returns:
         How many runs were closed or went back.
     """
-    unknown = [run for run in _held_by(tx.conn, node_id) if run.id not in known]
+    held = _held_by(tx.conn, node_id)
+    unknown = [run for run in held if run.id not in known]
     sentence = f"node {node} held this run and did not execute it: an answer of the database was lost"
     _close_held(tx, node_id, node, unknown, Lost(sentence, CLAIM_LOST))
     if unknown:
         tx.wake(Wake.RUNS)
-    return len(unknown)
+    return len(unknown) + _end_unreadable(tx, node_id, node, {*known, *(run.id for run in held)})
 
 
 def release(tx: Tx, node_id: int, node: str, outcome: JobOutcome) -> int:
@@ -67,6 +69,7 @@ def release(tx: Tx, node_id: int, node: str, outcome: JobOutcome) -> int:
     """
     held = _held_by(tx.conn, node_id)
     _close_held(tx, node_id, node, held, outcome)
+    _end_unreadable(tx, node_id, node, {run.id for run in held})
     return len(held)
 
 
@@ -90,6 +93,33 @@ def _close_held(tx: Tx, node_id: int, node: str, held: Sequence[Run], outcome: J
     reserved = [run for run in held if run.state is RunState.SCHEDULED]
     run_store.hand_back(tx.conn, [run.id for run in reserved])
     tx.emit(run_change(run, RunState.WAITING) for run in reserved)
+
+
+def _end_unreadable(tx: Tx, node_id: int, node: str, known: Collection[int]) -> int:
+    """Have the runs fail that a node began and nobody can read; how many.
+
+    They are those that a claim began with others, without reading them, and that were damaged while they ran. Begun
+    again they would be as unreadable as before.
+
+    Args:
+        tx: The transaction.
+        node_id: The node.
+        node: Its name.
+        known: The runs that it holds and that can be read.
+    """
+    # A flow goes on or ends once its run is set right and asked for again; its columns may be the damage.
+    ended = run_store.end_others(tx.conn, node_id, known, _UNREADABLE, tx.now)
+    if ended:
+        run_store.close_attempts(tx.conn, ended, UNREADABLE_RUN, _UNREADABLE, tx.now)
+        tx.emit(Change(EventKind.RUN_UPDATED, run_id=one, node=node, state=RunState.FAILED.value) for one in ended)
+        tx.wake(Wake.RUNS)
+    return len(ended)
+
+
+_UNREADABLE: Final = (
+    "the row of this run in the database cannot be read, so it could not be executed; the log of the node names the "
+    "column. Set it right, and retry the run"
+)
 
 
 def hand_back(tx: Tx, condition: Mapping[str, Any]) -> list[int]:

@@ -1,17 +1,18 @@
 """Statements on ``run``: the durable queue."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 
 from sqlalchemy import ColumnElement, Connection, delete, func, insert, literal_column, select, update
 
-from ..core.model import Json, Priority, Run, SkipReason
+from ..core.model import Json, Outcome, Priority, Run, SkipReason
 from ..core.states import CLAIMABLE, OCCUPYING, RunState, sources_of
 from ..store.db import dialect
 from ..store.db.literals import sql_literals, unindexed
 from ..store.read.runs import HOLDING, run_from, select_runs
 from ..store.schema.tables import IS_OPEN, run_label
+from ..store.schema.tables import job_execution as x
 from ..store.schema.tables import run as r
 
 _judged_state = unindexed(r.c.state)
@@ -170,6 +171,19 @@ _MAY_BE_OVERDUE = (
     _judged_state.in_(sql_literals(sources_of(RunState.FAILED) - {RunState.RUNNING})),
 )
 """As the index of those that have to end by a time says it."""
+
+
+def end_others(conn: Connection, node_id: int, known: Collection[int], error: str, now: datetime) -> list[int]:
+    """Have the runs fail that a node executes, but those that are ``known``; their ids. Nothing of them is read."""
+    others = (r.c.node_id == node_id, _judged_state == RunState.RUNNING.value, r.c.id.not_in(known))
+    return _set(conn, *others, state=RunState.FAILED.value, finished_at=now, error=error)
+
+
+def close_attempts(conn: Connection, run_ids: Sequence[int], error_type: str, error: str, now: datetime) -> None:
+    """Close the open attempts of these runs as lost."""
+    end = {"completed_at": now, "success": False, "outcome": Outcome.LOST.value, "error_type": error_type}
+    opened = (x.c.run_id.in_(run_ids), x.c.completed_at.is_(None))
+    conn.execute(update(x).where(*opened).values(**end, error_message=error))
 
 
 def hand_back_scheduled(conn: Connection, condition: Mapping[str, Any]) -> list[int]:

@@ -69,6 +69,12 @@ def statement(database: str, name: str) -> Statement:
     return Statement(name, "\n".join(lines), whole[heading.end() :])
 
 
+def read_all(database: str) -> None:
+    """Read all statements for ``POSTGRES`` or ``SQLITE``, for a process that may be able to open no file later on."""
+    for name in names(database):
+        statement(database, name)
+
+
 @cache
 def for_driver(name: str) -> str:
     """A statement for a connection of psycopg's own, whose rows are named tuples."""

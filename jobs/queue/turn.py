@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from ..store.db.database import Database
 from ..store.db.transaction import Tx
 from ..store.read import runs as run_store
+from . import statements
 from .claim import Claimant, Claimed, Standing, Started, claim_more, standing_of, start_more
 from .fairness import FairnessState
 from .finish import Finish, Finished, finish
@@ -95,6 +96,7 @@ class NodeQueue:
         self._blocked: dict[str, float] = {}
         connection = database.autocommit_connection()
         self._lane = None if connection is None else LaneClaims(database, connection)
+        statements.read_all(statements.SQLITE if database.is_sqlite else statements.POSTGRES)
 
     @property
     def shares_turns(self) -> bool:

@@ -23,8 +23,8 @@ class RunOptions(TypedDict, total=False):
 
     Attributes:
         run_at: Not before this time, with a time zone.
-        unique_key: If an unfinished run has this key, that run is returned and nothing is added; unless given (None),
-            as the job declares.
+        unique_key: If an unfinished run has this key, that run is returned and nothing is added; unless given, as the
+            job declares. ``job.options(unique_key=None)`` asks for no key; by name, ``unique_key=""`` does.
         group: The unit of fairness and limits.
         priority: ``"high"`` or ``"low"``.
         retries: How many failures the run survives.

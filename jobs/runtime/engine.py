@@ -198,7 +198,6 @@ class Engine:
             async with AsyncExitStack() as last_to_first:
                 last_to_first.push_async_callback(life.finish, self._settings.drain_timeout)
                 last_to_first.push_async_callback(life.stop_taking)
-                last_to_first.push_async_callback(life.announce_stopping)
 
     async def stop(self) -> None:
         """Drain, if that has not happened, and end everything. Stopping twice, or without a start, is fine."""

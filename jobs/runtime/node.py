@@ -2,21 +2,24 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Collection
+from collections.abc import Awaitable, Callable, Collection
 
 from ..actions.nodes import Beat, NewNode, join, leave, live_names, set_state
 from ..base.services import Services
+from ..core.base.errors import StorageError
 from ..core.model import Isolation
 from ..core.nodes import LIVE_NODES, Node, NodeState
 from ..core.outcome import HandedBack, Lost
 from ..registry import Registry
 from ..store.db.database import Database
+from ..store.db.faults import is_unavailable
 from ..store.db.transaction import Tx, Wake
 from .attempts.worker import Worker
+from .base.backoff import Backoff
 from .base.change_detector import ChangeDetector
 from .base.clock import Clock
 from .base.pulse import Pulse, Stall, stall_of
-from .base.service import Duty, log_fault
+from .base.service import Duty, first_line, log_fault
 from .base.settings import EngineSettings
 from .drain_watcher import DrainWatcher
 from .duties import alarm, expirer, figures
@@ -30,6 +33,10 @@ from .live.progress import ProgressWriter
 from .names import random_name
 
 log = logging.getLogger(__name__)
+
+LEAVE_SECONDS = 10.0
+"""So long a node that stops tries to write so while its database is away."""
+_LEAVE_PAUSE = 0.1
 
 _LAST_ENDS = 5.0
 """Seconds in which what was killed has ended."""
@@ -66,12 +73,45 @@ async def take_back(database: Database, joining: "asyncio.Task[Node]") -> None:
     if joining.exception() is not None:
         return
     node = joining.result()
-    unfinished = HandedBack(f"node {node.name} stopped before the job ended")
-    leaving = database.write(leave, node, NodeState.STOPPED, unfinished=unfinished)
-    # In any case the caller is about to raise why the life does not begin.
-    (said,) = await asyncio.gather(leaving, return_exceptions=True)
-    if isinstance(said, Exception):
-        log_fault(log, f"node {node.name} cannot say that it does not begin and stays until its lease ends", said)
+    try:
+        await _write_leave(database, node, _stopped(node))
+    except StorageError as fault:
+        # In any case the caller is about to raise why the life does not begin.
+        log.error("%s", fault)
+    except Exception as fault:
+        log_fault(log, f"node {node.name} cannot say that it does not begin and stays until its lease ends", fault)
+
+
+def _stopped(node: Node) -> HandedBack:
+    return HandedBack(f"node {node.name} stopped before the job ended")
+
+
+async def _write_leave(database: Database, node: Node, unfinished: HandedBack | Lost) -> None:
+    """Write that a node has stopped, and tried again for ``LEAVE_SECONDS`` while the database is away.
+
+    Raises:
+        StorageError: it stayed away.
+    """
+    loop, backoff = asyncio.get_running_loop(), Backoff(_LEAVE_PAUSE, longest=1.0)
+    give_up_at = loop.time() + LEAVE_SECONDS
+    while True:
+        try:
+            await database.write(leave, node, NodeState.STOPPED, unfinished=unfinished)
+        except Exception as error:
+            if not is_unavailable(error):
+                raise
+            reason = first_line(error)
+            if loop.time() >= give_up_at:
+                break
+            await asyncio.sleep(backoff.fail())
+        else:
+            return
+    lease = (node.expires_at - node.heartbeat_at).total_seconds()
+    when = "with its next start" if database.is_sqlite else f"once its lease of {lease:g} s has ended"
+    raise StorageError(
+        f"node {node.name} has stopped and could not write so, because the database is away ({reason}); "
+        f"what it ran and could not store begins again {when}"
+    )
 
 
 async def leave_broken(database: Database, node: Node, reason: str) -> None:
@@ -83,7 +123,7 @@ async def leave_broken(database: Database, node: Node, reason: str) -> None:
         reason: Why the loop has ended.
     """
     unfinished = Lost(f"node {node.name} ended while it ran this job: {reason}")
-    await database.write(leave, node, NodeState.STOPPED, unfinished=unfinished)
+    await _write_leave(database, node, unfinished)
 
 
 class NodeLife:
@@ -212,9 +252,18 @@ class NodeLife:
         self.worker.take_again()
 
     async def stop_taking(self) -> None:
-        """Dispatch and take nothing new, for good."""
+        """Say so, then dispatch and take nothing new, for good; ``leave`` writes what cannot be written now."""
+        await self._unless_away(self.announce_stopping)
         await self._end_duties()
-        await self.worker.stop_taking()
+        await self._unless_away(self.worker.stop_taking)
+
+    async def _unless_away(self, write: Callable[[], Awaitable[object]]) -> None:
+        try:
+            await write()
+        except Exception as error:
+            if not is_unavailable(error):
+                raise
+            log.warning("node %s stops while its database is away: %s", self.node.name, first_line(error))
 
     async def finish(self, drain_timeout: float) -> None:
         """Let what runs end, at most ``drain_timeout`` seconds (0 = as long as it takes), then hand it back.
@@ -228,10 +277,13 @@ class NodeLife:
         self._fence.stop()
 
     async def leave(self) -> None:
-        """Write that the node has stopped, give back what it could not end, and stop beating."""
+        """Write that the node has stopped, give back what it could not end, and stop beating.
+
+        Raises:
+            StorageError: the database is away, and did not come back within ``LEAVE_SECONDS``.
+        """
         self._heartbeat.stop()
-        unfinished = HandedBack(f"node {self.node.name} stopped before the job ended")
-        await self._database.write(leave, self.node, NodeState.STOPPED, unfinished=unfinished)
+        await _write_leave(self._database, self.node, _stopped(self.node))
 
     def stop_beating(self) -> None:
         """Stop the sign of life; from any thread."""

@@ -28,6 +28,7 @@ def taking(*names: str) -> dict[str, Any]:
 
 
 OLD, NEW = taking("file"), taking("path")
+NEVER_ENDS = "UPDATE cronograph.node SET expires_at = 'infinity' WHERE id = %(id)s"
 
 
 @pytest.fixture
@@ -124,3 +125,24 @@ def test_a_run_taken_before_its_node_heard_of_the_other_version_goes_back_and_ke
     new.end(again, Failed(INVALID_ARGUMENTS, "it does not fit here either", permanent=True))
     (row,) = stored.do(lambda tx: list(stored_runs.by_ids(tx.conn, [run.id]).values()))
     assert row.state is RunState.FAILED
+
+
+def test_runs_are_left_to_a_silent_node_until_its_lease_ended_a_lease_ago(stored: Stored) -> None:
+    old = a_node(stored, "old", OLD)
+    run = stored.enqueue(args={"file": "a"})
+    new = a_node(stored, "new", NEW)
+    stored.pass_time(119.0)
+    assert listen(new).claimant.foreign
+    stored.pass_time(2.0)
+    assert not listen(new).claimant.foreign
+    assert [one.run.id for one in new.take(5).started] == [run.id]
+    assert listen(old).claimant.foreign
+
+
+def test_no_run_is_left_to_a_node_whose_lease_cannot_be_read(stored: Stored) -> None:
+    old = a_node(stored, "old", OLD)
+    run = stored.enqueue(args={"file": "a"})
+    new = a_node(stored, "new", NEW)
+    stored.do(lambda tx: tx.conn.exec_driver_sql(NEVER_ENDS, {"id": old.node.id}))
+    assert not listen(new).claimant.foreign
+    assert [one.run.id for one in new.take(5).started] == [run.id]

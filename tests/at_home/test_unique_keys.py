@@ -54,8 +54,10 @@ def test_all_ways_to_make_a_run_share_the_key(paused: tuple[Client, str]) -> Non
         same = [
             till.print_receipt.enqueue_sync(None, 7).run_id,
             till.print_receipt.enqueue_sync(None, 7, lang="de").run_id,
-            till.print_receipt.options(unique_key=None).enqueue_sync(None, 7).run_id,
         ]
+        without = till.print_receipt.options(unique_key=None).enqueue_sync(None, 7)
+        assert without.run_id not in same
+        assert without.status_sync() == "waiting"
     engine = create_engine(url.replace("postgresql:", "postgresql+psycopg:"))
     with engine.begin() as session:
         same.append(enqueue_sync(session, "print_receipt", {"order_id": 7}).id)

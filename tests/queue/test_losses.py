@@ -3,6 +3,7 @@
 from contextlib import closing
 
 import pytest
+from sqlalchemy import select
 
 from cronograph.jobs.actions.nodes import leave, rescue_expired
 from cronograph.jobs.core.events import spread
@@ -10,7 +11,7 @@ from cronograph.jobs.core.nodes import NodeState
 from cronograph.jobs.core.outcome import HandedBack, Lost
 from cronograph.jobs.queue.claim import claim
 from cronograph.jobs.queue.fairness import FairnessState
-from cronograph.jobs.queue.losses import disown, rescue
+from cronograph.jobs.queue.losses import disown, release, rescue
 from cronograph.jobs.store.db.database import Connection, OperationalError, sync_engine
 from cronograph.jobs.store.db.transaction import Tx
 from cronograph.jobs.store.read import nodes as stored_nodes
@@ -223,3 +224,32 @@ def test_a_node_does_not_leave_before_the_end_of_a_claim_that_nobody_waits_for(
         claiming.commit()
     assert stored.do(leave_impatiently) == 1
     assert [row.state for row in stored.rows(tables.run)] == ["waiting"]
+
+
+UNREADABLE = {
+    "postgresql": "UPDATE cronograph.run SET submitted_at = 'infinity' WHERE id = {}",
+    "sqlite": "UPDATE run SET submitted_at = 'x' WHERE id = {}",
+}
+
+
+@pytest.mark.parametrize("loss", ["disowned", "rescued", "left"])
+def test_a_run_that_has_begun_and_cannot_be_read_fails_with_that_reason(stored: Stored, loss: str) -> None:
+    worker = stored.node()
+    broken, sound = stored.enqueue(), stored.enqueue()
+    assert len(worker.take(5).started) == 2
+    statement = UNREADABLE[stored.database.url.get_backend_name()].format(broken.id)
+    stored.do(lambda tx: tx.conn.exec_driver_sql(statement))
+    node = worker.node
+    if loss == "disowned":
+        assert stored.do(disown, node.id, node.name, {sound.id}) == 1
+    elif loss == "rescued":
+        stored.do(rescue, node, reason="the test says so")
+    else:
+        stored.do(release, node.id, node.name, HandedBack("it stops"))
+    columns = select(tables.run.c.id, tables.run.c.state, tables.run.c.error)
+    states = {row.id: (row.state, row.error) for row in stored.do(lambda tx: tx.conn.execute(columns).all())}
+    state, error = states[broken.id]
+    assert (state, str(error).partition(",")[0]) == ("failed", "the row of this run in the database cannot be read")
+    assert states[sound.id][0] == {"disowned": "running", "rescued": "stuck", "left": "waiting"}[loss]
+    ends = {row.run_id: (row.outcome, row.error_type) for row in stored.rows(tables.job_execution)}
+    assert ends[broken.id] == ("lost", "UnreadableRun")

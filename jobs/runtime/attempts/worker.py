@@ -351,10 +351,12 @@ class Worker(Service):
         async with self._claiming:
             known = self._attempts.run_ids | set(self._reserved)
             held = await self._database.read(_held, self._claimant.node_id)
-            if held <= known:
+            # What cannot be read is left out there; it may be held as well.
+            if held <= known and not any(one.table == "run" for one in self._database.damaged.known):
                 return 0
             disowned = await self._database.write(disown, self._claimant.node_id, self._claimant.node, known)
-        log.warning("%d runs were held by this node without its knowledge and are due again", disowned)
+        if disowned:
+            log.warning("%d runs were held by this node without its knowledge; they are due again, or failed", disowned)
         return disowned
 
     async def wait_idle(self, timeout: float | None) -> bool:

@@ -38,7 +38,7 @@ def log_fault(log: logging.Logger, what: str, error: BaseException) -> None:
     """
     reasons = list(_leaves(error))
     if all(isinstance(reason, (*_AWAY, psycopg.OperationalError)) or is_unavailable(reason) for reason in reasons):
-        log.error("%s: %s", what, "; ".join(dict.fromkeys(map(_first_line, reasons))))
+        log.error("%s: %s", what, "; ".join(dict.fromkeys(map(first_line, reasons))))
     else:
         log.error("%s: %s", what, error, exc_info=error)
 
@@ -52,7 +52,7 @@ def _leaves(error: BaseException) -> Iterator[BaseException]:
         yield error
 
 
-def _first_line(error: BaseException) -> str:
+def first_line(error: BaseException) -> str:
     """What the driver said, without the statement that SQLAlchemy adds."""
     original: object = getattr(error, "orig", None) or error
     return str(original).partition("\n")[0] or type(original).__name__

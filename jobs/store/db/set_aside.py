@@ -19,6 +19,7 @@ from sqlalchemy.exc import DataError, IntegrityError, OperationalError
 from ...core.base.errors import UnreadableRow, UserError
 from ...core.base.lazy import LazyModule
 from ..schema.parts import metadata
+from . import dialect
 from .damage import Damage, find, of_key, still_damaged, tables
 
 if TYPE_CHECKING:
@@ -187,12 +188,15 @@ class SetAside:
 def _leaving_nothing_open(work: Work[T], conn: Connection) -> T:
     """Run a function; where it stops in the middle of an answer, its connection goes.
 
-    SQLite would read what comes next on it from the snapshot of the answer that was begun.
+    SQLite would read what comes next on it from the snapshot of the answer that was begun. There it is rolled back
+    first: closed, it would keep its lock for as long as anything holds that answer, such as a traceback.
     """
     try:
         return work(conn)
     except Exception as error:
         if may_be_damage(error):
+            if not dialect.is_postgresql(conn):
+                conn.connection.rollback()
             conn.invalidate(error)
         raise
 

@@ -36,13 +36,19 @@ def live(conn: Connection) -> list[Node]:
     return [node_from(row) for row in conn.execute(select(n).where(n.c.state.in_(LIVE)).order_by(n.c.id))]
 
 
-def foreign_signatures(conn: Connection, node_id: int) -> frozenset[str]:
+def foreign_signatures(conn: Connection, node_id: int, now: datetime) -> frozenset[str]:
     """The signatures that other nodes which take runs have for jobs of which this node has another version.
 
     Nodes count that take runs of all the groups of which this one does: who leaves runs to them knows that they come.
+    One whose lease ended more than a lease ago comes no more, though nobody may be able to declare it dead.
     """
-    statement = select(n.c.id, n.c.signatures, n.c.choice).where(n.c.state.in_(TAKING))
-    found = {row.id: (row.signatures, choice_from(row.choice)) for row in conn.execute(statement)}
+    columns = (n.c.id, n.c.signatures, n.c.choice, n.c.heartbeat_at, n.c.expires_at)
+    rows = conn.execute(select(*columns).where(n.c.state.in_(TAKING)))
+    found = {
+        row.id: (row.signatures, choice_from(row.choice))
+        for row in rows
+        if row.id == node_id or now - row.expires_at <= row.expires_at - row.heartbeat_at
+    }
     own, choice = found.pop(node_id, ({}, EVERYTHING))
     others = (signatures for signatures, theirs in found.values() if theirs.covers_groups_of(choice))
     return frozenset[str]().union(*(foreign_to(own, one) for one in others))

@@ -5,7 +5,7 @@ import resource
 import signal
 import subprocess
 from collections.abc import AsyncIterator, Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import psutil
 import pytest
@@ -30,9 +30,19 @@ async def spawner() -> AsyncIterator[Spawner]:
     await made.stop()
 
 
-def launcher() -> psutil.Process:
-    """The launcher of this process."""
-    (found,) = [child for child in psutil.Process().children() if LAUNCHER in child.cmdline()]
+def launchers() -> list[psutil.Process]:
+    """The launchers of this process; none while one is starting its program, or is about to be gone."""
+    found: list[psutil.Process] = []
+    for child in psutil.Process().children():
+        with suppress(psutil.NoSuchProcess):
+            if LAUNCHER in child.cmdline():
+                found.append(child)
+    return found
+
+
+def launcher(but: psutil.Process | None = None) -> psutil.Process:
+    """The launcher of this process, once the kernel shows it; another one than ``but``, which may still be ending."""
+    (found,) = wait_until(lambda: [one for one in launchers() if one != but], message="the launcher to be seen")
     return found
 
 
@@ -111,7 +121,7 @@ async def test_a_launcher_that_was_killed_before_it_read_its_orders_is_missed_at
     await asyncio.wait({first.exited, second.exited}, timeout=60)
     await asyncio.gather(first.close(timeout=60.0), second.close(timeout=60.0))
     third = await spawner.spawn()
-    assert launcher().pid != before.pid
+    assert launcher(but=before).is_running()
     assert await third.close(timeout=0.0) == -9
 
 

@@ -7,10 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import select, update
 
 from cronograph.jobs.accounts.actions.accounts import add_account
 from cronograph.jobs.core.actor import Role
 from cronograph.jobs.store.db.database import Database
+from cronograph.jobs.store.schema.tables import periodic_task
+from cronograph.jobs.store.schema.tables import run as run_table
 from cronograph.server.task_files.reading import read_sets
 from tests.server.auth.serving import hashed
 from tests.support.forking import Nursery
@@ -32,6 +35,13 @@ def server(nursery: Nursery, tmp_path_factory: pytest.TempPathFactory) -> Iterat
     starter = ProcessStarter(tmp_path_factory.mktemp("files"), nursery)
     yield starter.serve(f"sqlite:///{tmp_path_factory.mktemp('db')}/x.db")
     starter.end_all()
+
+
+ASKS = """
+set: billing
+tasks:
+  hourly: {job: graphql_request, schedule: "* * * * * *", args: {query: "{ accounts { nodes { name } } }"}}
+"""
 
 
 @pytest.fixture
@@ -139,6 +149,26 @@ def test_a_viewer_may_not_apply_nor_signal_nor_change_flows(
         for command in commands:
             status, output = processes.run(*command, "--url", server.url, env=env)
             assert (status, said in output) == (1, True), output
+
+
+def test_tasks_of_the_server_s_own_files_ask_its_api_as_job_code_does(
+    sqlite_url: str, processes: ProcessStarter, file: Path
+) -> None:
+    server = processes.serve(sqlite_url, "--tasks", str(file), auth=True)
+    database = Database(sqlite_url)
+    ada = database.write_sync(add_account, "ada", Role.VIEWER, hashed())
+    of_ada = {"submitter": "ada", "submitter_id": ada.id}
+    database.write_sync(lambda tx: tx.conn.execute(update(periodic_task).values(of_ada)))
+    file.write_text(ASKS)
+    server.hang_up()
+
+    def asked() -> list[tuple[str | None, str]]:
+        ends = select(run_table.c.submitter, run_table.c.state).where(run_table.c.task_name == "hourly")
+        return [(row.submitter, row.state) for row in database.write_sync(lambda tx: tx.conn.execute(ends).all())]
+
+    wait_until(lambda: (None, "success") in asked(), message="a task of the file to ask as an administrator")
+    assert {submitter for submitter, _ in asked()} == {None}
+    database.close_sync()
 
 
 def test_a_server_applies_its_file_at_the_start_and_again_at_sighup(

@@ -2,7 +2,7 @@
 
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -47,7 +47,12 @@ _ALL: Mapping[str, Any] = {"json_deserializer": loads, "execution_options": {"co
 
 
 def sync_engine(
-    url: URL, *, pooled: int = 0, read_only: bool = False, settings: Mapping[str, str] | None = None
+    url: URL,
+    *,
+    pooled: int = 0,
+    read_only: bool = False,
+    settings: Mapping[str, str] | None = None,
+    is_there: Callable[[], bool] | None = None,
 ) -> Engine:
     """A synchronous engine with this product's settings.
 
@@ -56,11 +61,13 @@ def sync_engine(
         pooled: PostgreSQL only: keep up to so many connections, and never open more; 0 = each use opens its own.
         read_only: SQLite only: refuse writes.
         settings: Of PostgreSQL, beside those that every connection has.
+        is_there: SQLite only: whether the file is there that was opened before; raises if it is another one. From then
+            on no connection makes a file. Unless given, each connection makes one where there is none.
     """
     if is_sqlite(url):
         arguments = {"check_same_thread": False, "timeout": 30}
         engine = create_engine(for_shared_statements(url), connect_args=arguments, **_ALL)
-        _make_private(engine, sqlite_path(url))
+        _open_files(engine, sqlite_path(url), is_there or (lambda: False))
         _prepare_sqlite(engine, read_only=read_only)
         name_tables(engine, schema_in(url))
         return engine
@@ -132,17 +139,36 @@ def check_when_idle(engine: Engine, idle_seconds: float = IDLE_SECONDS) -> None:
             raise InvalidatePoolError from error
 
 
-def _make_private(engine: Engine, path: Path) -> None:
-    """Have a file that is not there yet made for its owner alone, no matter what the ``umask`` is.
+def _open_files(engine: Engine, path: Path, is_there: Callable[[], bool]) -> None:
+    """Have connections open the file that is known, and only where none is known yet make one.
 
-    It will hold the arguments of jobs and hashes of credentials. What SQLite puts next to it gets the same mode.
+    Next to a file that was moved away lies its log. SQLite deletes that log once it reads an empty file of the same
+    name, and what was committed last is lost.
     """
 
     @event.listens_for(engine, "do_connect")
-    def make(_dialect: Any, _record: Any, _args: Any, _given: Any) -> None:  # pyright: ignore[reportUnusedFunction]
-        # Where no file can be made, SQLite says why.
-        with suppress(OSError):
-            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, OWNER_ALONE))
+    def connect(dialect: Any, _record: Any, args: Any, given: Any) -> Any:  # pyright: ignore[reportUnusedFunction]
+        if not is_there():
+            _make_private(path)
+            return dialect.connect(*args, **given)
+        # What comes into its place meanwhile is opened, but not read.
+        connection = dialect.connect(f"{path.as_uri()}?mode=rw", uri=True, **given)
+        try:
+            is_there()
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+
+def _make_private(path: Path) -> None:
+    """Make a file that is not there yet for its owner alone, no matter what the ``umask`` is.
+
+    It will hold the arguments of jobs and hashes of credentials. What SQLite puts next to it gets the same mode.
+    """
+    # Where no file can be made, SQLite says why.
+    with suppress(OSError):
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, OWNER_ALONE))
 
 
 def _prepare_sqlite(engine: Engine, *, read_only: bool) -> None:

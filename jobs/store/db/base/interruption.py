@@ -56,7 +56,7 @@ async def read_in_thread(
     engine: Engine,
     function: Callable[[Connection], T],
     *,
-    before: Callable[[], None] | None = None,
+    before: Callable[[], object] | None = None,
 ) -> T:
     """Run ``function`` in one transaction that changes nothing; a cancel ends the statement under way.
 
@@ -78,7 +78,7 @@ async def read_in_thread(
 def _read(
     engine: Engine,
     function: Callable[[Connection], T],
-    before: Callable[[], None] | None,
+    before: Callable[[], object] | None,
     interruption: "_Interruption",
 ) -> T:
     if before is not None:

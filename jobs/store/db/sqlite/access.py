@@ -28,7 +28,7 @@ class Writer:
     def __init__(self, url: URL) -> None:
         self.presence = FilePresence(sqlite_path(url))
         self._thread = FairThread("cronograph-writer")
-        self._engine = sync_engine(url)
+        self._engine = sync_engine(url, is_there=self.presence.check)
         self.submit = self._thread.submit
 
     def transact(self, function: Callable[[Connection], T]) -> T:
@@ -65,7 +65,7 @@ class SqliteAccess:
         self._writer = writer or Writer(url)
         self._owns_writer = writer is None
         self._readers = ThreadPoolExecutor(READERS if bounds is None else bounds.connections, "cronograph-reader")
-        self._read_engine = sync_engine(url, read_only=True)
+        self._read_engine = sync_engine(url, read_only=True, is_there=self._writer.presence.check)
         self._data_version = DataVersion(sqlite_path(url), self._writer.presence)
 
     def separate_pool(self, party: str, bounds: ReadBounds | None = None) -> "SqliteAccess":

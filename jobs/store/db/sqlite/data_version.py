@@ -39,7 +39,14 @@ class DataVersion:
 
     def _open(self) -> sqlite3.Connection:
         address = f"{self._path.absolute().as_uri()}?mode=rw"
-        return sqlite3.connect(address, uri=True, timeout=0, isolation_level=None, check_same_thread=False)
+        connection = sqlite3.connect(address, uri=True, timeout=0, isolation_level=None, check_same_thread=False)
+        try:
+            # What came into its place before it was opened.
+            self._presence.check()
+        except OperationalError:
+            connection.close()
+            raise
+        return connection
 
     def close(self) -> None:
         """Close the connection; the next question opens another."""

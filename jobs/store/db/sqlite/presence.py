@@ -20,8 +20,8 @@ class FilePresence:
         self._path = path
         self._known: tuple[int, int] | None = None
 
-    def check(self) -> None:
-        """Let pass while it is there.
+    def check(self) -> bool:
+        """Let pass while it is there, or was not made yet; whether it is there.
 
         Raises:
             OperationalError: it was deleted, moved away or replaced; if it comes back, all is well again.
@@ -36,6 +36,7 @@ class FilePresence:
             )
             fault.sqlite_errorcode = sqlite3.SQLITE_CANTOPEN
             raise OperationalError(None, None, fault)
+        return found is not None
 
     def _look(self) -> tuple[int, int] | None:
         try:

@@ -11,7 +11,7 @@ from typing import Any, Unpack
 from .base.errors import Refusal
 from .base.shapes import read, read_all, selection
 from .builders import ERRORS, Argument, changed, document, mutation, present, refuse, variables, whole
-from .enums import Priority
+from .enums import Priority, WhenFull
 from .inputs import NewFlowRun, NewRun, ScheduleInput, TaskChanges, TaskSettings
 from .mutation_parts import deleted_of, many_tasks, settings_of
 from .operation import Operation
@@ -369,6 +369,18 @@ def rate_group(name: str, limit: int | None, per: float = 1.0, burst: int | None
     """
     rate = None if limit is None else {"limit": limit, "per": per, "burst": burst}
     return changed("updateGroup", {"name": name, "rate": rate}, Group)
+
+
+def cap_group(name: str, limit: int | None, when_full: WhenFull | None = None) -> Operation[Group]:
+    """Limit how many runs of a group wait.
+
+    Args:
+        name: The group.
+        limit: How many, those that have never begun; None = any number.
+        when_full: What becomes of one that comes when so many wait; it is refused unless given.
+    """
+    cap = None if limit is None else {"limit": limit, **({} if when_full is None else {"whenFull": when_full})}
+    return changed("updateGroup", {"name": name, "cap": cap}, Group)
 
 
 def prune_history(

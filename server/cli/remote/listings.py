@@ -152,6 +152,7 @@ GROUP_LIST: Final = Listing(
         "pausedBy",
         "pauseReason",
         "maxRunning",
+        "cap",
         "rate",
         "tokens",
         "nextTokenAt",

@@ -23,7 +23,7 @@ async def test_a_job_sleeps_and_waits_without_a_slot(start_engine: StartEngine, 
         return run.awaits is not None and run.awaits["kind"] == "signal"
 
     await eventually(waits_for_the_signal)
-    assert engine.engine.running == 0
+    await eventually(lambda: engine.engine.running == 0)
     await engine.database.write(signal_run, run_id=run_id, signal=Signal("approved", {"n": 7}))
     done = await engine.finished(run_id)
     assert (done.run.state, done.run.result, done.run.failures) == (RunState.SUCCESS, [1, {"n": 7}], 0)

@@ -372,13 +372,7 @@ def rate_group(name: str, limit: int | None, per: float = 1.0, burst: int | None
 
 
 def cap_group(name: str, limit: int | None, when_full: WhenFull | None = None) -> Operation[Group]:
-    """Limit how many runs of a group wait.
-
-    Args:
-        name: The group.
-        limit: How many, those that have never begun; None = any number.
-        when_full: What becomes of one that comes when so many wait; it is refused unless given.
-    """
+    """Limit how many runs of a group wait, None = any number; unless ``when_full`` is given, more are refused."""
     cap = None if limit is None else {"limit": limit, **({} if when_full is None else {"whenFull": when_full})}
     return changed("updateGroup", {"name": name, "cap": cap}, Group)
 

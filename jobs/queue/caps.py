@@ -4,13 +4,13 @@ Counted are runs that have never begun, apart from those of flows, which are put
 a line that has a cap keeps others from enqueueing there until the commit, so that no two count the same free place.
 """
 
-from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from sqlalchemy import Connection, Select, false, func, literal_column, select, update
+from sqlalchemy import ColumnElement, Connection, Select, false, func, literal_column, select, update
 
-from ..core.admission.caps import Cap, Line, Verdict, Waiter, dropped_sentence, judge, needed
+from ..core.admission.caps import Cap, Line, Verdict, Waiter, WhenFull, dropped_sentence, judge, needed
 from ..core.base.errors import InvalidState
 from ..core.defaults import JobDefaults, value_of
 from ..core.misfire import Skip
@@ -121,14 +121,37 @@ class Room:
             verdict = judge(asked, caps, self._waiting, oldest)
             if not verdict.is_short:
                 return verdict
-            oldest = {line: self._oldest(line, needed(len(asked)), but) for line in self._wanted}
+            full = [line for line, count in self._wanted.items() if self._waiting[line] + count > caps[line].limit]
+            oldest = {
+                line: self._oldest(line, needed(len(asked)), but)
+                for line in full
+                if caps[line].when_full is WhenFull.DROP_OLDEST
+            }
             self._waiting = self._count(but)
         raise InvalidState("queue full: what waits in a full queue changes too fast; try again", path=())
 
     def _count(self, but: Collection[int] = ()) -> dict[Line, int]:
         """How many wait in each line; beyond what matters they are not counted."""
+        of_jobs = defaultdict[str, list[str]](list)
+        for line in self._wanted:
+            if line.job_name is not None:
+                of_jobs[line.job_name].append(line.name)
+        several = {name: keys for name, keys in of_jobs.items() if len(keys) > 1}
+        counted = {line: count for name, keys in several.items() for line, count in self._by_key(name, keys, but)}
         most = {line: self.new.caps[line].limit + count for line, count in self._wanted.items()}
-        return {line: self._counted(line, limit, but) for line, limit in most.items()}
+        rest = {line: limit for line, limit in most.items() if line.job_name not in several}
+        return {
+            **dict.fromkeys(self._wanted, 0),
+            **counted,
+            **{line: self._counted(line, limit, but) for line, limit in rest.items()},
+        }
+
+    def _by_key(self, job_name: str, keys: Sequence[str], but: Collection[int]) -> Iterator[tuple[Line, int]]:
+        counted = select(r.c.cap_key, func.count()).where(
+            r.c.job_name == job_name, r.c.cap_key.in_(keys), r.c.state.in_(sql_literals(_STATES)), *_unbegun(but)
+        )
+        for key, count in self._conn.execute(counted.group_by(r.c.cap_key)):
+            yield Line(job_name, key), count
 
     def _counted(self, line: Line, limit: int, but: Collection[int]) -> int:
         found = (some.limit(limit).subquery() for some in _of(select(r.c.id), line, but))
@@ -149,11 +172,15 @@ class Room:
 
 def _of(statement: Select[Any], line: Line, but: Collection[int]) -> list[Select[Any]]:
     """A statement on the runs that wait in a line; for a group two of them, each with an index of its own."""
-    statement = statement.where(*_UNBEGUN, *([r.c.id.not_in(but)] if but else ()))
+    statement = statement.where(*_unbegun(but))
     if line.job_name is not None:
         own = (r.c.job_name == line.job_name, r.c.cap_key == line.name, r.c.state.in_(sql_literals(_STATES)))
         return [statement.where(*own)]
     return [statement.where(r.c.group_name == line.name, r.c.state == sql_literal(state)) for state in _STATES]
+
+
+def _unbegun(but: Collection[int]) -> list[ColumnElement[bool]]:
+    return [*_UNBEGUN, *([r.c.id.not_in(but)] if but else ())]
 
 
 def free_lines(conn: Connection, lines: Collection[Line]) -> set[Line]:

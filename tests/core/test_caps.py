@@ -127,7 +127,7 @@ def test_a_cap_that_cannot_be_is_refused(limit: Any, when_full: Any, fault: str)
 def test_the_key_of_a_cap_is_its_own_or_that_of_the_concurrency_or_all_runs_of_the_job_have_one() -> None:
     cap, own, other = Cap(5), UniqueKey(("a",), "{a}"), UniqueKey(("b",), "b{b}")
     args = {"a": "1", "b": "2"}
-    rules = (Limits(cap=cap, cap_key=own, concurrency_key=other, max_concurrent=1),)
-    rules += (Limits(cap=cap, concurrency_key=other, max_concurrent=1), Limits(cap=cap), Limits())
+    rules = [Limits(cap=cap, cap_key=own, concurrency_key=other, max_concurrent=1)]
+    rules += [Limits(cap=cap, concurrency_key=other, max_concurrent=1), Limits(cap=cap), Limits()]
     assert [rule.keys_of("work", args).cap_key for rule in rules] == ["1", "b2", "", None]
-    assert [Limits.from_json(rule.to_json()) for rule in rules] == list(rules)
+    assert [Limits.from_json(rule.to_json()) for rule in rules] == rules

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
-from typing import Any
 
 import pytest
 from sqlalchemy import select
@@ -22,6 +21,7 @@ from cronograph.jobs.core.outcome import Failed, Snoozed
 from cronograph.jobs.core.unique_key import UniqueKey
 from cronograph.jobs.queue.enqueue import put_or_drop
 from cronograph.jobs.store.db.dialect import is_postgresql
+from cronograph.jobs.store.db.transaction import Tx
 from cronograph.jobs.store.schema import tables
 from tests.support.storage import START, Stored
 
@@ -134,7 +134,7 @@ def test_a_refusal_leaves_the_transaction_of_the_application_as_it_was(stored: S
     stored.node()
     stored.do(set_group_cap, "default", cap=Cap(2))
 
-    def enqueue_with_keys(tx: Any) -> int:
+    def enqueue_with_keys(tx: Tx) -> int:
         kept = enqueue_sync(tx.conn, "work", {"n": 1}, unique_key="one").id
         with pytest.raises(QueueFull):
             enqueue_many_sync(tx.conn, [RunSpec("work", {"n": n}, unique_key=f"k{n}") for n in range(3)])
@@ -152,7 +152,8 @@ def test_a_run_that_another_one_stands_for_needs_no_room(stored: Stored) -> None
     with pytest.raises(QueueFull):
         stored.enqueue(unique_key="other")
     hold = Debounce(5.0).hold()
-    debounced = stored.do(lambda tx: cancel_runs(tx, [first.id])) and stored.enqueue(unique_key="d", hold=hold)
+    stored.do(cancel_runs, [first.id])
+    debounced = stored.enqueue(unique_key="d", hold=hold)
     assert stored.enqueue(unique_key="d", hold=hold, args={"n": 2}).id == debounced.id
     assert len(waiting(stored)) == 1
 
@@ -256,19 +257,22 @@ def test_runs_without_a_cap_send_as_many_statements_as_before(stored: Stored) ->
     assert stored.statements(lambda tx: enqueue_many_sync(tx.conn, specs)) == expected
 
 
-@pytest.mark.parametrize("policy", WhenFull)
-@pytest.mark.parametrize("keys", [3, 201])
+def put_specs(tx: Tx, specs: list[RunSpec]) -> list[int]:
+    return enqueue_many_sync(tx.conn, specs)
+
+
+@pytest.mark.parametrize(("policy", "keys"), [*((policy, 3) for policy in WhenFull), (OLDEST, 201)])
 def test_however_many_enqueue_at_once_no_more_wait_than_may(stored: Stored, policy: WhenFull, keys: int) -> None:
     stored.node(limits=each(2, policy))
     names = [f"c{number}" for number in range(keys)]
 
     def enqueue(place: int) -> int:
         made = 0
-        for turn in range(4):
-            some = names if keys > 3 else [names[(place + turn) % keys]]
+        for turn in range(6 if keys == 3 else 3):
+            some = names if keys != 3 else [names[(place + turn) % keys]]
             specs = [RunSpec("work", {"customer": one}) for one in some]
             try:
-                made += len(stored.do(lambda tx, specs=specs: enqueue_many_sync(tx.conn, specs)))  # type: ignore[misc] - a lambda with a default
+                made += len(stored.do(put_specs, specs))
             except QueueFull:
                 assert policy is REFUSE
         return made

@@ -143,6 +143,9 @@ def test_tasks_groups_nodes_and_figures(run: Commands) -> None:
     assert rated["rate"] == {"limit": 100, "per": 60.0, "burst": 7}
     assert run.json("groups", "rate", "slow", "5/s")["group"]["rate"] == {"limit": 5, "per": 1.0, "burst": 1}
     assert run.json("groups", "rate", "slow", "none")["group"]["rate"] is None
+    capped = run.json("groups", "cap", "slow", "500", "--when-full", "drop-oldest")["group"]
+    assert capped["cap"] == {"limit": 500, "whenFull": "DROP_OLDEST"}
+    assert run.json("groups", "cap", "slow", "none")["group"]["cap"] is None
     assert run.json("groups", "pause", "slow")["group"]["paused"] is True
     assert run.json("groups", "resume", "slow")["group"]["paused"] is False
     assert "slow" in run("groups", "list")[1]
@@ -170,6 +173,7 @@ def test_events_are_read_from_a_cursor_on(run: Commands) -> None:
         (("nodes", "drain", "nope"), "NOT_FOUND"),
         (("nodes", "resume", "nope"), "NOT_FOUND"),
         (("groups", "resume", ""), "(INVALID_INPUT)"),
+        (("groups", "cap", "slow", "0"), "cap.limit: must be a whole number of waiting runs from 1 to 100,000, got 0"),
     ],
 )
 def test_what_the_server_does_not_know_is_refused(run: Commands, words: tuple[str, ...], said: str) -> None:
@@ -192,6 +196,8 @@ def test_what_the_server_does_not_know_is_refused(run: Commands, words: tuple[st
         (("enqueue", "greet", "--args", "{"), "must be a JSON object"),
         (("groups", "limit", "slow", "many"), "must be a whole number"),
         (("groups", "ageing", "slow", "long"), "the time must be written e.g. `90s` or `10m`"),
+        (("groups", "cap", "slow", "many"), "the cap must be a whole number or `none`, got 'many'"),
+        (("groups", "cap", "slow", "5", "--when-full", "x"), "--when-full must be one of refuse, drop_oldest"),
         (("groups", "rate", "slow", "many"), "must be written as a number of runs and a time, e.g. `100/1m`"),
     ],
 )

@@ -6,15 +6,12 @@ from datetime import datetime, timedelta
 from sqlalchemy import delete, select, update
 
 from cronograph.jobs.actions.flows import enqueue_flow
-from cronograph.jobs.actions.groups import set_group_rate
 from cronograph.jobs.actions.signals import signal_run
 from cronograph.jobs.core.base.awaits import AwaitedKind, Awaits
-from cronograph.jobs.core.base.rates import Rate
 from cronograph.jobs.core.durable.steps import StepEnd, StepKind
 from cronograph.jobs.core.durable.waits import Signal, Wait
 from cronograph.jobs.core.events import STEPS, Listed
 from cronograph.jobs.core.flows.model import NewFlow, NewMember
-from cronograph.jobs.core.limits import Limits
 from cronograph.jobs.core.model import NewRun, Outcome, SkipReason, Trigger
 from cronograph.jobs.core.nodes import Node, NodeState
 from cronograph.jobs.core.outcome import Lost, Succeeded, Suspended
@@ -28,8 +25,8 @@ from cronograph.jobs.queue.waits import wait
 from cronograph.jobs.store.db.transaction import Tx
 from cronograph.jobs.store.read import nodes as stored_nodes
 from cronograph.jobs.store.schema import tables
-from cronograph.jobs.store.schema.naming import SchemaText
 from cronograph.jobs.store.write import nodes
+from tests.chaos.broken_limits import LIMIT_BREAKS, execute
 from tests.chaos.testimony import Attempt, Testimony
 from tests.support.storage import Stored, Worker
 from tests.support.transitions import look_away
@@ -42,16 +39,6 @@ Break = Callable[[Stored, Worker], object]
 def stored_node(stored: Stored, worker: Worker) -> Node:
     """The node of a worker as it is stored now."""
     return stored.do(lambda tx: stored_nodes.by_ids(tx.conn, [worker.node.id])[worker.node.id])
-
-
-def execute(stored: Stored, *statements: str) -> None:
-    """Change the tables behind the product's back."""
-
-    def change(tx: Tx) -> None:
-        for statement in statements:
-            tx.conn.execute(SchemaText(statement))
-
-    stored.do(change)
 
 
 def dispatch_again(stored: Stored) -> None:
@@ -198,28 +185,6 @@ def events_are_not_written(stored: Stored, worker: Worker) -> None:
     execute(stored, "UPDATE cronograph.event SET changes = '[]' WHERE id = (SELECT max(id) FROM cronograph.event)")
 
 
-def a_key_is_forgotten_while_its_runs_are_taken(stored: Stored, worker: Worker) -> None:
-    ids = [stored.enqueue(concurrency_key="a", max_concurrent=1).id for _ in range(2)]
-    execute(stored, "UPDATE cronograph.run SET concurrency_key = NULL WHERE concurrency_key = 'a'")
-    worker.take(40)
-    for run_id in ids:
-        execute(stored, f"UPDATE cronograph.run SET concurrency_key = 'a' WHERE id = {run_id}")
-
-
-def a_group_is_served_without_its_tokens(stored: Stored, worker: Worker) -> None:
-    for _ in range(3):
-        stored.enqueue(group="rated")
-    worker.take(40)
-    stored.do(set_group_rate, "rated", rate=Rate(1, 60.0, 1))
-
-
-def a_job_is_served_without_its_tokens(stored: Stored, worker: Worker) -> None:
-    for _ in range(3):
-        stored.enqueue(rate_key="42")
-    worker.take(40)
-    stored.node("node-r", limits=Limits(Rate(1, 60.0, 1)))
-
-
 def step_end(at: datetime, value: int) -> StepEnd:
     """A step that every attempt of a test takes."""
     return StepEnd("do", at, at, value)
@@ -331,9 +296,7 @@ def a_flow_does_not_end(stored: Stored, worker: Worker) -> None:
 
 
 BREAKS: dict[Break, str] = {
-    a_key_is_forgotten_while_its_runs_are_taken: "no key runs beside itself",
-    a_group_is_served_without_its_tokens: "no stretch passes its rate",
-    a_job_is_served_without_its_tokens: "no stretch passes its rate",
+    **LIMIT_BREAKS,
     a_run_of_a_flow_does_not_wait: "no run of a flow begins before its predecessors are over",
     an_end_releases_nobody: "no run of a flow is forgotten",
     a_flow_does_not_end: "a flow is over when its runs are",

@@ -14,6 +14,7 @@ from cronograph.jobs.core.nodes import LIVE_NODES
 from cronograph.jobs.core.occurrence import first_occurrence, occurrences
 from cronograph.jobs.core.outcome import CLAIM_LOST
 from cronograph.jobs.core.states import FINAL, OCCUPYING, TRANSITIONS, RunState
+from tests.chaos.cap_rules import no_queue_passes_its_cap, nothing_is_dropped_without_a_row
 from tests.chaos.history import EXECUTION_EVENTS, RUN_EVENTS, History
 from tests.chaos.limit_rules import no_key_runs_beside_itself, no_stretch_passes_its_rate
 
@@ -97,7 +98,7 @@ def what_was_dropped_says_why(history: History) -> Iterator[str]:
     within = Counter[int]()
     for run in history.runs:
         covering = [row.id for row in drops if row.task_id == run.task_id and _covers(row, run)]
-        if run.state is RunState.SKIPPED and run.flow_id is None:
+        if run.state is RunState.SKIPPED and run.flow_id is None and run.skip_reason is not SkipReason.QUEUE_FULL:
             within.update(covering)
             if len(covering) != 1:
                 yield f"run {run.id}"
@@ -386,6 +387,8 @@ RULES: tuple[Callable[[History], Iterator[str]], ...] = (
     only_dead_nodes_lose_executions,
     no_key_runs_beside_itself,
     no_stretch_passes_its_rate,
+    no_queue_passes_its_cap,
+    nothing_is_dropped_without_a_row,
 )
 RULES_AT_REST: tuple[Callable[[History], Iterator[str]], ...] = (
     nothing_is_left_open,

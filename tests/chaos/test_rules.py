@@ -5,8 +5,9 @@ from dataclasses import replace
 
 import pytest
 
-from cronograph.jobs.actions.groups import set_group_rate
+from cronograph.jobs.actions.groups import set_group_cap, set_group_rate
 from cronograph.jobs.actions.nodes import leave
+from cronograph.jobs.core.admission.caps import Cap, WhenFull
 from cronograph.jobs.core.base.rates import Rate
 from cronograph.jobs.core.model import OverlapPolicy, SkipReason
 from cronograph.jobs.core.nodes import NodeState
@@ -20,12 +21,12 @@ from tests.chaos.broken import (
     TESTIMONY_BREAKS,
     Break,
     dispatch_again,
-    execute,
     lose_a_started_run,
     small_flow,
     store_step,
     stored_node,
 )
+from tests.chaos.broken_limits import execute
 from tests.chaos.history import History, read_history
 from tests.chaos.rules import RULES, RULES_AT_REST, Violation, broken_promises, violations
 from tests.chaos.testimony import TESTIMONY_RULES, Attempt, Testimony, contradictions
@@ -52,6 +53,7 @@ def worker(stored: Stored) -> Worker:
     """A node with a history that has something of everything: skips, drops, failures, a loss, a hand-back."""
     worker = stored.node()
     stored.do(set_group_rate, "rated", rate=Rate(1, 5.0, 2))
+    stored.do(set_group_cap, "capped", cap=Cap(3, WhenFull.DROP_OLDEST))
     for _ in range(3):
         stored.enqueue(concurrency_key="a", max_concurrent=1)
         stored.enqueue(group="rated")
@@ -79,7 +81,17 @@ def worker(stored: Stored) -> Worker:
     stored.pass_time(1)
     for started in worker.take(20).started:
         worker.end(started, HandedBack("enough") if started.run.attempt == 2 else Succeeded())
+    full_queue(stored)
     return worker
+
+
+def full_queue(stored: Stored) -> None:
+    """More runs than a group may have waiting, those of clients and those of a task."""
+    stored.task("* * * * * *", name="capped", group="capped", overlap=OverlapPolicy.ALLOW)
+    for _ in range(4):
+        stored.enqueue(group="capped")
+        stored.pass_time(1)
+        stored.dispatch()
 
 
 def test_the_sample_history_has_something_of_everything(stored: Stored, worker: Worker) -> None:
@@ -87,6 +99,10 @@ def test_the_sample_history_has_something_of_everything(stored: Stored, worker: 
     assert {row.reason for row in history.skipped} >= {SkipReason.OVERLAP, SkipReason.COALESCED, SkipReason.TOLERANCE}
     outcomes = {one.outcome.value for one in history.executions if one.outcome is not None}
     assert outcomes >= {"success", "failed", "lost", "handed_back"}
+    assert {run.trigger.value for run in history.runs if run.skip_reason is SkipReason.QUEUE_FULL} == {
+        "api",
+        "schedule",
+    }
     assert {run.concurrency_key for run in history.runs if run.attempt} == {None, "a"}
     assert len([run for run in history.runs if run.group == "rated" and run.attempt]) > 1
 

@@ -322,9 +322,8 @@ def enqueue_flow(
         idempotency_key: Makes a repetition safe.
     """
     heirs = {"onSuccess": on_success, "onFailure": on_failure, "onEnd": on_end}
-    given = present(
-        name=name, runs=list(runs), open=open, uniqueKey=unique_key, **heirs, idempotencyKey=idempotency_key
-    )
+    keys = {"uniqueKey": unique_key, "idempotencyKey": idempotency_key}
+    given = present(name=name, runs=list(runs), open=open, **keys, **heirs)
     return changed("enqueueFlow", given, Flow)
 
 
@@ -367,14 +366,14 @@ def rate_group(name: str, limit: int | None, per: float = 1.0, burst: int | None
         per: Seconds.
         burst: How many start at once after a pause; a twentieth of the limit unless given, at least 1.
     """
-    rate = None if limit is None else {"limit": limit, "per": per, "burst": burst}
-    return changed("updateGroup", {"name": name, "rate": rate}, Group)
+    rate = {"limit": limit, "per": per, "burst": burst}
+    return changed("updateGroup", {"name": name, "rate": None if limit is None else rate}, Group)
 
 
 def cap_group(name: str, limit: int | None, when_full: WhenFull | None = None) -> Operation[Group]:
     """Limit how many runs of a group wait, None = any number; unless ``when_full`` is given, more are refused."""
-    cap = None if limit is None else {"limit": limit, **({} if when_full is None else {"whenFull": when_full})}
-    return changed("updateGroup", {"name": name, "cap": cap}, Group)
+    cap = {"limit": limit, "whenFull": when_full or WhenFull.REFUSE}
+    return changed("updateGroup", {"name": name, "cap": None if limit is None else cap}, Group)
 
 
 def prune_history(

@@ -200,6 +200,7 @@ class Task(Record):
     catch_up_limit: int
     tolerance: float | None
     timeout: float | None
+    max_duration: float | None
     retries: int
     retry_delay: float
     inherits: tuple[str, ...]
@@ -242,6 +243,8 @@ class Run(Record):
     retries: int
     retry_delay: float
     timeout: float | None
+    max_duration: float | None
+    deadline_at: datetime | None
     trigger: Trigger
     scheduled_for: datetime | None
     submitted_at: datetime

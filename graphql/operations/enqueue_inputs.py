@@ -55,6 +55,9 @@ class EnqueueRunInput:
     retries: int | None = optional("How many failures it survives; as the job says, or else 2, unless given.")
     retry_delay: float | None = optional("Seconds before the first retry; as the job says, or else 60, unless given.")
     timeout: float | None = optional("The time box of an attempt in seconds; the job's, or else none, unless given.")
+    max_duration: float | None = optional(
+        "Seconds that it may take from its first start, sleeping and waiting included; the job's, or else any."
+    )
     description: str | None = optional("What it is for.")
     labels: JSON | None = optional(LABELS)
     unique_for: float | None = optional(

@@ -121,8 +121,7 @@ class RunMutations:
 
         async def fast_path(record: Record) -> Enqueued | None:
             run = actions.triggered(job_name, args_of(args), unique_key, *person.submitter, words)
-            made = await put_requested(info.context.database, run, record)
-            return None if made is None else Enqueued(made, deduplicated=False)
+            return await put_requested(info.context.database, run, record)
 
         asked = TriggerJobInput(job_name, args, unique_key, labels)
         done = await perform(info, asked, action, ONE_ENQUEUED, key=idempotency_key, fast_path=fast_path)
@@ -155,7 +154,7 @@ class RunMutations:
             if len(input.runs) != 1:
                 return None
             put = await put_requested(info.context.database, input.to_runs(submitter)[0], record)
-            return None if put is None else [Enqueued(put, deduplicated=False)]
+            return None if put is None else [put]
 
         done = await perform(info, input, action, ENQUEUED, fast_path=fast_path)
         runs = [entities.Run.from_model(one.run, deduplicated=one.deduplicated) for one in done.result or ()]

@@ -126,8 +126,8 @@ def retry_flow(tx: Tx, flow_id: int, *, actor: str | None = None) -> Flow:
 
 
 _LIKE_BEFORE = (
-    "job_name args group priority retries retry_delay timeout submitter submitter_id description signature carried "
-    "labels"
+    "job_name args group priority retries retry_delay timeout max_duration submitter submitter_id description "
+    "signature carried labels"
 )
 """What a run that is made again has of the one before."""
 

@@ -13,7 +13,7 @@ from ..core.model import Json
 from ..core.run_spec import RunSpec
 from ..core.states import RunState
 from .durable import DurableContext
-from .outcomes import ChildFailed
+from .outcomes import RunFailed
 from .run_info import RunInfo, StopReason
 from .steps import StepHost
 
@@ -269,7 +269,7 @@ class JobContext(DurableContext):
 
         Raises:
             Suspend: it has not ended; no ``Exception``, so that ``except Exception`` does not catch it.
-            ChildFailed: it ended otherwise than successfully.
+            RunFailed: it ended otherwise than successfully.
             TypeError, UserError: see ``enqueue``.
         """
         asked = _asked(job, args, kwargs)
@@ -295,10 +295,10 @@ class JobContext(DurableContext):
         Args:
             runs: What to run. The first attempt that comes here says it for all.
             name: Of the step.
-            return_exceptions: Give a ``ChildFailed`` in the place of the value of each that did not succeed.
+            return_exceptions: Give a ``RunFailed`` in the place of the value of each that did not succeed.
 
         Raises:
-            Suspend, ChildFailed, UserError: see ``run``; of those that failed the first in order.
+            Suspend, RunFailed, UserError: see ``run``; of those that failed the first in order.
         """
         wanted = tuple(runs)
         return await self._begun(wanted, name, return_exceptions=return_exceptions) if wanted else []
@@ -331,10 +331,10 @@ def _values(found: StoredStep, *, return_exceptions: bool) -> list[Any]:
     ends = [
         one["value"]
         if one["state"] == RunState.SUCCESS.value
-        else ChildFailed(one["id"], one["job"], RunState(one["state"]), one["error"])
+        else RunFailed(one["id"], one["job"], RunState(one["state"]), one["error"])
         for one in found.value
     ]
-    failed = next((one for one in ends if isinstance(one, ChildFailed)), None)
+    failed = next((one for one in ends if isinstance(one, RunFailed)), None)
     if failed is not None and not return_exceptions:
         raise failed
     return ends

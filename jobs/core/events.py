@@ -149,7 +149,7 @@ def spread(stored: Iterable[Mapping[str, Any]]) -> Iterator[Change]:
             yield from _of_created(entry[CREATED], RunState.SUSPENDED if entry.get("suspended") else RunState.WAITING)
         elif STEPS in entry:
             for run, job_name, group, task_id, task_name, step, state in entry[STEPS]:
-                about = (None, job_name, group, entry["node"], state, step)
+                about = (None, job_name, group, entry.get("node"), state, step)
                 yield Change(EventKind.STEP_FINISHED, task_id, task_name, run, *about)
         else:
             yield Change.from_json(entry)

@@ -219,7 +219,7 @@ def drop(tx: Tx, replaced: Mapping[int, Line], caps: Mapping[Line, Cap], *, node
     for run in runs:
         task = owners.get(run.task_id or 0)
         if task is not None and run.scheduled_for is not None and run.trigger is Trigger.SCHEDULE:
-            policy = policy_of(replaced[run.id], caps)
+            policy = {**policy_of(replaced[run.id], caps), "dropped": "run"}
             skip = Skip(SkipReason.QUEUE_FULL, run.scheduled_for, run.scheduled_for, 1, policy)
             record_drop(tx, task, skip, node=node, run_id=run.id)
     tx.emit(run_change(run, RunState.SKIPPED, node=node) for run in runs)

@@ -8,7 +8,7 @@ another one, the second sees what the first has done.
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, func, select, update
+from sqlalchemy import ColumnElement, Connection, Select, func, select, union, update
 
 from ..core.events import Change, EventKind
 from ..core.flows.conditions import Before, Standing, chained, standing
@@ -48,6 +48,32 @@ def hold(conn: Connection, flow_ids: Collection[int | None]) -> None:
     ids = sorted({one for one in flow_ids if one is not None})
     if ids and dialect.is_postgresql(conn):
         conn.execute(select(f.c.id).where(f.c.id.in_(ids)).order_by(f.c.id).with_for_update())
+
+
+def hold_of(conn: Connection, *which: ColumnElement[bool]) -> None:
+    """Lock the flows of the runs that meet these conditions, before the runs themselves are locked.
+
+    Everybody locks flows first and runs after them, both in ascending order. So of two transactions one waits for the
+    other, and none waits for each other.
+    """
+    if dialect.is_postgresql(conn):
+        theirs = select(r.c.flow_id).where(*which, r.c.flow_id.is_not(None))
+        conn.execute(select(f.c.id).where(f.c.id.in_(theirs)).order_by(f.c.id).with_for_update())
+
+
+def hold_to_cancel(conn: Connection, run_ids: Sequence[int]) -> None:
+    """Lock the flows of these runs, and those of the runs that they wait for, and so on."""
+    if dialect.is_postgresql(conn):
+        conn.execute(select(f.c.id).where(f.c.id.in_(_reached(run_ids))).order_by(f.c.id).with_for_update())
+
+
+def _reached(run_ids: Sequence[int]) -> Select[tuple[int]]:
+    own = select(r.c.flow_id.label("id")).where(r.c.id.in_(run_ids), r.c.flow_id.is_not(None))
+    begun = select(f.c.id).where(f.c.parent_id.in_(run_ids), f.c.finished_at.is_(None))
+    reached = begun.cte("begun", recursive=True)
+    below = select(f.c.id).join_from(reached, m, m.c.flow_id == reached.c.id).join(f, f.c.parent_id == m.c.run_id)
+    reached = reached.union(below.where(f.c.finished_at.is_(None)))
+    return select(union(own, select(reached.c.id)).subquery().c.id)
 
 
 def settle(tx: Tx, ended: Sequence[Ended]) -> None:

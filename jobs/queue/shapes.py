@@ -34,6 +34,7 @@ class HeldRun(NamedTuple):
     labels: dict[str, str] | None
     available_at: datetime
     trigger: str
+    deadline_at: datetime | None
     concurrency_key: str | None
     rate_key: str | None
     started_at: datetime

@@ -24,6 +24,7 @@ from ..core.run_spec import RunSpec
 from ..core.states import RunState
 from ..queue.admission import look_for_tokens
 from ..queue.claim import Claimant, Started, claim
+from ..queue.deadlines import fail_overdue, next_deadline
 from ..queue.due_tasks import look_ahead
 from ..queue.enqueue import new_run
 from ..queue.enqueue_many import new_runs
@@ -65,6 +66,7 @@ class TaskSettings(TypedDict, total=False):
     catch_up_limit: int
     tolerance: float | None
     timeout: float | None
+    max_duration: float | None
     retries: int
     retry_delay: float
     jitter: float
@@ -299,6 +301,7 @@ class Queue:
         """Let what is due become runs, take the next run, and carry out one attempt; its id, None = nothing to take."""
         while (await self.database.write(dispatch_due, self._claimant.node)).more:
             continue
+        await self.database.write(fail_overdue, self._claimant.node)
         token_at = await self.database.write(look_for_tokens)
         claimed = await self.database.write(claim, self._claimant, self._fairness, slots=1)
         self._fairness = claimed.fairness
@@ -361,9 +364,8 @@ def _checkpoint(conn: Connection, task: str) -> Json:
 
 def _next_time(tx: Tx, schedules: bool) -> datetime | None:
     # A retry that waits no time is available now, and due in a moment.
-    times = [run_store.next_available(tx.conn, tx.now - TICK), look_ahead(tx.conn).wakes_at]
-    upcoming = look_ahead(tx.conn)
-    times.append(upcoming.wakes_at)
+    upcoming, deadline = look_ahead(tx.conn), next_deadline(tx.conn)
+    times = [run_store.next_available(tx.conn, tx.now - TICK), upcoming.wakes_at, deadline]
     if schedules:
         times.append(upcoming.task_at)
     return min((time for time in times if time is not None), default=None)

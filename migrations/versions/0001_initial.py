@@ -393,6 +393,7 @@ def _periodic_task() -> None:
         Column("catch_up_limit", Integer(), nullable=False),
         Column("tolerance", Float()),
         Column("timeout", Float()),
+        Column("max_duration", Float()),
         Column("retries", Integer(), nullable=False),
         Column("retry_delay", Float(), nullable=False),
         Column("checkpoint", DOCUMENT),
@@ -543,6 +544,8 @@ def _run() -> None:
         Column("awaits", DOCUMENT),
         Column("wake_at", TIME),
         Column("flow_id", KEY),
+        Column("max_duration", Float()),
+        Column("deadline_at", TIME),
         PrimaryKeyConstraint("id", name="pk_run"),
         CheckConstraint(
             "(finished_at IS NOT NULL) = (state IN ('cancelled', 'failed', 'skipped', 'success'))",
@@ -597,6 +600,7 @@ def _run_indexes() -> None:
         ["concurrency_key"],
         "concurrency_key IS NOT NULL AND state IN ('running', 'scheduled')",
     )
+    _partial("ix_run_deadline", "run", ["deadline_at", "id"], "deadline_at IS NOT NULL AND finished_at IS NULL")
     _partial(
         "ix_run_expires", "run", ["expires_at", "id"], "expires_at IS NOT NULL AND attempt = 0 AND finished_at IS NULL"
     )

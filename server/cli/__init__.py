@@ -16,10 +16,12 @@ from .base.summaries import unloaded
 COMMANDS = (
     "apply",
     "audit",
+    "backup",
     "bench",
     "serve",
     "demo",
     "check",
+    "doctor",
     "enqueue",
     "events",
     "export",
@@ -64,6 +66,8 @@ REMOTE = frozenset(
     }
 )
 """Those that speak to a running server, in a folder of their own."""
+CARE = frozenset({"backup", "doctor"})
+"""Those that look after a database."""
 TASK_FILES = frozenset({"apply", "export", "plan"})
 """Those of them that compare its tasks with files."""
 HELP = """Durable schedules, a fair job queue and an execution log behind one GraphQL API, with a live dashboard.
@@ -127,6 +131,8 @@ def application(names: Sequence[str] = COMMANDS) -> typer.Typer:
 def _folder(command: str) -> str:
     if command in TASK_FILES:
         return ".remote.task_files"
+    if command in CARE:
+        return ".care"
     return ".remote" if command in REMOTE else ""
 
 

@@ -6,7 +6,7 @@ from itertools import groupby
 
 from cronograph.jobs.core.admission.caps import Cap, Line
 from cronograph.jobs.core.events import EventKind
-from cronograph.jobs.core.model import Run, SkipReason, Trigger
+from cronograph.jobs.core.model import Run
 from cronograph.jobs.core.states import RunState
 from tests.chaos.history import RUN_EVENTS, History
 
@@ -32,28 +32,6 @@ def no_queue_passes_its_cap(history: History) -> Iterator[str]:
             cap = _cap(history, line)
             if cap is not None and len(waiting[line]) > cap.limit:
                 yield f"{line.words}: {len(waiting[line])} waited, and {cap.limit} may"
-
-
-def nothing_is_dropped_without_a_row(history: History) -> Iterator[str]:
-    """Each run that was enqueued is there; one that a full queue dropped says so, as does the task that made it."""
-    for change in history.changes(RUN_EVENTS):
-        if change.kind is EventKind.RUN_CREATED and change.run_id not in history.run_of:
-            yield f"run {change.run_id} was enqueued and is gone"
-    rows = [row for row in history.skipped if row.reason is SkipReason.QUEUE_FULL]
-    for run in history.runs:
-        if run.skip_reason is not SkipReason.QUEUE_FULL:
-            continue
-        if run.attempt or not (run.error or "").startswith("queue full: "):
-            yield f"run {run.id} was dropped in attempt {run.attempt}: {run.error}"
-        at = run.scheduled_for
-        if run.trigger is Trigger.SCHEDULE and at is not None:
-            covering = [
-                row
-                for row in rows
-                if row.task_id == run.task_id and row.first_scheduled_for <= at <= row.last_scheduled_for
-            ]
-            if len(covering) != 1:
-                yield f"run {run.id} was dropped, and {len(covering)} skips of its task say so"
 
 
 def _lines(run: Run) -> list[Line]:

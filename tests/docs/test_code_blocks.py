@@ -14,10 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from cronograph.jobs.registry import Registry
 from cronograph.server.configuration.reading import load
 from cronograph.server.configuration.settings import Settings
-from cronograph.server.database.checks import check_database
 from graphql import OperationDefinitionNode, OperationType, build_schema, parse, print_ast, validate
 from tests.docs.blocks import FENCE, Block, all_blocks, documents
 from tests.server.auth.serving import PASSWORD
@@ -151,14 +149,6 @@ def test_commands_end_well(document: str, my_server: CronographProcess, nursery:
 def lines_of(block: Block) -> list[str]:
     """The commands of a block."""
     return block.text.replace("\\\n", "").splitlines()
-
-
-def test_a_back_up_that_is_made_while_it_serves_can_be_served(my_server: CronographProcess) -> None:
-    block = block_of("docs/deployment.md", "umask 077")
-    subprocess.run(["sh", "-c", block.text], cwd=my_server.output_file.parent, check=True)
-    report = check_database(f"sqlite:///{my_server.output_file.parent / 'backup.db'}", Registry())
-    assert (report.faults, report.pending) == ([], [])
-    assert report.tasks > 5
 
 
 def test_whoever_follows_what_happens_hears_of_a_change(my_server: CronographProcess, tmp_path: Path) -> None:

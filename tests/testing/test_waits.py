@@ -236,3 +236,45 @@ async def test_a_step_that_became_a_sleep_has_to_be_renamed() -> None:
         await drain(queue)
         error = (await queue.run(run_id)).last.error
     assert error == "step 'a': attempt 1 stored a step under this name, and the code has a sleep there now; rename it"
+
+
+async def test_a_run_that_waits_too_long_as_a_whole_is_failed_with_those_that_it_waits_for() -> None:
+    registry, told = Registry(), list[str]()
+
+    @job("child", registry=registry)
+    async def child(ctx: JobContext) -> None:
+        await ctx.wait_for("never")
+
+    @job("parent", registry=registry, max_duration="2d", retries=0)
+    async def parent(ctx: JobContext) -> None:
+        await ctx.step("begin", told.append, "begun")
+        await ctx.sleep("night", DAY)
+        await ctx.run(child)
+
+    async with Queue(registry) as queue:
+        began = queue.clock.now()
+        run_id = await queue.enqueue("parent")
+        await drain(queue)
+        run = await queue.run(run_id)
+        assert (run.state, told, queue.clock.now() - began) == (RunState.FAILED, ["begun"], 2 * DAY)
+        assert (run.run.error or "").startswith("max_duration: the run had to end by ")
+        (below,) = queue.enqueued("child")
+        assert (below.state, below.error) == (RunState.CANCELLED, "the run that waits for this one had to end")
+        assert parent.name == "parent"
+        assert child.name == "child"
+
+
+async def test_an_attempt_that_begins_after_the_end_of_its_run_does_no_work() -> None:
+    registry, told = Registry(), list[str]()
+
+    @job("late", registry=registry, max_duration=10, retries=3)
+    async def late() -> None:
+        told.append("begun")
+        raise ValueError
+
+    async with Queue(registry) as queue:
+        run_id = await queue.enqueue("late", retry_delay=20.0)
+        await drain(queue)
+        run = await queue.run(run_id)
+        assert (run.state, len(run.attempts), told) == (RunState.FAILED, 1, ["begun"])
+        assert late.name == "late"

@@ -13,8 +13,8 @@ from ...queue.steps import EndedStep, store
 from ...queue.waits import wait
 from ...store.db.database import Database
 from ...store.db.faults import is_databases_fault, is_unavailable, is_unstorable
-from ...store.read.steps import results
 from ..base.backoff import Backoff
+from .step_reader import StepReader
 
 log = logging.getLogger(__name__)
 
@@ -23,8 +23,6 @@ MAX_BATCH = 500
 MAX_CHARACTERS = 4_000_000
 """Characters of the values of one statement, beyond its first step."""
 _PAUSE = 0.2
-_READ_FOR = 300.0
-"""Seconds for which results are asked for while the database is away."""
 
 
 class StepUnstorableError(Exception):
@@ -48,6 +46,7 @@ class StepWriter:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._connection = database.autocommit_connection()
+        self._reader = StepReader(database)
         self._waiting: list[_Waiting] = []
         self._writer: asyncio.Task[None] | None = None
 
@@ -57,7 +56,7 @@ class StepWriter:
 
     async def stored(self, started: Started) -> Mapping[str, StoredStep]:
         """The results that the run has, by label."""
-        return await self._database.with_retry(_READ_FOR).read(results, started.run.id)
+        return await self._reader.results(started.run.id)
 
     def keep(self, started: Started, end: StepEnd) -> asyncio.Future[bool]:
         """Have the end of a step stored; False = refused, since the run was taken from this node."""
@@ -151,6 +150,7 @@ class StepWriter:
         if self._writer is not None:
             self._writer.cancel()
             await asyncio.wait([self._writer])
+        await self._reader.close()
         if self._connection is not None:
             await self._connection.close()
 

@@ -5,8 +5,8 @@ from typing import Any
 from ...core.defaults import FOLLOWED
 from ...core.model import NewRun, Priority, Trigger
 
-_FIELDS = ("job_name", "args", "group", "retries", "retry_delay", "timeout", "signature", "carried", "submitter",
-           "submitter_id", "description")  # fmt: skip
+_FIELDS = ("job_name", "args", "group", "retries", "retry_delay", "timeout", "max_duration", "signature", "carried",
+           "submitter", "submitter_id", "description")  # fmt: skip
 
 
 def heir_document(run: NewRun) -> dict[str, Any]:

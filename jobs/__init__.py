@@ -14,7 +14,15 @@ from .base.context import JobContext, StopReason
 from .base.outcomes import Cancel, PermanentFailure, Rejected, Result, RunFailed, Snooze, Suspend, WaitTimedOut
 from .core.admission.expiry import Expired
 from .core.admission.holding import Debounce, Throttle
-from .core.base.errors import ConfigurationError, CronographError, InvalidInput, NotFound, StorageError, UserError
+from .core.base.errors import (
+    ConfigurationError,
+    CronographError,
+    InvalidInput,
+    NotFound,
+    QueueFull,
+    StorageError,
+    UserError,
+)
 from .core.model import Isolation, MisfirePolicy, OverlapPolicy, Priority, ScheduleSpec
 from .core.outcome import Failure
 from .core.run_spec import RunSpec
@@ -23,7 +31,7 @@ from .core.states import RunState
 from .declared import Job, job
 from .flow import Flow, FlowRun
 from .handle import RunHandle
-from .registry import Backoff, Rate, Reuse
+from .registry import Backoff, Cap, Rate, Reuse
 from .registry.declaring import around, carries, resource
 from .registry.hooks import GIVEN, Scope
 from .registry.options import JobOptions
@@ -37,6 +45,7 @@ __all__ = [
     "GIVEN",
     "Backoff",
     "Cancel",
+    "Cap",
     "ConfigurationError",
     "CronographError",
     "Debounce",
@@ -54,6 +63,7 @@ __all__ = [
     "OverlapPolicy",
     "PermanentFailure",
     "Priority",
+    "QueueFull",
     "Rate",
     "Rejected",
     "Result",

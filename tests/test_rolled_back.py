@@ -44,13 +44,13 @@ WAYS: dict[str, Callable[[Transaction], object]] = {
     "by its job, with a key": lambda tx: once.enqueue_sync(tx, "b"),
     "unique for a time": lambda tx: plain.options(unique_key="t", unique_for="1h").enqueue_sync(tx),
     "unique among those that wait": lambda tx: plain.options(unique_key="w", unique_among=["waiting"]).enqueue_sync(tx),
-    "debounced": lambda tx: plain.options(debounce=Debounce(delay="1m")).enqueue_sync(tx, "b"),
-    "throttled": lambda tx: plain.options(throttle=Throttle(period="1h")).enqueue_sync(tx, "b"),
+    "debounced": lambda tx: plain.options(debounce=Debounce(delay=60)).enqueue_sync(tx, "b"),
+    "throttled": lambda tx: plain.options(throttle=Throttle(period=3600)).enqueue_sync(tx, "b"),
     "with labels and an end": lambda tx: plain.options(labels={"shop": "7"}, ttl="1h").enqueue_sync(tx),
     "many alike": lambda tx: enqueue_many_sync(tx, [plain.run(str(n)) for n in range(20)]),
     "many with keys": lambda tx: enqueue_many_sync(tx, [once.run(str(n % 3)) for n in range(9)]),
     "many, debounced": lambda tx: enqueue_many_sync(
-        tx, [plain.options(debounce=Debounce(delay="1m")).run(str(n)) for n in range(3)]
+        tx, [plain.options(debounce=Debounce(delay=60)).run(str(n)) for n in range(3)]
     ),
     "one, as many": lambda tx: enqueue_many_sync(tx, [RunSpec("plain")]),
     "a flow": flow_in,

@@ -35,6 +35,7 @@ describe(
         ErrorCode.UNREADABLE: "A stored secret cannot be decrypted with the keys of this process.",
         ErrorCode.UNREADABLE_ROW: "A row in the database holds what it must not: somebody changed it by hand. The "
         "message names table, row and column.",
+        ErrorCode.QUEUE_FULL: "As many runs wait as the cap of the group or the job allows; nothing was enqueued.",
         ErrorCode.SIGN_IN_NEEDED: "This can be done only by somebody who has signed in, not by an API token.",
         ErrorCode.STEP_MISMATCH: "What is stored of a step is not what its function returns now. Jobs get this, "
         "requests do not.",
@@ -124,6 +125,7 @@ describe(
         EventState.PAUSED: "Occurrence: skipped, since the task was paused.",
         EventState.WINDOW: "Occurrence: skipped, since it lay outside the window of the task.",
         EventState.NO_JOB: "Occurrence: skipped, since no node knew the job.",
+        EventState.QUEUE_FULL: "Occurrence: skipped, since as many runs waited as may.",
         EventState.PREDECESSOR: "Run of a flow: skipped, since what it comes after ended otherwise than it needs.",
         EventState.UNIQUE_KEY: "Occurrence: skipped, since a run with its unique key was unfinished.",
     },

@@ -8,6 +8,7 @@ import strawberry
 from strawberry.types.enum import StrawberryEnumDefinition
 
 from ...jobs.core.actor import Role
+from ...jobs.core.admission.caps import WhenFull
 from ...jobs.core.base.levels import LogLevel
 from ...jobs.core.durable.steps import StepKind, StepState
 from ...jobs.core.events import EventKind
@@ -226,7 +227,18 @@ describe(
         SkipReason.NO_JOB: "No node knew the task's job.",
         SkipReason.UNIQUE_KEY: "A run with the same unique key was unfinished.",
         SkipReason.EXPIRED: "It had to start by a time, and had not.",
+        SkipReason.QUEUE_FULL: "As many runs waited as may.",
         SkipReason.PREDECESSOR: "Of a run of a flow: what it comes after ended so that it can never start.",
+    },
+)
+describe(
+    WhenFull,
+    "What becomes of a run that comes when as many wait as may.",
+    {
+        WhenFull.REFUSE: "It is refused, with the code QUEUE_FULL. One that nobody waits for, such as an occurrence "
+        "of a task, is skipped.",
+        WhenFull.DROP_OLDEST: "The waiting run that was enqueued first is skipped, with the reason QUEUE_FULL.",
+        WhenFull.DROP_NEWEST: "It is skipped, with the reason QUEUE_FULL.",
     },
 )
 describe(

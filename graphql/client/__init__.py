@@ -45,6 +45,7 @@ from .enums import (
     SkipReason,
     TaskSource,
     Trigger,
+    WhenFull,
 )
 from .inputs import (
     DebounceInput,
@@ -156,6 +157,7 @@ __all__ = [
     "UniqueKey",
     "UnreachableError",
     "Viewer",
+    "WhenFull",
     "calendar",
     "cron",
     "interval",

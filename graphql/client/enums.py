@@ -27,6 +27,7 @@ class ErrorCode(OpenEnum):
     NO_CONDITION = "NO_CONDITION"
     OTHER_SET = "OTHER_SET"
     OVERLAP = "OVERLAP"
+    QUEUE_FULL = "QUEUE_FULL"
     SIGN_IN_NEEDED = "SIGN_IN_NEEDED"
     STEP_MISMATCH = "STEP_MISMATCH"
     TOO_MANY_ARCHIVED = "TOO_MANY_ARCHIVED"
@@ -97,6 +98,7 @@ class EventState(OpenEnum):
     WINDOW = "WINDOW"
     NO_JOB = "NO_JOB"
     UNIQUE_KEY = "UNIQUE_KEY"
+    QUEUE_FULL = "QUEUE_FULL"
     PREDECESSOR = "PREDECESSOR"
 
 
@@ -262,6 +264,7 @@ class SkipReason(OpenEnum):
     NO_JOB = "NO_JOB"
     UNIQUE_KEY = "UNIQUE_KEY"
     EXPIRED = "EXPIRED"
+    QUEUE_FULL = "QUEUE_FULL"
     PREDECESSOR = "PREDECESSOR"
 
 
@@ -288,3 +291,11 @@ class When(OpenEnum):
     SUCCESS = "SUCCESS"
     FAILURE = "FAILURE"
     ALWAYS = "ALWAYS"
+
+
+class WhenFull(OpenEnum):
+    """What becomes of a run that comes when as many wait as may."""
+
+    REFUSE = "REFUSE"
+    DROP_OLDEST = "DROP_OLDEST"
+    DROP_NEWEST = "DROP_NEWEST"

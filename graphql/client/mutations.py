@@ -11,7 +11,7 @@ from typing import Any, Unpack
 from . import triggering
 from .base.shapes import read, read_all, selection
 from .builders import changed, mutation, present, whole
-from .enums import Priority
+from .enums import Priority, WhenFull
 from .inputs import NewFlowRun, NewRun, ScheduleInput, TaskChanges, TaskSettings
 from .mutation_parts import deleted_of, many_tasks, settings_of
 from .operation import Operation
@@ -335,8 +335,14 @@ def rate_group(name: str, limit: int | None, per: float = 1.0, burst: int | None
         per: Seconds.
         burst: How many start at once after a pause; a twentieth of the limit unless given, at least 1.
     """
-    rate = None if limit is None else {"limit": limit, "per": per, "burst": burst}
-    return changed("updateGroup", {"name": name, "rate": rate}, Group)
+    rate = {"limit": limit, "per": per, "burst": burst}
+    return changed("updateGroup", {"name": name, "rate": None if limit is None else rate}, Group)
+
+
+def cap_group(name: str, limit: int | None, when_full: WhenFull | None = None) -> Operation[Group]:
+    """Limit how many runs of a group wait, None = any number; unless ``when_full`` is given, more are refused."""
+    cap = {"limit": limit, "whenFull": when_full or WhenFull.REFUSE}
+    return changed("updateGroup", {"name": name, "cap": None if limit is None else cap}, Group)
 
 
 def prune_history(

@@ -28,6 +28,7 @@ from .enums import (
     SkipReason,
     TaskSource,
     Trigger,
+    WhenFull,
 )
 
 
@@ -50,13 +51,23 @@ class Rate(Record):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Cap(Record):
+    """How many runs wait at most: those that have never begun, apart from those of flows."""
+
+    limit: int
+    when_full: WhenFull
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class JobLimits(Record):
-    """How many runs of a job start, and how many run at once."""
+    """How many runs of a job start, how many run at once, and how many wait."""
 
     rate: Rate | None
     rate_key: UniqueKey | None
     max_concurrent: int | None
     concurrency_key: UniqueKey | None
+    cap: Cap | None
+    cap_key: UniqueKey | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -248,6 +259,7 @@ class Run(Record):
     concurrency_key: str | None
     max_concurrent: int | None
     rate_key: str | None
+    cap_key: str | None
     submitter: str | None
     description: str
     labels: Any
@@ -340,6 +352,7 @@ class Group(Record):
     max_running: int | None
     max_wait_low: float | None
     rate: Rate | None
+    cap: Cap | None
     tokens: int | None
     next_token_at: datetime | None
     waiting: int

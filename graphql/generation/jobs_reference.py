@@ -19,7 +19,7 @@ To talk to a server: [the Python client](client-reference.md).
 """
 _GROUPS: Final = (
     ("Jobs", ("job", "JobOptions", "Job", "RunOptions", "RunSpec", "RunHandle")),
-    ("How a job runs", ("Isolation", "Backoff", "Reuse", "Rate")),
+    ("How a job runs", ("Isolation", "Backoff", "Reuse", "Rate", "Cap")),
     (
         "Inside a job",
         (
@@ -41,7 +41,10 @@ _GROUPS: Final = (
     ("Enqueue", ("connect", "enqueue", "enqueue_sync", "enqueue_many", "enqueue_many_sync")),
     ("Flows", ("Flow", "FlowRun")),
     ("Words", ("Priority", "OverlapPolicy", "MisfirePolicy", "RunState")),
-    ("Errors", ("CronographError", "UserError", "InvalidInput", "NotFound", "ConfigurationError", "StorageError")),
+    (
+        "Errors",
+        ("CronographError", "UserError", "InvalidInput", "NotFound", "QueueFull", "ConfigurationError", "StorageError"),
+    ),
 )
 
 

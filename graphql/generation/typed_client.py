@@ -85,7 +85,12 @@ OF_A_LOG: Final = frozenset(
 RECORDS: Final = (
     Recorded("UniqueKey", "UniqueKey"),
     Recorded("Rate", "Rate"),
-    Recorded("JobLimits", "JobLimits", {"rate": "Rate", "rateKey": "UniqueKey", "concurrencyKey": "UniqueKey"}),
+    Recorded("Cap", "Cap"),
+    Recorded(
+        "JobLimits",
+        "JobLimits",
+        {"rate": "Rate", "rateKey": "UniqueKey", "concurrencyKey": "UniqueKey", "cap": "Cap", "capKey": "UniqueKey"},
+    ),
     Recorded("Job", "Job", {"uniqueKey": "UniqueKey", "limits": "JobLimits"}),
     Recorded("Schedule", "Schedule"),
     Recorded("ScheduleFault", "ScheduleFault"),
@@ -108,7 +113,7 @@ RECORDS: Final = (
     Recorded("TriggeredJob", "TriggerJobPayload", {"run": "Run"}),
     Recorded("Explanation", "Explanation"),
     Recorded("SkippedOccurrence", "SkippedOccurrence"),
-    Recorded("Group", "Group", {"rate": "Rate"}),
+    Recorded("Group", "Group", {"rate": "Rate", "cap": "Cap"}),
     Recorded("Node", "Node"),
     Recorded("LogLine", "LogLine"),
     Recorded("LogPart", "LogEvent", {"lines": "LogLine"}),

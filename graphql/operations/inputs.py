@@ -12,6 +12,7 @@ from typing import Any, Final
 import strawberry
 from strawberry.scalars import JSON
 
+from ...jobs.core.admission.caps import Cap, WhenFull, cap_faults
 from ...jobs.core.base.errors import UserError, refuse
 from ...jobs.core.base.rates import Rate, rate_faults
 from ...jobs.core.defaults import TASK_POLICIES
@@ -228,6 +229,25 @@ class RateInput:
         return Rate.of(self.limit, self.per, burst)
 
 
+@strawberry.input(description="How many runs wait at most: those that have never begun, apart from those of flows.")
+class CapInput:
+    """A cap as a client writes it."""
+
+    limit: int = strawberry.field(description="How many, from 1 to 100,000.")
+    when_full: WhenFull = strawberry.field(
+        description="What becomes of one that comes when so many wait.", default=WhenFull.REFUSE
+    )
+
+    def to_cap(self) -> Cap:
+        """The engine's form.
+
+        Raises:
+            UserError: it is none.
+        """
+        refuse(cap_faults(self.limit, self.when_full))
+        return Cap(self.limit, self.when_full)
+
+
 @strawberry.input(description="The limits of a group.")
 class UpdateGroupInput:
     """The input of ``updateGroup``."""
@@ -243,6 +263,7 @@ class UpdateGroupInput:
         "Seconds after which a due run of low priority goes before those of high priority; null = only as the counting "
         "scheme has it, absent = unchanged."
     )
+    cap: CapInput | None = optional("How many of its runs wait at most; null = any number, absent = unchanged.")
     idempotency_key: str | None = optional(KEY)
 
 

@@ -80,6 +80,8 @@ class QueueMutations:
                 actions.set_group_rate(tx, input.name, rate=rate)
             if input.max_wait_low is not strawberry.UNSET:
                 actions.set_max_wait_low(tx, input.name, seconds=input.max_wait_low)
+            if input.cap is not strawberry.UNSET:
+                actions.set_group_cap(tx, input.name, cap=None if input.cap is None else input.cap.to_cap())
             return restore_group(tx, {"group": input.name})
 
         done = await perform(info, input, action, ONE_GROUP)

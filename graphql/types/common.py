@@ -6,6 +6,7 @@ from typing import Any, Self
 import strawberry
 from strawberry.scalars import JSON
 
+from ...jobs.core.admission.caps import WhenFull
 from ...jobs.core.base.errors import UserError as CoreError
 from ...jobs.core.base.levels import LogLevel
 from ...jobs.store.read.logs import LogLine as StoredLine
@@ -105,6 +106,14 @@ class LogEvent:
     lines: list[LogLine] = strawberry.field(description="Lines in their order; each kept line is sent once.")
     cut: BigInt = strawberry.field(description="How many lines of the execution were dropped to keep its bound so far.")
     ended: bool = strawberry.field(description="The end mark: the execution is over and all kept lines were sent.")
+
+
+@strawberry.type(description="How many runs wait at most: those that have never begun, apart from those of flows.")
+class Cap(FromModel):
+    """A cap of a group or a job."""
+
+    limit: int = strawberry.field(description="How many.")
+    when_full: WhenFull = strawberry.field(description="What becomes of one that comes when so many wait.")
 
 
 @strawberry.type(description="How many runs start in how long: a token bucket, of which each start takes a token.")

@@ -15,7 +15,7 @@ from ..execution.shown import FromModel, Makers
 from ..lists.connections import Connection
 from ..lists.declared import RUN_LIST, TASK_LIST, listed
 from ..resolving.context import Info
-from .common import Rate
+from .common import Cap, Rate
 from .entities import Run, Task
 
 
@@ -53,7 +53,13 @@ class Group(FromModel):
         description="How many of its runs start in how long, on all nodes together; null = any number."
     )
 
-    MADE: ClassVar[Makers] = {"paused": lambda group: group.paused_at is not None, "rate": _rate_of}
+    cap: Cap | None = strawberry.field(description="How many of its runs wait at most; null = any number.")
+
+    MADE: ClassVar[Makers] = {
+        "paused": lambda group: group.paused_at is not None,
+        "rate": _rate_of,
+        "cap": lambda group: None if group.cap is None else Cap.from_model(group.cap),
+    }
 
     @resolved(description="How many of its runs may start now by its rate; null if it has none.")
     async def tokens(self, info: Info) -> int | None:

@@ -13,7 +13,7 @@ from ..base.fields import resolved
 from ..base.scalars import BigInt
 from ..execution.shown import FromModel, Makers
 from ..resolving.context import Info
-from .common import Rate
+from .common import Cap, Rate
 
 
 @strawberry.type(description="What a job's runs and tasks have unless they say otherwise. Durations in seconds.")
@@ -53,9 +53,9 @@ class UniqueKey(FromModel):
     )
 
 
-@strawberry.type(description="How many runs of a job start, and how many run at once.")
+@strawberry.type(description="How many runs of a job start, how many run at once, and how many wait.")
 class JobLimits(FromModel):
-    """What a job declares by ``rate``, ``rate_key``, ``max_concurrent`` and ``concurrency_key``."""
+    """What a job declares by ``rate``, ``max_concurrent``, ``cap`` and their keys."""
 
     rate: Rate | None = strawberry.field(description="How many start in how long, on all nodes; null = any number.")
     rate_key: UniqueKey | None = strawberry.field(
@@ -67,6 +67,11 @@ class JobLimits(FromModel):
     concurrency_key: UniqueKey | None = strawberry.field(
         description="What these have in common; null = the job's name."
     )
+    cap: Cap | None = strawberry.field(description="How many wait at most; null = any number.")
+    cap_key: UniqueKey | None = strawberry.field(
+        description="What those have in common that are counted together for that; null = as for `concurrencyKey`, or "
+        "else all runs of the job."
+    )
 
     MADE: ClassVar[Makers] = {
         "rate": lambda limits: None if limits.rate is None else Rate.from_model(limits.rate),
@@ -74,6 +79,8 @@ class JobLimits(FromModel):
         "concurrency_key": lambda limits: (
             None if limits.concurrency_key is None else UniqueKey.from_model(limits.concurrency_key)
         ),
+        "cap": lambda limits: None if limits.cap is None else Cap.from_model(limits.cap),
+        "cap_key": lambda limits: None if limits.cap_key is None else UniqueKey.from_model(limits.cap_key),
     }
 
 

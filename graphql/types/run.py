@@ -59,6 +59,9 @@ class RunFields(ByField):
     rate_key: str | None = strawberry.field(
         description="The key of the bucket of its job that gives its tokens; empty: that of the job, null: none."
     )
+    cap_key: str | None = strawberry.field(
+        description="Among which runs of its job it is counted while it waits; empty: all, null: the job has no cap."
+    )
     submitter: str | None = strawberry.field(description="Who asked for it.")
     description: str = strawberry.field(description="What it is for; that of its task.")
     labels: JSON = strawberry.field(description="Words by which it is found, an object of texts.")

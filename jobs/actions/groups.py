@@ -1,5 +1,6 @@
 """What can be done to queue groups."""
 
+from ..core.admission.caps import Cap, cap_faults
 from ..core.base.errors import InvalidInput, refuse
 from ..core.base.rates import Bucket, Rate, rate_faults
 from ..core.events import Change, EventKind
@@ -68,6 +69,15 @@ def set_group_rate(tx: Tx, name: str, *, rate: Rate | None) -> Group:
     return _changed(tx, before, group)
 
 
+def set_group_cap(tx: Tx, name: str, *, cap: Cap | None) -> Group:
+    """Set how many runs of the group may wait, and what becomes of more; None = any number. What waits is kept."""
+    check_name(name, "name")
+    if cap is not None:
+        refuse(cap_faults(cap.limit, cap.when_full))
+    before = groups.ensure(tx.conn, name)
+    return _changed(tx, before, groups.set_cap(tx.conn, name, cap))
+
+
 def _changed(tx: Tx, before: Group, group: Group) -> Group:
     tx.note_before(
         before.name,
@@ -77,6 +87,7 @@ def _changed(tx: Tx, before: Group, group: Group) -> Group:
         maxRunning=before.max_running,
         rate=None if before.rate is None else before.rate.words,
         maxWaitLow=before.max_wait_low,
+        cap=None if before.cap is None else f"{before.cap.limit:,} waiting, {before.cap.when_full}",
     )
     if group == before:
         return group

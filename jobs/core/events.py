@@ -66,6 +66,7 @@ class EventState(StrEnum):
     WINDOW = "window"
     NO_JOB = "no_job"
     UNIQUE_KEY = "unique_key"
+    QUEUE_FULL = "queue_full"
     PREDECESSOR = "predecessor"
 
 

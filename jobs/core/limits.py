@@ -1,10 +1,11 @@
-"""What a job says about how many of its runs start, and how many run at once."""
+"""What a job says about how many of its runs start, how many run at once, and how many wait."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final, NamedTuple, Self
 
+from .admission.caps import Cap
 from .base.rates import Rate
 from .unique_key import UniqueKey
 
@@ -13,7 +14,7 @@ LIMITS: Final = "limits"
 NEVER: Final = datetime(9999, 1, 1, tzinfo=UTC)
 """When a run becomes available that waits for a slot or a token of its key: no claim sees it before it is let go."""
 OF_THE_JOB: Final = ""
-"""The key of a rate that all runs of a job share."""
+"""The key of a rate or a cap that all runs of a job share."""
 MAX_CONCURRENT: Final = 1_000_000
 
 
@@ -24,11 +25,13 @@ class Keys(NamedTuple):
         concurrency_key: No more than ``max_concurrent`` runs with this text run at once.
         max_concurrent: See there.
         rate_key: Which of the buckets of its job gives its tokens.
+        cap_key: Among which of the runs of its job it is counted while it waits.
     """
 
     concurrency_key: str | None = None
     max_concurrent: int | None = None
     rate_key: str | None = None
+    cap_key: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,22 +43,31 @@ class Limits:
         rate_key: How the key of a bucket follows from the arguments; None = one bucket for all.
         concurrency_key: How the key of the runs that count together follows from the arguments; None = the job's name.
         max_concurrent: How many runs with the same key run at once; None = no limit.
+        cap: How many runs wait at most; None = any number.
+        cap_key: How the key of the runs that count together follows from the arguments; None = as that of those that
+            run at once, or else one for all.
     """
 
     rate: Rate | None = None
     rate_key: UniqueKey | None = None
     concurrency_key: UniqueKey | None = None
     max_concurrent: int | None = None
+    cap: Cap | None = None
+    cap_key: UniqueKey | None = None
 
     def keys_of(self, job_name: str, args: Mapping[str, Any]) -> Keys:
         """By what a run of the job with these arguments is limited."""
         of_rate = None
         if self.rate is not None:
             of_rate = OF_THE_JOB if self.rate_key is None else self.rate_key.of(job_name, args)
+        of_cap = None
+        if self.cap is not None:
+            rule = self.cap_key or self.concurrency_key
+            of_cap = OF_THE_JOB if rule is None else rule.of(job_name, args)
         if self.max_concurrent is None:
-            return Keys(rate_key=of_rate)
+            return Keys(rate_key=of_rate, cap_key=of_cap)
         key = job_name if self.concurrency_key is None else self.concurrency_key.of(job_name, args)
-        return Keys(key, self.max_concurrent, of_rate)
+        return Keys(key, self.max_concurrent, of_rate, of_cap)
 
     def to_json(self) -> dict[str, Any]:
         """The published form, without what is not said."""
@@ -64,6 +76,8 @@ class Limits:
             "rate_key": None if self.rate_key is None else self.rate_key.to_json(),
             "concurrency_key": None if self.concurrency_key is None else self.concurrency_key.to_json(),
             "max_concurrent": self.max_concurrent,
+            "cap": None if self.cap is None else self.cap.to_json(),
+            "cap_key": None if self.cap_key is None else self.cap_key.to_json(),
         }
         return {name: value for name, value in said.items() if value is not None}
 
@@ -75,4 +89,6 @@ class Limits:
             rate_key=UniqueKey.from_json(stored["rate_key"]) if "rate_key" in stored else None,
             concurrency_key=UniqueKey.from_json(stored["concurrency_key"]) if "concurrency_key" in stored else None,
             max_concurrent=stored.get("max_concurrent"),
+            cap=Cap.from_json(stored["cap"]) if "cap" in stored else None,
+            cap_key=UniqueKey.from_json(stored["cap_key"]) if "cap_key" in stored else None,
         )

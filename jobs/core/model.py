@@ -5,6 +5,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, TypeAlias
 
+from .admission.caps import Cap
 from .admission.holding import Hold
 from .base.rates import Rate
 from .schedule import Syntax
@@ -83,6 +84,7 @@ class SkipReason(StrEnum):
     NO_JOB = "no_job"
     UNIQUE_KEY = "unique_key"
     EXPIRED = "expired"
+    QUEUE_FULL = "queue_full"
     PREDECESSOR = "predecessor"
 
 
@@ -206,7 +208,8 @@ class NewRun:
     ``inherits`` names the fields that it takes from its job (see ``core.defaults``), because nobody has set them.
     ``suspended``: it waits for other runs of the flow ``flow_id``.
     ``parent_labels``: of the run that makes it, which it inherits as far as it has none of its own. ``ttl``: seconds
-    from when it is available in which it has to start, unless ``expires_at`` says until when.
+    from when it is available in which it has to start, unless ``expires_at`` says until when. ``cap``: how many
+    with its job and ``cap_key`` may wait.
     """
 
     job_name: str
@@ -241,6 +244,8 @@ class NewRun:
     max_concurrent: int | None = None
     rate_key: str | None = None
     max_duration: float | None = None
+    cap_key: str | None = None
+    cap: Cap | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,9 +254,10 @@ class Run:
 
     ``checkpoint``: what its job saved, if no task keeps it. ``signature``: of the version of its job that its arguments
     were checked against; None = they were not. ``carried``: what ``@carries`` gave it. ``concurrency_key``,
-    ``max_concurrent``, ``rate_key``: see ``limits.Keys``. ``due_at``: when it was due; set while it waits for a slot or
-    a token of its key. ``awaits``: what a suspended run waits for (see ``core.base.awaits``); ``wake_at``: when it is
-    woken at the latest, None = not by time. ``deadline_at``: ``max_duration`` seconds after its first start.
+    ``max_concurrent``, ``rate_key``, ``cap_key``: see ``limits.Keys``. ``due_at``: when it was due; set while it waits
+    for a slot or a token of its key. ``awaits``: what a suspended run waits for (see ``core.base.awaits``);
+    ``wake_at``: when it is woken at the latest, None = not by time. ``deadline_at``: ``max_duration`` seconds after
+    its first start.
     """
 
     id: int
@@ -295,6 +301,7 @@ class Run:
     concurrency_key: str | None = None
     max_concurrent: int | None = None
     rate_key: str | None = None
+    cap_key: str | None = None
     due_at: datetime | None = None
     awaits: dict[str, Json] | None = None
     wake_at: datetime | None = None
@@ -353,7 +360,8 @@ class SkippedOccurrence:
 class Group:
     """A queue group: the unit of fairness and of limits; None = no limit. ``rate_full_at``: see ``rates.Bucket``.
 
-    ``max_wait_low``: seconds after which a due run of low priority goes before those of high priority.
+    ``max_wait_low``: seconds after which a due run of low priority goes before those of high priority. ``cap``: how
+    many runs may wait.
     """
 
     name: str
@@ -364,6 +372,7 @@ class Group:
     rate: Rate | None = None
     rate_full_at: datetime | None = None
     max_wait_low: float | None = None
+    cap: Cap | None = None
 
 
 class Isolation(StrEnum):

@@ -33,20 +33,21 @@ class Found(NamedTuple):
     """A due task, locked until the commit.
 
     ``job``: what its job says of each run by itself; None = no node has published it. ``now``: the time by which it
-    is due.
+    is due. ``any_cap``: whether any group at all has a cap.
     """
 
     task: DueTask
     job: JobDefaults | None
     now: datetime
+    any_cap: bool = False
 
 
 class Occurrence(NamedTuple):
     """A due occurrence that becomes a run.
 
     ``timeout``: the time box in force, in seconds. ``replaced``: a newer one has taken its place already.
-    ``unique_key``, ``concurrency_key``, ``rate_key``: of the run; None = it has none. ``labels``: the text of its
-    labels; None = those of its task. ``ttl``: seconds in which it has to start; ``expires_at``: the time that this is.
+    ``unique_key``, ``concurrency_key``, ``rate_key``, ``cap_key``: of the run; None = it has none. ``labels``: the text
+    of its labels; None = those of its task. ``ttl``: seconds in which it has to start; ``expires_at``: until when.
     ``key_until``, ``key_until_start``: how its unique key holds.
     """
 
@@ -64,6 +65,7 @@ class Occurrence(NamedTuple):
     expires_at: datetime | None = None
     key_until: datetime | None = None
     key_until_start: bool | None = None
+    cap_key: str | None = None
 
 
 class Moved(NamedTuple):
@@ -114,6 +116,7 @@ def due(conn: Connection, now: datetime | None, limit: int) -> list[Found]:
             _due_task(pick(row), row.schedule_syntax, row.timezone),
             _declared(row.declared) if row.job_known else None,
             row.now,
+            bool(row.any_cap),
         )
         for row in rows
     ]

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from sqlalchemy import Connection
 
+from ..core.admission.caps import Line, Verdict, refusal
 from ..core.admission.holding import Hold
 from ..core.base.errors import InvalidInput, refuse
-from ..core.defaults import FROM_ARGUMENTS, PER_RUN, RUN_POLICIES, UNIQUE_KEY, settle
+from ..core.defaults import FROM_ARGUMENTS, NOTHING_SAID, PER_RUN, RUN_POLICIES, UNIQUE_KEY, settle
 from ..core.limits import LIMITS
 from ..core.model import Json, NewRun, Priority, Run, Trigger
 from ..core.rules import name_faults, new_run_faults
@@ -24,7 +25,9 @@ from ..store.db.callers.connection import borrowed
 from ..store.db.database import SyncAutocommitConnection
 from ..store.db.transaction import Tx, Wake
 from ..store.read import jobs
+from ..store.read import runs as stored_runs
 from . import statements
+from .caps import Capped, Room, capped, drop
 from .changes import created_changes
 from .debounced import is_debounced, renew_by
 from .new_runs import NewRuns, insert, insert_by
@@ -259,11 +262,66 @@ def _args_faults(value: Mapping[str, Json] | None) -> Iterator[InvalidInput]:
 
 
 def put(tx: Tx, runs: Sequence[NewRun]) -> list[Enqueued]:
-    """Insert runs without judging them; ``enqueue`` in the user's own transaction accepts any job.
+    """Insert runs without judging their arguments; ``enqueue`` in the user's own transaction accepts any job.
 
     What a run inherits, it has from its job as that is published now.
+
+    Raises:
+        QueueFull: as many runs wait as may; nothing was inserted.
     """
-    runs = _settled(tx, runs)
+    runs, new = _settled(tx, runs)
+    done = _insert_capped(tx, runs, new) if new else _insert(tx, runs)
+    if isinstance(done, Line):
+        raise refusal(done, new.caps[done])
+    return done
+
+
+def put_or_drop(tx: Tx, runs: Sequence[NewRun]) -> None:
+    """``put`` where nobody is there who could be refused: what has no place in a full queue is dropped."""
+    runs, new = _settled(tx, runs)
+    if new:
+        _insert_capped(tx, runs, new.never_refusing())
+    else:
+        _insert(tx, runs)
+
+
+def _insert_capped(tx: Tx, runs: Sequence[NewRun], new: Capped) -> list[Enqueued] | Line:
+    """Insert runs of which only so many may wait, and drop what has to give way; or the line that refuses one."""
+    room = Room(tx.conn, new)
+    if room.suffices:
+        return _insert(tx, runs)
+    if any(run.unique_key is not None for run in runs):
+        return _insert_keyed(tx, runs, new, room)
+    verdict = room.verdict(new.asked)
+    if verdict.refused is not None:
+        return verdict.refused
+    return _after_drops(tx, _insert(tx, runs), verdict, new)
+
+
+def _insert_keyed(tx: Tx, runs: Sequence[NewRun], new: Capped, room: Room) -> list[Enqueued] | Line:
+    """The same for runs with unique keys: others may stand for them, which is known once they are inserted."""
+    attempt = tx.conn.begin_nested()
+    enqueued = _insert(tx, runs)
+    made = {one.run.id: new.asked[place] for place, one in enumerate(enqueued) if not one.deduplicated}
+    verdict = room.verdict(list(made.values()), list(made))
+    if verdict.refused is not None:
+        attempt.rollback()
+        return verdict.refused
+    attempt.commit()
+    return _after_drops(tx, enqueued, verdict, new)
+
+
+def _after_drops(tx: Tx, enqueued: list[Enqueued], verdict: Verdict, new: Capped) -> list[Enqueued]:
+    """Drop what a verdict says; the runs as they are then."""
+    made = [one.run.id for one in enqueued if not one.deduplicated]
+    own = {made[place]: line for place, line in verdict.dropped.items()}
+    drop(tx, {**verdict.replaced, **own}, new.caps)
+    after = stored_runs.by_ids(tx.conn, sorted(own)) if own else {}
+    return [replace(one, run=after.get(one.run.id, one.run)) for one in enqueued]
+
+
+def _insert(tx: Tx, runs: Sequence[NewRun]) -> list[Enqueued]:
+    """Insert runs that have what follows from their arguments."""
     plain = NewRuns.of(run for run in runs if run.unique_key is None)
     inserted = iter(insert(tx.conn, plain, tx.now).stored(plain) if plain.kind else ())
     newest = {(run.job_name, run.unique_key): place for place, run in enumerate(runs) if is_debounced(run)}
@@ -285,10 +343,11 @@ def put(tx: Tx, runs: Sequence[NewRun]) -> list[Enqueued]:
     return enqueued
 
 
-def _settled(tx: Tx, runs: Sequence[NewRun]) -> Sequence[NewRun]:
-    """``runs`` with what follows from their arguments, as their jobs say: keys and labels."""
-    names = {run.job_name for run in runs if FROM_ARGUMENTS & run.inherits}
-    if not names:
-        return runs
-    said = jobs.defaults(tx.conn, names)
-    return [settle(run, said[run.job_name]) if run.job_name in names else run for run in runs]
+def _settled(tx: Tx, runs: Sequence[NewRun]) -> tuple[Sequence[NewRun], Capped]:
+    """``runs`` with what follows from their arguments, as their jobs say, keys and labels; and where they count."""
+    names = {run.job_name for run in runs if run.inherits}
+    found, any_group = jobs.published_defaults_and_caps(tx.conn, names) if names else ({}, True)
+    said = {name: found.get(name, NOTHING_SAID) for name in names}
+    if any(FROM_ARGUMENTS & run.inherits for run in runs):
+        runs = [settle(run, said[run.job_name]) if FROM_ARGUMENTS & run.inherits else run for run in runs]
+    return runs, capped(tx.conn, runs, said, any_group=any_group)

@@ -45,7 +45,8 @@ def enqueue_many_sync(session: Transaction, runs: Iterable[RunSpec], *, schema: 
             ids = insert(conn, new, with_event=True).ids
             # None were inserted: a job says what follows from the arguments.
             return ids or [run.id for run in enqueue_all(conn, new.apart())]
-        if any(said.settles for said in jobs.defaults(conn, {kind.job_name for kind in new.kinds}).values()):
+        found, any_cap = jobs.published_defaults_and_caps(conn, {kind.job_name for kind in new.kinds})
+        if any_cap or any(said.settles for said in found.values()):
             return [run.id for run in enqueue_all(conn, new.apart())]
         return _insert_with_event(conn, new)
 

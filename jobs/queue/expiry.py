@@ -19,7 +19,7 @@ from ..store.read import jobs
 from ..store.read import tasks as stored_tasks
 from . import runs as run_store
 from .changes import run_change
-from .enqueue import put
+from .enqueue import put_or_drop
 from .flow_ends import ended_of, hold_of, settle
 from .skips import record_drop
 
@@ -80,7 +80,7 @@ def _tell(tx: Tx, runs: Sequence[Run]) -> None:
         if (heir := said[run.job_name].on_expired) is not None
     ]
     if heirs:
-        put(tx, heirs)
+        put_or_drop(tx, heirs)
 
 
 def _told(run: Run, tx: Tx) -> Expired:

@@ -9,7 +9,7 @@ from ..core.model import NewRun, Run, Trigger
 from ..core.outcome import Failure
 from ..store.db.transaction import Tx
 from ..store.read import jobs
-from .enqueue import put
+from .enqueue import put_or_drop
 from .shapes import HeldRun
 
 FAILURE_OF = "failureOf"
@@ -57,4 +57,4 @@ def enqueue_failure_jobs(tx: Tx, failed: Sequence[FinalFailure]) -> None:
         if (heir := defaults[one.run.job_name].on_failure) is not None
     ]
     if heirs:
-        put(tx, heirs)
+        put_or_drop(tx, heirs)

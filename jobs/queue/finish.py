@@ -20,7 +20,7 @@ from . import statements
 from .admission import give_back, let_go
 from .changes import finished_changes, many_changes
 from .endings import Before, Ending, end_attempts
-from .enqueue import put
+from .enqueue import put_or_drop
 from .failures import FinalFailure, enqueue_failure_jobs
 from .flow_ends import Ended, ended_of, hold, settle
 from .logs import append_lines
@@ -97,7 +97,7 @@ def _follow(tx: Tx, accepted: Sequence[tuple[Finish, Ending]]) -> None:
         run for one, ending in accepted if one.at_end and ending.state == RunState.SUCCESS.value for run in one.at_end
     ]
     if following:
-        put(tx, following)
+        put_or_drop(tx, following)
     for one, _ in accepted:
         if one.unused_steps:
             mark_unused(tx, one.run, one.unused_steps)

@@ -24,7 +24,7 @@ from ..store.schema.tables import flow_run as m
 from ..store.schema.tables import run as r
 from . import statements
 from .changes import run_change
-from .enqueue import put
+from .enqueue import put_or_drop
 from .runs import lock
 from .shapes import HeldRun, Reserved
 from .suspended import wake
@@ -205,7 +205,7 @@ def end_if_over(tx: Tx, flow_ids: Collection[int]) -> None:
         ends = (Ending.END, Ending.SUCCESS if state is FlowState.SUCCESS else Ending.FAILURE)
         heirs = [heir_from(found[end.value], labels) for end in ends if end.value in found]
         if heirs:
-            put(tx, heirs)
+            put_or_drop(tx, heirs)
 
 
 def emit_flow(tx: Tx, flow_id: int, state: FlowState, kind: EventKind = EventKind.FLOW_UPDATED) -> None:

@@ -45,7 +45,7 @@ _ALIKE: Final = (
     "job_name", "trigger", "group", "priority", "task_id", "task_name", "scheduled_for", "available_at", "retries",
     "retry_delay", "timeout", "max_duration", "exclusive", "unique_key", "retried_from", "submitter", "submitter_id",
     "description", "signature", "inherits", "expires_at", "ttl", "hold", "concurrency_key", "max_concurrent",
-    "rate_key", "flow_id", "suspended",
+    "rate_key", "cap_key", "cap", "flow_id", "suspended",
 )  # fmt: skip
 """What runs of one kind have in common: all of a ``NewRun`` but its arguments, what it carries, and its labels."""
 _settings = attrgetter(*_ALIKE)
@@ -279,6 +279,7 @@ def _columns(run: NewRun) -> dict[str, Any]:
         "concurrency_key": run.concurrency_key,
         "max_concurrent": run.max_concurrent,
         "rate_key": run.rate_key,
+        "cap_key": run.cap_key,
         "flow_id": run.flow_id,
         "awaits": _AWAITS_OTHERS if run.suspended else None,
     }
@@ -390,5 +391,6 @@ def _stored(kind: NewRun, key: int, submitted_at: datetime, args: str, carried: 
         concurrency_key=kind.concurrency_key,
         max_concurrent=kind.max_concurrent,
         rate_key=kind.rate_key,
+        cap_key=kind.cap_key,
         expires_at=None if kind.expires_at is None and kind.ttl is None else _expiry(kind, at),
     )

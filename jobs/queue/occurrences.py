@@ -4,7 +4,7 @@ import logging
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from itertools import accumulate, groupby
 
 from ..core.admission.expiry import expiry_of
@@ -28,6 +28,7 @@ from .changes import task_change
 from .due_tasks import REPLACED, Made, Moved, Occurrence, Written, look_ahead
 from .skips import record_skips
 from .suspended import wake_due
+from .task_caps import task_caps
 from .task_keys import TaskKeys, keys_of, labels_of, left_out, not_made
 
 log = logging.getLogger(__name__)
@@ -39,6 +40,8 @@ OCCURRENCES = 5000
 RUNS = 500
 """About how many runs one transaction makes; tasks beyond that are left for the next one."""
 _CATCH_UP_ROUNDS = 20
+_BUSY = timedelta(seconds=0.1)
+"""When to look again at tasks whose runs are counted where another transaction enqueues at this moment."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,9 +73,12 @@ def dispatch_due(tx: Tx, node: str | None, *, batch: int = BATCH) -> Dispatched:
     if found:
         tx.learn_now(found[0].now)
         known = {one.task.job_name: one.job for one in found if one.job is not None}
-        visited = visit(tx, [one.task for one in found[:batch]], node, known)
+        visited = visit(tx, [one.task for one in found[:batch]], node, known, any_cap=found[0].any_cap)
     if visited.behind or len(found) > batch:
         return Dispatched(visited.tasks, visited.made, True, None, visited.lags, visited.skipped)
+    if visited.busy:
+        again_at = tx.monotonic(tx.now + _BUSY)
+        return Dispatched(visited.tasks, visited.made, False, again_at, visited.lags, visited.skipped)
     upcoming = look_ahead(tx.conn)
     if upcoming.wakes_at is not None and upcoming.wakes_at <= tx.now:
         wake_due(tx, BATCH)
@@ -111,7 +117,8 @@ def catch_up_some(tx: Tx, task: Task, node: str | None = None) -> Task:
     """Let what is due become runs or skips, as far as one visit goes; the task as it is then, perhaps due still."""
     if task.next_execution is None or task.next_execution > tx.now:
         return task
-    visit(tx, [due_of(task)], node, jobs.published_defaults(tx.conn, {task.spec.job_name}))
+    known, any_cap = jobs.published_defaults_and_caps(tx.conn, {task.spec.job_name})
+    visit(tx, [due_of(task)], node, known, any_cap=any_cap)
     return stored_tasks.by_ids(tx.conn, [task.id])[task.id]
 
 
@@ -119,7 +126,7 @@ def catch_up_some(tx: Tx, task: Task, node: str | None = None) -> Task:
 class Visited:
     """What became of some due tasks: how many were decided, runs made, and whether any of them is behind.
 
-    ``lags`` and ``skipped``: see ``Dispatched``.
+    ``lags`` and ``skipped``: see ``Dispatched``. ``busy``: tasks were left alone (see ``task_caps``).
     """
 
     tasks: int
@@ -127,9 +134,12 @@ class Visited:
     behind: bool
     lags: Sequence[float] = ()
     skipped: Mapping[SkipReason, int] = field(default_factory=dict[SkipReason, int])
+    busy: bool = False
 
 
-def visit(tx: Tx, due: Sequence[DueTask], node: str | None, known: Mapping[str, JobDefaults]) -> Visited:
+def visit(
+    tx: Tx, due: Sequence[DueTask], node: str | None, known: Mapping[str, JobDefaults], *, any_cap: bool
+) -> Visited:
     """Decide and write for these locked tasks, as many as make no more than about ``RUNS`` runs.
 
     Args:
@@ -137,14 +147,20 @@ def visit(tx: Tx, due: Sequence[DueTask], node: str | None, known: Mapping[str, 
         due: The tasks.
         node: Which node decides.
         known: Those of their jobs that any node has published, with what each says of its runs.
+        any_cap: Whether any group at all has a cap.
     """
+    keys = keys_of(tx, due, known)
+    caps = task_caps(tx, due, known, keys.limits, any_group=any_cap)
+    asked, due = due, caps.ready(due)
+    if not due:
+        return Visited(0, 0, behind=False, busy=True)
     # By a statement of its own, which sees what was committed until the tasks were locked: who makes a run by hand
     # holds the lock of its task.
     unfinished = occurrences.unfinished_counts(tx.conn, [task.id for task in due])
-    keys = keys_of(tx, due, known)
     decided = _decide_each(tx, due, unfinished, known, keys)
     pairs = _within_bounds(decided)
     _cancel_replaced(tx, pairs)
+    pairs = caps.judged(tx, pairs, node) if caps.new else pairs
     ttls = {name: said.ttl for name, said in known.items() if said.ttl is not None}
     written = _write(tx, pairs, keys, labels_of(tx, due, known), ttls)
     if keys.keys:
@@ -159,7 +175,7 @@ def visit(tx: Tx, due: Sequence[DueTask], node: str | None, known: Mapping[str, 
         for skip in decision.skips:
             skipped[skip.reason] += skip.count
     lags = [_overdue(task, decision.runs[-1].scheduled_for, tx.now) for task, decision in pairs if decision.runs]
-    return Visited(len(pairs), made, behind, lags, skipped)
+    return Visited(len(pairs), made, behind, lags, skipped, busy=len(due) < len(asked))
 
 
 def _overdue(task: DueTask, occurrence: datetime, now: datetime) -> float:
@@ -204,7 +220,7 @@ def _set_aside(tx: Tx, task: DueTask, error: Exception) -> None:
     tx.emit([task_change(EventKind.TASK_UPDATED, tasks.change(tx.conn, task.id, values))])
 
 
-def _within_bounds(pairs: list[tuple[DueTask, Decision]]) -> list[tuple[DueTask, Decision]]:
+def _within_bounds(pairs: Sequence[tuple[DueTask, Decision]]) -> Sequence[tuple[DueTask, Decision]]:
     """The first of ``pairs`` that together make about ``RUNS`` runs, at least one."""
     totals = accumulate(len(decision.runs) for _, decision in pairs)
     count = sum(1 for total in totals if total <= RUNS)

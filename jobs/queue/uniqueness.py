@@ -130,5 +130,6 @@ def _renewed(tx: Tx, run: NewRun, key: str, hold: Hold) -> Enqueued | None:
 
 _OF_THE_LAST: Final = (
     "args", "carried", "signature", "submitter", "submitter_id", "concurrency_key", "max_concurrent", "rate_key",
+    "cap_key",
 )  # fmt: skip
 """What a run that waits gets of the enqueue that takes its place, beside its labels and its times."""

@@ -2,13 +2,14 @@
 
 from .define import define
 from .definition import Handler, JobDefinition, Registry, default_registry
-from .limits import Rate
+from .limits import Cap, Rate
 from .options import JobOptions
 from .policies import Backoff, JobPolicies
 from .reuse import Reuse
 
 __all__ = [
     "Backoff",
+    "Cap",
     "Handler",
     "JobDefinition",
     "JobOptions",

@@ -1,9 +1,11 @@
-"""``rate=``, ``rate_key=``, ``concurrency_key=`` and ``max_concurrent=`` of ``@job``."""
+"""``rate=``, ``concurrency_key=``, ``max_concurrent=``, ``cap=`` of ``@job`` and their keys."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from ..core.admission.caps import Cap as StoredCap
+from ..core.admission.caps import WhenFull, cap_faults
 from ..core.base.errors import refuse
 from ..core.base.rates import Rate as StoredRate
 from ..core.base.rates import rate_faults
@@ -12,8 +14,8 @@ from ..core.rules import number_faults
 from .seconds import Seconds, seconds_of
 from .unique_key import published_key
 
-LIMITS: Final = ("rate", "rate_key", "concurrency_key", "max_concurrent")
-"""The options that say how many runs start, and how many run at once."""
+LIMITS: Final = ("rate", "rate_key", "concurrency_key", "max_concurrent", "cap", "cap_key")
+"""The options that say how many runs start, how many run at once, and how many wait."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +45,29 @@ class Rate:
         return StoredRate.of(self.limit, per, self.burst)
 
 
+@dataclass(frozen=True, slots=True)
+class Cap:
+    """How many runs wait at most: ``Cap(1000, when_full="drop_oldest")``.
+
+    Attributes:
+        limit: How many, from 1 to 100,000. Counted are those that have never begun.
+        when_full: ``"refuse"``: an enqueue raises ``QueueFull``; ``"drop_oldest"``: the run that was enqueued first is
+            skipped, with the reason ``queue_full``; ``"drop_newest"``: the new one is.
+    """
+
+    limit: int
+    when_full: WhenFull | str = WhenFull.REFUSE
+
+    def stored(self) -> StoredCap:
+        """The cap as it is stored.
+
+        Raises:
+            InvalidInput: the first part that is not what it must be.
+        """
+        refuse(cap_faults(self.limit, self.when_full))
+        return StoredCap(self.limit, WhenFull(self.when_full))
+
+
 def limits_of(options: Mapping[str, Any], names: Mapping[str, str], schema: Mapping[str, Any]) -> Limits | None:
     """What the options of ``@job`` say; None = nothing.
 
@@ -59,15 +84,26 @@ def limits_of(options: Mapping[str, Any], names: Mapping[str, str], schema: Mapp
     said = {name: value for name, value in options.items() if value is not None}
     if not said:
         return None
-    rate, most = said.get("rate"), said.get("max_concurrent")
+    rate, most, cap = said.get("rate"), said.get("max_concurrent"), said.get("cap")
     if rate is not None and not isinstance(rate, Rate):
         raise ValueError(f"rate: must be a Rate, e.g. Rate(100, per='1m'), got {rate!r:.60}")
-    for key, needed in (("rate_key", "rate"), ("concurrency_key", "max_concurrent")):
+    if cap is not None and not isinstance(cap, Cap):
+        raise ValueError(f"cap: must be a Cap, e.g. Cap(1000, when_full='refuse'), got {cap!r:.60}")
+    for key, needed in (("rate_key", "rate"), ("concurrency_key", "max_concurrent"), ("cap_key", "cap")):
         if key in said and needed not in said:
             raise ValueError(f"{key}: says what is counted, but not how many; add {needed}=… or leave {key} out")
     if most is not None:
         refuse(number_faults(most, "max_concurrent", 1, MAX_CONCURRENT, whole=True))
     keys = {
-        name: published_key(name, said[name], names, schema) for name in ("rate_key", "concurrency_key") if name in said
+        name: published_key(name, said[name], names, schema)
+        for name in ("rate_key", "concurrency_key", "cap_key")
+        if name in said
     }
-    return Limits(rate=None if rate is None else rate.stored(), max_concurrent=most, **keys)
+    return Limits(
+        rate=None if rate is None else rate.stored(),
+        max_concurrent=most,
+        cap=None if cap is None else cap.stored(),
+        rate_key=keys.get("rate_key"),
+        concurrency_key=keys.get("concurrency_key"),
+        cap_key=keys.get("cap_key"),
+    )

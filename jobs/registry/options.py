@@ -8,7 +8,7 @@ from typing import Any, Protocol, TypedDict
 from ..core.admission.holding import Debounce, Throttle
 from ..core.model import Isolation, Json, MisfirePolicy, OverlapPolicy, Priority, ScheduleSpec
 from ..core.outcome import Failure
-from .limits import Rate
+from .limits import Cap, Rate
 from .policies import Backoff
 from .reuse import Reuse
 from .seconds import Seconds
@@ -79,6 +79,10 @@ class JobOptions(TypedDict, total=False):
         max_concurrent: How many runs with the same ``concurrency_key`` run at once, on all nodes together.
         concurrency_key: What they have in common, written as a ``unique_key`` is; the job's name unless given. Jobs
             that make the same text share its slots.
+        cap: How many runs of the job wait at most, and what becomes of more: ``Cap(1000, when_full="drop_oldest")``.
+            Any number unless given.
+        cap_key: What those have in common that are counted together, written as a ``unique_key`` is; unless given, as
+            the ``concurrency_key``, or else all runs of the job.
         on_failure: A job (or its name) whose run is put into the queue, with the ``Failure`` as its argument, when a
             run of this job fails for good; or a function that a node calls then, at most once.
         tags: Words by which nodes choose (``serve --tags gpu``): one, or several. None unless given.
@@ -116,6 +120,8 @@ class JobOptions(TypedDict, total=False):
     rate_key: str | Sequence[str] | None
     max_concurrent: int | None
     concurrency_key: str | Sequence[str] | None
+    cap: Cap | None
+    cap_key: str | Sequence[str] | None
     on_failure: str | NamedJob | Callable[[Failure], object] | None
     tags: str | Sequence[str]
 

@@ -465,9 +465,14 @@ def _queue_group() -> None:
         Column("rate", DOCUMENT),
         Column("rate_full_at", TIME),
         Column("next_token_at", TIME),
+        Column("cap", DOCUMENT),
         PrimaryKeyConstraint("name", name="pk_queue_group"),
         CheckConstraint("max_running IS NULL OR max_running >= 0", name="ck_queue_group_max_running"),
     )
+
+
+def _queue_group_indexes() -> None:
+    _partial("ix_queue_group_cap", "queue_group", ["name"], "cap IS NOT NULL")
 
 
 def _rate_bucket() -> None:
@@ -531,6 +536,7 @@ def _run() -> None:
         Column("concurrency_key", NAME),
         Column("max_concurrent", Integer()),
         Column("rate_key", NAME),
+        Column("cap_key", NAME),
         Column("due_at", TIME),
         Column("awaits", DOCUMENT),
         Column("wake_at", TIME),
@@ -549,7 +555,8 @@ def _run() -> None:
         CheckConstraint("priority IN ('high', 'low')", name="ck_run_priority"),
         CheckConstraint(
             "skip_reason IS NULL OR skip_reason IN ('coalesced', 'expired', 'missed', 'no_job', "
-            "'overlap', 'paused', 'predecessor', 'tolerance', 'unique_key', 'window')",
+            "'overlap', 'paused', 'predecessor', 'queue_full', 'tolerance', 'unique_key', "
+            "'window')",
             name="ck_run_skip_reason",
         ),
         CheckConstraint(
@@ -566,6 +573,12 @@ def _run() -> None:
 
 def _run_indexes() -> None:
     _partial("ix_run_available", "run", ["available_at"], "state IN ('stuck', 'waiting') AND attempt >= 0")
+    _partial(
+        "ix_run_cap",
+        "run",
+        ["job_name", "cap_key", "id"],
+        "cap_key IS NOT NULL AND attempt = 0 AND finished_at IS NULL",
+    )
     _partial(
         "ix_run_claimable",
         "run",
@@ -736,7 +749,7 @@ def _skipped_occurrence() -> None:
         CheckConstraint("occurrences >= 1", name="ck_skipped_occurrence_occurrences"),
         CheckConstraint(
             "reason IN ('coalesced', 'expired', 'missed', 'no_job', 'overlap', 'paused', "
-            "'predecessor', 'tolerance', 'unique_key', 'window')",
+            "'predecessor', 'queue_full', 'tolerance', 'unique_key', 'window')",
             name="ck_skipped_occurrence_reason",
         ),
         sqlite_autoincrement=True,
@@ -1034,6 +1047,7 @@ MAKERS = (
     _queue_depth,
     _queue_depth_indexes,
     _queue_group,
+    _queue_group_indexes,
     _rate_bucket,
     _rate_bucket_indexes,
     _run,

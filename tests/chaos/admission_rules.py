@@ -6,10 +6,14 @@ from cronograph.jobs.core.model import Run, SkippedOccurrence, SkipReason, Trigg
 from cronograph.jobs.core.states import RunState
 from tests.chaos.history import History
 
-DROPS = frozenset({SkipReason.TOLERANCE, SkipReason.EXPIRED})
-"""Reasons for which an occurrence that became a run is dropped: its row and its run are there."""
+_DROPS = frozenset({SkipReason.TOLERANCE, SkipReason.EXPIRED})
 DEBOUNCED = "debounced"
 """A job whose runs get, as ``number``, what the client enqueued last, and whose unique key is debounced."""
+
+
+def is_drop(row: SkippedOccurrence) -> bool:
+    """Whether these are occurrences that had become runs, which were dropped: their runs are there, too."""
+    return row.reason in _DROPS or (row.reason is SkipReason.QUEUE_FULL and "dropped" in row.policy)
 
 
 def nothing_expired_is_started(history: History) -> Iterator[str]:
@@ -27,12 +31,12 @@ def nothing_is_dropped_without_a_row(history: History) -> Iterator[str]:
             continue
         if run.skip_reason is None or not run.error:
             yield f"run {run.id} was skipped for {run.skip_reason}: {run.error}"
-        covering = [row.id for row in history.skipped if row.reason in DROPS and covers(row, run)]
+        covering = [row.id for row in history.skipped if is_drop(row) and covers(row, run)]
         if run.trigger is Trigger.SCHEDULE and run.task_id is not None and len(covering) != 1:
             yield f"run {run.id} of task {run.task_name} at {run.scheduled_for} is within the stretches {covering}"
     for row in history.skipped:
         within = [run.id for run in history.runs if run.state is RunState.SKIPPED and covers(row, run)]
-        if row.reason in DROPS and len(within) != row.count:
+        if is_drop(row) and len(within) != row.count:
             yield f"skipped occurrence {row.id} counts {row.count} and holds the runs {within}"
 
 

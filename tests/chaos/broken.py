@@ -23,7 +23,9 @@ from cronograph.jobs.store.schema.naming import SchemaText
 from cronograph.jobs.store.write import nodes
 from tests.chaos.broken_admission import (
     a_claim_does_not_look_at_the_expiry,
+    a_full_queue_takes_more,
     a_run_is_dropped_without_its_reason,
+    a_task_forgets_what_gave_way,
     the_arguments_of_a_late_writer_replace_the_newest,
 )
 from tests.chaos.testimony import Attempt, Testimony
@@ -220,6 +222,8 @@ BREAKS: dict[Break, str] = {
     a_claim_does_not_look_at_the_expiry: "nothing expired is started",
     a_run_is_dropped_without_its_reason: "nothing is dropped without a row",
     the_arguments_of_a_late_writer_replace_the_newest: "no debounced argument is lost",
+    a_full_queue_takes_more: "no queue passes its cap",
+    a_task_forgets_what_gave_way: "nothing is dropped without a row",
     a_key_is_forgotten_while_its_runs_are_taken: "no key runs beside itself",
     a_group_is_served_without_its_tokens: "no stretch passes its rate",
     a_job_is_served_without_its_tokens: "no stretch passes its rate",

@@ -2,9 +2,10 @@
 
 from datetime import datetime
 
-from sqlalchemy import update
+from sqlalchemy import delete, update
 
 from cronograph.jobs.core.admission.holding import Debounce
+from cronograph.jobs.core.model import SkipReason
 from cronograph.jobs.store.schema import tables
 from tests.chaos.admission_rules import DEBOUNCED
 from tests.support.storage import Stored, Worker
@@ -31,6 +32,18 @@ def a_run_is_dropped_without_its_reason(stored: Stored, worker: Worker) -> None:
     stored.pass_time(1)
     worker.take(20)
     stored.do(lambda tx: tx.conn.execute(update(r).where(r.c.id == late.id).values(skip_reason=None)))
+
+
+def a_full_queue_takes_more(stored: Stored, _: Worker) -> None:
+    """Runs come into a group past its cap."""
+    ids = [stored.enqueue(group="uncapped").id for _ in range(4)]
+    stored.do(lambda tx: tx.conn.execute(update(r).where(r.c.id.in_(ids)).values(group_name="capped")))
+
+
+def a_task_forgets_what_gave_way(stored: Stored, _: Worker) -> None:
+    """A full queue drops an occurrence of a task, which does not write it down."""
+    skipped = tables.skipped_occurrence
+    stored.do(lambda tx: tx.conn.execute(delete(skipped).where(skipped.c.reason == SkipReason.QUEUE_FULL.value)))
 
 
 def the_arguments_of_a_late_writer_replace_the_newest(stored: Stored, _: Worker) -> None:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection, select, text
 
+from cronograph.jobs.core.admission.caps import Cap
 from cronograph.jobs.core.base.rates import Rate
 from cronograph.jobs.core.durable.steps import Step
 from cronograph.jobs.core.events import Change, Cursor, Event, EventKind, spread
@@ -21,6 +22,8 @@ from cronograph.jobs.store.db.dialect import database_now
 from cronograph.jobs.store.read import flows, steps
 from cronograph.jobs.store.read.executions import execution_from
 from cronograph.jobs.store.read.flows import Member
+from cronograph.jobs.store.read.groups import caps
+from cronograph.jobs.store.read.jobs import all_names, published_defaults
 from cronograph.jobs.store.read.nodes import node_from
 from cronograph.jobs.store.read.runs import run_from, select_runs
 from cronograph.jobs.store.read.skipped import skipped_from
@@ -85,6 +88,8 @@ class History:
             signal that it took.
         group_rates: By the name of the group, as they are now.
         job_rates: By the name of the job, likewise.
+        group_caps: By the name of the group, likewise.
+        job_caps: By the name of the job, likewise.
         after: The runs that each run of a flow comes after.
         flows: By id.
         members: The places of runs in them.
@@ -102,6 +107,8 @@ class History:
     events: tuple[Event, ...]
     group_rates: Mapping[str, Rate]
     job_rates: Mapping[str, Rate]
+    group_caps: Mapping[str, Cap]
+    job_caps: Mapping[str, Cap]
     steps: tuple[Step, ...] = ()
     boxes: tuple[Boxed, ...] = ()
     waits: tuple[SignalWait, ...] = ()
@@ -183,6 +190,12 @@ def _read(conn: Connection) -> History:
             for row in conn.execute(select(queue_group).where(queue_group.c.rate.is_not(None)))
         },
         job_rates=rates_of(conn, list(conn.execute(select(job.c.name)).scalars())),
+        group_caps=caps(conn, list(conn.execute(select(queue_group.c.name)).scalars())),
+        job_caps={
+            name: said.limits.cap
+            for name, said in published_defaults(conn, all_names(conn)).items()
+            if said.limits is not None and said.limits.cap is not None
+        },
     )
 
 

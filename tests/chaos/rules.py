@@ -14,11 +14,12 @@ from cronograph.jobs.core.occurrence import first_occurrence, occurrences
 from cronograph.jobs.core.outcome import CLAIM_LOST
 from cronograph.jobs.core.states import FINAL, OCCUPYING, TRANSITIONS, RunState
 from tests.chaos.admission_rules import (
-    DROPS,
+    is_drop,
     no_debounced_argument_is_lost,
     nothing_expired_is_started,
     nothing_is_dropped_without_a_row,
 )
+from tests.chaos.cap_rules import no_queue_passes_its_cap
 from tests.chaos.durable_rules import DURABLE_RULES
 from tests.chaos.flow_rules import FLOW_RULES
 from tests.chaos.history import EXECUTION_EVENTS, RUN_EVENTS, History
@@ -82,7 +83,7 @@ def every_occurrence_is_accounted_for_once(history: History) -> Iterator[str]:
 def _unaccounted(history: History, task: Task) -> Iterator[str]:
     runs = [run for run in history.runs if run.task_id == task.id and run.trigger is Trigger.SCHEDULE]
     made = Counter(run.scheduled_for for run in runs)
-    stretches = [row for row in history.skipped if row.task_id == task.id and row.reason not in DROPS]
+    stretches = [row for row in history.skipped if row.task_id == task.id and not is_drop(row)]
     within = Counter[int]()
     nominal = set[datetime]()
     for at in nominal_times(task):
@@ -285,6 +286,7 @@ RULES: tuple[Callable[[History], Iterator[str]], ...] = (
     only_dead_nodes_lose_executions,
     no_key_runs_beside_itself,
     no_stretch_passes_its_rate,
+    no_queue_passes_its_cap,
 )
 RULES_AT_REST: tuple[Callable[[History], Iterator[str]], ...] = (
     nothing_is_left_open,

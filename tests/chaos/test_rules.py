@@ -5,8 +5,9 @@ from dataclasses import replace
 
 import pytest
 
-from cronograph.jobs.actions.groups import set_group_rate
+from cronograph.jobs.actions.groups import set_group_cap, set_group_rate
 from cronograph.jobs.actions.nodes import leave
+from cronograph.jobs.core.admission.caps import Cap, WhenFull
 from cronograph.jobs.core.base.rates import Rate
 from cronograph.jobs.core.model import OverlapPolicy, SkipReason
 from cronograph.jobs.core.nodes import NodeState
@@ -53,6 +54,7 @@ def found(stored: Stored, *, at_rest: bool = False) -> list[Violation]:
 def worker(stored: Stored) -> Worker:
     """A node with a history that has something of everything: skips, drops, failures, a loss, a hand-back."""
     worker = stored.node()
+    stored.do(set_group_cap, "capped", cap=Cap(3, WhenFull.DROP_OLDEST))
     stored.do(set_group_rate, "rated", rate=Rate(1, 5.0, 2))
     for _ in range(3):
         stored.enqueue(concurrency_key="a", max_concurrent=1)
@@ -82,7 +84,17 @@ def worker(stored: Stored) -> Worker:
     stored.pass_time(1)
     for started in worker.take(20).started:
         worker.end(started, HandedBack("enough") if started.run.attempt == 2 else Succeeded())
+    full_queue(stored)
     return worker
+
+
+def full_queue(stored: Stored) -> None:
+    """More runs than a group may have waiting, those of clients and those of a task."""
+    stored.task("* * * * * *", name="capped", group="capped", overlap=OverlapPolicy.ALLOW)
+    for _ in range(4):
+        stored.enqueue(group="capped")
+        stored.pass_time(1)
+        stored.dispatch()
 
 
 def test_the_sample_history_has_something_of_everything(stored: Stored, worker: Worker) -> None:
@@ -91,6 +103,8 @@ def test_the_sample_history_has_something_of_everything(stored: Stored, worker: 
     outcomes = {one.outcome.value for one in history.executions if one.outcome is not None}
     assert outcomes >= {"success", "failed", "lost", "handed_back"}
     assert SkipReason.EXPIRED in {run.skip_reason for run in history.runs}
+    dropped = {run.trigger.value for run in history.runs if run.skip_reason is SkipReason.QUEUE_FULL}
+    assert dropped == {"api", "schedule"}
     assert {run.concurrency_key for run in history.runs if run.attempt} == {None, "a"}
     assert len([run for run in history.runs if run.group == "rated" and run.attempt]) > 1
 

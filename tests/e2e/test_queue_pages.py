@@ -62,11 +62,17 @@ def test_the_limits_of_a_group_are_set_and_taken_away_by_hand(site: Site, new_pa
     dialog.get_by_label("Starts, on all nodes").fill("100")
     dialog.get_by_label("in so many seconds").fill("60")
     dialog.get_by_label("low priority waits").fill("600")
+    expect(dialog.get_by_label("when one more comes")).to_have_count(0)
+    dialog.get_by_label("Runs that wait").fill("500")
+    dialog.get_by_label("when one more comes").select_option("skip the oldest run")
     dialog.get_by_role("button", name="Set the limits").click()
     expect(dialog).to_have_count(0)
-    asked = 'query { group(name: "mail-000") { maxRunning maxWaitLow rate { limit per burst } } }'
+    asked = (
+        'query { group(name: "mail-000") { maxRunning maxWaitLow cap { limit whenFull } rate { limit per burst } } }'
+    )
     group = {"maxRunning": 3, "maxWaitLow": 600.0, "rate": {"limit": 100, "per": 60.0, "burst": 5}}
-    assert site.ask(asked)["group"] == group
+    assert site.ask(asked)["group"] == {**group, "cap": {"limit": 500, "whenFull": "DROP_OLDEST"}}
+    expect(row).to_contain_text("500")
     row.get_by_role("button", name="Set limits for group mail-000").click()
     for label in (
         "Runs at once",
@@ -74,11 +80,12 @@ def test_the_limits_of_a_group_are_set_and_taken_away_by_hand(site: Site, new_pa
         "in so many seconds",
         "at once after a pause",
         "low priority",
+        "Runs that wait",
     ):
         dialog.get_by_label(label).fill("")
     dialog.get_by_role("button", name="Set the limits").click()
     expect(dialog).to_have_count(0)
-    assert site.ask(asked)["group"] == {"maxRunning": None, "maxWaitLow": None, "rate": None}
+    assert site.ask(asked)["group"] == {"maxRunning": None, "maxWaitLow": None, "cap": None, "rate": None}
 
 
 def test_nodes_that_are_up_are_told_from_those_that_are_gone(site: Site, new_page: PageOpener) -> None:

@@ -75,7 +75,14 @@ def test_the_shapes_that_travel_have_the_columns_of_a_run() -> None:
     columns = {"group" if one.name == "group_name" else one.name for one in tables.run.columns}
     assert set(HeldRun._fields) - {"node"} <= columns
     assert set(Reserved._fields) <= columns
-    assert {one.name for one in fields(NewRun)} - {"inherits", "parent_labels", "suspended", "ttl", "hold"} <= columns
+    assert {one.name for one in fields(NewRun)} - {
+        "inherits",
+        "parent_labels",
+        "suspended",
+        "ttl",
+        "hold",
+        "cap",
+    } <= columns
 
 
 def test_runs_of_one_kind_are_alike_in_all_but_what_each_has_by_itself() -> None:

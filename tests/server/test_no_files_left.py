@@ -40,7 +40,8 @@ def test_a_server_without_file_handles_charges_no_run_for_it(database_url: str, 
         return set(database.write_sync(lambda tx: tx.conn.execute(select(run_table.c.state)).scalars().all()))
 
     def fault() -> str | None:
-        return database.write_sync(lambda tx: tx.conn.execute(select(node.c.launcher_fault)).scalar_one())
+        said: str | None = database.write_sync(lambda tx: tx.conn.execute(select(node.c.launcher_fault)).scalar_one())
+        return said
 
     database.write_sync(enqueue_runs, [NAP])
     wait_until(lambda: states() == {"success"}, message="the launcher to be there")

@@ -12,7 +12,8 @@
     │   ├── StepMismatch
     │   ├── UnreadableRow
     │   ├── VersionConflict
-    │   └── Overlap
+    │   ├── Overlap
+    │   └── QueueFull
     ├── ConfigurationError     settings or job code that cannot work
     └── StorageError           the database cannot be used as it is
         ├── SchemaTooNew
@@ -132,6 +133,20 @@ class Overlap(UserError):
     """The overlap policy SKIP forbids a second unfinished run of the task."""
 
     code = ErrorCode.OVERLAP
+
+
+class QueueFull(UserError):
+    """As many runs wait as may; nothing was enqueued.
+
+    Attributes:
+        limit: How many may wait.
+    """
+
+    code = ErrorCode.QUEUE_FULL
+
+    def __init__(self, message: str, *, limit: int, path: Sequence[str] = ()) -> None:
+        super().__init__(message, path=path)
+        self.limit = limit
 
 
 class ConfigurationError(CronographError):

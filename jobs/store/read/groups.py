@@ -1,12 +1,13 @@
 """Queue groups: names, pauses, limits and depth."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from sqlalchemy import CTE, ColumnElement, Connection, Subquery, func, literal, select, union
 
+from ...core.admission.caps import Cap
 from ...core.base.rates import Rate
 from ...core.model import DEFAULT_GROUP, Group
 from ...core.states import CLAIMABLE, OCCUPYING, RunState
@@ -21,7 +22,11 @@ def _rate(stored: dict[str, Any] | None) -> Rate | None:
     return None if stored is None else Rate.from_json(stored)
 
 
-group_from = reader_of(Group, {"rate": _rate})
+def _cap(stored: dict[str, Any] | None) -> Cap | None:
+    return None if stored is None else Cap.from_json(stored)
+
+
+group_from = reader_of(Group, {"rate": _rate, "cap": _cap})
 """The group behind a whole row."""
 
 
@@ -71,6 +76,12 @@ def by_names(conn: Connection, names: Sequence[str]) -> dict[str, Group]:
     """The pauses and limits of those of these groups that have any, by name."""
     statement = select(g).where(g.c.name.in_(names))
     return {row.name: group_from(row) for row in conn.execute(statement)}
+
+
+def caps(conn: Connection, names: Collection[str]) -> dict[str, Cap]:
+    """How many runs may wait in those of these groups that have a cap, by name."""
+    statement = select(g.c.name, g.c.cap).where(g.c.cap.is_not(None), g.c.name.in_(sorted(names)))
+    return {row.name: Cap.from_json(row.cap) for row in conn.execute(statement)}
 
 
 @dataclass(frozen=True, slots=True)

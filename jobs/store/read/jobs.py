@@ -4,7 +4,7 @@ from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Row, bindparam, func, select
+from sqlalchemy import Connection, Row, bindparam, exists, func, select
 
 from ...core.defaults import NOTHING_SAID, JobDefaults, JobInfo
 from ...core.model import Isolation
@@ -12,7 +12,10 @@ from ...core.nodes import Node
 from ..db import dialect
 from ..schema.specs import defaults_from
 from ..schema.tables import job as j
+from ..schema.tables import queue_group
 from .nodes import live
+
+_ANY_CAP = exists().where(queue_group.c.cap.is_not(None)).label("any_cap")
 
 
 def job_from(row: Row[Any], nodes: Sequence[str] = ()) -> JobInfo:
@@ -26,6 +29,14 @@ def published_defaults(conn: Connection, names: Collection[str]) -> dict[str, Jo
     """Those of these jobs that any node has published, with what each says about its runs and tasks."""
     statement = select(j.c.name, j.c.defaults).where(j.c.name.in_(sorted(names)))
     return {row.name: defaults_from(row.defaults) for row in conn.execute(statement)}
+
+
+def published_defaults_and_caps(conn: Connection, names: Collection[str]) -> tuple[dict[str, JobDefaults], bool]:
+    """``published_defaults``, and whether any group at all has a cap."""
+    statement = select(j.c.name, j.c.defaults, _ANY_CAP).where(j.c.name.in_(sorted(names)))
+    rows = conn.execute(statement).all()
+    found = {row.name: defaults_from(row.defaults) for row in rows}
+    return found, bool(rows[0].any_cap if rows else conn.execute(select(_ANY_CAP)).scalar_one())
 
 
 def all_names(conn: Connection) -> list[str]:

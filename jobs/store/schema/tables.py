@@ -213,6 +213,7 @@ run = Table(
     Column("concurrency_key", Name),
     Column("max_concurrent", Integer),
     Column("rate_key", Name),
+    Column("cap_key", Name),
     # When it would be available, while it waits for a slot or a token of its key: then no claim sees it.
     Column("due_at", UtcDateTime),
     Column("awaits", JsonDocument),
@@ -269,6 +270,8 @@ run = Table(
     ),
     # Those that may expire: what has begun once does not.
     partial_index("ix_run_expires", f"expires_at IS NOT NULL AND attempt = 0 AND {_OPEN}", "expires_at", "id"),
+    # Those that have never begun; those of flows are not counted.
+    partial_index("ix_run_cap", f"cap_key IS NOT NULL AND attempt = 0 AND {_OPEN}", "job_name", "cap_key", "id"),
     partial_index("ix_run_stuck", "state = 'stuck'", "group_name", "available_at", "id"),
     # By a column that no other change of a state touches. Which groups have suspended runs is asked by their names.
     partial_index("ix_run_wake", "wake_at IS NOT NULL", "wake_at", "id"),

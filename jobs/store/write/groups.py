@@ -4,6 +4,7 @@ from datetime import datetime
 
 from sqlalchemy import Connection, select, update
 
+from ...core.admission.caps import Cap
 from ...core.base.rates import Rate
 from ...core.model import Group
 from ..db import dialect
@@ -38,6 +39,12 @@ def limit(conn: Connection, name: str, max_running: int | None) -> Group:
 def set_max_wait_low(conn: Connection, name: str, seconds: float | None) -> Group:
     """Set how long runs of low priority wait at most behind those of high priority; None = as the scheme has it."""
     statement = update(g).where(g.c.name == name).values(max_wait_low=seconds)
+    return group_from(conn.execute(statement.returning(g)).one())
+
+
+def set_cap(conn: Connection, name: str, cap: Cap | None) -> Group:
+    """Set how many runs of a group may wait; None = any number."""
+    statement = update(g).where(g.c.name == name).values(cap=None if cap is None else cap.to_json())
     return group_from(conn.execute(statement.returning(g)).one())
 
 

@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from ....graphql.client.command_line import PAUSE_GROUP, RESUME_GROUP, UPDATE_GROUP
+from ....jobs.core.admission.caps import WhenFull
 from ....jobs.core.base.errors import ConfigurationError
 from ....jobs.core.schedule import parse_duration
 from ..base.application import CommandLine
@@ -69,6 +70,30 @@ def ageing(
     said = (
         "low priority waits as the counting scheme has it" if seconds is None else f"low priority waits {wait} at most"
     )
+    api.result({"group": changed}, f"Group {name}: {said}")
+
+
+@groups.command()
+@at_server
+def cap(
+    api: Api,
+    name: Name,
+    most: Annotated[str, typer.Argument(help="Runs that wait and have never begun; `none` = any number.")],
+    when_full: Annotated[
+        str, typer.Option(help="What becomes of one more: `refuse`, `drop_oldest` or `drop_newest`.")
+    ] = WhenFull.REFUSE.value,
+) -> None:
+    """Limit how many runs of a group wait."""
+    if most != "none" and not most.isdecimal():
+        raise ConfigurationError(f"the cap must be a whole number or `none`, got {most[:80]!r}")
+    policy = when_full.replace("-", "_").lower()
+    if policy not in list(WhenFull):
+        raise ConfigurationError(
+            f"--when-full must be one of {', '.join(one.value for one in WhenFull)}, got {when_full[:80]!r}"
+        )
+    wanted = None if most == "none" else {"limit": int(most), "whenFull": policy.upper()}
+    changed = api.change(UPDATE_GROUP, name=name, cap=wanted)["group"]
+    said = "any number of runs may wait" if wanted is None else f"at most {most} runs wait, then {policy}"
     api.result({"group": changed}, f"Group {name}: {said}")
 
 

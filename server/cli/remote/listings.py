@@ -155,6 +155,7 @@ GROUP_LIST: Final = Listing(
         "pausedBy",
         "pauseReason",
         "maxRunning",
+        "cap",
         "rate",
         "tokens",
         "nextTokenAt",

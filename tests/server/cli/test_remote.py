@@ -163,9 +163,8 @@ def test_a_signal_is_sent_to_a_run_that_waits_for_it(run: Commands) -> None:
     wait_until(lambda: run.json("runs", "show", key)["run"]["state"] == "SUSPENDED", 20, "the run to wait")
     signal = ("signal", "approved", "--run", key)
     assert "'by' is a required property" in run.json(*signal, "--payload", "{}", status=1)["errors"][0]
-    assert run.json("signal", "approved", "--unique-key", "order-7", "--payload", '{"by": "ada"}')["run"]["id"] == int(
-        key
-    )
+    answered = run.json("signal", "approved", "--unique-key", "order-7", "--payload", '{"by": "ada"}')
+    assert answered["run"]["id"] == int(key)
     wait_until(lambda: run.json("runs", "show", key)["run"]["result"] == "ada", 20, "the run to go on")
     assert "nobody would take the signal" in run.json(*signal, status=1)["errors"][0]
 
@@ -188,6 +187,9 @@ def test_tasks_groups_nodes_and_figures(run: Commands) -> None:
     assert rated["rate"] == {"limit": 100, "per": 60.0, "burst": 7}
     assert run.json("groups", "rate", "slow", "5/s")["group"]["rate"] == {"limit": 5, "per": 1.0, "burst": 1}
     assert run.json("groups", "rate", "slow", "none")["group"]["rate"] is None
+    capped = run.json("groups", "cap", "slow", "500", "--when-full", "drop-oldest")["group"]
+    assert capped["cap"] == {"limit": 500, "whenFull": "DROP_OLDEST"}
+    assert run.json("groups", "cap", "slow", "none")["group"]["cap"] is None
     assert run.json("groups", "pause", "slow")["group"]["paused"] is True
     assert run.json("groups", "resume", "slow")["group"]["paused"] is False
     assert "slow" in run("groups", "list")[1]
@@ -218,6 +220,7 @@ def test_events_are_read_from_a_cursor_on(run: Commands) -> None:
         (("enqueue", "greet", "--debounce", "5s", "--throttle", "5s"), "debounce: contradicts throttle"),
         (("signal", "approved", "--run", "999999"), "999999"),
         (("signal", "approved", "--unique-key", "nope"), "nope"),
+        (("groups", "cap", "slow", "0"), "cap.limit: must be a whole number of waiting runs from 1 to 100,000, got 0"),
     ],
 )
 def test_what_the_server_does_not_know_is_refused(run: Commands, words: tuple[str, ...], said: str) -> None:
@@ -246,6 +249,8 @@ def test_what_the_server_does_not_know_is_refused(run: Commands, words: tuple[st
         (("groups", "ageing", "slow", "long"), "the time must be written e.g. `90s` or `10m`"),
         (("signal", "approved"), "name the run by one of the two"),
         (("signal", "approved", "--run", "1", "--payload", "{"), "--payload"),
+        (("groups", "cap", "slow", "many"), "the cap must be a whole number or `none`, got 'many'"),
+        (("groups", "cap", "slow", "5", "--when-full", "x"), "--when-full must be one of refuse, drop_oldest"),
         (("groups", "rate", "slow", "many"), "must be written as a number of runs and a time, e.g. `100/1m`"),
     ],
 )

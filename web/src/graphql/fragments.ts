@@ -117,6 +117,7 @@ export const GroupRowFragment = graphql(`
     pauseReason
     maxRunning
     maxWaitLow
+    cap { limit whenFull }
     rate { limit per burst }
     tokens
     nextTokenAt

@@ -10,6 +10,7 @@ const REASONS: Readonly<Record<string, string>> = {
   NO_JOB: "no node knew the job",
   UNIQUE_KEY: "a run with the same unique key was unfinished",
   EXPIRED: "its run had not started in time",
+  QUEUE_FULL: "as many runs waited as may",
   CANCELLED: "cancelled before it started",
   PREDECESSOR: "what it comes after in its flow ended otherwise than it needs",
   DELETED: "the task was deleted",

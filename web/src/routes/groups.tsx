@@ -3,7 +3,7 @@ import { Action } from "../components/action";
 import type { Column } from "../components/data-table";
 import { Dialog } from "../components/dialog";
 import { Empty } from "../components/feedback";
-import { Field, TextInput } from "../components/field";
+import { Field, Select, TextInput } from "../components/field";
 import { ClearFilters, FilterBar, SelectFilter, TextFilter } from "../components/filters";
 import { Icon } from "../components/icon";
 import { ListPanel } from "../components/list-panel";
@@ -18,7 +18,7 @@ import { capped } from "../lib/format";
 import { paths } from "../lib/paths";
 import { wholeDuration } from "../lib/time";
 import { patchRows, useLiveList } from "../live/use-live-list";
-import { limitGroup, pauseGroup, resumeGroup } from "../services/operations";
+import { limitGroup, pauseGroup, resumeGroup, type WhenFull } from "../services/operations";
 import { searchParams } from "../state/route";
 import { setTitle } from "../state/title";
 
@@ -88,6 +88,7 @@ const COLUMNS: readonly Column<GroupRow, GroupContext>[] = [
   count("suspended", "Suspended", 5, (group) => group.suspended),
   { key: "wait", title: "Oldest wait", width: 116, rank: 3, card: "pair", number: true, cell: (group) => (group.oldestWait === null ? "–" : wholeDuration(group.oldestWait)) },
   { key: "limit", title: "Limit", width: 88, rank: 4, card: "pair", number: true, cell: (group) => group.maxRunning ?? "none" },
+  { key: "cap", title: "Cap", width: 88, rank: 5, card: "pair", number: true, cell: (group) => group.cap?.limit ?? "none" },
   {
     key: "rate",
     title: "Rate",
@@ -207,7 +208,7 @@ export function Groups() {
   );
 }
 
-type LimitField = "maxRunning" | "limit" | "per" | "burst" | "maxWaitLow";
+type LimitField = "maxRunning" | "limit" | "per" | "burst" | "maxWaitLow" | "cap";
 
 const WHOLE = /^[1-9]\d*$/;
 const SECONDS = /^\d+(\.\d+)?$/;
@@ -218,6 +219,12 @@ const LIMIT_FIELDS: readonly (readonly [LimitField, string, string, RegExp, stri
   ["per", "… in so many seconds", "Empty: 1", SECONDS, "Must be a number of seconds, or empty"],
   ["burst", "… and at once after a pause", "Empty: a twentieth of the starts, at least 1", WHOLE, "Must be a whole number of at least 1, or empty"],
   ["maxWaitLow", "Seconds that low priority waits at most behind high", "Empty: no bound", SECONDS, "Must be a number of seconds, or empty"],
+  ["cap", "Runs that wait", "Empty: any number", WHOLE, "Must be a whole number of at least 1, or empty"],
+];
+const WHEN_FULL: readonly (readonly [WhenFull, string])[] = [
+  ["REFUSE", "refuse the new run"],
+  ["DROP_OLDEST", "skip the oldest run"],
+  ["DROP_NEWEST", "skip the new run"],
 ];
 
 function LimitDialog({ group, onClose }: { group: GroupRow; onClose: () => void }) {
@@ -228,10 +235,12 @@ function LimitDialog({ group, onClose }: { group: GroupRow; onClose: () => void 
     per: shown(group.rate?.per),
     burst: shown(group.rate?.burst),
     maxWaitLow: shown(group.maxWaitLow),
+    cap: shown(group.cap?.limit),
   });
+  const [whenFull, setWhenFull] = useState<WhenFull>(group.cap?.whenFull ?? "REFUSE");
   const number = (field: LimitField): number | null => (texts[field].trim() === "" ? null : Number(texts[field]));
   const valid = LIMIT_FIELDS.every(([field, , , form]) => texts[field].trim() === "" || form.test(texts[field].trim()));
-  const limit = number("limit");
+  const [limit, most] = [number("limit"), number("cap")];
   return (
     <Dialog title={`Limits of group ${group.name}`} onClose={onClose}>
       <form
@@ -240,7 +249,7 @@ function LimitDialog({ group, onClose }: { group: GroupRow; onClose: () => void 
           event.preventDefault();
           if (!valid) return;
           const rate = limit === null ? null : { limit, per: number("per") ?? 1, burst: number("burst") };
-          const limits = { maxRunning: number("maxRunning"), rate, maxWaitLow: number("maxWaitLow") };
+          const limits = { maxRunning: number("maxRunning"), rate, maxWaitLow: number("maxWaitLow"), cap: most === null ? null : { limit: most, whenFull } };
           void limitGroup(group.name, limits).then((done) => done && onClose());
         }}
       >
@@ -252,6 +261,11 @@ function LimitDialog({ group, onClose }: { group: GroupRow; onClose: () => void 
             </Field>
           );
         })}
+        {most !== null && (
+          <Field label="… and when one more comes">
+            <Select value={whenFull} onChange={(value) => setWhenFull(value as WhenFull)} options={WHEN_FULL} />
+          </Field>
+        )}
         <div class="form-actions">
           <button type="button" class="button" onClick={onClose}>
             Cancel

@@ -60,11 +60,15 @@ export async function resumeGroup(name: string): Promise<boolean> {
   return true;
 }
 
+/** What becomes of a run that comes when as many wait as may. */
+export type WhenFull = "REFUSE" | "DROP_OLDEST" | "DROP_NEWEST";
+
 /** What limits a group; null = nothing does. Times are seconds. */
 export interface GroupLimits {
   readonly maxRunning: number | null;
   readonly rate: { readonly limit: number; readonly per: number; readonly burst: number | null } | null;
   readonly maxWaitLow: number | null;
+  readonly cap: { readonly limit: number; readonly whenFull: WhenFull } | null;
 }
 
 /** Sets how many runs of the group may be on at once, how many start in how long, and how long low priority waits. */
@@ -74,6 +78,7 @@ export async function limitGroup(name: string, limits: GroupLimits): Promise<boo
     ...(limits.maxRunning === null ? [] : [`runs at most ${limits.maxRunning} at once`]),
     ...(limits.rate === null ? [] : [`starts at most ${limits.rate.limit} in ${limits.rate.per} s`]),
     ...(limits.maxWaitLow === null ? [] : [`lets low priority wait ${limits.maxWaitLow} s`]),
+    ...(limits.cap === null ? [] : [`has at most ${limits.cap.limit} waiting`]),
   ];
   notify(`Group ${name} ${said.length === 0 ? "has no limit" : said.join(", ")}`);
   return true;

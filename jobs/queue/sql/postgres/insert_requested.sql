@@ -1,8 +1,8 @@
 -- Inserts a run that the API was asked for, with its event and the entry of the audit log.
 --
 -- As `insert_runs` for one run, if its job is still published with the signature of the run, against which its arguments
--- were checked, says of each run what the caller knew, and says nothing of keys that follow from these. Apart from it,
--- because who only enqueues need have no rights to the audit log.
+-- were checked, says of each run what the caller knew, and says nothing of keys that follow from these, and its group has
+-- no cap. Apart from it, because who only enqueues need have no rights to the audit log.
 -- The entry continues the chain as `audit.append` does; where there is none yet that it could follow, nothing is inserted.
 --
 -- Parameters:
@@ -10,7 +10,7 @@
 --     (own_max_duration) is true
 --   args, labels: its arguments and its labels
 --   entry: a JSON object with the entry of the audit log
--- Index: pk_job, pk_audit_head
+-- Index: pk_job, pk_audit_head, ix_queue_group_cap
 -- Called by: new_runs.insert_requested
 WITH settled AS MATERIALIZED (
     SELECT k.job_name, k.trigger, k.available_at, k.exclusive, k.submitter, k.submitter_id, k.description, k.signature,
@@ -29,7 +29,10 @@ WITH settled AS MATERIALIZED (
             per_run jsonb, max_duration float8, own_max_duration boolean)
         JOIN cronograph.job j ON j.name = k.job_name AND j.signature = k.signature
     WHERE EXISTS (SELECT FROM cronograph.audit_head) AND j.defaults->'unique_key'->'arguments' IS NULL
-      AND j.defaults->'limits' IS NULL AND j.defaults->'per_run' IS NOT DISTINCT FROM k.per_run),
+      AND j.defaults->'limits' IS NULL AND j.defaults->'per_run' IS NOT DISTINCT FROM k.per_run
+      AND NOT EXISTS (
+          SELECT FROM cronograph.queue_group g
+          WHERE g.cap IS NOT NULL AND g.name = coalesce(k.group_name, j.defaults->>'group', 'default'))),
 inserted AS (
     INSERT INTO cronograph.run (job_name, args, trigger, submitted_at, available_at, exclusive, submitter, submitter_id,
         description, signature, group_name, priority, retries, retry_delay, timeout, labels, expires_at, state, attempt, failures,

@@ -15,13 +15,14 @@
 --   each_kind, each_args, each_carried, each_labels: what all have
 --   runs: how many
 --   now: the time; null: the database's own
---   with_event, wakes: whether to write their event here and notify the nodes, and of what
--- Index: pk_job, uq_run_unique_key
+--   with_event, wakes: whether to write their event here and notify the nodes, and of what; then nobody has judged them
+--     by the caps of their groups: if one has a cap, nothing is inserted
+-- Index: pk_job, uq_run_unique_key, ix_queue_group_cap
 -- Called by: new_runs.insert
 WITH moment AS MATERIALIZED (SELECT coalesce(CAST(:now AS timestamptz), statement_timestamp()) AS at),
 settled AS MATERIALIZED (
     SELECT k.kind, k.job_name, k.task_id, k.task_name, k.trigger, k.scheduled_for, k.available_at, k.exclusive,
-        k.unique_key, k.concurrency_key, k.max_concurrent, k.rate_key, k.retried_from, k.submitter, k.submitter_id,
+        k.unique_key, k.concurrency_key, k.max_concurrent, k.rate_key, k.cap_key, k.retried_from, k.submitter, k.submitter_id,
         k.description, k.signature, k.flow_id, k.awaits,
         coalesce(k.group_name, j.defaults->>'group', 'default') AS group_name,
         coalesce(k.priority, j.defaults->>'priority', 'low') AS priority,
@@ -33,12 +34,15 @@ settled AS MATERIALIZED (
             ELSE coalesce(k.max_duration, CAST(j.defaults->>'max_duration' AS float8)) END AS max_duration,
         NOT k.own_key AND j.defaults->'unique_key'->'arguments' IS NOT NULL
         OR NOT k.own_limits AND j.defaults->'limits' IS NOT NULL
-        OR NOT k.settled AND j.defaults->'per_run' IS NOT NULL AS lacking
+        OR NOT k.settled AND j.defaults->'per_run' IS NOT NULL
+        OR CAST(:with_event AS boolean) AND EXISTS (
+            SELECT FROM cronograph.queue_group g
+            WHERE g.cap IS NOT NULL AND g.name = coalesce(k.group_name, j.defaults->>'group', 'default')) AS lacking
     FROM json_to_recordset(CAST(:kinds AS json)) AS k(
             kind int, job_name text, task_id bigint, task_name text, trigger text, scheduled_for timestamptz,
             available_at timestamptz, exclusive boolean, unique_key text, retried_from bigint, submitter text,
             submitter_id bigint, description text, signature text, group_name text, priority text, retries int,
-            retry_delay float8, timeout float8, concurrency_key text, max_concurrent int, rate_key text, flow_id bigint,
+            retry_delay float8, timeout float8, concurrency_key text, max_concurrent int, rate_key text, cap_key text, flow_id bigint,
             awaits text, expires_at timestamptz, ttl float8, own_timeout boolean, own_key boolean, own_limits boolean, settled boolean,
             max_duration float8, own_max_duration boolean)
         LEFT JOIN cronograph.job j ON j.name = k.job_name),
@@ -46,14 +50,14 @@ inserted AS (
     INSERT INTO cronograph.run (job_name, args, carried, flow_id, awaits, task_id, task_name, trigger,
         scheduled_for, submitted_at,
         available_at, exclusive, unique_key, retried_from, submitter, submitter_id, description, signature, group_name,
-        priority, retries, retry_delay, timeout, concurrency_key, max_concurrent, rate_key, labels, expires_at, state,
+        priority, retries, retry_delay, timeout, concurrency_key, max_concurrent, rate_key, cap_key, labels, expires_at, state,
         attempt, failures, max_duration)
     SELECT s.job_name, CAST(coalesce(CAST(l.args AS text), :each_args) AS jsonb),
         CAST(nullif(coalesce(CAST(l.carried AS text), :each_carried), 'null') AS jsonb), s.flow_id,
         CAST(s.awaits AS jsonb), s.task_id, s.task_name,
         s.trigger, s.scheduled_for, m.at, coalesce(s.available_at, m.at), s.exclusive, s.unique_key, s.retried_from,
         s.submitter, s.submitter_id, s.description, s.signature, s.group_name, s.priority, s.retries, s.retry_delay,
-        s.timeout, s.concurrency_key, s.max_concurrent, s.rate_key,
+        s.timeout, s.concurrency_key, s.max_concurrent, s.rate_key, s.cap_key,
         CAST(nullif(coalesce(CAST(l.labels AS text), :each_labels), 'null') AS jsonb),
         CASE WHEN s.ttl IS NULL THEN s.expires_at ELSE coalesce(s.available_at, m.at) + make_interval(secs => s.ttl) END,
         CASE WHEN s.awaits IS NULL THEN 'waiting' ELSE 'suspended' END, 0, 0, s.max_duration

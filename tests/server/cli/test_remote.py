@@ -139,7 +139,9 @@ def test_a_signal_is_sent_to_a_run_that_waits_for_it(run: Commands) -> None:
     wait_until(lambda: run.json("runs", "show", key)["run"]["state"] == "SUSPENDED", 20, "the run to wait")
     signal = ("signal", "approved", "--run", key)
     assert "'by' is a required property" in run.json(*signal, "--payload", "{}", status=1)["errors"][0]
-    assert run.json("signal", "approved", "--unique-key", "order-7", "--payload", '{"by": "ada"}')["run"]["id"] == int(key)
+    assert run.json("signal", "approved", "--unique-key", "order-7", "--payload", '{"by": "ada"}')["run"]["id"] == int(
+        key
+    )
     wait_until(lambda: run.json("runs", "show", key)["run"]["result"] == "ada", 20, "the run to go on")
     assert "nobody would take the signal" in run.json(*signal, status=1)["errors"][0]
 

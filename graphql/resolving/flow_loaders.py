@@ -41,6 +41,16 @@ class FlowLoaders:
         return DataLoader(load, max_batch_size=MAX_BATCH)
 
     @cached_property
+    def by_job(self) -> DataLoader[int, list[flows.OfJob]]:
+        """The runs of flows, counted by job."""
+
+        async def load(keys: list[int]) -> list[list[flows.OfJob]]:
+            found = await self._database.read(flows.by_job, keys)
+            return [found[key] for key in keys]
+
+        return DataLoader(load, max_batch_size=MAX_BATCH)
+
+    @cached_property
     def members(self) -> DataLoader[int, flows.Member | None]:
         """The places of runs in their flows."""
 

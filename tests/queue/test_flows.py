@@ -275,6 +275,9 @@ def test_a_second_unfinished_flow_with_one_key_is_refused(stored: Stored) -> Non
         ([member("a"), member("a")], "runs.1.key", "is the key of runs.0 too"),
         ([member("")], "runs.0.key", "at least 1 character"),
         ([member("a"), member("b", value={"$result": "a"})], "runs.1.args.value", "add its key to 'after'"),
+        ([member("a"), member("b", "a", value={"$result": "x"})], "runs.1.args.value", "'x'} must name a run"),
+        ([member("a"), member("b", "a", value={"$result": 1})], "runs.1.args.value", "1} must name a run"),
+        ([member(str(number)) for number in range(10_001)], "runs", "at most 10,000 in one request, got 10,001"),
         ([member("a", job_name="wrok")], "runs.0.jobName", "Unknown job: wrok; did you mean 'work'"),
         ([], "runs", "at least one"),
     ],
@@ -354,3 +357,22 @@ def test_labels_that_are_none_are_refused_with_their_place(stored: Stored) -> No
             begin(stored, member("a"), labels=wrong)
         assert ".".join(refused.value.path) == path
     assert stored.rows(tables.run) == stored.rows(tables.flow) == []
+
+
+def test_the_runs_of_a_flow_are_counted_by_job(stored: Stored) -> None:
+    worker = stored.node(jobs=("work", "other"))
+    flow = begin(
+        stored,
+        member("a"),
+        *(member(f"part-{number}", "a", job_name="other") for number in range(3)),
+        member("b", "part-0", "part-1", "part-2", "a"),
+    )
+    worker.end(worker.start())
+    found = stored.do(lambda tx: flows.by_job(tx.conn, [flow.id]))[flow.id]
+    work, other = found
+    assert (work.job_name, {state.value: count for state, count in work.states.items()}, work.after) == (
+        "work",
+        {"success": 1, "suspended": 1},
+        ["other", "work"],
+    )
+    assert (other.job_name, [*other.states.values()], other.after) == ("other", [3], ["work"])

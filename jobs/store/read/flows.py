@@ -74,3 +74,38 @@ def progress(conn: Connection, flow_ids: Sequence[int]) -> dict[int, dict[RunSta
     for flow_id, state, count in conn.execute(statement):
         found[flow_id][RunState(state)] = count
     return found
+
+
+class OfJob(NamedTuple):
+    """The runs of a flow of one job: how many are in which state, and the jobs of the runs that they come after."""
+
+    job_name: str
+    states: dict[RunState, int]
+    after: list[str]
+
+
+def by_job(conn: Connection, flow_ids: Sequence[int]) -> dict[int, list[OfJob]]:
+    """The runs of each of these flows, counted by job; the jobs in the order of their first runs."""
+    counted = (
+        select(m.c.flow_id, r.c.job_name, r.c.state, func.count(), func.min(r.c.id).label("first"))
+        .join_from(m, r, r.c.id == m.c.run_id)
+        .where(m.c.flow_id.in_(flow_ids))
+        .group_by(m.c.flow_id, r.c.job_name, r.c.state)
+        .order_by("first")
+    )
+    earlier = r.alias()
+    edges = (
+        select(m.c.flow_id, r.c.job_name, earlier.c.job_name)
+        .distinct()
+        .join_from(m, e, e.c.run_id == m.c.run_id)
+        .join(r, r.c.id == m.c.run_id)
+        .join(earlier, earlier.c.id == e.c.after_id)
+        .where(m.c.flow_id.in_(flow_ids))
+    )
+    found: dict[int, dict[str, OfJob]] = {flow_id: {} for flow_id in flow_ids}
+    for flow_id, job_name, state, count, _ in conn.execute(counted):
+        of_job = found[flow_id].setdefault(job_name, OfJob(job_name, {}, []))
+        of_job.states[RunState(state)] = count
+    for flow_id, job_name, before_it in sorted(conn.execute(edges)):
+        found[flow_id][job_name].after.append(before_it)
+    return {flow_id: list(jobs.values()) for flow_id, jobs in found.items()}

@@ -1,16 +1,16 @@
 import { paths } from "../lib/paths";
 import { plural, words } from "../lib/format";
 import { statusView } from "../lib/status";
-import { boxState, type FlowBox, flowGraph, type FlowRun } from "../model/flow-graph";
+import { boxState, type FlowBox, type FlowGraph, sizeOf } from "../model/flow-graph";
 import { Status } from "./status";
 
 /** Pixels from box to box, and of a box itself. */
 const STEP = { x: 220, y: 64 } as const;
 const BOX = { width: 176, height: 50 } as const;
 
-/** The runs of a flow in layers from left to right, with lines from each to those that come after it. */
-export function FlowDrawing({ runs }: { runs: readonly FlowRun[] }) {
-  const { boxes, edges, layers, rows } = flowGraph(runs);
+/** Boxes in layers from left to right, with lines from each to those that come after it. */
+export function FlowDrawing({ graph }: { graph: FlowGraph }) {
+  const { boxes, edges, layers, rows } = graph;
   const size = { width: layers * STEP.x - (STEP.x - BOX.width), height: rows * STEP.y - (STEP.y - BOX.height) };
   return (
     <div class="flow-scroll" tabIndex={0} role="group" aria-label="Runs in layers">
@@ -33,8 +33,8 @@ export function FlowDrawing({ runs }: { runs: readonly FlowRun[] }) {
 }
 
 function BoxContent({ box }: { box: FlowBox }) {
-  const [first] = box.runs;
-  if (box.runs.length === 1 && first !== undefined) {
+  const first = box.run;
+  if (first !== null) {
     return (
       <>
         <a class="flow-name" href={paths.run(first.id)} title={`${box.title}: run ${first.id} of ${first.jobName}`}>
@@ -44,13 +44,11 @@ function BoxContent({ box }: { box: FlowBox }) {
       </>
     );
   }
-  const counts = new Map<string, number>();
-  for (const { state } of box.runs) counts.set(state, (counts.get(state) ?? 0) + 1);
-  const said = [...counts].map(([state, count]) => `${count} ${words(state)}`).join(", ");
+  const said = [...box.counts].map(([state, count]) => `${count} ${words(state)}`).join(", ");
   return (
     <>
       <span class="flow-name" title={`${box.title}: ${said}`}>
-        {box.title} <span class="dim">{plural(box.runs.length, "run")}</span>
+        {box.title} <span class="dim">{plural(sizeOf(box), "run")}</span>
       </span>
       <Status name={boxState(box)} title={said} />
     </>

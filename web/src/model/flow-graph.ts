@@ -1,4 +1,4 @@
-/** The runs of a flow in layers: each stands one layer behind the last of those that it comes after. Pure. */
+/** Runs of a flow, or their jobs, in layers: each stands one layer behind the last of those it comes after. Pure. */
 
 export interface FlowRun {
   readonly id: string;
@@ -9,13 +9,30 @@ export interface FlowRun {
   readonly after: readonly string[];
 }
 
-/** A box of the drawing: one run, or all runs of one job in one layer. */
+/** The runs of one job, counted by the server. */
+export interface FlowJob {
+  readonly jobName: string;
+  readonly after: readonly string[];
+  readonly counts: ReadonlyMap<string, number>;
+}
+
+/** A box of the drawing: one run, or all runs of one job. */
 export interface FlowBox {
   readonly id: string;
   readonly title: string;
   readonly layer: number;
   readonly row: number;
-  readonly runs: readonly FlowRun[];
+  /** The run, if it is only one. */
+  readonly run: FlowRun | null;
+  readonly counts: ReadonlyMap<string, number>;
+}
+
+interface Drawn {
+  readonly id: string;
+  readonly title: string;
+  readonly after: readonly string[];
+  readonly run: FlowRun | null;
+  readonly counts: ReadonlyMap<string, number>;
 }
 
 export interface FlowGraph {
@@ -25,57 +42,60 @@ export interface FlowGraph {
   readonly rows: number;
 }
 
-/** Above so many runs those of one job share a box. */
+/** Above so many runs there is a box for each job instead. */
 export const FOLDS_ABOVE = 100;
 
-/** The layer of each run. What it comes after and is not among them, as on a later page, does not count. */
-function layersOf(runs: readonly FlowRun[], before: (run: FlowRun) => readonly FlowRun[]): ReadonlyMap<FlowRun, number> {
-  const layers = new Map<FlowRun, number>();
-  // By rounds instead of by recursion: a chain may be thousands of runs long.
-  let open = runs;
+/** The layer of each. What it comes after and is not among them does not count, nor does itself. */
+function layersOf(drawn: readonly Drawn[], before: (one: Drawn) => readonly Drawn[]): ReadonlyMap<Drawn, number> {
+  const layers = new Map<Drawn, number>();
+  // By rounds instead of by recursion: a chain may be long.
+  let open = drawn;
   while (open.length > 0) {
-    const ready = open.filter((run) => before(run).every((other) => layers.has(other)));
-    // The server refuses circles; if there were one, its runs would stand in front.
-    for (const run of ready.length > 0 ? ready : open) layers.set(run, Math.max(-1, ...before(run).map((other) => layers.get(other) ?? -1)) + 1);
-    open = open.filter((run) => !layers.has(run));
+    const ready = open.filter((one) => before(one).every((other) => layers.has(other)));
+    // Jobs may stand in a circle, runs cannot: the first of them stands in front.
+    for (const one of ready.length > 0 ? ready : open.slice(0, 1)) layers.set(one, Math.max(-1, ...before(one).map((other) => layers.get(other) ?? -1)) + 1);
+    open = open.filter((one) => !layers.has(one));
   }
   return layers;
 }
 
-export function flowGraph(runs: readonly FlowRun[], foldsAbove = FOLDS_ABOVE): FlowGraph {
-  const of = new Map(runs.map((run) => [run.id, run]));
-  const before = (run: FlowRun): readonly FlowRun[] => run.after.flatMap((id) => of.get(id) ?? []);
-  const layers = layersOf(runs, before);
-  const isFolded = runs.length > foldsAbove;
-  const groups = new Map<string, FlowRun[]>();
-  for (const run of runs) {
-    const name = isFolded ? `${layers.get(run) ?? 0} ${run.jobName}` : run.id;
-    groups.set(name, [...(groups.get(name) ?? []), run]);
-  }
+/** A box for each run. */
+export function graphOfRuns(runs: readonly FlowRun[]): FlowGraph {
+  return graphOf(runs.map((run) => ({ id: run.id, title: run.key, after: run.after, run, counts: new Map([[run.state, 1]]) })));
+}
+
+/** A box for each job. */
+export function graphOfJobs(jobs: readonly FlowJob[]): FlowGraph {
+  return graphOf(jobs.map(({ jobName, after, counts }) => ({ id: jobName, title: jobName, after, run: null, counts })));
+}
+
+function graphOf(drawn: readonly Drawn[]): FlowGraph {
+  const of = new Map(drawn.map((one) => [one.id, one]));
+  const before = (one: Drawn): readonly Drawn[] => one.after.flatMap((id) => (id === one.id ? [] : (of.get(id) ?? [])));
+  const layers = layersOf(drawn, before);
   const filled = new Map<number, number>();
-  const boxOf = new Map<FlowRun, FlowBox>();
-  const boxes = [...groups].map(([id, members]): FlowBox => {
-    const [first] = members;
-    const layer = first === undefined ? 0 : (layers.get(first) ?? 0);
+  const boxOf = new Map<Drawn, FlowBox>();
+  for (const one of drawn) {
+    const layer = layers.get(one) ?? 0;
     const row = filled.get(layer) ?? 0;
     filled.set(layer, row + 1);
-    const box = { id, title: (members.length === 1 ? first?.key : first?.jobName) ?? "", layer, row, runs: members };
-    for (const run of members) boxOf.set(run, box);
-    return box;
-  });
-  const edges = new Map<string, readonly [FlowBox, FlowBox]>();
-  for (const run of runs) {
-    for (const other of before(run)) {
-      const [from, to] = [boxOf.get(other), boxOf.get(run)];
-      if (from !== undefined && to !== undefined) edges.set(`${from.id} → ${to.id}`, [from, to]);
-    }
+    boxOf.set(one, { id: one.id, title: one.title, layer, row, run: one.run, counts: one.counts });
   }
-  return { boxes, edges: [...edges.values()], layers: filled.size, rows: Math.max(0, ...filled.values()) };
+  const edges = drawn.flatMap((one) => before(one).flatMap((other) => pair(boxOf.get(other), boxOf.get(one))));
+  return { boxes: [...boxOf.values()], edges, layers: filled.size, rows: Math.max(0, ...filled.values()) };
+}
+
+function pair(from: FlowBox | undefined, to: FlowBox | undefined): readonly (readonly [FlowBox, FlowBox])[] {
+  return from === undefined || to === undefined ? [] : [[from, to]];
 }
 
 /** What a box shows as its state: the most urgent of its runs. */
 const URGENT = ["FAILED", "STUCK", "RUNNING", "CANCELLED", "SKIPPED", "SCHEDULED", "WAITING", "SUSPENDED", "SUCCESS"];
 
-export function boxState({ runs }: Pick<FlowBox, "runs">): string {
-  return URGENT.find((state) => runs.some((run) => run.state === state)) ?? runs[0]?.state ?? "";
+export function boxState({ counts }: Pick<FlowBox, "counts">): string {
+  return URGENT.find((state) => (counts.get(state) ?? 0) > 0) ?? "";
+}
+
+export function sizeOf({ counts }: Pick<FlowBox, "counts">): number {
+  return [...counts.values()].reduce((sum, count) => sum + count, 0);
 }

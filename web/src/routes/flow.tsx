@@ -13,13 +13,16 @@ import { integer } from "../lib/format";
 import { paths } from "../lib/paths";
 import { frozen } from "../live/clock";
 import { useLive } from "../live/use-live";
-import { FOLDS_ABOVE, type FlowRun } from "../model/flow-graph";
+import { FOLDS_ABOVE, type FlowJob, type FlowRun, graphOfJobs, graphOfRuns } from "../model/flow-graph";
 import { cancelFlow, retryFlow } from "../services/flows";
 import { setTitle } from "../state/title";
 import { FlowProgress } from "./flows";
 
-/** The server gives so many runs at once. */
+/** The server gives so many runs at once: also those in whose place a retry has put others, which are not drawn. */
 const SHOWN = 200;
+
+/** What a box of a folded flow counts. */
+const COUNTED = ["running", "success", "failed", "cancelled", "skipped", "stuck", "scheduled", "waiting", "suspended"] as const;
 
 const FlowDocument = graphql(
   `
@@ -31,8 +34,8 @@ const FlowDocument = graphql(
       parent { id }
       runs(first: $first, orderBy: [{ field: ID }]) {
         nodes { id state jobName flowPlace { key after } }
-        pageInfo { hasNextPage }
       }
+      jobs { jobName after progress { running success failed cancelled skipped stuck scheduled waiting suspended } }
     }
   }
 `,
@@ -77,7 +80,7 @@ export function FlowPage({ id }: { id: string }) {
       {error !== null && <ErrorBox error={error} retry={reload} />}
       <div class={error === null && !frozen.value ? "" : "dimmed"}>
         <Section title="Runs" aside={<RunsNote flow={flow} />}>
-          <FlowDrawing runs={flow.runs.nodes.flatMap(runOf)} />
+          <FlowDrawing graph={isFolded(flow) ? graphOfJobs(flow.jobs.map(jobOf)) : graphOfRuns(flow.runs.nodes.flatMap(runOf))} />
         </Section>
         <Section title="Facts">
           <FlowFacts flow={flow} />
@@ -88,14 +91,20 @@ export function FlowPage({ id }: { id: string }) {
 }
 
 /** Runs in whose place a retry has put others have no place any more. */
+function isFolded({ progress }: Flow): boolean {
+  return progress.total > FOLDS_ABOVE;
+}
+
+function jobOf({ jobName, after, progress }: Flow["jobs"][number]): FlowJob {
+  return { jobName, after, counts: new Map(COUNTED.flatMap((state) => (progress[state] > 0 ? [[state.toUpperCase(), progress[state]] as const] : []))) };
+}
+
 function runOf({ id, state, jobName, flowPlace }: Flow["runs"]["nodes"][number]): readonly FlowRun[] {
   return flowPlace === null ? [] : [{ id, state, jobName, key: flowPlace.key, after: flowPlace.after }];
 }
 
 function RunsNote({ flow }: { flow: Flow }) {
-  const { total } = flow.progress;
-  const said = [...(flow.runs.pageInfo.hasNextPage ? [`the first ${SHOWN} of ${integer(total)}`] : []), ...(total > FOLDS_ABOVE ? ["folded by job"] : [])];
-  return said.length === 0 ? null : <span class="dim">{said.join(", ")}</span>;
+  return isFolded(flow) ? <span class="dim">{integer(flow.progress.total)}, folded by job</span> : null;
 }
 
 function FlowHead({ flow }: { flow: Flow }) {

@@ -2,9 +2,9 @@
 
 import asyncio
 import inspect
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Any, Final, Self, TypeAlias
 from urllib.parse import urlsplit
@@ -13,6 +13,7 @@ from starlette.requests import HTTPConnection
 from starlette.responses import PlainTextResponse
 from starlette.types import Receive, Scope, Send
 
+from ..graphql.client import AsyncClient
 from ..graphql.resolving.context import Person
 from ..graphql.transport.bounds import address_of
 from ..jobs.connection import connect
@@ -24,6 +25,8 @@ from .base.people import Who
 from .configuration.choosing import choice_faults
 from .configuration.reading import given
 from .embedded_jobs import JobOrModule, NamedJobs
+from .http.app import build_app
+from .in_process import ADDRESS, InProcess
 from .installation import Installation
 
 LOCAL: Final = frozenset({"localhost", "127.0.0.1", "[::1]"})
@@ -163,6 +166,40 @@ class Cronograph:
     async def _await_end(self, made: Installation) -> None:
         await made.parts.engine.ended()
         self.drained.set()
+
+    @property
+    def client(self) -> AsyncClient:
+        """The client of the API in this process, without a socket, with the rights that ``who`` gives a bare request.
+
+        With ``no_auth`` these are all; with a ``who`` that knows people by their requests see ``client_with``.
+        """
+        return self.client_with({})
+
+    def client_with(self, headers: Mapping[str, str]) -> AsyncClient:
+        """``client`` whose requests carry these headers, of which ``who`` or a token tells who asks.
+
+        Args:
+            headers: E.g. the cookie of the request that is being answered, or ``{"authorization": "Bearer …"}``.
+        """
+        return AsyncClient(ADDRESS, transport=InProcess(self.asgi, headers))
+
+    def as_system(self, name: str = "system") -> AsyncClient:
+        """``client`` with the rights of an administrator, for code of the application itself: scripts, commands, tests.
+
+        Args:
+            name: In whose name the audit log keeps what it changes.
+
+        Raises:
+            ConfigurationError: the block has not begun, or is over.
+        """
+        if self._installation is None:
+            raise ConfigurationError("as_system: must be called within the block: async with Cronograph(…) as cron")
+
+        async def system(_: HTTPConnection) -> Person:
+            return Person(name, Role.ADMIN)
+
+        parts = replace(self._installation.parts, sign_in=None, who=system, allow_list=None, metrics=None)
+        return AsyncClient(ADDRESS, transport=InProcess(build_app(parts)))
 
     async def asgi(self, scope: Scope, receive: Receive, send: Send) -> None:
         """API and dashboard, for the event loop in which the block was entered."""

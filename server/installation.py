@@ -20,6 +20,7 @@ from ..jobs.base.services import Services
 from ..jobs.core.actor import Submitter
 from ..jobs.core.counts import NodeCounts
 from ..jobs.registry import Registry
+from ..jobs.registry.known_code import CodeOfRegistry
 from ..jobs.runtime.base.clock import Clock
 from ..jobs.runtime.base.settings import EngineSettings
 from ..jobs.runtime.base.wakeup import Wakeup
@@ -112,7 +113,7 @@ class Installation:
         """What the server is made of: all in this event loop, but for the engine."""
         settings = engine_settings(self.settings)
         schema = create_schema(refused=Refusals())
-        of_engine = Database(self.settings.database_url)
+        of_engine = Database(self.settings.database_url, known_code=CodeOfRegistry(self.registry))
         # Its own connections: what the API reads cannot use up those of the engine, nor the other way round.
         database = of_engine.separate_pool("api")
         wakeup = Wakeup(database)

@@ -20,7 +20,7 @@ from ..store.read import jobs
 from ..store.read.jobs import Schema
 from ..store.schema.specs import defaults_document
 from .acting import may_submit
-from .runs import job_faults, published
+from .runs import job_faults, published, with_judge
 
 REMEMBERED: Final = 1000
 """Jobs whose schemas are kept at most."""
@@ -111,6 +111,7 @@ async def _schema(database: Database, job_name: str) -> Schema | None:
         found, _ = await database.read(jobs.schemas, {job_name})
         known = found.get(job_name)
         if known is not None:
+            known = with_judge(job_name, known, database.known_code)
             if len(database.cache) >= REMEMBERED:
                 database.cache.clear()
             database.cache[_name(job_name)] = known

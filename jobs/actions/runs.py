@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy.exc import IntegrityError
 
-from ..core.arguments.judging import argument_faults
+from ..core.arguments.judging import KnownCode, argument_faults
 from ..core.base.errors import InvalidState, Overlap, UserError, refuse
 from ..core.defaults import FOLLOWED, UNIQUE_KEY, run_of_job
 from ..core.limits import LIMITS
@@ -32,7 +32,13 @@ def published(tx: Tx, names: Collection[str]) -> dict[str, Schema]:
     """What ``jobs.schemas`` knows of these jobs, and the time with it."""
     schemas, now = jobs.schemas(tx.conn, names)
     tx.learn_now(now)
-    return schemas
+    return {name: with_judge(name, schema, tx.known_code) for name, schema in schemas.items()}
+
+
+def with_judge(name: str, schema: Schema, known_code: KnownCode) -> Schema:
+    """The same with the job's own code, if this process has it in that version."""
+    judge = known_code(name, schema.signature)
+    return schema if judge is None else schema._replace(judge=judge)
 
 
 def check_job_args(tx: Tx, job_name: str, args: Mapping[str, Json]) -> Schema:
@@ -47,11 +53,18 @@ def check_job_args(tx: Tx, job_name: str, args: Mapping[str, Json]) -> Schema:
 
 
 def job_faults(schemas: Mapping[str, Schema], job_name: str, args: Mapping[str, Json]) -> Iterator[UserError]:
-    """What is wrong with a job's name and arguments, by the schemas that nodes have published."""
+    """What is wrong with a job's name and arguments, by the schemas that nodes have published.
+
+    Where this process has the code of that version, the code judges what fits the schema, as the start of the run will.
+    """
     if job_name not in schemas:
         yield unknown_job(job_name, list(schemas))
         return
-    yield from argument_faults(job_name, schemas[job_name].args_schema, args)
+    schema = schemas[job_name]
+    faults: Sequence[UserError] = argument_faults(job_name, schema.args_schema, args)
+    if not faults and schema.judge is not None:
+        faults = schema.judge(args)
+    yield from faults
 
 
 def trigger_job(

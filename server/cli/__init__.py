@@ -1,6 +1,7 @@
 """The command line: ``cronograph`` and its commands, one module each, named like its command."""
 
 import io
+import keyword
 import os
 import sys
 from collections.abc import Sequence
@@ -27,6 +28,7 @@ COMMANDS = (
     "export",
     "flows",
     "groups",
+    "import",
     "log",
     "login",
     "logout",
@@ -71,6 +73,8 @@ CARE = frozenset({"backup", "doctor"})
 """Those that look after a database."""
 LIVE = frozenset({"top"})
 """Those that fill a terminal."""
+LOCAL = frozenset({"import", "schedule"})
+"""Those that ask neither a server nor a database."""
 TASK_FILES = frozenset({"apply", "export", "plan"})
 """Those of them that compare its tasks with files."""
 HELP = """Durable schedules, a fair job queue and an execution log behind one GraphQL API, with a live dashboard.
@@ -99,7 +103,7 @@ class _AllCommands(PlainGroup):
         """The command, or as much as is known of it."""
         found = super().get_command(ctx, cmd_name)
         if found is None and cmd_name in COMMANDS:
-            return unloaded(cmd_name, f"{__package__}{_folder(cmd_name)}.{cmd_name}")
+            return unloaded(_in_python(cmd_name), f"{__package__}{_folder(cmd_name)}.{_in_python(cmd_name)}", cmd_name)
         return found
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:  # noqa: ANN401 - see above
@@ -123,12 +127,18 @@ def application(names: Sequence[str] = COMMANDS) -> typer.Typer:
     # With it a single command still has to be named.
     app.callback(invoke_without_command=True)(_root)
     for name in names:
-        command = getattr(import_module(f"{_folder(name)}.{name}", __package__), name)
+        module = import_module(f"{_folder(name)}.{_in_python(name)}", __package__)
+        command = getattr(module, _in_python(name))
         if isinstance(command, typer.Typer):
             app.add_typer(command, name=name)
         else:
-            app.command()(command)
+            app.command(name)(command)
     return app
+
+
+def _in_python(command: str) -> str:
+    """The name of a command's module and function: ``import`` is a word of the language."""
+    return f"{command}_" if keyword.iskeyword(command) else command
 
 
 def _folder(command: str) -> str:
@@ -138,6 +148,8 @@ def _folder(command: str) -> str:
         return ".remote.live"
     if command in CARE:
         return ".care"
+    if command in LOCAL:
+        return ".local"
     return ".remote" if command in REMOTE else ""
 
 

@@ -26,6 +26,9 @@ PUBLIC = ("cronograph.jobs", "cronograph.jobs.testing", "cronograph.server", "cr
 INTEGRATIONS = "cronograph.jobs.integrations"
 FOREIGN = frozenset(
     {
+        "FailedJobRegistry",  # of RQ
+        "OnBootSec",  # of systemd
+        "Retry",  # of RQ
         *("Accept", "Authorization", "Bearer", "Internal", "Origin", "PublicKeyCredential"),
         *("AsyncIterator", "Enum", "False", "KeyboardInterrupt", "SystemExit", "ThreadPoolExecutor", "TimeoutError"),
         *(

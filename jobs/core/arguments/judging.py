@@ -1,8 +1,8 @@
 """Judging a job's arguments by its JSON Schema, when a run is submitted and not when it starts."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from ..base.codes import ErrorCode
 from ..base.errors import InvalidInput, refuse
@@ -17,6 +17,11 @@ if TYPE_CHECKING:
 else:
     json_schema = LazyModule(f"{__package__}.json_schema")
 
+Judge: TypeAlias = Callable[[Mapping[str, Json]], Sequence[InvalidInput]]
+"""What is wrong with arguments by the code of their job, beyond what its JSON Schema can say."""
+KnownCode: TypeAlias = Callable[[str, str], Judge | None]
+"""(name, signature) -> the judge of that version of a job; None = this process does not have its code."""
+
 _SAYING_LITTLE: Final = frozenset({"type", "title", "description", "default"})
 _OF_OBJECTS: Final = _SAYING_LITTLE | {"properties", "required", "additionalProperties"}
 _PLAIN: Final[Mapping[str, tuple[type, ...]]] = {
@@ -26,6 +31,10 @@ _PLAIN: Final[Mapping[str, tuple[type, ...]]] = {
     "boolean": (bool,),
 }
 """Types of a JSON Schema whose values are told by their type in Python."""
+
+
+def no_code(_name: str, _signature: str) -> None:
+    """No job's code is known."""
 
 
 def check_args(job_name: str, schema: Mapping[str, Any], args: Mapping[str, Json]) -> None:

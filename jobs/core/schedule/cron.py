@@ -138,7 +138,7 @@ def _either_day(minute: str, hour: str, day: str, month: str, weekday: str) -> s
     first, second = f"0 {minute} {hour} {day} {month} *", f"0 {minute} {hour} * {month} {weekday}"
     return (
         f"; with five fields cron fires on day '{day}' and also on weekday '{weekday}', here both must match: make two "
-        f"tasks, '{first}' and '{second}'"
+        f"tasks, '{first}' and '{second}', the second without the days of the first"
     )
 
 

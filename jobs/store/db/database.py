@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar
 from sqlalchemy import URL, Connection
 from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError, SQLAlchemyError
 
+from ...core.arguments.judging import KnownCode, no_code
 from ...core.base.lazy import LazyModule
 from . import audit, outbox
 from .autocommit import AutocommitConnection, SyncAutocommitConnection, plain_connection
@@ -115,6 +116,7 @@ class Database:
         bounds: Of its reads; None = those of every connection.
         part: Which part of the process uses it.
         damaged: Rows that cannot be read; unless given, none is known yet.
+        known_code: Judges arguments by the code of jobs that this process has.
 
     Attributes:
         damaged: Rows that cannot be read, as far as they are known; reads leave them out.
@@ -134,6 +136,7 @@ class Database:
         bounds: ReadBounds | None = None,
         part: str = "engine",
         damaged: SetAside | None = None,
+        known_code: KnownCode = no_code,
     ) -> None:
         self.url = parse_url(url) if isinstance(url, str) else url
         self.clock = clock
@@ -145,6 +148,7 @@ class Database:
         self.usage = Usage(part)
         self.cache: dict[str, Any] = {}
         self.damaged = damaged or SetAside()
+        self.known_code = known_code
 
     def with_deadline(self, deadline: float | None) -> "Database":
         """The same access, whose reads end at ``deadline`` by the event loop's clock: with TimeoutError; None = never.
@@ -180,6 +184,7 @@ class Database:
             bounds=bounds,
             part=party,
             damaged=self.damaged,
+            known_code=self.known_code,
         )
 
     @property
@@ -284,7 +289,7 @@ class Database:
     def _transact(
         self, function: Callable[..., T], args: tuple[Any, ...], kwargs: dict[str, Any], conn: Connection
     ) -> tuple[T, Wake]:
-        tx = Tx(conn, self.clock)
+        tx = Tx(conn, self.clock, known_code=self.known_code)
         result = function(tx, *args, **kwargs)
         # The audit log last of all: the next writer of the chain waits from here to the commit.
         if len(tx.records) == 1:

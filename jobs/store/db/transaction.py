@@ -9,6 +9,7 @@ from enum import Flag, auto
 from sqlalchemy import Connection
 
 from ...core.actor import Actor
+from ...core.arguments.judging import KnownCode, no_code
 from ...core.audit import Record
 from ...core.events import Change, Listed
 from ...core.model import Json
@@ -48,6 +49,7 @@ class Tx:
         wakes: Recorded by ``wake``; acted on after the commit.
         actor: Who asked for the transaction; None = the engine itself.
         records: Recorded by ``record``; written into the audit log at the end.
+        known_code: Judges arguments by the code of jobs that this process has.
         before: Noted by ``was``: what each thing was before it was changed.
     """
 
@@ -57,6 +59,7 @@ class Tx:
     wakes: Wake = Wake.NONE
     actor: Actor | None = None
     records: list[Record] = field(default_factory=list[Record])
+    known_code: KnownCode = no_code
     before: dict[str, Json] = field(default_factory=dict[str, Json])
     _now: datetime | None = None
     _asked_at: float = 0.0

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Row, bindparam, exists, func, select
 
+from ...core.arguments.judging import Judge
 from ...core.defaults import NOTHING_SAID, JobDefaults, JobInfo
 from ...core.model import Isolation
 from ...core.nodes import Node
@@ -45,11 +46,15 @@ def all_names(conn: Connection) -> list[str]:
 
 
 class Schema(NamedTuple):
-    """What arguments a published job takes: a JSON Schema, its signature, and what its runs have by default."""
+    """What arguments a published job takes: a JSON Schema, its signature, and what its runs have by default.
+
+    ``judge`` is the job's own code in this process, if it is of that version.
+    """
 
     args_schema: dict[str, Any]
     signature: str
     defaults: JobDefaults = NOTHING_SAID
+    judge: Judge | None = None
 
 
 _SCHEMAS = select(j.c.name, j.c.args_schema, j.c.signature, j.c.defaults)

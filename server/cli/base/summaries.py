@@ -8,17 +8,18 @@ from pathlib import Path
 from .application import PlainCommand
 
 
-def unloaded(name: str, module: str) -> PlainCommand:
+def unloaded(function: str, module: str, name: str) -> PlainCommand:
     """A command of which only the name and the help are known: enough for a list of commands, not to be run.
 
     Args:
-        name: The command, and what it is called in its module.
+        function: What it is called in its module.
         module: The full name of the module.
+        name: The command.
     """
     spec = find_spec(module)
     assert spec is not None
     assert spec.origin is not None
-    return PlainCommand(name, help=_help_in(ast.parse(Path(spec.origin).read_bytes()), name))
+    return PlainCommand(name, help=_help_in(ast.parse(Path(spec.origin).read_bytes()), function))
 
 
 def _help_in(module: ast.Module, name: str) -> str:

@@ -130,7 +130,8 @@ def test_a_friday_the_29th_of_february_is_found_decades_ahead() -> None:
             "0 0 13 * 5",
             (
                 "value: has five fields, but seconds are required; with five fields cron fires on day '13' and also on "
-                "weekday '5', here both must match: make two tasks, '0 0 0 13 * *' and '0 0 0 * * 5'"
+                "weekday '5', here both must match: make two tasks, '0 0 0 13 * *' and '0 0 0 * * 5', "
+                "the second without the days of the first"
             ),
             "value",
             0,

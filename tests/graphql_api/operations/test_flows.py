@@ -8,7 +8,8 @@ from tests.graphql_api.api import Api
 ENQUEUE = """
 mutation($input: EnqueueFlowInput!) {
   enqueueFlow(input: $input) {
-    flow { id name state isOpen uniqueKey submitter progress { total done waiting suspended } jobs { jobName after progress { total } }
+    flow { id name state isOpen uniqueKey submitter progress { total done waiting suspended }
+      jobs { jobName after progress { total } }
       runs(orderBy: [{ field: ID }]) { nodes { id state flowPlace { flowId key when after skippedAfter } } } }
     errors { code message path }
   }

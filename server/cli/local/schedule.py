@@ -5,10 +5,10 @@ from typing import Annotated
 
 import typer
 
-from ...jobs.core.base.errors import ConfigurationError
-from ...jobs.core.base.wording import time_text
-from ...jobs.core.schedule import Syntax, validate
-from .base.output import Output, Refused, answering
+from ....jobs.core.base.errors import ConfigurationError
+from ....jobs.core.base.wording import time_text
+from ....jobs.core.schedule import Syntax, validate
+from ..base.output import Output, Refused, answering
 
 
 @answering

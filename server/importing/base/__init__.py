@@ -1,0 +1,1 @@
+"""What was found, in words that all parts of an import share."""

@@ -1,0 +1,1 @@
+"""How other programs read their schedules, and when these fire there."""

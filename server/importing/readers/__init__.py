@@ -1,0 +1,1 @@
+"""What other programs are given: crontabs, units of systemd, Python sources."""

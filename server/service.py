@@ -23,6 +23,7 @@ from .http.side_port import DEFAULT_PORT, side_listener, side_port
 from .installation import Installation
 from .process.collector import leave_out_what_stays
 from .process.lifecycle import Lifecycle, Phase
+from .process.service_manager import READY, STOPPING, tell
 from .process.stopping import StopRequest
 from .task_files.applying import TaskFiles
 
@@ -85,6 +86,10 @@ class Service:
             if lock is not None:
                 lock.release()
 
+    def _begin_to_stop(self) -> None:
+        self.lifecycle.enter(Phase.DRAINING)
+        tell(STOPPING)
+
     def _listener(self) -> Listener:
         settings = self.settings
         if not self.serves_api:
@@ -94,7 +99,7 @@ class Service:
         return listen(settings.host, settings.port, public_url=settings.public_url, tls=tls)
 
     async def _serve(self, listener: Listener) -> None:
-        stop = StopRequest(on_first=lambda: self.lifecycle.enter(Phase.DRAINING))
+        stop = StopRequest(on_first=self._begin_to_stop)
         made = Installation(
             self.settings,
             self.registry,
@@ -145,6 +150,7 @@ class Service:
     async def _start(self, made: Installation) -> None:
         await made.start(self._prepare)
         self.on_ready(made.url, made.parts.engine.node_name or "")
+        tell(READY)
 
 
 async def _first_of(*work: Coroutine[Any, Any, None] | asyncio.Task[None]) -> None:

@@ -93,6 +93,13 @@ UPDATE_GROUP: Final = _changing("updateGroup", f"group {{ {_GROUP} }}")
 DRAIN_NODE: Final = _changing("drainNode", f"node {{ {_NODE} }}")
 RESUME_NODE: Final = _changing("resumeNode", f"node {{ {_NODE} }}")
 
+NAMES: Final = {
+    field: f"""query {kind}Names($first: Int!, $filter: {kind}Filter) {{
+  {field}(first: $first, filter: $filter) {{ nodes {{ name }} pageInfo {{ hasNextPage }} }} }}"""
+    for field, kind in (("tasks", "Task"), ("jobs", "Job"), ("groups", "Group"), ("nodes", "Node"))
+}
+"""Names that begin somehow, for shells that complete them."""
+
 DOCUMENTS: Final = (
     APPLY_TASKS,
     EXPORTED_TASKS,
@@ -109,6 +116,7 @@ DOCUMENTS: Final = (
     ONE_TASK,
     STATS,
     TOP,
+    *NAMES.values(),
     CREATE_TASK,
     UPDATE_TASK,
     PAUSE_TASK,

@@ -169,8 +169,9 @@ def main() -> None:
         if isinstance(stream, io.TextIOWrapper):
             # A terminal that cannot show a character is no reason to fail.
             stream.reconfigure(errors="replace")
-    # A shell that completes a line gives it in a variable.
-    words = os.environ["COMP_WORDS"].split() if "COMP_WORDS" in os.environ else sys.argv
+    # A shell that completes a line gives it in a variable: bash in the one, zsh and fish in the other.
+    line = os.environ.get("COMP_WORDS") or os.environ.get("_TYPER_COMPLETE_ARGS")
+    words = line.split() if line else sys.argv
     app = application(tuple(one for one in words[1:2] if one in COMMANDS))
     if "--json" not in sys.argv:
         app()

@@ -41,6 +41,7 @@ async def test_the_client_of_the_process_has_the_rights_that_who_gives(
             await cron.client_with({"x-user": "bob"}).trigger_job("greet")
         async with cron.client_with({"x-user": "ada"}) as client:
             run = (await client.trigger_job("greet", {"name": "Eve"})).run
+            assert run
             assert (await client.wait(run, timeout=60)).state is RunState.SUCCESS
             with pytest.raises(Refused, match="ADMIN"):
                 await client.execute(ENTRY)

@@ -7,6 +7,7 @@ import typer
 from ....graphql.client.command_line import ENQUEUE
 from ....jobs.core.base.errors import ConfigurationError
 from .api import Api, at_server
+from .names import group_names, job_names
 from .values import Label, arguments_of, labels_of, seconds_of
 from .waiting import Wait, wait_for
 
@@ -14,13 +15,13 @@ from .waiting import Wait, wait_for
 @at_server
 def enqueue(
     api: Api,
-    job: Annotated[str, typer.Argument(help="Name of the job.")],
+    job: Annotated[str, typer.Argument(help="Name of the job.", autocompletion=job_names)],
     pairs: Annotated[list[str] | None, typer.Argument(metavar="[NAME=VALUE]...", help="Its arguments.")] = None,
     args: Annotated[str | None, typer.Option("--args", metavar="JSON", help="Arguments as a JSON object.")] = None,
     at: Annotated[
         str | None, typer.Option("--at", metavar="TIME", help="Not before 2030-01-01T00:00:00Z, say.")
     ] = None,
-    group: Annotated[str | None, typer.Option("--group", help="Its group.")] = None,
+    group: Annotated[str | None, typer.Option("--group", help="Its group.", autocompletion=group_names)] = None,
     priority: Annotated[str | None, typer.Option("--priority", help="high or low.")] = None,
     key: Annotated[str | None, typer.Option("--key", help="An unfinished run with this key is taken instead.")] = None,
     label: Label = None,

@@ -12,9 +12,10 @@ from ..base.application import CommandLine
 from .api import Api, Limit, at_server
 from .listings import GROUP_LIST
 from .lists import Columns, Filter, Sort, Watch, show
+from .names import group_names
 
 groups = CommandLine(help="Look at groups, pause and limit them, on a running server.", no_args_is_help=True)
-Name = Annotated[str, typer.Argument(help="Name of the group.")]
+Name = Annotated[str, typer.Argument(help="Name of the group.", autocompletion=group_names)]
 
 
 @groups.command(name="list")

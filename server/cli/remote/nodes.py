@@ -9,9 +9,10 @@ from ..base.application import CommandLine
 from .api import Api, Limit, at_server
 from .listings import NODE_LIST
 from .lists import Columns, Filter, Sort, Watch, show
+from .names import node_names
 
 nodes = CommandLine(help="Look at nodes, drain and resume them, on a running server.", no_args_is_help=True)
-Name = Annotated[str, typer.Argument(help="Name of the node.")]
+Name = Annotated[str, typer.Argument(help="Name of the node.", autocompletion=node_names)]
 
 
 @nodes.command(name="list")

@@ -18,12 +18,13 @@ from ..base.output import Refused
 from .api import Api, Limit, at_server
 from .listings import TASK_LIST
 from .lists import Columns, Filter, Sort, Watch, details, show
+from .names import job_names, task_names
 from .values import arguments_of, fields_of
 
 tasks = CommandLine(
     help="Look at tasks, make, change, pause and resume them, on a running server.", no_args_is_help=True
 )
-Name = Annotated[str, typer.Argument(help="Name of the task.")]
+Name = Annotated[str, typer.Argument(help="Name of the task.", autocompletion=task_names)]
 Fields = Annotated[
     list[str] | None,
     typer.Argument(
@@ -88,7 +89,7 @@ def next_(
 def create(
     api: Api,
     name: Name,
-    job: Annotated[str, typer.Argument(help="Name of the job it runs.")],
+    job: Annotated[str, typer.Argument(help="Name of the job it runs.", autocompletion=job_names)],
     schedule: Annotated[str, typer.Argument(help="When; `cronograph schedule` says what it means.")],
     fields: Fields = None,
     syntax: Syntax = None,

@@ -7,6 +7,7 @@ import typer
 from ....graphql.client import Client, Run
 from ....jobs.core.base.errors import ConfigurationError
 from .api import Api, at_server
+from .names import job_or_task_names
 from .values import Label, arguments_of, labels_of
 from .waiting import Wait, wait_for
 
@@ -23,10 +24,17 @@ UniqueKey = Annotated[
 ]
 
 
+JobOrTask = Annotated[
+    str, typer.Argument(help="Name of the job; with --task, of the task.", autocompletion=job_or_task_names)
+]
+
+
 @at_server
 def trigger(
     api: Api,
-    name: Annotated[str, typer.Argument(help="Name of the job; with --task, of the task.")],
+    name: Annotated[
+        str, typer.Argument(help="Name of the job; with --task, of the task.", autocompletion=job_or_task_names)
+    ],
     args: Arguments = None,
     unique_key: UniqueKey = None,
     task: Annotated[bool, typer.Option("--task", help="NAME is a task: its arguments and policies apply.")] = False,

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from cronograph.jobs import JobContext, Rate, Result, job
+from cronograph.jobs import Cap, JobContext, Rate, Result, job
 from cronograph.jobs.core.base.errors import ConfigurationError
 from cronograph.jobs.core.base.rates import Rate as StoredRate
 from cronograph.jobs.core.defaults import JobDefaults
@@ -278,6 +278,12 @@ def test_a_limit_without_a_key_is_one_of_the_whole_job() -> None:
             {"max_concurrent": 1, "concurrency_key": "customer_id"},
             "is the same text for every run; write ('customer_id",
         ),
+        ({"cap": 5}, "cap: must be a Cap, e.g. Cap(1000, when_full='refuse'), got 5"),
+        ({"cap": Cap(0)}, "cap.limit: must be a whole number of waiting runs from 1 to 100,000, got 0"),
+        ({"cap": Cap(5, "drop")}, "cap.when_full: must be one of 'refuse', 'drop_oldest', 'drop_newest', got 'drop'"),
+        ({"cap_key": "{customer_id}"}, "cap_key: says what is counted, but not how many; add cap=…"),
+        ({"cap": Cap(5), "cap_key": "{custom_id}"}, "has no argument 'custom_id'; did you mean"),
+        ({"rate": Rate(1), "rate_key": "{custom_id}"}, "has no argument 'custom_id'; did you mean"),
         ({"max_concurrent": 1, "concurrency_key": len}, "concurrency_key: must be names of arguments or a text"),
     ],
 )

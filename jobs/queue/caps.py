@@ -8,7 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Connection, Select, false, func, literal_column, select, update
+from sqlalchemy import Connection, false, func, select, update
 
 from ..core.admission.caps import Cap, Line, Verdict, Waiter, WhenFull, dropped_sentence, judge, needed
 from ..core.base.errors import InvalidState
@@ -17,12 +17,12 @@ from ..core.misfire import Skip
 from ..core.model import NewRun, SkipReason, Trigger
 from ..core.states import RunState
 from ..store.db import dialect
-from ..store.db.literals import sql_literal, sql_literals
+from ..store.db.literals import sql_literals
 from ..store.db.transaction import Tx, Wake
 from ..store.read import tasks as stored_tasks
+from ..store.read.groups import UNBEGUN_STATES, of_line, unbegun
 from ..store.read.groups import caps as caps_of_groups
 from ..store.read.runs import run_from, select_runs
-from ..store.schema.tables import IS_OPEN
 from ..store.schema.tables import queue_group as g
 from ..store.schema.tables import run as r
 from . import runs as run_store
@@ -34,8 +34,6 @@ _TRIES: Final = 10
 """What waits longest may be claimed between two statements; then the next one is looked for."""
 MOST_LOCKS: Final = 200
 """An enqueue into more lines keeps all others from enqueueing into any: the locks of a server are bounded."""
-_STATES: Final = (RunState.WAITING, RunState.SCHEDULED)
-_UNBEGUN: Final = (r.c.attempt == literal_column("0"), r.c.flow_id.is_(None), IS_OPEN)
 
 
 class Capped:
@@ -148,19 +146,21 @@ class Room:
 
     def _by_key(self, job_name: str, keys: Sequence[str], but: Collection[int]) -> Iterator[tuple[Line, int]]:
         counted = select(r.c.cap_key, func.count()).where(
-            r.c.job_name == job_name, r.c.cap_key.in_(keys), r.c.state.in_(sql_literals(_STATES)), *_unbegun(but)
+            r.c.job_name == job_name, r.c.cap_key.in_(keys), r.c.state.in_(sql_literals(UNBEGUN_STATES)), *unbegun(but)
         )
         for key, count in self._conn.execute(counted.group_by(r.c.cap_key)):
             yield Line(job_name, key), count
 
     def _counted(self, line: Line, limit: int, but: Collection[int]) -> int:
-        found = (some.limit(limit).subquery() for some in _of(select(r.c.id), line, but))
+        found = (some.limit(limit).subquery() for some in of_line(select(r.c.id), line, but))
         return sum(self._conn.execute(select(func.count()).select_from(some)).scalar_one() for some in found)
 
     def _oldest(self, line: Line, count: int, but: Collection[int]) -> list[Waiter]:
         """The runs that wait longest in a line, locked until the commit."""
         columns: list[Any] = [r.c.id, r.c.job_name, r.c.cap_key, r.c.group_name]
-        first = (some.order_by(r.c.id).limit(count).with_for_update(of=r) for some in _of(select(*columns), line, but))
+        first = (
+            some.order_by(r.c.id).limit(count).with_for_update(of=r) for some in of_line(select(*columns), line, but)
+        )
         rows = [row for some in first for row in self._conn.execute(some)]
         return [Waiter(row.id, self._lines(row)) for row in sorted(rows, key=lambda row: row.id)[:count]]
 
@@ -168,19 +168,6 @@ class Room:
         own = (Line(row.job_name, row.cap_key or ""), Line(None, row.group_name))
         counted = own[1:] if row.cap_key is None else own
         return tuple(line for line in counted if line in self._wanted)
-
-
-def _of(statement: Select[Any], line: Line, but: Collection[int]) -> list[Select[Any]]:
-    """A statement on the runs that wait in a line; for a group two of them, each with an index of its own."""
-    statement = statement.where(*_unbegun(but))
-    if line.job_name is not None:
-        own = (r.c.job_name == line.job_name, r.c.cap_key == line.name, r.c.state.in_(sql_literals(_STATES)))
-        return [statement.where(*own)]
-    return [statement.where(r.c.group_name == line.name, r.c.state == sql_literal(state)) for state in _STATES]
-
-
-def _unbegun(but: Collection[int]) -> list[ColumnElement[bool]]:
-    return [*_UNBEGUN, *([r.c.id.not_in(but)] if but else ())]
 
 
 def free_lines(conn: Connection, lines: Collection[Line]) -> set[Line]:

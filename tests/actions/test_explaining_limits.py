@@ -2,12 +2,27 @@
 
 from datetime import timedelta
 
-from cronograph.jobs.actions.groups import set_group_rate
+from cronograph.jobs.actions.groups import set_group_cap, set_group_rate
+from cronograph.jobs.core.admission.caps import Cap, WhenFull
 from cronograph.jobs.core.base.rates import Rate
 from cronograph.jobs.core.limits import Limits
 from cronograph.jobs.core.unique_key import UniqueKey
 from tests.actions.test_explaining import of_run, says
 from tests.support.storage import START, Stored
+
+
+def test_how_full_its_queue_is(stored: Stored) -> None:
+    worker = stored.node(
+        limits=Limits(cap=Cap(5, WhenFull.DROP_OLDEST), cap_key=UniqueKey(("customer",), "{customer}"))
+    )
+    stored.do(set_group_cap, "mail", cap=Cap(1_000))
+    runs = [stored.enqueue_by_job(group="mail", args={"customer": one}) for one in ("42", "42", "43")]
+    assert of_run(stored, runs[1].id).details == (
+        "2 of 5 runs that job 'work' with key '42' may have waiting wait now; of more the oldest is skipped.",
+        "3 of 1,000 runs that group 'mail' may have waiting wait now; more are refused.",
+    )
+    worker.take(20)
+    assert of_run(stored, runs[1].id).details == ()
 
 
 def test_its_group_has_no_token(stored: Stored) -> None:

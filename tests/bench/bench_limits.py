@@ -4,6 +4,7 @@ Run it from the repository's root: ``python -m tests.bench.bench_limits``; ``--h
 """
 
 import argparse
+import time
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Self
@@ -142,10 +143,15 @@ async def measure(options: argparse.Namespace) -> None:
         keyed = await drain(options.database, options.runs, options.keys)
         ratios.append(keyed / plain)
         print(f"round {turn + 1}: plain {plain:,.0f}/s, {options.keys:,} keys {keyed:,.0f}/s: {keyed / plain:.2f}")
-    rate = Rate.of(options.rate, 1.0)
+    rate = Rate.of(options.rate, 1.0, options.burst)
     nodes = 1 if options.database == "sqlite" else options.nodes
+    before = time.process_time()
     part, most = await reached(options.database, rate, options.seconds, nodes)
-    print(f"{rate.words} over {nodes} nodes: {part:.1%} reached, the fullest stretch has {most} more than it may")
+    used = (time.process_time() - before) / options.seconds
+    print(
+        f"{rate.words}, burst {rate.burst}, over {nodes} nodes: {part:.1%} reached with {used:.2f} processors, the "
+        f"fullest stretch has {most} more than it may; {load()}"
+    )
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -156,6 +162,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--keys", type=int, default=10_000)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--rate", type=int, default=1_000, help="starts a second")
+    parser.add_argument("--burst", type=int, help="a twentieth of the rate unless given")
     parser.add_argument("--seconds", type=float, default=10.0, help="how long to start at that rate")
     parser.add_argument("--nodes", type=int, default=3)
     options = parser.parse_args(arguments)

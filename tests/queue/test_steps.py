@@ -16,10 +16,12 @@ from cronograph.jobs.queue.steps import (
     copy_results,
     labels_before,
     mark_unused,
+    results_of,
     rows_of,
     rows_to_store,
     store,
 )
+from cronograph.jobs.store.db.database import Database
 from cronograph.jobs.store.db.transaction import Tx
 from cronograph.jobs.store.read import nodes as stored_nodes
 from cronograph.jobs.store.read import steps as stored_steps
@@ -183,3 +185,18 @@ async def test_only_the_first_steps_of_each_run_are_read_if_asked(stored: Stored
         await keep(stored, worker, started, *(end(f"s{number}", second=number) for number in range(5)))
     found = stored.do(lambda tx: stored_steps.of_runs(tx.conn, [one.id for one in runs], 2))
     assert {key: [one.label for one in steps] for key, steps in found.items()} == {run.id: ["s0", "s1"] for run in runs}
+
+
+async def test_results_are_read_again_where_the_connection_was_lost(postgres_url: str) -> None:
+    database = Database(postgres_url)
+    connection = database.autocommit_connection()
+    assert connection is not None
+    assert await results_of(database, connection, [1], retry_for=0) == {}
+    others = SchemaText(
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+        "WHERE datname = current_database() AND pid <> pg_backend_pid()"
+    )
+    await database.read(lambda conn: conn.execute(others).all())
+    assert await results_of(database, connection, [1], retry_for=0) == {}
+    await connection.close()
+    await database.close()

@@ -1,6 +1,6 @@
 """Rates and concurrency keys in tests of jobs: the clock of the test moves to the next token."""
 
-from cronograph.jobs import Rate, job
+from cronograph.jobs import Cap, Rate, job
 from cronograph.jobs.actions.groups import set_group_rate
 from cronograph.jobs.core.base.rates import Rate as StoredRate
 from cronograph.jobs.registry import Registry
@@ -18,6 +18,10 @@ async def mails(customer: int) -> None: ...
 async def exports() -> None: ...
 
 
+@job(registry=JOBS, cap=Cap(2, when_full="drop_oldest"), cap_key="{customer}")
+async def refreshes(customer: int) -> None: ...
+
+
 @job(registry=JOBS)
 async def plain() -> None: ...
 
@@ -33,6 +37,13 @@ async def test_each_key_waits_for_its_own_tokens() -> None:
         ids = [await queue.enqueue("mails", {"customer": one}) for one in (1, 1, 2, 1)]
         await drain(queue)
         assert await begun(queue, ids) == [0, 60, 0, 120]
+
+
+async def test_a_full_queue_drops_as_in_production() -> None:
+    async with Queue(JOBS) as queue:
+        ids = [await queue.enqueue("refreshes", {"customer": one}) for one in (1, 1, 2, 1)]
+        await drain(queue)
+        assert [(await queue.run(one)).run.state.value for one in ids] == ["skipped", "success", "success", "success"]
 
 
 async def test_a_run_that_is_held_back_last_is_waited_for() -> None:

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from ..admission.caps import Cap, Line
 from ..base.blockage import Blockage
 from ..base.rates import Bucket
 from ..model import Group, Isolation, Run, SkippedOccurrence
@@ -124,6 +125,7 @@ class RunFacts:
         key_running: How many runs with its concurrency key nodes hold.
         key_holder: One of them.
         bucket: What is left of the rate of its job; None = it takes no token of any.
+        caps: Where it is counted among those that wait, how many may, and how many do.
         awaited: Those of the runs that a suspended run names as awaited that are unfinished, in ascending order.
     """
 
@@ -146,6 +148,7 @@ class RunFacts:
     key_holder: int | None = None
     bucket: Bucket | None = None
     awaited: tuple[AwaitedRun, ...] = ()
+    caps: tuple[tuple[Line, Cap, int], ...] = ()
 
 
 def moment(instant: datetime) -> str:

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from datetime import datetime
 
+from ..admission.caps import Cap, Line, WhenFull
 from ..base.blockage import Blockage
 from ..base.rates import Bucket
 from ..durable.deadline import attempt_deadline
@@ -20,6 +21,8 @@ def explain_run(run: Run, facts: RunFacts, now: datetime) -> Explanation:
     standing = _unfinished(run, facts, now)
     if run.expires_at is not None and run.attempt == 0:
         standing = replace(standing, details=(*standing.details, _expiry(run.expires_at, now)))
+    if facts.caps and run.attempt == 0:
+        standing = replace(standing, details=(*standing.details, *(_cap(*one) for one in facts.caps)))
     if run.deadline_at is not None:
         standing = replace(standing, details=(*standing.details, _deadline(run.deadline_at, now)))
     return replace(standing, details=(*standing.details, *_not_alone(facts)))
@@ -31,6 +34,16 @@ def _expiry(expires_at: datetime, now: datetime) -> str:
     if left <= 0:
         return f"It had to start by {moment(expires_at)}: it is about to be skipped."
     return f"Unless it starts by {moment(expires_at)}, in {span(left)}, it is skipped."
+
+
+def _cap(line: Line, cap: Cap, waiting: int) -> str:
+    """How full the queue is in which a run waits."""
+    more = {
+        WhenFull.REFUSE: "more are refused",
+        WhenFull.DROP_OLDEST: "of more the oldest is skipped",
+        WhenFull.DROP_NEWEST: "more are skipped",
+    }
+    return f"{waiting:,} of {cap.limit:,} runs that {line.words} may have waiting wait now; {more[cap.when_full]}."
 
 
 def _deadline(deadline_at: datetime, now: datetime) -> str:

@@ -7,6 +7,7 @@ from datetime import datetime
 
 from sqlalchemy import Connection, func, select, tuple_
 
+from ...core.admission.caps import Cap, Line
 from ...core.base.awaits import LISTED, Awaits
 from ...core.base.blockage import Blockage
 from ...core.base.rates import Bucket
@@ -23,8 +24,8 @@ from ..schema.tables import job as j
 from ..schema.tables import job_execution as e
 from ..schema.tables import rate_bucket as b
 from ..schema.tables import run as r
+from .groups import UNBEGUN_STATES, occupied_counts, waiting_in
 from .groups import by_names as groups_by_names
-from .groups import occupied_counts
 from .jobs import by_names as jobs_by_names
 from .jobs import declaring
 from .listing.criteria import one_of
@@ -101,6 +102,7 @@ class _Queue:
     running_keys: Mapping[str, tuple[int, int | None]]
     full_at: Mapping[tuple[str, str], datetime]
     awaited: Mapping[int, Sequence[AwaitedRun]]
+    waiting: Mapping[Line, int]
 
 
 def of_runs(
@@ -118,12 +120,14 @@ def of_runs(
     if not asked:
         return {}
     groups = {run.group for run in asked}
+    found = groups_by_names(conn, sorted(groups))
     nodes = live(conn) if known_nodes is None else known_nodes
+    jobs = jobs_by_names(conn, sorted({run.job_name for run in asked}), nodes)
     queue = _Queue(
-        jobs=jobs_by_names(conn, sorted({run.job_name for run in asked}), nodes),
+        jobs=jobs,
         nodes=[node for node in nodes if node.state in (NodeState.ACTIVE, NodeState.STALLED)],
         blockages={node.name: node.blockage for node in nodes if node.blockage is not None},
-        groups=groups_by_names(conn, sorted(groups)),
+        groups=found,
         occupied=occupied_counts(conn, sorted(groups)),
         held=_held(conn),
         blocking=_blocking(conn, {run.task_id for run in asked if run.exclusive and run.task_id is not None}),
@@ -132,6 +136,7 @@ def of_runs(
         running_keys=_running_keys(conn, {run.concurrency_key for run in asked if run.concurrency_key is not None}),
         full_at=_full_at(conn, {(run.job_name, run.rate_key) for run in asked if run.rate_key is not None}),
         awaited=_awaited(conn, asked),
+        waiting=_waiting(conn, {line: cap for run in asked for line, cap in _caps(run, jobs, found).items()}),
     )
     return {run.id: _facts(run, queue) for run in asked}
 
@@ -166,7 +171,23 @@ def _facts(run: Run, queue: _Queue) -> RunFacts:
         stalls=_stalls(able),
         lost=queue.lost.get(run.id),
         awaited=tuple(queue.awaited.get(run.id, ())),
+        caps=tuple((line, cap, queue.waiting[line]) for line, cap in _caps(run, queue.jobs, queue.groups).items()),
     )
+
+
+def _caps(run: Run, jobs: Mapping[str, JobInfo], groups: Mapping[str, Group]) -> dict[Line, Cap]:
+    """Where a run that waits is counted, and how many may wait there."""
+    if run.attempt or run.flow_id is not None or run.state not in UNBEGUN_STATES:
+        return {}
+    limits = jobs[run.job_name].defaults.limits if run.job_name in jobs else None
+    of_key = None if limits is None or run.cap_key is None else limits.cap
+    of_group = groups[run.group].cap if run.group in groups else None
+    both = ((Line(run.job_name, run.cap_key or ""), of_key), (Line(None, run.group), of_group))
+    return {line: cap for line, cap in both if cap is not None}
+
+
+def _waiting(conn: Connection, caps: Mapping[Line, Cap]) -> dict[Line, int]:
+    return {line: waiting_in(conn, line, 2 * cap.limit) for line, cap in caps.items()}
 
 
 def _bucket(run: Run, queue: _Queue) -> Bucket | None:

@@ -3,11 +3,11 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
-from sqlalchemy import CTE, ColumnElement, Connection, Subquery, func, literal, select, union
+from sqlalchemy import CTE, ColumnElement, Connection, Select, Subquery, func, literal, literal_column, select, union
 
-from ...core.admission.caps import Cap
+from ...core.admission.caps import Cap, Line
 from ...core.base.rates import Rate
 from ...core.model import DEFAULT_GROUP, Group
 from ...core.states import CLAIMABLE, OCCUPYING, RunState
@@ -82,6 +82,31 @@ def caps(conn: Connection, names: Collection[str]) -> dict[str, Cap]:
     """How many runs may wait in those of these groups that have a cap, by name."""
     statement = select(g.c.name, g.c.cap).where(g.c.cap.is_not(None), g.c.name.in_(sorted(names)))
     return {row.name: Cap.from_json(row.cap) for row in conn.execute(statement)}
+
+
+UNBEGUN_STATES: Final = (RunState.WAITING, RunState.SCHEDULED)
+"""States in which a run waits; that it has never begun, its attempts tell."""
+
+
+def unbegun(but: Collection[int] = ()) -> list[ColumnElement[bool]]:
+    """That a run has never begun, is none of a flow, and none of these."""
+    without = [r.c.id.not_in(but)] if but else []
+    return [r.c.attempt == literal_column("0"), r.c.flow_id.is_(None), IS_OPEN, *without]
+
+
+def of_line(statement: Select[Any], line: Line, but: Collection[int] = ()) -> list[Select[Any]]:
+    """A statement on the runs that wait in a line; for a group two of them, each with an index of its own."""
+    statement = statement.where(*unbegun(but))
+    if line.job_name is not None:
+        own = (r.c.job_name == line.job_name, r.c.cap_key == line.name, r.c.state.in_(sql_literals(UNBEGUN_STATES)))
+        return [statement.where(*own)]
+    return [statement.where(r.c.group_name == line.name, r.c.state == sql_literal(state)) for state in UNBEGUN_STATES]
+
+
+def waiting_in(conn: Connection, line: Line, most: int) -> int:
+    """How many runs wait in a line; more than so many are not counted."""
+    found = (some.limit(most).subquery() for some in of_line(select(r.c.id), line))
+    return sum(conn.execute(select(func.count()).select_from(some)).scalar_one() for some in found)
 
 
 @dataclass(frozen=True, slots=True)

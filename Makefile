@@ -12,7 +12,7 @@ BENCH ?= $(sort $(patsubst tests/bench/bench_%.py,%,$(wildcard tests/bench/bench
 WEB_SOURCES := $(shell find web graphql/schema.graphql -name node_modules -prune -o -name __pycache__ -prune -o -type f -print 2>/dev/null)
 INSTALL_SOURCES := pyproject.toml $(LOCK) $(WEB_SOURCES)
 
-PROGRAMS := browser pgbouncer nginx prometheus
+PROGRAMS := browser pgbouncer nginx prometheus tmux
 
 # uv takes a sixth of pip's processor time. It knows nothing of pip's own configuration: where it cannot, pip has the last word.
 install-by-uv = { [ -x $(UV) ] && $(UV) pip install --quiet --python $(BIN)/python --constraint $(LOCK) $(1); } || $(PIP) $(1)
@@ -89,6 +89,7 @@ schema: install-test ## Write graphql/schema.graphql, its page in docs/ and the 
 	$(BIN)/python -m cronograph.graphql.generation.catalogue > docs/codes.md
 	$(BIN)/python -m cronograph.graphql.generation.typed_client
 	$(BIN)/python -m cronograph.server.cli.reference > docs/cli-reference.md
+	$(BIN)/python -m cronograph.server.cli.answers.published > docs/cli-answers.schema.json
 	$(BIN)/python -m cronograph.graphql.generation.client_reference > docs/client-reference.md
 	$(BIN)/python -m cronograph.graphql.generation.jobs_reference > docs/python-reference.md
 	$(BIN)/python -m cronograph.jobs.builtin.reference > docs/built-in-jobs.md
@@ -156,7 +157,7 @@ $(VENV)/.tools: $(LOCK) | $(VENV)/bin/python
 debian-lists:
 	@PATH="$$PATH:/usr/sbin"; \
 	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && \
-	  ! { command -v nginx && command -v pgbouncer && command -v promtool && { [ -n "$$CRONOGRAPH_TEST_CHROMIUM" ] || command -v chromium-headless-shell; }; } >/dev/null; \
+	  ! { command -v nginx && command -v pgbouncer && command -v promtool && command -v tmux && { [ -n "$$CRONOGRAPH_TEST_CHROMIUM" ] || command -v chromium-headless-shell; }; } >/dev/null; \
 	then apt-get update -qq; fi
 
 $(PROGRAMS): debian-lists
@@ -187,6 +188,13 @@ nginx:
 	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 	  echo 'Installing nginx …'; apt-get install -y -qq --no-install-recommends nginx-light >/dev/null; \
 	else echo 'nginx is missing, so nothing is tried behind a proxy: as root, apt-get install nginx-light' >&2; fi
+
+# A terminal for one test of `cronograph top`. Without root that is skipped (under CI: it fails).
+tmux:
+	@if command -v tmux >/dev/null; then :; \
+	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	  echo 'Installing tmux …'; apt-get install -y -qq --no-install-recommends tmux >/dev/null; \
+	else echo 'tmux is missing, so nothing is tried in a terminal: as root, apt-get install tmux' >&2; fi
 
 # Debian's Prometheus tries the alert rules and scrapes a server in one test; its service is not installed. Without root that is
 # skipped (under CI: it fails).

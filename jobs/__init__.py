@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from . import lazy
 from .base.context import JobContext, StopReason
-from .base.outcomes import Cancel, ChildFailed, PermanentFailure, Rejected, Result, Snooze, Suspend, WaitTimedOut
+from .base.outcomes import Cancel, PermanentFailure, Rejected, Result, RunFailed, Snooze, Suspend, WaitTimedOut
 from .core.admission.expiry import Expired
 from .core.admission.holding import Debounce, Throttle
 from .core.base.errors import ConfigurationError, CronographError, InvalidInput, NotFound, StorageError, UserError
@@ -22,7 +22,7 @@ from .core.schedule import Syntax
 from .core.states import RunState
 from .declared import Job, job
 from .flow import Flow, FlowRun
-from .handle import RunFailed, RunHandle
+from .handle import RunHandle
 from .registry import Backoff, Rate, Reuse
 from .registry.declaring import around, carries, resource
 from .registry.hooks import GIVEN, Scope
@@ -37,7 +37,6 @@ __all__ = [
     "GIVEN",
     "Backoff",
     "Cancel",
-    "ChildFailed",
     "ConfigurationError",
     "CronographError",
     "Debounce",

@@ -1,7 +1,7 @@
 """The queue of a process that only enqueues: its own connection to the database that the nodes use."""
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from types import TracebackType
 from typing import Any, Self, TypeVar
@@ -11,11 +11,12 @@ from .actions.signals import signal_run
 from .core.base.errors import ConfigurationError
 from .core.durable.waits import Signal
 from .core.flows.spec import FlowSpec
-from .core.model import Json, Run
+from .core.model import Json, NewRun, Run
 from .core.run_spec import RunSpec
-from .queue.enqueue import Transaction, enqueue_autocommit, enqueue_sync
+from .queue.enqueue import Transaction, enqueue_autocommit, enqueue_in_order_of_keys, enqueue_sync, new_run
 from .queue.enqueue_flow import enqueue_flow_sync
 from .queue.enqueue_many import enqueue_many_sync, new_runs
+from .queue.group_commit import GroupCommit
 from .queue.new_runs import stored_here
 from .registry import Registry, default_registry
 from .registry.queue import RunQueue
@@ -38,6 +39,8 @@ SCHEMA_VARIABLE = "CRONOGRAPH_DATABASE_SCHEMA"
 class Connection:
     """Puts runs into the queue and looks after them, from any thread; opens its connection with the first use.
 
+    What several callers enqueue at the same moment is one transaction.
+
     ``with connect(…):`` closes it at the end.
 
     Args:
@@ -49,6 +52,7 @@ class Connection:
         self._database = Database(database_url)
         self._connection = self._database.sync_autocommit_connection()
         self._registry = registry
+        self._puts = GroupCommit(self._put_together)
 
     @property
     def schema(self) -> str:
@@ -66,12 +70,20 @@ class Connection:
             UserError: values are not what they must be.
             StorageError: the database has no tables.
         """
+        return self._puts.put(new_run(RunSpec(job_name, args, **options)))
+
+    async def put_in_loop(self, job_name: str, args: Mapping[str, Json], options: Mapping[str, Any]) -> Run:
+        """``put`` for a task of an event loop."""
+        return await self._puts.put_in_loop(new_run(RunSpec(job_name, args, **options)))
+
+    def _put_together(self, runs: Sequence[NewRun]) -> list[Run]:
+        """Put runs of several callers into the queue."""
         if self._connection is not None:
             with explaining_missing_tables(self.schema):
-                stored = enqueue_autocommit(self._connection, job_name, args, options)
+                stored = enqueue_autocommit(self._connection, runs)
             if stored is not None:
                 return stored
-        return self._write(lambda tx: enqueue_sync(tx.conn, job_name, args, **options))
+        return self._write(lambda tx: enqueue_in_order_of_keys(tx.conn, runs))
 
     def put_in(
         self, session: Transaction, job_name: str, args: Mapping[str, Json] | None, options: Mapping[str, Any]

@@ -1,6 +1,5 @@
 """``@job``: a function that any node can run, that can be put into the queue, and that can still be called."""
 
-import asyncio
 import functools
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
@@ -101,7 +100,10 @@ class Job(Generic[F, P, R]):
         if queue is None and host is not None:
             spec = RunSpec(self.name, **asked)
             return RunHandle(lazy.run_of(spec, (await host.enqueue([spec]))[0]), queue)
-        return await asyncio.to_thread(self._put, queue, asked)
+        if queue is None:
+            raise no_database()
+        args_of_run = asked.pop("args")
+        return RunHandle(await queue.put_in_loop(self.name, args_of_run, asked), queue)
 
     def enqueue_sync(self, session: "Transaction | None" = None, /, *args: P.args, **kwargs: P.kwargs) -> RunHandle:
         """``enqueue`` for code without an event loop, and for synchronous sessions and connections."""

@@ -1,11 +1,12 @@
 """``Flow``: runs of jobs that are enqueued together, of which some start after others have ended."""
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar, cast
 
 from . import lazy
+from .base.context import current_host
 from .core.flows.model import Ending, When
 from .core.flows.results import REFERENCE
 from .core.flows.spec import FlowSpec, MemberSpec
@@ -92,6 +93,7 @@ class Flow:
     Args:
         name: What it is for, 1 to 200 characters; several flows may have one name.
         unique_key: While a flow with this key is unfinished, a second one is refused.
+        labels: Words by which its runs are found: ``{"customer": "42"}``; each run has its own first.
         open: Whether runs can be added later, by ``addFlowRuns`` of the API, until ``closeFlow``.
         registry: Whose database is used without a session.
     """
@@ -101,11 +103,13 @@ class Flow:
         name: str,
         *,
         unique_key: str | None = None,
+        labels: Mapping[str, str] | None = None,
         open: bool = False,  # noqa: A002 - the word of the API
         registry: Registry | None = None,
     ) -> None:
         self.name = name
         self.unique_key = unique_key
+        self.labels = labels
         self.open = open
         self._registry = registry
         self._runs: list[FlowRun] = []
@@ -165,23 +169,29 @@ class Flow:
 
         Args:
             session: An asynchronous SQLAlchemy session or connection, of whose transaction the flow is a part (you
-                commit); without one it is committed at once, in the database of ``connect``.
+                commit); without one it is committed at once, in the database of ``connect``. Within a job of a process
+                that has not called ``connect``: in that of its node.
 
         Raises:
             UserError: a circle, a key that does not exist or is used twice, each with its path.
             ConfigurationError: neither a session nor a database is known.
         """
         check_session(session, "Flow.enqueue", asynchronous=True)
-        if session is None:
-            return await asyncio.to_thread(self.enqueue_sync)
-        return await session.run_sync(self._put_in)
+        if session is not None:
+            return await session.run_sync(self._put_in)
+        host = current_host.get()
+        if host is not None and lazy.queue_of(self._home) is None:
+            return await host.enqueue_flow(self._described())
+        return await asyncio.to_thread(self.enqueue_sync)
 
     def enqueue_sync(self, session: "Transaction | None" = None, /) -> int:
         """``enqueue`` for code without an event loop, and for synchronous sessions and connections."""
         check_session(session, "Flow.enqueue_sync", asynchronous=False)
         if session is not None:
             return self._put_in(session)
-        queue = lazy.queue_of(self._home)
+        queue, host = lazy.queue_of(self._home), current_host.get()
+        if queue is None and host is not None:
+            return host.enqueue_flow_waiting(self._described())
         if queue is None:
             raise no_database()
         return queue.put_flow(self._described())
@@ -195,7 +205,7 @@ class Flow:
 
     def _described(self) -> FlowSpec:
         members = tuple(MemberSpec(run.key, run.spec, *run.place) for run in self._runs)
-        return FlowSpec(self.name, members, self.open, self.unique_key, dict(self._heirs))
+        return FlowSpec(self.name, members, self.open, self.unique_key, dict(self._heirs), self.labels)
 
     def __repr__(self) -> str:
         return f"<flow '{self.name}' of {len(self._runs)} runs>"

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from .core.base.errors import ConfigurationError, CronographError, NotFound
+from .base.outcomes import RunFailed
+from .core.base.errors import ConfigurationError, NotFound
 from .core.durable.waits import Signal
 from .core.model import Json, Run
 from .core.states import FINAL, RunState
@@ -15,20 +16,6 @@ from .registry.queue import RunQueue
 _FIRST_PAUSE: Final = 0.02
 _LONGEST_PAUSE: Final = 0.5
 """Seconds between two looks at a run that is waited for."""
-
-
-class RunFailed(CronographError):
-    """A run that was waited for ended otherwise than successfully.
-
-    Attributes:
-        run: As it ended: ``state``, ``error``, ``attempt`` …
-    """
-
-    def __init__(self, run: Run) -> None:
-        super().__init__(
-            f"run {run.id} of job '{run.job_name}' ended {run.state.value}: {run.error or 'no reason given'}"
-        )
-        self.run = run
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -154,5 +141,5 @@ def no_database() -> ConfigurationError:
 
 def _value(run: Run) -> Json:
     if run.state is not RunState.SUCCESS:
-        raise RunFailed(run)
+        raise RunFailed(run.id, run.job_name, run.state, run.error)
     return run.result

@@ -49,8 +49,12 @@ class NamedJobs:
         jobs: list[Job[..., ..., Any]] = [one for one in named if isinstance(one, Job)]
         return cls(jobs, [one for one in named if isinstance(one, str)])
 
-    def registries(self, registry: Registry | None) -> tuple[Registry, Registry]:
+    def registries(self, registry: Registry | None, *, shell: bool = False) -> tuple[Registry, Registry]:
         """Whose jobs these are, and a registry of them and the built-in ones; imports the modules.
+
+        Args:
+            registry: As the call names it.
+            shell: Whether the job ``shell`` comes along.
 
         Raises:
             ConfigurationError: a module cannot be imported or has no job, or the jobs are of several registries.
@@ -70,15 +74,15 @@ class NamedJobs:
             )
         home = homes[0] if homes else home
         definitions = home if self.everything else {definition.name: definition for definition, _ in found}.values()
-        return home, _with_built_in(home, definitions)
+        return home, _with_built_in(home, definitions, shell=shell)
 
 
-def _with_built_in(home: Registry, definitions: Iterable[JobDefinition]) -> Registry:
+def _with_built_in(home: Registry, definitions: Iterable[JobDefinition], *, shell: bool) -> Registry:
     own = Registry()
     own.hooks = home.hooks
     for definition in definitions:
         own.add(definition)
-    register_builtin(own)
+    register_builtin(own, with_shell=shell)
     return own
 
 

@@ -94,7 +94,7 @@ class Cronograph:
         modules = {"jobs": tuple(named.modules)} if named.modules else {}
         _check(registry, who, public_url)
         self._settings = given({"database_url": database_url, **modules, **settings, "no_auth": no_auth})
-        self._home, self._registry = named.registries(registry)
+        self._home, self._registry = named.registries(registry, shell=self._settings.shell)
         faults = list(choice_faults(self._settings, self._registry))
         if faults:
             raise ConfigurationError("\n".join(faults))

@@ -102,6 +102,12 @@ class Installation:
         else:
             self.asgi = side_app(self.settings, self.lifecycle, lambda: parts.engine.ready, self.metrics)
 
+    def _public_url(self) -> str | None:
+        """Under which address outsiders reach the API, as far as that is known here."""
+        if not self.serves_api:
+            return self.settings.public_url
+        return self.url if self.set_up_by_link else None
+
     def _parts(self) -> Parts:
         """What the server is made of: all in this event loop, but for the engine."""
         settings = engine_settings(self.settings)
@@ -121,7 +127,7 @@ class Installation:
             return Context(database, feeds.bus, feeds.log_feed, replace(person, address=place), keys=keys)
 
         api = OwnApi(schema, context_of)
-        services = Services(of_engine, api, self.settings.http_allow, keys, self.counts)
+        services = Services(of_engine, api, self.settings.http_allow, keys, self.counts, public_url=self._public_url())
         engine = EngineThread(
             services,
             self.registry,

@@ -61,7 +61,7 @@ def prepare(flags: Mapping[str, Any], config_file: Path | None, *, serves_api: b
         import_jobs(prepared.settings.jobs)
         for module in without_jobs(prepared.settings.jobs, default_registry()):
             prepared.warnings.append(f"jobs: module '{module}' has no job; is it the right one, and is @job there?")
-        register_builtin(default_registry())
+        register_builtin(default_registry(), with_shell=prepared.settings.shell)
         default_registry().check()
         prepared.faults.extend(choice_faults(prepared.settings, default_registry()))
         prepared.warnings.extend(choice_warnings(prepared.settings, default_registry()))

@@ -80,7 +80,7 @@ async def test_without_a_session_a_run_is_committed_at_once(connection: Connecti
     assert await handle.cancel("not today") == "cancelled"
     with pytest.raises(RunFailed, match="ended cancelled: cancelled: not today") as caught:
         await handle.result()
-    assert caught.value.run.id == handle.run_id
+    assert (caught.value.run_id, caught.value.state) == (handle.run_id, "cancelled")
 
 
 def test_a_run_without_a_session_is_stored_as_one_of_a_session_is(connection: Connection, database_url: str) -> None:

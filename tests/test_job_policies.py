@@ -41,7 +41,7 @@ def test_all_policies_can_be_said_in_words_and_durations() -> None:
     assert definition is not None
     assert handler.definition is definition
     assert definition.policies.defaults == JobDefaults(
-        "shop", Priority.HIGH, 5, 3.0, 120.0, OverlapPolicy.ALLOW, MisfirePolicy.NONE
+        "shop", Priority.HIGH, 5, 3.0, 120.0, None, OverlapPolicy.ALLOW, MisfirePolicy.NONE
     )
     assert definition.schedule == ScheduleSpec(Syntax.CRON, "0 0 3 * * *", "Europe/Berlin")
     assert (definition.declared_args, definition.enabled) == ({"source": "web"}, False)

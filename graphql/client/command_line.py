@@ -16,13 +16,14 @@ EXPORTED_TASKS: Final = """query ExportedTasks($first: Int, $after: String, $fil
 }"""
 
 _RUN: Final = """id state jobName task { name } priority attempt retries trigger scheduledFor submittedAt
-    availableAt startedAt finishedAt node progress { done total message } result error args labels"""
+    availableAt startedAt finishedAt node progress { done total message } result error args labels
+    expiresAt skipReason"""
 _TASK: Final = """id name jobName enabled source setName description group priority owner args labels
     schedule { syntax value timezone humanized } nextExecution lastStartedAt finished pausedAt pausedBy pauseReason
     version"""
 _EXECUTION: Final = """id jobName taskName runId attempt outcome success startedAt completedAt duration wait node
     trigger recordsProcessed errorType errorMessage labels"""
-_FLOW: Final = """id name state isOpen uniqueKey submittedAt finishedAt submitter
+_FLOW: Final = """id name state isOpen uniqueKey labels submittedAt finishedAt submitter
     progress { total done running failed skipped }"""
 _GROUP: Final = """name paused pausedBy pauseReason maxRunning maxWaitLow rate { limit per burst } tokens nextTokenAt
     waiting scheduled running stuck suspended oldestWait"""
@@ -61,6 +62,17 @@ RETRY_FLOW: Final = _changing("retryFlow", f"flow {{ {_FLOW} }}")
 STATS: Final = """query Stats { overview { at running waiting scheduled stuck suspended failedLast24h succeededLast24h
     successRate
     runsPerMinute stalledTasks liveNodes drainingNodes slots } }"""
+TOP: Final = f"""query Top($runs: Int!, $groups: Int!, $failures: Int!) {{
+  overview {{ at running waiting scheduled stuck suspended failedLast24h succeededLast24h runsPerMinute stalledTasks
+    liveNodes slots }}
+  running: runs(first: $runs, filter: {{ state: {{ eq: RUNNING }} }}, orderBy: [{{ field: ID }}]) {{
+    nodes {{ id jobName task {{ name }} node startedAt attempt progress {{ done total message }} }} }}
+  groups(first: $groups, orderBy: [{{ field: DEPTH, direction: DESC }}]) {{ nodes {{ {_GROUP} }} }}
+  nodes(first: 100, filter: {{ state: {{ in: [STARTING, ACTIVE, STALLED, DRAINING, STOPPING] }} }}) {{
+    nodes {{ {_NODE} }} }}
+  failures: executions(first: $failures, filter: {{ outcome: {{ in: [FAILED, TIMED_OUT, LOST] }} }}) {{
+    nodes {{ id runId jobName taskName outcome completedAt errorMessage }} }}
+}}"""
 CREATE_TASK: Final = _changing("createTask", f"task {{ {_TASK} }}")
 UPDATE_TASK: Final = _changing("updateTask", f"task {{ {_TASK} }}")
 PAUSE_TASK: Final = _changing("pauseTask", f"task {{ {_TASK} }}")
@@ -96,6 +108,7 @@ DOCUMENTS: Final = (
     RETRY_FLOW,
     ONE_TASK,
     STATS,
+    TOP,
     CREATE_TASK,
     UPDATE_TASK,
     PAUSE_TASK,

@@ -66,6 +66,8 @@ class NewRun:
         retries: how many failures it survives; as the job says, or else 2, unless given.
         retry_delay: seconds before the first retry; as the job says, or else 60, unless given.
         timeout: the time box of an attempt in seconds; the job's, or else none, unless given.
+        max_duration: seconds that it may take from its first start, sleeping and waiting included; the job's, or else
+            any.
         description: what it is for.
         labels: words by which it is found, beside those of the job: an object of texts.
         unique_for: the unique key holds so many seconds after the enqueueing, or until the run is finished, whichever
@@ -86,6 +88,7 @@ class NewRun:
     retries: int | None = None
     retry_delay: float | None = None
     timeout: float | None = None
+    max_duration: float | None = None
     description: str | None = None
     labels: Any | None = None
     unique_for: float | None = None
@@ -111,6 +114,8 @@ class NewFlowRun:
         retries: how many failures it survives; as the job says, or else 2, unless given.
         retry_delay: seconds before the first retry; as the job says, or else 60, unless given.
         timeout: the time box of an attempt in seconds; the job's, or else none, unless given.
+        max_duration: seconds that it may take from its first start, sleeping and waiting included; the job's, or else
+            any.
         description: what it is for.
         labels: words by which it is found, beside those of the job: an object of texts.
         unique_for: the unique key holds so many seconds after the enqueueing, or until the run is finished, whichever
@@ -134,6 +139,7 @@ class NewFlowRun:
     retries: int | None = None
     retry_delay: float | None = None
     timeout: float | None = None
+    max_duration: float | None = None
     description: str | None = None
     labels: Any | None = None
     unique_for: float | None = None
@@ -183,6 +189,7 @@ class TaskSettings(TypedDict, total=False):
     catch_up_limit: int | None
     tolerance: float | None
     timeout: float | None
+    max_duration: float | None
     retries: int | None
     retry_delay: float | None
     jitter: float | None

@@ -8,53 +8,18 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Unpack
 
-from .base.errors import Refusal
+from . import triggering
 from .base.shapes import read, read_all, selection
-from .builders import ERRORS, Argument, changed, document, mutation, present, refuse, variables, whole
+from .builders import changed, mutation, present, whole
 from .enums import Priority
 from .inputs import NewFlowRun, NewRun, ScheduleInput, TaskChanges, TaskSettings
 from .mutation_parts import deleted_of, many_tasks, settings_of
 from .operation import Operation
 from .queries import Filter
-from .records import Flow, Group, Node, Run, Task, TriggeredJob
+from .records import Flow, Group, Node, Run, Task
 from .results import ChangedRuns, ChangedTasks, DeletedTasks, Pruning
 
-
-def trigger_job(
-    name: str,
-    args: Mapping[str, Any] | None = None,
-    *,
-    unique_key: str | None = None,
-    labels: Mapping[str, str] | None = None,
-    idempotency_key: str | None = None,
-) -> Operation[TriggeredJob]:
-    """Make a run of a job now.
-
-    Args:
-        name: The job.
-        args: Its arguments.
-        unique_key: While a run with this key is unfinished, that one is answered; as the job declares, unless given.
-        labels: Words by which it is found, beside those of the job.
-        idempotency_key: Makes a repetition safe.
-    """
-
-    def answer(data: Mapping[str, Any]) -> TriggeredJob:
-        payload = read(dict[str, Any], data.get("triggerJob"), "triggerJob")
-        refuse(read_all(Refusal, payload.get("errors", ()), "triggerJob.errors"))
-        triggered = read(TriggeredJob, payload, "triggerJob")
-        if not triggered.success:
-            refuse([Refusal(code="REFUSED", message=triggered.message)])
-        return triggered
-
-    arguments = {
-        "jobName": Argument("String!", name),
-        "args": Argument("JSON", args),
-        "idempotencyKey": Argument("String", idempotency_key),
-        "uniqueKey": Argument("String", unique_key),
-        "labels": Argument("JSON", labels),
-    }
-    text = document("mutation", "triggerJob", arguments, f"{selection(TriggeredJob)} {ERRORS}")
-    return Operation(document=text, variables=variables(arguments), read=answer)
+trigger_job = triggering.trigger_job
 
 
 def trigger_task(
@@ -304,6 +269,7 @@ def enqueue_flow(
     *,
     open: bool | None = None,  # noqa: A002 - the word of the API
     unique_key: str | None = None,
+    labels: Mapping[str, str] | None = None,
     on_success: NewRun | None = None,
     on_failure: NewRun | None = None,
     on_end: NewRun | None = None,
@@ -316,6 +282,7 @@ def enqueue_flow(
         runs: Its runs, in any order.
         open: Whether runs can be added later, until ``close_flow``.
         unique_key: While a flow with this key is unfinished, a second one is refused.
+        labels: Words that its runs inherit, and are found by.
         on_success: A run that is enqueued when no run failed or was cancelled.
         on_failure: A run that is enqueued when one failed or was cancelled.
         on_end: A run that is enqueued however the flow ends.
@@ -323,8 +290,9 @@ def enqueue_flow(
     """
     heirs = {"onSuccess": on_success, "onFailure": on_failure, "onEnd": on_end}
     given = present(
-        name=name, runs=list(runs), open=open, uniqueKey=unique_key, **heirs, idempotencyKey=idempotency_key
-    )
+        name=name, runs=list(runs), open=open, uniqueKey=unique_key, labels=labels, **heirs,
+        idempotencyKey=idempotency_key,
+    )  # fmt: skip
     return changed("enqueueFlow", given, Flow)
 
 

@@ -189,6 +189,7 @@ class Task(Record):
     catch_up_limit: int
     tolerance: float | None
     timeout: float | None
+    max_duration: float | None
     retries: int
     retry_delay: float
     inherits: tuple[str, ...]
@@ -231,6 +232,8 @@ class Run(Record):
     retries: int
     retry_delay: float
     timeout: float | None
+    max_duration: float | None
+    deadline_at: datetime | None
     trigger: Trigger
     scheduled_for: datetime | None
     submitted_at: datetime
@@ -286,6 +289,7 @@ class Flow(Record):
     finished_at: datetime | None
     cancel_requested_at: datetime | None
     submitter: str | None
+    labels: Any
     progress: FlowProgress
 
 

@@ -18,7 +18,7 @@ To talk to a server: [the Python client](client-reference.md).
 
 """
 _GROUPS: Final = (
-    ("Jobs", ("job", "JobOptions", "Job", "RunOptions", "RunSpec", "RunHandle", "RunFailed")),
+    ("Jobs", ("job", "JobOptions", "Job", "RunOptions", "RunSpec", "RunHandle")),
     ("How a job runs", ("Isolation", "Backoff", "Reuse", "Rate")),
     (
         "Inside a job",
@@ -35,7 +35,7 @@ _GROUPS: Final = (
             "PermanentFailure",
         ),
     ),
-    ("Waiting", ("Suspend", "Rejected", "WaitTimedOut", "ChildFailed")),
+    ("Waiting", ("Suspend", "Rejected", "WaitTimedOut", "RunFailed")),
     ("Schedules", ("every", "cron", "calendar", "once", "ScheduleSpec", "Syntax")),
     ("Hooks and resources", ("around", "resource", "carries", "Scope", "GIVEN")),
     ("Enqueue", ("connect", "enqueue", "enqueue_sync", "enqueue_many", "enqueue_many_sync")),

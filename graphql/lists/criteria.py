@@ -17,6 +17,7 @@ from ...jobs.store.read.listing.criteria import (
     Condition,
     Criteria,
     LabelMatch,
+    MemberMatch,
     Not,
     Operator,
     PathMatch,
@@ -24,7 +25,7 @@ from ...jobs.store.read.listing.criteria import (
 from ..base.arguments import camel, checked_text, parse_id, refused
 from ..resolving.context import Info
 from .conditions import LISTS, absent_variables
-from .filters import AnyFilter, ArgumentFilter, IdFilter, LabelFilter
+from .filters import AnyFilter, ArgumentFilter, IdFilter, LabelFilter, TaskFilter
 
 MAX_VALUES: Final = 1_000
 """Values that one whole filter compares with, those in lists included."""
@@ -76,7 +77,9 @@ def _criteria(filter: AnyFilter, path: str) -> Criteria:
         elif field.name == "not_":
             parts.append(Not(_criteria(value, f"{path}.not")))
         else:
-            parts += _conditions(field.name, value, f"{path}.{camel(field.name)}")
+            place = f"{path}.{camel(field.name)}"
+            inside = isinstance(value, LabelFilter) and isinstance(filter, TaskFilter)
+            parts += _own_labels(value, place) if inside else _conditions(field.name, value, place)
     return AllOf(tuple(parts))
 
 
@@ -113,6 +116,24 @@ def _labels(name: str, asked: LabelFilter, path: str) -> Iterable[Criteria]:
     if asked.exists is not strawberry.UNSET:
         there = Condition(name, Operator.LABELLED, LabelMatch(asked.key, None))
         yield there if asked.exists else Not(there)
+
+
+def _own_labels(asked: LabelFilter, path: str) -> Iterable[Criteria]:
+    """``_labels`` of tasks, which have theirs in a document: there are far fewer tasks than runs."""
+    for one in _labels("labels", asked, path):
+        yield _in_document(one)
+
+
+def _in_document(criteria: Criteria) -> Criteria:
+    match criteria:
+        case Not(part):
+            return Not(_in_document(part))
+        case Condition(name, Operator.LABELLED, LabelMatch(key, None)):
+            return Condition(name, Operator.HAS_VALUE, MemberMatch((key,)))
+        case Condition(name, Operator.LABELLED, LabelMatch(key, tuple(values))):
+            return AnyOf(tuple(Condition(name, Operator.HAS_VALUE, PathMatch((key,), value)) for value in values))
+        case _:
+            raise AssertionError(f"{criteria} is no condition on a label")
 
 
 def _word(value: str | None, path: str) -> str:

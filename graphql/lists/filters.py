@@ -128,7 +128,7 @@ class Filter(Generic[T]):
 
 @strawberry.input(description="Conditions on a label: `key`, and one of `eq`, `in` and `exists`.")
 class LabelFilter:
-    """A label of a run."""
+    """A label of a run or a task."""
 
     key: str = strawberry.field(description="Its key.")
     eq: str | None = _condition("It has this value.")
@@ -158,6 +158,7 @@ class TaskFilter:
     priority: Filter[Priority] | None = _condition("The priority of its runs.")
     owner: StringFilter | None = _condition("Its owner.")
     submitter: StringFilter | None = _condition("Who made it.")
+    labels: LabelFilter | None = _condition("Its own labels, without those of its job; several by `and`.")
     syntax: Filter[Syntax] | None = _condition("The syntax of its schedule.")
     timezone: StringFilter | None = _condition("The zone of its schedule.")
     overlap: Filter[OverlapPolicy] | None = _condition("Its overlap policy, as set; null = left to the default.")

@@ -1,9 +1,9 @@
 """The inputs of ``enqueueRuns``, and how they become values of the engine; see ``inputs``."""
 
 from collections.abc import Iterator
-from dataclasses import fields
+from dataclasses import dataclass, fields, replace
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import strawberry
 from strawberry.scalars import JSON
@@ -21,6 +21,15 @@ from ..base.sizes import Size
 from .inputs import KEY, LABELS, UNIQUE_KEY, optional
 
 T = TypeVar("T")
+
+UNIQUE_FOR: Final = (
+    "The unique key holds so many seconds after the enqueueing, or until the run is finished, whichever is later."
+)
+UNIQUE_AMONG: Final = "[WAITING]: the unique key is free once the run has begun."
+DEBOUNCE: Final = "One run for many enqueues of the unique key: it has the last arguments, and waits for further ones."
+THROTTLE: Final = "At most one run of the unique key is enqueued in a period."
+EXPIRES_AT: Final = "It is skipped, with the reason EXPIRED, unless it has started by then."
+TTL: Final = "The same in seconds from when it may start; as the job says, unless given."
 
 
 @strawberry.input(description="One run for many enqueues of a key, with the last arguments.")
@@ -55,18 +64,17 @@ class EnqueueRunInput:
     retries: int | None = optional("How many failures it survives; as the job says, or else 2, unless given.")
     retry_delay: float | None = optional("Seconds before the first retry; as the job says, or else 60, unless given.")
     timeout: float | None = optional("The time box of an attempt in seconds; the job's, or else none, unless given.")
+    max_duration: float | None = optional(
+        "Seconds that it may take from its first start, sleeping and waiting included; the job's, or else any."
+    )
     description: str | None = optional("What it is for.")
     labels: JSON | None = optional(LABELS)
-    unique_for: float | None = optional(
-        "The unique key holds so many seconds after the enqueueing, or until the run is finished, whichever is later."
-    )
-    unique_among: list[RunState] | None = optional("[WAITING]: the unique key is free once the run has begun.")
-    debounce: DebounceInput | None = optional(
-        "One run for many enqueues of the unique key: it has the last arguments, and waits for further ones."
-    )
-    throttle: ThrottleInput | None = optional("At most one run of the unique key is enqueued in a period.")
-    expires_at: datetime | None = optional("It is skipped, with the reason EXPIRED, unless it has started by then.")
-    ttl: float | None = optional("The same in seconds from when it may start; as the job says, unless given.")
+    unique_for: float | None = optional(UNIQUE_FOR)
+    unique_among: list[RunState] | None = optional(UNIQUE_AMONG)
+    debounce: DebounceInput | None = optional(DEBOUNCE)
+    throttle: ThrottleInput | None = optional(THROTTLE)
+    expires_at: datetime | None = optional(EXPIRES_AT)
+    ttl: float | None = optional(TTL)
 
     def hold(self) -> Hold | None:
         """How the unique key holds.
@@ -97,6 +105,31 @@ class EnqueueRunInput:
         if submitter is not None:
             chosen["submitter"], chosen["submitter_id"] = submitter
         return NewRun(job_name=self.job_name, trigger=Trigger.API, inherits=inherits, **chosen)
+
+
+@dataclass(frozen=True, slots=True)
+class TriggerJobInput:
+    """The arguments of ``triggerJob`` as one value, to be checked like an input object; see ``EnqueueRunInput``."""
+
+    job_name: str
+    args: object
+    unique_key: str | None
+    labels: object
+    unique_for: float | None
+    unique_among: list[RunState] | None
+    debounce: DebounceInput | None
+    throttle: ThrottleInput | None
+    expires_at: datetime | None
+    ttl: float | None
+
+    def to_run(self, submitter: Submitter) -> NewRun:
+        """The engine's form, in somebody's name.
+
+        Raises:
+            InvalidInput: its key cannot hold so.
+        """
+        given: dict[str, Any] = {one.name: getattr(self, one.name) for one in fields(self)}
+        return replace(EnqueueRunInput(**given).to_run(submitter), trigger=Trigger.MANUAL)
 
 
 def _faults_of(run: EnqueueRunInput) -> Iterator[UserError]:

@@ -1,8 +1,10 @@
 """The input objects of mutations of flows."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import strawberry
+from strawberry.scalars import JSON
 
 from ...jobs.core.actor import Submitter
 from ...jobs.core.base.errors import UserError
@@ -41,6 +43,7 @@ class EnqueueFlowInput:
     )
     open: bool | None = optional("Whether further runs can be added, until `closeFlow`; false unless given.")
     unique_key: str | None = optional("While a flow with this key is unfinished, a second one is refused.")
+    labels: JSON | None = optional("Labels that its runs inherit, an object of texts; none unless given.")
     on_success: EnqueueRunInput | None = optional("A run that is enqueued when it ends in SUCCESS.")
     on_failure: EnqueueRunInput | None = optional("A run that is enqueued when it ends FAILED or CANCELLED.")
     on_end: EnqueueRunInput | None = optional("A run that is enqueued however it ends.")
@@ -49,8 +52,10 @@ class EnqueueFlowInput:
     def to_flow(self, submitter: Submitter | None = None) -> NewFlow:
         """The engine's form."""
         heirs = {end: run.to_run(submitter) for end in Ending if (run := given(getattr(self, end.value))) is not None}
+        # What is no object of texts is refused with its place before anything is stored.
+        labels: Any = given(self.labels)
         members = tuple(run.to_member(submitter) for run in self.runs)
-        return NewFlow(self.name, members, bool(given(self.open)), given(self.unique_key), heirs)
+        return NewFlow(self.name, members, bool(given(self.open)), given(self.unique_key), heirs, labels=labels)
 
     def faults(self) -> Iterator[UserError]:
         """What the engine's rules say against the settings of the runs."""

@@ -75,6 +75,9 @@ class TaskSettings:
     timeout: float | None = optional(
         "The time box of an attempt in seconds; as the job says, or else none, for INTERVAL half the interval."
     )
+    max_duration: float | None = optional(
+        "Seconds that a run may take from its first start, sleeping and waiting included; the job's, or else any."
+    )
     retries: int | None = optional("How many failures a run survives; as the job says, or else 2, unless given.")
     retry_delay: float | None = optional("Seconds before the first retry; as the job says, or else 60, unless given.")
     jitter: float | None = optional("Most seconds by which the task is delayed, by one fixed offset; 0 unless given.")

@@ -6,6 +6,7 @@ import strawberry
 
 from ...jobs.core.admission.labels import MAX_VALUE, key_faults, label_faults
 from ...jobs.store.read import labels as stored
+from ...jobs.store.read.listing.criteria import LabelMatch
 from ..base.arguments import DEFAULT_PAGE, MAX_PAGE, checked_range, checked_text, refused
 from ..base.enums import Role
 from ..base.fields import resolved
@@ -31,7 +32,7 @@ class LabelInput:
     key: str = strawberry.field(description="Its key.")
     value: str = strawberry.field(description="Its value.")
 
-    def pair(self) -> tuple[str, str]:
+    def match(self) -> LabelMatch:
         """The engine's form.
 
         Raises:
@@ -39,7 +40,7 @@ class LabelInput:
         """
         for fault in label_faults({self.key: self.value}, "label"):
             raise refused(str(fault))
-        return self.key, self.value
+        return LabelMatch(self.key, (self.value,))
 
 
 @strawberry.type

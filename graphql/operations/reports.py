@@ -261,7 +261,7 @@ class ReportQueries:
             task_name=_text(task_name, "taskName"),
             group=_text(group, "group"),
             node=_text(node, "node"),
-            label=None if label is None else label.pair(),
+            label=None if label is None else label.match(),
         )
         report = await info.context.database.read(reports.statistics, scope, width, now, _wanted(asked_of(info)))
         return Statistics.from_report(report, start, end)

@@ -1,9 +1,9 @@
 """Mutations of runs."""
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from datetime import datetime
 from functools import partial
-from typing import Annotated, Final, cast
+from typing import Annotated, Final
 
 import strawberry
 from strawberry.scalars import JSON
@@ -33,7 +33,18 @@ from ..types.payloads import HistoryPruned, JobTriggered, RunChanged, RunsChange
 from .bulk import BulkAction, Changed, answer_many, codec_of, many_runs, perform_many, selection_faults
 from .bulk_inputs import CancelRunsInput, RetryNowInput, RetryRunsInput, SetRunPriorityInput
 from .changes import ONE_RUN, args_of, given, parse_key, perform, restore_run, restore_runs
-from .enqueue_inputs import EnqueueRunsInput
+from .enqueue_inputs import (
+    DEBOUNCE,
+    EXPIRES_AT,
+    THROTTLE,
+    TTL,
+    UNIQUE_AMONG,
+    UNIQUE_FOR,
+    DebounceInput,
+    EnqueueRunsInput,
+    ThrottleInput,
+    TriggerJobInput,
+)
 from .inputs import LABELS, UNIQUE_KEY, PruneHistoryInput
 from .pruning import PRUNING, prune
 from .run_inputs import CancelRunInput, RetryRunInput, SignalRunInput, UpdateRunInput
@@ -71,16 +82,6 @@ ENQUEUED: Final[AnswerCodec[list[Enqueued]]] = AnswerCodec(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class TriggerJobInput:
-    """The arguments of ``triggerJob`` as one value, to be checked like an input object."""
-
-    job_name: str
-    args: object
-    unique_key: str | None
-    labels: object
-
-
 def bulk_action(
     states: Collection[RunState], apply: Callable[[Tx, Sequence[int]], list[Run]], *also: Callable[[Tx], Criteria]
 ) -> BulkAction[Run]:
@@ -96,7 +97,7 @@ class RunMutations:
     """Everything that makes and changes runs."""
 
     @mutates(description="Runs a job now.", requires=Role.OPERATOR)
-    async def trigger_job(
+    async def trigger_job(  # noqa: PLR0913, PLR0917 - each setting of a run has a name of its own
         self,
         info: Info,
         job_name: Annotated[str, strawberry.argument(description="Which job; see `availableJobs`.")],
@@ -106,25 +107,25 @@ class RunMutations:
         ] = None,
         unique_key: Annotated[str | None, strawberry.argument(description=UNIQUE_KEY)] = None,
         labels: Annotated[JSON | None, strawberry.argument(description=LABELS)] = None,
+        unique_for: Annotated[float | None, strawberry.argument(description=UNIQUE_FOR)] = None,
+        unique_among: Annotated[list[RunState] | None, strawberry.argument(description=UNIQUE_AMONG)] = None,
+        debounce: Annotated[DebounceInput | None, strawberry.argument(description=DEBOUNCE)] = None,
+        throttle: Annotated[ThrottleInput | None, strawberry.argument(description=THROTTLE)] = None,
+        expires_at: Annotated[datetime | None, strawberry.argument(description=EXPIRES_AT)] = None,
+        ttl: Annotated[float | None, strawberry.argument(description=TTL)] = None,
     ) -> JobTriggered:
         """The new run, or that which has its unique key; an unknown job is data and no error."""
-        person = info.context.person
-        words = cast("dict[str, str] | None", labels)
-        action = partial(
-            actions.trigger_job,
-            job_name=job_name,
-            args=args_of(args),
-            unique_key=unique_key,
-            actor=person.name,
-            labels=words,
+        asked = TriggerJobInput(
+            job_name, args, unique_key, labels, unique_for, unique_among, debounce, throttle, expires_at, ttl
         )
+        submitter, database = info.context.person.submitter, info.context.database
+
+        def action(tx: Tx) -> Enqueued:
+            return actions.trigger(tx, asked.to_run(submitter))
 
         async def fast_path(record: Record) -> Enqueued | None:
-            run = actions.triggered(job_name, args_of(args), unique_key, *person.submitter, words)
-            made = await put_requested(info.context.database, run, record)
-            return None if made is None else Enqueued(made, deduplicated=False)
+            return await put_requested(database, asked.to_run(submitter), record)
 
-        asked = TriggerJobInput(job_name, args, unique_key, labels)
         done = await perform(info, asked, action, ONE_ENQUEUED, key=idempotency_key, fast_path=fast_path)
         if done.result is None:
             error = done.errors[0]
@@ -155,7 +156,7 @@ class RunMutations:
             if len(input.runs) != 1:
                 return None
             put = await put_requested(info.context.database, input.to_runs(submitter)[0], record)
-            return None if put is None else [Enqueued(put, deduplicated=False)]
+            return None if put is None else [put]
 
         done = await perform(info, input, action, ENQUEUED, fast_path=fast_path)
         runs = [entities.Run.from_model(one.run, deduplicated=one.deduplicated) for one in done.result or ()]

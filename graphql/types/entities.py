@@ -194,7 +194,10 @@ class Run(RunFields):
         """The older run."""
         return await load_run(info, self.stored.retried_from)
 
-    @resolved(description="Its place in the flow that it belongs to; null if it belongs to none any more.")
+    @resolved(
+        description="Its place in the flow that it belongs to; null if it belongs to none, and if `retryFlow` has put "
+        "another run in its place: a place has one run, whose `retriedFrom` is this one."
+    )
     async def flow_place(self, info: Info) -> FlowPlace | None:
         """The key, the condition, and what it comes after."""
         return await load_place(info, self.stored)

@@ -30,7 +30,9 @@ class Event:
     node: str | None = strawberry.field(description="The name of the node it is about, or that made the change.")
     group: str | None = strawberry.field(description="The name of the group it is about.")
     job_name: str | None = strawberry.field(description="The name of the job it is about.")
-    flow_id: strawberry.ID | None = strawberry.field(description="The key of the flow it is about.")
+    flow_id: strawberry.ID | None = strawberry.field(
+        description="The key of the flow it is about, or that its run belongs to."
+    )
     state: EventState | None = strawberry.field(description="The state right after the change of what it is about.")
     step: str | None = strawberry.field(description="The step of the run that it is about, e.g. `charge#2`.")
 

@@ -4,6 +4,7 @@ from datetime import datetime
 from typing import ClassVar, Final
 
 import strawberry
+from strawberry.scalars import JSON
 
 from ...jobs.core.flows import model
 from ...jobs.core.states import FINAL, RunState
@@ -50,8 +51,9 @@ class Flow(FromModel):
     finished_at: datetime | None = strawberry.field(description="When its last run ended.")
     cancel_requested_at: datetime | None = strawberry.field(description="When it was asked to stop.")
     submitter: str | None = strawberry.field(description="Who asked for it.")
+    labels: JSON = strawberry.field(description="The labels that its runs inherit, an object of texts.")
 
-    MADE: ClassVar[Makers] = {"is_open": lambda flow: flow.closed_at is None}
+    MADE: ClassVar[Makers] = {"is_open": lambda flow: flow.closed_at is None, "labels": lambda flow: flow.labels or {}}
 
     runs: Connection[Run] = listed(
         RUN_LIST,

@@ -25,6 +25,9 @@ class JobDefaults(FromModel):
     retries: int = strawberry.field(description="How many failures a run survives.")
     retry_delay: float = strawberry.field(description="Seconds before the first retry.")
     timeout: float | None = strawberry.field(description="The time box of each attempt; null = none.")
+    max_duration: float | None = strawberry.field(
+        description="Seconds that a run may take from its first start; null = any."
+    )
     overlap: model.OverlapPolicy | None = strawberry.field(
         description="What a task does while a run of it is unfinished; null = SKIP, for INTERVAL QUEUE."
     )

@@ -31,6 +31,12 @@ class RunFields(ByField):
     retries: int = strawberry.field(description="It fails for good once `failures` exceeds this.")
     retry_delay: float = strawberry.field(description="Seconds before the first retry; doubled with each further one.")
     timeout: float | None = strawberry.field(description="The time box of each attempt in seconds; null = none.")
+    max_duration: float | None = strawberry.field(
+        description="Seconds that it may take from its first start, sleeping and waiting included; null = any."
+    )
+    deadline_at: datetime | None = strawberry.field(
+        description="When it fails unless it has ended, by `maxDuration`; null before its first start, and without one."
+    )
     trigger: model.Trigger = strawberry.field(description="What made it.")
     scheduled_for: datetime | None = strawberry.field(
         description="The nominal time of its occurrence; null for runs made by hand or by the API."

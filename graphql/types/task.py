@@ -48,6 +48,9 @@ class TaskFields(ByField):
         description="INTERVAL only: seconds by which a run may start earlier than one interval after the last."
     )
     timeout: float | None = strawberry.field(description="The time box of each attempt in seconds; null = none.")
+    max_duration: float | None = strawberry.field(
+        description="Seconds that a run may take from its first start, sleeping and waiting included; null = any."
+    )
     retries: int = strawberry.field(description="How many failures a run survives.")
     retry_delay: float = strawberry.field(description="Seconds before the first retry; doubled with each further one.")
     inherits: list[str] = strawberry.field(

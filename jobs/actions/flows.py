@@ -42,7 +42,7 @@ def enqueue_flow(tx: Tx, new: NewFlow, *, submitter: str | None = None) -> Flow:
 
 
 def _flow_faults(new: NewFlow) -> Iterator[UserError]:
-    yield from flow_faults(new.name, new.unique_key)
+    yield from flow_faults(new.name, new.unique_key, new.labels)
     if not new.members and not new.is_open:
         message = "runs: must be at least one, got none; a flow that gets its runs later is enqueued with open: true"
         yield InvalidInput(message, path=("runs",))
@@ -62,7 +62,7 @@ def add_runs(tx: Tx, flow_id: int, members: Sequence[NewMember]) -> list[Run]:
         )
     known = {one.key: one.run_id for one in stored.members_of(tx.conn, [flow_id])}
     judged = _judged(tx, ordered(members, known), members)
-    runs = put_members(tx, flow_id, judged, known)
+    runs = put_members(tx, flow_id, judged, known, flow.labels)
     _release_added(tx, [run.id for run in runs])
     return list(stored_runs.by_ids(tx.conn, [run.id for run in runs]).values())
 
@@ -126,8 +126,8 @@ def retry_flow(tx: Tx, flow_id: int, *, actor: str | None = None) -> Flow:
 
 
 _LIKE_BEFORE = (
-    "job_name args group priority retries retry_delay timeout submitter submitter_id description signature carried "
-    "labels"
+    "job_name args group priority retries retry_delay timeout max_duration submitter submitter_id description "
+    "signature carried labels"
 )
 """What a run that is made again has of the one before."""
 

@@ -1,32 +1,44 @@
-"""A run that the API is asked for, in one statement instead of a transaction of three."""
+"""A run that the API is asked for: in one statement, or with what others ask for at the same moment."""
 
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
 from ..core.audit import Record
 from ..core.base.errors import UserError
-from ..core.defaults import PER_RUN, settle
-from ..core.model import NewRun, Run
+from ..core.defaults import PER_RUN, run_of_job, settle
+from ..core.model import NewRun
 from ..core.rules import new_run_faults
+from ..queue import enqueue
+from ..queue.group_commit import LoopGroupCommit
 from ..queue.new_runs import WAKES, insert_requested
+from ..queue.uniqueness import Enqueued
 from ..store.db.database import Database
+from ..store.db.transaction import Tx
 from ..store.read import jobs
 from ..store.read.jobs import Schema
 from ..store.schema.specs import defaults_document
 from .acting import may_submit
-from .runs import job_faults
+from .runs import job_faults, published
 
 REMEMBERED: Final = 1000
 """Jobs whose schemas are kept at most."""
+_GROUP: Final = "group commit of requested runs"
 
 
-async def put_requested(database: Database, run: NewRun, record: Record) -> Run | None:
+@dataclass(frozen=True, slots=True)
+class _Requested:
+    """A run, and the entry of the audit log that it gets."""
+
+    run: NewRun
+    record: Record
+
+
+async def put_requested(database: Database, run: NewRun, record: Record) -> Enqueued | None:
     """Put a run into the queue, with its event and the entry of the audit log.
 
-    The schema of the job is that which was read when it was first needed; the statement inserts nothing if it is of
-    another version by now.
+    Where one statement cannot do it, all that is asked for at the same moment is one transaction.
 
     Args:
         database: Where.
@@ -34,11 +46,16 @@ async def put_requested(database: Database, run: NewRun, record: Record) -> Run 
         record: What the audit log gets, in the name of the account that asks.
 
     Returns:
-        What is stored. None, and nothing is: it takes the whole transaction, which also tells what is wrong with it.
+        What is stored. None, and nothing is: something is wrong with it, which its own transaction tells.
     """
-    if not database.can_autocommit or run.unique_key is not None or not may_submit(record.actor, (run.job_name,)):
+    if not may_submit(record.actor, (run.job_name,)):
         return None
-    if run.hold is not None:
+    return await _by_one_statement(database, run, record) or await _group_of(database).put(_Requested(run, record))
+
+
+async def _by_one_statement(database: Database, run: NewRun, record: Record) -> Enqueued | None:
+    """The schema of the job is that which was read when it was first needed; the statement asks if it is so still."""
+    if not database.can_autocommit or run.unique_key is not None or run.hold is not None:
         return None
     schema = await _schema(database, run.job_name)
     if schema is None or any(_faults(run, schema)):
@@ -51,7 +68,33 @@ async def put_requested(database: Database, run: NewRun, record: Record) -> Run 
     )
     if stored is None:
         database.cache.pop(_name(run.job_name), None)
-    return stored
+        return None
+    return Enqueued(stored, deduplicated=False)
+
+
+def _group_of(database: Database) -> LoopGroupCommit[_Requested, Enqueued | None]:
+    known: LoopGroupCommit[_Requested, Enqueued | None] | None = database.cache.get(_GROUP)
+    if known is None:
+        known = LoopGroupCommit(lambda asked: database.write(_put_together, asked))
+        database.cache[_GROUP] = known
+    return known
+
+
+def _put_together(tx: Tx, asked: Sequence[_Requested]) -> list[Enqueued | None]:
+    """Put those of these runs into the queue with which nothing is wrong."""
+    schemas = published(tx, {one.run.job_name for one in asked})
+    right = [
+        place
+        for place, one in enumerate(asked)
+        if one.run.job_name in schemas and not any(_faults(one.run, schemas[one.run.job_name]))
+    ]
+    # In one order, so that two transactions never wait for each other.
+    right.sort(key=lambda place: asked[place].run.unique_key or "")
+    of_jobs = ((asked[place].run, schemas[asked[place].run.job_name]) for place in right)
+    runs = [run_of_job(run, schema.defaults, schema.signature) for run, schema in of_jobs]
+    put = dict(zip(right, enqueue.put(tx, runs), strict=True))
+    tx.records += [asked[place].record for place in sorted(right)]
+    return [put.get(place) for place in range(len(asked))]
 
 
 def _faults(run: NewRun, schema: Schema) -> Iterator[UserError]:

@@ -68,8 +68,12 @@ def trigger_job(
     Raises:
         UserError: code ``UNKNOWN_JOB``, ``INVALID_ARGS`` or ``INVALID_INPUT``.
     """
-    schema = check_job_args(tx, job_name, args or {})
-    run = triggered(job_name, args, unique_key, actor, account_of(tx), labels)
+    return trigger(tx, triggered(job_name, args, unique_key, actor, account_of(tx), labels))
+
+
+def trigger(tx: Tx, run: NewRun) -> Enqueued:
+    """``trigger_job`` of a run that follows its job in all that it inherits; for errors see there."""
+    schema = check_job_args(tx, run.job_name, run.args)
     refuse(new_run_faults(run))
     return put(tx, [run_of_job(run, schema.defaults, schema.signature)])[0]
 
@@ -135,8 +139,8 @@ def put_new(tx: Tx, run: NewRun, asked: str) -> Run:
     (made,) = put(tx, [run])
     if made.deduplicated:
         raise Overlap(
-            f"{asked}: run {made.run.id} is unfinished and has the unique key of this one, '{made.run.unique_key}'; "
-            "wait for it, or cancel it",
+            f"{asked}: run {made.run.id} is {made.run.state.value} and holds the unique key of this one, "
+            f"'{made.run.unique_key}'; wait for it, or cancel it",
             path=("name",),
         )
     return made.run
@@ -154,9 +158,10 @@ def cancel_runs(tx: Tx, ids: Sequence[int], *, reason: str | None = None, actor:
         NotFound: one of the ids does not exist.
     """
     check_reason(reason)
-    _existing(tx, ids)
     by = f" by {actor}" if actor else ""
-    return cancel_all(tx, ids, reason=f"cancelled{by}" + (f": {reason}" if reason else ""))
+    runs = cancel_all(tx, ids, reason=f"cancelled{by}" + (f": {reason}" if reason else ""))
+    _check_all_exist(ids, {run.id for run in runs})
+    return runs
 
 
 def retry_runs(
@@ -188,8 +193,11 @@ def retry_runs(
                 path=("id",),
             )
         tx.note_before(str(run.id), state=run.state.value)
-        signature = run.signature if args is None else check_job_args(tx, run.job_name, args).signature
-        new.append(replace(_again(tx, run, args, actor), signature=signature))
+        again = replace(_again(tx, run, args, actor), signature=run.signature)
+        if args is not None:
+            schema = check_job_args(tx, run.job_name, args)
+            again = replace(again, signature=schema.signature, labels=_labels_of_changed(run, args, schema))
+        new.append(again)
     if from_step is None:
         return submit(tx, new) if new else []
     ((source, again),) = zip(ids, new, strict=True)
@@ -200,8 +208,8 @@ def retry_runs(
 
 
 _LIKE_BEFORE = (
-    "job_name args group priority task_id task_name scheduled_for retries retry_delay timeout exclusive submitter "
-    "submitter_id description carried unique_key labels"
+    "job_name args group priority task_id task_name scheduled_for retries retry_delay timeout max_duration exclusive "
+    "submitter submitter_id description carried unique_key labels"
 )
 """What a run that is made again has of the one before."""
 
@@ -287,8 +295,7 @@ def edit_run(
         check_submitter(tx, [run.job_name])
         change |= {"args": args, "signature": schema.signature, "submitter": actor, "submitter_id": account_of(tx)}
         change |= _key_of_changed(tx, run, args, schema)
-        rule = schema.defaults.labels
-        labels = None if rule is None else rule.after_edit(run.labels or {}, args)
+        labels = _labels_of_changed(run, args, schema)
         if schema.defaults.limits is not None:
             change |= schema.defaults.limits.keys_of(run.job_name, args)._asdict()
     if available_at is not None:
@@ -297,9 +304,19 @@ def edit_run(
         return run
     tx.note_before(str(run.id), args=sorted(run.args), runAt=run.available_at.isoformat())
     _edit(tx, run, change)
-    if labels is not None:
+    if labels is not None and labels != run.labels:
         run_store.relabel(tx.conn, run.id, run.labels or {}, labels)
     return _changed(tx, [run_id], [run_id])[0]
+
+
+def _labels_of_changed(run: Run, args: dict[str, Json], schema: Schema) -> dict[str, str] | None:
+    """The labels of a run that gets other arguments, some of which may be labels.
+
+    Raises:
+        InvalidInput: an argument that is to be a label cannot be one.
+    """
+    rule = schema.defaults.labels
+    return run.labels if rule is None else rule.after_edit(run.labels or {}, args)
 
 
 def _edit(tx: Tx, run: Run, change: dict[str, Any]) -> None:
@@ -357,9 +374,13 @@ def _changed(tx: Tx, ids: Sequence[int], changed: Sequence[int]) -> list[Run]:
     return [after[run_id] for run_id in ids]
 
 
-def _existing(tx: Tx, ids: Sequence[int]) -> list[Run]:
-    found = run_store.lock(tx.conn, ids)
+def _check_all_exist(ids: Sequence[int], found: Collection[int]) -> None:
     missing = next((run_id for run_id in ids if run_id not in found), None)
     if missing is not None:
         raise unknown("run", str(missing), [], field="id")
+
+
+def _existing(tx: Tx, ids: Sequence[int]) -> list[Run]:
+    found = run_store.lock(tx.conn, ids)
+    _check_all_exist(ids, found)
     return [found[run_id] for run_id in ids]

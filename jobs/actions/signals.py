@@ -4,14 +4,12 @@ from ..core.actor import RANK
 from ..core.arguments.judging import value_faults
 from ..core.base.codes import ErrorCode
 from ..core.base.errors import InvalidInput, InvalidState, UserError, refuse
-from ..core.durable.waits import MAX_BOX, Signal, check_box
+from ..core.durable.waits import MAX_BOX, Signal, check_box, check_payload
 from ..core.model import Run
 from ..core.rules import MAX_REASON, check_text, unknown
 from ..core.states import FINAL
-from ..queue import runs as run_store
 from ..queue import waits
 from ..store.db.transaction import Tx
-from ..store.read import runs as stored_runs
 
 
 def signal_run(tx: Tx, *, run_id: int | None = None, unique_key: str | None = None, signal: Signal) -> Run:
@@ -24,15 +22,17 @@ def signal_run(tx: Tx, *, run_id: int | None = None, unique_key: str | None = No
         InvalidState: it has ended, or its box is full.
         UserError: the name is none, or what the signal brings along is not what the run waits for.
     """
-    run = _locked(tx, run_id, unique_key)
     check_box(signal.name)
+    check_payload(signal.payload)
     if signal.rejects is not None:
         check_text(signal.rejects, "reject", least=1, most=MAX_REASON)
+    found = _found(tx, signal.name, run_id, unique_key)
+    run = found.run
     if run.state in FINAL:
         raise InvalidState(
             f"run {run.id} is {run.state.value}: nobody would take the signal '{signal.name}' any more", path=("id",)
         )
-    if waits.in_box(tx.conn, run.id) >= MAX_BOX:
+    if found.in_box >= MAX_BOX:
         raise InvalidState(
             f"run {run.id} has {MAX_BOX:,} signals that it has not taken; send it fewer, or let it take them first",
             path=("id",),
@@ -42,42 +42,37 @@ def signal_run(tx: Tx, *, run_id: int | None = None, unique_key: str | None = No
         if tx.actor is None
         else Signal(signal.name, signal.payload, signal.rejects, tx.actor.name, tx.actor.role)
     )
-    _check_fits(tx, run, sent)
-    waits.send(tx, run, sent)
+    _check_fits(found, sent)
     tx.record("signal_run", str(run.id), after={"name": sent.name, "rejects": sent.rejects})
-    return stored_runs.by_ids(tx.conn, [run.id])[run.id]
+    return waits.send(tx, run, sent)
 
 
-def _locked(tx: Tx, run_id: int | None, unique_key: str | None) -> Run:
+def _found(tx: Tx, name: str, run_id: int | None, unique_key: str | None) -> waits.Addressed:
     if (run_id is None) == (unique_key is None):
         raise InvalidInput("id: give either id or uniqueKey", path=("id",))
     if unique_key is not None:
         check_text(unique_key, "uniqueKey", least=1, most=200)
-        found = stored_runs.unfinished_with_key(tx.conn, unique_key)
-        if found is None:
-            raise unknown("unfinished run with the unique key", unique_key, [], field="uniqueKey")
-        run_id = found.id
-    assert run_id is not None, "one of the two is given"
-    locked = run_store.lock(tx.conn, [run_id]).get(run_id)
-    if locked is None:
+    found = waits.addressed(tx, name, run_id=run_id, unique_key=unique_key)
+    if found is None and unique_key is not None:
+        raise unknown("unfinished run with the unique key", unique_key, [], field="uniqueKey")
+    if found is None:
         raise unknown("run", str(run_id), [], field="id")
-    return locked
+    return found
 
 
-def _check_fits(tx: Tx, run: Run, signal: Signal) -> None:
+def _check_fits(found: waits.Addressed, signal: Signal) -> None:
     """Let a signal pass that fits the wait which takes it next, if that has begun.
 
     Raises:
         UserError: it brings along something else, or its sender may not send it.
     """
-    waiting = waits.waiting_for(tx.conn, run.id, signal.name)
-    if not waiting:
+    if not found.waiting:
         return
-    if all(one.rank > signal.rank for one in waiting):
-        raise _forbidden(run, signal, min(one.rank for one in waiting))
-    forms = [one.form for one in waiting if one.rank <= signal.rank]
+    forms = [form for rank, form in found.waiting if rank <= signal.rank]
+    if not forms:
+        raise _forbidden(found.run, signal, min(rank for rank, _ in found.waiting))
     if signal.rejects is None and forms[0] is not None:
-        refuse(value_faults(f"signal '{signal.name}' of run {run.id}", forms[0], signal.payload, "payload"))
+        refuse(value_faults(f"signal '{signal.name}' of run {found.run.id}", forms[0], signal.payload, "payload"))
 
 
 def _forbidden(run: Run, signal: Signal, rank: int) -> UserError:

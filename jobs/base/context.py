@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, overload
 
 from ..core.durable.steps import StepKind, StoredStep, check_step
 from ..core.durable.waits import Wait
+from ..core.flows.spec import FlowSpec
 from ..core.model import Json
 from ..core.run_spec import RunSpec
 from ..core.states import RunState
 from .durable import DurableContext
-from .outcomes import ChildFailed
+from .outcomes import RunFailed
 from .run_info import RunInfo, StopReason
 from .steps import StepHost
 
@@ -67,6 +68,14 @@ class Host(Protocol):
 
     def enqueue_waiting(self, runs: Sequence[RunSpec]) -> list[int]:
         """``enqueue`` for code that no event loop of ours runs."""
+        ...
+
+    def enqueue_flow(self, flow: FlowSpec) -> Awaitable[int]:
+        """Put a flow into the queue now, all of its runs or none; its id."""
+        ...
+
+    def enqueue_flow_waiting(self, flow: FlowSpec) -> int:
+        """``enqueue_flow`` for code that no event loop of ours runs."""
         ...
 
     def enqueue_at_end(self, runs: Sequence[RunSpec]) -> None:
@@ -269,7 +278,7 @@ class JobContext(DurableContext):
 
         Raises:
             Suspend: it has not ended; no ``Exception``, so that ``except Exception`` does not catch it.
-            ChildFailed: it ended otherwise than successfully.
+            RunFailed: it ended otherwise than successfully.
             TypeError, UserError: see ``enqueue``.
         """
         asked = _asked(job, args, kwargs)
@@ -295,10 +304,10 @@ class JobContext(DurableContext):
         Args:
             runs: What to run. The first attempt that comes here says it for all.
             name: Of the step.
-            return_exceptions: Give a ``ChildFailed`` in the place of the value of each that did not succeed.
+            return_exceptions: Give a ``RunFailed`` in the place of the value of each that did not succeed.
 
         Raises:
-            Suspend, ChildFailed, UserError: see ``run``; of those that failed the first in order.
+            Suspend, RunFailed, UserError: see ``run``; of those that failed the first in order.
         """
         wanted = tuple(runs)
         return await self._begun(wanted, name, return_exceptions=return_exceptions) if wanted else []
@@ -331,10 +340,10 @@ def _values(found: StoredStep, *, return_exceptions: bool) -> list[Any]:
     ends = [
         one["value"]
         if one["state"] == RunState.SUCCESS.value
-        else ChildFailed(one["id"], one["job"], RunState(one["state"]), one["error"])
+        else RunFailed(one["id"], one["job"], RunState(one["state"]), one["error"])
         for one in found.value
     ]
-    failed = next((one for one in ends if isinstance(one, ChildFailed)), None)
+    failed = next((one for one in ends if isinstance(one, RunFailed)), None)
     if failed is not None and not return_exceptions:
         raise failed
     return ends

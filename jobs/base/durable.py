@@ -210,6 +210,26 @@ class DurableContext:
         asked = _signal(shape, timeout, role)
         return _received(self._steps.wait_waiting(asked, *_named(name, key)), shape, on_timeout)
 
+    async def signal_url(self, name: str, *, key: str | int | None = None) -> str:
+        """A new address by which somebody without an account sends the signal that the next ``wait_for`` takes.
+
+        It works once, and no longer than the wait or the run. Call it in the step that sends it: so a later attempt
+        does not make another one. Whoever has it can answer, so treat it as a password.
+
+        Args:
+            name: Of the wait, which may begin later.
+            key: Of the wait.
+
+        Raises:
+            ConfigurationError: the node does not know its ``public_url``.
+            InvalidState: the run has made too many.
+        """
+        return await self._steps.signal_url(*_named(name, key))
+
+    def signal_url_sync(self, name: str, *, key: str | int | None = None) -> str:
+        """``signal_url`` for jobs that are plain functions."""
+        return self._steps.signal_url_waiting(*_named(name, key))
+
     @property
     def step_key(self) -> str:
         """An idempotency key for what a step does outside: the same in every attempt, and no other step or run has it.

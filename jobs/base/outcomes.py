@@ -71,8 +71,8 @@ class WaitTimedOut(PermanentFailure):
     """What a job waited for did not come in time. A job that does not catch it is failed at once."""
 
 
-class ChildFailed(CronographError):
-    """A run that a job began by ``ctx.run`` and waited for ended otherwise than successfully.
+class RunFailed(CronographError):
+    """A run that was waited for, by ``handle.result`` or ``ctx.run``, ended otherwise than successfully.
 
     Attributes:
         run_id: Its id.

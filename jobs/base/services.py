@@ -22,6 +22,7 @@ class Services:
         http_allow: What ``http_request`` may reach besides public addresses: addresses, networks, host names, or ``*``.
         keys: Those that secrets are encrypted with.
         counts: What the node counts for its monitoring.
+        public_url: Under which address people reach this server; None = it is not known.
         resources: What the node has opened for its jobs, by what it gives.
     """
 
@@ -30,4 +31,5 @@ class Services:
     http_allow: tuple[str, ...] = ()
     keys: KeySource = no_keys
     counts: NodeCounts = field(default_factory=NodeCounts)
+    public_url: str | None = None
     resources: Mapping[Any, object] = field(default_factory=dict[Any, object])

@@ -57,6 +57,14 @@ class StepHost(Protocol):
         """``begin_wait`` for code that no event loop runs."""
         ...
 
+    def signal_url(self, label: str) -> Awaitable[str]:
+        """A new address by which somebody without an account sends the signal that this wait takes."""
+        ...
+
+    def signal_url_waiting(self, label: str) -> str:
+        """``signal_url`` for code that no event loop runs."""
+        ...
+
     def step_json(self, value: Json, label: str) -> Json:
         """The value of a step as it is stored: bounded, and without the secrets that the job was given."""
         ...
@@ -186,6 +194,21 @@ class Steps:
                 return found
             self._waits[label] = found.wake_at
             raise self._suspend(wanted, found)
+
+    def next_label(self, name: str, key: str | None) -> str:
+        """The label that the next use of a name will have, or the one that is under way."""
+        with self._lock:
+            place = (name, key)
+            used = self._uses.get(place, 0)
+            return StepName(name, key, used if place in self._under_way else used + 1).label
+
+    async def signal_url(self, name: str, key: str | None) -> str:
+        """A new address for the next wait of this name."""
+        return await self._host.signal_url(self.next_label(name, key))
+
+    def signal_url_waiting(self, name: str, key: str | None) -> str:
+        """``signal_url`` for code that no event loop runs."""
+        return self._host.signal_url_waiting(self.next_label(name, key))
 
     def _suspend(self, wanted: Wait, found: StoredStep) -> Suspend:
         """What ends the attempt; of several waits that have begun the first to end by time wakes the run."""

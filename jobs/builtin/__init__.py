@@ -1,5 +1,6 @@
 """The jobs that every node brings along."""
 
+from ..core.model import Isolation
 from ..registry import JobDefinition, Registry, define
 from .cleanup import (
     cleanup_expired_challenges,
@@ -10,12 +11,18 @@ from .cleanup import (
 from .graphql_request import graphql_request
 from .http_request import http_request
 from .prune import prune_history
+from .shell import shell as run_command
 
 __all__ = ["builtin_jobs", "register_builtin"]
 
 
-def builtin_jobs() -> tuple[JobDefinition, ...]:
-    """The definitions of all built-in jobs, those with a schedule first."""
+def builtin_jobs(*, with_shell: bool = False) -> tuple[JobDefinition, ...]:
+    """The definitions of all built-in jobs, those with a schedule first.
+
+    Args:
+        with_shell: Whether the job that runs commands of the operating system is one of them.
+    """
+    may_be_allowed = (define("shell", run_command, isolation=Isolation.PROCESS),) if with_shell else ()
     return (
         define("cleanup_expired_sessions", cleanup_expired_sessions, schedule="0 0 * * * *"),
         define("cleanup_expired_refresh_tokens", cleanup_expired_refresh_tokens, schedule="0 30 * * * *"),
@@ -24,16 +31,21 @@ def builtin_jobs() -> tuple[JobDefinition, ...]:
         define("prune_history", prune_history, schedule="0 15 3 * * *"),
         define("http_request", http_request),
         define("graphql_request", graphql_request),
+        *may_be_allowed,
     )
 
 
-def register_builtin(registry: Registry) -> None:
+def register_builtin(registry: Registry, *, with_shell: bool = False) -> None:
     """Add the built-in jobs to ``registry``; those that it has already stay as they are.
+
+    Args:
+        registry: Of the node.
+        with_shell: Whether ``shell`` comes along; only nodes that have it take its runs.
 
     Raises:
         ConfigurationError: a job of the user has the name of a built-in one; names both places.
     """
-    for definition in builtin_jobs():
+    for definition in builtin_jobs(with_shell=with_shell):
         present = registry.get(definition.name)
         if present is None or present.handler is not definition.handler:
             registry.add(definition)

@@ -15,14 +15,14 @@ from . import builtin_jobs
 HEAD = """# Built-in jobs
 Every node brings these along; made from their code. Those with a schedule are tasks of the same name, which can be
 paused and given another schedule. `http_request` and `graphql_request` run when a task or an enqueue says so: what they
-send may hold [secrets](security.md#secrets).
+send may hold [secrets](security.md#secrets). `shell` is there only where the setting `shell` is true.
 
 """
 
 
 def reference() -> str:
     """The whole page."""
-    return HEAD + "\n".join(line for job in builtin_jobs() for line in _section(job))
+    return HEAD + "\n".join(line for job in builtin_jobs(with_shell=True) for line in _section(job))
 
 
 def _section(job: JobDefinition) -> Iterator[str]:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Final
 
-from .admission.holding import Hold
+from .admission.holding import Hold, time_faults
 from .admission.labels import LabelRule
 from .base.signature import signature_of
 from .limits import LIMITS, Limits
@@ -38,6 +38,7 @@ class JobDefaults:
     retries: int | None = None
     retry_delay: float | None = None
     timeout: float | None = None
+    max_duration: float | None = None
     overlap: OverlapPolicy | None = None
     misfire: MisfirePolicy | None = None
     on_failure: str | None = None
@@ -63,7 +64,7 @@ NOTHING_SAID: Final = JobDefaults()
 _OF_JOB_ALONE: Final = frozenset({"on_failure", "unique_key", "labels", "limits", "ttl", "on_expired", "hold"})
 TASK_POLICIES: Final = tuple(one.name for one in fields(JobDefaults) if one.name not in _OF_JOB_ALONE)
 """What a task has from its job unless it says otherwise."""
-RUN_POLICIES: Final = ("group", "priority", "retries", "retry_delay", "timeout")
+RUN_POLICIES: Final = ("group", "priority", "retries", "retry_delay", "timeout", "max_duration")
 """What a run has from its job unless it says otherwise."""
 UNIQUE_KEY: Final = "unique_key"
 PER_RUN: Final = "per_run"
@@ -98,7 +99,8 @@ def settle(run: NewRun, defaults: JobDefaults) -> NewRun:
     """``run`` with what its job says of each run by itself, as far as it inherits that.
 
     Raises:
-        InvalidInput: an argument that is to be a label cannot be one.
+        InvalidInput: an argument that is to be a label cannot be one, or a time is given to a run whose job says when
+            it starts.
     """
     changes: dict[str, Any] = {}
     if UNIQUE_KEY in run.inherits:
@@ -112,6 +114,8 @@ def settle(run: NewRun, defaults: JobDefaults) -> NewRun:
         changes["ttl"] = defaults.ttl
     if PER_RUN in run.inherits and run.hold is None:
         changes["hold"] = defaults.hold
+        for fault in time_faults(defaults.hold, run.available_at):
+            raise fault
     if changes.get("hold", run.hold) is not None and changes.get("unique_key", run.unique_key) is None:
         # Without another key, all runs of the job have one.
         changes["unique_key"] = run.job_name

@@ -113,27 +113,35 @@ class Listed:
         runs: What is listed.
         node: Where they began or ended.
         suspended: Of new runs: they do not wait, but are suspended.
+        flow_id: Of new runs: the flow that all of them belong to.
     """
 
     entry: str
     runs: Sequence[Sequence[Any]]
     node: str | None = None
     suspended: bool = False
+    flow_id: int | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """The stored form."""
+        """The stored form: only what is set."""
+        stored: dict[str, Any] = {self.entry: self.runs}
+        if self.node is not None:
+            stored["node"] = self.node
         if self.suspended:
-            return {self.entry: self.runs, "suspended": True}
-        return {self.entry: self.runs} if self.node is None else {self.entry: self.runs, "node": self.node}
+            stored["suspended"] = True
+        if self.flow_id is not None:
+            stored["flow"] = self.flow_id
+        return stored
 
 
 def spread(stored: Iterable[Mapping[str, Any]]) -> Iterator[Change]:
     """The changes behind the entries of an outbox row, in order.
 
-    An entry ``started`` or ``ended`` lists runs as ``[run, execution, job, group, task, task's name]``; each of them is
-    two changes: of the run and of its execution. An entry ``created`` lists runs as ``[run, job, group]``, several that
-    are alike also as ``[[run, …], job, group]``, and those of tasks as ``[run, job, group, task, task's name]``. An
-    entry ``steps`` lists steps as ``[run, job, group, task, task's name, step, state]``.
+    An entry ``started`` or ``ended`` lists runs as ``[run, execution, job, group, task, task's name]``, those of flows
+    with the flow behind it; each of them is two changes: of the run and of its execution. An entry ``created`` lists
+    runs as ``[run, job, group]``, several that are alike also as ``[[run, …], job, group]``, and those of tasks as
+    ``[run, job, group, task, task's name]``; its ``flow`` is that of all of them. An entry ``steps`` lists steps as
+    ``[run, job, group, task, task's name, step, state]``.
     """
     for entry in stored:
         if STARTED in entry:
@@ -145,19 +153,20 @@ def spread(stored: Iterable[Mapping[str, Any]]) -> Iterator[Change]:
                 yield _of_listed(EventKind.EXECUTION_FINISHED, listed, entry["node"], RunState.SUCCESS)
                 yield _of_listed(EventKind.RUN_UPDATED, listed, entry["node"], RunState.SUCCESS)
         elif CREATED in entry:
-            yield from _of_created(entry[CREATED], RunState.SUSPENDED if entry.get("suspended") else RunState.WAITING)
+            state = RunState.SUSPENDED if entry.get("suspended") else RunState.WAITING
+            yield from _of_created(entry[CREATED], state, entry.get("flow"))
         elif STEPS in entry:
             for run, job_name, group, task_id, task_name, step, state in entry[STEPS]:
-                about = (None, job_name, group, entry["node"], state, step)
+                about = (None, job_name, group, entry.get("node"), state, step)
                 yield Change(EventKind.STEP_FINISHED, task_id, task_name, run, *about)
         else:
             yield Change.from_json(entry)
 
 
-def _of_created(listed: Iterable[Sequence[Any]], state: RunState) -> Iterator[Change]:
+def _of_created(listed: Iterable[Sequence[Any]], state: RunState, flow_id: int | None) -> Iterator[Change]:
     for run, job_name, group, *task in listed:
         task_id, task_name = task or (None, None)
-        about = (None, job_name, group, None, state.value)
+        about = (None, job_name, group, None, state.value, None, flow_id)
         for run_id in cast("list[int]", run) if isinstance(run, list) else (run,):
             yield Change(EventKind.RUN_CREATED, task_id, task_name, run_id, *about)
 
@@ -171,10 +180,10 @@ def created(runs: Iterable[tuple[int, str, str]]) -> Listed:
 
 
 def _of_listed(kind: EventKind, listed: Sequence[Any], node: str, state: RunState) -> Change:
-    run, execution, job_name, group, task_id, task_name = listed
+    run, execution, job_name, group, task_id, task_name, *flow = listed
     about = None if kind is EventKind.RUN_UPDATED else execution
     # The outcome of an execution that succeeded is called as the state of its run is.
-    return Change(kind, task_id, task_name, run, about, job_name, group, node, state.value)
+    return Change(kind, task_id, task_name, run, about, job_name, group, node, state.value, None, *flow)
 
 
 _CURSOR = re.compile(r"(\d{1,18})\.(\d{1,9})(?:\.([0-9a-f]{8}))?", re.ASCII)

@@ -123,6 +123,7 @@ class TaskSpec:
 
     Durations are seconds. ``overlap`` None = SKIP, for INTERVAL schedules QUEUE. ``tolerance`` None = 5 s, at most a
     tenth of the interval (INTERVAL only). ``timeout`` None = half the interval (INTERVAL), else no timeout.
+    ``max_duration``: of a whole run, from its first start, sleeping and waiting included.
     ``inherits`` names the fields that follow the job (see ``core.defaults``): nobody has set them for this task.
     """
 
@@ -141,6 +142,7 @@ class TaskSpec:
     catch_up_limit: int = DEFAULT_CATCH_UP_LIMIT
     tolerance: float | None = None
     timeout: float | None = None
+    max_duration: float | None = None
     retries: int = DEFAULT_RETRIES
     retry_delay: float = DEFAULT_RETRY_DELAY
     jitter: float = 0.0
@@ -238,6 +240,7 @@ class NewRun:
     concurrency_key: str | None = None
     max_concurrent: int | None = None
     rate_key: str | None = None
+    max_duration: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,7 +251,7 @@ class Run:
     were checked against; None = they were not. ``carried``: what ``@carries`` gave it. ``concurrency_key``,
     ``max_concurrent``, ``rate_key``: see ``limits.Keys``. ``due_at``: when it was due; set while it waits for a slot or
     a token of its key. ``awaits``: what a suspended run waits for (see ``core.base.awaits``); ``wake_at``: when it is
-    woken at the latest, None = not by time.
+    woken at the latest, None = not by time. ``deadline_at``: ``max_duration`` seconds after its first start.
     """
 
     id: int
@@ -296,6 +299,8 @@ class Run:
     awaits: dict[str, Json] | None = None
     wake_at: datetime | None = None
     flow_id: int | None = None
+    max_duration: float | None = None
+    deadline_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)

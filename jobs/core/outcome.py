@@ -45,11 +45,15 @@ class Failed:
 
 @dataclass(frozen=True, slots=True)
 class TimedOut:
-    """The job used up its time box and was stopped, or left because of it with an error. ``retry_in`` as ``Failed``."""
+    """The job used up its time box and was stopped, or left because of it with an error.
+
+    ``retry_in`` as ``Failed``. ``permanent``: no retry, because the time of the whole run is over.
+    """
 
     message: str
     traceback: str | None = None
     retry_in: float | None = None
+    permanent: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,8 +147,8 @@ def _judge(outcome: JobOutcome, failures: int, retries: int, base_delay: float) 
         case Failed(error_type, message, traceback, permanent, retry_in):
             state, delay = _after_failure(failures, -1 if permanent else retries, base_delay, retry_in)
             return Verdict(state, failures + 1, delay, Outcome.FAILED, message, error_type, traceback)
-        case TimedOut(message, traceback, retry_in):
-            state, delay = _after_failure(failures, retries, base_delay, retry_in)
+        case TimedOut(message, traceback, retry_in, permanent):
+            state, delay = _after_failure(failures, -1 if permanent else retries, base_delay, retry_in)
             return Verdict(state, failures + 1, delay, Outcome.TIMED_OUT, message, "TimeoutError", traceback)
         case Lost(message, error_type):
             # A used attempt, but no back-off: the fault was the node's.

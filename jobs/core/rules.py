@@ -8,6 +8,7 @@ from datetime import datetime
 from difflib import get_close_matches
 
 from .admission.expiry import expiry_faults
+from .admission.holding import time_faults
 from .admission.labels import label_faults
 from .base.codes import ErrorCode
 from .base.errors import InvalidInput, NotFound, UserError, refuse
@@ -21,6 +22,8 @@ MAX_SECONDS = 10 * 366 * 86400.0
 MAX_RETRIES = 1000
 MAX_CATCH_UP = 1000
 MAX_UNIQUE_KEY = 200
+SHELL_JOB = "shell"
+"""The built-in job that a node has only by a setting."""
 
 
 def check_name(value: object, field: str) -> None:
@@ -120,7 +123,7 @@ def task_faults(spec: TaskSpec) -> Iterator[InvalidInput]:
         yield from text_faults(spec.owner, "owner", least=1, most=MAX_NAME)
     yield from text_faults(spec.description, "description")
     yield from _policy_faults(spec)
-    yield from attempt_faults(spec.retries, spec.retry_delay, spec.timeout)
+    yield from attempt_faults(spec.retries, spec.retry_delay, spec.timeout, spec.max_duration)
     yield from number_faults(spec.jitter, "jitter", 0, MAX_SECONDS)
     yield from window_faults(spec.start_at, spec.end_at)
     yield from label_faults(spec.labels)
@@ -146,24 +149,29 @@ def _policy_faults(spec: TaskSpec) -> Iterator[InvalidInput]:
         )
 
 
-def attempt_faults(retries: object, retry_delay: object, timeout: object) -> Iterator[InvalidInput]:
+def attempt_faults(
+    retries: object, retry_delay: object, timeout: object, max_duration: object = None
+) -> Iterator[InvalidInput]:
     """What is wrong with the settings of a run that decide about its attempts."""
     yield from number_faults(retries, "retries", 0, MAX_RETRIES, whole=True)
     yield from number_faults(retry_delay, "retryDelay", 0, MAX_SECONDS)
     if timeout is not None:
         yield from number_faults(timeout, "timeout", 0.001, MAX_SECONDS)
+    if max_duration is not None:
+        yield from number_faults(max_duration, "maxDuration", 0.001, MAX_SECONDS)
 
 
 def new_run_faults(run: NewRun) -> Iterator[InvalidInput]:
     """What is wrong with the settings of a new run; its job and arguments are judged apart."""
     yield from name_faults(run.group, "group")
     yield from text_faults(run.description, "description")
-    yield from attempt_faults(run.retries, run.retry_delay, run.timeout)
+    yield from attempt_faults(run.retries, run.retry_delay, run.timeout, run.max_duration)
     if run.unique_key is not None:
         yield from text_faults(run.unique_key, "uniqueKey", least=1, most=MAX_UNIQUE_KEY)
     if run.labels is not None:
         yield from label_faults(run.labels)
     yield from expiry_faults(run.expires_at, run.ttl, run.available_at)
+    yield from time_faults(run.hold, run.available_at)
 
 
 def unknown(kind: str, name: str, known: Sequence[str], *, field: str = "name") -> NotFound:
@@ -177,4 +185,6 @@ def unknown_job(name: str, known: Sequence[str]) -> UserError:
     """The error for a job that no node has published, with the nearest one that some node has."""
     near = get_close_matches(name, known, 1)
     hint = f"; did you mean '{near[0]}'?" if near else ""
+    if name == SHELL_JOB and not near:
+        hint = "; a node has it only where the setting shell is true"
     return UserError(f"Unknown job: {name}{hint}", path=("jobName",), code=ErrorCode.UNKNOWN_JOB)

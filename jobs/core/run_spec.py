@@ -37,4 +37,5 @@ class RunSpec:
     expires_at: datetime | None = None
     ttl: float | None = None
     hold: Hold | None = None
+    max_duration: float | None = None
     settled: bool = field(default=False, compare=False)

@@ -31,11 +31,11 @@ _U = RunState.SUSPENDED
 _OK, _F, _C, _S = RunState.SUCCESS, RunState.FAILED, RunState.CANCELLED, RunState.SKIPPED
 
 TRANSITIONS: Mapping[RunState, frozenset[RunState]] = {
-    _W: frozenset({_H, _R, _C, _S}),
+    _W: frozenset({_H, _R, _F, _C, _S}),
     _H: frozenset({_R, _W, _C, _S}),
     _R: frozenset({_OK, _F, _T, _C, _W, _U}),
-    _T: frozenset({_H, _R, _C}),
-    _U: frozenset({_W, _C, _S}),
+    _T: frozenset({_H, _R, _F, _C}),
+    _U: frozenset({_W, _F, _C, _S}),
     _OK: frozenset(),
     _F: frozenset(),
     _C: frozenset(),

@@ -9,7 +9,7 @@ from ..store.read import runs as stored_runs
 from . import runs as run_store
 from .changes import run_change
 from .children import below
-from .flow_ends import ended_of, hold, settle
+from .flow_ends import ended_of, hold_to_cancel, settle
 
 
 def cancel_all(tx: Tx, ids: Sequence[int], *, reason: str) -> list[Run]:
@@ -18,6 +18,11 @@ def cancel_all(tx: Tx, ids: Sequence[int], *, reason: str) -> list[Run]:
     Waiting, scheduled, stuck and suspended runs are cancelled at once. Running ones are asked through ``should_stop``
     and then stopped hard by their node; they stay ``running`` until then.
     """
+    hold_to_cancel(tx.conn, ids)
+    return _cancel(tx, ids, reason)
+
+
+def _cancel(tx: Tx, ids: Sequence[int], reason: str) -> list[Run]:
     before = run_store.lock(tx.conn, ids)
     if tx.actor is not None:
         for run in before.values():
@@ -33,9 +38,8 @@ def cancel_all(tx: Tx, ids: Sequence[int], *, reason: str) -> list[Run]:
         tx.wake(Wake.RUNS)
     theirs = below(tx.conn, [*cancelled, *asked]) if cancelled or asked else []
     if theirs:
-        cancel_all(tx, theirs, reason="the run that waits for this one was cancelled")
+        _cancel(tx, theirs, "the run that waits for this one was cancelled")
     ended = ended_of((before[run_id], RunState.CANCELLED) for run_id in cancelled)
-    hold(tx.conn, {one.flow_id for one in ended})
     settle(tx, ended)
     after = stored_runs.by_ids(tx.conn, ids)
     return [after[run_id] for run_id in ids if run_id in after]

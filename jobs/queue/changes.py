@@ -28,6 +28,7 @@ def run_change(
         group=run.group,
         node=node,
         state=state.value,
+        flow_id=run.flow_id,
     )
 
 
@@ -42,7 +43,12 @@ def created_changes(runs: Sequence[Run]) -> Listed:
 
 def many_changes(entry: str, node: str, runs: Iterable[tuple[Run | HeldRun, int]]) -> Listed:
     """The two events of each attempt that began (``STARTED``) or succeeded (``ENDED``): its run and its execution."""
-    listed = [(run.id, execution_id, run.job_name, run.group, run.task_id, run.task_name) for run, execution_id in runs]
+    listed = [
+        (run.id, execution_id, run.job_name, run.group, run.task_id, run.task_name)
+        if run.flow_id is None
+        else (run.id, execution_id, run.job_name, run.group, run.task_id, run.task_name, run.flow_id)
+        for run, execution_id in runs
+    ]
     return Listed(entry, listed, node)
 
 
@@ -65,6 +71,7 @@ def _execution(kind: EventKind, run: Run | HeldRun, execution_id: int, node: str
         group=run.group,
         node=node,
         state=state,
+        flow_id=run.flow_id,
     )
 
 

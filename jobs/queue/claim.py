@@ -263,7 +263,8 @@ def _without_dropped(tx: Tx, claimant: Claimant, runs: Sequence[Run]) -> list[Ru
     kept: list[Run] = []
     late = [run for run in runs if has_expired(run.expires_at, run.attempt, tx.now)]
     if late:
-        skip_expired(tx, late, node=claimant.node)
+        # Flows are locked before their runs, so those of flows are left to the duty that skips them.
+        skip_expired(tx, [run for run in late if run.flow_id is None], node=claimant.node)
         runs = [run for run in runs if not has_expired(run.expires_at, run.attempt, tx.now)]
     for run in runs:
         task = owners.get(run.task_id or 0) if run.attempt == 0 and run.trigger is Trigger.SCHEDULE else None

@@ -47,6 +47,7 @@ class Occurrence(NamedTuple):
     ``timeout``: the time box in force, in seconds. ``replaced``: a newer one has taken its place already.
     ``unique_key``, ``concurrency_key``, ``rate_key``: of the run; None = it has none. ``labels``: the text of its
     labels; None = those of its task. ``ttl``: seconds in which it has to start; ``expires_at``: the time that this is.
+    ``key_until``, ``key_until_start``: how its unique key holds.
     """
 
     task_id: int
@@ -61,6 +62,8 @@ class Occurrence(NamedTuple):
     rate_key: str | None = None
     ttl: float | None = None
     expires_at: datetime | None = None
+    key_until: datetime | None = None
+    key_until_start: bool | None = None
 
 
 class Moved(NamedTuple):

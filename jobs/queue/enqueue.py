@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from sqlalchemy import Connection
 
-from ..core.admission.holding import Hold, Holding
+from ..core.admission.holding import Hold
 from ..core.base.errors import InvalidInput, refuse
 from ..core.defaults import FROM_ARGUMENTS, PER_RUN, RUN_POLICIES, UNIQUE_KEY, settle
 from ..core.limits import LIMITS
@@ -26,6 +26,7 @@ from ..store.db.transaction import Tx, Wake
 from ..store.read import jobs
 from . import statements
 from .changes import created_changes
+from .debounced import is_debounced, renew_by
 from .new_runs import NewRuns, insert, insert_by
 from .uniqueness import Enqueued, put_unique
 
@@ -58,6 +59,7 @@ def enqueue_sync(  # noqa: PLR0913 - each setting of a run has a name of its own
     retries: int | None = None,
     retry_delay: float | None = None,
     timeout: float | None = None,
+    max_duration: float | None = None,
     carried: Mapping[str, Json] | None = None,
     labels: Mapping[str, str] | None = None,
     expires_at: datetime | None = None,
@@ -79,6 +81,7 @@ def enqueue_sync(  # noqa: PLR0913 - each setting of a run has a name of its own
         retries: How many failures the run survives; 2 unless the job says otherwise.
         retry_delay: Seconds before the first retry, doubled each time; 60 unless the job says otherwise.
         timeout: Seconds each attempt may take; no limit unless the job says otherwise.
+        max_duration: Seconds that the whole run may take from its first start; likewise.
         carried: What its attempts get as ``ctx.carried``, plain JSON; ``job.enqueue`` fills it by ``@carries``.
         labels: By which it is found, beside those that the job gives it.
         expires_at: If it has not started by then, it is skipped.
@@ -92,7 +95,7 @@ def enqueue_sync(  # noqa: PLR0913 - each setting of a run has a name of its own
     """
     spec = RunSpec(
         job_name, args, group, priority, run_at, unique_key, retries, retry_delay, timeout, carried, labels,
-        expires_at=expires_at, ttl=ttl, hold=hold, settled=settled,
+        expires_at=expires_at, ttl=ttl, hold=hold, max_duration=max_duration, settled=settled,
     )  # fmt: skip
     run = new_run(spec)
     conn = session if isinstance(session, Connection) else session.connection()
@@ -104,20 +107,33 @@ def enqueue_sync(  # noqa: PLR0913 - each setting of a run has a name of its own
         return enqueue_all(conn, [run])[0]
 
 
-def enqueue_autocommit(
-    connection: SyncAutocommitConnection, job_name: str, args: Mapping[str, Json], options: Mapping[str, Any]
-) -> Run | None:
-    """``enqueue_sync`` in a transaction of its own; ``options`` are its arguments.
+def enqueue_autocommit(connection: SyncAutocommitConnection, runs: Sequence[NewRun]) -> list[Run] | None:
+    """Put what several callers enqueue at the same moment into the queue by one statement, a transaction of its own.
 
-    None, and nothing was added: an unfinished run had the unique key when it was looked for, or the job says how that
-    follows from the arguments.
+    None, and nothing was added, where that takes more: a unique key that a run has, or that follows from arguments.
     """
-    run = new_run(RunSpec(job_name, args, **options))
-    if run.hold is not None:
+
+    def send(name: str, parameters: dict[str, Any]) -> Sequence[Any]:
+        return connection.execute(statements.for_driver(name), parameters)
+
+    last = runs[-1]
+    if is_debounced(last) and last.unique_key is not None:
+        if any((run.job_name, run.unique_key, run.hold) != (last.job_name, last.unique_key, last.hold) for run in runs):
+            return None
+        renewed = renew_by(send, last)
+        return None if renewed is None else [renewed] * len(runs)
+    if any(run.hold is not None or (run.unique_key is not None and len(runs) > 1) for run in runs):
         return None
-    new = NewRuns.of([run])
-    inserted = insert_by(lambda name, parameters: connection.execute(statements.for_driver(name), parameters), new)
-    return next(iter(inserted.stored(new)), None)
+    new = NewRuns.of(runs)
+    return insert_by(send, new).stored(new) or None
+
+
+def enqueue_in_order_of_keys(conn: Connection, runs: Sequence[NewRun]) -> list[Run]:
+    """``enqueue_all`` of what several callers enqueue: in one order, so that two of these never wait for each other."""
+    order = sorted(range(len(runs)), key=lambda place: runs[place].unique_key or "")
+    stored = enqueue_all(conn, [runs[place] for place in order])
+    by_place = dict(zip(order, stored, strict=True))
+    return [by_place[place] for place in range(len(runs))]
 
 
 def new_run(spec: RunSpec) -> NewRun:
@@ -250,27 +266,23 @@ def put(tx: Tx, runs: Sequence[NewRun]) -> list[Enqueued]:
     runs = _settled(tx, runs)
     plain = NewRuns.of(run for run in runs if run.unique_key is None)
     inserted = iter(insert(tx.conn, plain, tx.now).stored(plain) if plain.kind else ())
-    newest = {run.unique_key: place for place, run in enumerate(runs) if _is_debounced(run)}
+    newest = {(run.job_name, run.unique_key): place for place, run in enumerate(runs) if is_debounced(run)}
     made = {
         place: Enqueued(next(inserted), deduplicated=False)
         if run.unique_key is None
         else put_unique(tx, run, run.unique_key)
         for place, run in enumerate(runs)
-        if newest.get(run.unique_key, place) == place
+        if newest.get((run.job_name, run.unique_key), place) == place
     }
     # Of what is debounced, a later one has the arguments that count.
     enqueued = [
-        made[place] if place in made else replace(made[newest[run.unique_key]], deduplicated=True)
+        made[place] if place in made else replace(made[newest[run.job_name, run.unique_key]], deduplicated=True)
         for place, run in enumerate(runs)
     ]
     new = [one.run for one in made.values() if not one.deduplicated]
     tx.emit([created_changes(new)] if new else ())
     tx.wake(Wake.RUNS)
     return enqueued
-
-
-def _is_debounced(run: NewRun) -> bool:
-    return run.hold is not None and run.hold.kind is Holding.DEBOUNCE
 
 
 def _settled(tx: Tx, runs: Sequence[NewRun]) -> Sequence[NewRun]:

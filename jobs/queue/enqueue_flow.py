@@ -31,20 +31,34 @@ def enqueue_flow_sync(session: Transaction, spec: FlowSpec, *, schema: str | Non
         UserError: what is wrong with it, each with its path. Nothing was added.
     """
     conn = session if isinstance(session, Connection) else session.connection()
-    new = _new_flow(spec)
     with borrowed(conn, schema):
         tx = Tx(conn)
-        flow_id = put_flow(tx, new)
+        flow_id = put_spec(tx, spec)
         outbox.append(conn, tx.now, tx.changes)
         dialect.notify(conn, str((Wake.RUNS | Wake.EVENTS).value))
     return flow_id
 
 
-def _new_flow(spec: FlowSpec) -> NewFlow:
-    refuse(flow_faults(spec.name, spec.unique_key))
+def put_spec(tx: Tx, spec: FlowSpec) -> int:
+    """Put a flow into the queue as its caller describes it, all of its runs or none; its id.
+
+    Raises:
+        UserError: see ``enqueue_flow_sync``.
+    """
+    return put_flow(tx, new_flow(spec))
+
+
+def new_flow(spec: FlowSpec) -> NewFlow:
+    """The flow that a description means.
+
+    Raises:
+        UserError: what is wrong with it, each with its path.
+    """
+    refuse(flow_faults(spec.name, spec.unique_key, spec.labels))
     if not spec.members and not spec.is_open:
         raise InvalidInput("runs: must be at least one, got none; add runs, or say open=True", path=("runs",))
     runs = new_runs(one.run for one in spec.members)
     members = [NewMember(one.key, run, one.after, one.when) for one, run in zip(spec.members, runs, strict=True)]
     heirs = dict(zip(spec.heirs, new_runs(spec.heirs.values()), strict=True))
-    return NewFlow(spec.name, tuple(ordered(members)), spec.is_open, spec.unique_key, heirs)
+    labels = dict(spec.labels) if spec.labels else None
+    return NewFlow(spec.name, tuple(ordered(members)), spec.is_open, spec.unique_key, heirs, labels=labels)

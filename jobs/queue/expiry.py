@@ -7,8 +7,6 @@ knows its job, it stands far behind) a duty of each node finds by an index of th
 from collections.abc import Sequence
 from typing import Final
 
-from sqlalchemy import Connection
-
 from ..core.admission.expiry import Expired, expired_sentence
 from ..core.arguments.secrets import references, resolved
 from ..core.base.wording import time_text
@@ -16,14 +14,13 @@ from ..core.defaults import FOLLOWED
 from ..core.misfire import Skip
 from ..core.model import NewRun, Run, SkipReason, Trigger
 from ..core.states import RunState
-from ..store.db import dialect
 from ..store.db.transaction import Tx, Wake
 from ..store.read import jobs
 from ..store.read import tasks as stored_tasks
 from . import runs as run_store
 from .changes import run_change
 from .enqueue import put
-from .flow_ends import ended_of, hold, settle
+from .flow_ends import ended_of, hold_of, settle
 from .skips import record_drop
 
 BATCH: Final = 500
@@ -34,23 +31,18 @@ EXPIRY_OF: Final = "expiryOf"
 
 def skip_due(tx: Tx, node: str | None, limit: int = BATCH) -> int:
     """Skip up to ``limit`` runs that are too old to start; how many."""
+    hold_of(tx.conn, *run_store.has_expired(tx.now))
     late = run_store.expired(tx.conn, tx.now, limit)
     if late:
         skip_expired(tx, late, node=node)
     return len(late)
 
 
-def is_due(conn: Connection) -> bool:
-    """Whether a run is too old to start: one probe of an index, however many wait."""
-    at = run_store.next_expiry(conn)
-    return at is not None and at <= dialect.database_now(conn)
-
-
 def skip_expired(tx: Tx, runs: Sequence[Run], *, node: str | None) -> None:
     """Skip locked runs that are too old to start, and have their jobs hear of it.
 
     Args:
-        tx: The transaction that has locked them.
+        tx: The transaction that has locked them, and their flows before them.
         runs: They have never begun.
         node: The node that found them.
     """
@@ -66,7 +58,6 @@ def skip_expired(tx: Tx, runs: Sequence[Run], *, node: str | None) -> None:
             record_drop(tx, task, skip, node=node, run_id=run.id)
     tx.emit(run_change(run, RunState.SKIPPED, node=node) for run in runs)
     ended = ended_of((run, RunState.SKIPPED) for run in runs)
-    hold(tx.conn, {one.flow_id for one in ended})
     settle(tx, ended)
     tx.wake(Wake.RUNS)
     _tell(tx, runs)

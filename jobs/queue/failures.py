@@ -1,6 +1,7 @@
 """What happens when runs have failed for good: the jobs that want to be told get runs, in the same transaction."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from ..core.arguments.secrets import references, resolved
 from ..core.defaults import FOLLOWED
@@ -8,12 +9,19 @@ from ..core.model import NewRun, Run, Trigger
 from ..core.outcome import Failure
 from ..store.db.transaction import Tx
 from ..store.read import jobs
-from .endings import Ending
 from .enqueue import put
 from .shapes import HeldRun
 
 FAILURE_OF = "failureOf"
 """Carried by the run of a job that is told: the run that failed. Nobody is told of the failure of such a run."""
+
+
+class FinalFailure(NamedTuple):
+    """A run that has failed for good, and why."""
+
+    run: Run | HeldRun
+    error: str | None
+    error_type: str | None
 
 
 def failure_of(run: Run | HeldRun, error: str | None, error_type: str | None) -> Failure:
@@ -30,23 +38,23 @@ def failure_of(run: Run | HeldRun, error: str | None, error_type: str | None) ->
     )
 
 
-def enqueue_failure_jobs(tx: Tx, failed: Sequence[tuple[Run | HeldRun, Ending]]) -> None:
+def enqueue_failure_jobs(tx: Tx, failed: Sequence[FinalFailure]) -> None:
     """Put runs of the jobs into the queue that the jobs of these runs name by ``on_failure``."""
-    of_note = [(run, ending) for run, ending in failed if FAILURE_OF not in (run.carried or {})]
+    of_note = [one for one in failed if FAILURE_OF not in (one.run.carried or {})]
     if not of_note:
         return
-    defaults = jobs.defaults(tx.conn, {run.job_name for run, _ in of_note})
+    defaults = jobs.defaults(tx.conn, {one.run.job_name for one in of_note})
     heirs = [
         NewRun(
             job_name=heir,
             trigger=Trigger.API,
-            args={"failure": failure_of(run, ending.error, ending.error_type).document()},
+            args={"failure": failure_of(*one).document()},
             inherits=FOLLOWED,
-            carried={**(run.carried or {}), FAILURE_OF: run.id},
-            parent_labels=run.labels,
+            carried={**(one.run.carried or {}), FAILURE_OF: one.run.id},
+            parent_labels=one.run.labels,
         )
-        for run, ending in of_note
-        if (heir := defaults[run.job_name].on_failure) is not None
+        for one in of_note
+        if (heir := defaults[one.run.job_name].on_failure) is not None
     ]
     if heirs:
         put(tx, heirs)

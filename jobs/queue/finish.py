@@ -21,7 +21,7 @@ from .admission import give_back, let_go
 from .changes import finished_changes, many_changes
 from .endings import Before, Ending, end_attempts
 from .enqueue import put
-from .failures import enqueue_failure_jobs
+from .failures import FinalFailure, enqueue_failure_jobs
 from .flow_ends import Ended, ended_of, hold, settle
 from .logs import append_lines
 from .shapes import HeldRun
@@ -109,7 +109,8 @@ def _follow(tx: Tx, accepted: Sequence[tuple[Finish, Ending]]) -> None:
     if any(ending.wake_at is not None for _, ending in accepted):
         # Who looks at due tasks sets its alarm for the earliest of both.
         tx.wake(Wake.TASKS)
-    enqueue_failure_jobs(tx, [(one.run, ending) for one, ending in accepted if ending.state == RunState.FAILED.value])
+    failed = [(one.run, ending) for one, ending in accepted if ending.state == RunState.FAILED.value]
+    enqueue_failure_jobs(tx, [FinalFailure(run, ending.error, ending.error_type) for run, ending in failed])
 
 
 def _finish_in_flows(tx: Tx, node_id: int, node: str, ended: Sequence[Finish]) -> list[Ended]:

@@ -8,7 +8,7 @@ another one, the second sees what the first has done.
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, func, select, update
+from sqlalchemy import ColumnElement, Connection, Select, func, select, union, update
 
 from ..core.events import Change, EventKind
 from ..core.flows.conditions import Before, Standing, chained, standing
@@ -50,16 +50,47 @@ def hold(conn: Connection, flow_ids: Collection[int | None]) -> None:
         conn.execute(select(f.c.id).where(f.c.id.in_(ids)).order_by(f.c.id).with_for_update())
 
 
+def hold_of(conn: Connection, *which: ColumnElement[bool]) -> None:
+    """Lock the flows of the runs that meet these conditions, before the runs themselves are locked.
+
+    Everybody locks flows first and runs after them, both in ascending order. So of two transactions one waits for the
+    other, and none waits for each other.
+    """
+    if dialect.is_postgresql(conn):
+        theirs = select(r.c.flow_id).where(*which, r.c.flow_id.is_not(None))
+        conn.execute(select(f.c.id).where(f.c.id.in_(theirs)).order_by(f.c.id).with_for_update())
+
+
+def hold_to_cancel(conn: Connection, run_ids: Sequence[int]) -> None:
+    """Lock the flows of these runs, and those of the runs that they wait for, and so on."""
+    if dialect.is_postgresql(conn):
+        conn.execute(select(f.c.id).where(f.c.id.in_(_reached(run_ids))).order_by(f.c.id).with_for_update())
+
+
+def _reached(run_ids: Sequence[int]) -> Select[tuple[int]]:
+    own = select(r.c.flow_id.label("id")).where(r.c.id.in_(run_ids), r.c.flow_id.is_not(None))
+    begun = select(f.c.id).where(f.c.parent_id.in_(run_ids), f.c.finished_at.is_(None))
+    reached = begun.cte("begun", recursive=True)
+    below = select(f.c.id).join_from(reached, m, m.c.flow_id == reached.c.id).join(f, f.c.parent_id == m.c.run_id)
+    reached = reached.union(below.where(f.c.finished_at.is_(None)))
+    return select(union(own, select(reached.c.id)).subquery().c.id)
+
+
 def settle(tx: Tx, ended: Sequence[Ended]) -> None:
     """Start or skip what waited for these runs, whose flows are locked; end the flows of which nothing is left."""
     if not ended:
         return
-    release(tx, [one.run_id for one in ended], [one.run_id for one in ended if one.state is not RunState.SUCCESS])
-    end_if_over(tx, {one.flow_id for one in ended})
+    unsuccessful = [one.run_id for one in ended if one.state is not RunState.SUCCESS]
+    unfinished = release(tx, [one.run_id for one in ended], unsuccessful)
+    over = {one.flow_id for one in ended} - unfinished
+    if over:
+        end_if_over(tx, over)
 
 
-def release(tx: Tx, ended: Sequence[int], unsuccessful: Sequence[int]) -> None:
+def release(tx: Tx, ended: Sequence[int], unsuccessful: Sequence[int]) -> set[int]:
     """Start or skip what waited for runs that have ended; what is skipped has ended as well.
+
+    Returns the flows of which a run was seen that is unfinished; others may have one too.
 
     Args:
         tx: The transaction, which has locked the flows.
@@ -67,6 +98,7 @@ def release(tx: Tx, ended: Sequence[int], unsuccessful: Sequence[int]) -> None:
         unsuccessful: Those of them that have not succeeded.
     """
     chains: dict[int, tuple[str, ...]] = {}
+    unfinished: set[int] = set()
     while ended:
         doomed = _doomed(tx.conn, unsuccessful, chains) if unsuccessful else {}
         _skip(tx, doomed)
@@ -77,14 +109,16 @@ def release(tx: Tx, ended: Sequence[int], unsuccessful: Sequence[int]) -> None:
             match standing(When(row.condition), before):
                 case Standing.START:
                     ready.append(row)
+                    unfinished.add(row.flow_id)
                 case Standing.SKIP:
                     never[row.run_id] = "none of the runs that it comes after failed"
                 case Standing.WAIT:
-                    pass
+                    unfinished.add(row.flow_id)
         _start(tx, ready)
         chains |= dict.fromkeys(never, ())
         _skip(tx, never)
         ended = unsuccessful = list(never)
+    return unfinished
 
 
 def _doomed(conn: Connection, unsuccessful: Sequence[int], chains: dict[int, tuple[str, ...]]) -> dict[int, str]:
@@ -125,9 +159,9 @@ def _skip(tx: Tx, reasons: Mapping[int, str]) -> None:
             update(r)
             .where(r.c.id == batch.c.id)
             .values(**ended, error=batch.c.error)
-            .returning(r.c.id, r.c.task_id, r.c.task_name, r.c.job_name, r.c.group_name)
+            .returning(r.c.id, r.c.task_id, r.c.task_name, r.c.job_name, r.c.group_name, r.c.flow_id)
         )
-        rows = sorted(Reserved(*row) for row in tx.conn.execute(statement, parameters))
+        rows = sorted((Reserved(*row) for row in tx.conn.execute(statement, parameters)), key=lambda run: run.id)
         tx.emit(run_change(run, RunState.SKIPPED) for run in rows)
 
 
@@ -161,13 +195,15 @@ def end_if_over(tx: Tx, flow_ids: Collection[int]) -> None:
         state = end_of(states)
         tx.conn.execute(update(f).where(f.c.id == row.id).values(state=state.value, finished_at=tx.now))
         emit_flow(tx, row.id, state)
-        found, parent = tx.conn.execute(select(f.c.heirs, f.c.parent_id).where(f.c.id == row.id)).one()
+        found, parent, labels = tx.conn.execute(
+            select(f.c.heirs, f.c.parent_id, f.c.labels).where(f.c.id == row.id)
+        ).one()
         if parent is not None:
             # Locked: if its attempt is ending at this moment, one of the two transactions sees the other.
             lock(tx.conn, [parent])
             wake(tx, [parent])
         ends = (Ending.END, Ending.SUCCESS if state is FlowState.SUCCESS else Ending.FAILURE)
-        heirs = [heir_from(found[end.value]) for end in ends if end.value in found]
+        heirs = [heir_from(found[end.value], labels) for end in ends if end.value in found]
         if heirs:
             put(tx, heirs)
 

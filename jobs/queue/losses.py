@@ -3,6 +3,8 @@
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final
 
+from sqlalchemy import Connection
+
 from ..core.events import Change, EventKind
 from ..core.model import Run
 from ..core.nodes import Node, NodeState
@@ -15,6 +17,7 @@ from ..store.write import nodes
 from . import runs as run_store
 from .changes import run_change
 from .finish import Finish, finish
+from .flow_ends import hold_of
 
 
 def rescue(tx: Tx, dead: Node, *, reason: str) -> int:
@@ -24,7 +27,7 @@ def rescue(tx: Tx, dead: Node, *, reason: str) -> int:
     """
     if not nodes.fence(tx.conn, dead.id, dead.seq):
         return 0
-    held = run_store.occupied_by(tx.conn, dead.id)
+    held = _held_by(tx.conn, dead.id)
     _close_held(tx, dead.id, dead.name, held, Lost(f"node {dead.name} was lost while it ran this job: {reason}"))
     _end_unreadable(tx, dead.id, dead.name, {run.id for run in held})
     tx.emit([Change(EventKind.NODE_STOPPED, node=dead.name, state=NodeState.EXPIRED.value)])
@@ -46,7 +49,7 @@ def disown(tx: Tx, node_id: int, node: str, known: Collection[int]) -> int:
     Returns:
         How many runs were closed or went back.
     """
-    held = run_store.occupied_by(tx.conn, node_id)
+    held = _held_by(tx.conn, node_id)
     unknown = [run for run in held if run.id not in known]
     sentence = f"node {node} held this run and did not execute it: an answer of the database was lost"
     _close_held(tx, node_id, node, unknown, Lost(sentence, CLAIM_LOST))
@@ -64,10 +67,16 @@ def release(tx: Tx, node_id: int, node: str, outcome: JobOutcome) -> int:
         node: Its name.
         outcome: How the open attempts end.
     """
-    held = run_store.occupied_by(tx.conn, node_id)
+    held = _held_by(tx.conn, node_id)
     _close_held(tx, node_id, node, held, outcome)
     _end_unreadable(tx, node_id, node, {run.id for run in held})
     return len(held)
+
+
+def _held_by(conn: Connection, node_id: int) -> list[Run]:
+    """The runs that a node holds, locked after their flows."""
+    hold_of(conn, *run_store.occupied(node_id))
+    return run_store.occupied_by(conn, node_id)
 
 
 def _close_held(tx: Tx, node_id: int, node: str, held: Sequence[Run], outcome: JobOutcome) -> None:

@@ -5,9 +5,10 @@ from dataclasses import replace
 
 from sqlalchemy import Connection, insert, select, update
 
+from ..core.admission.labels import inherited
 from ..core.base.errors import AlreadyExists
 from ..core.defaults import JobDefaults, run_of_job
-from ..core.events import EventKind, Listed
+from ..core.events import EventKind
 from ..core.flows.model import FlowState, NewFlow, NewMember
 from ..core.flows.results import references
 from ..core.model import Json, NewRun, Run
@@ -41,11 +42,12 @@ def put_flow(tx: Tx, new: NewFlow, submitter: str | None = None, submitter_id: i
         "submitter": submitter,
         "submitter_id": submitter_id,
         "parent_id": new.parent_id,
+        "labels": new.labels or None,
         "heirs": {end.value: heir_document(run) for end, run in new.heirs.items()},
     }
     flow_id: int = tx.conn.execute(insert(f).values(**values).returning(f.c.id)).scalar_one()
     emit_flow(tx, flow_id, FlowState.RUNNING, EventKind.FLOW_CREATED)
-    put_members(tx, flow_id, new.members, {})
+    put_members(tx, flow_id, new.members, {}, new.labels)
     if not new.members:
         end_if_over(tx, {flow_id})
     return flow_id
@@ -61,7 +63,9 @@ def _refuse_taken(conn: Connection, unique_key: str) -> None:
         )
 
 
-def put_members(tx: Tx, flow_id: int, members: Sequence[NewMember], known: dict[str, int]) -> list[Run]:
+def put_members(
+    tx: Tx, flow_id: int, members: Sequence[NewMember], known: dict[str, int], labels: dict[str, str] | None
+) -> list[Run]:
     """Insert runs of a flow, those that come after others suspended; in their order.
 
     Args:
@@ -69,11 +73,12 @@ def put_members(tx: Tx, flow_id: int, members: Sequence[NewMember], known: dict[
         flow_id: The flow, locked or new.
         members: In order. What they may come after is among them or known.
         known: The runs that are in the flow already, by key.
+        labels: Those of the flow.
     """
     if not members:
         return []
     said = jobs.defaults(tx.conn, {one.run.job_name for one in members if one.run.inherits})
-    new = NewRuns.of(_as_member(one, flow_id, said) for one in members)
+    new = NewRuns.of(_as_member(one, flow_id, labels, said) for one in members)
     runs = insert_runs(tx.conn, new, tx.now).stored(new)
     ids = {**known, **{one.key: run.id for one, run in zip(members, runs, strict=True)}}
     rows = [
@@ -96,8 +101,8 @@ def put_members(tx: Tx, flow_id: int, members: Sequence[NewMember], known: dict[
     dialect.insert_rows(tx.conn, e, edges, (e.c.run_id,))
     waiting = [run for one, run in zip(members, runs, strict=True) if not one.after]
     others = [run for one, run in zip(members, runs, strict=True) if one.after]
-    tx.emit([created_changes(waiting)] if waiting else ())
-    tx.emit([Listed("created", created_changes(others).runs, suspended=True)] if others else ())
+    tx.emit(replace(created_changes(waiting), flow_id=flow_id) for _ in waiting[:1])
+    tx.emit(replace(created_changes(others), suspended=True, flow_id=flow_id) for _ in others[:1])
     tx.wake(Wake.RUNS)
     return runs
 
@@ -110,7 +115,7 @@ def put_again(tx: Tx, old_id: int, new: NewRun) -> int:
     tx.conn.execute(update(e).where(e.c.run_id == old_id).values(run_id=run.id))
     tx.conn.execute(update(e).where(e.c.after_id == old_id).values(after_id=run.id))
     created = created_changes([run])
-    tx.emit([Listed(created.entry, created.runs, suspended=new.suspended)])
+    tx.emit([replace(created, suspended=new.suspended, flow_id=new.flow_id)])
     tx.wake(Wake.RUNS)
     return run.id
 
@@ -121,7 +126,8 @@ def _uses(args: dict[str, Json]) -> dict[str, Json] | None:
     return {"keys": keys, "args": args} if keys else None
 
 
-def _as_member(one: NewMember, flow_id: int, said: Mapping[str, JobDefaults]) -> NewRun:
+def _as_member(one: NewMember, flow_id: int, labels: dict[str, str] | None, said: Mapping[str, JobDefaults]) -> NewRun:
     run = one.run if not one.run.inherits else run_of_job(one.run, said[one.run.job_name])
     # No other run stands for a run of a flow: its key there is what makes it unique.
-    return replace(run, flow_id=flow_id, suspended=bool(one.after), unique_key=None)
+    placed = replace(run, flow_id=flow_id, suspended=bool(one.after), unique_key=None)
+    return placed if not labels else replace(placed, parent_labels=inherited(run.parent_labels, labels))

@@ -43,9 +43,9 @@ SendNamed = Callable[[str, dict[str, Any]], Sequence[Any]]
 
 _ALIKE: Final = (
     "job_name", "trigger", "group", "priority", "task_id", "task_name", "scheduled_for", "available_at", "retries",
-    "retry_delay", "timeout", "exclusive", "unique_key", "retried_from", "submitter", "submitter_id", "description",
-    "signature", "inherits", "expires_at", "ttl", "hold", "concurrency_key", "max_concurrent", "rate_key", "flow_id",
-    "suspended",
+    "retry_delay", "timeout", "max_duration", "exclusive", "unique_key", "retried_from", "submitter", "submitter_id",
+    "description", "signature", "inherits", "expires_at", "ttl", "hold", "concurrency_key", "max_concurrent",
+    "rate_key", "flow_id", "suspended",
 )  # fmt: skip
 """What runs of one kind have in common: all of a ``NewRun`` but its arguments, what it carries, and its labels."""
 _settings = attrgetter(*_ALIKE)
@@ -179,13 +179,7 @@ def index_labels(conn: Connection, labels: Iterable[tuple[int, str]]) -> None:
         statements.execute(conn, "insert_labels", {"runs": _array(found)})
 
 
-def insert_by(
-    send: SendNamed,
-    new: NewRuns,
-    now: datetime | None = None,
-    *,
-    with_event: bool = True,
-) -> Inserted:
+def insert_by(send: SendNamed, new: NewRuns, now: datetime | None = None, *, with_event: bool = True) -> Inserted:
     """``insert`` on PostgreSQL, by any way to send the statement.
 
     Args:
@@ -196,9 +190,8 @@ def insert_by(
     """
     same = {"now": now, "with_event": with_event, "wakes": str(WAKES.value)}
     if len(new.kind) == 1:
-        one = {"run": _document(_kind(0, new.kinds[0])), "args": new.args[0], "carried": new.carried[0]}
-        one["labels"] = new.all_labels[0]
-        for row in send("insert_run", {**same, **one}):
+        one = {"run": columns_text(new.kinds[0]), "args": new.args[0], "carried": new.carried[0]}
+        for row in send("insert_run", {**same, **one, "labels": new.all_labels[0]}):
             return Inserted([row.id], [_decided(new.kinds[0], row)], row.submitted_at)
         return Inserted([], new.kinds, datetime.now(UTC))
     same |= {"kinds": _document([_kind(place, one) for place, one in enumerate(new.kinds)])}
@@ -250,6 +243,11 @@ def stored_here(run: NewRun, key: int, submitted_at: datetime) -> Run:
     return _stored(run, key, submitted_at, json.dumps(run.args), NOTHING, labels_text(run.labels, run.parent_labels))
 
 
+def columns_text(run: NewRun) -> str:
+    """The columns of one run for a statement of PostgreSQL, which finds out what is inherited."""
+    return _document(_kind(0, run))
+
+
 def _document(value: object) -> str:
     return json.dumps(value, default=dialect.time_text)
 
@@ -275,6 +273,7 @@ def _columns(run: NewRun) -> dict[str, Any]:
         "retries": run.retries,
         "retry_delay": run.retry_delay,
         "timeout": run.timeout,
+        "max_duration": run.max_duration,
         "expires_at": run.expires_at,
         "ttl": run.ttl,
         "concurrency_key": run.concurrency_key,
@@ -293,6 +292,7 @@ def _kind(place: int, run: NewRun) -> dict[str, Any]:
     unset = dict.fromkeys(_COLUMN[name] for name in run.inherits if name in _COLUMN)
     own = {
         "own_timeout": "timeout" not in run.inherits,
+        "own_max_duration": "max_duration" not in run.inherits,
         "own_key": UNIQUE_KEY not in run.inherits,
         "own_limits": LIMITS not in run.inherits,
         "settled": PER_RUN not in run.inherits,
@@ -308,6 +308,7 @@ class Decided(NamedTuple):
     retries: int
     retry_delay: float
     timeout: float | None
+    max_duration: float | None
 
 
 def _decided(kind: NewRun, of_job: Any) -> NewRun:
@@ -320,6 +321,7 @@ def _decided(kind: NewRun, of_job: Any) -> NewRun:
         retries=of_job.retries,
         retry_delay=of_job.retry_delay,
         timeout=of_job.timeout,
+        max_duration=of_job.max_duration,
         inherits=frozenset(),
     )
 
@@ -365,6 +367,7 @@ def _stored(kind: NewRun, key: int, submitted_at: datetime, args: str, carried: 
         retries=kind.retries,
         retry_delay=float(kind.retry_delay),
         timeout=None if kind.timeout is None else float(kind.timeout),
+        max_duration=None if kind.max_duration is None else float(kind.max_duration),
         exclusive=kind.exclusive,
         node_id=None,
         node=None,

@@ -225,6 +225,7 @@ def new_run(task: Task, trigger: Trigger, *, args: dict[str, Json] | None = None
         retries=spec.retries,
         retry_delay=spec.retry_delay,
         timeout=effective_timeout(spec),
+        max_duration=spec.max_duration,
         exclusive=effective_overlap(spec) is not OverlapPolicy.ALLOW,
         submitter=task.submitter,
         submitter_id=task.submitter_id,
@@ -269,6 +270,9 @@ def _like(
     until = None if ttl is None else expiry_of(None, ttl, now)
     timeout, key = effective_timeout(task), keys.keys.get(task.id)
     alike = Occurrence(task.id, now, timeout, False, False, key, labels.get(task.id), ttl=ttl, expires_at=until)
+    hold = keys.holds.get(task.id)
+    if hold is not None:
+        alike = alike._replace(key_until=hold.held_until(now), key_until_start=True if hold.until_start else None)
     limits = keys.limits.get(task.id)
     return alike if limits is None else alike._replace(**limits._asdict())
 

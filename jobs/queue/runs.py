@@ -53,6 +53,11 @@ def request_cancel(conn: Connection, ids: Sequence[int], reason: str, now: datet
     return _set(conn, r.c.id.in_(ids), *unasked, cancel_requested_at=now, cancel_reason=reason)
 
 
+def wake(conn: Connection, run_id: int, now: datetime) -> None:
+    """Wake a locked suspended run: it waits again, and is due now."""
+    _set(conn, r.c.id == run_id, state=RunState.WAITING.value, available_at=now, **_AWAITS_NOTHING)
+
+
 def make_available(conn: Connection, ids: Sequence[int], at: datetime) -> list[int]:
     """Make waiting and stuck runs due at ``at``; returns the ids of those changed."""
     return _set(conn, r.c.id.in_(ids), _judged_state.in_(sql_literals(CLAIMABLE)), available_at=at, due_at=None)
@@ -82,13 +87,14 @@ def set_priority(conn: Connection, ids: Sequence[int], priority: Priority) -> li
 
 def lock_unbegun(conn: Connection, key: str) -> Run | None:
     """The run that has this unique key and has never begun, locked."""
-    unbegun = (r.c.attempt == literal_column("0"), _judged_state.in_(sql_literals(_UNBEGUN)))
+    unbegun = (r.c.attempt == literal_column("0"), _judged_state.in_(sql_literals(UNBEGUN)))
     statement = select_runs().where(r.c.unique_key == key, *HOLDING, *unbegun).with_for_update(of=r)
     row = conn.execute(statement).one_or_none()
     return None if row is None else run_from(row)
 
 
-_UNBEGUN = (RunState.WAITING, RunState.SCHEDULED)
+UNBEGUN: Final = (RunState.WAITING, RunState.SCHEDULED)
+"""States in which a run without an attempt has never begun."""
 
 
 def renew(conn: Connection, run_id: int, values: Mapping[str, Any]) -> None:
@@ -114,11 +120,16 @@ def skip(conn: Connection, ids: Sequence[int], error: str, now: datetime, reason
     _set(conn, r.c.id.in_(ids), droppable, skip_reason=reason.value, **dropped, **_AWAITS_NOTHING)
 
 
+def has_expired(now: datetime) -> tuple[ColumnElement[bool], ...]:
+    """That a run is too old to start."""
+    return (r.c.expires_at <= now, *_MAY_EXPIRE)
+
+
 def expired(conn: Connection, now: datetime, limit: int) -> list[Run]:
     """Up to ``limit`` runs that are too old to start, locked, the longest expired first."""
     statement = (
         select_runs()
-        .where(r.c.expires_at <= now, *_MAY_EXPIRE)
+        .where(*has_expired(now))
         .order_by(r.c.expires_at, r.c.id)
         .limit(limit)
         .with_for_update(of=r, skip_locked=True)
@@ -126,14 +137,40 @@ def expired(conn: Connection, now: datetime, limit: int) -> list[Run]:
     return [run_from(row) for row in conn.execute(statement)]
 
 
-def next_expiry(conn: Connection) -> datetime | None:
-    """When the next run expires; None = none does."""
-    found: datetime | None = conn.execute(select(func.min(r.c.expires_at)).where(*_MAY_EXPIRE)).scalar_one()
-    return found
+def next_limits(conn: Connection) -> tuple[datetime | None, datetime | None]:
+    """When the next run expires, and when the next that no node executes has to end; None = none does."""
+    expiry = select(func.min(r.c.expires_at)).where(*_MAY_EXPIRE).scalar_subquery()
+    deadline = select(func.min(r.c.deadline_at)).where(*_MAY_BE_OVERDUE).scalar_subquery()
+    row = conn.execute(select(expiry, deadline)).one()
+    return row[0], row[1]
+
+
+def overdue(conn: Connection, now: datetime, limit: int) -> list[Run]:
+    """Up to ``limit`` runs that no node executes and that had to end by now, locked, the longest overdue first."""
+    statement = (
+        select_runs()
+        .where(r.c.deadline_at <= now, *_MAY_BE_OVERDUE)
+        .order_by(r.c.deadline_at, r.c.id)
+        .limit(limit)
+        .with_for_update(of=r, skip_locked=True)
+    )
+    return [run_from(row) for row in conn.execute(statement)]
+
+
+def fail(conn: Connection, run_id: int, error: str, now: datetime) -> None:
+    """Fail a locked run that no node executes."""
+    failed = {"state": RunState.FAILED.value, "finished_at": now, "error": error}
+    _set(conn, r.c.id == run_id, **failed, **_AWAITS_NOTHING)
 
 
 _MAY_EXPIRE = (r.c.expires_at.is_not(None), r.c.attempt == literal_column("0"), IS_OPEN)
 """As the index of those that may expire says it."""
+_MAY_BE_OVERDUE = (
+    r.c.deadline_at.is_not(None),
+    IS_OPEN,
+    _judged_state.in_(sql_literals(sources_of(RunState.FAILED) - {RunState.RUNNING})),
+)
+"""As the index of those that have to end by a time says it."""
 
 
 def end_others(conn: Connection, node_id: int, known: Collection[int], error: str, now: datetime) -> list[int]:
@@ -164,14 +201,14 @@ def _hand_back(conn: Connection, *which: ColumnElement[bool]) -> list[int]:
     return _set(conn, *which, state=RunState.WAITING.value, node_id=None)
 
 
+def occupied(node_id: int) -> tuple[ColumnElement[bool], ...]:
+    """That a node holds a run, scheduled or running."""
+    return (r.c.node_id == node_id, r.c.state.in_(sql_literals(OCCUPYING)))
+
+
 def occupied_by(conn: Connection, node_id: int) -> list[Run]:
     """The runs that a node holds, scheduled and running, locked, by id."""
-    statement = (
-        select_runs()
-        .where(r.c.node_id == node_id, r.c.state.in_(sql_literals(OCCUPYING)))
-        .order_by(r.c.id)
-        .with_for_update(of=r)
-    )
+    statement = select_runs().where(*occupied(node_id)).order_by(r.c.id).with_for_update(of=r)
     return [run_from(row) for row in conn.execute(statement)]
 
 

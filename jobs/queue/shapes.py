@@ -5,7 +5,7 @@ names. What is asked for is a ``NewRun`` of ``core.model``; ``new_runs`` says ho
 """
 
 from datetime import datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..core.model import Json
 
@@ -34,6 +34,7 @@ class HeldRun(NamedTuple):
     labels: dict[str, str] | None
     available_at: datetime
     trigger: str
+    deadline_at: datetime | None
     concurrency_key: str | None
     rate_key: str | None
     started_at: datetime
@@ -51,10 +52,16 @@ class LanePosition(NamedTuple):
 
 
 class Reserved(NamedTuple):
-    """What an event says of a run that was reserved."""
+    """What an event says of a run of which not all was read."""
 
     id: int
     task_id: int | None
     task_name: str | None
     job_name: str
     group: str
+    flow_id: int | None = None
+
+
+def reserved_from(row: Any) -> Reserved:
+    """The run behind a row that has these columns among others."""
+    return Reserved(row.id, row.task_id, row.task_name, row.job_name, row.group_name, row.flow_id)

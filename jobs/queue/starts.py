@@ -27,7 +27,7 @@ from ..store.schema.tables import node as n
 from ..store.schema.tables import queue_group as g
 from ..store.schema.tables import run as r
 from . import statements
-from .shapes import HeldRun, Reserved
+from .shapes import HeldRun, Reserved, reserved_from
 
 LIVE = (
     select(n.c.state)
@@ -112,7 +112,7 @@ class Source(Enum):
 def reserve(conn: Connection, ids: Sequence[int], node_id: int) -> dict[int, Reserved]:
     """Hand those of these runs to a node that nobody else is taking, ahead of a free slot; no attempt begins."""
     rows = statements.execute(conn, "reserve", {"ids": list(ids), "node_id": node_id})
-    return {row.id: Reserved(row.id, row.task_id, row.task_name, row.job_name, row.group_name) for row in rows}
+    return {row.id: reserved_from(row) for row in rows}
 
 
 # All of a ``HeldRun`` but the node, which is the caller's, and the checkpoint. The id comes first.

@@ -1,14 +1,16 @@
 """Durable steps of runs: their ends are stored, many at once, and a run that is made again keeps some of them."""
 
 import json
-from collections.abc import Collection, Sequence
+import logging
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sqlalchemy import Connection, insert, literal, select, update
 
-from ..core.durable.steps import StepEnd, StepState, results_before
+from ..core.base.lazy import LazyModule
+from ..core.durable.steps import StepEnd, StepState, StoredStep, results_before
 from ..core.events import STEPS, Listed
 from ..core.model import Json, Run
 from ..store.db import dialect
@@ -20,6 +22,13 @@ from ..store.schema.tables import run_step as s
 from ..store.schema.types import to_text
 from . import statements
 from .shapes import HeldRun
+
+if TYPE_CHECKING:
+    import psycopg
+else:
+    psycopg = LazyModule("psycopg")
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +79,28 @@ async def store(
         places = await database.write(rows_to_store, node, rows)
     kept = {(rows[place].run_id, rows[place].attempt, rows[place].step) for place in places}
     return [(one.run.id, one.run.attempt, one.end.label) in kept for one in ended]
+
+
+async def results_of(
+    database: Database, connection: AutocommitConnection | None, run_ids: Sequence[int], *, retry_for: float
+) -> Mapping[int, Mapping[str, StoredStep]]:
+    """What runs have stored of their steps, by run and label.
+
+    Args:
+        database: Where.
+        connection: For a statement of its own; None: a snapshot.
+        run_ids: The runs.
+        retry_for: Seconds for which it is asked for while the database is away.
+    """
+    if connection is not None:
+        try:
+            rows = await connection.execute(statements.for_driver("step_results"), {"run_ids": list(run_ids)})
+        except (NotConnectedError, psycopg.Error) as error:
+            # Whatever it was: a snapshot, on another connection, says it again or does it.
+            log.debug("reading the results of %d runs again: %s", len(run_ids), error)
+        else:
+            return stored_steps.stored_by_run(rows)
+    return await database.with_retry(retry_for).read(stored_steps.results_of_runs, list(run_ids))
 
 
 async def _by_statement(

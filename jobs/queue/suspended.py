@@ -13,7 +13,7 @@ from ..core.states import RunState
 from ..store.db.transaction import Tx, Wake
 from . import statements
 from .changes import run_change
-from .shapes import Reserved
+from .shapes import reserved_from
 
 
 def wake(tx: Tx, ids: Sequence[int]) -> list[int]:
@@ -32,7 +32,7 @@ def wake_due(tx: Tx, limit: int) -> list[int]:
 
 
 def _woken(tx: Tx, rows: CursorResult[tuple[object, ...]]) -> list[int]:
-    woken = sorted(Reserved(row.id, row.task_id, row.task_name, row.job_name, row.group_name) for row in rows)
+    woken = sorted(map(reserved_from, rows), key=lambda run: run.id)
     tx.emit(run_change(run, RunState.WAITING) for run in woken)
     if woken:
         tx.wake(Wake.RUNS)

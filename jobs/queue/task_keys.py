@@ -3,11 +3,12 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from ..core.admission.holding import Hold
 from ..core.defaults import JobDefaults
 from ..core.due import DueTask
 from ..core.limits import Keys
 from ..core.misfire import Decision, KeyInForce, Skip
-from ..core.model import SkipReason
+from ..core.model import Json, SkipReason
 from ..store.db.transaction import Tx
 from ..store.read import runs as stored_runs
 from ..store.read import tasks as stored_tasks
@@ -22,11 +23,13 @@ class TaskKeys:
         keys: The unique ones by the task's id; left out where its runs have none.
         holders: The unfinished runs that have one, by key; None = a run that this visit is about to make.
         limits: By what the runs are limited, by the task's id, where their jobs limit them.
+        holds: How the unique keys hold, by the task's id, where their jobs say it.
     """
 
     keys: Mapping[int, str]
     holders: dict[str, int | None]
     limits: Mapping[int, Keys]
+    holds: Mapping[int, Hold]
 
     def in_force(self, task: DueTask) -> KeyInForce | None:
         """The key of this task's runs; None = they have none."""
@@ -52,14 +55,14 @@ def keys_of(tx: Tx, due: Sequence[DueTask], declared: Mapping[str, JobDefaults])
         due: The tasks.
         declared: What their jobs say, by name.
     """
-    rules = {task.id: rule for task in due if (rule := declared.get(task.job_name)) is not None and rule.makes_keys}
+    rules = {task.id: rule for task in due if (rule := declared.get(task.job_name)) is not None and _has_keys(rule)}
     if not rules:
-        return TaskKeys({}, {}, {})
+        return TaskKeys({}, {}, {}, {})
     args = stored_tasks.args_of(tx.conn, sorted(rules))
     jobs = {task.id: task.job_name for task in due}
-    unique = ((task_id, rule.unique_key) for task_id, rule in rules.items())
-    made = ((task_id, rule.of(jobs[task_id], args[task_id])) for task_id, rule in unique if rule is not None)
+    made = ((task_id, _key(rule, jobs[task_id], args[task_id])) for task_id, rule in rules.items())
     keys = {task_id: key for task_id, key in made if key is not None}
+    holds = {task_id: rule.hold for task_id, rule in rules.items() if rule.hold is not None}
     limits = {
         task_id: rule.limits.keys_of(jobs[task_id], args[task_id])
         for task_id, rule in rules.items()
@@ -68,7 +71,20 @@ def keys_of(tx: Tx, due: Sequence[DueTask], declared: Mapping[str, JobDefaults])
     holders: dict[str, int | None] = {}
     if keys:
         holders |= stored_runs.holders_of_keys(tx.conn, set(keys.values()))
-    return TaskKeys(keys, holders, limits)
+    if holds:
+        held = {keys[task_id] for task_id in holds} - holders.keys()
+        holders |= stored_runs.holders_for_a_time(tx.conn, held, tx.now)
+    return TaskKeys(keys, holders, limits, holds)
+
+
+def _has_keys(said: JobDefaults) -> bool:
+    return said.makes_keys or said.hold is not None
+
+
+def _key(said: JobDefaults, job_name: str, args: Mapping[str, Json]) -> str | None:
+    """The unique key of a run, as ``defaults.settle`` makes it."""
+    made = None if said.unique_key is None else said.unique_key.of(job_name, args)
+    return job_name if made is None and said.hold is not None else made
 
 
 def labels_of(tx: Tx, due: Sequence[DueTask], declared: Mapping[str, JobDefaults]) -> dict[int, str]:

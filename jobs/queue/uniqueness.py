@@ -1,7 +1,7 @@
 """Runs with unique keys: one is put into the queue, or the run that stands for it is answered."""
 
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Any, Final
 
 from ..core.admission.expiry import expiry_of
 from ..core.admission.holding import Hold, Holding
@@ -50,27 +50,37 @@ def _plain(tx: Tx, run: NewRun, key: str) -> Enqueued | None:
 
 def _held(tx: Tx, run: NewRun, key: str, hold: Hold) -> Enqueued | None:
     if hold.kind is Holding.DEBOUNCE:
-        # First what mostly is the case where many are enqueued: one waits.
         later = replace(run, available_at=hold.due_at(tx.now, tx.now))
+        # First what mostly is the case where many are enqueued: one waits.
         return _renewed(tx, run, key, hold) or _inserted(tx, later, key, hold)
+    renewed = _renewed(tx, run, key, hold) if hold.kind is Holding.LAST else None
+    if renewed is not None:
+        return renewed
     standing = stored_runs.holding_for_a_time(tx.conn, key, tx.now)
     if standing is None:
         return _inserted(tx, run, key, hold)
     if hold.kind is not Holding.LAST:
         return Enqueued(standing, deduplicated=True)
-    renewed = _renewed(tx, run, key, hold)
-    if renewed is not None:
-        return renewed
     # At the end of the period that the other one has begun; it begins the next.
     return _inserted(tx, replace(run, available_at=stored_runs.key_until(tx.conn, standing.id)), key, hold)
 
 
 def _inserted(tx: Tx, run: NewRun, key: str, hold: Hold) -> Enqueued | None:
-    """The new run; or the one that was faster; None = look again."""
+    """The new run; or the one that was faster; None = look again.
+
+    Raises:
+        InvalidState: what is to have the newest arguments cannot: the key is held in another way.
+    """
     put = _plain(tx, run, key)
-    if put is None or put.deduplicated:
+    if put is None:
+        return None
+    if put.deduplicated:
+        if hold.kind not in (Holding.DEBOUNCE, Holding.LAST):
+            return put
+        if put.run.state not in run_store.UNBEGUN or put.run.attempt > 0:
+            raise _held_otherwise(put.run, run)
         # What is to have the newest arguments is renewed by the next look.
-        return None if hold.kind in (Holding.DEBOUNCE, Holding.LAST) else put
+        return None
     until = hold.held_until(put.run.available_at)
     # A run that held the key may have ended while this one was inserted: it is seen now, for the key is ours.
     if until is not None and stored_runs.holding_for_a_time(tx.conn, key, put.run.available_at, but=put.run.id):
@@ -80,19 +90,30 @@ def _inserted(tx: Tx, run: NewRun, key: str, hold: Hold) -> Enqueued | None:
     return put
 
 
+def _held_otherwise(holder: Run, run: NewRun) -> InvalidState:
+    return InvalidState(
+        f"uniqueKey: '{run.unique_key}' is held by run {holder.id} of job '{holder.job_name}', which is "
+        f"{holder.state.value}; this run of job '{run.job_name}' is debounced or throttled, and its arguments would be "
+        "lost. Enqueue all runs of a key by one job and with the same options",
+        path=("uniqueKey",),
+    )
+
+
 def _renewed(tx: Tx, run: NewRun, key: str, hold: Hold) -> Enqueued | None:
-    """The run that waits with this key, with the arguments of this one; None = none waits."""
+    """The run that waits with this key, with the arguments of this one; None = none waits.
+
+    Raises:
+        InvalidState: it is a run of another job.
+    """
     waiting = run_store.lock_unbegun(tx.conn, key)
     if waiting is None:
         return None
+    if waiting.job_name != run.job_name:
+        raise _held_otherwise(waiting, run)
     debounced = hold.kind is Holding.DEBOUNCE
     at = hold.due_at(waiting.submitted_at, tx.now) if debounced else waiting.available_at
-    changes = {
-        "args": run.args,
-        "carried": run.carried,
-        "signature": run.signature,
-        "submitter": run.submitter,
-        "submitter_id": run.submitter_id,
+    changes: dict[str, Any] = {name: getattr(run, name) for name in _OF_THE_LAST}
+    changes |= {
         "available_at": at,
         # What waited for a slot or a token is looked at again.
         "due_at": None,
@@ -105,3 +126,9 @@ def _renewed(tx: Tx, run: NewRun, key: str, hold: Hold) -> Enqueued | None:
     renewed = stored_runs.by_ids(tx.conn, [waiting.id])[waiting.id]
     tx.emit([run_change(renewed, renewed.state)])
     return Enqueued(renewed, deduplicated=True)
+
+
+_OF_THE_LAST: Final = (
+    "args", "carried", "signature", "submitter", "submitter_id", "concurrency_key", "max_concurrent", "rate_key",
+)  # fmt: skip
+"""What a run that waits gets of the enqueue that takes its place, beside its labels and its times."""

@@ -2,11 +2,12 @@
 
 A wait is stored before its attempt ends, so none is forgotten, whoever dies when. What it waits for may come at any
 moment: before the wait begins (it lies in the run's box), while its attempt ends (``finish`` looks again), or later
-(``send`` wakes the run). All three lock the run first, so one of them sees what the other has done.
+(``send`` ends the wait and wakes the run). All three lock the run first, so one of them sees what the other has done.
 """
 
+import json
 from collections.abc import Collection
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any
 
@@ -14,21 +15,25 @@ from sqlalchemy import Connection, delete, func, insert, select, union, update
 
 from ..core.actor import RANK
 from ..core.durable.steps import StepKind, StepState, StoredStep
-from ..core.durable.waits import Signal, Wait
+from ..core.durable.waits import MAX_BOX, Signal, Wait
 from ..core.events import STEPS, Listed
-from ..core.model import Run
+from ..core.model import Json, Run
 from ..core.states import RunState
-from ..store.db.transaction import Tx
+from ..store.db import dialect
+from ..store.db.transaction import Tx, Wake
 from ..store.read import steps as stored_steps
+from ..store.read.runs import HOLDING, run_from, select_runs
 from ..store.schema.tables import flow as f
+from ..store.schema.tables import run as r
 from ..store.schema.tables import run_signal as g
 from ..store.schema.tables import run_step as s
 from . import runs as run_store
+from . import statements
+from .changes import run_change
 from .children import begin as begin_runs
 from .children import ended as ended_runs
 from .children import unfinished
 from .shapes import HeldRun
-from .suspended import wake
 
 
 def wait(tx: Tx, held: Run | HeldRun, asked: Wait) -> StoredStep | None:
@@ -99,14 +104,92 @@ def _end(tx: Tx, run: Run, found: StoredStep, state: StepState, **brought: Any) 
     tx.conn.execute(update(s).where(*mine).values(**ended))
 
 
-def send(tx: Tx, run: Run, signal: Signal) -> int:
-    """Put a signal into the box of a locked unfinished run, and wake the run if it waits for it; the signal's id."""
+@dataclass(frozen=True, slots=True)
+class Addressed:
+    """A run that a signal is sent to, locked.
+
+    Attributes:
+        run: The run.
+        in_box: How many signals of it nobody has taken yet, counted to ``MAX_BOX``.
+        waiting: Of each of its waits for this signal the rank that a sender needs, and the form of what it takes.
+    """
+
+    run: Run
+    in_box: int
+    waiting: tuple[tuple[int, dict[str, Json] | None], ...]
+
+
+def addressed(tx: Tx, name: str, *, run_id: int | None = None, unique_key: str | None = None) -> Addressed | None:
+    """The run of an id, or the unfinished one with a unique key, locked; with what a signal has to be for it."""
+    boxed = select(g.c.id).where(g.c.run_id == r.c.id).limit(MAX_BOX).correlate(r).subquery()
+    waits_for_it = (s.c.run_id == r.c.id) & (s.c.signal == name) & (s.c.state == StepState.WAITING.value)
+    statement = (
+        select_runs()
+        .add_columns(
+            select(func.count()).select_from(boxed).scalar_subquery().label("in_box"),
+            s.c.rank.label("needed_rank"),
+            s.c.form.label("taken_form"),
+            *((func.statement_timestamp().label("asked_at"),) if dialect.is_postgresql(tx.conn) else ()),
+        )
+        .outerjoin(s, waits_for_it)
+        .where(*((r.c.unique_key == unique_key, *HOLDING) if run_id is None else (r.c.id == run_id,)))
+        .order_by(s.c.started_at)
+        .with_for_update(of=r)
+    )
+    rows = tx.conn.execute(statement).all()
+    if not rows:
+        return None
+    tx.learn_now(getattr(rows[0], "asked_at", None))
+    waiting = tuple((row.needed_rank, row.taken_form) for row in rows if row.needed_rank is not None)
+    return Addressed(run_from(rows[0]), rows[0].in_box, waiting)
+
+
+def send(tx: Tx, run: Run, signal: Signal) -> Run:
+    """Send a signal to a locked unfinished run; the run afterwards.
+
+    If the run is suspended and waits for it, the wait has it at once, and the run is woken. Else it lies in the box.
+    """
+    if not dialect.is_postgresql(tx.conn):
+        return _send_on_sqlite(tx, run, signal)
+    with_event = not tx.changes
+    asked = {
+        "run_id": run.id, "name": signal.name, "payload": _text(signal.payload), "rejects": signal.rejects,
+        "sender": signal.sender, "rank": signal.rank, "now": tx.now, "with_event": with_event,
+    }  # fmt: skip
+    sent = statements.execute(tx.conn, "send_signal", asked).one()
+    return _after_send(tx, run, sent.step, sent.state, with_event=with_event) if sent.woken else run
+
+
+def _text(payload: Json) -> str | None:
+    return None if payload is None else json.dumps(payload)
+
+
+def _send_on_sqlite(tx: Tx, run: Run, signal: Signal) -> Run:
     columns = {"payload": signal.payload, "rejects": signal.rejects, "sender": signal.sender, "rank": signal.rank}
-    statement = insert(g).values(run_id=run.id, name=signal.name, sent_at=tx.now, **columns).returning(g.c.id)
-    signal_id: int = tx.conn.execute(statement).scalar_one()
-    if run.state is RunState.SUSPENDED:
-        wake(tx, fulfilled(tx.conn, [run.id]))
-    return signal_id
+    tx.conn.execute(insert(g).values(run_id=run.id, name=signal.name, sent_at=tx.now, **columns))
+    if run.state is not RunState.SUSPENDED:
+        return run
+    mine = (s.c.run_id == run.id, s.c.signal == signal.name, s.c.state == StepState.WAITING.value)
+    waiting = select(s.c.step, s.c.rank).where(*mine, s.c.rank <= signal.rank).order_by(s.c.started_at, s.c.step)
+    found = tx.conn.execute(waiting.limit(1)).first()
+    if found is None:
+        return run
+    taken = _take(tx.conn, run.id, signal.name, found.rank)
+    state = StepState.DONE if taken.rejects is None else StepState.REJECTED
+    ended = StoredStep(found.step, run.attempt, taken.payload)
+    _end(tx, run, ended, state, value=taken.payload, error=taken.rejects, signal_id=taken.id)
+    run_store.wake(tx.conn, run.id, tx.now)
+    return _after_send(tx, run, found.step, state.value, with_event=False)
+
+
+def _after_send(tx: Tx, run: Run, step: str | None, state: str | None, *, with_event: bool) -> Run:
+    """Tell of a run that a signal has woken, and of its wait that has it; the run as it is now."""
+    if not with_event:
+        listed = (run.id, run.job_name, run.group, run.task_id, run.task_name, step, state)
+        tx.emit([] if step is None else [Listed(STEPS, [listed])])
+        tx.emit([run_change(run, RunState.WAITING)])
+    tx.wake(Wake.RUNS | Wake.EVENTS)
+    return replace(run, state=RunState.WAITING, available_at=tx.now, awaits=None, wake_at=None)
 
 
 def fulfilled(conn: Connection, run_ids: Collection[int]) -> list[int]:
@@ -117,15 +200,3 @@ def fulfilled(conn: Connection, run_ids: Collection[int]) -> list[int]:
     over = (s.c.run_id.in_(run_ids), s.c.state == StepState.WAITING.value, f.c.finished_at.is_not(None))
     joined = select(s.c.run_id).distinct().join_from(s, f, f.c.id == s.c.flow_id).where(*over)
     return sorted(conn.execute(union(signalled, joined)).scalars())
-
-
-def waiting_for(conn: Connection, run_id: int, name: str) -> list[Any]:
-    """The waits of a run that take signals of this name: their rank and form."""
-    mine = (s.c.run_id == run_id, s.c.signal == name, s.c.state == StepState.WAITING.value)
-    return list(conn.execute(select(s.c.step, s.c.rank, s.c.form).where(*mine)).all())
-
-
-def in_box(conn: Connection, run_id: int) -> int:
-    """How many signals of a run nobody has taken yet."""
-    statement = select(func.count()).select_from(g).where(g.c.run_id == run_id)
-    return int(conn.execute(statement).scalar_one())

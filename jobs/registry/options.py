@@ -48,6 +48,8 @@ class JobOptions(TypedDict, total=False):
         retry_on: Only these exceptions are retried; any unless given.
         give_up_on: These exceptions fail the run at once, as ``PermanentFailure`` does.
         timeout: Seconds each attempt may take; no limit unless given (for an INTERVAL schedule half the interval).
+        max_duration: How long a whole run may take from its first start: all attempts, and what it sleeps and waits.
+            Then it is failed, whatever retries are left. No limit unless given.
         group: The unit of fairness and limits; ``default`` unless given.
         priority: ``"high"`` or ``"low"``; low unless given.
         overlap: What its tasks do while a run of theirs is unfinished: ``"skip"``, ``"queue"``, ``"allow"``,
@@ -96,6 +98,7 @@ class JobOptions(TypedDict, total=False):
     retry_on: type[BaseException] | Sequence[type[BaseException]]
     give_up_on: type[BaseException] | Sequence[type[BaseException]]
     timeout: Seconds | None
+    max_duration: Seconds | None
     group: str
     priority: Priority | str
     overlap: OverlapPolicy | str

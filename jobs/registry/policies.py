@@ -32,7 +32,7 @@ _WORDS: Final[Mapping[str, type[StrEnum]]] = {
     "misfire": MisfirePolicy,
     "backoff": Backoff,
 }
-_SECONDS: Final = ("retry_delay", "timeout", "ttl")
+_SECONDS: Final = ("retry_delay", "timeout", "max_duration", "ttl")
 _DEFAULTS: Final = tuple(one.name for one in fields(JobDefaults))
 
 
@@ -136,7 +136,8 @@ def _faults(values: Mapping[str, Any]) -> Iterator[InvalidInput]:
     if "on_expired" in values:
         yield from name_faults(values["on_expired"], "on_expired")
     yield from ttl_faults(values.get("ttl"))
-    yield from attempt_faults(values.get("retries", 0), values.get("retry_delay", 0.0), values.get("timeout"))
+    times = values.get("timeout"), values.get("max_duration")
+    yield from attempt_faults(values.get("retries", 0), values.get("retry_delay", 0.0), *times)
 
 
 def _exceptions(name: str, given: Any) -> tuple[type[BaseException], ...]:  # noqa: ANN401 - anything

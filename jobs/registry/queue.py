@@ -15,7 +15,7 @@ AnySession: TypeAlias = Any
 """A synchronous SQLAlchemy session or connection; this module must not need SQLAlchemy to say so."""
 HOLDS: Final = ("unique_for", "unique_among", "debounce", "throttle")
 """The options that say how a unique key holds."""
-_SECONDS: Final = frozenset({"retry_delay", "timeout", "ttl"})
+_SECONDS: Final = frozenset({"retry_delay", "timeout", "max_duration", "ttl"})
 
 
 class RunOptions(TypedDict, total=False):
@@ -30,6 +30,7 @@ class RunOptions(TypedDict, total=False):
         retries: How many failures the run survives.
         retry_delay: Before the first retry; seconds, a ``timedelta``, or a text such as ``"5m"``.
         timeout: Of each attempt; likewise.
+        max_duration: Of the whole run from its first start, sleeping and waiting included; likewise.
         unique_for: The unique key holds so long after the enqueueing, or until the run is finished, whichever is later.
         unique_among: ``("waiting",)``: the key is free once the run has begun.
         debounce: One run for many enqueues of a key, with the last arguments: ``Debounce(delay="5s", max_wait="1m")``.
@@ -46,6 +47,7 @@ class RunOptions(TypedDict, total=False):
     retries: int | None
     retry_delay: Seconds | None
     timeout: Seconds | None
+    max_duration: Seconds | None
     labels: Mapping[str, str] | None
     unique_for: Seconds | None
     unique_among: Sequence[str] | None
@@ -65,6 +67,10 @@ class RunQueue(Protocol):
 
     def put(self, job_name: str, args: Mapping[str, Json], options: Mapping[str, Any]) -> Run:
         """Put a run into the queue."""
+        ...
+
+    async def put_in_loop(self, job_name: str, args: Mapping[str, Json], options: Mapping[str, Any]) -> Run:
+        """``put`` for a task of an event loop."""
         ...
 
     def put_in(

@@ -220,6 +220,7 @@ class Engine:
 
     def stop_beating(self) -> None:
         """Stop the sign of life, where the event loop has ended and nothing else can be done; from any thread."""
+        logging.getLogger().removeHandler(self._log_handler)
         if self._life is not None:
             self._life.stop_beating()
 

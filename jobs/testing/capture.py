@@ -1,5 +1,6 @@
 """Where jobs put their runs while a test has a queue: into that queue, no matter what session or database they name."""
 
+import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -49,6 +50,10 @@ class CapturedQueue:
             UserError: values are not what they must be.
         """
         return self._put([new_run(RunSpec(job_name, args, **options))])[0]
+
+    async def put_in_loop(self, job_name: str, args: Mapping[str, Json], options: Mapping[str, Any]) -> Run:
+        """See ``RunQueue``."""
+        return await asyncio.to_thread(self.put, job_name, args, options)
 
     def put_in(
         self, session: Transaction, job_name: str, args: Mapping[str, Json] | None, options: Mapping[str, Any]

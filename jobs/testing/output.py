@@ -15,10 +15,6 @@ from ..runtime.job.printing import GuardedStream, prints_belong_to_jobs
 def ordinary_logging(host: LocalHost) -> Generator[None]:
     """Let calls of ``logging`` made by the job of ``host`` reach it, at the levels that the test has set."""
     root = logging.getLogger()
-    if any(isinstance(one, JobLogHandler) and not one.filters for one in root.handlers):
-        # A node of this process takes the lines of every job.
-        yield
-        return
     handler = JobLogHandler()
     handler.addFilter(lambda _record: current_host.get() is host)
     root.addHandler(handler)

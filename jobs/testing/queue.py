@@ -12,20 +12,24 @@ from ..actions.checkpoints import save_checkpoint
 from ..actions.declarations import declare_tasks
 from ..actions.nodes import NewNode, join
 from ..actions.runs import enqueue_runs, put
+from ..actions.signal_links import signal_by_link
 from ..actions.signals import signal_run
 from ..actions.tasks import create_task, trigger_task
 from ..base.services import Services
 from ..core.defaults import TASK_POLICIES
 from ..core.durable.steps import StepState
 from ..core.durable.waits import Signal
+from ..core.flows.spec import FlowSpec
 from ..core.model import Json, MisfirePolicy, OverlapPolicy, Priority, Run, ScheduleSpec, TaskSpec
 from ..core.outcome import Succeeded
 from ..core.run_spec import RunSpec
 from ..core.states import RunState
 from ..queue.admission import look_for_tokens
 from ..queue.claim import Claimant, Started, claim
+from ..queue.deadlines import fail_overdue, next_deadline
 from ..queue.due_tasks import look_ahead
 from ..queue.enqueue import new_run
+from ..queue.enqueue_flow import put_spec
 from ..queue.enqueue_many import new_runs
 from ..queue.fairness import FairnessState
 from ..queue.finish import Finish, finish
@@ -47,6 +51,7 @@ from .capture import CapturedQueue
 from .clock import TICK, FakeClock
 from .results import AttemptResult
 from .single import AnyJob, Recorder, carry, find
+from .steps import TEST_URL
 
 _FOREVER = 366 * 86400.0
 
@@ -65,6 +70,7 @@ class TaskSettings(TypedDict, total=False):
     catch_up_limit: int
     tolerance: float | None
     timeout: float | None
+    max_duration: float | None
     retries: int
     retry_delay: float
     jitter: float
@@ -140,7 +146,7 @@ class Queue:
         self._attempts: dict[int, list[AttemptResult]] = {}
         self._captured = CapturedQueue(self.database)
         self._before: list[tuple[Registry, RunQueue | None]] = []
-        self._steps = StepWriter(self.database)
+        self._steps = StepWriter(self.database, TEST_URL)
 
     async def __aenter__(self) -> Self:
         return self.__enter__()
@@ -286,6 +292,14 @@ class Queue:
         """
         await self.database.write(signal_run, run_id=run_id, signal=Signal(name, payload, reject))
 
+    async def signal_by_url(self, url: str, payload: Json = None, *, reject: str | None = None) -> None:
+        """Send a signal by an address that a job got of ``ctx.signal_url``, as whoever has it does.
+
+        Raises:
+            UserError: what the server would refuse: it was used, its run is over, the payload does not fit.
+        """
+        await self.database.write(signal_by_link, url.rpartition("/")[2], payload, reject, address=None)
+
     async def checkpoint(self, task: str) -> Json:
         """The stored checkpoint of a task; None if there is no such task."""
         return await self.database.read(_checkpoint, task)
@@ -299,6 +313,7 @@ class Queue:
         """Let what is due become runs, take the next run, and carry out one attempt; its id, None = nothing to take."""
         while (await self.database.write(dispatch_due, self._claimant.node)).more:
             continue
+        await self.database.write(fail_overdue, self._claimant.node)
         token_at = await self.database.write(look_for_tokens)
         claimed = await self.database.write(claim, self._claimant, self._fairness, slots=1)
         self._fairness = claimed.fairness
@@ -342,8 +357,10 @@ class Queue:
         if failure is not None:
             await call_on_failure(definition, failure)
 
-    async def _enqueue_specs(self, runs: Sequence[RunSpec]) -> list[int]:
-        return [one.run.id for one in await self.database.write(put, new_runs(runs))]
+    async def _enqueue_specs(self, asked: Sequence[RunSpec] | FlowSpec) -> list[int]:
+        if isinstance(asked, FlowSpec):
+            return [await self.database.write(put_spec, asked)]
+        return [one.run.id for one in await self.database.write(put, new_runs(asked))]
 
     async def _save(self, started: Started, value: Json) -> None:
         await self.database.write(save_checkpoint, started.run, value)
@@ -361,9 +378,8 @@ def _checkpoint(conn: Connection, task: str) -> Json:
 
 def _next_time(tx: Tx, schedules: bool) -> datetime | None:
     # A retry that waits no time is available now, and due in a moment.
-    times = [run_store.next_available(tx.conn, tx.now - TICK), look_ahead(tx.conn).wakes_at]
-    upcoming = look_ahead(tx.conn)
-    times.append(upcoming.wakes_at)
+    upcoming, deadline = look_ahead(tx.conn), next_deadline(tx.conn)
+    times = [run_store.next_available(tx.conn, tx.now - TICK), upcoming.wakes_at, deadline]
     if schedules:
         times.append(upcoming.task_at)
     return min((time for time in times if time is not None), default=None)

@@ -18,6 +18,8 @@ from ..core.arguments.secrets import references
 from ..core.base.codes import ErrorCode
 from ..core.base.errors import NotFound
 from ..core.defaults import value_of
+from ..core.durable.deadline import time_box
+from ..core.flows.spec import FlowSpec
 from ..core.model import (
     Isolation,
     Json,
@@ -29,12 +31,13 @@ from ..core.run_spec import RunSpec
 from ..core.states import FINAL, RunState
 from ..declared import Job
 from ..queue.claim import Started
+from ..queue.enqueue_flow import new_flow
 from ..queue.enqueue_many import new_runs
 from ..registry import Handler, JobDefinition, Registry, default_registry, define
 from ..registry.hooks import Hooks
 from ..runtime.attempts.attempt import Attempt
 from ..runtime.attempts.bodies import execute
-from ..runtime.attempts.failures import retried
+from ..runtime.attempts.failures import ended_by_deadline, retried
 from ..runtime.attempts.secrets import UNAVAILABLE
 from ..runtime.attempts.threads import Call, ThreadPool
 from ..runtime.job.host import Enqueue, LocalHost, SaveCheckpoint
@@ -82,8 +85,13 @@ class Recorder:
         self.enqueued: list[RunSpec] = []
         self.steps = steps or RecordedSteps()
 
-    async def enqueue(self, runs: Sequence[RunSpec]) -> list[int]:
-        """Keep runs; their places are their ids."""
+    async def enqueue(self, asked: Sequence[RunSpec] | FlowSpec) -> list[int]:
+        """Keep runs, those of a flow too; their places are their ids, and that of the last one is the flow's."""
+        if isinstance(asked, FlowSpec):
+            new_flow(asked)
+            self.enqueued += [one.run for one in asked.members]
+            return [len(self.enqueued)]
+        runs = asked
         new_runs(runs)
         self.enqueued += runs
         return list(range(len(self.enqueued) - len(runs) + 1, len(self.enqueued) + 1))
@@ -186,7 +194,7 @@ async def carry(  # noqa: PLR0913 - what a test can set has a name each
         if save is not None:
             await save(of, value)
 
-    timeout = started.run.timeout
+    timeout = time_box(started.run)
     signal = StopSignal(timeout) if clock is None else StopSignal(timeout, clock.monotonic)
     recorder.signal = signal
     host = LocalHost(
@@ -207,7 +215,7 @@ async def carry(  # noqa: PLR0913 - what a test can set has a name each
     # Like a child process, an attempt in a test opens what its job takes itself.
     around = middleware_of(here, Hooks() if hooks is None else hooks, resources)
     attempt = Attempt(started, here, signal, host, middleware=around)
-    outcome: JobOutcome | None = _without_secrets(attempt, secrets)
+    outcome: JobOutcome | None = ended_by_deadline(attempt) or _without_secrets(attempt, secrets)
     if outcome is None:
         with ordinary_logging(host), kept_prints(), closing(_OneThread(1)) as threads:
             outcome = retried(attempt, await execute(attempt, services, threads, ChildPool(Spawner(), 1), grace=GRACE))

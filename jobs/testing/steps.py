@@ -5,10 +5,14 @@ from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from types import MappingProxyType
 
+from ..actions.signal_links import PATH
 from ..core.durable.steps import StepEnd, StepState, StoredStep
 from ..core.durable.waits import Wait
 from ..core.model import Json
 from ..queue.claim import Started
+
+TEST_URL = "https://cronograph.test"
+"""Under which address people reach the server in tests."""
 
 
 class RecordedSteps:
@@ -64,3 +68,7 @@ class RecordedSteps:
         if asked.seconds is not None and self._now is not None:
             until = self._now() + timedelta(seconds=asked.seconds)
         return StoredStep(asked.label, attempt, None, asked.kind, StepState.WAITING, until)
+
+    async def signal_url(self, started: Started, label: str) -> str | None:
+        """An address that leads nowhere."""
+        return f"{TEST_URL}{PATH}/{started.run.id}-{label}"

@@ -161,6 +161,7 @@ def _flow() -> None:
         Column("submitter_id", KEY),
         Column("heirs", DOCUMENT, nullable=False),
         Column("parent_id", KEY),
+        Column("labels", DOCUMENT),
         PrimaryKeyConstraint("id", name="pk_flow"),
         CheckConstraint("(finished_at IS NULL) = (state = 'running')", name="ck_flow_finished_iff_over"),
         CheckConstraint("finished_at IS NULL OR closed_at IS NOT NULL", name="ck_flow_open_until_closed"),
@@ -205,10 +206,6 @@ def _flow_run() -> None:
         UniqueConstraint("flow_id", "key", name="uq_flow_run_flow_id_key"),
         CheckConstraint("condition IN ('always', 'failure', 'success')", name="ck_flow_run_condition"),
     )
-
-
-def _flow_run_indexes() -> None:
-    op.create_index("ix_flow_run_flow", "flow_run", ["flow_id", "run_id"])
 
 
 def _idempotency_key() -> None:
@@ -393,6 +390,7 @@ def _periodic_task() -> None:
         Column("catch_up_limit", Integer(), nullable=False),
         Column("tolerance", Float()),
         Column("timeout", Float()),
+        Column("max_duration", Float()),
         Column("retries", Integer(), nullable=False),
         Column("retry_delay", Float(), nullable=False),
         Column("checkpoint", DOCUMENT),
@@ -537,6 +535,8 @@ def _run() -> None:
         Column("awaits", DOCUMENT),
         Column("wake_at", TIME),
         Column("flow_id", KEY),
+        Column("max_duration", Float()),
+        Column("deadline_at", TIME),
         PrimaryKeyConstraint("id", name="pk_run"),
         CheckConstraint(
             "(finished_at IS NOT NULL) = (state IN ('cancelled', 'failed', 'skipped', 'success'))",
@@ -584,6 +584,7 @@ def _run_indexes() -> None:
         ["concurrency_key"],
         "concurrency_key IS NOT NULL AND state IN ('running', 'scheduled')",
     )
+    _partial("ix_run_deadline", "run", ["deadline_at", "id"], "deadline_at IS NOT NULL AND finished_at IS NULL")
     _partial(
         "ix_run_expires", "run", ["expires_at", "id"], "expires_at IS NOT NULL AND attempt = 0 AND finished_at IS NULL"
     )
@@ -696,6 +697,25 @@ def _secret() -> None:
         Column("updated_by", NAME, nullable=False),
         PrimaryKeyConstraint("name", name="pk_secret"),
     )
+
+
+def _signal_link() -> None:
+    op.create_table(
+        "signal_link",
+        Column("id", KEY, nullable=False),
+        Column("token_hash", String(64), nullable=False),
+        Column("run_id", KEY, nullable=False),
+        Column("step", Text(), nullable=False),
+        Column("created_at", TIME, nullable=False),
+        Column("used_at", TIME),
+        PrimaryKeyConstraint("id", name="pk_signal_link"),
+        UniqueConstraint("token_hash", name="uq_signal_link_token_hash"),
+        sqlite_autoincrement=True,
+    )
+
+
+def _signal_link_indexes() -> None:
+    op.create_index("ix_signal_link_run_id", "signal_link", ["run_id"])
 
 
 def _skipped_occurrence() -> None:
@@ -1000,7 +1020,6 @@ MAKERS = (
     _flow_edge,
     _flow_edge_indexes,
     _flow_run,
-    _flow_run_indexes,
     _idempotency_key,
     _idempotency_key_indexes,
     _job,
@@ -1024,6 +1043,8 @@ MAKERS = (
     _run_signal_indexes,
     _run_step,
     _secret,
+    _signal_link,
+    _signal_link_indexes,
     _skipped_occurrence,
     _skipped_occurrence_indexes,
     _user_account,

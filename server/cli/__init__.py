@@ -16,10 +16,12 @@ from .base.summaries import unloaded
 COMMANDS = (
     "apply",
     "audit",
+    "backup",
     "bench",
     "serve",
     "demo",
     "check",
+    "doctor",
     "enqueue",
     "events",
     "export",
@@ -41,6 +43,7 @@ COMMANDS = (
     "stats",
     "tasks",
     "token",
+    "top",
     "trigger",
     "user",
     "version",
@@ -64,6 +67,10 @@ REMOTE = frozenset(
     }
 )
 """Those that speak to a running server, in a folder of their own."""
+CARE = frozenset({"backup", "doctor"})
+"""Those that look after a database."""
+LIVE = frozenset({"top"})
+"""Those that fill a terminal."""
 TASK_FILES = frozenset({"apply", "export", "plan"})
 """Those of them that compare its tasks with files."""
 HELP = """Durable schedules, a fair job queue and an execution log behind one GraphQL API, with a live dashboard.
@@ -127,6 +134,10 @@ def application(names: Sequence[str] = COMMANDS) -> typer.Typer:
 def _folder(command: str) -> str:
     if command in TASK_FILES:
         return ".remote.task_files"
+    if command in LIVE:
+        return ".remote.live"
+    if command in CARE:
+        return ".care"
     return ".remote" if command in REMOTE else ""
 
 

@@ -1,6 +1,6 @@
 """``cronograph demo``: a server with something alive to look at."""
 
-from ..demo.tasks import DATABASE_URL, JOBS_MODULE, prepare_demo
+from ..demo.tasks import DATABASE_URL, JOBS_MODULES, prepare_demo
 from .base.options import AsJson, DemoDatabaseUrl, Host, Jobs, Port
 from .serve import run_server
 
@@ -21,7 +21,7 @@ def demo(
         "host": host,
         "port": port,
         "database_url": database_url,
-        "jobs": [JOBS_MODULE, *(jobs or [])],
+        "jobs": [*JOBS_MODULES, *(jobs or [])],
         "no_auth": True,
     }
     run_server(flags, None, as_json=as_json, before_ready=prepare_demo, greeting="The Cronograph demo")

@@ -104,7 +104,7 @@ def run_server(
 
 
 def _details(url: str, settings: Settings, *, serves_api: bool) -> str:
-    own = len(default_registry()) - len(builtin_jobs())
+    own = len(default_registry()) - len(builtin_jobs(with_shell=settings.shell))
     lines = [
         f"  jobs      {f'{own} of your own, and the built-in ones' if own else NO_JOBS}",
         f"  database  {without_password(settings.database_url)}",

@@ -119,6 +119,7 @@ class Settings(BaseSettings):
         thread_logs: Keep also what threads log that a job starts itself; changes ``threading`` for the whole process.
         print_logs: Keep what jobs print with their executions, besides writing it as before.
         http_allow: What the job ``http_request`` may reach besides public addresses: addresses, networks, names, ``*``.
+        shell: Bring the job ``shell`` along, which runs commands of the operating system as this process' user.
         oidc: Providers of identities (OpenID Connect) by whom people may sign in, by a short name of each.
         allowed_documents: A JSON file of GraphQL documents by SHA-256; when set, only these and those of the dashboard
             and the command line run.
@@ -189,6 +190,7 @@ class Settings(BaseSettings):
         BeforeValidator(_split),
         MustBe("a list of addresses, networks such as 10.1.0.0/16, host names, or * (everything)"),
     ] = ()
+    shell: Annotated[bool, MustBe("true or false")] = False
     oidc: Annotated[
         dict[ProviderKey, ProviderSettings],
         NoDecode,

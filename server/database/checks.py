@@ -14,7 +14,7 @@ from ...jobs.store.read import jobs as job_store
 from ...jobs.store.read.listing.keyset import OrderKey, PageRequest, Position
 from ...jobs.store.read.listing.pages import page
 from ...jobs.store.read.lists import TASKS
-from .schema import pending
+from .schema import check_shape, pending
 
 PAGE = 200
 """Tasks read at once."""
@@ -62,6 +62,7 @@ def check_database(database_url: str, registry: Registry) -> DatabaseReport:
 
 def _check_tasks(database_url: str, registry: Registry, report: DatabaseReport) -> None:
     with connected(database_url) as connection:
+        check_shape(connection, database_url)
         known = {*registry.names(), *job_store.all_names(connection)}
         after: Position | None = None
         while True:

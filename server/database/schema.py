@@ -2,12 +2,13 @@
 
 from typing import TYPE_CHECKING
 
-from ...jobs.core.base.errors import SchemaTooNew
+from ...jobs.core.base.errors import SchemaTooNew, StorageError
 from ...jobs.core.base.lazy import LazyModule
 from ...jobs.store.db.base.address import parse_url, schema_in, sqlite_path, without_password
 from ...jobs.store.db.database import Connection
 from ...jobs.store.db.opening import connected, exists
 from ...jobs.store.db.place import check_folder, check_place
+from ...jobs.store.read.health.shape import missing_columns, named
 from ...migrations.revision import is_newest
 
 if TYPE_CHECKING:
@@ -22,11 +23,12 @@ def migrate(database_url: str) -> list[str]:
 
     Raises:
         SchemaTooNew: a newer version of Cronograph has migrated it.
-        StorageError: it cannot be reached or used, or there is no place for the tables.
+        StorageError: it cannot be reached or used, there is no place for the tables, or columns are missing.
     """
     try:
         with connected(database_url) as connection:
             if _is_newest(connection, database_url):
+                check_shape(connection, database_url)
                 return []
             _check_place(connection, database_url)
             return migrations.upgrade(connection, schema_in(parse_url(database_url)))
@@ -45,7 +47,7 @@ def pending(database_url: str) -> list[str]:
     if not exists(database_url):
         return [migrations.head()]
     try:
-        with connected(database_url) as connection:
+        with connected(database_url, read_only=True) as connection:
             if _is_newest(connection, database_url):
                 return []
             _check_place(connection, database_url)
@@ -63,7 +65,7 @@ def missing(database_url: str) -> str | None:
     url = parse_url(database_url)
     if not exists(database_url):
         return f"database file '{sqlite_path(url)}' does not exist"
-    with connected(database_url) as connection:
+    with connected(database_url, read_only=True) as connection:
         if migrations.current(connection, schema_in(url)) is not None:
             return None
     return f"database {without_password(database_url)} has no tables of Cronograph"
@@ -80,3 +82,19 @@ def _check_place(connection: Connection, database_url: str) -> None:
     if migrations.current(connection, schema_in(parse_url(database_url))) is None:
         check_place(connection, database_url)
         connection.rollback()
+
+
+def check_shape(connection: Connection, database_url: str) -> None:
+    """Let pass a database that has all columns of its revision.
+
+    Raises:
+        StorageError: something else than the migrations has changed it, or an unreleased version has made it.
+    """
+    missing = missing_columns(connection)
+    connection.rollback()
+    if missing:
+        raise StorageError(
+            f"database {without_password(database_url)}: must have the tables of this version, but "
+            f"{named(missing)} is missing; an unreleased version made it, or somebody changed it: restore a back-up, "
+            "or name another database"
+        )

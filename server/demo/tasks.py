@@ -11,8 +11,8 @@ from ...jobs.store.db.database import Database
 from ...jobs.store.db.transaction import Tx
 from ...jobs.store.read import tasks
 
-JOBS_MODULE = "cronograph.server.demo.jobs"
-"""The module whose jobs these tasks run."""
+JOBS_MODULES = ("cronograph.server.demo.jobs", "cronograph.server.demo.orders")
+"""The modules whose jobs these tasks run."""
 
 DATABASE_URL = "sqlite:///cronograph-demo.db"
 """A file of its own, so that trying out never meets real data."""
@@ -66,6 +66,13 @@ FREQUENT: Sequence[TaskSpec] = (
         jitter=3,
     ),
     TaskSpec(
+        "new-orders",
+        "new_orders",
+        ScheduleSpec(Syntax.INTERVAL, "40s"),
+        description="Enqueues a run for each order, and a mail to its customer, of which 12 a minute are allowed",
+        group="orders",
+    ),
+    TaskSpec(
         "spring-album",
         "resize_photos",
         ScheduleSpec(Syntax.CRON, "5/30 * * * * *"),
@@ -78,6 +85,22 @@ FREQUENT: Sequence[TaskSpec] = (
 """Tasks that are due several times a minute."""
 
 RARE: Sequence[TaskSpec] = (
+    TaskSpec(
+        "closing-the-books",
+        "close_books",
+        ScheduleSpec(Syntax.CRON, "50 * * * * *"),
+        description="Waits for the runs of five shops without holding a slot: a flow",
+        group="reports",
+    ),
+    TaskSpec(
+        "large-order",
+        "approve_order",
+        ScheduleSpec(Syntax.CRON, "25 */4 * * * *"),
+        args={"order": 4711, "customer": "grace"},
+        description="Waits until somebody approves it in the inbox",
+        group="orders",
+        overlap=OverlapPolicy.ALLOW,
+    ),
     TaskSpec(
         "newsletter",
         "send_newsletter",
@@ -172,4 +195,7 @@ def first_runs() -> Sequence[NewRun]:
         NewRun("resize_photos", Trigger.API, {"album": "opening"}, group="media", submitter=SUBMITTER),
         NewRun("call_webhook", Trigger.API, {}, group="partners", retry_delay=4, submitter=SUBMITTER),
         NewRun("check_website", Trigger.API, {}, group="monitoring", submitter=SUBMITTER),
+        NewRun("approve_order", Trigger.API, {"order": 17, "customer": "ada"}, group="orders", submitter=SUBMITTER),
+        NewRun("new_orders", Trigger.API, {}, group="orders", submitter=SUBMITTER),
+        NewRun("close_books", Trigger.API, {}, group="reports", submitter=SUBMITTER),
     )

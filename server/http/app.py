@@ -34,6 +34,7 @@ from .forwarded import ForwardedHeaders, Network, OnlyOverTls
 from .health import health_routes
 from .pages import Site, static_routes
 from .security import KnownHost, SecurityHeaders
+from .signals import signal_routes
 
 BEFORE_TABLES = frozenset({Phase.STARTING, Phase.MIGRATING})
 """Phases in which the database may lack tables, so that no operation can be answered."""
@@ -205,6 +206,7 @@ def build_app(parts: Parts) -> Starlette:
             *([] if parts.metrics is None else [metrics_route(parts.metrics, _metrics_gate(parts))]),
             *api,
             *([] if sign_in is None else sign_in.routes()),
+            *signal_routes(parts.database, parts.lifecycle),
             *([] if parts.host is None else parts.host.routes()),
             *static_routes(parts.site, _gate(parts)),
         ],

@@ -12,7 +12,7 @@ from ..auth.base.root_path import root_path_of
 
 _METHODS: Final = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 _ROUTES: Final = frozenset({PATH, "/schema.graphql", "/graphiql", "/health/live", "/health/ready", "/metrics"})
-_ROOMS: Final = frozenset({"auth", "oauth", "assets"})
+_ROOMS: Final = frozenset({"auth", "oauth", "assets", "signal"})
 """First parts of paths with many pages below them."""
 
 

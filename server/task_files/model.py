@@ -69,6 +69,9 @@ class TaskOfFile(FileModel):
     catch_up_limit: int | None = Field(None, description="How many missed occurrences `misfire: all` makes up for.")
     tolerance: Seconds | None = Field(None, description="Intervals only: seconds by which a run may start early.")
     timeout: Seconds | None = Field(None, description="Time box of an attempt in seconds.")
+    max_duration: Seconds | None = Field(
+        None, description="Seconds that a run may take from its first start, sleeping and waiting included."
+    )
     retries: int | None = Field(None, description="How many failures a run survives.")
     retry_delay: Seconds | None = Field(None, description="Seconds before the first retry.")
     jitter: Seconds | None = Field(None, description="Most seconds by which it is delayed.")

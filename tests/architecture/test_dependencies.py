@@ -43,7 +43,12 @@ def test_every_imported_distribution_is_declared() -> None:
     undeclared = {name: where for name, where in third_party(*PRODUCT_FOLDERS).items() if name not in RUNTIME}
     # pytest itself loads the plugin.
     assert undeclared.keys() <= OPTIONAL | {"pytest"}
-    imported_by_who_has_them = ("jobs/integrations/", "jobs/testing/pytest.py", "server/process/reloading.py")
+    imported_by_who_has_them = (
+        "jobs/integrations/",
+        "jobs/testing/pytest.py",
+        "server/cli/remote/live/screen.py",
+        "server/process/reloading.py",
+    )
     assert all(where.startswith(imported_by_who_has_them) for where in undeclared.values())
 
 

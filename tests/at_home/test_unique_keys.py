@@ -79,7 +79,7 @@ def test_a_task_obeys_the_key_and_writes_down_what_it_skips(paused: tuple[Client
     client.create_task("charges", "charge", interval(1), args={"order_id": 7}, overlap=None)
     skipped = wait_until(lambda: client.skipped_occurrences(filter={"taskName": {"eq": "charges"}}).items)[0]
     assert (skipped.reason.value, skipped.policy) == ("UNIQUE_KEY", {"uniqueKey": "charge(order_id=7)"})
-    with pytest.raises(RefusedError, match=f"run {first.id} is unfinished and has the unique key of this one"):
+    with pytest.raises(RefusedError, match=f"run {first.id} is waiting and holds the unique key of this one"):
         client.trigger_task("charges")
 
 

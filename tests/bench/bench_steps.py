@@ -11,19 +11,24 @@ from collections.abc import Sequence
 from functools import partial
 
 import uvloop
-from sqlalchemy import func, select
+from sqlalchemy import func, insert, literal, select, text, update
 
 from cronograph.jobs import JobContext, job
 from cronograph.jobs.actions.runs import put
 from cronograph.jobs.actions.signals import signal_run
 from cronograph.jobs.base.services import Services
+from cronograph.jobs.core.base.awaits import AwaitedKind, Awaits
 from cronograph.jobs.core.durable.waits import Signal
 from cronograph.jobs.core.model import NewRun, Trigger
 from cronograph.jobs.registry import Registry
 from cronograph.jobs.runtime.base.settings import EngineSettings
 from cronograph.jobs.runtime.engine import Engine
-from cronograph.jobs.store.db.database import Connection, Database
+from cronograph.jobs.store.db.base.address import is_sqlite
+from cronograph.jobs.store.db.database import Connection, Database, parse_url, sync_engine
+from cronograph.jobs.store.db.transaction import Tx
+from cronograph.jobs.store.schema.tables import node as node_table
 from cronograph.jobs.store.schema.tables import run as run_table
+from cronograph.jobs.store.schema.tables import run_step
 from cronograph.server.process.collector import leave_out_what_stays
 from tests.bench.measuring import DATABASES, counting_statements, cpu_seconds, fresh_database, load, milliseconds
 from tests.support.waiting import eventually
@@ -65,35 +70,75 @@ went_on: dict[int, float] = {}
 """When each run got its signal."""
 
 
-async def signalled(url: str, suspended: int, signals: int) -> str:
-    """Seconds from the beginning of a signal to the next line of its job, while many runs are suspended."""
+def suspend_all(tx: Tx) -> None:
+    """Leave all runs as an attempt leaves them that waits for a signal; through attempts it would take minutes."""
+    node = tx.conn.execute(select(func.max(node_table.c.id))).scalar_one()
+    awaits = Awaits(AwaitedKind.SIGNAL, "go").to_json()
+    left = {"state": "suspended", "awaits": awaits, "attempt": 1, "started_at": tx.now, "node_id": node}
+    tx.conn.execute(update(run_table).values(**left))
+    wait = {"step": "go", "failure": 0, "kind": "signal", "attempt": 1, "state": "waiting", "started_at": tx.now}
+    wait |= {"used": True, "signal": "go", "rank": 0}
+    values = (literal(value, run_step.c[name].type) for name, value in wait.items())
+    tx.conn.execute(insert(run_step).from_select(["run_id", *wait], select(run_table.c.id, *values)))
+
+
+def clean(url: str) -> None:
+    """Let PostgreSQL forget that these runs waited before, as it does by itself after a while."""
+    if is_sqlite(parse_url(url)):
+        return
+    engine = sync_engine(parse_url(url))
+    with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as conn:
+        conn.execute(text("VACUUM ANALYZE"))
+    engine.dispose()
+
+
+async def idling(url: str, seconds: float) -> str:
+    """What a node does that has nothing to do: its processor time, and its statements but those of its claims."""
     database = Database(url)
     engine = Engine(Services(database), jobs(), EngineSettings())
     await engine.start()
+    await asyncio.sleep(1.0)
+    with counting_statements(listed=False) as statements:
+        cpu = cpu_seconds()
+        await asyncio.sleep(seconds)
+        used, sent = cpu_seconds() - cpu, statements.total
+    await engine.stop()
+    await database.close()
+    return f"{used / seconds * 100:.2f} % of a core, {sent / seconds:.1f} statements a second"
+
+
+async def signalled(url: str, suspended: int, signals: int, idle: float) -> list[str]:
+    """What it costs an idle node that many runs are suspended, and how soon a signal reaches the next line of its job.
+
+    A signal takes from its beginning, before its transaction, to the line of the job behind the wait.
+    """
+    said = [f"an idle node, no run suspended: {await idling(url, idle)}"]
+    database = Database(url)
     ids: list[int] = []
     for first in range(0, suspended, CHUNK):
         new = [NewRun("waits", Trigger.API) for _ in range(min(CHUNK, suspended - first))]
         ids += [one.run.id for one in await database.write(put, new)]
-    await eventually(partial(_all_suspended, database, suspended), within=600)
+    await database.write(suspend_all)
+    clean(url)
+    said.append(f"an idle node, {suspended:,} suspended: {await idling(url, idle)}")
+    engine = Engine(Services(database), jobs(), EngineSettings())
+    await engine.start()
     took: list[float] = []
-    for run_id in ids[:: max(1, suspended // signals)][:signals]:
-        began = time.perf_counter()
-        await database.write(signal_run, run_id=run_id, signal=Signal("go"))
-        await eventually(partial(went_on.get, run_id), interval=0.001)
-        took.append(went_on[run_id] - began)
+    with counting_statements(listed=False) as statements:
+        cpu = cpu_seconds()
+        for run_id in ids[:: max(1, suspended // signals)][:signals]:
+            began = time.perf_counter()
+            await database.write(signal_run, run_id=run_id, signal=Signal("go"))
+            await eventually(partial(went_on.get, run_id), interval=0.001)
+            took.append(went_on[run_id] - began)
+        cpu, sent = (cpu_seconds() - cpu) / len(took), statements.total / len(took)
     await engine.stop()
     await database.close()
     went_on.clear()
-    return milliseconds(took)
-
-
-async def _all_suspended(database: Database, runs: int) -> bool:
-    def count(conn: Connection) -> int:
-        statement = select(func.count()).where(run_table.c.state == "suspended")
-        found: int = conn.execute(statement).scalar_one()
-        return found
-
-    return await database.read(count) >= runs
+    cost = (
+        f"{cpu * 1e3:.1f} ms of CPU of this process and {sent:.1f} statements beside the claim, all of its run included"
+    )
+    return [*said, f"a signal reaches its job after {milliseconds(took)}; each costs {cost}"]
 
 
 def _finished(conn: Connection) -> int:
@@ -113,14 +158,15 @@ async def drained(url: str, name: str, runs: int) -> tuple[float, float, float]:
         statements.forget()
         began, cpu = time.perf_counter(), cpu_seconds()
         await engine.start()
-        await eventually(partial(_all_ended, database, before + runs), within=600)
+        await eventually(partial(all_ended, database, before + runs), within=600)
         took = time.perf_counter() - began, cpu_seconds() - cpu, float(statements.total)
         await engine.stop()
         await database.close()
         return took
 
 
-async def _all_ended(database: Database, runs: int) -> bool:
+async def all_ended(database: Database, runs: int) -> bool:
+    """Whether so many runs have ended."""
     return await database.read(_finished) >= runs
 
 
@@ -130,6 +176,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--database", choices=DATABASES, action="append", help="both unless given")
     parser.add_argument("--runs", type=int, default=1_000, help="of each job")
     parser.add_argument("--suspended", type=int, default=1_000, help="runs that wait for a signal")
+    parser.add_argument("--idle", type=float, default=5.0, help="seconds for which an idle node is watched, twice")
     parser.add_argument("--signals", type=int, default=100, help="how many of them get one, one after the other")
     chosen = parser.parse_args(arguments)
     leave_out_what_stays()
@@ -141,8 +188,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 per = f"{cpu / chosen.runs * 1e6:6.0f} µs of CPU and {statements / chosen.runs:5.2f} statements per run"
                 steps = f", {chosen.runs * STEPS / took:6.0f} steps/s" if name == "with steps" else ""
                 print(f"{kind:8} {name:10} {chosen.runs / took:6.0f} runs/s, {per}{steps}", flush=True)
-            reached = runner.run(signalled(url, chosen.suspended, chosen.signals))
-            print(f"{kind:8} a signal reaches its job after {reached}", flush=True)
+        with fresh_database(kind) as url, asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+            for line in runner.run(signalled(url, chosen.suspended, chosen.signals, chosen.idle)):
+                print(f"{kind:8} {line}", flush=True)
 
 
 if __name__ == "__main__":

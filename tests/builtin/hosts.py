@@ -10,6 +10,7 @@ from cronograph.jobs.base.context import JobContext, RunInfo, StopReason
 from cronograph.jobs.base.services import Services
 from cronograph.jobs.base.steps import StepHost
 from cronograph.jobs.core.actor import Submitter
+from cronograph.jobs.core.flows.spec import FlowSpec
 from cronograph.jobs.core.model import Json
 from cronograph.jobs.core.run_spec import RunSpec
 
@@ -65,6 +66,13 @@ class KeepingHost:
     def enqueue_waiting(self, runs: Sequence[RunSpec]) -> list[int]:
         self.enqueued += runs
         return [*range(len(runs))]
+
+    async def enqueue_flow(self, flow: FlowSpec) -> int:
+        return self.enqueue_flow_waiting(flow)
+
+    def enqueue_flow_waiting(self, flow: FlowSpec) -> int:
+        self.enqueued += [one.run for one in flow.members]
+        return 1
 
     def enqueue_at_end(self, runs: Sequence[RunSpec]) -> None:
         self.enqueued += runs

@@ -25,10 +25,10 @@ def test_the_built_in_jobs_have_their_names_and_schedules() -> None:
     assert all(each.schedule is None or each.schedule.timezone == "UTC" for each in builtin_jobs())
 
 
-def test_every_built_in_job_and_argument_is_described_and_runs_on_the_event_loop() -> None:
-    for each in builtin_jobs():
+def test_every_built_in_job_and_argument_is_described_and_all_but_shell_run_on_the_event_loop() -> None:
+    for each in builtin_jobs(with_shell=True):
         assert each.description.endswith(".")
-        assert each.isolation is Isolation.ASYNC
+        assert each.isolation is (Isolation.PROCESS if each.name == "shell" else Isolation.ASYNC)
         assert all(argument.get("description") for argument in each.args_schema["properties"].values())
 
 

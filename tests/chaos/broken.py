@@ -1,35 +1,31 @@
 """The product, broken in one place each: what the rules must see. Every break acts on a history that was in order."""
 
 from collections.abc import Callable, Sequence
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from sqlalchemy import delete, select, update
 
-from cronograph.jobs.actions.flows import enqueue_flow
 from cronograph.jobs.actions.groups import set_group_rate
-from cronograph.jobs.actions.signals import signal_run
-from cronograph.jobs.core.base.awaits import AwaitedKind, Awaits
 from cronograph.jobs.core.base.rates import Rate
-from cronograph.jobs.core.durable.steps import StepEnd, StepKind
-from cronograph.jobs.core.durable.waits import Signal, Wait
-from cronograph.jobs.core.events import STEPS, Listed
-from cronograph.jobs.core.flows.model import NewFlow, NewMember
 from cronograph.jobs.core.limits import Limits
-from cronograph.jobs.core.model import NewRun, Outcome, SkipReason, Trigger
+from cronograph.jobs.core.model import Outcome, SkipReason
 from cronograph.jobs.core.nodes import Node, NodeState
-from cronograph.jobs.core.outcome import Lost, Succeeded, Suspended
+from cronograph.jobs.core.outcome import Lost, Succeeded
 from cronograph.jobs.core.states import RunState
 from cronograph.jobs.queue.changes import finished_changes
 from cronograph.jobs.queue.claim import Started
 from cronograph.jobs.queue.finish import Finish, finish
 from cronograph.jobs.queue.losses import rescue
-from cronograph.jobs.queue.steps import EndedStep, rows_of, rows_to_store
-from cronograph.jobs.queue.waits import wait
 from cronograph.jobs.store.db.transaction import Tx
 from cronograph.jobs.store.read import nodes as stored_nodes
 from cronograph.jobs.store.schema import tables
 from cronograph.jobs.store.schema.naming import SchemaText
 from cronograph.jobs.store.write import nodes
+from tests.chaos.broken_admission import (
+    a_claim_does_not_look_at_the_expiry,
+    a_run_is_dropped_without_its_reason,
+    the_arguments_of_a_late_writer_replace_the_newest,
+)
 from tests.chaos.testimony import Attempt, Testimony
 from tests.support.storage import Stored, Worker
 from tests.support.transitions import look_away
@@ -220,128 +216,18 @@ def a_job_is_served_without_its_tokens(stored: Stored, worker: Worker) -> None:
     stored.node("node-r", limits=Limits(Rate(1, 60.0, 1)))
 
 
-def step_end(at: datetime, value: int) -> StepEnd:
-    """A step that every attempt of a test takes."""
-    return StepEnd("do", at, at, value)
-
-
-def store_step(stored: Stored, worker: Worker, started: Started) -> None:
-    """Store a step of an attempt, as its node does."""
-    ended = EndedStep(started.run, step_end(stored.now, started.run.attempt))
-    stored.do(rows_to_store, (worker.node.id, worker.node.name), rows_of([ended]))
-
-
-def steps_are_stored_without_a_fence(stored: Stored, _: Worker) -> None:
-    late, other, again = lose_a_started_run(stored)
-    store_step(stored, other, again)
-
-    def replace_it(tx: Tx) -> None:
-        mine = (tables.run_step.c.run_id == late.run.id, tables.run_step.c.step == "do")
-        tx.conn.execute(update(tables.run_step).where(*mine).values(attempt=late.run.attempt, value=late.run.attempt))
-        listed = (late.run.id, late.run.job_name, late.run.group, late.run.task_id, late.run.task_name, "do", "done")
-        tx.emit([Listed(STEPS, [listed], late.run.node)])
-
-    stored.do(replace_it)
-
-
-def a_step_is_not_stored(stored: Stored, worker: Worker) -> None:
-    stored.enqueue()
-    store_step(stored, worker, worker.start())
-    execute(stored, "DELETE FROM cronograph.run_step")
-
-
-def a_step_is_not_told(stored: Stored, worker: Worker) -> None:
-    stored.enqueue()
-    store_step(stored, worker, worker.start())
-    execute(stored, "UPDATE cronograph.event SET changes = '[]' WHERE id = (SELECT max(id) FROM cronograph.event)")
-
-
-def asleep(stored: Stored, worker: Worker, asked: Wait) -> Started:
-    """A run that an attempt has left suspended for a wait."""
-    stored.enqueue()
-    started = worker.start()
-    begun = stored.do(wait, started.run, asked)
-    assert begun is not None
-    kind = AwaitedKind.SIGNAL if asked.signal else AwaitedKind.TIME
-    worker.end(started, Suspended(Awaits(kind, asked.signal or asked.label), until=begun.wake_at))
-    return started
-
-
-def a_signal_is_taken_twice(stored: Stored, worker: Worker) -> None:
-    started = asleep(stored, worker, Wait("go", StepKind.SIGNAL))
-    stored.do(signal_run, run_id=started.run.id, signal=Signal("go"))
-    (again,) = (one for one in worker.take(20).started if one.run.id == started.run.id)
-    stored.do(wait, again.run, Wait("go", StepKind.SIGNAL))
-    stored.do(wait, again.run, Wait("go#2", StepKind.SIGNAL))
-    execute(
-        stored,
-        "UPDATE cronograph.run_step SET state = 'done', finished_at = started_at, signal_id = "
-        "(SELECT max(s.signal_id) FROM cronograph.run_step s WHERE s.step = 'go') WHERE step = 'go#2'",
-    )
-
-
-def a_sleep_ends_early(stored: Stored, worker: Worker) -> None:
-    asleep(stored, worker, Wait("nap", StepKind.SLEEP, seconds=60.0))
-    execute(stored, "UPDATE cronograph.run_step SET state = 'done', finished_at = started_at WHERE kind = 'sleep'")
-
-
-def a_sleep_is_forgotten(stored: Stored, worker: Worker) -> None:
-    asleep(stored, worker, Wait("nap", StepKind.SLEEP, seconds=60.0))
-    execute(stored, "UPDATE cronograph.run SET wake_at = NULL")
-
-
-def a_signal_wakes_nobody(stored: Stored, worker: Worker) -> None:
-    started = asleep(stored, worker, Wait("go", StepKind.SIGNAL))
-    box = {"run_id": started.run.id, "name": "go", "rank": 2, "sent_at": stored.now}
-    stored.do(lambda tx: tx.conn.execute(tables.run_signal.insert().values(**box)))
-
-
-def small_flow(stored: Stored) -> None:
-    """Two runs, the second of which comes after the first."""
-    runs = [NewMember(key, NewRun("work", Trigger.API), after) for key, after in (("a", ()), ("b", ("a",)))]
-    stored.do(enqueue_flow, NewFlow("small", tuple(runs)))
-
-
-def a_run_of_a_flow_does_not_wait(stored: Stored, worker: Worker) -> None:
-    small_flow(stored)
-    execute(stored, "UPDATE cronograph.run SET state = 'waiting', awaits = NULL WHERE state = 'suspended'")
-    begun = worker.take(20).started
-    stored.pass_time(1)
-    for started in begun:
-        worker.end(started)
-
-
-def _without_settling(stored: Stored, worker: Worker, *statements: str) -> None:
-    small_flow(stored)
-    execute(stored, "UPDATE cronograph.run SET flow_id = NULL WHERE flow_id IS NOT NULL AND state = 'waiting'")
-    for started in worker.take(20).started:
-        worker.end(started)
-    execute(stored, *statements)
-
-
-def an_end_releases_nobody(stored: Stored, worker: Worker) -> None:
-    _without_settling(stored, worker)
-
-
-def a_flow_does_not_end(stored: Stored, worker: Worker) -> None:
-    _without_settling(
-        stored, worker, "UPDATE cronograph.run SET state = 'skipped', finished_at = submitted_at, awaits = NULL, "
-        "error = 'none' WHERE state = 'suspended'",
-    )  # fmt: skip
-
-
 BREAKS: dict[Break, str] = {
+    a_claim_does_not_look_at_the_expiry: "nothing expired is started",
+    a_run_is_dropped_without_its_reason: "nothing is dropped without a row",
+    the_arguments_of_a_late_writer_replace_the_newest: "no debounced argument is lost",
     a_key_is_forgotten_while_its_runs_are_taken: "no key runs beside itself",
     a_group_is_served_without_its_tokens: "no stretch passes its rate",
     a_job_is_served_without_its_tokens: "no stretch passes its rate",
-    a_run_of_a_flow_does_not_wait: "no run of a flow begins before its predecessors are over",
-    an_end_releases_nobody: "no run of a flow is forgotten",
-    a_flow_does_not_end: "a flow is over when its runs are",
     occurrences_are_not_unique: "no occurrence has two runs",
     tasks_advance_without_a_run: "every occurrence is accounted for once",
     a_skip_counts_too_many: "every occurrence is accounted for once",
     a_skip_is_not_written: "every occurrence is accounted for once",
-    a_drop_is_not_written: "what was dropped says why",
+    a_drop_is_not_written: "nothing is dropped without a row",
     a_late_result_replaces_a_running_attempt: "an open execution belongs to a running run of a live node",
     a_late_result_replaces_another: "at most one result is accepted",
     a_live_node_is_rescued_without_a_fence: "only dead nodes lose executions",
@@ -356,13 +242,6 @@ BREAKS: dict[Break, str] = {
     events_are_lost: "events are numbered without gap",
     events_are_told_twice: "events tell every change of a run once",
     events_are_not_written: "events tell every execution once",
-    steps_are_stored_without_a_fence: "a step has one result",
-    a_step_is_not_stored: "a step has one result",
-    a_step_is_not_told: "a step has one result",
-    a_signal_is_taken_twice: "a signal is taken once or lies in its box",
-    a_sleep_ends_early: "no sleep ends early",
-    a_sleep_is_forgotten: "what a suspended run waits for wakes it",
-    a_signal_wakes_nobody: "what a suspended run waits for wakes it",
 }
 """Each break with the rule that must see it."""
 

@@ -49,7 +49,8 @@ class Client:
         promised: The keys of the runs that were acknowledged, by the unique key it gave them.
         refused: How many requests got no acknowledgement.
         unsent: Runs that wait for a signal which is not acknowledged yet, and what it brings along.
-        sent: Those whose signal was acknowledged.
+        sent: Runs whose signals were acknowledged, and what they are to return.
+        flows: The flows that were acknowledged; of each, in which state the run of each key has to end.
     """
 
     cluster: Cluster
@@ -59,7 +60,8 @@ class Client:
     promised: dict[str, int] = field(default_factory=dict[str, int])
     refused: int = 0
     unsent: dict[int, str] = field(default_factory=dict[int, str])
-    sent: dict[int, str] = field(default_factory=dict[int, str])
+    sent: dict[int, object] = field(default_factory=dict[int, object])
+    flows: dict[int, Mapping[str, str]] = field(default_factory=dict[int, Mapping[str, str]])
 
     def __enter__(self) -> Self:
         self._over = threading.Event()
@@ -83,17 +85,19 @@ class Client:
         number = 0
         while not self._over.wait(self.pace):
             number += 1
-            key = f"promise-{number}"
-            waits = number % WAITING_EVERY == 0
-            run_id = (
-                self._ask(key, WAITS, {}) if waits else self._ask(key, self.job, self.args[number % len(self.args)])
-            )
-            if waits and run_id is not None:
-                self.unsent[run_id] = key
-            for waiting in list(self.unsent)[:1]:
-                self._signal(waiting)
-            if number % FLOW_EACH == 0:
-                self._ask_flow(self.args[number % len(self.args)])
+            self._turn(number)
+
+    def _turn(self, number: int) -> None:
+        """What it asks for by one request, or some."""
+        key = f"promise-{number}"
+        waits = number % WAITING_EVERY == 0
+        run_id = self._ask(key, WAITS, {}) if waits else self._ask(key, self.job, self.args[number % len(self.args)])
+        if waits and run_id is not None:
+            self.unsent[run_id] = key
+        for waiting in list(self.unsent)[:1]:
+            self._signal(waiting)
+        if number % FLOW_EACH == 0:
+            self._ask_flow(self.args[number % len(self.args)])
 
     def _ask_flow(self, args: Mapping[str, Any]) -> None:
         """Enqueue a flow; what becomes of it, the rules judge."""

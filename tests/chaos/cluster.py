@@ -108,10 +108,12 @@ async def order({parameters}) -> None:
 """
 OLD, NEW = "orders_old", "orders_new"
 POISONOUS, LONG, UNFENCED = "poisonous_jobs", "long_jobs", "unfenced"
+FLOWS, ADMITTED = "flow_jobs", "admitted_jobs"
 """Some of these run in child processes: a node that has them starts a launcher."""
+_BESIDE = (POISONOUS, LONG, UNFENCED, FLOWS, ADMITTED)
 SOURCES = {
     "chaos_jobs": SOURCE,
-    **{name: Path(__file__).with_name(f"{name}.py").read_text() for name in (POISONOUS, LONG, UNFENCED)},
+    **{name: Path(__file__).with_name(f"{name}.py").read_text() for name in _BESIDE},
     OLD: ORDERS.replace("{parameters}", "amount: int"),
     NEW: ORDERS.replace("{parameters}", "amount: int, currency: str"),
 }
@@ -146,6 +148,11 @@ class Cluster:
     def engine(self) -> Engine:
         """The way to the database past the nodes."""
         return sync_engine(parse_url(self.url))
+
+    @cached_property
+    def reader(self) -> Engine:
+        """The same for whoever only looks; on SQLite it waits for no writer."""
+        return sync_engine(parse_url(self.url), read_only=True)
 
     def begin(
         self, name: str, *, url: str | None = None, modules: Sequence[str] = MODULES, **env: str
@@ -226,8 +233,17 @@ class Cluster:
     def count(self, table: str, condition: str = "1 = 1", **parameters: object) -> int:
         """How many rows of a table meet a condition."""
         statement = SchemaText(f"SELECT count(*) FROM cronograph.{table} WHERE {condition}")
-        with self.engine.connect() as conn:
+        with self.reader.connect() as conn:
             return int(conn.execute(statement, parameters).scalar_one())
+
+    def value(self, statement: str) -> object:
+        """What a statement answers in one row with one column."""
+        with self.reader.connect() as conn:
+            return conn.execute(SchemaText(statement)).scalar_one()
+
+    def newest(self, table: str, condition: str) -> int:
+        """The key of the newest row of a table that meets a condition."""
+        return int(str(self.value(f"SELECT max(id) FROM cronograph.{table} WHERE {condition}")))
 
     def wait_rows(self, table: str, condition: str, more_than: int = 0, within: float = 120) -> None:
         """Wait until more than so many rows of a table meet a condition."""

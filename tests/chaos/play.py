@@ -2,14 +2,20 @@
 
 import random
 import time
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.chaos.admission_client import AdmissionClient
+from tests.chaos.admission_rules import lost_arguments
 from tests.chaos.client import PACE, Asked, Client
-from tests.chaos.cluster import LONG, POISONOUS, figures
+from tests.chaos.cluster import ADMITTED, FLOWS, LONG, POISONOUS, figures
 from tests.chaos.disturbances import black_hole_beyond_the_lease, poison
+from tests.chaos.durable_rules import broken_signals
+from tests.chaos.flow_client import FlowClient
+from tests.chaos.flow_rules import broken_flows
 from tests.chaos.history import History
-from tests.chaos.rules import Violation, broken_promises, broken_signals
+from tests.chaos.rules import Violation, broken_promises
 from tests.chaos.scenarios import Disturbance, Scenario
 from tests.chaos.stage import NAMES, Kind, Stage, staged
 from tests.support.forking import Nursery
@@ -29,7 +35,7 @@ class Report:
         scenario: Its name.
         seed: Repeats it.
         disturbed: What was done, in order.
-        promised: How many runs were acknowledged to the client.
+        promised: How many runs and flows were acknowledged to the client.
         refused: How many of its requests were not.
         history: Everything that the database remembers.
     """
@@ -43,8 +49,8 @@ class Report:
 
     def __str__(self) -> str:
         return (
-            f"{self.scenario}, seed {self.seed}: {len(self.disturbed)} disturbances, {self.promised} runs acknowledged "
-            f"and {self.refused} requests refused; {figures(self.history)}"
+            f"{self.scenario}, seed {self.seed}: {len(self.disturbed)} disturbances, {self.promised} runs and flows "
+            f"acknowledged and {self.refused} requests refused; {figures(self.history)}"
         )
 
 
@@ -63,7 +69,12 @@ def play(
     with staged(scenario.kind, folder, chance, nursery, modules=_modules(scenario)) as stage:
         stage.patience = seconds / 2
         _open(stage, scenario)
-        with Client(stage.cluster, *ORDERS if stage.versions else WORK, pace=pace) as client:
+        asks = FlowClient if scenario.flows else Client
+        admission = AdmissionClient(stage.cluster, pace)
+        with (
+            asks(stage.cluster, *ORDERS if stage.versions else WORK, pace=pace) as client,
+            admission if scenario.admission else nullcontext(),
+        ):
             _disturb(stage, scenario, seconds)
             stage.wait_ready()
         stage.come_to_rest()
@@ -72,20 +83,32 @@ def play(
         unhandled = stage.cluster.tracebacks()
         assert unhandled == [], "\n".join([f"{len(unhandled)} tracebacks", *unhandled[:3]])
         broken = [Violation("what was acknowledged is kept", one) for one in broken_promises(history, client.promised)]
-        broken += [Violation("what was signalled is taken", one) for one in broken_signals(history, client.sent)]
+        broken += [
+            Violation("what was signalled is taken", one)
+            for one in broken_signals(history, {**client.sent, **stage.sent})
+        ]
+        flows = {**client.flows, **stage.flows}
+        broken += [Violation("what was promised of flows is kept", one) for one in broken_flows(history, flows)]
+        lost = lost_arguments(history, admission.acknowledged)
+        broken += [Violation("no acknowledged debounced argument is lost", one) for one in lost]
         assert broken == [], "\n".join(map(str, [f"{len(broken)} broken promises", *broken[:30]]))
-        assert client.promised, "nothing was acknowledged, so nothing was tried"
-        return Report(scenario.name, seed, tuple(stage.log), len(client.promised), client.refused, history)
+        assert bool(admission.acknowledged) == scenario.admission, "no debounced run was acknowledged"
+        promised = len(client.promised) + len(client.flows)
+        assert promised, "nothing was acknowledged, so nothing was tried"
+        return Report(scenario.name, seed, tuple(stage.log), promised, client.refused, history)
 
 
 def _modules(scenario: Scenario) -> tuple[str, ...]:
     """What its nodes need beside the jobs that every node has."""
     needs: dict[Disturbance, str] = {poison: POISONOUS, black_hole_beyond_the_lease: LONG}
-    return tuple(needs[one] for one in scenario.disturbances if one in needs)
+    of_disturbances = (needs[one] for one in scenario.disturbances if one in needs)
+    flows, admitted = (FLOWS,) if scenario.flows else (), (ADMITTED,) if scenario.admission else ()
+    return (*of_disturbances, *flows, *admitted)
 
 
 def _open(stage: Stage, scenario: Scenario) -> None:
     names = {Kind.SQLITE: NAMES[:1], Kind.TWO_VERSIONS: (*NAMES, "dan")}.get(scenario.kind, NAMES)
+    names = names[:2] if scenario.flows else names
     # The first one makes the schema.
     stage.begin(names[0]).wait_ready(60)
     for name in names[1:]:

@@ -6,14 +6,21 @@ from dataclasses import dataclass
 from datetime import datetime
 from itertools import pairwise
 
-from cronograph.jobs.core.durable.steps import StepKind, StepState
 from cronograph.jobs.core.effective_policies import schedule_of
 from cronograph.jobs.core.events import Change, EventKind
-from cronograph.jobs.core.model import FAILURES, Execution, Outcome, Run, SkippedOccurrence, SkipReason, Task, Trigger
+from cronograph.jobs.core.model import FAILURES, Execution, Outcome, Run, Task, Trigger
 from cronograph.jobs.core.nodes import LIVE_NODES
 from cronograph.jobs.core.occurrence import first_occurrence, occurrences
 from cronograph.jobs.core.outcome import CLAIM_LOST
 from cronograph.jobs.core.states import FINAL, OCCUPYING, TRANSITIONS, RunState
+from tests.chaos.admission_rules import (
+    DROPS,
+    no_debounced_argument_is_lost,
+    nothing_expired_is_started,
+    nothing_is_dropped_without_a_row,
+)
+from tests.chaos.durable_rules import DURABLE_RULES
+from tests.chaos.flow_rules import FLOW_RULES
 from tests.chaos.history import EXECUTION_EVENTS, RUN_EVENTS, History
 from tests.chaos.limit_rules import no_key_runs_beside_itself, no_stretch_passes_its_rate
 
@@ -75,8 +82,7 @@ def every_occurrence_is_accounted_for_once(history: History) -> Iterator[str]:
 def _unaccounted(history: History, task: Task) -> Iterator[str]:
     runs = [run for run in history.runs if run.task_id == task.id and run.trigger is Trigger.SCHEDULE]
     made = Counter(run.scheduled_for for run in runs)
-    drops = {SkipReason.TOLERANCE}
-    stretches = [row for row in history.skipped if row.task_id == task.id and row.reason not in drops]
+    stretches = [row for row in history.skipped if row.task_id == task.id and row.reason not in DROPS]
     within = Counter[int]()
     nominal = set[datetime]()
     for at in nominal_times(task):
@@ -89,26 +95,6 @@ def _unaccounted(history: History, task: Task) -> Iterator[str]:
     for row in stretches:
         if within[row.id] != row.count:
             yield f"skipped stretch {row.id} of {task.name} counts {row.count} occurrences, and spans {within[row.id]}"
-
-
-def what_was_dropped_says_why(history: History) -> Iterator[str]:
-    """Every dropped run is within one stretch of drops of its task, and these hold no more than they count."""
-    drops = [row for row in history.skipped if row.reason is SkipReason.TOLERANCE]
-    within = Counter[int]()
-    for run in history.runs:
-        covering = [row.id for row in drops if row.task_id == run.task_id and _covers(row, run)]
-        if run.state is RunState.SKIPPED and run.flow_id is None:
-            within.update(covering)
-            if len(covering) != 1:
-                yield f"run {run.id}"
-    for row in drops:
-        if within[row.id] != row.count:
-            yield f"skipped occurrence {row.id} counts {row.count} and holds {within[row.id]} runs"
-
-
-def _covers(row: SkippedOccurrence, run: Run) -> bool:
-    at = run.scheduled_for
-    return at is not None and row.first_scheduled_for <= at <= row.last_scheduled_for
 
 
 def attempts_are_numbered_without_gap(history: History) -> Iterator[str]:
@@ -226,90 +212,6 @@ def events_tell_every_execution_once(history: History) -> Iterator[str]:
             yield f"execution {one.id}, complete: {one.completed_at is not None}, end told: {ended}"
 
 
-def a_step_has_one_result(history: History) -> Iterator[str]:
-    """And it is told once, by the attempt that stored it; what was copied from another run is told by nobody."""
-    told = Counter(
-        (change.run_id, change.step)
-        for change in history.changes(frozenset({EventKind.STEP_FINISHED}))
-        if change.state == StepState.DONE.value
-    )
-    yield from (f"step {step} of run {run} was told {count} times" for (run, step), count in told.items() if count > 1)
-    if history.unpublished:
-        return
-    stored = {(one.run_id, one.label) for one in history.steps if one.state is StepState.DONE and one.attempt}
-    yield from (f"step {step} of run {run} is stored and was not told" for run, step in stored - told.keys())
-    yield from (f"step {step} of run {run} was told and is not stored" for run, step in told.keys() - stored)
-
-
-def a_signal_is_taken_once_or_lies_in_its_box(history: History) -> Iterator[str]:
-    taken = Counter(one.signal_id for one in history.waits if one.signal_id is not None)
-    yield from (f"signal {one} was taken {count} times" for one, count in taken.items() if count > 1)
-    yield from (f"signal {one.id} was taken and lies in its box" for one in history.boxes if one.id in taken)
-
-
-def no_sleep_ends_early(history: History) -> Iterator[str]:
-    for one in history.steps:
-        ended = one.finished_at if one.kind is StepKind.SLEEP else None
-        if ended is not None and one.wake_at is not None and one.attempt and ended < one.wake_at:
-            yield f"sleep {one.label} of run {one.run_id} ended at {ended}, before {one.wake_at}"
-
-
-def what_a_suspended_run_waits_for_wakes_it(history: History) -> Iterator[str]:
-    """A signal that is there, and the first of the times at which its waits end."""
-    for run in history.runs:
-        if run.state is not RunState.SUSPENDED:
-            continue
-        boxes = {(one.name, one.rank) for one in history.boxes if one.run_id == run.id}
-        for wait in (one for one in history.waits if one.run_id == run.id and one.state == StepState.WAITING.value):
-            if any(name == wait.signal and rank >= wait.rank for name, rank in boxes):
-                yield f"run {run.id} waits for signal '{wait.signal}', which lies in its box"
-        sleeps = [one.wake_at for one in history.steps_of.get(run.id, ()) if one.state is StepState.WAITING]
-        if any(at is not None and (run.wake_at is None or run.wake_at > at) for at in sleeps):
-            yield f"run {run.id} is woken at {run.wake_at}, and its waits end at {sleeps}"
-
-
-def broken_signals(history: History, sent: Mapping[int, str]) -> Iterator[str]:
-    """Signals that were acknowledged, each of a run that waits for one and returns what it brings along."""
-    for run_id, payload in sent.items():
-        run = history.run_of.get(run_id)
-        if run is None or run.result != payload:
-            yield f"run {run_id} was sent {payload} and returned {run and run.result}"
-        yield from (f"signal {one.id} of run {run_id} lies in its box" for one in history.boxes if one.run_id == run_id)
-
-
-def no_run_of_a_flow_begins_before_its_predecessors_are_over(history: History) -> Iterator[str]:
-    """Runs that took the place of others by a retry are judged with those alone that were made with them."""
-    for run_id, earlier in history.after.items():
-        attempts = history.executions_of.get(run_id, [])
-        if not attempts:
-            continue
-        begun = attempts[0].started_at
-        for before in (history.run_of[one] for one in earlier):
-            if before.retried_from is not None and history.run_of[run_id].retried_from is None:
-                continue
-            if before.finished_at is None or before.finished_at > begun:
-                yield f"run {run_id} began at {begun}, and run {before.id} before it ended at {before.finished_at}"
-
-
-def no_run_of_a_flow_is_forgotten(history: History) -> Iterator[str]:
-    """None waits for others that are all over."""
-    for run_id, earlier in history.after.items():
-        run = history.run_of[run_id]
-        waits = run.state is RunState.SUSPENDED and run.attempt == 0
-        if waits and all(history.run_of[one].state in FINAL for one in earlier):
-            yield f"run {run_id} waits, and all that it comes after are over"
-
-
-def a_flow_is_over_when_its_runs_are(history: History) -> Iterator[str]:
-    runs: dict[int, list[Run]] = {}
-    for one in history.members:
-        runs.setdefault(one.flow_id, []).append(history.run_of[one.run_id])
-    for flow in history.flows:
-        is_over = flow.closed_at is not None and all(run.state in FINAL for run in runs.get(flow.id, []))
-        if is_over != (flow.finished_at is not None):
-            yield f"flow {flow.id} is {flow.state.value}, and its runs are over: {is_over}"
-
-
 def a_dead_node_begins_and_ends_nothing(history: History) -> Iterator[str]:
     """Once a node is taken for dead its results are refused; nodes are told apart by name, unique among the live."""
     dead = set[str]()
@@ -363,7 +265,9 @@ def everything_is_published(history: History) -> Iterator[str]:
 RULES: tuple[Callable[[History], Iterator[str]], ...] = (
     no_occurrence_has_two_runs,
     every_occurrence_is_accounted_for_once,
-    what_was_dropped_says_why,
+    nothing_is_dropped_without_a_row,
+    nothing_expired_is_started,
+    no_debounced_argument_is_lost,
     attempts_are_numbered_without_gap,
     an_open_execution_belongs_to_a_running_run_of_a_live_node,
     a_held_run_is_held_by_a_live_node,
@@ -375,13 +279,8 @@ RULES: tuple[Callable[[History], Iterator[str]], ...] = (
     events_are_numbered_without_gap,
     events_tell_every_change_of_a_run_once,
     events_tell_every_execution_once,
-    a_step_has_one_result,
-    a_signal_is_taken_once_or_lies_in_its_box,
-    no_sleep_ends_early,
-    what_a_suspended_run_waits_for_wakes_it,
-    no_run_of_a_flow_begins_before_its_predecessors_are_over,
-    no_run_of_a_flow_is_forgotten,
-    a_flow_is_over_when_its_runs_are,
+    *DURABLE_RULES,
+    *FLOW_RULES,
     a_dead_node_begins_and_ends_nothing,
     only_dead_nodes_lose_executions,
     no_key_runs_beside_itself,

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from tests.chaos import aimed
 from tests.chaos import disturbances as d
 from tests.chaos.stage import Kind, Stage
 
@@ -17,13 +18,23 @@ class Scenario:
         name: For the command line and the report.
         kind: On which database, with which nodes.
         disturbances: Each comes at least once, then by chance, one after the other, with short pauses between.
+        flows: Whether the client asks for flows, and for nothing else.
+        admission: Whether a client enqueues what is debounced, limited, or soon too old to start.
     """
 
     name: str
     kind: Kind
     disturbances: tuple[Disturbance, ...]
+    flows: bool = False
+    admission: bool = False
 
 
+AIMED = (
+    aimed.kill_before_a_step_is_stored,
+    aimed.kill_before_a_signal_is_stored,
+    aimed.kill_before_a_signal_wakes,
+    aimed.kill_in_a_fan_in,
+)
 SCENARIOS = (
     Scenario("processes", Kind.POSTGRES, (d.kill, d.stop, d.freeze)),
     Scenario(
@@ -38,11 +49,21 @@ SCENARIOS = (
     Scenario("poison", Kind.POSTGRES, (d.poison, d.kill)),
     Scenario("pooler", Kind.POOLED, (d.kill, d.stop, d.end_backends, d.lost_answers)),
     Scenario("versions", Kind.TWO_VERSIONS, (d.kill, d.stop)),
-    Scenario("one node", Kind.SQLITE, (d.kill, d.stop, d.freeze, d.disk_full)),
+    Scenario("admission", Kind.POSTGRES, (d.kill, d.freeze, d.lost_answers), admission=True),
+    Scenario("one node", Kind.SQLITE, (d.kill, d.stop, d.freeze, d.disk_full), admission=True),
+    Scenario("flows", Kind.POSTGRES, AIMED, flows=True),
+    Scenario("flows on one node", Kind.SQLITE, AIMED, flows=True),
 )
 EVERYTHING = Scenario(
     "everything",
     Kind.POSTGRES,
-    tuple({one: None for scenario in SCENARIOS if scenario.kind is Kind.POSTGRES for one in scenario.disturbances}),
+    tuple(
+        {
+            one: None
+            for scenario in SCENARIOS
+            if scenario.kind is Kind.POSTGRES and not scenario.flows
+            for one in scenario.disturbances
+        }
+    ),
 )
 """All that can happen to nodes on PostgreSQL, in one play."""

@@ -3,11 +3,12 @@
 import os
 import random
 import sys
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
+from typing import Any
 
 from tests.chaos.cluster import MODULES, NEW, OLD, SETTINGS, Cluster
 from tests.chaos.disk import SmallDisk
@@ -54,6 +55,9 @@ class Stage:
         modules: Those of the jobs that the nodes have beside what every node has.
         patience: Seconds that the longest disturbance may take.
         log: What was done, for the report.
+        sent: Runs that disturbances have sent signals to, and what they are to return.
+        flows: Flows that disturbances have enqueued; of each, in which state the run of each key has to end.
+        files: How many files disturbances have named.
     """
 
     cluster: Cluster
@@ -67,6 +71,9 @@ class Stage:
     modules: tuple[str, ...] = ()
     patience: float = 3.0
     log: list[str] = field(default_factory=list[str])
+    sent: dict[int, object] = field(default_factory=dict[int, object])
+    flows: dict[int, Mapping[str, str]] = field(default_factory=dict[int, Mapping[str, str]])
+    files: int = 0
     _lives: int = 0
 
     @property
@@ -89,8 +96,10 @@ class Stage:
         """Start a node, without waiting for it."""
         self._lives += 1
         url = f"{self.proxy.url}&{SHORT_TRANSACTIONS}" if self.proxy else self.cluster.url
-        url = self.pooler.url if self.pooler else url
         full_name = f"{name.partition('-')[0]}-{self._lives}"
+        # So that PostgreSQL can say which node it is that waits.
+        url = f"{url}&application_name={full_name}" if self.proxy else url
+        url = self.pooler.url if self.pooler else url
         if self.stepped:
             return self._begin_stepped(url, full_name)
         versions = (NEW if name.startswith(NEWER) else OLD,) if self.versions else ()
@@ -128,11 +137,22 @@ class Stage:
         """Let a while pass, by chance."""
         let_pass(self.chance.uniform(least, most))
 
-    def enqueue(self, job: str, **args: object) -> None:
-        """Put a run into the queue, whichever node answers."""
-        query = "mutation ($runs: [EnqueueRunInput!]!) { enqueueRuns(input: { runs: $runs }) { errors { message } } }"
-        run = {"jobName": job, "args": args, "retries": 1, "retryDelay": 0.2, "timeout": 10}
-        assert self.cluster.ask(query, self.some_node(), runs=[run])["enqueueRuns"]["errors"] == []
+    def enqueue(self, job: str, retries: int = 1, **args: object) -> int:
+        """Put a run into the queue, whichever node answers; its id."""
+        query = (
+            "mutation ($runs: [EnqueueRunInput!]!) { "
+            "enqueueRuns(input: { runs: $runs }) { runs { id } errors { message } } }"
+        )
+        run = {"jobName": job, "args": args, "retries": retries, "retryDelay": 0.2, "timeout": 10}
+        made = self.cluster.ask(query, self.some_node(), runs=[run])["enqueueRuns"]
+        assert made["errors"] == [], made
+        return int(made["runs"][0]["id"])
+
+    def ask(self, query: str, asked: Mapping[str, object]) -> dict[str, Any]:
+        """The data of a mutation with this input, answered by some node without errors."""
+        data = self.cluster.ask(query, self.some_node(), input=asked)
+        assert all(payload["errors"] == [] for payload in data.values()), data
+        return data
 
     def come_to_rest(self) -> None:
         """Wait until the queue is empty of what was promised, and the schedules have caught up."""
@@ -157,7 +177,7 @@ def staged(
             disk = SmallDisk(folder / "disk")
             ends.callback(disk.close)
             ends.callback(starter.end_all)
-            yield Stage(Cluster(starter, f"sqlite:///{disk.folder}/chaos.db"), chance, disk=disk)
+            yield Stage(Cluster(starter, f"sqlite:///{disk.folder}/chaos.db"), chance, disk=disk, modules=modules)
             return
         postmaster = Postmaster()
         ends.callback(postmaster.stop)

@@ -15,6 +15,7 @@ from cronograph.jobs.core.schedule import Syntax
 from cronograph.jobs.queue.losses import rescue
 from cronograph.jobs.store.schema import tables
 from cronograph.jobs.store.write import events
+from tests.chaos.admission_rules import DEBOUNCED, lost_arguments
 from tests.chaos.broken import (
     BREAKS,
     TESTIMONY_BREAKS,
@@ -22,15 +23,16 @@ from tests.chaos.broken import (
     dispatch_again,
     execute,
     lose_a_started_run,
-    small_flow,
-    store_step,
     stored_node,
 )
+from tests.chaos.broken_durable import DURABLE_BREAKS, small_flow, store_step
 from tests.chaos.history import History, read_history
 from tests.chaos.rules import RULES, RULES_AT_REST, Violation, broken_promises, violations
 from tests.chaos.testimony import TESTIMONY_RULES, Attempt, Testimony, contradictions
 from tests.support.sources import ROOT
 from tests.support.storage import Stored, Worker
+
+ALL_BREAKS = {**BREAKS, **DURABLE_BREAKS}
 
 
 def published(stored: Stored) -> History:
@@ -55,6 +57,7 @@ def worker(stored: Stored) -> Worker:
     for _ in range(3):
         stored.enqueue(concurrency_key="a", max_concurrent=1)
         stored.enqueue(group="rated")
+    stored.enqueue(ttl=0.5)
     stored.task("* * * * * *", name="often", misfire_grace=2.0)
     stored.task("* * * * * *", name="always", overlap=OverlapPolicy.ALLOW, misfire_grace=2.0, retry_delay=1.0)
     stored.task("5s", Syntax.INTERVAL, name="evenly")
@@ -87,6 +90,7 @@ def test_the_sample_history_has_something_of_everything(stored: Stored, worker: 
     assert {row.reason for row in history.skipped} >= {SkipReason.OVERLAP, SkipReason.COALESCED, SkipReason.TOLERANCE}
     outcomes = {one.outcome.value for one in history.executions if one.outcome is not None}
     assert outcomes >= {"success", "failed", "lost", "handed_back"}
+    assert SkipReason.EXPIRED in {run.skip_reason for run in history.runs}
     assert {run.concurrency_key for run in history.runs if run.attempt} == {None, "a"}
     assert len([run for run in history.runs if run.group == "rated" and run.attempt]) > 1
 
@@ -108,11 +112,11 @@ def test_nothing_is_found_after_an_orderly_end(stored: Stored, worker: Worker) -
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-@pytest.mark.parametrize("broken", BREAKS, ids=lambda broken: str(broken.__name__))
+@pytest.mark.parametrize("broken", ALL_BREAKS, ids=lambda broken: str(broken.__name__))
 def test_a_broken_product_is_found_out(stored: Stored, worker: Worker, broken: Break) -> None:
     published(stored)
     broken(stored, worker)
-    assert BREAKS[broken] in {one.rule for one in found(stored)}
+    assert ALL_BREAKS[broken] in {one.rule for one in found(stored)}
 
 
 @pytest.fixture
@@ -170,6 +174,16 @@ def test_a_run_that_was_acknowledged_and_is_lost_is_found(stored: Stored) -> Non
     assert [sentence.split()[1] for sentence in broken] == [str(promised[key]) for key in ("lost", "failed", "waiting")]
 
 
+def test_a_debounced_number_that_was_acknowledged_and_is_lost_is_found(stored: Stored) -> None:
+    worker = stored.node(jobs=("work", DEBOUNCED))
+    for key in ("kept", "lost", "failed"):
+        stored.enqueue(job_name=DEBOUNCED, args={"number": 4}, unique_key=key)
+        started = worker.start()
+        worker.end(started, Failed("ValueError", "no luck", permanent=True) if key == "failed" else Succeeded())
+    broken = list(lost_arguments(read(stored), {"kept": 4, "lost": 5, "failed": 4}))
+    assert [sentence.split("'")[1] for sentence in broken] == ["lost", "failed"]
+
+
 def test_what_is_open_at_the_end_is_found(stored: Stored) -> None:
     worker = stored.node()
     stored.enqueue()
@@ -182,7 +196,7 @@ def test_what_is_open_at_the_end_is_found(stored: Stored) -> None:
 
 def test_every_rule_has_been_seen_to_find_something() -> None:
     names = {rule.__name__.replace("_", " ") for rule in RULES}
-    assert names == set(BREAKS.values())
+    assert names == set(ALL_BREAKS.values())
     assert {rule.__name__.replace("_", " ") for rule in TESTIMONY_RULES} == set(TESTIMONY_BREAKS.values())
     assert len(RULES_AT_REST) == 3
 

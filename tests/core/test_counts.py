@@ -35,6 +35,7 @@ def a_run(number: int = 1, **changes: Any) -> HeldRun:
         labels=None,
         available_at=NOON,
         trigger=Trigger.API,
+        deadline_at=None,
         concurrency_key=None,
         rate_key=None,
         started_at=NOON + timedelta(seconds=2),

@@ -5,11 +5,11 @@ from cronograph.jobs.core.states import FINAL, TRANSITIONS, UNFINISHED, RunState
 W, H, R, T, U = RunState.WAITING, RunState.SCHEDULED, RunState.RUNNING, RunState.STUCK, RunState.SUSPENDED
 OK, F, C, S = RunState.SUCCESS, RunState.FAILED, RunState.CANCELLED, RunState.SKIPPED
 ALLOWED = {
-    *((W, after) for after in (H, R, C, S)),
+    *((W, after) for after in (H, R, F, C, S)),
     *((H, after) for after in (R, W, C, S)),
     *((R, after) for after in (OK, F, T, C, W, U)),
-    *((T, after) for after in (H, R, C)),
-    *((U, after) for after in (W, C, S)),
+    *((T, after) for after in (H, R, F, C)),
+    *((U, after) for after in (W, F, C, S)),
 }
 
 

@@ -14,10 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from cronograph.jobs.registry import Registry
 from cronograph.server.configuration.reading import load
 from cronograph.server.configuration.settings import Settings
-from cronograph.server.database.checks import check_database
 from graphql import OperationDefinitionNode, OperationType, build_schema, parse, print_ast, validate
 from tests.docs.blocks import FENCE, Block, all_blocks, documents
 from tests.server.auth.serving import PASSWORD
@@ -25,6 +23,7 @@ from tests.server.test_exposure import TLS
 from tests.support.forking import Nursery
 from tests.support.processes import CronographProcess, ProcessStarter
 from tests.support.requirements import unavailable
+from tests.support.shell import forked_command, shell
 from tests.support.sources import ROOT
 from tests.support.waiting import wait_until
 from tests.support.web import open_client
@@ -130,19 +129,25 @@ def test_commands_end_well(document: str, my_server: CronographProcess, nursery:
     given = {"my_jobs.py": my_server.output_file.with_name("my_jobs.py"), "fullchain.pem": TLS["tls_cert"]}
     for name, file in {**given, "privkey.pem": TLS["tls_key"]}.items():
         shutil.copy(file, tmp_path / name)
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    environment = {**os.environ, "PATH": path, "TOKEN": "geheim", "no_proxy": "*"}
-    environment["CRONOGRAPH_URL"] = my_server.url
+    environment = {**os.environ, "TOKEN": "geheim", "no_proxy": "*", "CRONOGRAPH_URL": my_server.url}
+    with forked_command(tmp_path, nursery) as commands:
+        environment["PATH"] = f"{commands}{os.pathsep}{os.environ['PATH']}"
+        run_lines(document, my_server, nursery, tmp_path, environment)
+
+
+def run_lines(
+    document: str, my_server: CronographProcess, nursery: Nursery, folder: Path, environment: dict[str, str]
+) -> None:
+    """The commands of a document, each by a shell."""
     for line in (line for block in blocks_in("sh") if block.document == document for line in lines_of(block)):
         if line.startswith("cronograph serve "):
             # What would serve until it is stopped is checked by the same flags; not everybody may use port 443.
             words = shlex.split(line.replace("--port 443", "--port 0"))[2:]
-            status, said = ProcessStarter(tmp_path, nursery).run("check", *words)
+            status, said = ProcessStarter(folder, nursery).run("check", *words)
         else:
             here = re.sub(r"(http://)?localhost:8000", my_server.url, line)
-            command = ["sh", "-c", here]
-            done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
-            status, said = done.returncode, done.stdout or done.stderr
+            status, *outputs = shell(here, folder, environment)
+            said = outputs[0] or outputs[1]
         assert status == 0, f"{line}: {said}"
         if line.startswith("curl"):
             assert "errors" not in json.loads(said), said
@@ -151,14 +156,6 @@ def test_commands_end_well(document: str, my_server: CronographProcess, nursery:
 def lines_of(block: Block) -> list[str]:
     """The commands of a block."""
     return block.text.replace("\\\n", "").splitlines()
-
-
-def test_a_back_up_that_is_made_while_it_serves_can_be_served(my_server: CronographProcess) -> None:
-    block = block_of("docs/deployment.md", "umask 077")
-    subprocess.run(["sh", "-c", block.text], cwd=my_server.output_file.parent, check=True)
-    report = check_database(f"sqlite:///{my_server.output_file.parent / 'backup.db'}", Registry())
-    assert (report.faults, report.pending) == ([], [])
-    assert report.tasks > 5
 
 
 def test_whoever_follows_what_happens_hears_of_a_change(my_server: CronographProcess, tmp_path: Path) -> None:

@@ -63,8 +63,9 @@ def test_a_label_leads_from_the_run_to_all_runs_and_executions_with_it(page: Pag
 
 
 def test_people_answer_and_reject_what_waits_for_them(page: Page, site: Site) -> None:
-    approved, rejected = suspended(site), suspended(site)
+    approved, rejected = suspended(site, order=7), suspended(site)
     page.goto("/inbox")
+    expect(page.get_by_label(f"arguments of run {approved}", exact=True)).to_contain_text('"order": 7')
     page.get_by_role("button", name=f"Answer approved of run {approved}", exact=True).click()
     dialog = page.get_by_role("dialog", name=f"Answer approved of run {approved}")
     dialog.get_by_role("button", name="Answer").click()

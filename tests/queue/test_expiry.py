@@ -69,12 +69,12 @@ def test_what_no_claim_meets_is_found_by_the_duty(stored: Stored) -> None:
     unknown = stored.do(lambda tx: enqueue_sync(tx.conn, "unknown", run_at=START, ttl=5.0)).id
     kept = stored.enqueue().id
     stored.do(pause_group, "still")
-    assert stored.do(lambda tx: queue_runs.next_expiry(tx.conn)) == START + timedelta(seconds=5)
+    assert stored.do(lambda tx: queue_runs.next_limits(tx.conn)) == (START + timedelta(seconds=5), None)
     stored.at(4.9)
     assert stored.do(skip_due, "node-a") == 0
     stored.at(5)
     assert stored.do(skip_due, "node-a") == 2
-    assert stored.do(lambda tx: queue_runs.next_expiry(tx.conn)) is None
+    assert stored.do(lambda tx: queue_runs.next_limits(tx.conn)) == (None, None)
     states = {row.id: row.state for row in stored.rows(tables.run)}
     assert states == {paused: "skipped", unknown: "skipped", kept: "waiting"}
 

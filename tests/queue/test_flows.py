@@ -322,3 +322,35 @@ def test_a_run_that_is_too_old_to_start_takes_with_it_what_comes_after(stored: S
     stored.pass_time(11)
     stored.do(skip_due, None)
     assert states(stored, flow) == {"a": "skipped", "b": "skipped", "c": "waiting"}
+
+
+def labels_of(stored: Stored, flow: Flow) -> dict[str, Any]:
+    runs = {run.id: run.labels for run in stored.rows(tables.run)}
+    return {key: runs[run_id] for key, run_id in ids_of(stored, flow).items()}
+
+
+def test_runs_inherit_the_labels_of_their_flow(stored: Stored) -> None:
+    worker = stored.node()
+    labels = {"customer": "42", "stage": "test"}
+    own = NewMember("b", NewRun("work", Trigger.API, labels={"stage": "own"}, inherits=FOLLOWED), ("a",))
+    heirs = {Ending.END: NewRun("work", Trigger.API, labels={"kind": "end"}, inherits=FOLLOWED)}
+    flow = begin(stored, member("a"), own, labels=labels, heirs=heirs, is_open=True)
+    stored.do(add_runs, flow.id, [member("c", "b")])
+    assert flow.labels == labels
+    assert labels_of(stored, flow) == {"a": labels, "b": {**labels, "stage": "own"}, "c": labels}
+    end_next(worker, Succeeded(), DEAD)
+    stored.do(close_flow, flow.id)
+    assert worker.start().run.labels == {**labels, "kind": "end"}
+    stored.do(retry_flow, flow.id)
+    assert labels_of(stored, flow)["b"] == {**labels, "stage": "own"}
+    found = {row.run_id for row in stored.rows(tables.run_label, key="customer")}
+    assert found >= set(ids_of(stored, flow).values())
+
+
+def test_labels_that_are_none_are_refused_with_their_place(stored: Stored) -> None:
+    stored.node()
+    for wrong, path in (({"customer": 42}, "labels.customer"), (["customer"], "labels")):
+        with pytest.raises(UserError) as refused:
+            begin(stored, member("a"), labels=wrong)
+        assert ".".join(refused.value.path) == path
+    assert stored.rows(tables.run) == stored.rows(tables.flow) == []

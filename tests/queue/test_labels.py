@@ -121,6 +121,17 @@ def test_a_run_that_gets_other_arguments_is_found_by_their_labels(stored: Stored
     assert all_labels(stored) == [{**BILLING, "x": "1"}]
 
 
+def test_a_retry_with_other_arguments_is_found_by_their_labels(stored: Stored) -> None:
+    worker = stored.node()
+    give_labels(stored)
+    run_id = stored.do(trigger_job, "work", args={"customer_id": 7}, labels={"x": "1"}).run.id
+    worker.end(worker.start())
+    same, other = (stored.do(retry_runs, [run_id], args=args)[0] for args in (None, {"customer_id": 8}))
+    assert [one.labels for one in (same, other)] == [{**BILLING, "customer": n, "x": "1"} for n in "78"]
+    with pytest.raises(UserError, match=r"args\.customer_id: is a label of the run"):
+        stored.do(retry_runs, [run_id], args={"customer_id": [8]})
+
+
 @pytest.mark.parametrize("spread", Spread)
 def test_runs_and_executions_are_found_by_labels_and_arguments(stored: Stored, spread: Spread) -> None:
     worker = stored.node()

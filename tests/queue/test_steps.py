@@ -66,7 +66,7 @@ async def test_results_and_failures_are_stored_with_one_event(stored: Stored) ->
         (EventKind.STEP_FINISHED, run.id, "b", "done", "node-a"),
         (EventKind.STEP_FINISHED, run.id, "c", "failed", "node-a"),
     ]
-    results = stored.do(lambda tx: stored_steps.results(tx.conn, run.id))
+    results = stored.do(lambda tx: stored_steps.results_of_runs(tx.conn, [run.id]))[run.id]
     assert {label: (one.attempt, one.value) for label, one in results.items()} == {"a": (1, {"n": 1}), "b": (1, None)}
 
 

@@ -4,15 +4,20 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from sqlalchemy import update
 
 from cronograph.jobs import RunSpec, enqueue_many_sync
 from cronograph.jobs.actions.runs import cancel_runs, enqueue_runs
 from cronograph.jobs.core.admission.holding import Debounce, Hold, Holding, Throttle, hold_of
-from cronograph.jobs.core.base.errors import InvalidInput
-from cronograph.jobs.core.model import NewRun, Run, Trigger
+from cronograph.jobs.core.base.errors import InvalidInput, InvalidState
+from cronograph.jobs.core.defaults import JobDefaults
+from cronograph.jobs.core.limits import LIMITS, Limits
+from cronograph.jobs.core.model import NewRun, OverlapPolicy, Run, Trigger
+from cronograph.jobs.core.unique_key import UniqueKey
 from cronograph.jobs.queue.claim import start_more
 from cronograph.jobs.queue.uniqueness import Enqueued
 from cronograph.jobs.store.schema import tables
+from cronograph.jobs.store.schema.specs import defaults_document
 from tests.support.storage import START, Stored
 
 
@@ -134,6 +139,94 @@ def test_the_others_of_a_period_are_folded_into_one_at_its_end(stored: Stored) -
     stored.at(70)
     assert put(stored, LAST, 4).run.available_at == START + timedelta(seconds=120)
     assert first.run.id == 1
+
+
+def test_what_comes_after_the_period_of_a_run_that_still_waits_is_folded_into_it(stored: Stored) -> None:
+    stored.node()
+    first = put(stored, LAST, 1)
+    stored.at(70)
+    late = put(stored, LAST, 2)
+    assert (late.run.id, late.deduplicated, late.run.args) == (first.run.id, True, {"n": 2})
+
+
+def holding(stored: Stored, hold: Hold | None) -> None:
+    """Have a job say how its keys hold, and a task of it come due each minute."""
+    stored.task("0 * * * * *", overlap=OverlapPolicy.ALLOW)
+    said = defaults_document(JobDefaults(hold=hold))
+    stored.do(lambda tx: tx.conn.execute(update(tables.job).values(defaults=said)))
+
+
+def skipped(stored: Stored) -> list[tuple[str, int | None]]:
+    return [(row.reason, row.run_id) for row in stored.rows(tables.skipped_occurrence)]
+
+
+@pytest.mark.parametrize("hold", [hold_of(unique_for=90.0), Throttle(90.0).hold(), Throttle(90.0, last=True).hold()])
+def test_an_occurrence_of_a_schedule_begins_a_time_in_which_its_key_holds(stored: Stored, hold: Hold) -> None:
+    worker = stored.node()
+    holding(stored, hold)
+    stored.at(60)
+    assert stored.dispatch() == 1
+    (first,) = runs(stored)
+    assert first.unique_key == "work"
+    worker.end(worker.start())
+    stored.at(120)
+    assert stored.dispatch() == 0
+    assert skipped(stored) == [("unique_key", first.id)]
+    if hold.kind is not Holding.LAST:
+        assert stored.enqueue_by_job().id == first.id
+    stored.at(180)
+    assert stored.dispatch() == 1
+
+
+def test_an_occurrence_meets_the_run_that_an_enqueue_has_left(stored: Stored) -> None:
+    worker = stored.node()
+    holding(stored, hold_of(unique_for=60.0))
+    stored.at(30)
+    first = stored.enqueue_by_job()
+    worker.end(worker.start())
+    stored.at(60)
+    assert stored.dispatch() == 0
+    assert skipped(stored) == [("unique_key", first.id)]
+    stored.at(120)
+    assert stored.dispatch() == 1
+
+
+def test_an_occurrence_of_a_debounced_job_waits_for_nothing_and_is_skipped_while_a_run_waits(stored: Stored) -> None:
+    worker = stored.node()
+    holding(stored, DEBOUNCE)
+    stored.at(60)
+    assert stored.dispatch() == 1
+    started = worker.start()
+    assert started.run.available_at == stored.now
+    waiting = stored.enqueue_by_job()
+    assert waiting.id != started.run.id
+    stored.do(lambda tx: tx.conn.execute(update(tables.run).values(available_at=stored.now + timedelta(seconds=90))))
+    stored.at(120)
+    assert stored.dispatch() == 0
+    assert skipped(stored) == [("unique_key", waiting.id)]
+
+
+@pytest.mark.parametrize("hold", [DEBOUNCE, LAST])
+def test_arguments_that_would_be_lost_in_a_run_of_another_kind_are_refused(stored: Stored, hold: Hold) -> None:
+    worker = stored.node(jobs=("work", "other"))
+    first = stored.enqueue(unique_key="k", job_name="other")
+    held = rf"uniqueKey: 'k' is held by run {first.id} of job 'other', which is"
+    with pytest.raises(InvalidState, match=f"{held} waiting"):
+        put(stored, hold)
+    worker.start()
+    with pytest.raises(InvalidState, match=f"{held} running"):
+        put(stored, hold)
+    both = [NewRun(name, Trigger.API, unique_key="l", hold=hold) for name in ("work", "other")]
+    with pytest.raises(InvalidState, match=r"uniqueKey: 'l' is held by run \d+ of job"):
+        stored.do(enqueue_runs, both)
+
+
+def test_a_debounced_run_has_the_keys_of_its_last_arguments(stored: Stored) -> None:
+    stored.node(limits=Limits(concurrency_key=UniqueKey(("n",), "{n}"), max_concurrent=1))
+    for n in (1, 2):
+        run = NewRun("work", Trigger.API, {"n": n}, unique_key="k", hold=DEBOUNCE, inherits=frozenset({LIMITS}))
+        stored.do(enqueue_runs, [run])
+    assert [(row.args, row.concurrency_key) for row in runs(stored)] == [({"n": 2}, "2")]
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,10 @@ from cronograph.jobs.actions.runs import cancel_runs
 from cronograph.jobs.actions.signals import signal_run
 from cronograph.jobs.core.actor import Role
 from cronograph.jobs.core.base.awaits import AwaitedKind, Awaits
+from cronograph.jobs.core.base.errors import UserError
 from cronograph.jobs.core.durable.steps import StepKind, StepState, StoredStep
 from cronograph.jobs.core.durable.waits import Signal, Wait
+from cronograph.jobs.core.events import EventKind, spread
 from cronograph.jobs.core.outcome import Failed, Succeeded, Suspended
 from cronograph.jobs.core.run_spec import RunSpec
 from cronograph.jobs.queue.claim import Started
@@ -297,3 +299,84 @@ def test_a_signal_and_the_end_of_the_attempt_at_one_moment_leave_the_run_awake(
     ending.join()
     other.close()
     assert state(stored, run.id) == "waiting"
+
+
+def test_a_suspended_wait_has_its_signal_at_once_in_few_statements(stored: Stored) -> None:
+    worker = stored.node()
+    run = stored.enqueue()
+    started = worker.start()
+    suspend(worker, started, APPROVED, begin(stored, started))
+    sent = stored.statements(lambda tx: signal_run(tx, run_id=run.id, signal=Signal("approved", {"by": "ada"})))
+    assert sent <= (8 if stored.database.is_sqlite else 2)
+    (step,) = stored.rows(tables.run_step)
+    assert (step.state, step.value, step.finished_at) == ("done", {"by": "ada"}, stored.now)
+    assert step.signal_id is not None
+    assert stored.rows(tables.run_signal) == []
+    (found,) = stored.rows(tables.run)
+    assert (found.state, found.available_at, found.awaits, found.wake_at) == ("waiting", stored.now, None, None)
+    told = [one for row in stored.rows(tables.event) for one in spread(row.changes)][-2:]
+    assert [(one.kind, one.run_id, one.state, one.step) for one in told] == [
+        (EventKind.STEP_FINISHED, run.id, "done", "approved"),
+        (EventKind.RUN_UPDATED, run.id, "waiting", None),
+    ]
+    # The next signal is for the next wait.
+    send(stored, run.id, 2)
+    assert len(stored.rows(tables.run_signal)) == 1
+    again = worker.start()
+    assert begin(stored, again).value == {"by": "ada"}
+    assert begin(stored, again, Wait("approved#2", StepKind.SIGNAL)).value == 2
+
+
+def test_what_a_suspended_wait_does_not_take_lies_in_the_box(stored: Stored) -> None:
+    worker = stored.node()
+    run = stored.enqueue()
+    started = worker.start()
+    suspend(worker, started, APPROVED, begin(stored, started))
+    send(stored, run.id, 1, "other")
+    assert (state(stored, run.id), len(stored.rows(tables.run_signal))) == ("suspended", 1)
+    send(stored, run.id, rejects="too expensive")
+    (step,) = stored.rows(tables.run_step)
+    assert (step.state, step.value, step.error) == ("rejected", None, "too expensive")
+
+
+def test_what_lies_in_the_box_is_taken_before_what_comes(stored: Stored) -> None:
+    worker = stored.node()
+    run = stored.enqueue()
+    started = worker.start()
+    begun = begin(stored, started)
+    # It comes while the attempt ends: the end of the attempt would see it, if it were not written past it here.
+    box = {"run_id": run.id, "name": "approved", "rank": 2, "sent_at": stored.now, "payload": 1}
+    suspend(worker, started, APPROVED, begun)
+    stored.do(lambda tx: tx.conn.execute(tables.run_signal.insert().values(**box)))
+    send(stored, run.id, 2)
+    assert state(stored, run.id) == "waiting"
+    again = worker.start()
+    assert begin(stored, again).value == 1
+    assert begin(stored, again, Wait("approved#2", StepKind.SIGNAL)).value == 2
+
+
+@pytest.mark.parametrize(
+    ("payload", "says"),
+    [
+        ({1, 2}, "payload: must be JSON, got set"),
+        ({"at": START}, "payload: must be JSON, got dict"),
+        (float("nan"), "payload: must be JSON, got float"),
+        ("\0", "payload: a text must not hold the character U+0000"),
+        ({"a": ["\ud800"]}, "payload: a text must not hold half of a surrogate pair"),
+        (
+            "x" * 1_000_001,
+            "payload: must have at most 1,000,000 characters as JSON, got 1,000,003; send",
+        ),
+    ],
+    ids=["set", "time", "no number", "nul", "half a pair", "too large"],
+)
+def test_what_no_database_stores_is_refused_with_its_place(stored: Stored, payload: Any, says: str) -> None:
+    worker = stored.node()
+    run = stored.enqueue()
+    started = worker.start()
+    suspend(worker, started, APPROVED, begin(stored, started))
+    with pytest.raises(UserError) as refused:
+        send(stored, run.id, payload)
+    assert refused.value.message.startswith(says)
+    assert (refused.value.code, refused.value.path) == ("INVALID_INPUT", ("payload",))
+    assert state(stored, run.id) == "suspended"

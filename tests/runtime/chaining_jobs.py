@@ -1,9 +1,11 @@
 """Jobs of every kind that put others into the queue, and print; child processes import them too."""
 
-from cronograph.jobs import JobContext, job
+from cronograph.jobs import Flow, JobContext, job
 from cronograph.jobs.registry import Registry
 
 JOBS = Registry()
+FLOWS = ("flow", "circle", "taken")
+"""What jobs of every kind may do instead of putting single runs into the queue."""
 
 
 @job("told", registry=JOBS)
@@ -11,7 +13,19 @@ async def told(ctx: JobContext, number: int) -> None:
     ctx.log.info("told", number=number)
 
 
+def flow_of(how: str) -> Flow:
+    """Two runs, the second of which comes after the first; with ``circle`` also the other way round."""
+    flow = Flow("two", unique_key="taken" if how == "taken" else None)
+    first = flow.add("first", told, 1)
+    second = flow.add("second", told, 2).after(first)
+    if how == "circle":
+        first.after(second)
+    return flow
+
+
 async def _in_loop(ctx: JobContext, how: str) -> int:
+    if how in FLOWS:
+        return await flow_of(how).enqueue()
     ctx.enqueue_at_end(told, 9)
     if how == "wrong":
         await ctx.enqueue_many([told.options(retries=-1).run(1)])
@@ -25,6 +39,8 @@ async def _in_loop(ctx: JobContext, how: str) -> int:
 
 
 def _plain(ctx: JobContext, how: str) -> int:
+    if how in FLOWS:
+        return flow_of(how).enqueue_sync()
     ctx.enqueue_at_end(told, 9)
     if how == "wrong":
         ctx.enqueue_many_sync([told.options(retries=-1).run(1)])

@@ -3,9 +3,11 @@
 import pytest
 
 from cronograph.jobs import JobContext, job
+from cronograph.jobs.core.flows.model import FlowState
 from cronograph.jobs.core.model import Priority, Run
 from cronograph.jobs.core.states import RunState
 from cronograph.jobs.registry import Registry
+from cronograph.jobs.store.read import flows
 from cronograph.jobs.store.read import runs as run_store
 from cronograph.jobs.testing import Queue, drain, run_job
 from tests.runtime.chaining_jobs import JOBS, coroutine
@@ -49,6 +51,31 @@ async def test_an_attempt_that_fails_enqueues_nothing_at_its_end(start_engine: S
     assert wrong.run.error.startswith("retries: must be")
 
 
+@pytest.mark.parametrize("kind", KINDS)
+async def test_a_job_starts_a_flow_on_a_node_that_has_not_called_connect(start_engine: StartEngine, kind: str) -> None:
+    engine = await start_engine(JOBS)
+    done = await engine.finish(kind, {"how": "flow"}, labels={"customer": "42"})
+    flow_id = done.execution.records_processed
+    assert flow_id is not None
+
+    async def flow_is_over() -> bool:
+        return (await engine.database.read(flows.by_ids, [flow_id]))[flow_id].state is FlowState.SUCCESS
+
+    await eventually(flow_is_over)
+    runs = await told(engine, done.run.id)
+    assert [(one.args, one.flow_id, one.labels) for one in runs] == [
+        ({"number": number}, flow_id, {"customer": "42"}) for number in (1, 2)
+    ]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_a_flow_that_is_refused_fails_its_job_and_leaves_nothing(start_engine: StartEngine, kind: str) -> None:
+    engine = await start_engine(JOBS)
+    failed = await engine.finish(kind, {"how": "circle"})
+    assert "'first' → 'second' → 'first'" in (failed.run.error or "")
+    assert await told(engine, failed.run.id) == []
+
+
 async def test_what_a_job_enqueues_runs_at_once(start_engine: StartEngine) -> None:
     engine = await start_engine(JOBS)
     done = await engine.finish("async")
@@ -79,3 +106,12 @@ async def test_tests_see_what_a_job_enqueues() -> None:
         await queue.enqueue("thread")
         drained = await drain(queue)
     assert sorted(one.job_name for one in drained) == ["thread", "told", "told", "told", "told"]
+
+
+async def test_tests_see_the_flow_that_a_job_starts() -> None:
+    result = await run_job("async", {"how": "flow"}, registry=JOBS)
+    assert [(one.job_name, one.args) for one in result.enqueued] == [("told", {"number": n}) for n in (1, 2)]
+    async with Queue(JOBS) as queue:
+        await queue.enqueue("thread", {"how": "flow"})
+        drained = await drain(queue)
+    assert [one.job_name for one in drained] == ["thread", "told", "told"]

@@ -1,14 +1,25 @@
 """Jobs of every kind sleep and wait for signals: their attempts end, and the run goes on when it is woken."""
 
 import pytest
+from sqlalchemy import Connection, select
 
+from cronograph.jobs.actions.signal_links import signal_by_link
 from cronograph.jobs.actions.signals import signal_run
 from cronograph.jobs.core.durable.waits import Signal
 from cronograph.jobs.core.model import Outcome
 from cronograph.jobs.core.states import RunState
+from cronograph.jobs.store.schema.tables import run_step
 from tests.runtime.wait_jobs import JOBS
 from tests.support.engines import StartEngine
 from tests.support.waiting import eventually
+
+
+def asked_by(conn: Connection, run_id: int) -> str:
+    """The address that a job has made in its step ``ask``."""
+    statement = select(run_step.c.value).where(run_step.c.run_id == run_id, run_step.c.step == "ask")
+    url: str = conn.execute(statement).scalar_one()
+    return url
+
 
 KINDS = ("async", "thread", "process", "async in process")
 
@@ -23,8 +34,10 @@ async def test_a_job_sleeps_and_waits_without_a_slot(start_engine: StartEngine, 
         return run.awaits is not None and run.awaits["kind"] == "signal"
 
     await eventually(waits_for_the_signal)
-    assert engine.engine.running == 0
-    await engine.database.write(signal_run, run_id=run_id, signal=Signal("approved", {"n": 7}))
+    await eventually(lambda: engine.engine.running == 0)
+    url = await engine.database.read(asked_by, run_id)
+    assert url.startswith("https://cronograph.test/signal/cgn_")
+    await engine.database.write(signal_by_link, url.rpartition("/")[2], {"n": 7}, None, address=None)
     done = await engine.finished(run_id)
     assert (done.run.state, done.run.result, done.run.failures) == (RunState.SUCCESS, [1, {"n": 7}], 0)
     assert [one.outcome for one in done.executions] == [Outcome.SUSPENDED, Outcome.SUSPENDED, Outcome.SUCCESS]

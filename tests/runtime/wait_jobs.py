@@ -8,6 +8,11 @@ JOBS = Registry()
 
 async def _in_loop(ctx: JobContext) -> Result:
     first = await ctx.step("first", lambda: ctx.attempt)
+
+    async def ask() -> str:
+        return await ctx.signal_url("approved")
+
+    await ctx.step("ask", ask)
     await ctx.sleep("nap", 0.01)
     approved = await ctx.wait_for("approved", dict[str, int])
     return Result(value=[first, approved])
@@ -15,6 +20,7 @@ async def _in_loop(ctx: JobContext) -> Result:
 
 def _plain(ctx: JobContext) -> Result:
     first = ctx.step_sync("first", lambda: ctx.attempt)
+    ctx.step_sync("ask", lambda: ctx.signal_url_sync("approved"))
     ctx.sleep_sync("nap", 0.01)
     approved = ctx.wait_for_sync("approved", dict[str, int])
     return Result(value=[first, approved])

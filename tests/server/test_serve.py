@@ -375,6 +375,7 @@ def test_the_demo_is_alive_within_seconds(processes: ProcessStarter, tmp_path: P
     wait_until(lambda: rows(url, done)[0][0] >= 3, message="three successful executions")
     syntaxes = {row[0] for row in rows(url, "SELECT DISTINCT schedule_syntax FROM periodic_task")}
     assert syntaxes == {"cron", "calendar", "interval", "timestamp"}
+    wait_until(lambda: rows(url, "SELECT id FROM run WHERE state = 'suspended'"), message="an order that waits")
     assert demo.stop(40) == 0
     assert '"level": "error"' not in demo.output()
 

@@ -12,6 +12,7 @@ from cronograph.jobs.runtime.base.settings import EngineSettings
 from cronograph.jobs.store.db.opening import connected, scratch_database
 from cronograph.jobs.store.schema.naming import SchemaText
 from cronograph.server.database.trial import Amount, Spread, measure
+from tests.server.cli.answers import fault
 from tests.support.databases import sqlite_address
 
 TINY = Amount(runs=20, latencies=2, tasks=3)
@@ -62,7 +63,7 @@ def test_the_command_says_what_it_found(tmp_path: Path) -> None:
     found = json.loads(done.stdout)
     assert found["ok"]
     assert found["drained"] > 0
-    assert found["start"].keys() == {"p50", "p99", "longest"}
+    assert fault("bench", done.stdout) is None
     assert list(tmp_path.iterdir()) == []
 
 

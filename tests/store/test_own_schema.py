@@ -14,6 +14,8 @@ from sqlalchemy.ext.asyncio import create_async_engine
 
 from cronograph.jobs import RunSpec, connect, enqueue, enqueue_many_sync, enqueue_sync
 from cronograph.jobs.core.base.errors import ConfigurationError, StorageError
+from cronograph.jobs.core.flows.spec import FlowSpec, MemberSpec
+from cronograph.jobs.queue.enqueue_flow import enqueue_flow_sync
 from cronograph.jobs.registry import Registry, define
 from cronograph.jobs.store.db.base.address import parse_url, schema_in, with_schema
 from cronograph.jobs.store.db.database import Database
@@ -250,6 +252,8 @@ def test_the_rights_in_the_documents_suffice_to_enqueue(postgres_server: Postgre
                 enqueue_sync(conn, "count")
                 enqueue_sync(conn, "count", unique_key="k")
                 enqueue_many_sync(conn, [RunSpec("count"), RunSpec("count", unique_key="l")])
+                members = MemberSpec("a", RunSpec("count")), MemberSpec("b", RunSpec("count"), ("a",))
+                enqueue_flow_sync(conn, FlowSpec("two", members, unique_key="m", labels={"customer": "42"}))
             engine.dispose()
             admin.execute(f"DROP OWNED BY {role}".encode())
     finally:

@@ -169,7 +169,7 @@ async def running_engine(
 ) -> AsyncGenerator[RunningEngine]:
     """Start an engine on a migrated database, and stop it afterwards."""
     database = Database(url)
-    services = Services(database, keys=no_keys if keys is None else lambda: keys)
+    services = Services(database, keys=no_keys if keys is None else lambda: keys, public_url="https://cronograph.test/")
     engine = Engine(services, registry, settings)
     try:
         await engine.start()

@@ -3,7 +3,7 @@
 import pytest
 from sqlalchemy import select
 
-from cronograph.jobs import ChildFailed, JobContext, Result, job
+from cronograph.jobs import JobContext, Result, RunFailed, job
 from cronograph.jobs.actions.runs import cancel_runs
 from cronograph.jobs.core.model import Outcome
 from cronograph.jobs.core.states import RunState
@@ -34,7 +34,7 @@ def plain(ctx: JobContext, n: int) -> Result:
 @job("many", registry=JOBS, retries=0)
 async def many(ctx: JobContext, numbers: list[int], catch: bool = False) -> Result:
     found = await ctx.run_all([double.run(n) for n in numbers], return_exceptions=catch)
-    return Result(value=[str(one) if isinstance(one, ChildFailed) else one for one in found])
+    return Result(value=[str(one) if isinstance(one, RunFailed) else one for one in found])
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ async def test_a_run_that_failed_raises_in_the_job_that_waits_for_it() -> None:
         run_id = await queue.enqueue("one", {"n": -1})
         await drain(queue)
         parent = await queue.run(run_id)
-        assert (parent.state, parent.last.error_type) == (RunState.FAILED, "ChildFailed")
+        assert (parent.state, parent.last.error_type) == (RunState.FAILED, "RunFailed")
         assert parent.run.error == "run 2 of job 'double' ended failed: negative"
 
 

@@ -3,8 +3,10 @@
 import asyncio
 import logging
 import os
+import shutil
 import threading
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 
@@ -73,6 +75,14 @@ async def test_what_a_job_says_is_in_the_result() -> None:
 async def test_beside_a_node_of_the_same_process_a_line_is_kept_once(sqlite_url: str) -> None:
     async with running_engine(sqlite_url, JOBS):
         assert (await run_job("in_thread", registry=JOBS)).messages == ["in thread"]
+
+
+async def test_each_of_two_nodes_of_one_process_keeps_a_line_once(sqlite_url: str, tmp_path: Path) -> None:
+    other = tmp_path / "other.db"
+    shutil.copy(sqlite_url.removeprefix("sqlite:///"), other)
+    async with running_engine(sqlite_url, JOBS) as first, running_engine(f"sqlite:///{other}", JOBS) as second:
+        assert (await first.finish("in_thread")).messages == ["in thread"]
+        assert (await second.finish("in_thread")).messages == ["in thread"]
 
 
 @pytest.mark.parametrize(

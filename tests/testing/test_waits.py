@@ -2,17 +2,20 @@
 
 import asyncio
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from pydantic import BaseModel
 
 from cronograph.jobs import JobContext, NotFound, Rejected, Result, UserError, job
 from cronograph.jobs.core.base.codes import ErrorCode
-from cronograph.jobs.core.base.errors import InvalidState
+from cronograph.jobs.core.base.errors import ConfigurationError, InvalidState
 from cronograph.jobs.core.model import Outcome
 from cronograph.jobs.core.states import RunState
+from cronograph.jobs.queue.claim import Started
 from cronograph.jobs.registry import Registry
+from cronograph.jobs.runtime.attempts.step_writer import StepWriter
+from cronograph.jobs.store.db.database import Database
 from cronograph.jobs.testing import FakeClock, Queue, drain, run_job
 
 DAY = timedelta(days=1)
@@ -236,3 +239,86 @@ async def test_a_step_that_became_a_sleep_has_to_be_renamed() -> None:
         await drain(queue)
         error = (await queue.run(run_id)).last.error
     assert error == "step 'a': attempt 1 stored a step under this name, and the code has a sleep there now; rename it"
+
+
+async def test_a_run_that_waits_too_long_as_a_whole_is_failed_with_those_that_it_waits_for() -> None:
+    registry, told = Registry(), list[str]()
+
+    @job("child", registry=registry)
+    async def child(ctx: JobContext) -> None:
+        await ctx.wait_for("never")
+
+    @job("parent", registry=registry, max_duration="2d", retries=0)
+    async def parent(ctx: JobContext) -> None:
+        await ctx.step("begin", told.append, "begun")
+        await ctx.sleep("night", DAY)
+        await ctx.run(child)
+
+    async with Queue(registry) as queue:
+        began = queue.clock.now()
+        run_id = await queue.enqueue("parent")
+        await drain(queue)
+        run = await queue.run(run_id)
+        assert (run.state, told, queue.clock.now() - began) == (RunState.FAILED, ["begun"], 2 * DAY)
+        assert (run.run.error or "").startswith("max_duration: the run had to end by ")
+        (below,) = queue.enqueued("child")
+        assert (below.state, below.error) == (RunState.CANCELLED, "the run that waits for this one had to end")
+        assert parent.name == "parent"
+        assert child.name == "child"
+
+
+async def test_an_attempt_that_begins_after_the_end_of_its_run_does_no_work() -> None:
+    registry, told = Registry(), list[str]()
+
+    @job("late", registry=registry, max_duration=10, retries=3)
+    async def late() -> None:
+        told.append("begun")
+        raise ValueError
+
+    async with Queue(registry) as queue:
+        run_id = await queue.enqueue("late", retry_delay=20.0)
+        await drain(queue)
+        run = await queue.run(run_id)
+        assert (run.state, len(run.attempts), told) == (RunState.FAILED, 1, ["begun"])
+        assert late.name == "late"
+
+
+async def test_an_outsider_answers_by_an_address_that_works_once() -> None:
+    registry, mails = Registry(), list[str]()
+
+    @job("ask", registry=registry)
+    async def ask(ctx: JobContext, rounds: int) -> Result:
+        async def mail() -> None:
+            mails.append(await ctx.signal_url("approved"))
+
+        found: list[str] = []
+        for _ in range(rounds):
+            await ctx.step("mail", mail)
+            found.append((await ctx.wait_for("approved", Approval)).by)
+        return Result(value=found)
+
+    async with Queue(registry) as queue:
+        run_id = await queue.enqueue("ask", {"rounds": 2})
+        await drain(queue)
+        (first,) = mails
+        assert first.startswith("https://cronograph.test/signal/cgn_")
+        with pytest.raises(UserError, match=r"payload\.by"):
+            await queue.signal_by_url(first, {"by": 7})
+        await queue.signal_by_url(first, {"by": "ada"})
+        await drain(queue)
+        with pytest.raises(InvalidState, match="works once"):
+            await queue.signal_by_url(first, {"by": "ada"})
+        assert (await queue.run(run_id)).state is RunState.SUSPENDED
+        # The second wait has an address of its own.
+        await queue.signal_by_url(mails[1], {"by": "bob"})
+        await drain(queue)
+        assert ((await queue.run(run_id)).run.result, len(mails)) == (["ada", "bob"], 2)
+    alone = await run_job(ask, {"rounds": 1}, signals={"approved": {"by": "ada"}})
+    assert (alone.value, mails[2]) == (["ada"], "https://cronograph.test/signal/1-approved")
+
+
+async def test_without_a_public_address_there_is_no_address_for_outsiders(database_url: str) -> None:
+    writer = StepWriter(Database(database_url))
+    with pytest.raises(ConfigurationError, match=r"set public_url \(CRONOGRAPH_PUBLIC_URL\)"):
+        await writer.signal_url(cast("Started", None), "approved")
+    await writer.close()

@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 
 import app as orders
 from fastapi import FastAPI
+from fulfilment import fulfil_order
 
 import jobs
 from cronograph.server import Cronograph
@@ -18,7 +19,7 @@ PUBLIC_URL = os.environ.get("SHOP_URL", "http://localhost:9000")
 
 cron = Cronograph(
     jobs.DATABASE_URL.replace("+psycopg", ""),
-    jobs=[jobs.confirm_order, jobs.send_mail, jobs.tell_support, jobs.close_old_orders],
+    jobs=[jobs.confirm_order, jobs.send_mail, jobs.tell_support, jobs.close_old_orders, fulfil_order],
     public_url=f"{PUBLIC_URL}/ops/jobs",
 )
 

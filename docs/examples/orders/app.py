@@ -1,7 +1,7 @@
 """The web application: it takes orders, and enqueues their confirmation in the same transaction.
 
 uvicorn app:app                                   # serves the API
-cronograph serve --jobs jobs --database-url …     # runs the jobs
+cronograph serve --jobs jobs,fulfilment --database-url …     # runs the jobs
 """
 
 from collections.abc import AsyncIterator
@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 from typing import Annotated
 
 from fastapi import Depends, FastAPI, HTTPException
+from fulfilment import fulfil_order
 from pydantic import BaseModel
 from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, create_async_engine
 from tables import Base, Order
@@ -53,6 +54,15 @@ async def order(new: NewOrder, session: Session) -> dict[str, int]:
     await session.flush()
     handle = await confirm_order.enqueue(session, made.id)
     return {"order": made.id, "run": handle.run_id}
+
+
+@app.post("/orders/{order_id}/fulfilment", status_code=202)
+async def fulfil(order_id: int, total: int, session: Session) -> dict[str, int]:
+    """Begin what takes days: the order is paid, approved and shipped."""
+    if await session.get(Order, order_id) is None:
+        raise HTTPException(404)
+    handle = await fulfil_order.options(unique_key=f"order-{order_id}").enqueue(session, order_id, total)
+    return {"run": handle.run_id}
 
 
 @app.get("/orders/{order_id}")

@@ -24,7 +24,7 @@ DATABASE_URL = os.environ["SHOP_DATABASE_URL"].replace("+psycopg", "")
 @pytest.fixture(scope="module")
 def node() -> Iterator[None]:
     """A node that runs the jobs of this folder."""
-    command = [CRONOGRAPH, "serve", "--jobs", "jobs", "--port", "0", "--no-auth", "--json"]
+    command = [CRONOGRAPH, "serve", "--jobs", "jobs,fulfilment", "--port", "0", "--no-auth", "--json"]
     with subprocess.Popen(
         [*command, "--database-url", DATABASE_URL], cwd=Path(__file__).parent, stdout=subprocess.PIPE, text=True
     ) as process:
@@ -52,6 +52,14 @@ def wait_for_state(client: TestClient, order: int, state: str) -> None:
 def test_an_order_is_confirmed_by_a_job(client: TestClient) -> None:
     order = client.post("/orders", json={"email": "ada@example.org"}).json()["order"]
     wait_for_state(client, order, "confirmed")
+
+
+def test_its_fulfilment_begins_once_and_waits_for_the_money(client: TestClient) -> None:
+    order = client.post("/orders", json={"email": "cleo@example.org"}).json()["order"]
+    first, second = (client.post(f"/orders/{order}/fulfilment?total=10").json()["run"] for _ in range(2))
+    assert first == second
+    wait_for_state(client, order, "waiting for payment")
+    assert client.post("/orders/0/fulfilment?total=10").status_code == 404
 
 
 def test_everything_in_one_process_needs_no_other(capsys: pytest.CaptureFixture[str]) -> None:

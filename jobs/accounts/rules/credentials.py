@@ -29,6 +29,7 @@ class Prefix(StrEnum):
     DEVICE_CODE = "cgd"
     LINK = "cgl"
     ATTEMPT = "cgw"
+    SIGNAL = "cgn"
 
 
 def new_secret(prefix: Prefix, entropy: bytes) -> str:

@@ -135,6 +135,17 @@ def hold_of(
     return Hold(Holding.UNIQUE, unique_for or 0.0, until_start=until_start)
 
 
+def time_faults(hold: Hold | None, available_at: object) -> Iterator[InvalidInput]:
+    """What is wrong with the time at which a run is asked for, beside how its key holds."""
+    if hold is None or available_at is None or hold.kind not in (Holding.DEBOUNCE, Holding.LAST):
+        return
+    said = "debounce" if hold.kind is Holding.DEBOUNCE else "throttle with last"
+    yield InvalidInput(
+        f"runAt: contradicts {said}, which says when the run starts; leave runAt out, or enqueue it by another job",
+        path=("runAt",),
+    )
+
+
 def _faults(unique_for: object, debounce: object, throttle: object) -> Iterator[InvalidInput]:
     if unique_for is not None:
         yield from _seconds(unique_for, "uniqueFor")

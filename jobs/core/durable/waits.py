@@ -1,16 +1,23 @@
 """What a run waits for without a slot: a time, a signal, or the end of other runs."""
 
+import json
+import re
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
 from ..actor import RANK, Role
+from ..base.errors import InvalidInput
 from ..model import Json
 from ..run_spec import RunSpec
 from .steps import StepKind, StepName, check_step
 
 MAX_BOX: Final = 1_000
 """Signals of one run that nobody has taken yet."""
+MAX_PAYLOAD: Final = 1_000_000
+"""Characters of what a signal brings along, as JSON."""
+_encode = json.JSONEncoder(allow_nan=False, ensure_ascii=False).encode
+_NUL: Final = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +70,30 @@ class Signal:
     def rank(self) -> int:
         """The role as a number, to be compared by the database."""
         return RANK[self.role]
+
+
+def check_payload(payload: Json) -> None:
+    """Let pass what a signal brings along if every database can store it.
+
+    Raises:
+        InvalidInput: it cannot be stored.
+    """
+    path = ("payload",)
+    try:
+        text = _encode(payload)
+        text.encode()
+    except UnicodeEncodeError:
+        raise InvalidInput("payload: a text must not hold half of a surrogate pair", path=path) from None
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidInput(f"payload: must be JSON, got {type(payload).__name__}: {error}", path=path) from None
+    if len(text) > MAX_PAYLOAD:
+        raise InvalidInput(
+            f"payload: must have at most {MAX_PAYLOAD:,} characters as JSON, got {len(text):,}; send where it is kept",
+            path=path,
+        )
+    # An even number of backslashes before it would make it an ordinary text.
+    if _NUL.search(text):
+        raise InvalidInput("payload: a text must not hold the character U+0000", path=path)
 
 
 def check_box(name: str) -> None:

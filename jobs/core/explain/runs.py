@@ -1,10 +1,11 @@
 """In words: why a run is in its state, why it has not started yet, and what happens next."""
 
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from ..base.blockage import Blockage
 from ..base.rates import Bucket
+from ..durable.deadline import attempt_deadline
 from ..model import Isolation, Run
 from ..states import FINAL, RunState
 from .codes import ExplanationCode as Code
@@ -19,6 +20,8 @@ def explain_run(run: Run, facts: RunFacts, now: datetime) -> Explanation:
     standing = _unfinished(run, facts, now)
     if run.expires_at is not None and run.attempt == 0:
         standing = replace(standing, details=(*standing.details, _expiry(run.expires_at, now)))
+    if run.deadline_at is not None:
+        standing = replace(standing, details=(*standing.details, _deadline(run.deadline_at, now)))
     return replace(standing, details=(*standing.details, *_not_alone(facts)))
 
 
@@ -28,6 +31,14 @@ def _expiry(expires_at: datetime, now: datetime) -> str:
     if left <= 0:
         return f"It had to start by {moment(expires_at)}: it is about to be skipped."
     return f"Unless it starts by {moment(expires_at)}, in {span(left)}, it is skipped."
+
+
+def _deadline(deadline_at: datetime, now: datetime) -> str:
+    """When a run has to have ended."""
+    left = (deadline_at - now).total_seconds()
+    if left <= 0:
+        return f"It had to end by {moment(deadline_at)} (max_duration): it is about to be failed."
+    return f"Unless it ends by {moment(deadline_at)}, in {span(left)}, it fails (max_duration)."
 
 
 def _not_alone(facts: RunFacts) -> tuple[str, ...]:
@@ -89,7 +100,7 @@ def _running(run: Run, facts: RunFacts, now: datetime) -> Explanation:
     started = run.started_at or now
     elapsed = span((now - started).total_seconds())
     where = f"on node {run.node}, attempt {run.attempt}, since {elapsed}"
-    deadline = None if run.timeout is None else started + timedelta(seconds=run.timeout)
+    deadline = attempt_deadline(run)
     stopping = run.cancel_requested_at is not None or (deadline is not None and deadline < now)
     if stopping and facts.isolation is Isolation.THREAD:
         why = "was asked to cancel" if run.cancel_requested_at else f"passed its deadline {moment(deadline or now)}"

@@ -65,6 +65,7 @@ class NewFlow:
         unique_key: No second unfinished flow can have it.
         heirs: Runs that are enqueued when it ends, by the end.
         parent_id: The run that has begun it as a step and waits for its end.
+        labels: Words that its runs inherit, as far as they have none of their own.
     """
 
     name: str
@@ -73,6 +74,7 @@ class NewFlow:
     unique_key: str | None = None
     heirs: Mapping[Ending, NewRun] = field(default_factory=dict[Ending, NewRun])
     parent_id: int | None = None
+    labels: dict[str, str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +93,7 @@ class Flow:
     submitter_id: int | None
     heirs: dict[str, object]
     parent_id: int | None = None
+    labels: dict[str, str] | None = None
 
 
 def end_of(states: Mapping[RunState, int]) -> FlowState:

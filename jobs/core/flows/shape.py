@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterator, Sequence
 from difflib import get_close_matches
 from typing import Final
 
+from ..admission.labels import label_faults
 from ..base.errors import InvalidInput, UserError, refuse
 from ..rules import MAX_UNIQUE_KEY, name_faults, text_faults
 from .model import NewMember
@@ -130,8 +131,10 @@ def _earlier(one: NewMember, before: dict[str, tuple[str, ...]]) -> set[str]:
     return earlier
 
 
-def flow_faults(name: str, unique_key: str | None) -> Iterator[InvalidInput]:
-    """What is wrong with the name and the key of a flow."""
+def flow_faults(name: str, unique_key: str | None, labels: object = None) -> Iterator[InvalidInput]:
+    """What is wrong with the name, the key and the labels of a flow."""
     yield from name_faults(name, "name")
     if unique_key is not None:
         yield from text_faults(unique_key, "uniqueKey", least=1, most=MAX_UNIQUE_KEY)
+    if labels is not None:
+        yield from label_faults(labels)

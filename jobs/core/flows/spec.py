@@ -26,3 +26,4 @@ class FlowSpec:
     is_open: bool = False
     unique_key: str | None = None
     heirs: Mapping[Ending, RunSpec] = field(default_factory=dict[Ending, RunSpec])
+    labels: Mapping[str, str] | None = None

@@ -4,12 +4,12 @@ import asyncio
 import contextvars
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import timedelta
 from typing import Final, Protocol
 
 from ...base.context import RunInfo
 from ...core.actor import Submitter
 from ...core.arguments.secrets import resolved
+from ...core.durable.deadline import attempt_deadline
 from ...core.model import Isolation, Json
 from ...core.outcome import HandedBack, JobOutcome
 from ...queue.claim import Started
@@ -79,9 +79,6 @@ class Attempt:
     def info(self) -> RunInfo:
         """What the job may know of its attempt."""
         run = self.started.run
-        deadline = None
-        if run.timeout is not None and run.started_at is not None:
-            deadline = run.started_at + timedelta(seconds=run.timeout)
         return RunInfo(
             run_id=run.id,
             execution_id=self.started.execution_id,
@@ -91,7 +88,7 @@ class Attempt:
             attempt=run.attempt,
             is_last_attempt=run.failures >= run.retries,
             scheduled_for=run.scheduled_for,
-            deadline=deadline,
+            deadline=attempt_deadline(run),
             submitter=None if run.submitter is None else Submitter(run.submitter, run.submitter_id),
             args=self.args,
             carried=run.carried,

@@ -26,6 +26,7 @@ from typing import Any
 from ...base.context import StopReason
 from ...base.services import Services
 from ...core.arguments.secrets import references
+from ...core.durable.deadline import time_box
 from ...core.model import Isolation, Run
 from ...core.outcome import Failed, JobOutcome, Succeeded
 from ...queue.claim import Started
@@ -42,7 +43,7 @@ from ..process.children import ChildPool
 from .attempt import NO_PLACE, Attempt, Body, Running
 from .bodies import begin, body_of, executor_failed, fault_of_arguments, outcome_of, supervise
 from .capacity import Capacity
-from .failures import begin_on_failure, failure_for, retried
+from .failures import begin_on_failure, ended_by_deadline, failure_for, retried
 from .finisher import Finisher
 from .in_flight import InFlight
 from .keeping import Keeping
@@ -96,7 +97,7 @@ class Attempts:
         self._on_free = on_free
         self._on_fault = on_fault
         self.finisher = Finisher(services, self._stored, on_free, self._not_stored)
-        self._keeping = Keeping(services.database)
+        self._keeping = Keeping(services.database, services.public_url)
         self._capacity = capacity
         self.threads = threads
         self.held: Counter[Isolation] = Counter()
@@ -152,7 +153,7 @@ class Attempts:
 
     def _start(self, attempt: Attempt) -> None:
         """STARTED: read secrets first, if the arguments name any; else run."""
-        if fault := fault_of_arguments(args := attempt.started.run.args):
+        if fault := fault_of_arguments(args := attempt.started.run.args) or ended_by_deadline(attempt):
             self._in_task(attempt, self._complete(attempt, fault))
         elif args and (names := references(args)):
             self._in_task(attempt, self._read_secrets(attempt, names))
@@ -252,7 +253,7 @@ class Attempts:
         task.add_done_callback(partial(self._on_task_done, attempt.started))
 
     def _prepare(self, started: Started) -> Attempt:
-        signal = StopSignal(started.run.timeout)
+        signal = StopSignal(time_box(started.run))
         host = LocalHost(
             started,
             signal,
@@ -327,11 +328,10 @@ class Attempts:
 
     def _calls_on_failure(self, end: Finish) -> bool:
         """STORING to CALLING, if this was a final failure and the job wants to know; the attempt keeps its slot."""
-        attempt = self._active[end.execution_id]
-        failure = failure_for(attempt.definition, end)
+        failure = failure_for(self._active[end.execution_id].definition, end)
         if failure is None:
             return False
-        calling = begin_on_failure(attempt.definition, failure)
+        calling = begin_on_failure(self._active[end.execution_id].definition, failure)
         self._tasks.add(calling)
         calling.add_done_callback(partial(self._on_called, end.execution_id))
         return True

@@ -5,6 +5,7 @@ import inspect
 import logging
 from dataclasses import replace
 
+from ...core.durable.deadline import deadline_sentence, ends_run, is_over
 from ...core.outcome import Failed, Failure, JobOutcome, TimedOut, judge
 from ...core.states import RunState
 from ...queue.failures import failure_of
@@ -19,14 +20,23 @@ TIMEOUT = 30.0
 """Seconds that such a function may take; then nobody waits for it any more."""
 
 
+def ended_by_deadline(attempt: Attempt) -> TimedOut | None:
+    """How an attempt ends that has no time left when it begins; None: it has some."""
+    run = attempt.started.run
+    return TimedOut(deadline_sentence(run.deadline_at), permanent=True) if run.deadline_at and is_over(run) else None
+
+
 def retried(attempt: Attempt, outcome: JobOutcome) -> JobOutcome:
-    """``outcome``, with the time until the retry if the job says something about that.
+    """``outcome``, with the time until the retry if the job says something about that; none if the run's time is over.
 
     A job whose own function of the delay fails is retried as is usual; the fault is in its log.
     """
     if not isinstance(outcome, Failed | TimedOut):
         return outcome
     run = attempt.started.run
+    if isinstance(outcome, TimedOut) and run.deadline_at is not None and ends_run(run):
+        message = f"{deadline_sentence(run.deadline_at)}; {outcome.message}"
+        return outcome if outcome.permanent else replace(outcome, message=message, permanent=True)
     try:
         delay = attempt.definition.policies.delay(run.failures + 1, run.retry_delay)
     except BaseException as error:

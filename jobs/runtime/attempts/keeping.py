@@ -4,9 +4,11 @@ import logging
 from collections.abc import Sequence
 
 from ...actions.checkpoints import save_checkpoint
+from ...core.flows.spec import FlowSpec
 from ...core.model import Json
 from ...core.run_spec import RunSpec
 from ...queue.claim import Started
+from ...queue.enqueue_flow import put_spec
 from ...queue.enqueue_many import put_many
 from ...store.db.database import Database
 from .step_writer import StepWriter
@@ -19,18 +21,21 @@ class Keeping:
 
     Args:
         database: Where.
+        public_url: See ``Services``.
 
     Attributes:
         steps: Stores the ends of steps.
     """
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, public_url: str | None = None) -> None:
         self._database = database
-        self.steps = StepWriter(database)
+        self.steps = StepWriter(database, public_url)
 
-    async def enqueue(self, runs: Sequence[RunSpec]) -> list[int]:
-        """Put runs into the queue; their ids."""
-        return await self._database.write(put_many, runs)
+    async def enqueue(self, asked: Sequence[RunSpec] | FlowSpec) -> list[int]:
+        """Put runs or a flow into the queue; the ids of the runs, or that of the flow alone."""
+        if isinstance(asked, FlowSpec):
+            return [await self._database.write(put_spec, asked)]
+        return await self._database.write(put_many, asked)
 
     async def save_checkpoint(self, started: Started, value: Json) -> None:
         """Keep a checkpoint, unless the run was taken from this node."""

@@ -7,14 +7,13 @@ import logging
 import signal
 import sys
 import time
-from collections.abc import Awaitable, Coroutine, Sequence
+from collections.abc import Awaitable, Coroutine
 from typing import Any, Final
 
 from ...core.durable.steps import may_have_steps
 from ...core.durable.waits import Wait
 from ...core.model import Isolation, Json
 from ...core.outcome import Failed, HandedBack, JobOutcome
-from ...core.run_spec import RunSpec
 from ..job.printing import prints_belong_to_jobs
 from ..job.results import failure, stopped
 from ..process.children import LINGER, ChildPool, PooledChild
@@ -33,6 +32,8 @@ from ..process.wire import (
     KeptStep,
     Leave,
     Lines,
+    MadeSignalUrl,
+    MakeSignalUrl,
     Progress,
     Save,
     Saved,
@@ -133,27 +134,30 @@ class ProcessBody:
                     self._attempt.host.progress(done, total, text)
                 case Save(number=number, value=value):
                     child.send(Saved(number=number, error=await self._save(value)))
-                case Enqueue(number=number, runs=runs):
-                    child.send(await self._enqueue(number, runs))
+                case Enqueue():
+                    child.send(await self._enqueue(message))
                 case FindStep(number=number, label=label):
                     child.send(await self._find_step(number, label))
                 case KeepStep(number=number, end=end):
                     # Steps of one job may end side by side: none waits until another one is stored.
                     self._aside(self._keep_step(child, number, self._attempt.host.steps.keep_step(end)))
-                case BeginWait(number=number, wait=wait):
-                    self._aside(self._begin_wait(child, number, wait))
+                case BeginWait() | MakeSignalUrl():
+                    self._aside(self._see_to_wait(child, message))
                 case Ended():
                     self._attempt.host.enqueue_at_end(message.at_end)
                     self._is_fit = message.again
                     return message.value()
         return None
 
-    async def _enqueue(self, number: int, runs: Sequence[RunSpec]) -> Enqueued:
+    async def _enqueue(self, asked: Enqueue) -> Enqueued:
+        host, flow = self._attempt.host, asked.flow
         try:
-            return Enqueued(number=number, ids=await self._attempt.host.enqueue(runs))
+            ids = await host.enqueue(asked.runs) if flow is None else [await host.enqueue_flow(flow)]
         except Exception as error:
-            log.exception("run %d could not enqueue %d runs", self._attempt.started.run.id, len(runs))
-            return Enqueued(number=number, ids=[], error=f"{type(error).__name__}: {error}")
+            what = f"{len(asked.runs)} runs" if flow is None else f"flow '{flow.name}'"
+            log.exception("run %d could not enqueue %s", self._attempt.started.run.id, what)
+            return Enqueued(number=asked.number, ids=[], error=f"{type(error).__name__}: {error}")
+        return Enqueued(number=asked.number, ids=ids)
 
     def _aside(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.ensure_future(work)
@@ -165,6 +169,17 @@ class ProcessBody:
             child.send(FoundStep(number=number, step=await self._attempt.host.steps.begin_wait(wait)))
         except Exception as error:
             child.send(FoundStep(number=number, step=None, error=f"{type(error).__name__}: {error}"))
+
+    def _see_to_wait(self, child: Child, asked: BeginWait | MakeSignalUrl) -> Coroutine[Any, Any, None]:
+        if isinstance(asked, BeginWait):
+            return self._begin_wait(child, asked.number, asked.wait)
+        return self._make_signal_url(child, asked.number, asked.label)
+
+    async def _make_signal_url(self, child: Child, number: int, label: str) -> None:
+        try:
+            child.send(MadeSignalUrl(number=number, url=await self._attempt.host.steps.signal_url(label)))
+        except Exception as error:
+            child.send(MadeSignalUrl(number=number, url=None, error=f"{type(error).__name__}: {error}"))
 
     async def _find_step(self, number: int, label: str) -> FoundStep:
         try:

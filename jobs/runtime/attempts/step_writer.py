@@ -6,6 +6,8 @@ import logging
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from ...actions.signal_links import PATH, make_link
+from ...core.base.errors import ConfigurationError
 from ...core.durable.steps import StepEnd, StoredStep, may_have_steps
 from ...core.durable.waits import Wait
 from ...queue.claim import Started
@@ -13,8 +15,8 @@ from ...queue.steps import EndedStep, store
 from ...queue.waits import wait
 from ...store.db.database import Database
 from ...store.db.faults import is_databases_fault, is_unavailable, is_unstorable
-from ...store.read.steps import results
 from ..base.backoff import Backoff
+from .step_reader import StepReader
 
 log = logging.getLogger(__name__)
 
@@ -23,8 +25,6 @@ MAX_BATCH = 500
 MAX_CHARACTERS = 4_000_000
 """Characters of the values of one statement, beyond its first step."""
 _PAUSE = 0.2
-_READ_FOR = 300.0
-"""Seconds for which results are asked for while the database is away."""
 
 
 class StepUnstorableError(Exception):
@@ -43,11 +43,14 @@ class StepWriter:
 
     Args:
         database: Where they are stored.
+        public_url: Under which address outsiders reach the server; None = it is not known.
     """
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, public_url: str | None = None) -> None:
         self._database = database
+        self._public_url = public_url
         self._connection = database.autocommit_connection()
+        self._reader = StepReader(database)
         self._waiting: list[_Waiting] = []
         self._writer: asyncio.Task[None] | None = None
 
@@ -57,7 +60,7 @@ class StepWriter:
 
     async def stored(self, started: Started) -> Mapping[str, StoredStep]:
         """The results that the run has, by label."""
-        return await self._database.with_retry(_READ_FOR).read(results, started.run.id)
+        return await self._reader.results(started.run.id)
 
     def keep(self, started: Started, end: StepEnd) -> asyncio.Future[bool]:
         """Have the end of a step stored; False = refused, since the run was taken from this node."""
@@ -80,6 +83,21 @@ class StepWriter:
                 pause = backoff.fail()
                 log.warning("the wait '%s' could not be stored, again in %.1f s: %s", asked.label, pause, error)
                 await asyncio.sleep(pause)
+
+    async def signal_url(self, started: Started, label: str) -> str | None:
+        """A new address for the signal that a wait takes; None = refused, since the run was taken from this node.
+
+        Raises:
+            ConfigurationError: nobody has said under which address outsiders reach the server.
+            InvalidState: the run has made too many.
+        """
+        if self._public_url is None:
+            raise ConfigurationError(
+                "signal_url: this node does not know under which address people reach the server; set public_url "
+                "(CRONOGRAPH_PUBLIC_URL), e.g. https://cron.example.com"
+            )
+        token = await self._database.write(make_link, started.run, label)
+        return None if token is None else f"{self._public_url.rstrip('/')}{PATH}/{token}"
 
     async def _write_all(self) -> None:
         batch: list[_Waiting] = []
@@ -151,6 +169,7 @@ class StepWriter:
         if self._writer is not None:
             self._writer.cancel()
             await asyncio.wait([self._writer])
+        await self._reader.close()
         if self._connection is not None:
             await self._connection.close()
 

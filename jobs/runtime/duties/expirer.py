@@ -1,9 +1,10 @@
-"""Skips runs that are too old to start and that no claim meets: of paused groups, of jobs that nobody knows."""
+"""Skips runs that are too old to start and that no claim meets, and fails those that had to end and do not execute."""
 
 import logging
 from typing import Final
 
-from ...queue.expiry import is_due, skip_due
+from ...queue.deadlines import are_due, fail_overdue
+from ...queue.expiry import skip_due
 from ...store.db.database import Database
 from ...store.db.transaction import Tx
 
@@ -14,7 +15,7 @@ EVERY: Final = 5.0
 
 
 class Expirer:
-    """Looks at the next run that expires: one probe of an index, however many wait.
+    """Looks at the next run that expires or has to end: one probe of an index for each, however many wait.
 
     Args:
         database: Where they are.
@@ -26,18 +27,20 @@ class Expirer:
         self._node = node
 
     async def look(self) -> int:
-        """Look once; how many runs were skipped."""
-        skipped = 0
-        while await self._database.read(is_due):
-            some = await self._database.write(_skip, self._node)
-            skipped += some
-            if not some:
+        """Look once; how many runs were skipped or failed."""
+        ended = 0
+        while any(await self._database.read(are_due)):
+            skipped, failed = await self._database.write(_end_due, self._node)
+            if skipped:
+                log.warning("%d runs were skipped: they had to start by a time that has passed", skipped)
+            if failed:
+                log.warning("%d runs were failed: their max_duration is over", failed)
+            ended += skipped + failed
+            if not skipped + failed:
                 # Somebody else is at them.
                 break
-        if skipped:
-            log.warning("%d runs were skipped: they had to start by a time that has passed", skipped)
-        return skipped
+        return ended
 
 
-def _skip(tx: Tx, node: str) -> int:
-    return skip_due(tx, node)
+def _end_due(tx: Tx, node: str) -> tuple[int, int]:
+    return skip_due(tx, node), fail_overdue(tx, node)

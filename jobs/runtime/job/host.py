@@ -9,6 +9,8 @@ from dataclasses import replace
 from typing import Any, Protocol, TypeVar
 
 from ...base.context import StopReason
+from ...core.admission.labels import inherited
+from ...core.flows.spec import FlowSpec
 from ...core.model import Json, NewRun, Run
 from ...core.run_spec import RunSpec
 from ...queue.claim import Started
@@ -24,7 +26,8 @@ from .values import plain_json, progress_document
 
 SaveCheckpoint = Callable[[Started, Json], Awaitable[None]]
 ShowProgress = Callable[[Started, Json], None]
-Enqueue = Callable[[Sequence[RunSpec]], Awaitable[list[int]]]
+Enqueue = Callable[[Sequence[RunSpec] | FlowSpec], Awaitable[list[int]]]
+"""Puts runs or a flow into the queue; the ids of the runs, or that of the flow alone."""
 
 T = TypeVar("T")
 
@@ -193,6 +196,15 @@ class LocalHost:
         """Runs that inherit the labels of this one."""
         labels = self._started.run.labels
         return [replace(run, parent_labels=labels) for run in runs] if labels else runs
+
+    async def enqueue_flow(self, flow: FlowSpec) -> int:
+        """Put a flow into the queue now; its id."""
+        (flow_id,) = await self._enqueue(replace(flow, labels=inherited(self._started.run.labels, flow.labels)))
+        return flow_id
+
+    def enqueue_flow_waiting(self, flow: FlowSpec) -> int:
+        """``enqueue_flow`` for a thread, which waits for it; see ``wait_for``."""
+        return self.wait_for("flow.enqueue", self.enqueue_flow(flow))
 
     def enqueue_waiting(self, runs: Sequence[RunSpec]) -> list[int]:
         """``enqueue`` for a thread, which waits for it; see ``wait_for``."""

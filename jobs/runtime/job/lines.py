@@ -97,7 +97,9 @@ class JobLogHandler(logging.Handler):
 
     @override
     def emit(self, record: logging.LogRecord) -> None:
-        """Keep ``record`` with the execution in whose context it was made."""
+        """Keep ``record`` with the execution in whose context it was made, once for all nodes of a process."""
+        if record.__dict__.setdefault(_TAKEN_BY, self) is not self:
+            return
         host = self._host or current_host.get()
         if host is None:
             _show_unhandled(record)
@@ -133,7 +135,8 @@ def _show_unhandled(record: logging.LogRecord) -> None:
     last.handle(record)
 
 
-_OWN_ATTRIBUTES = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
+_TAKEN_BY = "_cronograph_handler"
+_OWN_ATTRIBUTES = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName", _TAKEN_BY}
 """What every record has, and what formatting it adds."""
 
 

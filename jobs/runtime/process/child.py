@@ -41,7 +41,20 @@ from .host import ChildHost
 from .kept_resources import KeptResources
 from .kernel import PR_SET_CHILD_SUBREAPER, children_of_this_process, control_process, memory_of_this_process
 from .outbox import Connection, NodeGoneError
-from .wire import Begin, Ended, Enqueued, FoundStep, KeptStep, Leave, Saved, Stop, Terminate, ToChild, to_child
+from .wire import (
+    Begin,
+    Ended,
+    Enqueued,
+    FoundStep,
+    KeptStep,
+    Leave,
+    MadeSignalUrl,
+    Saved,
+    Stop,
+    Terminate,
+    ToChild,
+    to_child,
+)
 
 
 class JobNotFoundError(Exception):
@@ -215,7 +228,7 @@ class ChildRun:
                 self._host.on_saved(message)
             case Enqueued():
                 self._host.on_enqueued(message)
-            case FoundStep() | KeptStep():
+            case FoundStep() | KeptStep() | MadeSignalUrl():
                 self._host.steps.on_answer(message)
             case Terminate():
                 self._terminating = True

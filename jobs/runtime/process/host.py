@@ -9,8 +9,10 @@ from concurrent.futures import Future
 from typing import Any
 
 from ...base.context import StopReason
+from ...core.flows.spec import FlowSpec
 from ...core.model import Json
 from ...core.run_spec import RunSpec
+from ...queue.enqueue_flow import new_flow
 from ...queue.enqueue_many import new_runs
 from ..job.host import Done
 from ..job.lines import RawLine
@@ -163,7 +165,19 @@ class ChildHost:
         """``enqueue`` for code that no event loop runs."""
         return self._ordered(runs).result()
 
-    def _ordered(self, runs: Sequence[RunSpec]) -> "Future[list[int]]":
+    async def enqueue_flow(self, flow: FlowSpec) -> int:
+        """Have the node put a flow into the queue; its id."""
+        new_flow(flow)
+        (flow_id,) = await asyncio.wrap_future(self._ordered((), flow))
+        return flow_id
+
+    def enqueue_flow_waiting(self, flow: FlowSpec) -> int:
+        """``enqueue_flow`` for code that no event loop runs."""
+        new_flow(flow)
+        (flow_id,) = self._ordered((), flow).result()
+        return flow_id
+
+    def _ordered(self, runs: Sequence[RunSpec], flow: FlowSpec | None = None) -> "Future[list[int]]":
         # What is wrong with them is said here, as an exception of the job's own call.
         new_runs(runs)
         answer: Future[list[int]] = Future()
@@ -171,7 +185,7 @@ class ChildHost:
             self._check_under_way("enqueue runs")
             number = next(self._numbers)
             self._orders[number] = answer
-            self._connection.send(Enqueue(number=number, runs=list(runs)))
+            self._connection.send(Enqueue(number=number, runs=list(runs), flow=flow))
         return answer
 
     def on_enqueued(self, answer: Enqueued) -> None:

@@ -17,7 +17,7 @@ from ..job.step_desk import failed_line
 from ..job.stopping import StopSignal, wait_unless_stopped
 from ..job.values import plain_json
 from .outbox import Connection
-from .wire import BeginWait, FindStep, FoundStep, KeepStep, KeptStep, Message
+from .wire import BeginWait, FindStep, FoundStep, KeepStep, KeptStep, MadeSignalUrl, MakeSignalUrl, Message
 
 Log = Callable[[int, str, Mapping[str, Json] | None], None]
 
@@ -70,7 +70,7 @@ class ChildSteps:
             self._connection.send(request(number))
         return answer
 
-    def on_answer(self, answer: FoundStep | KeptStep) -> None:
+    def on_answer(self, answer: FoundStep | KeptStep | MadeSignalUrl) -> None:
         """The node has answered."""
         with self._lock:
             asked = self._asked.pop(answer.number, None)
@@ -78,6 +78,8 @@ class ChildSteps:
             return
         if answer.error is not None:
             asked.set_exception(StepRefusedError(answer.error))
+        elif isinstance(answer, MadeSignalUrl):
+            asked.set_result(answer.url)
         else:
             asked.set_result(answer.step if isinstance(answer, FoundStep) else None)
 
@@ -113,6 +115,15 @@ class ChildSteps:
         """``begin_wait`` for code that no event loop runs."""
         found: StoredStep = self._ask(lambda number: BeginWait(number=number, wait=asked)).result()
         return found
+
+    def signal_url(self, label: str) -> Awaitable[str]:
+        """A new address for the signal that this wait takes."""
+        return asyncio.wrap_future(self._ask(lambda number: MakeSignalUrl(number=number, label=label)))
+
+    def signal_url_waiting(self, label: str) -> str:
+        """``signal_url`` for code that no event loop runs."""
+        made: str = self._ask(lambda number: MakeSignalUrl(number=number, label=label)).result()
+        return made
 
     def step_json(self, value: Json, label: str) -> Json:
         """The value of a step as it is stored."""

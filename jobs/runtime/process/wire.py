@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from ...base.context import RunInfo, StopReason
 from ...core.durable.steps import StepEnd, StoredStep
 from ...core.durable.waits import Wait
+from ...core.flows.spec import FlowSpec
 from ...core.model import Json
 from ...core.outcome import Cancelled, Failed, HandedBack, JobOutcome, Snoozed, Succeeded, Suspended, TimedOut
 from ...core.run_spec import RunSpec
@@ -98,7 +99,10 @@ class Saved(Message):
 
 
 class Enqueued(Message):
-    """Node to child: the runs of order ``number`` are in the queue, or could not be put there (``error``)."""
+    """Node to child: what order ``number`` asks for is in the queue, or could not be put there (``error``).
+
+    ``ids`` are those of the runs, or that of the flow alone.
+    """
 
     kind: Literal["enqueued"] = "enqueued"
     number: int
@@ -112,6 +116,15 @@ class FoundStep(Message):
     kind: Literal["found_step"] = "found_step"
     number: int
     step: StoredStep | None
+    error: str | None = None
+
+
+class MadeSignalUrl(Message):
+    """Node to child: the address of request ``number``, or why there is none."""
+
+    kind: Literal["made_signal_url"] = "made_signal_url"
+    number: int
+    url: str | None
     error: str | None = None
 
 
@@ -149,11 +162,12 @@ class Save(Message):
 
 
 class Enqueue(Message):
-    """Child to node: put these runs into the queue, and say so with ``Enqueued``."""
+    """Child to node: put these runs, or this flow, into the queue, and say so with ``Enqueued``."""
 
     kind: Literal["enqueue"] = "enqueue"
     number: int
     runs: list[RunSpec]
+    flow: FlowSpec | None = None
 
 
 class FindStep(Message):
@@ -178,6 +192,14 @@ class BeginWait(Message):
     kind: Literal["begin_wait"] = "begin_wait"
     number: int
     wait: Wait
+
+
+class MakeSignalUrl(Message):
+    """Child to node: make an address for the signal that this wait takes, and say so with ``MadeSignalUrl``."""
+
+    kind: Literal["make_signal_url"] = "make_signal_url"
+    number: int
+    label: str
 
 
 _OUTCOMES: dict[str, TypeAdapter[JobOutcome]] = {
@@ -217,8 +239,8 @@ class Ended(Message):
             raise FrameError(f"the fields of outcome {self.outcome} do not fit: {error}") from error
 
 
-ToChild: TypeAlias = Begin | Leave | Stop | Terminate | Saved | Enqueued | FoundStep | KeptStep
-ToNode: TypeAlias = Lines | Progress | Save | Enqueue | FindStep | KeepStep | BeginWait | Ended
+ToChild: TypeAlias = Begin | Leave | Stop | Terminate | Saved | Enqueued | FoundStep | KeptStep | MadeSignalUrl
+ToNode: TypeAlias = Lines | Progress | Save | Enqueue | FindStep | KeepStep | BeginWait | MakeSignalUrl | Ended
 
 _TO_CHILD = TypeAdapter[ToChild](Annotated[ToChild, Field(discriminator="kind")])
 _TO_NODE = TypeAdapter[ToNode](Annotated[ToNode, Field(discriminator="kind")])

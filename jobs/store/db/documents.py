@@ -36,15 +36,45 @@ def _sqlite(element: HasValueAt, compiler: SQLCompiler, **options: Any) -> str:
     return f"({kind} = {wanted} AND json_extract({document}, {path}) IS json_extract({value}, '$'))"
 
 
+class HasMember(GenericFunction[bool]):
+    """Whether a document has something at a path; the operands are those of ``HasValueAt`` without the value."""
+
+    type = Boolean()
+    inherit_cache = True
+    name = "cronograph_has_member"
+
+
+@compiles(HasMember, "postgresql")
+def _member_postgresql(element: HasMember, compiler: SQLCompiler, **options: Any) -> str:
+    document, path, _ = (compiler.process(one, **options) for one in element.clauses)
+    return f"({document} #> CAST({path} AS text[]) IS NOT NULL)"
+
+
+@compiles(HasMember, "sqlite")
+def _member_sqlite(element: HasMember, compiler: SQLCompiler, **options: Any) -> str:
+    document, _, path = (compiler.process(one, **options) for one in element.clauses)
+    return f"(json_type({document}, {path}) IS NOT NULL)"
+
+
+def has_member(document: ColumnElement[Any], path: tuple[str, ...]) -> ColumnElement[bool]:
+    """Whether a document has something at a path of names, which have no quotes."""
+    postgres, sqlite = _paths(path)
+    return HasMember(document, _text(postgres), _text(sqlite))
+
+
 def has_value_at(document: ColumnElement[Any], path: tuple[str, ...], value: Any) -> ColumnElement[bool]:
     """Whether a document has a plain value (a text, a number, a truth value, None) at a path of names.
 
     The names have no quotes.
     """
+    postgres, sqlite = _paths(path)
+    return HasValueAt(document, _text(postgres), _text(sqlite), _text(json.dumps(value)))
+
+
+def _paths(path: tuple[str, ...]) -> tuple[str, str]:
+    """A path as PostgreSQL writes it, and as SQLite does."""
     parts = [f'"{name}"' for name in path]
-    return HasValueAt(
-        document, _text(f"{{{','.join(parts)}}}"), _text(f"$.{'.'.join(parts)}"), _text(json.dumps(value))
-    )
+    return f"{{{','.join(parts)}}}", f"$.{'.'.join(parts)}"
 
 
 def _text(value: str) -> ColumnElement[str]:

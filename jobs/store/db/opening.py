@@ -16,15 +16,19 @@ from .base.connecting import sync_engine
 
 
 @contextmanager
-def connected(database_url: str) -> Generator[Connection]:
+def connected(database_url: str, *, read_only: bool = False) -> Generator[Connection]:
     """A connection that is closed at the end of the block; a transaction left open is rolled back.
+
+    Args:
+        database_url: As users write it.
+        read_only: SQLite: refuse writes, and do not keep others from writing meanwhile.
 
     Raises:
         ConfigurationError: the URL is of no form that is known.
         StorageError: the database cannot be reached or used; names it, without its password, and the reason.
     """
     url = parse_url(database_url)
-    engine = sync_engine(url)
+    engine = sync_engine(url, read_only=read_only)
     try:
         with engine.connect() as connection:
             yield connection

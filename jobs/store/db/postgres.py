@@ -65,10 +65,11 @@ class PostgresAccess:
 
     async def read(self, function: Callable[[Connection], T]) -> T:
         """Run a function on one snapshot; a cancel ends its statement."""
+        ended = self.sockets.ended
         try:
             return await read_in_thread(self._threads, self._snapshots, function)
         except DBAPIError as error:
-            if not error.connection_invalidated:
+            if not error.connection_invalidated or self.sockets.ended != ended:
                 raise
         # The connection had died unnoticed; a read can be done again on another one.
         return await read_in_thread(self._threads, self._snapshots, function)
@@ -78,7 +79,7 @@ class PostgresAccess:
         return await self._in_thread(self._engine, function)
 
     async def _in_thread(self, engine: Engine, function: Callable[[Connection], T]) -> T:
-        work = partial(_in_transaction, engine, function)
+        work = partial(_in_transaction, engine, function, self.sockets)
         return await asyncio.get_running_loop().run_in_executor(self._threads, work)
 
     async def autocommit(self, function: Callable[[Send], T]) -> T:
@@ -134,13 +135,14 @@ class _KeptConnection:
         self._engine = sync_engine(url, pooled=1)
         check_when_idle(self._engine, 0.0)
         _note_sockets(self._engine, sockets)
+        self._sockets = sockets
         self._lock = threading.Lock()
         self._closed = False
 
     def transact(self, function: Callable[[Connection], T]) -> T:
         try:
             with self._lock:
-                return _in_transaction(self._engine, function)
+                return _in_transaction(self._engine, function, self._sockets)
         finally:
             if self._closed:
                 self._engine.dispose()
@@ -159,19 +161,20 @@ def _note_sockets(engine: Engine, sockets: SocketHandles) -> None:
         sockets.add(connection)
 
 
-def _in_transaction(engine: Engine, function: Callable[[Connection], T]) -> T:
+def _in_transaction(engine: Engine, function: Callable[[Connection], T], sockets: SocketHandles) -> T:
     """Run a function in one transaction; once more, on another connection, where the first was lost before the commit.
 
-    Nothing of that transaction is stored. Where the connection is lost at the commit nobody knows, and it is raised.
+    Nothing of that transaction is stored. Where the connection is lost at the commit nobody knows, and it is raised. So
+    it is where this process has ended its connections itself, because the database is out of reach.
     """
-    committing = False
+    committing, ended = False, sockets.ended
     try:
         with engine.begin() as conn:
             result = function(conn)
             committing = True
         return result
     except DBAPIError as error:
-        if committing or not error.connection_invalidated:
+        if committing or not error.connection_invalidated or sockets.ended != ended:
             raise
     with engine.begin() as conn:
         return function(conn)

@@ -84,6 +84,7 @@ TASKS: Listing[Task] = Listing(
             "next_execution paused_at last_due_at last_started_at counter created_at updated_at",
         ),
         "group": periodic_task.c.group_name,
+        "labels": periodic_task.c.labels,
         "syntax": periodic_task.c.schedule_syntax,
         "overlap": _EFFECTIVE_OVERLAP,
         "finished": periodic_task.c.next_nominal.is_(None),

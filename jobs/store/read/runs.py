@@ -76,6 +76,13 @@ def holders_of_keys(conn: Connection, keys: Collection[str]) -> dict[str, int]:
     return {row.unique_key: row.id for row in conn.execute(statement)}
 
 
+def holders_for_a_time(conn: Connection, keys: Collection[str], now: datetime) -> dict[str, int]:
+    """The newest runs that hold these unique keys for a time that is not over, by key."""
+    released = sorted(state.value for state in RELEASING)
+    condition = (r.c.unique_key.in_(sorted(keys)), r.c.key_until > now, r.c.state.not_in(released))
+    return {row.unique_key: row.id for row in conn.execute(select(r.c.unique_key, r.c.id).where(*condition))}
+
+
 def by_ids(conn: Connection, ids: Sequence[int]) -> dict[int, Run]:
     """The runs of these ids that exist, by id."""
     return {row.id: run_from(row) for row in conn.execute(select_runs().where(r.c.id.in_(ids)))}

@@ -1,6 +1,6 @@
 """The durable steps of runs."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from sqlalchemy import Connection, Row, func, select
@@ -43,14 +43,21 @@ def of_runs(conn: Connection, run_ids: Sequence[int], limit: int | None = None) 
     return found
 
 
-def results(conn: Connection, run_id: int) -> Mapping[str, StoredStep]:
-    """The results that a run has and the waits that it began, by label."""
-    rows: Any = conn.execute(_RESULTS.where(s.c.run_id == run_id))
-    return {row.step: _stored(row) for row in rows}
+def results_of_runs(conn: Connection, run_ids: Sequence[int]) -> dict[int, dict[str, StoredStep]]:
+    """The results that runs have and the waits that they began, by run and label; runs without any are left out."""
+    return stored_by_run(conn.execute(_RESULTS.add_columns(s.c.run_id).where(s.c.run_id.in_(run_ids))))
+
+
+def stored_by_run(rows: Iterable[Any]) -> dict[int, dict[str, StoredStep]]:
+    """What rows say that have the columns of a ``StoredStep``, by their runs and labels."""
+    found: dict[int, dict[str, StoredStep]] = {}
+    for row in rows:
+        found.setdefault(row.run_id, {})[row.step] = _stored(row)
+    return found
 
 
 def result(conn: Connection, run_id: int, label: str) -> StoredStep | None:
-    """One of them."""
+    """A result of a run, or a wait that it began."""
     row: Any = conn.execute(_RESULTS.where(s.c.run_id == run_id, s.c.step == label)).first()
     return None if row is None else _stored(row)
 

@@ -22,6 +22,8 @@ flow = Table(
     Column("heirs", JsonDocument, nullable=False),
     # The run that has begun it as a step and waits for its end.
     Column("parent_id", Key),
+    # Inherited by its runs, which are found by them.
+    Column("labels", JsonDocument),
     one_of("state", FlowState),
     CheckConstraint("(finished_at IS NULL) = (state = 'running')", name="finished_iff_over"),
     CheckConstraint("finished_at IS NULL OR closed_at IS NOT NULL", name="open_until_closed"),
@@ -43,7 +45,6 @@ flow_run = Table(
     Column("uses", JsonDocument),
     Column("chain", JsonDocument),
     UniqueConstraint("flow_id", "key"),
-    Index("ix_flow_run_flow", "flow_id", "run_id"),
     one_of("condition", When),
 )
 """A run of a flow.

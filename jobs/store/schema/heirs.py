@@ -5,8 +5,8 @@ from typing import Any
 from ...core.defaults import FOLLOWED
 from ...core.model import NewRun, Priority, Trigger
 
-_FIELDS = ("job_name", "args", "group", "retries", "retry_delay", "timeout", "signature", "carried", "submitter",
-           "submitter_id", "description")  # fmt: skip
+_FIELDS = ("job_name", "args", "group", "retries", "retry_delay", "timeout", "max_duration", "signature", "carried",
+           "submitter", "submitter_id", "description", "labels", "ttl")  # fmt: skip
 
 
 def heir_document(run: NewRun) -> dict[str, Any]:
@@ -15,8 +15,10 @@ def heir_document(run: NewRun) -> dict[str, Any]:
     return {**named, "priority": run.priority.value, "inherits": sorted(run.inherits & FOLLOWED)}
 
 
-def heir_from(stored: dict[str, Any]) -> NewRun:
-    """The run behind the stored form."""
+def heir_from(stored: dict[str, Any], labels: dict[str, str] | None = None) -> NewRun:
+    """The run behind the stored form, which inherits the labels of its flow."""
     named = {name: stored[name] for name in _FIELDS}
     inherits = frozenset(stored["inherits"])
-    return NewRun(**named, trigger=Trigger.API, priority=Priority(stored["priority"]), inherits=inherits)
+    return NewRun(
+        **named, trigger=Trigger.API, priority=Priority(stored["priority"]), inherits=inherits, parent_labels=labels
+    )

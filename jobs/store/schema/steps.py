@@ -49,3 +49,18 @@ run_signal = Table(
     Index("ix_run_signal_run", "run_id", "name", "id"),
     **NO_REUSE,
 )
+
+signal_link = Table(
+    "signal_link",
+    metadata,
+    key(),
+    # SHA-256 of the token in the address.
+    Column("token_hash", String(64), nullable=False, unique=True),
+    Column("run_id", Key, nullable=False, index=True),
+    # Of the wait that it is for, which need not have begun.
+    Column("step", Text, nullable=False),
+    Column("created_at", UtcDateTime, nullable=False),
+    Column("used_at", UtcDateTime),
+    **NO_REUSE,
+)
+"""An address by which somebody without an account sends one signal to one wait of a run."""

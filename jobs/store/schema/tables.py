@@ -41,7 +41,7 @@ from .groups import queue_group, rate_bucket
 from .labels import run_label
 from .parts import AMONG_ALL, BY_JOB, HOT, NO_REUSE, key, metadata, one_of, partial_index, quoted
 from .records import execution_log, skipped_occurrence
-from .steps import run_signal, run_step
+from .steps import run_signal, run_step, signal_link
 from .types import JsonDocument, Key, Name, UtcDateTime
 
 __all__ = [
@@ -78,6 +78,7 @@ __all__ = [
     "run_step",
     "secret",
     "session",
+    "signal_link",
     "skipped_occurrence",
     "user_account",
     "webauthn_challenge",
@@ -117,6 +118,7 @@ periodic_task = Table(
     Column("catch_up_limit", Integer, nullable=False),
     Column("tolerance", Float),
     Column("timeout", Float),
+    Column("max_duration", Float),
     Column("retries", Integer, nullable=False),
     Column("retry_delay", Float, nullable=False),
     Column("checkpoint", JsonDocument),
@@ -216,6 +218,9 @@ run = Table(
     Column("awaits", JsonDocument),
     Column("wake_at", UtcDateTime),
     Column("flow_id", Key),
+    Column("max_duration", Float),
+    # That long after its first start.
+    Column("deadline_at", UtcDateTime),
     one_of("state", RunState),
     one_of("priority", Priority),
     one_of("trigger", Trigger),
@@ -267,6 +272,8 @@ run = Table(
     partial_index("ix_run_stuck", "state = 'stuck'", "group_name", "available_at", "id"),
     # By a column that no other change of a state touches. Which groups have suspended runs is asked by their names.
     partial_index("ix_run_wake", "wake_at IS NOT NULL", "wake_at", "id"),
+    # Those that have to end by a time.
+    partial_index("ix_run_deadline", f"deadline_at IS NOT NULL AND {_OPEN}", "deadline_at", "id"),
     partial_index("ix_run_flow", "flow_id IS NOT NULL", "flow_id", "id"),
     partial_index("ix_run_flow_open", "flow_id IS NOT NULL AND finished_at IS NULL", "flow_id"),
     partial_index("ix_run_suspended", "state = 'suspended'", "group_name", "id"),

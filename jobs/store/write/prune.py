@@ -16,7 +16,15 @@ from ...core.nodes import LIVE_NODES
 from ...core.states import OCCUPYING
 from ..schema.tables import execution_log as line
 from ..schema.tables import flow as f
-from ..schema.tables import flow_edge, idempotency_key, run_label, run_step, skipped_occurrence
+from ..schema.tables import (
+    flow_edge,
+    idempotency_key,
+    run_label,
+    run_signal,
+    run_step,
+    signal_link,
+    skipped_occurrence,
+)
 from ..schema.tables import flow_run as m
 from ..schema.tables import job_execution as e
 from ..schema.tables import node as n
@@ -100,7 +108,8 @@ def _delete_bare_runs(conn: Connection, rows: Sequence[Row[int] | Row[int, datet
     doomed = r.c.id.in_([row.id for row in rows]) & r.c.finished_at.is_not(None)
     gone = conn.execute(delete(r).where(doomed, ~executed, ~in_flow).returning(r.c.id, r.c.labels)).all()
     if gone:
-        conn.execute(delete(run_step).where(run_step.c.run_id.in_([row.id for row in gone])))
+        for of_run in (run_step, run_signal, signal_link):
+            conn.execute(delete(of_run).where(of_run.c.run_id.in_([row.id for row in gone])))
     labels = [
         {"label": key, "word": value, "run": row.id}
         for row in gone

@@ -99,9 +99,7 @@ SETTINGS: Final[dict[str, Any]] = {
 }
 """Each of them, and how its flag is written."""
 _SWITCHES: Final = frozenset({"preload", "setup_public", "no_auth"})
-OF_THE_API: Final = frozenset(
-    {"host", "port", "public_url", "tls_cert", "tls_key", "trusted_proxies", "setup_public", "no_auth"}
-)
+OF_THE_API: Final = frozenset({"host", "port", "tls_cert", "tls_key", "trusted_proxies", "setup_public", "no_auth"})
 """Those that say how people and programs reach the API, and who comes in."""
 
 

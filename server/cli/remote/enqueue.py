@@ -5,8 +5,9 @@ from typing import Annotated, Any
 import typer
 
 from ....graphql.client.command_line import ENQUEUE
+from ....jobs.core.base.errors import ConfigurationError
 from .api import Api, at_server
-from .values import Label, arguments_of, labels_of
+from .values import Label, arguments_of, labels_of, seconds_of
 from .waiting import Wait, wait_for
 
 
@@ -23,6 +24,32 @@ def enqueue(
     priority: Annotated[str | None, typer.Option("--priority", help="high or low.")] = None,
     key: Annotated[str | None, typer.Option("--key", help="An unfinished run with this key is taken instead.")] = None,
     label: Label = None,
+    ttl: Annotated[
+        str | None, typer.Option("--ttl", metavar="TIME", help="It is skipped unless it starts within, e.g. 10m.")
+    ] = None,
+    expires_at: Annotated[
+        str | None, typer.Option("--expires-at", metavar="TIME", help="The same as a time, 2030-01-01T00:00:00Z, say.")
+    ] = None,
+    unique_for: Annotated[
+        str | None, typer.Option("--unique-for", metavar="TIME", help="The key holds at least so long, e.g. 1h.")
+    ] = None,
+    until_start: Annotated[
+        bool, typer.Option("--unique-until-start", help="The key is free once the run has begun.")
+    ] = False,
+    debounce: Annotated[
+        str | None,
+        typer.Option(
+            "--debounce",
+            metavar="DELAY[/MAX]",
+            help="One run for many enqueues of the key, with the last arguments, e.g. 5s or 5s/1m.",
+        ),
+    ] = None,
+    throttle: Annotated[
+        str | None, typer.Option("--throttle", metavar="PERIOD", help="At most one run of the key in a period.")
+    ] = None,
+    throttle_last: Annotated[
+        bool, typer.Option("--throttle-last", help="With --throttle: the last one runs at the period's end.")
+    ] = False,
     wait: Wait = False,
 ) -> None:
     """Put a run of a job into the queue."""
@@ -34,6 +61,12 @@ def enqueue(
         "priority": None if priority is None else priority.upper(),
         "uniqueKey": key,
         "labels": labels_of(label),
+        "ttl": seconds_of("--ttl", ttl),
+        "expiresAt": expires_at,
+        "uniqueFor": seconds_of("--unique-for", unique_for),
+        "uniqueAmong": ["WAITING"] if until_start else None,
+        "debounce": _debounce(debounce),
+        "throttle": _throttle(throttle, last=throttle_last),
     }
     (made,) = api.change(ENQUEUE, runs=[{name: value for name, value in given.items() if value is not None}])["runs"]
     if wait:
@@ -41,3 +74,19 @@ def enqueue(
         return
     word = "is in the queue already" if made["deduplicated"] else "enqueued"
     api.result({"run": made}, f"Run {made['id']} of {job} {word}")
+
+
+def _debounce(text: str | None) -> dict[str, float | None] | None:
+    if text is None:
+        return None
+    delay, slash, most = text.partition("/")
+    said = {"delay": seconds_of("--debounce", delay)}
+    return {**said, "maxWait": seconds_of("--debounce", most)} if slash else said
+
+
+def _throttle(text: str | None, *, last: bool) -> dict[str, float | bool | None] | None:
+    if text is None:
+        if last:
+            raise ConfigurationError("--throttle-last: is for --throttle; give the period, e.g. --throttle 1m")
+        return None
+    return {"period": seconds_of("--throttle", text), "last": last}

@@ -1,14 +1,17 @@
 """``cronograph events``: what happens, as it happens."""
 
 from dataclasses import asdict
+from datetime import datetime
 from enum import Enum
 from itertools import islice
 from typing import Annotated, Any
 
 import typer
 
+from ....jobs.core.base.wording import time_text
 from .api import Api, at_server
 from .lists import stream_line
+from .values import camel
 
 
 @at_server
@@ -22,12 +25,15 @@ def events(
     found = api.client.events(after=after)
     try:
         for event in found if follow else islice(found, limit):
-            data: dict[str, Any] = {
-                name: value.value if isinstance(value, Enum) else value
-                for name, value in asdict(event).items()
-                if value is not None
-            }
+            data = {camel(name): _plain(name, value) for name, value in asdict(event).items() if value is not None}
             what = " ".join(f"{name}={value}" for name, value in data.items() if name not in {"cursor", "at", "kind"})
-            stream_line(api, data, f"{event.at.isoformat()} {event.kind} {what}")
+            stream_line(api, data, f"{data['at']} {event.kind} {what}")
     except KeyboardInterrupt:
         return
+
+
+def _plain(name: str, value: Any) -> Any:  # noqa: ANN401 - as the API has it
+    """A field of an event as the API writes it."""
+    if isinstance(value, datetime):
+        return time_text(value)
+    return str(value) if name.endswith("_id") or isinstance(value, Enum) else value

@@ -31,6 +31,8 @@ RUN_LIST: Final = Listing(
         "error",
         "args",
         "labels",
+        "expiresAt",
+        "skipReason",
         "result",
     ),
     ("id", "state", "jobName", "group", "priority", "attempt", "submittedAt", "node", "error"),
@@ -94,6 +96,7 @@ TASK_LIST: Final = Listing(
         **dict.fromkeys(("enabled", "overridden", "finished", "stalled"), FLAG),
         **dict.fromkeys(("nextExecution", "pausedAt", "lastDueAt", "lastStartedAt", "createdAt", "updatedAt"), TIME),
         "counter": NUMBER,
+        "labels": INSIDE,
     },
     (
         "ID",

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Final, cast
 import typer
 
 from ....jobs.core.base.errors import ConfigurationError
+from ....jobs.core.schedule import ScheduleError, parse_duration
 
 Label = Annotated[
     list[str] | None, typer.Option("--label", metavar="KEY=VALUE", help="A label, by which runs are found; repeatable.")
@@ -34,6 +35,22 @@ def arguments_of(text: str | None, pairs: Sequence[str] = ()) -> dict[str, Any] 
             raise ConfigurationError(f"{pair[:80]!r}: arguments are written name=value, e.g. days=7")
         found[name] = _json_or_text(value)
     return found if pairs or text is not None else None
+
+
+def seconds_of(option: str, text: str | None) -> float | None:
+    """A duration such as ``90s``, ``10m`` or ``1h30m`` in seconds.
+
+    Raises:
+        ConfigurationError: it is none.
+    """
+    if text is None:
+        return None
+    try:
+        return parse_duration(text)
+    except ScheduleError as error:
+        raise ConfigurationError(
+            f"{option}: must be a duration such as 90s, 10m or 1h30m, got {text[:80]!r}"
+        ) from error
 
 
 def fields_of(pairs: Sequence[str]) -> dict[str, Any]:

@@ -50,6 +50,27 @@ async def test_runs_and_executions_are_found_by_labels(api: Api, wanted: dict[st
 
 
 @pytest.mark.parametrize(
+    ("wanted", "names"),
+    [
+        ({"labels": {"key": "team", "eq": "a"}}, {"one"}),
+        ({"labels": {"key": "team", "in": ["a", "b"]}}, {"one", "two"}),
+        ({"labels": {"key": "team", "exists": True}}, {"one", "two"}),
+        ({"labels": {"key": "team", "exists": False}}, {"three"}),
+        ({"labels": {"key": "plan.x/y", "eq": "1"}, "not": {"labels": {"key": "team", "eq": "a"}}}, {"two"}),
+        ({"and": [{"labels": {"key": "team", "eq": "b"}}, {"labels": {"key": "plan.x/y", "eq": "2"}}]}, set()),
+    ],
+)
+async def test_tasks_are_found_by_their_labels(api: Api, wanted: dict[str, Any], names: set[str]) -> None:
+    api.stored.node("another")
+    both = {"plan.x/y": "1"}
+    for name, labels in (("one", {"team": "a", **both}), ("two", {"team": "b", **both}), ("three", {})):
+        api.stored.task(name=name, labels=labels)
+    query = "query($f: TaskFilter) { tasks(filter: $f) { totalCount nodes { name labels } } }"
+    found = (await api.ask(query, f=wanted))["tasks"]
+    assert ({one["name"] for one in found["nodes"]}, found["totalCount"]) == (names, len(names))
+
+
+@pytest.mark.parametrize(
     ("wanted", "fault"),
     [
         ({"labels": {"key": "a b", "eq": "1"}}, "a key must have 1 to 63 letters"),

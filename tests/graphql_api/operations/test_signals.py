@@ -41,8 +41,9 @@ async def test_a_signal_wakes_its_run(api: Api) -> None:
     (example,) = (text for text in blocks if text.startswith("mutation"))
     answer = (await api.ask(example.replace('"7"', f'"{run_id}"')))["signalRun"]
     assert answer == {"run": {"id": str(run_id), "state": "WAITING"}, "errors": []}
-    (signal,) = api.stored.rows(tables.run_signal)
-    assert (signal.payload, signal.sender) == ({"by": "ada"}, "local administrator")
+    (step,) = api.stored.rows(tables.run_step)
+    assert (step.state, step.value) == ("done", {"by": "ada"})
+    assert api.stored.rows(tables.audit_log, action="signal_run")[0].actor == "local administrator"
 
 
 async def test_a_run_is_named_by_its_unique_key_and_a_repetition_has_one_effect(api: Api) -> None:
@@ -50,7 +51,8 @@ async def test_a_run_is_named_by_its_unique_key_and_a_repetition_has_one_effect(
     for _ in range(2):
         sent = await send(api, uniqueKey="order-7", payload={"by": "ada"}, idempotencyKey="k")
         assert sent["errors"] == []
-    assert len(api.stored.rows(tables.run_signal)) == 1
+    assert api.stored.rows(tables.run_step)[0].value == {"by": "ada"}
+    assert api.stored.rows(tables.run_signal) == []
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,15 @@
 """The time box: asked to leave at the deadline, stopped hard after the grace where that can be done."""
 
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
+from cronograph.jobs import JobContext, job
 from cronograph.jobs.core.model import Outcome, ScheduleSpec, TaskSpec
 from cronograph.jobs.core.schedule import Syntax
 from cronograph.jobs.core.states import RunState
+from cronograph.jobs.registry import Registry
 from tests.runtime.sample_jobs import KINDS, registry_of
 from tests.support.engines import StartEngine
 from tests.support.waiting import eventually
@@ -103,3 +106,33 @@ async def test_a_coroutine_that_blocks_the_loop_past_its_deadline_is_judged_by_h
     done = await engine.finish("ends", {"how": "a number"}, timeout=30)
     assert done.run.state is RunState.SUCCESS
     await eventually(lambda: engine.engine.running == 0)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_the_end_of_the_time_of_the_whole_run_stops_it_and_leaves_no_retry(
+    start_engine: StartEngine, kind: str
+) -> None:
+    engine = await start_engine(registry_of(kind), hard_stop_grace=15.0)
+    done = await engine.finish("leaves", {"error": "half done"}, max_duration=0.3, timeout=30, retries=5)
+    assert (done.run.state, done.execution.outcome) == (RunState.FAILED, Outcome.TIMED_OUT)
+    assert (done.execution.error_message or "").startswith("max_duration: the run had to end by ")
+    assert (done.execution.error_message or "").endswith("; used up its time box and left with half done")
+    assert done.run.deadline_at is not None
+    assert done.run.started_at is not None
+    # SQLite reckons in milliseconds.
+    assert abs(done.run.deadline_at - done.run.started_at - timedelta(seconds=0.3)) <= timedelta(milliseconds=1)
+
+
+async def test_a_suspended_run_is_failed_by_its_node_when_its_time_is_over(start_engine: StartEngine) -> None:
+    registry = Registry()
+
+    @job("waits", registry=registry)
+    async def waits(ctx: JobContext) -> None:
+        await ctx.wait_for("approved")
+
+    engine = await start_engine(registry)
+    run_id = await engine.enqueue(waits.name, max_duration=0.5)
+    done = await engine.finished(run_id)
+    assert done.run.state is RunState.FAILED
+    assert (done.run.error or "").startswith("max_duration: the run had to end by ")
+    assert done.execution.outcome is Outcome.SUSPENDED

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from cronograph.jobs.base.context import StopReason
+from cronograph.jobs.core.flows.spec import FlowSpec
 from cronograph.jobs.core.run_spec import RunSpec
 from cronograph.jobs.queue.claim import Started
 from cronograph.jobs.runtime.job.host import LocalHost
@@ -57,7 +58,7 @@ async def keeper() -> Keeper:
     return Keeper()
 
 
-async def nobody_enqueues(runs: Sequence[RunSpec]) -> list[int]:
+async def nobody_enqueues(runs: Sequence[RunSpec] | FlowSpec) -> list[int]:
     raise AssertionError(f"nobody was to enqueue {runs}")
 
 

@@ -6,6 +6,7 @@ from typing import Concatenate, ParamSpec, TypeVar
 
 import psycopg
 import pytest
+from psycopg.sql import SQL, Identifier
 from sqlalchemy import make_url
 from typing_extensions import override
 
@@ -53,13 +54,14 @@ async def test_readers_are_sent_away_while_the_file_is_gone(sqlite_url: str, cap
 
 
 @pytest.mark.postgres
-async def test_readers_are_sent_away_while_postgresql_ends_connections(
+async def test_readers_are_sent_away_while_postgresql_refuses_connections(
     postgres_url: str, postgres_server: PostgresServer, caplog: pytest.LogCaptureFixture
 ) -> None:
     name = make_url(postgres_url).database or ""
 
     def terminate() -> None:
         with psycopg.connect(postgres_server.url(), autocommit=True) as other:
+            other.execute(SQL("ALTER DATABASE {} ALLOW_CONNECTIONS false").format(Identifier(name)))
             other.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s", (name,))
 
     await ended_while(Database(postgres_url), terminate)

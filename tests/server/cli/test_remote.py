@@ -7,13 +7,16 @@ from typing import Any
 import pytest
 
 from tests.support.forking import Nursery
-from tests.support.ports import free_port
 from tests.support.processes import CronographProcess, ProcessStarter
 from tests.support.waiting import wait_until
 from tests.support.web import post
 
 JOBS = """
 from cronograph.jobs import JobContext, PermanentFailure, Result, job
+from pydantic import BaseModel
+
+class Approval(BaseModel):
+    by: str
 
 @job("greet")
 async def greet(ctx: JobContext, name: str = "you") -> Result:
@@ -24,6 +27,10 @@ async def greet(ctx: JobContext, name: str = "you") -> Result:
 @job("broken", retries=0)
 async def broken() -> None:
     raise PermanentFailure("no luck")
+
+@job("ship")
+async def ship(ctx: JobContext) -> Result:
+    return Result(value=(await ctx.wait_for("approved", Approval)).by)
 
 @job("hourly", schedule="0 0 * * * *")
 async def hourly() -> None: ...
@@ -71,7 +78,7 @@ def test_a_run_is_enqueued_waited_for_and_looked_at(run: Commands) -> None:
     assert "hello ada" in run("logs", key, "-f")[1]
     (line,) = run("logs", key, "--json")[1].splitlines()
     assert json.loads(line)["message"] == "hello ada"
-    assert run.json("runs", "show", key)["run"]["id"] == key
+    assert run.json("runs", "show", key)["run"]["id"] == int(key)
     assert run.json("runs", "explain", key)["explain"]["code"] == "SUCCESS"
     status, said = run("runs", "list", "--filter", "job_name=greet", "--columns", "id,state", "--sort", "-id")
     assert (status, said.splitlines()[0].split(), said.splitlines()[1].split()) == (
@@ -101,6 +108,31 @@ def test_many_runs_are_chosen_by_filter_and_counted_first(run: Commands) -> None
     assert run.json("runs", "list", "--filter", "group=later")["runs"][0]["state"] == "CANCELLED"
 
 
+def test_what_is_enqueued_may_expire_and_its_key_may_hold(run: Commands) -> None:
+    expiring = run.json("enqueue", "greet", "--ttl", "10m", "--group", "paused", "--at", "2090-01-01T00:00:00Z")["run"]
+    assert run.json("runs", "show", expiring["id"])["run"]["expiresAt"] == "2090-01-01T00:10:00Z"
+    debounced = [
+        run.json("enqueue", "greet", f"name={name}", "--key", "d", "--debounce", "1h/2h")["run"] for name in ("a", "b")
+    ]
+    assert [one["deduplicated"] for one in debounced] == [False, True]
+    assert run.json("runs", "show", debounced[0]["id"])["run"]["args"] == {"name": "b"}
+    for options in (("--unique-for", "1h"), ("--throttle", "1h"), ("--unique-for", "1h", "--unique-until-start")):
+        words = ("enqueue", "greet", "--key", "-".join(options), *options)
+        assert run.json(*words)["run"]["id"] == run.json(*words)["run"]["id"]
+    last = ("enqueue", "greet", "--key", "last", "--throttle", "1h", "--throttle-last", "--wait")
+    assert run.json(*last)["run"]["state"] == "SUCCESS"
+    assert "--expires-at" in run("enqueue", "--help")[1]
+
+
+def test_tasks_have_labels_that_are_edited_and_found(run: Commands) -> None:
+    made = run.json("tasks", "create", "labelled", "greet", "0 0 3 * * *", 'labels={"team":"a"}')
+    assert made["task"]["name"] == "labelled"
+    assert run.json("tasks", "update", "labelled", 'labels={"team":"b"}')["task"]["name"] == "labelled"
+    listed = [run.json("tasks", "list", "--filter", f"labels.team={team}")["tasks"] for team in "ab"]
+    assert [[one["name"] for one in each] for each in listed] == [[], ["labelled"]]
+    assert run("tasks", "delete", "labelled")[0] == 0
+
+
 FLOW = """mutation { enqueueFlow(input: { name: "orders", runs: [
   { key: "a", jobName: "greet" }, { key: "b", jobName: "broken", after: ["a"] },
   { key: "c", jobName: "greet", after: ["b"] }
@@ -122,7 +154,20 @@ def test_a_flow_is_listed_shown_retried_and_cancelled(run: Commands) -> None:
     assert run.json("flows", "retry", key)["flow"]["state"] == "RUNNING"
     wait_until(lambda: state() == "FAILED", 20, "the flow to end again")
     assert "it is FAILED" in run("flows", "cancel", key, "--reason", "enough")[1]
-    assert run.json("flows", "show", "999999", status=1)["errors"]
+    for command in ("show", "cancel", "retry"):
+        assert "999999" in run.json("flows", command, "999999", status=1)["errors"][0]
+
+
+def test_a_signal_is_sent_to_a_run_that_waits_for_it(run: Commands) -> None:
+    key = run.json("enqueue", "ship", "--key", "order-7")["run"]["id"]
+    wait_until(lambda: run.json("runs", "show", key)["run"]["state"] == "SUSPENDED", 20, "the run to wait")
+    signal = ("signal", "approved", "--run", key)
+    assert "'by' is a required property" in run.json(*signal, "--payload", "{}", status=1)["errors"][0]
+    assert run.json("signal", "approved", "--unique-key", "order-7", "--payload", '{"by": "ada"}')["run"]["id"] == int(
+        key
+    )
+    wait_until(lambda: run.json("runs", "show", key)["run"]["result"] == "ada", 20, "the run to go on")
+    assert "nobody would take the signal" in run.json(*signal, status=1)["errors"][0]
 
 
 def test_tasks_groups_nodes_and_figures(run: Commands) -> None:
@@ -170,6 +215,9 @@ def test_events_are_read_from_a_cursor_on(run: Commands) -> None:
         (("nodes", "drain", "nope"), "NOT_FOUND"),
         (("nodes", "resume", "nope"), "NOT_FOUND"),
         (("groups", "resume", ""), "(INVALID_INPUT)"),
+        (("enqueue", "greet", "--debounce", "5s", "--throttle", "5s"), "debounce: contradicts throttle"),
+        (("signal", "approved", "--run", "999999"), "999999"),
+        (("signal", "approved", "--unique-key", "nope"), "nope"),
     ],
 )
 def test_what_the_server_does_not_know_is_refused(run: Commands, words: tuple[str, ...], said: str) -> None:
@@ -190,19 +238,19 @@ def test_what_the_server_does_not_know_is_refused(run: Commands, words: tuple[st
         (("enqueue", "greet", "ada"), "arguments are written name=value"),
         (("enqueue", "greet", "--args", "[1]"), "must be a JSON object"),
         (("enqueue", "greet", "--args", "{"), "must be a JSON object"),
+        (("enqueue", "greet", "--ttl", "soon"), "--ttl: must be a duration such as 90s"),
+        (("enqueue", "greet", "--debounce", "5s/"), "--debounce: must be a duration"),
+        (("enqueue", "greet", "--throttle-last"), "--throttle-last: is for --throttle"),
+        (("tasks", "list", "--filter", "labels=a"), "say which, e.g. labels.customer=42"),
         (("groups", "limit", "slow", "many"), "must be a whole number"),
         (("groups", "ageing", "slow", "long"), "the time must be written e.g. `90s` or `10m`"),
+        (("signal", "approved"), "name the run by one of the two"),
+        (("signal", "approved", "--run", "1", "--payload", "{"), "--payload"),
         (("groups", "rate", "slow", "many"), "must be written as a number of runs and a time, e.g. `100/1m`"),
     ],
 )
 def test_what_cannot_be_meant_is_wrong_usage(run: Commands, words: tuple[str, ...], said: str) -> None:
     assert said in run.json(*words, status=2)["errors"][0]
-
-
-def test_a_server_that_is_away_is_status_3(processes: ProcessStarter) -> None:
-    nobody = Commands(processes, f"http://127.0.0.1:{free_port()}")
-    for words in (("runs", "list"), ("enqueue", "greet"), ("events",), ("stats",), ("logs", "1")):
-        assert "cronograph serve" in nobody.json(*words, status=3)["errors"][0]
 
 
 def test_a_drained_node_ends(processes: ProcessStarter, sqlite_url: str) -> None:

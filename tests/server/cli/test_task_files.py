@@ -135,16 +135,20 @@ def test_what_is_wrong_is_told_and_nothing_is_done(run: Commands, file: Path, tm
     assert run.processes.run("plan", str(file), "--url", f"http://127.0.0.1:{free_port()}")[0] == 3
 
 
-def test_a_viewer_may_not_apply(sqlite_url: str, processes: ProcessStarter, file: Path) -> None:
+def test_a_viewer_may_not_apply_nor_signal_nor_change_flows(
+    sqlite_url: str, processes: ProcessStarter, file: Path
+) -> None:
     assert processes.run("migrate", "--database-url", sqlite_url)[0] == 0
     database = Database(sqlite_url)
     database.write_sync(add_account, "ada", Role.VIEWER, hashed())
     database.close_sync()
     token = processes.run("token", "create", "--user", "ada", "--database-url", sqlite_url)[1].strip()
     server = processes.serve(sqlite_url, auth=True)
+    commands = (("apply", str(file)), ("signal", "go", "--run", "1"), ("flows", "cancel", "1"), ("flows", "retry", "1"))
     for env, said in (({"CRONOGRAPH_TOKEN": token}, "OPERATOR"), ({}, "cronograph login")):
-        status, output = processes.run("apply", str(file), "--url", server.url, env=env)
-        assert (status, said in output) == (1, True), output
+        for command in commands:
+            status, output = processes.run(*command, "--url", server.url, env=env)
+            assert (status, said in output) == (1, True), output
 
 
 def test_tasks_of_the_server_s_own_files_ask_its_api_as_job_code_does(

@@ -18,6 +18,9 @@ from cronograph.jobs.store.schema.tables import (
     job_execution,
     node,
     run,
+    run_signal,
+    run_step,
+    signal_link,
     skipped_occurrence,
 )
 from cronograph.jobs.store.write import prune
@@ -109,6 +112,18 @@ def test_a_run_goes_only_after_its_executions(conn: Connection) -> None:
     assert prune.delete_old_runs(conn, RunPlace(), CUTOFF, MANY) == (1, None)
     assert left(conn, run) == {executed, young, waiting}
     assert bare not in left(conn, run)
+
+
+def test_what_is_stored_of_its_steps_and_signals_goes_with_a_run(conn: Connection) -> None:
+    gone, stays = add_run(conn, OLD, state="cancelled"), add_run(conn, CUTOFF, state="cancelled")
+    for of in (gone, stays):
+        step = {"run_id": of, "step": "approved", "failure": 0, "kind": "signal", "state": "waiting", "attempt": 1}
+        conn.execute(insert(run_step).values(**step, started_at=OLD, used=True))
+        conn.execute(insert(run_signal).values(run_id=of, name="approved", rank=2, sent_at=OLD))
+        link = {"run_id": of, "token_hash": f"{of:064}", "step": "approved", "created_at": OLD}
+        conn.execute(insert(signal_link).values(**link))
+    assert prune.delete_old_runs(conn, RunPlace(), CUTOFF, MANY) == (1, None)
+    assert [left(conn, table, "run_id") for table in (run_step, run_signal, signal_link)] == [{stays}] * 3
 
 
 def test_a_suspended_run_stays_however_old_it_is(conn: Connection) -> None:

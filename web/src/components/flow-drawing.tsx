@@ -38,7 +38,7 @@ function BoxContent({ box }: { box: FlowBox }) {
     return (
       <>
         <a class="flow-name" href={paths.run(first.id)} title={`${box.title}: run ${first.id} of ${first.jobName}`}>
-          {box.title}
+          {box.title} {box.title !== first.jobName && <span class="dim">{first.jobName}</span>}
         </a>
         <Status name={first.state} />
       </>

@@ -242,6 +242,9 @@ function Policies({ bind, errors }: PartProps) {
         <Field label="Owner" error={errors.owner} hint="such as channel:42">
           <TextInput {...bind("owner")} />
         </Field>
+        <Field label="Labels" error={errors.labels} hint="such as team=billing, plan=pro">
+          <TextInput {...bind("labels")} />
+        </Field>
         <Field label={`Not before (${zoneWord()})`} error={errors.startAt}>
           <TextInput {...bind("startAt")} type="datetime-local" />
         </Field>

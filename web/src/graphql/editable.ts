@@ -12,6 +12,7 @@ export const EditableTaskFragment = graphql(`
     group
     priority
     owner
+    labels
     overlap
     misfire
     misfireGrace

@@ -72,6 +72,7 @@ export const TaskRowFragment = graphql(`
     jobName
     group
     owner
+    labels
     priority
     schedule { syntax value timezone humanized }
     nextExecution
@@ -154,6 +155,7 @@ export const EventsDocument = graphql(
       taskName
       runId
       executionId
+      flowId
       node
       group
       jobName

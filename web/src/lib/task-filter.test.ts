@@ -18,6 +18,8 @@ test("the filter that the server gets is the one by which events are judged", ()
   expect(matchesTasksFilter(filter("q=REP"), task({}))).toBe(true);
   expect(matchesTasksFilter(filter("q=tenant"), task({ owner: "tenant:1" }))).toBe(true);
   expect(matchesTasksFilter(filter("owner=tenant"), task({ owner: "tenant:1" }))).toBe(false);
+  expect(tasksFilterInput(filter("label=team:a"))).toEqual({ labels: { key: "team", eq: "a" } });
+  expect(["a", "b"].map((team) => matchesTasksFilter(filter("label=team:a"), task({ labels: { team } })))).toEqual([true, false]);
 });
 
 test("what makes no sense in the address counts as nothing", () => {

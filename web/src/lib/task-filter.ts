@@ -1,5 +1,6 @@
 /** The filters and orders of the task list: as the address holds them, as the API takes them, as events are judged by them. */
 import type { TaskRow } from "../graphql/fragments";
+import { hasLabel, labelInput } from "./labels";
 import { byText, thenBy, byNumber } from "../model/live-list";
 
 export interface TasksFilter {
@@ -7,6 +8,8 @@ export interface TasksFilter {
   readonly state: "on" | "paused" | "";
   readonly group: string;
   readonly owner: string;
+  /** `team:billing`, or a key alone. */
+  readonly label: string;
   readonly sort: TaskSort;
 }
 
@@ -38,28 +41,32 @@ export function readTasksFilter(params: Pick<URLSearchParams, "get">): TasksFilt
     state: state === "on" || state === "paused" ? state : "",
     group: params.get("group") ?? "",
     owner: params.get("owner") ?? "",
+    label: params.get("label") ?? "",
     sort: sort in TASK_ORDERS ? (sort as TaskSort) : "name",
   };
 }
 
 /** The `TaskFilter` of the API; null without any filter. */
-export function tasksFilterInput({ q, state, group, owner }: TasksFilter): Record<string, unknown> | null {
+export function tasksFilterInput({ q, state, group, owner, label }: TasksFilter): Record<string, unknown> | null {
+  const labels = labelInput(label);
   const filter = {
     ...(q !== "" && { or: [{ name: { contains: q } }, { jobName: { contains: q } }, { owner: { contains: q } }] }),
     ...(state !== "" && { pausedAt: { isNull: state === "on" } }),
     ...(group !== "" && { group: { eq: group } }),
     ...(owner !== "" && { owner: { eq: owner } }),
+    ...(labels && { labels }),
   };
   return Object.keys(filter).length === 0 ? null : filter;
 }
 
 /** Whether a task belongs to the filtered list. */
-export function matchesTasksFilter({ q, state, group, owner }: TasksFilter, task: TaskRow): boolean {
+export function matchesTasksFilter({ q, state, group, owner, label }: TasksFilter, task: TaskRow): boolean {
   const includes = (text: string | null): boolean => text?.toLowerCase().includes(q.toLowerCase()) ?? false;
   return (
     (q === "" || includes(task.name) || includes(task.jobName) || includes(task.owner)) &&
     (state === "" || (task.pausedAt === null) === (state === "on")) &&
     (group === "" || task.group === group) &&
-    (owner === "" || task.owner === owner)
+    (owner === "" || task.owner === owner) &&
+    hasLabel(task.labels, label)
   );
 }

@@ -1,5 +1,6 @@
 /** The task form: what is typed (all text), and what of it is sent. */
 
+import { labelsOf } from "../lib/labels";
 import { full, type Zone } from "../lib/time";
 
 export type Syntax = "CRON" | "CALENDAR" | "INTERVAL" | "TIMESTAMP";
@@ -16,6 +17,8 @@ export interface TaskForm {
   readonly group: string;
   readonly priority: string;
   readonly owner: string;
+  /** `team=billing, plan=pro` */
+  readonly labels: string;
   readonly overlap: string;
   readonly misfire: string;
   readonly misfireGrace: string;
@@ -31,7 +34,7 @@ export interface TaskForm {
 }
 
 export const EMPTY_FORM: TaskForm = {
-  name: "", jobName: "", description: "", syntax: "CRON", value: "", timezone: "UTC", args: "{}", group: "", priority: "", owner: "",
+  name: "", jobName: "", description: "", syntax: "CRON", value: "", timezone: "UTC", args: "{}", group: "", priority: "", owner: "", labels: "",
   overlap: "", misfire: "", misfireGrace: "", catchUpLimit: "", tolerance: "", timeout: "", retries: "", retryDelay: "", jitter: "", startAt: "", endAt: "",
 };
 
@@ -64,6 +67,19 @@ export function readArgs(text: string): Record<string, unknown> | string {
   }
 }
 
+/** Labels written as `team=billing, plan=pro`, or what is wrong with them; a value may have no comma. */
+export function readLabels(text: string): Record<string, string> | string {
+  const found: Record<string, string> = {};
+  for (const pair of text.split(",").map((each) => each.trim()).filter((each) => each !== "")) {
+    const equals = pair.indexOf("=");
+    const [key, value] = [pair.slice(0, Math.max(equals, 0)).trim(), pair.slice(equals + 1).trim()];
+    if (key === "" || value === "") return `Write key=value, such as team=billing, got '${pair}'`;
+    if (key in found) return `'${key}' is given twice`;
+    found[key] = value;
+  }
+  return found;
+}
+
 /** `2026-01-01T12:00` in that zone, as an input of times writes it without seconds of zero, as RFC 3339 in UTC. */
 export function readTime(text: string, zone: Zone): string {
   const written = text.length === 16 ? `${text}:00` : text;
@@ -87,6 +103,11 @@ export function changedFields(form: TaskForm, before: TaskForm, zone: Zone): { i
     const args = readArgs(form.args);
     if (typeof args === "string") errors.args = args;
     else input["args"] = args;
+  }
+  if (changed("labels")) {
+    const labels = readLabels(form.labels);
+    if (typeof labels === "string") errors.labels = labels;
+    else input["labels"] = labels;
   }
   if (changed("syntax") || changed("value") || changed("timezone")) input["schedule"] = scheduleInput(form);
   return { input, errors };
@@ -122,6 +143,7 @@ export interface EditableTask {
   readonly group: string;
   readonly priority: string;
   readonly owner: string | null;
+  readonly labels: unknown;
   readonly overlap: string;
   readonly misfire: string;
   readonly misfireGrace: number;
@@ -150,6 +172,7 @@ export function formOfTask(task: EditableTask, zone: Zone): TaskForm {
     group: task.group,
     priority: task.priority,
     owner: text(task.owner),
+    labels: labelsOf(task.labels).map(([key, value]) => `${key}=${value}`).join(", "),
     overlap: task.overlap,
     misfire: task.misfire,
     misfireGrace: text(task.misfireGrace),

@@ -47,8 +47,7 @@ export function FlowPage({ id }: { id: string }) {
     document: FlowDocument,
     variables: () => ({ id, first: SHOWN }),
     init: ({ flow }) => ({ flow }),
-    // Which runs are its own changes by a retry while an answer is on its way: any run may be one of them.
-    outdates: ({ kind }) => kind.startsWith("FLOW_") || kind.startsWith("RUN_"),
+    outdates: ({ flowId }) => flowId === id,
     every: 1_500,
   });
   useEffect(() => setTitle(`Flow ${id}`), [id]);

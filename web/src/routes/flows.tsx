@@ -90,8 +90,8 @@ export function Flows() {
     order: (left, right) => byNumber(right.id, left.id),
     first: after === null,
     size: PAGE,
-    // Progress changes with each run; an event does not say of which flow that is one.
-    outdates: ({ kind }) => kind.startsWith("FLOW_") || kind === "RUN_UPDATED" || kind === "EXECUTION_FINISHED",
+    // Progress changes with each run of a flow; other runs change nothing here.
+    outdates: ({ flowId }) => flowId !== null,
     every: 2_000,
   });
   useEffect(() => setTitle("Flows"), []);

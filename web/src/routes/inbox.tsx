@@ -1,5 +1,6 @@
 import { useEffect } from "preact/hooks";
 import { Empty, Skeleton } from "../components/feedback";
+import { JsonView } from "../components/json-view";
 import { Labels } from "../components/labels";
 import { LivePart } from "../components/live-part";
 import { Pager } from "../components/pager";
@@ -9,6 +10,7 @@ import { signalsOf, WaitList } from "../components/waits";
 import { RunRowFragment, type RunRow } from "../graphql/fragments";
 import { graphql } from "../graphql/tada";
 import { paths } from "../lib/paths";
+import { useLive } from "../live/use-live";
 import { useLiveList } from "../live/use-live-list";
 import { byNumber } from "../model/live-list";
 import { searchParams } from "../state/route";
@@ -31,6 +33,13 @@ const InboxDocument = graphql(
 `,
   [RunRowFragment],
 );
+
+const ArgsDocument = graphql(`
+  query InboxArgs($id: ID!) {
+    asOf
+    run(id: $id) { args }
+  }
+`);
 
 /** The runs that go on only when somebody decides, the oldest first. */
 export function Inbox() {
@@ -75,6 +84,21 @@ export function Inbox() {
   );
 }
 
+/** The arguments of a run; nothing, for a run without any. They never change. */
+function Args({ id }: { id: string }) {
+  const { state } = useLive(`inbox-args/${id}`, {
+    document: ArgsDocument,
+    variables: () => ({ id }),
+    init: (data) => data.run?.args ?? {},
+  });
+  if (state === null || Object.keys(state).length === 0) return null;
+  return (
+    <div class="panel-body">
+      <JsonView value={state} label={`arguments of run ${id}`} />
+    </div>
+  );
+}
+
 function WaitingRun({ run }: { run: RunRow }) {
   const { state } = useSteps(run.id);
   return (
@@ -88,6 +112,7 @@ function WaitingRun({ run }: { run: RunRow }) {
         <Labels labels={run.labels} most={4} />
       </div>
       {run.description !== "" && <p class="panel-body">{run.description}</p>}
+      <Args id={run.id} />
       {state === null ? <Skeleton rows={1} /> : <WaitList run={run} steps={signalsOf(state)} />}
     </article>
   );

@@ -26,7 +26,7 @@ import { setTitle } from "../state/title";
 
 /** With their strips of sixty occurrences, more would exceed what the server lets one question cost. */
 const PAGE = 30;
-const FILTERS = ["q", "state", "group", "owner"] as const;
+const FILTERS = ["q", "state", "group", "owner", "label"] as const;
 
 const TasksDocument = graphql(
   `
@@ -141,6 +141,7 @@ export function Tasks() {
         <SelectFilter name="state" value={filter.state} label="State" all="Any state" options={[["on", "on"], ["paused", "paused"]]} />
         <TextFilter name="group" value={filter.group} label="Group" names="group" exact />
         <TextFilter name="owner" value={filter.owner} label="Owner" names="owner" exact />
+        <TextFilter name="label" value={filter.label} label="Label" names="label" exact />
         <SelectFilter
           name="sort"
           value={filter.sort === "name" ? "" : filter.sort}

@@ -92,11 +92,13 @@ start AS MATERIALIZED (
     SELECT clock_timestamp() AS at, count(*) AS runs, min(execution_id) AS first FROM chosen),
 begun AS (
     UPDATE cronograph.run r
-    SET state = 'running', node_id = :node_id, attempt = r.attempt + 1, started_at = s.at, progress = NULL
+    SET state = 'running', node_id = :node_id, attempt = r.attempt + 1, started_at = s.at, progress = NULL,
+        deadline_at = CASE WHEN r.attempt = 0 THEN s.at + make_interval(secs => r.max_duration) ELSE r.deadline_at END
     FROM chosen c, start s WHERE r.id = c.id
     RETURNING c.execution_id, r.id, r.attempt, r.job_name, r.args, r.group_name, r.task_id, r.task_name,
         r.scheduled_for, r.failures, r.retries, r.retry_delay, r.timeout, r.submitter, r.submitter_id, r.description,
-        r.signature, r.carried, r.flow_id, r.labels, r.available_at, r.trigger, r.submitted_at, r.checkpoint),
+        r.signature, r.carried, r.flow_id, r.labels, r.available_at, r.trigger, r.submitted_at, r.checkpoint,
+        r.deadline_at),
 opened AS (
     INSERT INTO cronograph.job_execution (id, job_name, started_at, run_id, task_id, task_name, attempt, node_id, node,
         trigger, scheduled_for, submitted_at, log_lines, log_cut)
@@ -111,7 +113,9 @@ event_written AS (
     INSERT INTO cronograph.event (at, changes)
     SELECT s.at, jsonb_build_array(jsonb_build_object(
         'started', (SELECT jsonb_agg(
-                        jsonb_build_array(id, execution_id, job_name, group_name, task_id, task_name)
+                        CASE WHEN flow_id IS NULL
+                        THEN jsonb_build_array(id, execution_id, job_name, group_name, task_id, task_name)
+                        ELSE jsonb_build_array(id, execution_id, job_name, group_name, task_id, task_name, flow_id) END
                         ORDER BY execution_id) FROM begun),
         'node', CAST(:node AS text)))
     FROM start s WHERE s.runs > 0)
@@ -133,6 +137,6 @@ SELECT s.runs,
     coalesce((SELECT t.checkpoint FROM cronograph.periodic_task t WHERE t.id = b.task_id), b.checkpoint) AS checkpoint,
     b.id, b.attempt, b.job_name, b.args, b.group_name, b.task_id, b.task_name, b.scheduled_for, b.failures, b.retries,
     b.retry_delay, b.timeout, b.submitter, b.submitter_id, b.description, b.signature, b.carried, b.flow_id, b.labels,
-    b.available_at, b.trigger
+    b.available_at, b.trigger, b.deadline_at
 FROM classes c CROSS JOIN start s LEFT JOIN begun b ON true
 ORDER BY b.execution_id

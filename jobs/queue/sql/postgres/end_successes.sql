@@ -17,7 +17,8 @@ ended AS (
                 CAST(:records AS bigint[])) WITH ORDINALITY AS u(id, attempt, execution_id, records, place), moment m
     WHERE r.id = u.id AND r.attempt = u.attempt AND r.node_id + 0 = :node_id AND r.state || '' = 'running'
       AND r.cancel_requested_at IS NULL
-    RETURNING r.id, r.job_name, r.group_name, r.task_id, r.task_name, u.execution_id, u.records, m.at),
+    RETURNING r.id, r.job_name, r.group_name, r.task_id, r.task_name, r.flow_id, u.execution_id, u.records,
+        m.at),
 closed AS (
     UPDATE cronograph.job_execution x
     SET completed_at = d.at, success = true, outcome = 'success', records_processed = d.records
@@ -26,7 +27,9 @@ event_written AS (
     INSERT INTO cronograph.event (at, changes)
     SELECT m.at, jsonb_build_array(jsonb_build_object(
         'ended', (SELECT jsonb_agg(
-                      jsonb_build_array(id, execution_id, job_name, group_name, task_id, task_name)
+                      CASE WHEN flow_id IS NULL
+                      THEN jsonb_build_array(id, execution_id, job_name, group_name, task_id, task_name)
+                      ELSE jsonb_build_array(id, execution_id, job_name, group_name, task_id, task_name, flow_id) END
                       ORDER BY execution_id) FROM ended),
         'node', CAST(:node AS text)))
     FROM moment m WHERE EXISTS (SELECT FROM ended))

@@ -6,7 +6,8 @@
 -- The entry continues the chain as `audit.append` does; where there is none yet that it could follow, nothing is inserted.
 --
 -- Parameters:
---   run: a JSON object with the columns of the run; a policy that is null is as its job says, unless own_timeout is true
+--   run: a JSON object with the columns of the run; a policy that is null is as its job says, unless own_timeout
+--     (own_max_duration) is true
 --   args, labels: its arguments and its labels
 --   entry: a JSON object with the entry of the audit log
 -- Index: pk_job, pk_audit_head
@@ -18,25 +19,29 @@ WITH settled AS MATERIALIZED (
         coalesce(k.retries, CAST(j.defaults->>'retries' AS int), 2) AS retries,
         coalesce(k.retry_delay, CAST(j.defaults->>'retry_delay' AS float8), 60) AS retry_delay,
         CASE WHEN k.own_timeout THEN k.timeout ELSE coalesce(k.timeout, CAST(j.defaults->>'timeout' AS float8)) END
-            AS timeout, k.expires_at, k.ttl
+            AS timeout, k.expires_at, k.ttl,
+        CASE WHEN k.own_max_duration THEN k.max_duration
+            ELSE coalesce(k.max_duration, CAST(j.defaults->>'max_duration' AS float8)) END AS max_duration
     FROM json_to_record(CAST(:run AS json)) AS k(
             job_name text, trigger text, available_at timestamptz, exclusive boolean, submitter text,
             submitter_id bigint, description text, signature text, group_name text, priority text, retries int,
             retry_delay float8, timeout float8, expires_at timestamptz, ttl float8, own_timeout boolean,
-            per_run jsonb)
+            per_run jsonb, max_duration float8, own_max_duration boolean)
         JOIN cronograph.job j ON j.name = k.job_name AND j.signature = k.signature
     WHERE EXISTS (SELECT FROM cronograph.audit_head) AND j.defaults->'unique_key'->'arguments' IS NULL
       AND j.defaults->'limits' IS NULL AND j.defaults->'per_run' IS NOT DISTINCT FROM k.per_run),
 inserted AS (
     INSERT INTO cronograph.run (job_name, args, trigger, submitted_at, available_at, exclusive, submitter, submitter_id,
-        description, signature, group_name, priority, retries, retry_delay, timeout, labels, expires_at, state, attempt, failures)
+        description, signature, group_name, priority, retries, retry_delay, timeout, labels, expires_at, state, attempt, failures,
+        max_duration)
     SELECT s.job_name, CAST(:args AS jsonb), s.trigger, statement_timestamp(),
         coalesce(s.available_at, statement_timestamp()), s.exclusive, s.submitter, s.submitter_id, s.description,
         s.signature, s.group_name, s.priority, s.retries, s.retry_delay, s.timeout,
         CAST(nullif(CAST(:labels AS text), 'null') AS jsonb),
-        CASE WHEN s.ttl IS NULL THEN s.expires_at ELSE coalesce(s.available_at, statement_timestamp()) + make_interval(secs => s.ttl) END, 'waiting', 0, 0
+        CASE WHEN s.ttl IS NULL THEN s.expires_at ELSE coalesce(s.available_at, statement_timestamp()) + make_interval(secs => s.ttl) END, 'waiting', 0, 0,
+        s.max_duration
     FROM settled s
-    RETURNING id, submitted_at, job_name, group_name, priority, retries, retry_delay, timeout, labels),
+    RETURNING id, submitted_at, job_name, group_name, priority, retries, retry_delay, timeout, labels, max_duration),
 labelled AS (
     INSERT INTO cronograph.run_label (key, value, run_id)
     SELECT e.key, e.value, i.id FROM inserted i CROSS JOIN LATERAL jsonb_each_text(i.labels) e
@@ -62,5 +67,6 @@ audited AS (
         e.after
     FROM advanced a, entry e
     RETURNING id)
-SELECT i.id, i.submitted_at, i.group_name AS "group", i.priority, i.retries, i.retry_delay, i.timeout
+SELECT i.id, i.submitted_at, i.group_name AS "group", i.priority, i.retries, i.retry_delay, i.timeout,
+    i.max_duration
 FROM inserted i, audited

@@ -8,7 +8,7 @@
 --
 -- Parameters:
 --   kinds: a JSON array of objects with the columns of each kind; a policy that is null is as its job says, unless
---     own_timeout is true; own_key, own_limits: whether a unique key, or the keys of its limits, that are null mean that
+--     own_timeout (own_max_duration) is true; own_key, own_limits: whether a unique key, or the keys of its limits, that are null mean that
 --     the run has none; settled: whether its labels are all that it has
 --   kind, args, carried, labels: of each run the number of its kind, its arguments, what it carries, and its labels;
 --     null: all have the same
@@ -29,6 +29,8 @@ settled AS MATERIALIZED (
         coalesce(k.retry_delay, CAST(j.defaults->>'retry_delay' AS float8), 60) AS retry_delay,
         CASE WHEN k.own_timeout THEN k.timeout ELSE coalesce(k.timeout, CAST(j.defaults->>'timeout' AS float8)) END
             AS timeout, k.expires_at, k.ttl,
+        CASE WHEN k.own_max_duration THEN k.max_duration
+            ELSE coalesce(k.max_duration, CAST(j.defaults->>'max_duration' AS float8)) END AS max_duration,
         NOT k.own_key AND j.defaults->'unique_key'->'arguments' IS NOT NULL
         OR NOT k.own_limits AND j.defaults->'limits' IS NOT NULL
         OR NOT k.settled AND j.defaults->'per_run' IS NOT NULL AS lacking
@@ -37,14 +39,15 @@ settled AS MATERIALIZED (
             available_at timestamptz, exclusive boolean, unique_key text, retried_from bigint, submitter text,
             submitter_id bigint, description text, signature text, group_name text, priority text, retries int,
             retry_delay float8, timeout float8, concurrency_key text, max_concurrent int, rate_key text, flow_id bigint,
-            awaits text, expires_at timestamptz, ttl float8, own_timeout boolean, own_key boolean, own_limits boolean, settled boolean)
+            awaits text, expires_at timestamptz, ttl float8, own_timeout boolean, own_key boolean, own_limits boolean, settled boolean,
+            max_duration float8, own_max_duration boolean)
         LEFT JOIN cronograph.job j ON j.name = k.job_name),
 inserted AS (
     INSERT INTO cronograph.run (job_name, args, carried, flow_id, awaits, task_id, task_name, trigger,
         scheduled_for, submitted_at,
         available_at, exclusive, unique_key, retried_from, submitter, submitter_id, description, signature, group_name,
         priority, retries, retry_delay, timeout, concurrency_key, max_concurrent, rate_key, labels, expires_at, state,
-        attempt, failures)
+        attempt, failures, max_duration)
     SELECT s.job_name, CAST(coalesce(CAST(l.args AS text), :each_args) AS jsonb),
         CAST(nullif(coalesce(CAST(l.carried AS text), :each_carried), 'null') AS jsonb), s.flow_id,
         CAST(s.awaits AS jsonb), s.task_id, s.task_name,
@@ -53,7 +56,7 @@ inserted AS (
         s.timeout, s.concurrency_key, s.max_concurrent, s.rate_key,
         CAST(nullif(coalesce(CAST(l.labels AS text), :each_labels), 'null') AS jsonb),
         CASE WHEN s.ttl IS NULL THEN s.expires_at ELSE coalesce(s.available_at, m.at) + make_interval(secs => s.ttl) END,
-        CASE WHEN s.awaits IS NULL THEN 'waiting' ELSE 'suspended' END, 0, 0
+        CASE WHEN s.awaits IS NULL THEN 'waiting' ELSE 'suspended' END, 0, 0, s.max_duration
     FROM ROWS FROM (
             unnest(CAST(:kind AS int[])), json_array_elements(CAST(:args AS json)),
             json_array_elements(CAST(:carried AS json)), json_array_elements(CAST(:labels AS json)),
@@ -78,7 +81,7 @@ event_written AS (
     FROM moment m WHERE CAST(:with_event AS boolean) AND EXISTS (SELECT FROM inserted))
 SELECT (SELECT array_agg(id ORDER BY id) FROM inserted) AS ids, m.at AS submitted_at,
     CAST((SELECT json_agg(json_build_object('group', s.group_name, 'priority', s.priority, 'retries', s.retries,
-        'retry_delay', s.retry_delay, 'timeout', s.timeout) ORDER BY s.kind) FROM settled s) AS text) AS decided,
+        'retry_delay', s.retry_delay, 'timeout', s.timeout, 'max_duration', s.max_duration) ORDER BY s.kind) FROM settled s) AS text) AS decided,
     CASE WHEN CAST(:with_event AS boolean) AND EXISTS (SELECT FROM inserted)
         THEN pg_notify('cronograph', CAST(:wakes AS text)) END AS notified
 FROM moment m

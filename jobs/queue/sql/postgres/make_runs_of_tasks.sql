@@ -22,17 +22,18 @@ made AS (
     INSERT INTO cronograph.run (task_id, task_name, job_name, args, group_name, priority, retries, retry_delay,
         submitter, submitter_id, description, signature, state, trigger, scheduled_for, submitted_at, available_at,
         finished_at, attempt, failures, timeout, exclusive, unique_key, concurrency_key, max_concurrent, rate_key, labels,
-        expires_at, error)
+        expires_at, key_until, key_until_start, error, max_duration)
     SELECT t.id, t.name, t.job_name, t.args, t.group_name, t.priority, t.retries, t.retry_delay, t.submitter,
         t.submitter_id, t.description, t.signature, CASE WHEN o.replaced THEN 'cancelled' ELSE 'waiting' END,
         'schedule', o.scheduled_for, m.at, m.at, CASE WHEN o.replaced THEN m.at END, 0, 0, o.timeout, o.exclusive,
         o.unique_key, o.concurrency_key, o.max_concurrent, o.rate_key,
         coalesce(CAST(o.labels AS jsonb), nullif(t.labels, '{}')), m.at + make_interval(secs => o.ttl),
-        CASE WHEN o.replaced THEN 'replaced by a newer occurrence of its task' END
+        o.key_until, o.key_until_start,
+        CASE WHEN o.replaced THEN 'replaced by a newer occurrence of its task' END, t.max_duration
     FROM json_to_recordset(CAST(:occurrences AS json)) AS o(
             task_id bigint, scheduled_for timestamptz, timeout float8, exclusive boolean, replaced boolean,
             unique_key text, concurrency_key text, max_concurrent int, rate_key text, labels text, ttl float8,
-            place bigint)
+            key_until timestamptz, key_until_start boolean, place bigint)
         CROSS JOIN moment m CROSS JOIN cronograph.periodic_task t
     WHERE t.id = o.task_id
     ORDER BY o.place

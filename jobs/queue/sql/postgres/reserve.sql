@@ -17,4 +17,4 @@ WITH locked AS MATERIALIZED (
               SELECT FROM cronograph.queue_group q WHERE q.name = r.group_name AND q.paused_at IS NOT NULL)
         FOR UPDATE SKIP LOCKED) r)
 UPDATE cronograph.run r SET state = 'scheduled', node_id = :node_id FROM locked l WHERE r.id = l.id
-RETURNING r.id, r.task_id, r.task_name, r.job_name, r.group_name
+RETURNING r.id, r.task_id, r.task_name, r.job_name, r.group_name, r.flow_id

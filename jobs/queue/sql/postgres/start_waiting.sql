@@ -25,13 +25,14 @@ chosen AS MATERIALIZED (
 moment AS MATERIALIZED (SELECT coalesce(CAST(:now AS timestamptz), clock_timestamp()) AS at),
 begun AS (
     UPDATE cronograph.run r
-    SET state = 'running', node_id = :node_id, attempt = r.attempt + 1, started_at = m.at, progress = NULL
+    SET state = 'running', node_id = :node_id, attempt = r.attempt + 1, started_at = m.at, progress = NULL,
+        deadline_at = CASE WHEN r.attempt = 0 THEN m.at + make_interval(secs => r.max_duration) ELSE r.deadline_at END
     FROM chosen c, moment m
     WHERE r.id = c.id AND (r.expires_at IS NULL OR r.attempt > 0 OR r.expires_at > m.at)
     RETURNING c.execution_id, r.id, r.attempt, r.job_name, r.args, r.group_name, r.task_id, r.task_name,
         r.scheduled_for, r.failures, r.retries, r.retry_delay, r.timeout, r.submitter, r.submitter_id, r.description,
         r.signature, r.carried, r.flow_id, r.labels, r.available_at, r.started_at, r.node_id, r.trigger, r.submitted_at,
-        r.checkpoint, r.concurrency_key, r.rate_key),
+        r.checkpoint, r.concurrency_key, r.rate_key, r.deadline_at),
 opened AS (
     INSERT INTO cronograph.job_execution (id, job_name, started_at, run_id, task_id, task_name, attempt, node_id, node,
         trigger, scheduled_for, submitted_at, log_lines, log_cut)
@@ -41,5 +42,6 @@ opened AS (
     FROM begun b)
 SELECT b.execution_id, b.id, b.attempt, b.job_name, b.args, b.group_name, b.task_id, b.task_name, b.scheduled_for,
     b.failures, b.retries, b.retry_delay, b.timeout, b.submitter, b.submitter_id, b.description, b.signature, b.carried,
-    b.flow_id, b.labels, b.available_at, b.started_at, b.trigger, b.checkpoint, b.concurrency_key, b.rate_key
+    b.flow_id, b.labels, b.available_at, b.started_at, b.trigger, b.checkpoint, b.concurrency_key, b.rate_key,
+    b.deadline_at
 FROM begun b

@@ -15,4 +15,4 @@ WITH locked AS MATERIALIZED (
 UPDATE cronograph.run r
 SET state = 'waiting', available_at = CAST(:now AS timestamptz), awaits = NULL, wake_at = NULL
 FROM locked l WHERE r.id = l.id
-RETURNING r.id, r.task_id, r.task_name, r.job_name, r.group_name
+RETURNING r.id, r.task_id, r.task_name, r.job_name, r.group_name, r.flow_id

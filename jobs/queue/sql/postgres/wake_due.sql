@@ -14,4 +14,4 @@ WITH due AS MATERIALIZED (
 UPDATE cronograph.run r
 SET state = 'waiting', available_at = d.wake_at, awaits = NULL, wake_at = NULL
 FROM due d WHERE r.id = d.id
-RETURNING r.id, r.task_id, r.task_name, r.job_name, r.group_name
+RETURNING r.id, r.task_id, r.task_name, r.job_name, r.group_name, r.flow_id

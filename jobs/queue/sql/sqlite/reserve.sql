@@ -9,4 +9,4 @@ UPDATE cronograph.run AS r SET state = 'scheduled', node_id = :node_id
 WHERE r.id IN (SELECT value FROM json_each(:ids)) AND r.state || '' IN ('stuck', 'waiting')
   AND NOT EXISTS (
       SELECT 1 FROM cronograph.queue_group q WHERE q.name = r.group_name AND q.paused_at IS NOT NULL)
-RETURNING id, task_id, task_name, job_name, group_name
+RETURNING id, task_id, task_name, job_name, group_name, flow_id

@@ -8,7 +8,10 @@
 -- Index: rowid of run
 -- Called by: starts.start
 UPDATE cronograph.run AS r
-SET state = 'running', node_id = :node_id, attempt = r.attempt + 1, started_at = :now, progress = NULL
+SET state = 'running', node_id = :node_id, attempt = r.attempt + 1, started_at = :now, progress = NULL,
+    -- As long as the times that are stored, so that comparing text compares times.
+    deadline_at = CASE WHEN r.attempt = 0
+        THEN strftime('%Y-%m-%dT%H:%M:%f', :now, r.max_duration || ' seconds') || '000Z' ELSE r.deadline_at END
 WHERE r.id IN (SELECT value FROM json_each(:ids)) AND r.state || '' = 'scheduled' AND r.node_id + 0 = :node_id
   AND NOT EXISTS (
       SELECT 1 FROM cronograph.queue_group q WHERE q.name = r.group_name AND q.paused_at IS NOT NULL)
@@ -17,4 +20,4 @@ WHERE r.id IN (SELECT value FROM json_each(:ids)) AND r.state || '' = 'scheduled
   AND (r.expires_at IS NULL OR r.attempt > 0 OR r.expires_at > :now)
 RETURNING id, attempt, job_name, args, group_name, task_id, task_name, scheduled_for, failures, retries, retry_delay,
     timeout, submitter, submitter_id, description, signature, carried, flow_id, labels, available_at, started_at,
-    trigger, checkpoint, concurrency_key, rate_key
+    trigger, checkpoint, concurrency_key, rate_key, deadline_at

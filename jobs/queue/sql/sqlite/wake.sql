@@ -8,4 +8,4 @@
 UPDATE cronograph.run AS r
 SET state = 'waiting', available_at = :now, awaits = NULL, wake_at = NULL
 WHERE r.id IN (SELECT value FROM json_each(:ids)) AND r.state || '' = 'suspended'
-RETURNING id, task_id, task_name, job_name, group_name
+RETURNING id, task_id, task_name, job_name, group_name, flow_id

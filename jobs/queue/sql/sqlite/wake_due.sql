@@ -12,4 +12,4 @@ SET state = 'waiting', available_at = r.wake_at, awaits = NULL, wake_at = NULL
 WHERE r.id IN (
     SELECT d.id FROM cronograph.run d WHERE d.wake_at IS NOT NULL AND d.wake_at <= :now
     ORDER BY d.wake_at, d.id LIMIT :limit)
-RETURNING id, task_id, task_name, job_name, group_name
+RETURNING id, task_id, task_name, job_name, group_name, flow_id

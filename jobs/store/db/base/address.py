@@ -119,3 +119,13 @@ def libpq_url(url: URL) -> str:
     place, _, query = plain.render_as_string(hide_password=False).partition("?")
     # SQLAlchemy writes a blank as ``+``, which libpq takes for what it is.
     return f"{place}?{query.replace('+', '%20')}"
+
+
+def shown_url(url: URL) -> str:
+    """The address of a PostgreSQL database as its own programs take it, without the password."""
+    return for_drivers(url.set(drivername="postgresql")).set(password=None).render_as_string()
+
+
+def password_of(url: URL) -> str | None:
+    """The password in an address."""
+    return None if url.password is None else str(url.password)

@@ -38,9 +38,14 @@ class SocketHandle:
 
 
 class SocketHandles:
-    """Those of all connections of a pool. Safe from any thread."""
+    """Those of all connections of a pool. Safe from any thread.
+
+    Attributes:
+        ended: How often all were ended.
+    """
 
     def __init__(self) -> None:
+        self.ended = 0
         self._lock = threading.Lock()
         self._known: WeakKeyDictionary[Any, SocketHandle] = WeakKeyDictionary()
 
@@ -52,6 +57,7 @@ class SocketHandles:
     def shut_down(self) -> None:
         """End every connection."""
         with self._lock:
+            self.ended += 1
             sockets = list(self._known.values())
         for handle in sockets:
             handle.shut_down()

@@ -11,6 +11,8 @@ from sqlalchemy import Connection, func, select
 from ....core.nodes import TAKING_NODES
 from ....core.states import RunState
 from ...schema.tables import AMONG_ALL_RUNS, IS_OPEN, run
+from ..labels import spreads
+from ..listing.criteria import Spread
 from ..nodes import live
 from . import hours
 from .hours import Tally
@@ -157,6 +159,8 @@ def statistics(
     or of fewer where more than ``examined`` would have to be looked at. What has several names is searched for among
     so many, too.
     """
+    if scope.label is not None:
+        scope = replace(scope, label=replace(scope.label, spread=spreads(conn, [scope.label])[scope.label]))
     among = _found(scope)
     whole = _counted(conn, among, seconds)
     sampled = max(1, round(_sum(whole).count / examined)) if among != scope else 1
@@ -186,10 +190,10 @@ def _stalled(conn: Connection, scope: Scope, now: datetime) -> int:
 
 
 def _found(scope: Scope) -> Scope:
-    """What an index finds: a group, a node, a label, or a task beside a job is looked for among that."""
-    return replace(
-        scope, group=None, node=None, label=None, task_name=None if scope.job_name is not None else scope.task_name
-    )
+    """What an index finds: a group, a node, a common label, or a task beside a job is looked for among that."""
+    rare = scope.label if scope.label is not None and scope.label.spread is Spread.FEW else None
+    task_name = None if scope.job_name is not None else scope.task_name
+    return replace(scope, group=None, node=None, label=rare, task_name=task_name)
 
 
 def _counted(conn: Connection, scope: Scope, seconds: int, every: int = 1) -> list[Point]:

@@ -7,7 +7,8 @@ from typing import Any, TypeAlias
 from sqlalchemy import ColumnElement, Select, and_, exists
 
 from ...schema.tables import job_execution as e
-from ...schema.tables import run, run_label
+from ...schema.tables import run
+from ..listing.criteria import LabelMatch
 from ..listing.spans import began_after, began_before
 
 _PRIME, _STEP = 1_000_003, 618_034
@@ -22,7 +23,7 @@ AnySelect: TypeAlias = Select[*tuple[Any, ...]]
 class Scope:
     """Which executions: those that started in ``start <= time < end``, of one job, task, group or node if given.
 
-    ``label``: of runs that have it, its key and value. With ``every`` above one it is an even sample of these, by their
+    ``label``: of runs that have it. With ``every`` above one it is an even sample of these, by their
     ids: about one of so many.
     """
 
@@ -33,7 +34,7 @@ class Scope:
     group: str | None = None
     node: str | None = None
     every: int = 1
-    label: tuple[str, str] | None = None
+    label: LabelMatch | None = None
 
     def condition(self) -> ColumnElement[bool]:
         """The SQL of it."""
@@ -50,9 +51,7 @@ class Scope:
             # Run by run: there are far fewer in a span of time than runs of a group.
             conditions.append(exists().where(run.c.id == e.c.run_id, run.c.group_name == self.group))
         if self.label is not None:
-            key, value = self.label
-            labelled = (run_label.c.key == key, run_label.c.value == value, run_label.c.run_id == e.c.run_id)
-            conditions.append(exists().where(*labelled))
+            conditions.append(self.label.sql(e.c.run_id))
         if self.job_name is not None or self.task_name is not None:
             conditions.append(self.ids())
         return and_(*conditions)

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 from sqlalchemy import BigInteger, Boolean, ColumnElement, Select, and_, false, literal_column, or_, select, true
 
-from ...db.documents import has_value_at
+from ...db.documents import has_member, has_value_at
 from ...db.literals import sql_literal, sql_literals
 from ...db.membership import is_one_of_few, is_one_of_many
 from ...schema.tables import run_label
@@ -94,6 +94,17 @@ class PathMatch:
     def sql(self, document: ColumnElement[Any]) -> ColumnElement[bool]:
         """Whether a document has it."""
         return has_value_at(document, self.path, self.value)
+
+
+@dataclass(frozen=True, slots=True)
+class MemberMatch:
+    """Something at a path of names within a document."""
+
+    path: tuple[str, ...]
+
+    def sql(self, document: ColumnElement[Any]) -> ColumnElement[bool]:
+        """Whether a document has it."""
+        return has_member(document, self.path)
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,7 +269,7 @@ def to_sql(criteria: Criteria, columns: Mapping[str, ColumnElement[Any]]) -> Col
         case Not(part):
             # Not "NOT x": for a row whose comparison is unknown (NULL) the part does not hold either.
             return to_sql(part, columns).is_not(true())
-        case Condition(field, _, (LabelMatch() | PathMatch()) as match):
+        case Condition(field, _, (LabelMatch() | PathMatch() | MemberMatch()) as match):
             return match.sql(columns[field])
         case Condition(field, operator, value):
             several = operator in (Operator.IN, Operator.NOT_IN)

@@ -1,0 +1,131 @@
+"""Addresses by which somebody without an account sends one signal to one wait of a run."""
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+from sqlalchemy import Connection
+
+from ..accounts.actions.fresh import fresh_secret
+from ..accounts.rules.credentials import Prefix, prefix_of, stored_form
+from ..core.actor import Actor, Role
+from ..core.base.codes import ErrorCode
+from ..core.base.errors import InvalidState, NotFound
+from ..core.base.wording import time_text
+from ..core.durable.steps import StepName, StepState
+from ..core.durable.waits import Signal
+from ..core.model import Json, Run
+from ..core.states import FINAL, RunState
+from ..queue import runs as run_store
+from ..queue.shapes import HeldRun
+from ..store.db.transaction import Tx
+from ..store.read import runs as stored_runs
+from ..store.read import steps as stored_steps
+from ..store.write import signal_links as links
+from .signals import signal_run
+
+MAX_LINKS: Final = 1_000
+"""Addresses of one run."""
+MAX_ADDRESS: Final = 200
+PATH: Final = "/signal"
+"""The token follows behind a slash."""
+
+
+@dataclass(frozen=True, slots=True)
+class Addressee:
+    """Where an address leads.
+
+    Attributes:
+        run: The run.
+        name: The signal.
+        form: The JSON Schema of what the wait takes; None: anything, or it has not begun.
+    """
+
+    run: Run
+    name: str
+    form: dict[str, Any] | None
+
+
+def make_link(tx: Tx, held: Run | HeldRun, label: str) -> str | None:
+    """The token of a new address for a wait of a run; None: the run was taken from its node.
+
+    Raises:
+        InvalidState: the run has made too many.
+    """
+    run = run_store.lock(tx.conn, [held.id]).get(held.id)
+    fence = (RunState.RUNNING, held.attempt, held.node_id)
+    if run is None or (run.state, run.attempt, run.node_id) != fence:
+        return None
+    if links.count(tx.conn, run.id) >= MAX_LINKS:
+        raise InvalidState(
+            f"signal_url: run {run.id} has made {MAX_LINKS:,} addresses; make each inside the step that sends it, so "
+            "that a later attempt does not make another"
+        )
+    token = fresh_secret(Prefix.SIGNAL)
+    links.keep(tx.conn, stored_form(token), run.id, label, tx.now)
+    return token
+
+
+def addressee(conn: Connection, token: str) -> Addressee:
+    """Where an address leads that can be used now.
+
+    Raises:
+        NotFound: there is none with this token.
+        InvalidState: it was used, or its wait or its run is over.
+    """
+    return _good(conn, _known(links.find(conn, _hash(token))))
+
+
+def signal_by_link(tx: Tx, token: str, payload: Json, rejects: str | None, *, address: str | None) -> Run:
+    """Send a signal by an address, which is used up by it; the run afterwards. What is refused uses up nothing.
+
+    Args:
+        tx: The transaction.
+        token: That of the address.
+        payload: What the signal brings along.
+        rejects: It says no, for this reason.
+        address: From where it comes; the audit log has it.
+
+    Raises:
+        NotFound, InvalidState: see ``addressee``.
+        UserError: what it brings along is not what the run waits for.
+    """
+    link = _known(links.find(tx.conn, _hash(token), lock=True))
+    # The run is locked before it is judged, so that it stays as it is.
+    run_store.lock(tx.conn, [link.run_id])
+    found = _good(tx.conn, link)
+    tx.actor = Actor("(signal address)", Role.ADMIN, address=None if address is None else address[:MAX_ADDRESS])
+    run = signal_run(tx, run_id=found.run.id, signal=Signal(found.name, payload, rejects))
+    links.spend(tx.conn, link.id, tx.now)
+    return run
+
+
+def _hash(token: str) -> str:
+    if prefix_of(token) is not Prefix.SIGNAL:
+        raise _unknown()
+    return stored_form(token)
+
+
+def _known(link: links.SignalLink | None) -> links.SignalLink:
+    if link is None:
+        raise _unknown()
+    return link
+
+
+def _unknown() -> NotFound:
+    message = "This address is not known: it is not complete, or its run is not kept any more; ask for a new one"
+    return NotFound(message, code=ErrorCode.NOT_FOUND)
+
+
+def _good(conn: Connection, link: links.SignalLink) -> Addressee:
+    name = StepName.parse(link.step).signal
+    if link.used_at is not None:
+        raise InvalidState(f"This address was used at {time_text(link.used_at)}, and works once")
+    run = stored_runs.by_ids(conn, [link.run_id]).get(link.run_id)
+    if run is None:
+        raise _unknown()
+    if run.state in FINAL:
+        raise InvalidState(f"Run {run.id} is {run.state.value}: nobody waits for '{name}' any more")
+    waits = next((one for one in stored_steps.of_runs(conn, [run.id])[run.id] if one.label == link.step), None)
+    if waits is not None and waits.state is not StepState.WAITING:
+        raise InvalidState(f"Run {run.id} does not wait for '{name}' any more: it was answered, or its time is over")
+    return Addressee(run, name, None if waits is None else waits.form)

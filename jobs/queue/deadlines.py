@@ -1,0 +1,65 @@
+"""Runs that took longer than they may are failed, each with its reason, where no node executes them.
+
+A node ends an attempt of its own in time. What sleeps, waits, or is to be tried again later is ended here, by a duty of
+each node that asks an index, so this survives every node.
+"""
+
+from datetime import datetime
+from typing import Final
+
+from sqlalchemy import Connection
+
+from ..core.durable.deadline import deadline_sentence
+from ..core.states import RunState
+from ..store.db import dialect
+from ..store.db.transaction import Tx, Wake
+from . import runs as run_store
+from .cancel import cancel_all
+from .changes import run_change
+from .children import below
+from .failures import FinalFailure, enqueue_failure_jobs
+from .flow_ends import ended_of, hold, settle
+
+BATCH: Final = 500
+"""Runs that one transaction ends."""
+ERROR_TYPE: Final = "TimeoutError"
+
+
+def next_deadline(conn: Connection) -> datetime | None:
+    """When the next run that no node executes has to end; None = none has to."""
+    return run_store.next_limits(conn)[1]
+
+
+def are_due(conn: Connection) -> tuple[bool, bool]:
+    """Whether a run is too old to start, and whether one had to end: one probe of an index for each."""
+    expiry, deadline = run_store.next_limits(conn)
+    if expiry is None and deadline is None:
+        return False, False
+    now = dialect.database_now(conn)
+    return expiry is not None and expiry <= now, deadline is not None and deadline <= now
+
+
+def fail_overdue(tx: Tx, node: str | None, limit: int = BATCH) -> int:
+    """Fail up to ``limit`` runs that no node executes and that had to end before now; how many.
+
+    The runs that they wait for are cancelled, and the jobs that want to hear of failures get their runs.
+    """
+    late = run_store.overdue(tx.conn, tx.now, limit)
+    failed: list[FinalFailure] = []
+    for run in late:
+        assert run.deadline_at is not None, "it was found by that"
+        sentence = deadline_sentence(run.deadline_at)
+        run_store.fail(tx.conn, run.id, sentence, tx.now)
+        failed.append(FinalFailure(run, sentence, ERROR_TYPE))
+    if not late:
+        return 0
+    tx.emit(run_change(run, RunState.FAILED, node=node) for run in late)
+    theirs = below(tx.conn, [run.id for run in late])
+    if theirs:
+        cancel_all(tx, theirs, reason="the run that waits for this one had to end")
+    ended = ended_of((run, RunState.FAILED) for run in late)
+    hold(tx.conn, {one.flow_id for one in ended})
+    settle(tx, ended)
+    tx.wake(Wake.RUNS)
+    enqueue_failure_jobs(tx, failed)
+    return len(late)

@@ -1,0 +1,101 @@
+"""Whether the database has the columns and the indexes that this version works with."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from sqlalchemy import Connection, Index
+from sqlalchemy.schema import CreateIndex
+
+from ...db import dialect
+from ...schema.naming import SCHEMA, SchemaText
+from ...schema.tables import metadata
+
+MOST_NAMED = 5
+"""So many missing columns are named, the others counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class IndexFault:
+    """An index that is of no use.
+
+    Attributes:
+        name: What it is called.
+        table: Whose.
+        is_invalid: It is there, but was not built to its end (PostgreSQL).
+        statement: What makes it.
+    """
+
+    name: str
+    table: str
+    is_invalid: bool
+    statement: str
+
+
+def missing_columns(conn: Connection) -> list[str]:
+    """The columns of this version that the database does not have, as ``table.column``, or as ``table`` if all are.
+
+    More columns than these are no fault: a newer version may have made them.
+    """
+    statement = _POSTGRES_COLUMNS if dialect.is_postgresql(conn) else _SQLITE_COLUMNS
+    found: dict[str, set[str]] = {}
+    for table, column in conn.execute(statement):
+        found.setdefault(table, set()).add(column)
+    return [
+        name
+        for table in metadata.sorted_tables
+        for name in (
+            [f"{table.name}.{column.name}" for column in table.columns if column.name not in found[table.name]]
+            if table.name in found
+            else [table.name]
+        )
+    ]
+
+
+def named(missing: list[str]) -> str:
+    """Missing columns in words."""
+    more = f" and {len(missing) - MOST_NAMED} more" if len(missing) > MOST_NAMED else ""
+    return ", ".join(missing[:MOST_NAMED]) + more
+
+
+def index_faults(conn: Connection) -> list[IndexFault]:
+    """The indexes of this version that are missing or were left half built."""
+    if dialect.is_postgresql(conn):
+        valid: Mapping[str, bool] = {row.name: row.valid for row in conn.execute(_POSTGRES_INDEXES)}
+    else:
+        valid = {row.name: True for row in conn.execute(_SQLITE_INDEXES)}
+    return [
+        IndexFault(name, table, name in valid, _statement(conn, index))
+        for table, index in _indexes()
+        if not valid.get(name := str(index.name), False)
+    ]
+
+
+def _indexes() -> Iterator[tuple[str, Index]]:
+    """All of them, each with the name of its table."""
+    for table in metadata.sorted_tables:
+        for index in sorted(table.indexes, key=lambda index: str(index.name)):
+            yield table.name, index
+
+
+def _statement(conn: Connection, index: Index) -> str:
+    made = " ".join(str(CreateIndex(index).compile(dialect=conn.dialect)).split())
+    if not dialect.is_postgresql(conn):
+        return made
+    # Made beside nodes at work, it must not lock them out.
+    return made.replace(" INDEX ", " INDEX CONCURRENTLY ", 1)
+
+
+_POSTGRES_COLUMNS = SchemaText(f"""
+    SELECT c.relname, a.attname FROM pg_class c
+    JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_attribute a ON a.attrelid = c.oid
+    WHERE n.nspname = '{SCHEMA}' AND c.relkind IN ('r', 'p') AND a.attnum > 0 AND NOT a.attisdropped
+""")
+_SQLITE_COLUMNS = SchemaText("""
+    SELECT m.name, c.name FROM sqlite_master m JOIN pragma_table_info(m.name) c WHERE m.type = 'table'
+""")
+_POSTGRES_INDEXES = SchemaText(f"""
+    SELECT c.relname AS name, i.indisvalid AND i.indisready AS valid FROM pg_index i
+    JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_namespace n ON n.oid = c.relnamespace
+    WHERE n.nspname = '{SCHEMA}'
+""")
+_SQLITE_INDEXES = SchemaText("SELECT name FROM sqlite_master WHERE type = 'index'")

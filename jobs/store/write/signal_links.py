@@ -1,0 +1,47 @@
+"""Statements on ``signal_link``: addresses by which somebody without an account sends one signal to a run."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import Connection, func, insert, select, update
+
+from ..schema.tables import signal_link as k
+
+
+@dataclass(frozen=True, slots=True)
+class SignalLink:
+    """What is kept of an address.
+
+    Attributes:
+        id: Its key.
+        run_id: The run.
+        step: The label of the wait that it is for.
+        used_at: When it was used; None = it was not.
+    """
+
+    id: int
+    run_id: int
+    step: str
+    used_at: datetime | None
+
+
+def count(conn: Connection, run_id: int) -> int:
+    """How many addresses a run has made."""
+    return int(conn.execute(select(func.count()).select_from(k).where(k.c.run_id == run_id)).scalar_one())
+
+
+def keep(conn: Connection, token_hash: str, run_id: int, step: str, now: datetime) -> None:
+    """Keep a new one."""
+    conn.execute(insert(k).values(token_hash=token_hash, run_id=run_id, step=step, created_at=now))
+
+
+def find(conn: Connection, token_hash: str, *, lock: bool = False) -> SignalLink | None:
+    """The one with this token; with ``lock`` nobody else uses it before the transaction ends."""
+    statement = select(k.c.id, k.c.run_id, k.c.step, k.c.used_at).where(k.c.token_hash == token_hash)
+    row = conn.execute(statement.with_for_update() if lock else statement).one_or_none()
+    return None if row is None else SignalLink(row.id, row.run_id, row.step, row.used_at)
+
+
+def spend(conn: Connection, link_id: int, now: datetime) -> None:
+    """Use one up that is locked."""
+    conn.execute(update(k).where(k.c.id == link_id).values(used_at=now))

@@ -1,0 +1,1 @@
+"""The command that fills a terminal and follows what happens: its extra `top` brings Textual."""

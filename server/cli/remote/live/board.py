@@ -1,0 +1,120 @@
+"""What `top` shows, as rows of text: made of one answer, without a terminal."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, ClassVar, Final
+
+from .....graphql.client.command_line import TOP
+from ..lists import text_of
+
+WIDTH: Final = 20
+"""Characters of a progress bar."""
+Row = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Board:
+    """One look.
+
+    Attributes:
+        data: The answer.
+    """
+
+    document: ClassVar[str] = TOP
+    amounts: ClassVar[dict[str, int]] = {"runs": 50, "groups": 50, "failures": 20}
+    data: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, answer: Mapping[str, Any]) -> "Board":
+        """The board of an answer."""
+        lists = ("running", "groups", "nodes", "failures")
+        return cls({"overview": answer["overview"], **{name: answer[name]["nodes"] for name in lists}})
+
+    def summary(self) -> str:
+        """The figures in a line."""
+        seen = self.data["overview"]
+        return (
+            f"{seen['running']} running of {seen['slots']} slots · {seen['waiting']} waiting · {seen['stuck']} stuck · "
+            f"{seen['suspended']} suspended · {seen['runsPerMinute']:g}/min · last 24 h: {seen['succeededLast24h']} "
+            f"succeeded, {seen['failedLast24h']} failed · {seen['stalledTasks']} stalled tasks"
+        )
+
+    def running(self) -> dict[str, Row]:
+        """The runs that execute, by id."""
+        now = _time(self.data["overview"]["at"])
+        return {one["id"]: _running(one, now) for one in self.data["running"]}
+
+    def groups(self) -> dict[str, Row]:
+        """The groups by name, the longest queue first."""
+        return {
+            one["name"]: (
+                one["name"],
+                "paused" if one["paused"] else "",
+                str(one["waiting"] + one["scheduled"]),
+                f"{one['running']}/{one['maxRunning']}" if one["maxRunning"] is not None else str(one["running"]),
+                str(one["stuck"]),
+                _seconds(one["oldestWait"]),
+            )
+            for one in self.data["groups"]
+        }
+
+    def nodes(self) -> dict[str, Row]:
+        """The live nodes by name."""
+        return {
+            one["name"]: (one["name"], one["state"].lower(), f"{one['running']}/{one['slots']}", one["version"])
+            for one in self.data["nodes"]
+        }
+
+    def failures(self) -> dict[str, Row]:
+        """The newest failed executions, by the id of their run."""
+        found: dict[str, Row] = {}
+        for one in self.data["failures"]:
+            at = "-" if one["completedAt"] is None else f"{_time(one['completedAt']):%H:%M:%S}"
+            what = one["taskName"] or one["jobName"]
+            found.setdefault(
+                one["runId"], (one["runId"], at, what, one["outcome"].lower(), text_of(one["errorMessage"]))
+            )
+        return found
+
+    def is_paused(self, group: str) -> bool:
+        """Whether a group is paused, as far as it is shown."""
+        return any(one["paused"] for one in self.data["groups"] if one["name"] == group)
+
+
+HEADS: Final[Mapping[str, Sequence[str]]] = {
+    "running": ("run", "job", "node", "for", "try", "progress"),
+    "groups": ("group", "", "waiting", "running", "stuck", "oldest"),
+    "nodes": ("node", "state", "runs", "version"),
+    "failures": ("run", "at", "failed", "outcome", "error"),
+}
+"""The columns of each table."""
+
+
+def bar(progress: Mapping[str, Any] | None) -> str:
+    """Progress as a bar, or as a count where nobody knows of how much."""
+    if progress is None:
+        return ""
+    done, total, message = progress["done"], progress["total"], progress["message"] or ""
+    if not total:
+        return f"{done:g} {message}".rstrip()
+    part = min(1.0, max(0.0, done / total))
+    full = round(part * WIDTH)
+    return f"{'█' * full}{'░' * (WIDTH - full)} {part:4.0%} {message}".rstrip()
+
+
+def _running(one: Mapping[str, Any], now: datetime) -> Row:
+    what = one["task"]["name"] if one["task"] else one["jobName"]
+    since = "" if one["startedAt"] is None else _seconds((now - _time(one["startedAt"])).total_seconds())
+    return one["id"], what, one["node"] or "-", since, str(one["attempt"]), bar(one["progress"])
+
+
+def _seconds(seconds: float | None) -> str:
+    if seconds is None:
+        return ""
+    whole = max(0, int(seconds))
+    return f"{whole}s" if whole < 120 else f"{whole // 60}m" if whole < 7200 else f"{whole // 3600}h"
+
+
+def _time(text: str) -> datetime:
+    return datetime.fromisoformat(text).astimezone(UTC)

@@ -1,0 +1,84 @@
+"""What is to be said about either kind of database: schema, indexes, nodes, disk. Pure rules."""
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from typing import Final
+
+from ...jobs.core.nodes import Node, NodeState
+from ...jobs.store.read.health.shape import IndexFault, named
+from .findings import Finding, Level, graded, size
+
+LITTLE_ROOM: Final = (0.85, 0.95)
+"""Part of the disk that is used."""
+NODE_SKEW: Final = (1.0, 10.0)
+
+
+def judge_schema(pending: Sequence[str], missing: Sequence[str]) -> Finding:
+    """Whether the tables are those of this version.
+
+    Args:
+        pending: Revisions that a start would apply.
+        missing: Columns that are not there although none is pending.
+    """
+    if pending:
+        says = f"revisions {', '.join(pending)} are missing"
+        return Finding("schema", Level.ADVICE, says, "make a back-up, then run `cronograph migrate`")
+    if missing:
+        says = f"the tables are not those of this version: {named(list(missing))} is missing"
+        return Finding("schema", Level.PROBLEM, says, "restore a back-up, or install the version that made the tables")
+    return Finding("schema", Level.OK, "up to date")
+
+
+def judge_indexes(faults: Sequence[IndexFault], *, postgres: bool) -> Iterator[Finding]:
+    """Which indexes are to be made."""
+    for fault in faults:
+        concurrently = "CONCURRENTLY " if postgres else ""
+        schema = fault.statement.partition(" ON ")[2].partition(".")[0]
+        drop = f"DROP INDEX {concurrently}{schema}.{fault.name}; " if fault.is_invalid else ""
+        why = "is invalid: its building was broken off" if fault.is_invalid else "is missing"
+        yield Finding("indexes", Level.PROBLEM, f"index {fault.name} of {fault.table} {why}", drop + fault.statement)
+    if not faults:
+        yield Finding("indexes", Level.OK, "all are there")
+
+
+def judge_nodes(nodes: Sequence[Node], now: datetime) -> Iterator[Finding]:
+    """How those that live are; ``now`` is the database's time."""
+    found = False
+    for node in nodes:
+        for finding in _of_node(node, now):
+            found = True
+            yield finding
+    if not found:
+        yield Finding("nodes", Level.OK, f"{len(nodes)} live, none in trouble")
+
+
+def _of_node(node: Node, now: datetime) -> Iterator[Finding]:
+    if node.expires_at < now:
+        late = (now - node.heartbeat_at).total_seconds()
+        says = f"node {node.name} has been silent for {late:,.0f} s; its lease is over"
+        yield Finding("nodes", Level.PROBLEM, says, "start a node: the next one to live takes its runs over")
+        return
+    if node.state is NodeState.STALLED:
+        says = f"node {node.name} gets nothing done: {node.stall or 'a part of it is stuck'}"
+        yield Finding("nodes", Level.PROBLEM, says, "see `blockage` at its page, and restart it")
+    if abs(node.clock_skew) >= NODE_SKEW[0]:
+        says = f"the clock of node {node.name} is {abs(node.clock_skew):.1f} s off"
+        yield graded("nodes", abs(node.clock_skew), *NODE_SKEW, says, "let its machine set its clock by NTP")
+
+
+def judge_disk(used: int, total: int, where: str, needed: int) -> Finding:
+    """Whether there is room.
+
+    Args:
+        used: Bytes of the disk that are not free.
+        total: Its size.
+        where: The folder on it.
+        needed: What the database takes: a back-up beside it takes the same again.
+    """
+    free = total - used
+    says = f"{size(free)} free at '{where}' ({used / total:.0%} used)"
+    advice = "shorten retention or make the disk larger; a full disk stops all runs"
+    finding = graded("disk", used / total, *LITTLE_ROOM, says, advice)
+    if finding.level is Level.OK and free < needed:
+        return Finding("disk", Level.ADVICE, says, f"a back-up beside the database needs {size(needed)}")
+    return finding

@@ -1,0 +1,166 @@
+"""What several callers ask for at the same moment is written once; nobody is refused, or kept waiting, for another."""
+
+import asyncio
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+
+import pytest
+
+from cronograph.jobs.core.base.errors import InvalidInput, StorageError
+from cronograph.jobs.queue.group_commit import GroupCommit, LoopGroupCommit
+from tests.support.waiting import eventually, wait_until
+
+
+class Book:
+    """Writes numbers; the first time not before ``go``. A negative number is refused with all that comes with it."""
+
+    def __init__(self) -> None:
+        self.written: list[list[int]] = []
+        self.began, self.go = threading.Event(), threading.Event()
+        self.error: BaseException | None = None
+
+    def write(self, numbers: Sequence[int]) -> list[int]:
+        self.began.set()
+        assert self.go.wait(30)
+        if self.error is not None:
+            error, self.error = self.error, None
+            raise error
+        if min(numbers) < 0:
+            raise InvalidInput(f"must not be negative, got {min(numbers)}")
+        self.written.append(list(numbers))
+        return [number * 10 for number in numbers]
+
+    async def write_in_loop(self, numbers: Sequence[int]) -> list[int]:
+        return await asyncio.to_thread(self.write, numbers)
+
+
+def outcome(call: Callable[[], int]) -> int | str:
+    try:
+        return call()
+    except (InvalidInput, StorageError, OSError, SystemExit) as error:
+        return type(error).__name__
+
+
+def waits(group: GroupCommit[int, int], many: int) -> bool:
+    """Whether so many wait, in the order in which they came."""
+    return len(group._waiting) == many  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+
+
+def at_once(book: Book, numbers: Sequence[int], error: BaseException | None = None, most: int = 1000) -> list[object]:
+    """What becomes of numbers of which the first one is being written when the others come, in this order."""
+    group = GroupCommit(book.write, most)
+    with ThreadPoolExecutor(len(numbers)) as threads:
+        answers = [threads.submit(outcome, partial(group.put, numbers[0]))]
+        assert book.began.wait(30)
+        for place, number in enumerate(numbers[1:], 1):
+            answers.append(threads.submit(outcome, partial(group.put, number)))
+            wait_until(partial(waits, group, place))
+        book.error = error
+        book.go.set()
+        return [answer.result(30) for answer in answers]
+
+
+def test_what_comes_while_one_is_written_is_written_together() -> None:
+    book = Book()
+    assert at_once(book, [1, 2, 3, 4]) == [10, 20, 30, 40]
+    assert book.written == [[1], [2, 3, 4]]
+
+
+def test_no_more_is_written_together_than_the_most() -> None:
+    book = Book()
+    assert at_once(book, [1, 2, 3, 4], most=2) == [10, 20, 30, 40]
+    assert book.written == [[1], [2, 3], [4]]
+
+
+def test_who_is_refused_is_refused_alone() -> None:
+    book = Book()
+    assert at_once(book, [1, 2, -3, 4]) == [10, 20, "InvalidInput", 40]
+    assert at_once(Book(), [-1, 2]) == ["InvalidInput", 20]
+
+
+def test_a_fault_of_the_database_is_told_to_those_whom_it_concerns() -> None:
+    assert at_once(Book(), [1, 2], OSError("gone")) == ["OSError", 20]
+
+
+def test_a_thread_that_is_interrupted_while_it_writes_leaves_the_others_their_turn() -> None:
+    assert at_once(Book(), [1, 2, 3], SystemExit()) == ["SystemExit", 20, 30]
+
+
+def test_who_was_being_written_by_an_interrupted_thread_hears_of_it() -> None:
+    book = Book()
+    real, writes = book.write, 0
+
+    def write(numbers: Sequence[int]) -> list[int]:
+        nonlocal writes
+        writes += 1
+        if writes == 2:
+            raise SystemExit
+        return real(numbers)
+
+    book.write = write  # type: ignore[method-assign]  # the second writing is interrupted
+    assert at_once(book, [1, 2, 3, 4], most=2) == [10, "SystemExit", "StorageError", 40]
+
+
+async def test_tasks_and_threads_share_one_group_and_who_gives_up_keeps_nobody_waiting() -> None:
+    book = Book()
+    group = GroupCommit(book.write)
+    first = asyncio.create_task(asyncio.to_thread(group.put, 1))
+    await asyncio.to_thread(book.began.wait, 30)
+    given_up = asyncio.create_task(group.put_in_loop(2))
+    await eventually(partial(waits, group, 1))
+    others = [asyncio.create_task(group.put_in_loop(number)) for number in (3, 4)]
+    await eventually(partial(waits, group, 3))
+    given_up.cancel()
+    await asyncio.gather(given_up, return_exceptions=True)
+    book.go.set()
+    assert await asyncio.gather(first, *others) == [10, 30, 40]
+    assert book.written == [[1], [3, 4]]
+
+
+def test_a_loop_that_was_closed_keeps_nobody_waiting() -> None:
+    book = Book()
+    group = GroupCommit(book.write)
+    loop = asyncio.new_event_loop()
+    with ThreadPoolExecutor(2) as threads:
+        first = threads.submit(group.put, 1)
+        assert book.began.wait(30)
+        abandoned = loop.create_task(group.put_in_loop(2))
+        loop.run_until_complete(eventually(partial(waits, group, 1)))
+        loop.close()
+        third = threads.submit(group.put, 3)
+        wait_until(partial(waits, group, 2))
+        book.go.set()
+        assert (first.result(30), third.result(30)) == (10, 30)
+    assert not abandoned.done()
+    abandoned._log_destroy_pending = False  # type: ignore[attr-defined]  # noqa: SLF001 - it is meant to be
+
+
+async def test_tasks_of_one_loop_are_written_together_and_refused_alone() -> None:
+    book = Book()
+    group = LoopGroupCommit(book.write_in_loop)
+    first = asyncio.create_task(group.put(1))
+    await asyncio.to_thread(book.began.wait, 30)
+    given_up, *others = (asyncio.create_task(group.put(number)) for number in (2, 3, -4, 5))
+    await eventually(lambda: len(group._waiting) == 4)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+    given_up.cancel()
+    book.go.set()
+    answers = await asyncio.gather(first, *others, return_exceptions=True)
+    assert [str(one) if isinstance(one, InvalidInput) else one for one in answers] == [
+        10,
+        30,
+        "must not be negative, got -4",
+        50,
+    ]
+    assert book.written == [[1], [2], [3], [5]]
+
+
+async def test_tasks_of_one_loop_hear_of_a_fault_of_the_database() -> None:
+    book = Book()
+    book.go.set()
+    book.error = OSError("gone")
+    group = LoopGroupCommit(book.write_in_loop)
+    with pytest.raises(OSError, match="gone"):
+        await group.put(1)
+    assert await group.put(2) == 20

@@ -1,0 +1,186 @@
+"""Addresses by which somebody without an account answers a job: each works once, and tells strangers nothing."""
+
+import json
+from typing import Any
+
+import httpx
+import pytest
+
+from cronograph.jobs.accounts.rules.credentials import stored_form
+from cronograph.jobs.actions.runs import cancel_runs
+from cronograph.jobs.actions.signal_links import MAX_LINKS, make_link
+from cronograph.jobs.core.base.awaits import AwaitedKind, Awaits
+from cronograph.jobs.core.base.errors import InvalidState
+from cronograph.jobs.core.durable.steps import StepKind
+from cronograph.jobs.core.durable.waits import Wait
+from cronograph.jobs.core.outcome import Succeeded, Suspended
+from cronograph.jobs.queue.claim import Started
+from cronograph.jobs.queue.waits import wait
+from cronograph.jobs.store.schema import tables
+from cronograph.server.http.signals import MAX_BODY
+from tests.server.auth.serving import Protected
+from tests.support.storage import Stored, Worker
+
+FORM = {"type": "object", "properties": {"by": {"type": "string"}}, "required": ["by"]}
+
+
+class Asking:
+    """A run whose job has an address for the answer that it waits for."""
+
+    def __init__(
+        self, stored: Stored, node: str = "node-b", *, form: dict[str, Any] | None = FORM, suspended: bool = True
+    ) -> None:
+        self.stored = stored
+        self.worker: Worker = stored.node(node)
+        self.run_id = stored.enqueue().id
+        self.started: Started = self.worker.start()
+        self.token = stored.do(make_link, self.started.run, "approved") or ""
+        if suspended:
+            stored.do(wait, self.started.run, Wait("approved", StepKind.SIGNAL, form=form))
+            self.worker.end(self.started, Suspended(Awaits(AwaitedKind.SIGNAL, "approved")))
+
+    @property
+    def path(self) -> str:
+        return f"/signal/{self.token}"
+
+
+async def refused(server: Protected, path: str, **sent: Any) -> tuple[int, str, str]:
+    answer = await server.browser.post(path, **sent)
+    (error,) = answer.json()["errors"]
+    assert answer.headers["cache-control"] == "no-store"
+    return answer.status_code, error["extensions"]["code"], error["message"]
+
+
+async def test_an_outsider_answers_once(server: Protected, stored: Stored) -> None:
+    asking = Asking(stored)
+    answer = await server.browser.post(asking.path, json={"by": "eve"})
+    assert (answer.status_code, answer.json()) == (200, {"run": str(asking.run_id), "state": "WAITING"})
+    (step,) = stored.rows(tables.run_step)
+    assert (step.state, step.value) == ("done", {"by": "eve"})
+    (entry,) = stored.rows(tables.audit_log, action="signal_run")
+    assert (entry.actor, entry.address, entry.subject) == ("(signal address)", "127.0.0.1", str(asking.run_id))
+    status, code, message = await refused(server, asking.path, json={"by": "mallory"})
+    assert (status, code) == (410, "INVALID_STATE")
+    assert message.startswith("This address was used at ")
+
+
+async def test_only_a_hash_is_stored(server: Protected, stored: Stored) -> None:
+    del server
+    asking = Asking(stored)
+    (link,) = stored.rows(tables.signal_link)
+    assert link.token_hash == stored_form(asking.token)
+    assert asking.token not in str(tuple(link))
+
+
+async def test_to_look_changes_nothing_and_a_button_answers(server: Protected, stored: Stored) -> None:
+    asking = Asking(stored, form=None)
+    looked = [await server.browser.get(asking.path) for _ in range(2)]
+    for page in looked:
+        assert page.status_code == 200
+        assert "waits for <strong>approved</strong>" in page.text
+        assert page.headers["cache-control"] == "no-store"
+        assert page.headers["x-robots-tag"] == "noindex"
+        assert "set-cookie" not in page.headers
+    html = {"accept": "text/html"}
+    thanks = await server.browser.post(asking.path, data={"answer": "yes"}, headers=html)
+    assert (thanks.status_code, "Thank you" in thanks.text) == (200, True)
+    (step,) = stored.rows(tables.run_step)
+    assert (step.state, step.value) == ("done", None)
+    again = await server.browser.get(asking.path, headers=html)
+    assert (again.status_code, "works once" in again.text) == (410, True)
+
+
+async def test_the_page_asks_for_json_if_the_job_does_and_takes_a_no(server: Protected, stored: Stored) -> None:
+    asking = Asking(stored)
+    page = await server.browser.get(asking.path)
+    assert 'name="payload"' in page.text
+    assert "&quot;required&quot;" in page.text
+    no = await server.browser.post(asking.path, data={"reject": "too expensive"})
+    assert no.status_code == 200
+    (step,) = stored.rows(tables.run_step)
+    assert (step.state, step.error) == ("rejected", "too expensive")
+
+
+async def test_an_answer_may_come_before_the_wait(server: Protected, stored: Stored) -> None:
+    asking = Asking(stored, suspended=False)
+    answer = await server.browser.post(asking.path, json={"by": "eve"})
+    assert answer.json()["state"] == "RUNNING"
+    begun = stored.do(wait, asking.started.run, Wait("approved", StepKind.SIGNAL, form=FORM))
+    assert begun is not None
+    assert begun.value == {"by": "eve"}
+
+
+async def test_what_does_not_fit_is_refused_and_uses_nothing_up(server: Protected, stored: Stored) -> None:
+    asking = Asking(stored)
+    status, code, message = await refused(server, asking.path, json={"by": 7})
+    assert (status, code) == (400, "INVALID_INPUT")
+    assert "payload.by" in message
+    assert (await refused(server, asking.path))[0] == 400
+    assert (await refused(server, asking.path, params={"reject": "x" * 1001}))[1] == "INVALID_INPUT"
+    content = {"content-type": "application/json"}
+    assert (await refused(server, asking.path, content=b"{", headers=content))[1] == "INVALID_JSON"
+    assert (await refused(server, asking.path, content=b"\xff", headers=content))[1] == "INVALID_UTF8"
+    wrong = await refused(server, asking.path, content=b"by=eve", headers={"content-type": "text/plain"})
+    assert wrong == (415, "UNSUPPORTED_MEDIA_TYPE", "The Content-Type must be application/json, got 'text/plain'.")
+    big = await refused(server, asking.path, json={"by": "x" * MAX_BODY})
+    assert big[:2] == (413, "LIMIT_BODY_BYTES")
+    assert stored.rows(tables.run, id=asking.run_id)[0].state == "suspended"
+    assert (await server.browser.post(asking.path, json={"by": "eve"})).status_code == 200
+
+
+async def test_it_ends_with_its_wait_and_with_its_run(server: Protected, stored: Stored) -> None:
+    answered, cancelled = Asking(stored), Asking(stored, "node-c")
+    stored.do(cancel_runs, [cancelled.run_id], reason="no need")
+    status, code, message = await refused(server, cancelled.path, json={"by": "eve"})
+    assert (status, code) == (410, "INVALID_STATE")
+    assert message == f"Run {cancelled.run_id} is cancelled: nobody waits for 'approved' any more"
+    await server.database.write(
+        lambda tx: tx.conn.execute(
+            tables.run_step.update()
+            .values(state="timed_out", finished_at=tx.now)
+            .where(tables.run_step.c.run_id == answered.run_id)
+        )
+    )
+    message = (await refused(server, answered.path, json={"by": "eve"}))[2]
+    assert (
+        message == f"Run {answered.run_id} does not wait for 'approved' any more: it was answered, or its time is over"
+    )
+
+
+@pytest.mark.parametrize("token", ["x", "cgn_" + "a" * 38, "cg_" + "a" * 38, "%00", "a" * 5000])
+async def test_a_stranger_learns_nothing(server: Protected, stored: Stored, token: str) -> None:
+    del stored
+    status, code, message = await refused(server, f"/signal/{token}", json={"by": "eve"})
+    assert (status, code) == (404, "NOT_FOUND")
+    assert message.startswith("This address is not known")
+
+
+async def test_guessing_is_slowed_down_and_good_addresses_do_not_count(server: Protected, stored: Stored) -> None:
+    asking = Asking(stored)
+    for _ in range(35):
+        assert (await server.browser.get(asking.path)).status_code == 200
+    found: httpx.Response | None = None
+    for _ in range(32):
+        found = await server.browser.post("/signal/x")
+    assert found is not None
+    assert found.status_code == 429
+    assert int(found.headers["retry-after"]) >= 1
+    assert json.loads(found.text)["errors"][0]["extensions"]["code"] == "TOO_MANY_ATTEMPTS"
+
+
+async def test_other_methods_are_refused_in_words(server: Protected, stored: Stored) -> None:
+    asking = Asking(stored)
+    answer = await server.browser.put(asking.path)
+    assert (answer.status_code, answer.text) == (405, "Method Not Allowed")
+
+
+def test_a_run_makes_no_more_than_so_many(stored: Stored) -> None:
+    asking = Asking(stored, suspended=False)
+    same = {"run_id": asking.run_id, "step": "approved", "created_at": stored.now}
+    rows = [{**same, "token_hash": f"{number:064}"} for number in range(MAX_LINKS - 2)]
+    stored.do(lambda tx: tx.conn.execute(tables.signal_link.insert(), rows))
+    assert stored.do(make_link, asking.started.run, "approved")
+    with pytest.raises(InvalidState, match="has made 1,000 addresses; make each inside the step that sends it"):
+        stored.do(make_link, asking.started.run, "approved")
+    asking.worker.end(asking.started, Succeeded())
+    assert stored.do(make_link, asking.started.run, "approved") is None

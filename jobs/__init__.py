@@ -31,7 +31,7 @@ from .core.states import RunState
 from .declared import Job, job
 from .flow import Flow, FlowRun
 from .handle import RunHandle
-from .registry import Backoff, Cap, Rate, Reuse
+from .registry import Backoff, Cap, Rate, Registry, Reuse
 from .registry.declaring import around, carries, resource
 from .registry.hooks import GIVEN, Scope
 from .registry.options import JobOptions
@@ -65,6 +65,7 @@ __all__ = [
     "Priority",
     "QueueFull",
     "Rate",
+    "Registry",
     "Rejected",
     "Result",
     "Reuse",

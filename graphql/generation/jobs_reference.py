@@ -18,7 +18,7 @@ To talk to a server: [the Python client](client-reference.md).
 
 """
 _GROUPS: Final = (
-    ("Jobs", ("job", "JobOptions", "Job", "RunOptions", "RunSpec", "RunHandle")),
+    ("Jobs", ("job", "JobOptions", "Job", "Registry", "RunOptions", "RunSpec", "RunHandle")),
     ("How a job runs", ("Isolation", "Backoff", "Reuse", "Rate", "Cap")),
     (
         "Inside a job",

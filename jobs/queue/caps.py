@@ -158,9 +158,8 @@ class Room:
     def _oldest(self, line: Line, count: int, but: Collection[int]) -> list[Waiter]:
         """The runs that wait longest in a line, locked until the commit."""
         columns: list[Any] = [r.c.id, r.c.job_name, r.c.cap_key, r.c.group_name]
-        first = (
-            some.order_by(r.c.id).limit(count).with_for_update(of=r) for some in of_line(select(*columns), line, but)
-        )
+        chosen: Any = select(*columns)
+        first = (some.order_by(r.c.id).limit(count).with_for_update(of=r) for some in of_line(chosen, line, but))
         rows = [row for some in first for row in self._conn.execute(some)]
         return [Waiter(row.id, self._lines(row)) for row in sorted(rows, key=lambda row: row.id)[:count]]
 

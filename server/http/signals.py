@@ -82,7 +82,7 @@ class _Addresses:
 
     def _check_serving(self) -> None:
         if self._lifecycle.phase is not Phase.SERVING:
-            raise _refusal("The server is not ready; try again in a moment.", "UNAVAILABLE", 503)
+            raise _problem("The server is not ready; try again in a moment.", "UNAVAILABLE", 503)
 
     async def show(self, request: Request) -> Response:
         """Asks whether the signal shall be sent; that changes nothing."""
@@ -122,7 +122,7 @@ class _Addresses:
         if wait > 0:
             seconds = math.ceil(wait)
             message = f"Too many requests that lead nowhere came from your network; try again in {seconds} s."
-            raise _refusal(message, "TOO_MANY_ATTEMPTS", 429, retryAfter=seconds)
+            raise _problem(message, "TOO_MANY_ATTEMPTS", 429, retryAfter=seconds)
         found = await self._database.read(addressee, request.path_params["token"])
         check_box(found.name)
         await self._database.write(take_back, subject, _THROTTLE)
@@ -147,7 +147,7 @@ async def _answer_of(request: Request) -> _Answer:
         payload = fields.get("payload", "")
         return _Answer(parse_json(payload, _LIMITS) if payload.strip() else None, fields.get("reject", rejects))
     if text.strip() and kind != _JSON:
-        raise _refusal(f"The Content-Type must be {_JSON}, got '{kind[:100]}'.", "UNSUPPORTED_MEDIA_TYPE", 415)
+        raise _problem(f"The Content-Type must be {_JSON}, got '{kind[:100]}'.", "UNSUPPORTED_MEDIA_TYPE", 415)
     return _Answer(parse_json(text, _LIMITS) if text.strip() else None, rejects)
 
 
@@ -158,12 +158,12 @@ async def _body(request: Request) -> bytes:
         size += len(part)
         if size > MAX_BODY:
             message = f"The body must have at most {MAX_BODY:,} bytes; send what is larger in another way."
-            raise _refusal(message, "LIMIT_BODY_BYTES", 413)
+            raise _problem(message, "LIMIT_BODY_BYTES", 413)
         parts.append(part)
     return b"".join(parts)
 
 
-def _refusal(message: str, code: str, status: int, **extensions: object) -> UserFacingError:
+def _problem(message: str, code: str, status: int, **extensions: object) -> UserFacingError:
     return UserFacingError(message, code=code, http_status=status, extensions=extensions)
 
 
@@ -174,7 +174,7 @@ def _is_browser(request: Request) -> bool:
 def _refused(request: Request, error: UserError | UserFacingError) -> Response:
     if isinstance(error, UserError):
         status = 404 if isinstance(error, NotFound) else 410 if isinstance(error, InvalidState) else 400
-        error = _refusal(error.message, error.code, status, **({"path": list(error.path)} if error.path else {}))
+        error = _problem(error.message, error.code, status, **({"path": list(error.path)} if error.path else {}))
     status = error.http_status or 400
     body = f'<p class="bad" role="alert">{escape(error.message)}</p>'
     answer: Response = (

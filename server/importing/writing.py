@@ -44,7 +44,7 @@ def _plain(value: Any) -> Any:  # noqa: ANN401 - a document
     if isinstance(value, datetime):
         return value.isoformat()
     if isinstance(value, Mapping):
-        return {str(key): _plain(one) for key, one in dict[Any, Any](value).items()}
+        return {str(key): _plain(one) for key, one in cast("dict[Any, Any]", value).items()}
     if isinstance(value, list | tuple | set | frozenset):
         return [_plain(one) for one in cast("Iterable[Any]", value)]
     return value

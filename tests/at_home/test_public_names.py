@@ -29,6 +29,11 @@ FOREIGN = frozenset(
         "FailedJobRegistry",  # of RQ
         "OnBootSec",  # of systemd
         "Retry",  # of RQ
+        *("AsyncResult", "ChordError"),  # of Celery
+        *("SetWorkflowID", "SetWorkflowTimeout"),  # of DBOS
+        "Limiter",  # of Sidekiq
+        "Deps",  # of River
+        "Model",  # of the reader's code
         *("Accept", "Authorization", "Bearer", "Internal", "Origin", "PublicKeyCredential"),
         *("AsyncIterator", "Enum", "False", "KeyboardInterrupt", "SystemExit", "ThreadPoolExecutor", "TimeoutError"),
         *(
@@ -46,7 +51,7 @@ FOREIGN = frozenset(
     }
 )
 """Words of pages that are names elsewhere: of Python, of HTTP, of other programs, of the code of an example."""
-STORED = frozenset({"LeftBehind", "SecretUnavailable"})
+STORED = frozenset({"LeftBehind", "SecretUnavailable", "UnreadableRun"})
 """Kinds of errors that stand in the execution log, and are no classes."""
 
 NAMES = {name: set(importlib.import_module(name).__all__) for name in PUBLIC}

@@ -7,11 +7,13 @@ The addresses that the documents use are those of the test.
 
 import ast
 import asyncio
+import contextlib
 import inspect
 import sys
 import types
 from collections.abc import Iterable
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from cronograph.jobs.base.services import Services
@@ -72,4 +74,7 @@ async def run(blocks: Iterable[Block], database_url: str, server: str) -> None:
 
 if __name__ == "__main__":
     path, url, address = sys.argv[1:]
-    asyncio.run(run(list(blocks_of(Path(path))), url, address))
+    blocks = list(blocks_of(Path(path)))
+    # Databases and files that blocks make lie here.
+    with TemporaryDirectory() as folder, contextlib.chdir(folder):
+        asyncio.run(run(blocks, url, address))

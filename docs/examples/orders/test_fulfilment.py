@@ -10,7 +10,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 from tables import Base, Mail, Order
 
-from cronograph.jobs.registry import Registry
+from cronograph.jobs import Registry
 from cronograph.jobs.testing import Queue, drain
 
 ALONE = Registry()

@@ -48,10 +48,11 @@ SHAPES: Final[Mapping[tuple[Table, str], str]] = {
     **{(node, name): OBJECT for name in ("signatures", "choice", "blockage")},
     (event, "changes"): LIST,
     (run, "awaits"): OBJECT,
-    (flow, "heirs"): OBJECT,
+    **{(flow, name): OBJECT for name in ("heirs", "labels")},
     (flow_run, "uses"): OBJECT,
     (flow_run, "chain"): LIST,
     (queue_group, "rate"): OBJECT,
+    (queue_group, "cap"): OBJECT,
     (run_step, "form"): OBJECT,
 }
 """Of columns with documents: what these are."""

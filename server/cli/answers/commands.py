@@ -35,6 +35,18 @@ _ROLE = one_of(*(role.value for role in Role))
 _ACCOUNT = thing({"name": TEXT, "role": _ROLE, "hasPassword": FLAG, "disabledAt": maybe(TIME), "createdAt": TIME})
 _ONE_ACCOUNT = done(account=_ACCOUNT)
 _EXPORTED = many(answered(documents.EXPORTED_TASKS, "tasks.nodes")["items"])
+_CARRIED = thing(
+    {
+        "place": TEXT,
+        "text": TEXT,
+        "tasks": many(TEXT),
+        "notes": many(TEXT),
+        "equal": maybe(FLAG),
+        "theirs": many(TIME),
+        "here": many(TIME),
+    }
+)
+_LEFT_OUT = thing({"place": TEXT, "text": TEXT, "why": TEXT})
 _READY = done(event={"const": "ready"}, url=TEXT, node=TEXT)
 
 
@@ -57,7 +69,9 @@ REMOTE: Final[dict[str, Shape]] = {
             }
         )
     ),
-    **dict.fromkeys(("groups ageing", "groups limit", "groups pause", "groups rate", "groups resume"), _GROUP),
+    **dict.fromkeys(
+        ("groups ageing", "groups cap", "groups limit", "groups pause", "groups rate", "groups resume"), _GROUP
+    ),
     "groups list": _listed(documents.GROUPS, "groups"),
     "log": _listed(documents.EXECUTIONS, "executions"),
     **dict.fromkeys(("login", "whoami"), _VIEWER),
@@ -111,6 +125,7 @@ LOCAL: Final[dict[str, Shape]] = {
     ),
     "doctor": thing({"ok": FLAG, "database": one_of("sqlite", "postgresql"), "findings": many(_FINDING)}),
     "migrate": done(applied=many(TEXT)),
+    "import": done(text=TEXT, carried=many(_CARRIED), leftOut=many(_LEFT_OUT), notes=many(TEXT)),
     "schedule": done(humanized=TEXT, nextExecutions=many(TIME)),
     "schema": either(done(schema=TEXT), done()),
     "secret delete": done(name=TEXT),

@@ -10,7 +10,7 @@ TIME: Final[Shape] = {"type": "string", "format": "date-time"}
 INTEGER: Final[Shape] = {"type": "integer"}
 NUMBER: Final[Shape] = {"type": "number"}
 FLAG: Final[Shape] = {"type": "boolean"}
-ANY: Final[Shape] = {}
+ANY: Final[Shape] = {"description": "Any value."}
 
 
 def maybe(shape: Shape) -> Shape:
@@ -18,7 +18,7 @@ def maybe(shape: Shape) -> Shape:
     kind = shape.get("type")
     if isinstance(kind, str) and "enum" not in shape:
         return {**shape, "type": [kind, "null"]}
-    return {"anyOf": [shape, {"type": "null"}]} if shape else shape
+    return {"anyOf": [shape, {"type": "null"}]} if shape != ANY else shape
 
 
 def many(shape: Shape) -> Shape:

@@ -101,6 +101,7 @@ REMOTE: dict[str, Row] = {
     "groups list": LISTED,
     "groups limit": Row("slow 3", "slow many", 2),
     "groups ageing": Row("slow 10m", "slow long", 2),
+    "groups cap": Row("slow 50", "slow many", 2),
     "groups rate": Row("slow 100/1m", "slow many", 2),
     "groups pause": Row("slow", "slow --colour red", 2),
     "groups resume": Row("slow", "slow --colour red", 2),
@@ -148,6 +149,7 @@ LOCAL: dict[str, Row] = {
     "sql": Row("", "nope"),
 }
 ALONE: dict[str, Row] = {
+    "import": Row("crontab {folder}/crontab --timezone UTC", "at {folder}/crontab", 2),
     "schedule": Row("'0 0 3 * * *'", "'* * * * *'"),
     "schema": Row("", "--colour red", 2),
     "secret new-key": Row("", "--colour red", 2),
@@ -211,6 +213,7 @@ def stage(nursery: Nursery, tmp_path_factory: pytest.TempPathFactory) -> Iterato
     folder = tmp_path_factory.mktemp("every")
     (folder / "every_jobs.py").write_text(JOBS)
     (folder / "tasks.yaml").write_text(TASKS)
+    (folder / "crontab").write_text("0 4 * * 1 backup\n0 4 31 2 * never\n")
     database = f"sqlite:///{folder}/x.db"
     tokens: dict[str, str] = {}
     for role in ("admin", "viewer"):

@@ -78,7 +78,7 @@ def test_a_run_is_enqueued_waited_for_and_looked_at(run: Commands) -> None:
     assert "hello ada" in run("logs", key, "-f")[1]
     (line,) = run("logs", key, "--json")[1].splitlines()
     assert json.loads(line)["message"] == "hello ada"
-    assert run.json("runs", "show", key)["run"]["id"] == int(key)
+    assert run.json("runs", "show", key)["run"]["id"] == key
     assert run.json("runs", "explain", key)["explain"]["code"] == "SUCCESS"
     status, said = run("runs", "list", "--filter", "job_name=greet", "--columns", "id,state", "--sort", "-id")
     assert (status, said.splitlines()[0].split(), said.splitlines()[1].split()) == (

@@ -141,7 +141,7 @@ def test_what_is_exported_is_read_back_as_it_was(tmp_path: Path) -> None:
         overlap=OverlapPolicy.QUEUE,
         misfire_grace=5.0,
         start_at=datetime(2030, 1, 1, tzinfo=UTC),
-        inherits=frozenset({"retries", "retry_delay", "timeout", "misfire", "priority", "group"}),
+        inherits=frozenset({"retries", "retry_delay", "timeout", "misfire", "priority", "group", "max_duration"}),
     )
     camel = {"job_name": "jobName", "misfire_grace": "misfireGrace", "start_at": "startAt"}
     definition = {camel.get(name, name): value for name, value in definition_of(spec).items()}

@@ -25,9 +25,9 @@ type LazyComponent<P> = ComponentType<P> & { preload(): void };
 
 /**
  * A page whose code is fetched when it is first shown, or before by `preload()`, so that the page is there even when
- * the server is not. A failed fetch is tried again by itself and by hand.
+ * the server is not. A failed fetch is tried again by itself and by hand. `meanwhile` null: until then it shows nothing.
  */
-export function lazy<P extends object>(load: () => Promise<ComponentType<P>>): LazyComponent<P> {
+export function lazy<P extends object>(load: () => Promise<ComponentType<P>>, meanwhile?: null): LazyComponent<P> {
   let loaded: ComponentType<P> | null = null;
   const keep = (component: ComponentType<P>): ComponentType<P> => (loaded = component);
   // A failure here is no news: it shows when the page is asked for.
@@ -52,6 +52,7 @@ export function lazy<P extends object>(load: () => Promise<ComponentType<P>>): L
       return () => window.clearTimeout(timer);
     }, [attempt]);
     if (Page.component !== null) return <Page.component {...props} />;
+    if (meanwhile === null) return null;
     return (
       <>
         <PageHead title={error === null ? "Loading" : "Not loaded"} />

@@ -252,7 +252,7 @@ class TestViews:
         page.keyboard.press("Escape")
         page.get_by_role("columnheader", name="Last", exact=True).get_by_role("button").click()
         expect(page).to_have_url(re.compile("sort=started"))
-        expect(page.get_by_role("columnheader", name="Last")).to_have_attribute("aria-sort", "descending")
+        expect(page.get_by_role("columnheader", name="Last", exact=True)).to_have_attribute("aria-sort", "descending")
         page.get_by_role("columnheader", name="Task", exact=True).get_by_role("button").click()
         expect(page).to_have_url(f"{site.url}/tasks?state=on")
         page.get_by_text("Columns").click()

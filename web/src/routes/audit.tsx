@@ -69,13 +69,13 @@ function Change({ entry }: { entry: Entry }) {
       {entry.before !== null && (
         <span>
           <span class="dim">before </span>
-          <code>{written(entry.before)}</code>
+          <code title={written(entry.before)}>{written(entry.before)}</code>
         </span>
       )}
       {entry.after !== null && (
         <span>
           {entry.before !== null && <span class="dim">after </span>}
-          <code>{written(entry.after)}</code>
+          <code title={written(entry.after)}>{written(entry.after)}</code>
         </span>
       )}
     </span>

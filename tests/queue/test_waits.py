@@ -72,6 +72,25 @@ def test_a_sleep_lasts_from_its_first_attempt_and_never_ends_early(stored: Store
     assert begin(stored, third, replace(SLEEP, seconds=999.0)).state is StepState.DONE
 
 
+@pytest.mark.parametrize("ended_by", ["time", "a signal to the suspended run", "a signal in its box"])
+def test_a_wait_belongs_to_the_attempt_that_began_it_however_it_ends(stored: Stored, ended_by: str) -> None:
+    worker = stored.node()
+    run = stored.enqueue()
+    asked = SLEEP if ended_by == "time" else APPROVED
+    started = worker.start()
+    begun = begin(stored, started, asked)
+    if ended_by == "a signal in its box":
+        send(stored, run.id)
+    suspend(worker, started, asked, begun)
+    if ended_by == "a signal to the suspended run":
+        send(stored, run.id)
+    stored.pass_time(60)
+    stored.dispatch()
+    ended = begin(stored, worker.start(), asked)
+    (row,) = stored.rows(tables.run_step)
+    assert (ended.state, ended.attempt, row.attempt) == (StepState.DONE, 1, 1)
+
+
 def test_a_sleep_outlives_the_death_of_the_node_that_began_it(stored: Stored) -> None:
     worker = stored.node()
     stored.enqueue(retries=3)

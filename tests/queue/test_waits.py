@@ -372,30 +372,3 @@ def test_what_lies_in_the_box_is_taken_before_what_comes(stored: Stored) -> None
     again = worker.start()
     assert begin(stored, again).value == 1
     assert begin(stored, again, Wait("approved#2", StepKind.SIGNAL)).value == 2
-
-
-@pytest.mark.parametrize(
-    ("payload", "says"),
-    [
-        ({1, 2}, "payload: must be JSON, got set"),
-        ({"at": START}, "payload: must be JSON, got dict"),
-        (float("nan"), "payload: must be JSON, got float"),
-        ("\0", "payload: a text must not hold the character U+0000"),
-        ({"a": ["\ud800"]}, "payload: a text must not hold half of a surrogate pair"),
-        (
-            "x" * 1_000_001,
-            "payload: must have at most 1,000,000 characters as JSON, got 1,000,003; send",
-        ),
-    ],
-    ids=["set", "time", "no number", "nul", "half a pair", "too large"],
-)
-def test_what_no_database_stores_is_refused_with_its_place(stored: Stored, payload: Any, says: str) -> None:
-    worker = stored.node()
-    run = stored.enqueue()
-    started = worker.start()
-    suspend(worker, started, APPROVED, begin(stored, started))
-    with pytest.raises(UserError) as refused:
-        send(stored, run.id, payload)
-    assert refused.value.message.startswith(says)
-    assert (refused.value.code, refused.value.path) == ("INVALID_INPUT", ("payload",))
-    assert state(stored, run.id) == "suspended"

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
-from sqlalchemy import Connection, Row, Select, func, select
+from sqlalchemy import Connection, Executable, Row, func, select
 
 from ...core.actor import RANK, Role
 from ...core.durable.steps import Step, StepKind, StepState, StoredStep
@@ -41,7 +41,7 @@ def of_runs(conn: Connection, run_ids: Sequence[int], limit: int | None = None, 
     return found
 
 
-def _page(run_ids: Sequence[int], limit: int | None, skip: int) -> Select[Any]:
+def _page(run_ids: Sequence[int], limit: int | None, skip: int) -> Executable:
     """The rows of steps. Only their keys are numbered, so that the values of those that are left out are not read."""
     order = (s.c.attempt, s.c.started_at, s.c.step)
     mine = s.c.run_id.in_(run_ids)

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { groupLimits } from "./limits";
+import { groupLimits, rateText, readRate } from "./limits";
 
 const FREE = { running: 2, scheduled: 1, waiting: 7, tokens: null, maxRunning: null, maxWaitLow: null, rate: null, cap: null };
 
@@ -17,4 +17,12 @@ test("more may wait than a cap that was lowered says", () => {
 });
 test("a rate for less than a second", () => {
   expect(groupLimits({ ...FREE, rate: { limit: 1, per: 0.5 } })).toEqual(["1 in 500 ms, 0 left"]);
+});
+test("a rate is read as it is written", () => {
+  for (const text of ["100/1m, 20 at once", "1/1d, 1 at once", "5/90s, 2 at once", "3/0.5s, 1 at once"]) {
+    const rate = readRate(text);
+    expect(typeof rate === "string" ? rate : rateText(rate)).toBe(text);
+  }
+  expect(readRate(" 100 / m ")).toEqual({ limit: 100, per: 60, burst: null });
+  for (const wrong of ["100", "0/1m", "100/1w", "a/1m", "1/1m, 0 at once"]) expect(readRate(wrong)).toContain(`got '${wrong}'`);
 });

@@ -149,7 +149,7 @@ def test_the_wheel_holds_every_module_and_data_file(wheel: Path) -> None:
 
 def test_the_wheel_stays_small(wheel: Path) -> None:
     """A fifth is GraphiQL, in the one form in which it is sent; nothing is there as it is and packed."""
-    assert wheel.stat().st_size <= 2_100_000
+    assert wheel.stat().st_size <= 2_250_000
     packed = {name for name in names_in(wheel) if name.endswith(".gz") and "/assets/" in name}
     assert packed
     assert not {name.removesuffix(".gz") for name in packed} & names_in(wheel)
@@ -249,7 +249,8 @@ def test_the_examples_of_the_documents_pass_their_own_tests_with_the_wheel(
     installed: Path = request.getfixturevalue(EXAMPLES_RUN_ON)
     address = empty_postgres_url.replace("postgresql:", "postgresql+psycopg:", 1)
     environment = {**without_plugins(), "SHOP_DATABASE_URL": address}
-    command = [str(installed / "python"), "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+    plugin = ["-p", "cronograph.jobs.testing.pytest"]
+    command = [str(installed / "python"), "-m", "pytest", "-q", "-p", "no:cacheprovider", *plugin]
     names = sorted(path.name for path in EXAMPLES.iterdir() if path.is_dir())
     assert names == ["orders", "pipeline", "shop"]
     said: dict[str, str] = {}

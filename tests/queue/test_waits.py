@@ -11,7 +11,6 @@ from cronograph.jobs.actions.runs import cancel_runs
 from cronograph.jobs.actions.signals import signal_run
 from cronograph.jobs.core.actor import Role
 from cronograph.jobs.core.base.awaits import AwaitedKind, Awaits
-from cronograph.jobs.core.base.errors import UserError
 from cronograph.jobs.core.durable.steps import StepKind, StepState, StoredStep
 from cronograph.jobs.core.durable.waits import Signal, Wait
 from cronograph.jobs.core.events import EventKind, spread

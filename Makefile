@@ -5,6 +5,7 @@ VENV ?= .venv
 PYTHON ?= $(firstword $(foreach name,python3 python3.14 python3.13 python3.12 python3.11,$(if $(shell $(name) -c 'import sys; print(*"y"*(sys.version_info >= (3, 11)))' 2>/dev/null),$(name))))
 BIN := $(VENV)/bin
 LOCK := .ci/requirements.txt
+LOWEST := .ci/lowest.txt
 PYTEST_ARGS ?= -n auto --dist worksteal
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint $(LOCK)
 UV := $(BIN)/uv
@@ -12,6 +13,8 @@ BENCH ?= $(sort $(patsubst tests/bench/bench_%.py,%,$(wildcard tests/bench/bench
 WEB_SOURCES := $(shell find web graphql/schema.graphql -name node_modules -prune -o -name __pycache__ -prune -o -type f -print 2>/dev/null)
 INSTALL_SOURCES := pyproject.toml $(LOCK) $(WEB_SOURCES)
 
+# Within the arguments of a call.
+comma := ,
 PROGRAMS := browser pgbouncer nginx prometheus tmux
 
 # uv takes a sixth of pip's processor time. It knows nothing of pip's own configuration: where it cannot, pip has the last word.
@@ -126,12 +129,15 @@ release: install-test ## Build and check the release VERSION=1.2.3 in a copy; wi
 wheel: install-test ## Build the sdist and, from it, the wheel into dist/
 	$(BIN)/python -m build
 
-lock: ## Resolve all dependencies anew and write the lock
+lock: ## Resolve all dependencies again, to the newest and to the lowest versions, and write both
 	rm -rf build/lock
 	$(PYTHON) -m venv build/lock
-	CRONOGRAPH_SKIP_WEB=1 build/lock/bin/python -m pip install --quiet --upgrade '.[test]'
+	CRONOGRAPH_SKIP_WEB=1 build/lock/bin/python -m pip install --quiet --upgrade '.[server,test]'
 	(echo '# Exact versions for development and CI, made by `make lock`; pip takes this file as a constraint.'; \
 	  build/lock/bin/python -m pip freeze --exclude cronograph) > $(LOCK)
+	(echo '# The lowest versions of direct dependencies that are allowed, made by `make lock`; a test installs them.'; \
+	  build/lock/bin/uv pip compile --quiet --resolution lowest-direct --python-version 3.11 --no-annotate --no-header \
+	    --no-emit-index-url --extra server pyproject.toml) > $(LOWEST)
 	rm -rf build/lock
 
 clean: ## Remove everything that was built or installed
@@ -143,12 +149,12 @@ $(VENV)/bin/python:
 
 $(VENV)/.installed: $(INSTALL_SOURCES) | $(VENV)/bin/python
 	@echo 'Installing Cronograph into $(VENV) and building the dashboard …'
-	@$(PIP) --editable .
+	@$(PIP) --editable '.[server]'
 	@touch $@
 
 $(VENV)/.installed-test: $(INSTALL_SOURCES) | $(VENV)/bin/python
 	@echo 'Installing Cronograph and its tests into $(VENV) and building the dashboard …'
-	@$(call install-by-uv,--editable '.[test]')
+	@$(call install-by-uv,--editable '.[server$(comma)test]')
 	@touch $@ $(VENV)/.installed
 
 # What builds the dashboard without pip's isolated environment, and what installs the rest.

@@ -9,10 +9,10 @@ const TEXT = /\.(js|css|html|svg)$/;
 /** Below this many bytes the headers weigh more than what is won. */
 const WORTH_IT = 1024;
 /** Brotli is kept where it spares this many bytes beside gzip; for most files of a page it would not. */
-const WORTH_A_SECOND_FORM = 512;
+const WORTH_A_SECOND_FORM = 1024;
 /**
  * From this many bytes on a file is kept as gzip only: that is the explorer's editor, which few open. A second form of it
- * would be a fifth of the wheel, to spare 61 kB on the wire (docs/decisions/0018-explorer.md).
+ * would be an eighth of the wheel, to spare 50 kB on the wire (docs/decisions/0018-explorer.md).
  */
 const LARGE = 150_000;
 

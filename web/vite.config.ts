@@ -28,7 +28,11 @@ export default defineConfig({
   oxc: { jsx: { runtime: "automatic", importSource: "preact" } },
   resolve: {
     dedupe: ["graphql", "react", "react-dom"],
-    alias: { "react-style-singleton": resolve(here, "src/explorer/style-singleton.ts") },
+    alias: {
+      entities: resolve(here, "src/explorer/entities.ts"),
+      "framer-motion": resolve(here, "src/explorer/reorder.tsx"),
+      "react-style-singleton": resolve(here, "src/explorer/style-singleton.ts"),
+    },
   },
   build: {
     outDir: resolve(here, "../server/static"),

@@ -5,6 +5,7 @@ import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 from starlette.requests import HTTPConnection
@@ -157,8 +158,9 @@ class Gateway:
         Raises:
             RequestRefused: while iterating, see ``SharedStreams.stream``.
         """
-        bounds = self.bounds.of_events(self.bounds.client_of(context, connection), prepared.measure.cost)
-        return self.shared.stream(prepared, self.bounds.of_source(context), bounds)
+        client, bounds = self.bounds.client_of(context, connection), self.bounds.of_events
+        of_events = partial(bounds, cost=prepared.measure.cost)
+        return self.shared.stream(prepared, self.bounds.of_source(context), client, of_events)
 
 
 def cursor_of_answer(answer: Mapping[str, Any]) -> str | None:

@@ -1,13 +1,14 @@
 """The mapping of top-level folders to the namespace `cronograph`, and what must lie where."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from tests.support.project import RUNTIME, SETUPTOOLS, TESTING, distribution
+from tests.support.project import PROJECT, RUNTIME, SETUPTOOLS, TESTING, distribution
 from tests.support.sources import PRODUCT_FOLDERS, ROOT
 
 
@@ -74,8 +75,7 @@ def test_every_package_is_imported_by_its_full_name() -> None:
 
 
 def test_lock_files_name_no_registry() -> None:
-    python_lock = (ROOT / ".ci" / "requirements.txt").read_text()
-    assert "://" not in python_lock
+    assert [path.name for path in (ROOT / ".ci").glob("*.txt") if "://" in path.read_text()] == []
     packages = json.loads((ROOT / "web" / "package-lock.json").read_text())["packages"]
     assert [name for name, package in packages.items() if "resolved" in package] == []
 
@@ -84,3 +84,19 @@ def test_the_lock_pins_every_direct_dependency() -> None:
     lines = (ROOT / ".ci" / "requirements.txt").read_text().splitlines()
     locked = {distribution(line.split("==")[0]) for line in lines if "==" in line}
     assert (RUNTIME | TESTING) - {"setuptools"} <= locked
+
+
+def test_the_lowest_versions_are_those_that_the_project_allows() -> None:
+    locked = dict(re.findall(r"^([\w.-]+)==(\S+)$", (ROOT / ".ci" / "lowest.txt").read_text(), re.MULTILINE))
+    asked = [*PROJECT["dependencies"], *PROJECT["optional-dependencies"]["server"]]
+    bounds = dict(re.findall(r"^([\w-]+)(?:\[\w+\])?>=([\d.]+)", "\n".join(asked), re.MULTILINE))
+    assert bounds.keys() == RUNTIME
+    # Others of them may ask for more.
+    stale = {name: at for name, at in bounds.items() if number(locked[name]) < number(at)}
+    assert stale == {}
+    assert [name for name, at in bounds.items() if number(locked[name])[0] != number(at)[0]] == [], "run `make lock`"
+
+
+def number(version: str) -> tuple[int, ...]:
+    """A version as numbers, to compare it."""
+    return tuple(map(int, version.split(".")))

@@ -25,6 +25,12 @@ def test_every_line_is_of_a_kind_that_is_tried() -> None:
     }  # fmt: skip
 
 
+def done(words: list[str], folder: Path) -> None:
+    """Run a command to its good end."""
+    ended = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended.stderr
+
+
 def is_ready(port: int) -> bool:
     try:
         return get(f"http://127.0.0.1:{port}/health/ready").status_code == 200
@@ -40,8 +46,7 @@ def test_its_lines_make_a_server_that_is_healthy_and_stops_when_it_is_told_to(tm
     (home / "shop" / "jobs.py").write_text(
         "from cronograph.jobs import job\n\n@job('sold')\nasync def sold() -> None: ...\n"
     )
-    (home / "shop" / "__init__.py").touch()
-    (tmp_path / "requirements.txt").write_text("cronograph\n")
+    (tmp_path / "requirements.txt").write_text("cronograph[server]\n")
     for asked in (line.rest for line in lines if line.instruction == "RUN"):
         words = asked.replace("/opt/cronograph", str(root)).split()
         if words[0] == "useradd":
@@ -59,8 +64,7 @@ def test_its_lines_make_a_server_that_is_healthy_and_stops_when_it_is_told_to(tm
         else:
             # pip takes ten seconds to be put there; that of this environment installs as well.
             words = [sys.executable, *words[1:], "--without-pip"]
-        ended = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
-        assert ended.returncode == 0, ended.stderr
+        done(words, tmp_path)
     script = (Path(sysconfig.get_path("scripts")) / "cronograph").read_text()
     (root / "bin" / "cronograph").write_text(f"#!{root}/bin/python\n{script.partition(chr(10))[2]}")
     (root / "bin" / "cronograph").chmod(0o755)
@@ -85,4 +89,4 @@ def test_its_lines_make_a_server_that_is_healthy_and_stops_when_it_is_told_to(tm
     finally:
         server.kill()
     assert server.returncode == 0, errors
-    assert subprocess.run(test, env=env, capture_output=True, check=False).returncode == 1
+    assert subprocess.run(test, env=env, capture_output=True, check=False).returncode == 1, "it is not healthy any more"

@@ -47,6 +47,15 @@ def test_an_example_opens_in_a_tab_of_its_own(page: Page) -> None:
     expect(page.locator(ANSWER)).to_contain_text("ACTIVE")
 
 
+def test_a_tab_is_dragged_to_another_place(page: Page) -> None:
+    tabs = page.get_by_role("tab")
+    page.get_by_role("button", name="Nodes and groups").click()
+    expect(tabs.last).to_have_attribute("aria-selected", "true")
+    *others, before, newest = tabs.all_inner_texts()
+    tabs.last.drag_to(tabs.nth(len(others)))
+    expect(tabs).to_have_text([*others, newest, before], use_inner_text=True)
+
+
 SHOWN = "() => document.querySelector('.graphiql-response .CodeMirror').CodeMirror.getValue()"
 """The whole answer: the editor draws only the lines in sight."""
 

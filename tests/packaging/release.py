@@ -76,7 +76,7 @@ def check(wheel: Path, version: str, folder: Path) -> None:
     """Install the wheel with its libraries into a new environment, and see that it says its version."""
     environment = folder / "environment"
     venv.create(environment, with_pip=True)
-    run(environment / "bin" / "python", "-m", "pip", "install", "--quiet", wheel, cwd=folder)
+    run(environment / "bin" / "python", "-m", "pip", "install", "--quiet", f"{wheel}[server]", cwd=folder)
     said = run(environment / "bin" / "cronograph", "version", cwd=folder)
     if version not in said.split():
         raise ReleaseError(f"{wheel.name}: must say version {version}, got '{said.strip()}'")

@@ -82,6 +82,11 @@ def _object(text: str) -> dict[str, Any]:
     return cast("dict[str, Any]", value)
 
 
+def _no_number(word: str) -> Any:  # noqa: ANN401 - it never returns
+    """Refuse NaN and Infinity, which Python reads and JSON does not have."""
+    raise ValueError(f"{word} is no JSON")
+
+
 def json_of(text: str, option: str) -> Any:  # noqa: ANN401 - any JSON value
     """The value of an option that is JSON.
 
@@ -89,7 +94,7 @@ def json_of(text: str, option: str) -> Any:  # noqa: ANN401 - any JSON value
         ConfigurationError: it is none.
     """
     try:
-        return json.loads(text)
+        return json.loads(text, parse_constant=_no_number)
     except ValueError as error:
         raise ConfigurationError(
             f'{option}: must be JSON such as \'{{"by": "ada"}}\', got {text[:80]!r}: {error}'

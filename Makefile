@@ -21,7 +21,7 @@ PROGRAMS := browser pgbouncer nginx prometheus tmux
 install-by-uv = { [ -x $(UV) ] && $(UV) pip install --quiet --python $(BIN)/python --constraint $(LOCK) $(1); } || $(PIP) $(1)
 
 .DEFAULT_GOAL := help
-.PHONY: help run install install-test libraries dashboard debian-lists $(PROGRAMS) chaos test test-web test-python check collect check-style check-types check-mypy check-pyright check-imports check-schema format bench schema coverage test-costs wheel release lock clean
+.PHONY: help run install install-test libraries dashboard debian-lists $(PROGRAMS) chaos test test-web test-python check collect check-style check-types check-mypy check-pyright check-imports check-schema format docs cluster bench schema coverage test-costs wheel release lock clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -100,6 +100,15 @@ schema: install-test ## Write graphql/schema.graphql, its page in docs/ and the 
 
 chaos: install-test pgbouncer ## Break nodes, connections and clocks for minutes, and judge what is left; CHAOS_ARGS="--seed 7 --minutes 3"
 	@$(BIN)/python -m tests.chaos $(CHAOS_ARGS)
+
+docs: install-test ## Build the documents as a site into build/site, with every link and anchor checked, and llms.txt
+	@rm -rf build/docs/source build/site
+	@[ -x build/docs/venv/bin/mkdocs ] || { $(UV) venv --quiet build/docs/venv && $(UV) pip install --quiet --python build/docs/venv/bin/python 'mkdocs>=1.6,<2'; }
+	@$(BIN)/python -m tests.docs.site build/docs/source
+	@build/docs/venv/bin/mkdocs build --strict --quiet --config-file .mkdocs.yml && echo 'build/site/index.html'
+
+cluster: install-test ## Start PostgreSQL, three nodes and some work here, and kill one; CLUSTER_ARGS="--seconds 60"
+	@$(BIN)/python -m tests.cluster $(CLUSTER_ARGS)
 
 bench: install-test ## Run the benchmarks one after the other; BENCH=engine selects one, BENCH_ARGS are its options
 	@for name in $(BENCH); do \

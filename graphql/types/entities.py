@@ -2,6 +2,7 @@
 
 from datetime import datetime
 from typing import Annotated, Final, Union, cast
+from urllib.parse import quote
 
 import strawberry
 from strawberry.scalars import JSON
@@ -273,6 +274,12 @@ class JobExecution(ExecutionFields):
         """Its task."""
         return await load_task(info, self.stored.task_id)
 
+    @resolved(description="Where its trace is shown, as the setting `trace_link` says; null without that setting.")
+    async def trace_url(self, info: Info) -> str | None:
+        """The address of its trace."""
+        link = info.context.trace_link
+        return None if link is None else _filled(link, self.stored)
+
     @resolved(description="A page of its log.", size=Size(("first",), default=DEFAULT_PAGE, most=MAX_LINES))
     async def log_lines(
         self,
@@ -290,6 +297,19 @@ class JobExecution(ExecutionFields):
             cut=BigInt(max(found.cut, self.stored.log_cut)),
             ended=self.completed_at is not None,
         )
+
+
+def _filled(link: str, execution: model.Execution) -> str:
+    """The address of a trace: ``link`` with what it says of the execution."""
+    values = {
+        "run": execution.run_id,
+        "attempt": execution.attempt,
+        "execution": execution.id,
+        "job": execution.job_name,
+    }
+    for name, value in values.items():
+        link = link.replace(f"{{{name}}}", quote(str(value), safe=""))
+    return link
 
 
 @strawberry.type(

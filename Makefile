@@ -73,6 +73,7 @@ check-pyright: export NODE_OPTIONS = --max-semi-space-size=128
 check-pyright: export PYRIGHT_PYTHON_GLOBAL_NODE = off
 check-pyright: install-test
 	$(BIN)/pyright
+	$(BIN)/pyright -p docs/examples
 
 check-imports: install-test
 	PYTHONPATH=.links $(BIN)/lint-imports

@@ -111,6 +111,10 @@ class Connection:
         """The run as it is now; None if it has been pruned."""
         return self._write(lambda tx: stored_runs.by_ids(tx.conn, [run_id]).get(run_id))
 
+    def latest(self, number: int) -> list[Run]:
+        """The newest runs, the newest first."""
+        return self._write(lambda tx: stored_runs.latest(tx.conn, number))
+
     def cancel(self, run_id: int, reason: str | None) -> Run:
         """Cancel a run as far as it is unfinished; the run afterwards.
 

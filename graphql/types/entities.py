@@ -41,6 +41,7 @@ from .task import TaskFields
 EXPLAINED: Final = Size(own=5)
 """An explanation looks at the queue and the nodes."""
 
+MAX_SKIPPED: Final = 1_000_000
 STEPS: Final = Size(("first",), default=DEFAULT_PAGE, most=MAX_LINES)
 """Steps of a run."""
 
@@ -210,10 +211,13 @@ class Run(RunFields):
         self,
         info: Info,
         first: Annotated[int, strawberry.argument(description="At most so many, 1 to 1000.")] = DEFAULT_PAGE,
+        skip: Annotated[int, strawberry.argument(description="Leave out so many before them, 0 to 1,000,000.")] = 0,
     ) -> list[RunStep]:
         """What is stored of its steps."""
         checked_range(first, "first", 1, MAX_LINES)
-        return [RunStep.from_model(one) for one in await info.context.loaders.steps.load((self.stored.id, first))]
+        checked_range(skip, "skip", 0, MAX_SKIPPED)
+        found = await info.context.loaders.steps.load((self.stored.id, first, skip))
+        return [RunStep.from_model(one) for one in found]
 
     executions: Connection["JobExecution"] = listed(
         EXECUTION_LIST,

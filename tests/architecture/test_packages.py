@@ -20,11 +20,14 @@ def folders_with_python(top: str) -> set[str]:
 
 def folder_of(name: str) -> Path:
     """The folder behind the dotted name of a package."""
-    return ROOT.joinpath(*(name.split(".")[1:] or ["entry"]))
+    parts = name.split(".")[1:]
+    return ROOT.joinpath(*(["entry", *parts] if parts in ([], ["django"]) else parts))
 
 
 def test_the_package_list_names_every_folder_with_modules() -> None:
-    assert set(SETUPTOOLS["packages"]) == {"cronograph"}.union(*map(folders_with_python, PRODUCT_FOLDERS))
+    assert set(SETUPTOOLS["packages"]) == {"cronograph", "cronograph.django"}.union(
+        *map(folders_with_python, PRODUCT_FOLDERS)
+    )
 
 
 def test_the_package_list_is_sorted_and_without_repetition() -> None:
@@ -42,9 +45,9 @@ def test_every_sub_package_has_an_init_and_graphql_itself_has_none() -> None:
         assert init.exists() == (name != "cronograph.graphql"), init
 
 
-def test_the_package_itself_holds_nothing_but_its_version_and_its_command() -> None:
+def test_the_package_itself_holds_nothing_but_its_version_its_command_and_the_name_of_the_app() -> None:
     names = {path.name for path in (ROOT / "entry").iterdir() if path.name != "__pycache__"}
-    assert names == {"__init__.py", "__main__.py", "py.typed"}
+    assert names == {"__init__.py", "__main__.py", "django", "py.typed"}
     # A folder of that name at the root would hide an installed one from whatever is run there.
     assert not (ROOT / "cronograph").exists()
     assert not (ROOT / ".links" / "cronograph" / "__init__.py").exists()

@@ -249,7 +249,8 @@ def test_the_examples_of_the_documents_pass_their_own_tests_with_the_wheel(
     installed: Path = request.getfixturevalue(EXAMPLES_RUN_ON)
     address = empty_postgres_url.replace("postgresql:", "postgresql+psycopg:", 1)
     environment = {**without_plugins(), "SHOP_DATABASE_URL": address}
-    command = [str(installed / "python"), "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+    plugin = ["-p", "cronograph.jobs.testing.pytest"]
+    command = [str(installed / "python"), "-m", "pytest", "-q", "-p", "no:cacheprovider", *plugin]
     names = sorted(path.name for path in EXAMPLES.iterdir() if path.is_dir())
     assert names == ["orders", "pipeline", "shop"]
     said: dict[str, str] = {}

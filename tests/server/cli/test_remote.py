@@ -295,6 +295,10 @@ def test_a_task_is_made_and_changed(run: Commands) -> None:
     assert (changed["description"], changed["version"], changed["priority"]) == ("Says hello", 2, "HIGH")
     assert changed["schedule"]["timezone"] == "Europe/Berlin"
     assert run.json("tasks", "update", "t1", "priority=null")["task"]["priority"] == "LOW"
+    rated = run.json("tasks", "update", "t1", "rate=100/1m")["task"]
+    assert rated["rate"] == {"limit": 100, "per": 60.0, "burst": 5}
+    assert run.json("tasks", "update", "t1", "rate=null")["task"]["rate"] is None
+    assert "rate: must be at least one a day, got 1 in 172,800 s" in run("tasks", "update", "t1", "rate=1/2d")[1]
     assert "Task t1 changed; next: 20" in run("tasks", "update", "t1", "retries=1")[1]
 
 

@@ -25,9 +25,9 @@ type LazyComponent<P> = ComponentType<P> & { preload(): void };
 
 /**
  * A page whose code is fetched when it is first shown, or before by `preload()`, so that the page is there even when
- * the server is not. A failed fetch is tried again by itself and by hand.
+ * the server is not. A failed fetch is tried again by itself and by hand. `part`: it is a part of a page, which has its head.
  */
-export function lazy<P extends object>(load: () => Promise<ComponentType<P>>): LazyComponent<P> {
+export function lazy<P extends object>(load: () => Promise<ComponentType<P>>, of: "page" | "part" = "page"): LazyComponent<P> {
   let loaded: ComponentType<P> | null = null;
   const keep = (component: ComponentType<P>): ComponentType<P> => (loaded = component);
   // A failure here is no news: it shows when the page is asked for.
@@ -54,7 +54,7 @@ export function lazy<P extends object>(load: () => Promise<ComponentType<P>>): L
     if (Page.component !== null) return <Page.component {...props} />;
     return (
       <>
-        <PageHead title={error === null ? "Loading" : "Not loaded"} />
+        {of === "page" && <PageHead title={error === null ? "Loading" : "Not loaded"} />}
         {error === null ? <Skeleton rows={8} /> : <ErrorBox error={error} retry={() => setAttempt(attempt + 1)} />}
       </>
     );

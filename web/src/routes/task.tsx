@@ -46,6 +46,7 @@ const TaskDocument = graphql(
       ...TaskRow
       args
       labels
+      rate { limit per burst }
       submitter
       job { argsSchema description }
       schedule { nextExecutions(count: 10) }

@@ -83,7 +83,37 @@ def test_everything_is_done_by_keyboard_alone(cluster: Site, new_page: PageOpene
     look_through_the_log(page, hands)
     act_on_many_runs(page, hands, cluster)
     steer_groups_and_nodes(page, hands, cluster)
+    go_by_palette(page, hands)
     choose_zone_and_theme(page, hands)
+
+
+def go_by_palette(page: Page, hands: Hands) -> None:
+    """Any page, task and number, and what the open page offers, by what it is called."""
+    palette = page.get_by_role("dialog", name="Go to…")
+    field, options = palette.get_by_role("combobox"), palette.get_by_role("option")
+
+    def go(typed: str, first: str, *moves: str) -> None:
+        hands.press("Control+k")
+        expect(field).to_be_focused()
+        page.keyboard.type(typed)
+        expect(options.first).to_contain_text(first)
+        hands.press(*moves, "Enter")
+        expect(palette).to_have_count(0)
+
+    go("audit", "Audit")
+    hands.arrive("Audit")
+    go("by-hand", "by-hand")
+    hands.arrive("by-hand")
+    go("pause", "Pause")
+    expect(page.get_by_role("dialog", name="Pause by-hand").get_by_label("Reason")).to_be_focused()
+    hands.press("Escape")
+    go("1", "Run 1", "ArrowDown")
+    expect(page).to_have_url(re.compile("/log/1$"))
+    hands.press("Control+k")
+    page.keyboard.type("there is nothing called so")
+    expect(palette.get_by_role("status")).to_have_text("Nothing here is called that.")
+    hands.press("Escape")
+    expect(palette).to_have_count(0)
 
 
 def make_a_task(page: Page, hands: Hands) -> None:

@@ -14,6 +14,12 @@ MOVE = """mutation($name: String!, $schedule: ScheduleInput!) {
   updateTask(input: { name: $name, schedule: $schedule }) { errors { message } }
 }"""
 
+TRIGGER = "mutation($name: String!) { triggerTask(input: { name: $name }) { errors { message } } }"
+OTHER_JOB = """mutation($name: String!) {
+  updateTask(input: { name: $name, jobName: "quick", args: {} }) { errors { message } }
+}"""
+ENQUEUE = "mutation($runs: [EnqueueRunInput!]!) { enqueueRuns(input: { runs: $runs }) { errors { message } } }"
+
 
 def in_hours(number: int) -> dict[str, str]:
     """A schedule with one time, so many hours from now."""
@@ -44,6 +50,33 @@ class TestLive:
         failures = page.get_by_role("region", name="Last failures")
         expect(failures).to_contain_text("it broke: the disk is full")
         expect(page).to_have_title(re.compile(r"^\(\d+\) Overview"))
+
+    def test_what_needs_a_person_stands_first_with_what_can_be_done_about_it(
+        self, site: Site, new_page: PageOpener
+    ) -> None:
+        site.create_task("overview-healed", "broken")
+        page = new_page(site.url)
+        page.goto("/")
+        first = page.get_by_role("region", name="Is anything wrong?")
+        expect(first).to_contain_text("All is well")
+        expect(first.get_by_role("listitem")).to_have_count(0)
+        site.ask(TRIGGER, name="overview-healed")
+        failing = first.get_by_role("listitem").filter(has_text="overview-healed")
+        expect(failing).to_contain_text(re.compile("fails at least since .*it broke: no luck"))
+        expect(first).to_contain_text("1 task fails")
+        group = "overview-halted"
+        site.ask('mutation { pauseGroup(input: { name: "overview-halted", reason: "audit" }) { errors { message } } }')
+        site.ask(ENQUEUE, runs=[{"jobName": "quick", "group": group}])
+        expect(first.get_by_role("listitem").filter(has_text=group)).to_contain_text(re.compile("holds 1 back.*audit"))
+        # Each goes by what is offered beside it.
+        first.get_by_role("button", name=f"Resume group {group}").click()
+        expect(first.get_by_role("listitem")).to_have_count(1)
+        first.get_by_role("button", name="Run overview-healed now").click()
+        expect(failing).to_contain_text("2 times in a row")
+        site.ask(OTHER_JOB, name="overview-healed")
+        first.get_by_role("button", name="Run overview-healed now").click()
+        expect(first).to_contain_text("All is well")
+        expect(first.get_by_role("listitem")).to_have_count(0)
 
     def test_the_page_does_not_poll(self, site: Site, new_page: PageOpener) -> None:
         site.create_task("quiet", "quick")

@@ -85,7 +85,7 @@ def _content(site: Site) -> None:
     wait_until(lambda: all(site.run_state(run) in {"SUCCESS", "FAILED"} for run in runs), message="the runs to end")
 
 
-@pytest.mark.parametrize("path", [*PAGES, "/tasks/shown", "/runs/1", "/log/1"])
+@pytest.mark.parametrize("path", [*PAGES, "/tasks/shown", "/tasks/shown?tab=schedule", "/runs/1", "/log/1"])
 def test_a_page_fits_every_width_and_is_accessible_in_both_themes(path: str, site: Site, new_page: PageOpener) -> None:
     page = new_page(site.url)
     page.goto(path)
@@ -125,6 +125,7 @@ DIALOGS: dict[str, Callable[[Page], None]] = {
     "Drain": lambda page: opened(page, "/nodes", re.compile("^Drain ")),
     "Add a user": lambda page: opened(page, "/users", "Add a user"),
     "Add a secret": lambda page: opened(page, "/secrets", "Add a secret"),
+    "Go to…": lambda page: opened(page, "/settings", "Go to…"),
     "Keys and words": lambda page: opened(page, "/settings", "Help"),
 }
 
@@ -252,7 +253,7 @@ class TestShell:
 
     def test_times_switch_between_utc_and_local_on_the_whole_page(self, site: Site, new_page: PageOpener) -> None:
         page = new_page(site.url, timezone_id="Asia/Kolkata")
-        page.goto("/tasks/shown")
+        page.goto("/tasks/shown?tab=changes")
         created = (
             page.get_by_role("region", name="Facts").locator("dt", has_text="Created").locator("..").locator("time")
         )

@@ -1,5 +1,7 @@
 """Tasks are made, changed and deleted in the browser; the server judges every schedule while one types."""
 
+import re
+
 import pytest
 from playwright.sync_api import Page, expect
 
@@ -104,8 +106,20 @@ class TestForm:
         page.get_by_role("button", name="Edit").click()
         page.get_by_label("When", exact=True).fill("0 0 6 * * *")
         page.get_by_role("button", name="Save changes").click()
+        page.get_by_role("button", name="schedule", exact=True).click()
         expect(page.get_by_role("region", name="Schedule", exact=True)).to_contain_text("At 06:00 every day")
         assert site.task("edited")["description"] == "as it was"
+
+    def test_a_copy_of_a_task_has_all_but_its_name(self, page: Page, site: Site) -> None:
+        site.create_task("original", "quick", description="as it was", args={"batch": 3})
+        page.goto("/tasks/original")
+        page.get_by_role("button", name="Duplicate").click()
+        page.get_by_label("Name", exact=True).fill("copied")
+        page.get_by_role("button", name="Create task").click()
+        expect(page.get_by_role("dialog")).to_have_count(0)
+        original, copied = site.task("original"), site.task("copied")
+        assert copied["name"] == "copied"
+        assert {**copied, "name": "original"} == original
 
     def test_an_open_dialog_survives_live_updates(self, page: Page, site: Site) -> None:
         page.get_by_role("button", name="New task").click()
@@ -120,6 +134,8 @@ class TestTaskPage:
         site.create_task("explained", "quick")
         page.goto("/tasks/explained")
         expect(page.get_by_role("region", name="What happens next")).to_contain_text("next time")
+        page.get_by_role("button", name="policies", exact=True).click()
+        expect(page).to_have_url(re.compile("tab=policies$"))
         expect(page.get_by_role("region", name="Policies")).to_contain_text("further occurrences are skipped")
 
     def test_it_draws_what_its_executions_took_and_counted(self, page: Page, site: Site) -> None:
@@ -128,6 +144,8 @@ class TestTaskPage:
         for count in (1, 2):
             page.get_by_role("button", name="Run now").click()
             expect(page.get_by_role("region", name="Executions").locator("tbody tr")).to_have_count(count)
+        expect(page.get_by_role("region", name="What happens next")).to_contain_text("2 successes in a row")
+        page.get_by_role("button", name="statistics", exact=True).click()
         expect(page.get_by_role("region", name="Durations").locator("circle")).to_have_count(2)
         records = page.get_by_role("region", name="Records")
         expect(records.locator("rect")).to_have_count(2)

@@ -1,6 +1,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { lazy } from "./components/lazy";
 import { PageHead } from "./components/section";
+import { HelpDialog } from "./components/help-dialog";
 import { Shell } from "./components/shell";
 import { type Page, readPath } from "./lib/paths";
 import { startKeys } from "./state/keys";
@@ -30,7 +31,9 @@ const Inbox = lazy(() => import("./routes/inbox").then((module) => module.Inbox)
 const Flows = lazy(() => import("./routes/flows").then((module) => module.Flows));
 const FlowPage = lazy(() => import("./routes/flow").then((module) => module.FlowPage));
 
-const PAGES = [Overview, Tasks, TaskPage, Jobs, Runs, RunPage, Log, ExecutionPage, Groups, Nodes, Settings, Account, Secrets, Users, Audit, Inbox, Flows, FlowPage];
+const Palette = lazy(() => import("./components/palette").then((module) => module.Palette), "overlay");
+
+const PAGES = [Overview, Tasks, TaskPage, Jobs, Runs, RunPage, Log, ExecutionPage, Groups, Nodes, Settings, Account, Secrets, Users, Audit, Inbox, Flows, FlowPage, Palette];
 
 function NotFound() {
   return (
@@ -110,12 +113,25 @@ function useScrollRestoration(path: string): void {
 
 export function App() {
   const page = readPath(place.value.path);
-  const [help, setHelp] = useState(false);
-  useEffect(() => startKeys(() => setHelp(true)), []);
+  const [above, setAbove] = useState<"help" | "palette" | null>(null);
+  const openHelp = (): void => setAbove("help");
+  const openPalette = (): void => setAbove("palette");
+  const close = (): void => setAbove(null);
+  useEffect(() => startKeys({ openHelp, openPalette }), []);
   useEffect(() => void window.setTimeout(() => PAGES.forEach((each) => each.preload()), PRELOAD_AFTER), []);
   useScrollRestoration(place.value.path + place.value.search);
   return (
-    <Shell page={page} help={help} setHelp={setHelp}>
+    <Shell
+      page={page}
+      openHelp={openHelp}
+      openPalette={openPalette}
+      above={
+        <>
+          {above === "help" && <HelpDialog onClose={close} />}
+          {above === "palette" && <Palette onClose={close} />}
+        </>
+      }
+    >
       <Route page={page} />
     </Shell>
   );

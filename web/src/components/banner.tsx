@@ -1,3 +1,4 @@
+import type { ComponentChildren } from "preact";
 import { graphql } from "../graphql/tada";
 import { now } from "../live/clock";
 import { useLive } from "../live/use-live";
@@ -8,7 +9,7 @@ import { Icon } from "./icon";
 const ConditionDocument = graphql(`
   query Condition {
     asOf
-    overview { liveNodes stalledTasks }
+    overview { liveNodes }
     availableJobs { name known }
     tasks(first: 1, filter: { enabled: { eq: true }, pausedAt: { isNull: true }, nextExecution: { isNull: false } }, orderBy: [{ field: NEXT_EXECUTION }]) {
       nodes { nextExecution }
@@ -34,7 +35,6 @@ interface Condition {
   readonly knownJobs: readonly string[];
   readonly firstDue: number | null;
   readonly liveNodes: number;
-  readonly stalledTasks: number;
 }
 
 type Unknown = Pick<Worst, "unknownJobs" | "runsOfUnknownJobs">;
@@ -54,14 +54,25 @@ function useCondition(): Condition | null {
   }).state;
 }
 
-/** The worst that can be said of the server, above everything else; nothing when all is well. */
-export function Banner() {
-  const condition = useCondition();
-  if (condition === null) return null;
-  return condition.knownJobs.length > MOST_NAMES ? <Said condition={condition} unknown={NONE_UNKNOWN} /> : <WithUnknown condition={condition} />;
+interface BannerProps {
+  /** What stands below, which is told whether there is a banner. */
+  children: (worst: boolean) => ComponentChildren;
 }
 
-function WithUnknown({ condition }: { condition: Condition }) {
+/** The worst that can be said of the server, above everything else; nothing when all is well. */
+export function Banner({ children }: BannerProps) {
+  const condition = useCondition();
+  if (condition === null) return <>{children(false)}</>;
+  return condition.knownJobs.length > MOST_NAMES ? <Said condition={condition} unknown={NONE_UNKNOWN} below={children} /> : <WithUnknown condition={condition} below={children} />;
+}
+
+interface SaidProps {
+  condition: Condition;
+  unknown: Unknown;
+  below: BannerProps["children"];
+}
+
+function WithUnknown({ condition, below }: Omit<SaidProps, "unknown">) {
   const known = condition.knownJobs;
   const { state } = useLive(`overview/unknown ${known.join()}`, {
     document: UnknownDocument,
@@ -70,21 +81,24 @@ function WithUnknown({ condition }: { condition: Condition }) {
     outdates: (event) => event.kind.startsWith("RUN_") && event.jobName !== null && !known.includes(event.jobName),
     every: 1_500,
   });
-  return <Said condition={condition} unknown={state ?? NONE_UNKNOWN} />;
+  return <Said condition={condition} unknown={state ?? NONE_UNKNOWN} below={below} />;
 }
 
-function Said({ condition, unknown }: { condition: Condition; unknown: Unknown }) {
-  const { liveNodes, stalledTasks } = health.value ?? condition;
-  const worst = worstOf({ ...condition, liveNodes, stalledTasks, ...unknown, now: now.value });
+function Said({ condition, unknown, below }: SaidProps) {
+  const { liveNodes } = health.value ?? condition;
+  const worst = worstOf({ ...condition, liveNodes, ...unknown, now: now.value });
   return (
-    <div role="status">
-      {worst !== null && (
-        <a class={`banner banner-${worst.tone}`} href={worst.href}>
-          <Icon name="alert" />
-          <span>{worst.text}</span>
-          <Icon name="right" />
-        </a>
-      )}
-    </div>
+    <>
+      <div role="status">
+        {worst !== null && (
+          <a class={`banner banner-${worst.tone}`} href={worst.href}>
+            <Icon name="alert" />
+            <span>{worst.text}</span>
+            <Icon name="right" />
+          </a>
+        )}
+      </div>
+      {below(worst !== null)}
+    </>
   );
 }

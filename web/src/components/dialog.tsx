@@ -7,6 +7,8 @@ interface DialogProps {
   /** Asked to close: Escape, the cross, a click outside. */
   onClose: () => void;
   wide?: boolean;
+  /** Whether what was typed is worth asking before it is thrown away. */
+  askBefore?: boolean;
   children: ComponentChildren;
 }
 
@@ -26,7 +28,7 @@ function giveFocusBack(opener: Element | null, row: string | undefined): void {
 }
 
 /** A modal dialog. The focus begins in its first field and goes back to what opened it; what was typed is not thrown away unasked. */
-export function Dialog({ title, onClose, wide = false, children }: DialogProps) {
+export function Dialog({ title, onClose, wide = false, askBefore = true, children }: DialogProps) {
   const element = useRef<HTMLDialogElement>(null);
   const touched = useRef(false);
   const closing = useRef(false);
@@ -52,7 +54,7 @@ export function Dialog({ title, onClose, wide = false, children }: DialogProps) 
       class={wide ? "dialog wide" : "dialog"}
       aria-label={title}
       onInput={() => {
-        touched.current = true;
+        touched.current = askBefore;
       }}
       onCancel={(event) => {
         event.preventDefault();

@@ -20,9 +20,8 @@ const EditDocument = graphql(
 
 type Editable = FragmentOf<typeof EditableTaskFragment>;
 
-/** Reads the task afresh, then edits exactly that version of it. */
-export function EditTask({ name, onClose }: { name: string; onClose: () => void }) {
-  const jobs = useJobs(true);
+/** The task as the server has it now; null until it is known. Where there is none, that is said and the dialog closed. */
+function useStored(name: string, onClose: () => void): Editable | null {
   const [task, setTask] = useState<Editable | null>(null);
   useEffect(() => {
     const controller = new AbortController();
@@ -42,6 +41,13 @@ export function EditTask({ name, onClose }: { name: string; onClose: () => void 
     );
     return () => controller.abort();
   }, [name]);
+  return task;
+}
+
+/** Reads the task afresh, then edits exactly that version of it. */
+export function EditTask({ name, onClose }: { name: string; onClose: () => void }) {
+  const jobs = useJobs(true);
+  const task = useStored(name, onClose);
   if (task === null) return null;
   return (
     <TaskFormDialog
@@ -58,12 +64,29 @@ export function EditTask({ name, onClose }: { name: string; onClose: () => void 
   );
 }
 
+/** Makes a new task that begins with all that another one has, but for its name. */
+export function DuplicateTask({ name, onClose }: { name: string; onClose: () => void }) {
+  const task = useStored(name, onClose);
+  if (task === null) return null;
+  return <NewTask title={`Duplicate ${name}`} draft={`copy of ${name}`} start={{ ...formOfTask(task, zone.value), name: "" }} onClose={onClose} />;
+}
+
+interface NewTaskProps {
+  title?: string;
+  /** Under which name what is typed is kept. */
+  draft?: string;
+  /** What is known already. */
+  start?: Partial<TaskForm>;
+  onClose: () => void;
+}
+
 /** Makes a new task; `start` fills in what is known already. */
-export function NewTask({ start, onClose }: { start?: Partial<TaskForm>; onClose: () => void }) {
+export function NewTask({ title = "New task", draft = "new task", start, onClose }: NewTaskProps) {
   const jobs = useJobs(true);
   return (
     <TaskFormDialog
-      title="New task"
+      title={title}
+      draftName={draft}
       stored={null}
       jobs={jobs}
       {...(start === undefined ? {} : { start })}

@@ -1,11 +1,15 @@
 import { Dialog } from "./dialog";
 
 const KEYS: readonly (readonly [string, string])[] = [
+  ["Ctrl K", "Go to any page, task, job, group or run; do what the page offers"],
   ["g o", "Overview"],
   ["g t", "Tasks"],
   ["g r", "Runs"],
   ["g l", "Log"],
   ["g n", "Nodes"],
+  ["g j, g f, g i", "Jobs, flows, inbox"],
+  ["g g, g s", "Groups, settings"],
+  ["g e, g u, g a", "Secrets, users, audit"],
   ["/", "Search or filter on this page"],
   ["j k", "Next or previous row"],
   ["x", "Select the row"],

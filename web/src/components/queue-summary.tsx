@@ -14,23 +14,36 @@ interface QueueSummaryProps {
   nodes: readonly NodeRow[];
 }
 
+/** Whether anything happens in a group, or is kept from it. */
+function busy({ paused, running, waiting, scheduled, stuck, suspended }: GroupRow): boolean {
+  return paused || running + waiting + scheduled + stuck + suspended > 0;
+}
+
+/** `3 running, 2 queued`, without what there is none of. */
+function inWords({ running, waiting, scheduled }: GroupRow): string {
+  const queued = waiting + scheduled;
+  return [...(running > 0 ? [`${capped(running)} running`] : []), ...(queued > 0 ? [`${capped(queued)} queued`] : [])].join(", ");
+}
+
 /** The fullest of the groups, and nodes that are up. */
 export function QueueSummary({ groups, moreGroups, nodes }: QueueSummaryProps) {
+  const shown = groups.filter(busy);
   return (
     <div class="summary">
       <ul>
-        {groups.map((group) => (
+        {shown.length === 0 && <li class="summary-line dim">Nothing runs and nothing is queued.</li>}
+        {shown.map((group) => (
           <li key={group.name} class="summary-line">
             <a href={paths.group(group.name)}>{group.name}</a>
             <span class="num">
-              {group.paused ? <Status name="PAUSED" title={group.pauseReason ?? undefined} /> : `${capped(group.running)} running, ${capped(group.waiting + group.scheduled)} queued`}
-              {group.stuck > 0 && <span class="tone-warn">, {capped(group.stuck)} stuck</span>}
-              {group.suspended > 0 && <span class="dim">, {capped(group.suspended)} suspended</span>}
-              {group.oldestWait !== null && group.oldestWait >= 1 && <span class="dim">, oldest {wholeDuration(group.oldestWait)}</span>}
+              {group.paused ? <Status name="PAUSED" title={group.pauseReason ?? undefined} /> : inWords(group)}
+              {group.stuck > 0 && <span class="tone-warn"> {capped(group.stuck)} stuck</span>}
+              {group.suspended > 0 && <span class="dim"> {capped(group.suspended)} suspended</span>}
+              {group.oldestWait !== null && group.oldestWait >= 1 && <span class="dim"> oldest {wholeDuration(group.oldestWait)}</span>}
             </span>
           </li>
         ))}
-        {moreGroups && <li class="summary-line dim">The fullest {groups.length} of the groups</li>}
+        {moreGroups && shown.length === groups.length && <li class="summary-line dim">The fullest {groups.length} of the groups</li>}
       </ul>
       <ul>
         {nodes.map((node) => (

@@ -11,32 +11,8 @@ import { Icon } from "./icon";
 import { LinkPill } from "./link-pill";
 import { Notices } from "./notices";
 import { SignInAgain } from "./sign-in-dialog";
+import { NAV } from "../state/pages";
 import { Who } from "./who";
-import { HelpDialog } from "./help-dialog";
-
-interface NavEntry {
-  readonly href: string;
-  readonly label: string;
-  readonly icon: IconName;
-  readonly pages: readonly Page["name"][];
-}
-
-const NAV: readonly NavEntry[] = [
-  { href: "/", label: "Overview", icon: "home", pages: ["overview"] },
-  { href: "/tasks", label: "Tasks", icon: "tasks", pages: ["tasks", "task"] },
-  { href: "/jobs", label: "Jobs", icon: "jobs", pages: ["jobs"] },
-  { href: "/runs", label: "Runs", icon: "runs", pages: ["runs", "run"] },
-  { href: "/flows", label: "Flows", icon: "flows", pages: ["flows", "flow"] },
-  { href: "/inbox", label: "Inbox", icon: "inbox", pages: ["inbox"] },
-  { href: "/log", label: "Log", icon: "log", pages: ["log", "execution"] },
-  { href: "/groups", label: "Groups", icon: "groups", pages: ["groups"] },
-  { href: "/nodes", label: "Nodes", icon: "nodes", pages: ["nodes"] },
-  { href: "/secrets", label: "Secrets", icon: "key", pages: ["secrets"] },
-  { href: "/users", label: "Users", icon: "people", pages: ["users"] },
-  { href: "/audit", label: "Audit", icon: "audit", pages: ["audit"] },
-  { href: "/graphiql", label: "Explorer", icon: "explorer", pages: [] },
-  { href: "/settings", label: "Settings", icon: "settings", pages: ["settings", "account"] },
-];
 
 const NEXT_THEME: Readonly<Record<Theme, Theme>> = { auto: "light", light: "dark", dark: "auto" };
 const THEME_ICON: Readonly<Record<Theme, IconName>> = { auto: "auto", light: "sun", dark: "moon" };
@@ -90,9 +66,19 @@ function Navigation({ page }: { page: Page }) {
   );
 }
 
-function Switches({ openHelp }: { openHelp: () => void }) {
+interface Openers {
+  openHelp: () => void;
+  openPalette: () => void;
+}
+
+function Switches({ openHelp, openPalette }: Openers) {
   return (
     <div class="switches">
+      <button type="button" class="button small palette-button" title="Go to a page, task, job or run (Ctrl K)" aria-label="Go to…" onClick={openPalette}>
+        <Icon name="search" />
+        <span>Go to…</span>
+        <kbd>Ctrl K</kbd>
+      </button>
       <LinkPill />
       <Who />
       <button
@@ -120,15 +106,15 @@ function Switches({ openHelp }: { openHelp: () => void }) {
   );
 }
 
-interface ShellProps {
+interface ShellProps extends Openers {
   page: Page;
-  help: boolean;
-  setHelp: (open: boolean) => void;
+  /** What is open above the page. */
+  above: ComponentChildren;
   children: ComponentChildren;
 }
 
 /** What surrounds every page. */
-export function Shell({ page, help, setHelp, children }: ShellProps) {
+export function Shell({ page, above, openHelp, openPalette, children }: ShellProps) {
   const [instance] = useState(() => location.host);
   return (
     <div class="shell">
@@ -141,7 +127,7 @@ export function Shell({ page, help, setHelp, children }: ShellProps) {
           <span>Cronograph</span>
           <span class="instance">{instance}</span>
         </a>
-        <Switches openHelp={() => setHelp(true)} />
+        <Switches openHelp={openHelp} openPalette={openPalette} />
       </header>
       <Navigation page={page} />
       <main id="main" class="main" tabIndex={-1}>
@@ -149,7 +135,7 @@ export function Shell({ page, help, setHelp, children }: ShellProps) {
       </main>
       <Notices />
       <SignInAgain />
-      {help && <HelpDialog onClose={() => setHelp(false)} />}
+      {above}
     </div>
   );
 }

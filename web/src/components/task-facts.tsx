@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import type { TaskDetail } from "../routes/task";
+import type { TaskDetail } from "../graphql/task-page";
 import { integer, words } from "../lib/format";
 import { paths } from "../lib/paths";
 import { labelsOf } from "../lib/labels";

@@ -25,6 +25,8 @@ interface TaskFormProps {
   jobs: readonly JobChoice[];
   /** Fields to begin with, such as the job that a new task was asked for. */
   start?: Partial<TaskForm>;
+  /** Under which name what is typed into a new task is kept. */
+  draftName?: string;
   onClose: () => void;
   /** Sends what changed; the errors of a refusal come back to their fields. */
   onSave: (input: Record<string, unknown>) => Promise<readonly UserError[]>;
@@ -60,9 +62,9 @@ interface Binding {
 }
 
 /** Creates or edits a task. The dialog keeps what is typed, whatever happens around it. */
-export function TaskFormDialog({ title, stored, jobs, start, onClose, onSave }: TaskFormProps) {
+export function TaskFormDialog({ title, stored, jobs, start, draftName = "new task", onClose, onSave }: TaskFormProps) {
   const before = stored ?? EMPTY_FORM;
-  const draft = useDraft<Partial<TaskForm>>(stored === null ? "new task" : `task ${stored.name}`, start ?? {});
+  const draft = useDraft<Partial<TaskForm>>(stored === null ? draftName : `task ${stored.name}`, start ?? {});
   const form: TaskForm = { ...before, ...draft.value };
   const [errors, setErrors] = useState<FormErrors>({});
   const [general, setGeneral] = useState<readonly string[]>([]);

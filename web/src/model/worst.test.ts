@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { type Condition, worstOf } from "./worst";
 
 const NOW = Date.UTC(2026, 0, 1);
-const WELL: Condition = { now: NOW, liveNodes: 2, unknownJobs: [], runsOfUnknownJobs: 0, firstDue: NOW + 5_000, stalledTasks: 0 };
+const WELL: Condition = { now: NOW, liveNodes: 2, unknownJobs: [], runsOfUnknownJobs: 0, firstDue: NOW + 5_000 };
 
 test("a healthy server has nothing to say, nor one that is a few seconds late", () => {
   expect(worstOf(WELL)).toBeNull();
@@ -10,11 +10,10 @@ test("a healthy server has nothing to say, nor one that is a few seconds late", 
 });
 
 test("the worst is said, one at a time", () => {
-  const ill: Condition = { ...WELL, liveNodes: 0, unknownJobs: ["a"], runsOfUnknownJobs: 3, firstDue: NOW - 40_000, stalledTasks: 5 };
+  const ill: Condition = { ...WELL, liveNodes: 0, unknownJobs: ["a"], runsOfUnknownJobs: 3, firstDue: NOW - 40_000 };
   expect(worstOf(ill)?.text).toBe("No node is alive: nothing runs");
   expect(worstOf({ ...ill, liveNodes: 1 })?.text).toBe("Dispatch is 40 s late: tasks that are due have made no runs");
   expect(worstOf({ ...ill, liveNodes: 1, firstDue: null })?.text).toBe("3 runs wait because no node knows a");
-  expect(worstOf({ ...WELL, stalledTasks: 1 })?.text).toBe("1 task has not started when due");
 });
 
 test("many runs of many jobs are said in numbers that are known, and by names", () => {

@@ -1,5 +1,5 @@
 /** What is wrong with the server as a whole, the worst first, in one sentence. Pure. */
-import { capped, integer, plural } from "../lib/format";
+import { integer, plural } from "../lib/format";
 import { wholeDuration } from "../lib/time";
 
 /** What is known of the server's state; times in milliseconds of its clock. */
@@ -12,11 +12,10 @@ export interface Condition {
   readonly runsOfUnknownJobs: number;
   /** When the first enabled task that is not yet dispatched was due; null without any. */
   readonly firstDue: number | null;
-  readonly stalledTasks: number;
 }
 
 export interface Worst {
-  readonly tone: "bad" | "warn";
+  readonly tone: "bad";
   readonly text: string;
   readonly href: string;
 }
@@ -42,7 +41,7 @@ function jobsOf(names: readonly string[], all: boolean): string {
 }
 
 export function worstOf(condition: Condition): Worst | null {
-  const { now, liveNodes, unknownJobs, runsOfUnknownJobs, firstDue, stalledTasks } = condition;
+  const { now, liveNodes, unknownJobs, runsOfUnknownJobs, firstDue } = condition;
   if (liveNodes === 0) return { tone: "bad", text: "No node is alive: nothing runs", href: "/nodes" };
   if (firstDue !== null && now - firstDue > LATE) {
     return { tone: "bad", text: `Dispatch is ${wholeDuration((now - firstDue) / 1000)} late: tasks that are due have made no runs`, href: "/tasks?sort=next" };
@@ -51,6 +50,5 @@ export function worstOf(condition: Condition): Worst | null {
     const wait = runsOfUnknownJobs === 1 ? "waits" : "wait";
     return { tone: "bad", text: `${someRuns(runsOfUnknownJobs)} ${wait} because no node knows ${jobsOf(unknownJobs, runsOfUnknownJobs <= LOOKED_AT)}`, href: unknownJobs.length === 1 && runsOfUnknownJobs <= LOOKED_AT ? `/runs?q=${encodeURIComponent(unknownJobs[0] ?? "")}` : "/jobs" };
   }
-  if (stalledTasks > 0) return { tone: "warn", text: `${capped(stalledTasks)} ${stalledTasks === 1 ? "task has" : "tasks have"} not started when due`, href: "/tasks?sort=started" };
   return null;
 }

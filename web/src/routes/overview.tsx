@@ -1,4 +1,5 @@
 import { useEffect } from "preact/hooks";
+import { Attention } from "../components/attention";
 import { Banner } from "../components/banner";
 import { ExecutionTable } from "../components/execution-table";
 import { FailureGroups, type FailureGroupRow } from "../components/failure-groups";
@@ -85,7 +86,7 @@ export function Overview() {
         error === null && <Skeleton rows={8} />
       ) : (
         <div class={error === null ? "overview" : "overview dimmed"}>
-          <Banner />
+          <Banner>{(worst) => <Attention worse={worst} />}</Banner>
           {tiles !== null && <Tiles tiles={tiles} />}
           <div class="columns overview-columns">
             <div class="stack">

@@ -2,10 +2,11 @@ import { useEffect, useState } from "preact/hooks";
 import { Action } from "../components/action";
 import { DeleteTask } from "../components/delete-task";
 import { DurationChart } from "../components/duration-chart";
-import { EditTask } from "../components/edit-task";
+import { DuplicateTask, EditTask } from "../components/edit-task";
 import { ExecutionTable } from "../components/execution-table";
 import { ExplanationView } from "../components/explanation";
 import { Empty, ErrorBox, Skeleton } from "../components/feedback";
+import { UnknownValue } from "../components/filters";
 import { HeatMap } from "../components/heat-map";
 import { Icon } from "../components/icon";
 import { JsonView } from "../components/json-view";
@@ -20,79 +21,31 @@ import { Status } from "../components/status";
 import { Strip } from "../components/strip";
 import { TaskFacts } from "../components/task-facts";
 import { Time } from "../components/time";
-import { ExecutionRowFragment, RunRowFragment, TaskRowFragment } from "../graphql/fragments";
-import { SkippedFragment } from "../graphql/skipped";
-import { StripFragment } from "../graphql/strip";
-import { graphql, type ResultOf } from "../graphql/tada";
+import { type TaskDetail, TaskDocument } from "../graphql/task-page";
 import { isEmptyObject } from "../lib/args-schema";
+import { plural } from "../lib/format";
+import { isFailure } from "../lib/log-filter";
+import { paths } from "../lib/paths";
 import { policySentences } from "../lib/policies";
 import { taskStatus } from "../lib/status";
 import { stripOccurrences } from "../lib/strip";
 import { inZone } from "../lib/time";
 import { frozen, serverNow } from "../live/clock";
 import { useLive } from "../live/use-live";
+import { streakOf } from "../model/attention";
 import { pauseTasks, resetTask, resumeTasks, runTask } from "../services/tasks";
 import { pendingRuns, stillPending } from "../state/pending";
 import { zone } from "../state/prefs";
-import { navigate } from "../state/route";
+import { navigate, searchParams, setParams } from "../state/route";
 import { setTitle } from "../state/title";
+import { whyNot } from "../state/viewer";
 
-const TaskDocument = graphql(
-  `
-  query TaskPage($name: String!) {
-    asOf
-    serverTime
-    task(name: $name) {
-      ...TaskRow
-      args
-      labels
-      rate { limit per burst }
-      submitter
-      job { argsSchema description }
-      schedule { nextExecutions(count: 10) }
-      declaredSchedule { value timezone humanized }
-      overlap
-      misfire
-      misfireGrace
-      catchUpLimit
-      tolerance
-      timeout
-      retries
-      retryDelay
-      jitter
-      startAt
-      endAt
-      nextNominal
-      deletable
-      lastDueAt
-      lastStartedAt
-      counter
-      checkpoint
-      createdAt
-      updatedAt
-      explain { code sentence details until run { id } }
-      strip(last: 60) { ...StripColumns }
-      runs(first: 10, filter: { state: { in: [WAITING, SCHEDULED, RUNNING, STUCK, SUSPENDED] } }, orderBy: [{ field: ID }]) {
-        nodes {
-          ...RunRow
-          explain { sentence details until }
-        }
-      }
-      executions(first: 100, orderBy: [{ field: ID, direction: DESC }]) { nodes { ...ExecutionRow } }
-      skippedOccurrences(first: 20, orderBy: [{ field: ID, direction: DESC }]) { nodes { ...Skipped } }
-    }
-  }
-`,
-  [TaskRowFragment, StripFragment, RunRowFragment, ExecutionRowFragment, SkippedFragment],
-);
-
-export type TaskDetail = NonNullable<ResultOf<typeof TaskDocument>["task"]>;
 interface State {
   /** Null when there is no such task. */
   readonly task: TaskDetail | null;
 }
 
-type Asking = "pause" | "edit" | "delete" | "run" | null;
+type Asking = "pause" | "edit" | "duplicate" | "delete" | "run" | null;
 
 export function TaskPage({ name }: { name: string }) {
   const { state, error, reload, patch } = useLive(`task/${name}`, {
@@ -133,52 +86,98 @@ export function TaskPage({ name }: { name: string }) {
   );
 }
 
-function TaskBody({ task }: { task: TaskDetail }) {
+const TABS = ["runs", "schedule", "policies", "statistics", "changes"] as const;
+type Tab = (typeof TABS)[number];
+
+function readTab(): Tab {
+  const wanted = searchParams.value.get("tab");
+  return TABS.find((tab) => tab === wanted) ?? "runs";
+}
+
+/** What runs and ran comes first; the rest is one press away, and in the address. */
+function TaskTabs({ tab }: { tab: Tab }) {
   return (
     <>
-      <Section title="What happens next">
-        <div class="panel-body">
-          <ExplanationView explain={task.explain} />
+      <nav class="tabs" aria-label="Parts of the task">
+        {TABS.map((each) => (
+          <button key={each} type="button" class="tab" aria-current={each === tab ? "true" : undefined} onClick={() => setParams({ tab: each === "runs" ? null : each })}>
+            {each}
+          </button>
+        ))}
+      </nav>
+      <UnknownValue name="tab" label="Part" known={[...TABS]} />
+    </>
+  );
+}
+
+function TaskBody({ task }: { task: TaskDetail }) {
+  const tab = readTab();
+  const Part = { runs: RunsPart, schedule: SchedulePart, policies: PoliciesPart, statistics: StatisticsPart, changes: ChangesPart }[tab];
+  return (
+    <>
+      <TaskStrip task={task} />
+      <TaskTabs tab={tab} />
+      <Part task={task} />
+    </>
+  );
+}
+
+interface PartProps {
+  task: TaskDetail;
+}
+
+/** How often it went well or failed in a row, in words; nothing before its first run. */
+function streakWords({ executions }: TaskDetail): string {
+  const { failures, longer } = streakOf(executions.nodes);
+  if (failures > 0) return `${longer ? "at least " : ""}${plural(failures, "failure")} in a row`;
+  const successes = executions.nodes.findIndex(({ outcome }) => outcome !== null && isFailure(outcome));
+  const count = executions.nodes.slice(0, successes < 0 ? undefined : successes).filter(({ outcome }) => outcome === "SUCCESS").length;
+  return count === 0 ? "no run yet" : `${successes < 0 && executions.nodes.length === 100 ? "at least " : ""}${plural(count, "success", "successes")} in a row`;
+}
+
+/** How it stands, in one line. */
+function TaskStrip({ task }: PartProps) {
+  const last = task.lastStatus;
+  return (
+    <section class="panel task-strip" aria-label="What happens next">
+      <dl class="task-figures">
+        <div>
+          <dt>Next</dt>
+          <dd>{task.nextExecution === null || task.pausedAt !== null ? "–" : <Time at={task.nextExecution} form="countdown" />}</dd>
         </div>
-      </Section>
-      <Unfinished task={task} />
-      <div class="columns">
-        <Section title="Schedule" aside={<span class="zone-tag">{task.schedule.timezone}</span>}>
-          <div class="panel-body">
-            <p class="preview-sentence">{task.schedule.humanized}</p>
-            <p>
-              <code>{task.schedule.value}</code>{" "}
-              {task.overridden && task.declaredSchedule !== null && <span class="dim">instead of {task.declaredSchedule.value} in the code</span>}
-            </p>
-            {task.schedule.nextExecutions.length === 0 ? <p class="dim">It has no further time.</p> : <NextTimes times={task.schedule.nextExecutions} timezone={task.schedule.timezone} />}
-          </div>
-        </Section>
-        <div class="stack">
-          <Section title="Policies">
-            <ul class="panel-body bullets">
-              {policySentences(task).map((sentence) => inZone(sentence, zone.value)).map((sentence) => (
-                <li key={sentence}>{sentence}</li>
-              ))}
-            </ul>
-          </Section>
-          <Section title="When it runs">
-            <HeatMap task={task.name} />
-          </Section>
+        <div>
+          <dt>Last</dt>
+          <dd>
+            {last === null ? (
+              "–"
+            ) : (
+              <>
+                <Status name={last.outcome ?? "RUNNING"} /> <a href={paths.execution(last.id)}>{last.id}</a> <Time at={last.completedAt ?? last.startedAt} />
+              </>
+            )}
+          </dd>
         </div>
+        <div>
+          <dt>Streak</dt>
+          <dd>{streakWords(task)}</dd>
+        </div>
+      </dl>
+      <div class="task-next">
+        <ExplanationView explain={task.explain} />
       </div>
+    </section>
+  );
+}
+
+function RunsPart({ task }: PartProps) {
+  return (
+    <>
+      <Unfinished task={task} />
       <Section title="Last 60 occurrences" aside={<span class="dim">height: duration (log), colour: outcome, stub: skipped</span>}>
         <div class="panel-body strip-wide">
           <Strip occurrences={stripOccurrences(task.strip)} label={task.name} wide />
         </div>
       </Section>
-      <div class="columns">
-        <Section title="Durations">
-          <DurationChart executions={task.executions.nodes} />
-        </Section>
-        <Section title="Records">
-          <RecordsChart executions={task.executions.nodes} />
-        </Section>
-      </div>
       <Section title="Executions" aside={<a href={`/log?task=${encodeURIComponent(task.name)}`}>All in the log</a>}>
         <ExecutionTable
           executions={task.executions.nodes.slice(0, 25)}
@@ -193,23 +192,74 @@ function TaskBody({ task }: { task: TaskDetail }) {
       <Section title="Skipped occurrences">
         <SkippedTable skipped={task.skippedOccurrences.nodes} />
       </Section>
+    </>
+  );
+}
+
+function SchedulePart({ task }: PartProps) {
+  return (
+    <Section title="Schedule" aside={<span class="zone-tag">{task.schedule.timezone}</span>}>
+      <div class="panel-body">
+        <p class="preview-sentence">{task.schedule.humanized}</p>
+        <p>
+          <code>{task.schedule.value}</code>{" "}
+          {task.overridden && task.declaredSchedule !== null && <span class="dim">instead of {task.declaredSchedule.value} in the code</span>}
+        </p>
+        {task.schedule.nextExecutions.length === 0 ? <p class="dim">It has no further time.</p> : <NextTimes times={task.schedule.nextExecutions} timezone={task.schedule.timezone} />}
+      </div>
+    </Section>
+  );
+}
+
+function PoliciesPart({ task }: PartProps) {
+  return (
+    <div class="columns">
+      <Section title="Policies">
+        <ul class="panel-body bullets">
+          {policySentences(task).map((sentence) => inZone(sentence, zone.value)).map((sentence) => (
+            <li key={sentence}>{sentence}</li>
+          ))}
+        </ul>
+      </Section>
+      <Section title="Arguments">
+        <div class="panel-body">
+          {isEmptyObject(task.args) ? <p class="dim">None.</p> : <JsonView value={task.args} label="Arguments" />}
+          {task.checkpoint !== null && (
+            <>
+              <h3 class="block-title">Checkpoint</h3>
+              <JsonView value={task.checkpoint} label="Checkpoint" />
+            </>
+          )}
+        </div>
+      </Section>
+    </div>
+  );
+}
+
+function StatisticsPart({ task }: PartProps) {
+  return (
+    <>
       <div class="columns">
-        <Section title="Facts">
-          <TaskFacts task={task} />
+        <Section title="Durations">
+          <DurationChart executions={task.executions.nodes} />
         </Section>
-        <Section title="Arguments">
-          <div class="panel-body">
-            {isEmptyObject(task.args) ? <p class="dim">None.</p> : <JsonView value={task.args} label="Arguments" />}
-            {task.checkpoint !== null && (
-              <>
-                <h3 class="block-title">Checkpoint</h3>
-                <JsonView value={task.checkpoint} label="Checkpoint" />
-              </>
-            )}
-          </div>
+        <Section title="Records">
+          <RecordsChart executions={task.executions.nodes} />
         </Section>
       </div>
+      <Section title="When it runs">
+        <HeatMap task={task.name} />
+      </Section>
     </>
+  );
+}
+
+/** Where it comes from, and when it was changed; by whom, the audit log says. */
+function ChangesPart({ task }: PartProps) {
+  return (
+    <Section title="Facts" aside={whyNot("ADMIN") === null ? <a href={`/audit?subject=${encodeURIComponent(task.name)}`}>Who changed it</a> : undefined}>
+      <TaskFacts task={task} />
+    </Section>
   );
 }
 
@@ -276,6 +326,9 @@ function TaskHead({ task, mark, reload }: TaskHeadProps) {
         <Action class="button" onClick={() => setAsking("edit")}>
           <Icon name="edit" /> Edit
         </Action>
+        <Action class="button" onClick={() => setAsking("duplicate")}>
+          <Icon name="copy" /> Duplicate
+        </Action>
         {task.overridden && (
           <Action class="button" onClick={() => void resetTask(task.name)}>
             Reset to code
@@ -300,6 +353,7 @@ function TaskHead({ task, mark, reload }: TaskHeadProps) {
       </p>
       {asking === "pause" && <PauseDialog name={task.name} onClose={close} onPause={(reason) => void pause(reason)} />}
       {asking === "edit" && <EditTask name={task.name} onClose={close} />}
+      {asking === "duplicate" && <DuplicateTask name={task.name} onClose={close} />}
       {asking === "run" && (
         <RunWithArgs title={`Run ${task.name}`} action="Run now" args={task.args} schema={task.job?.argsSchema} onClose={close} onRun={(args) => runTask(task.name, args)} />
       )}

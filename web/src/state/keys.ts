@@ -6,6 +6,14 @@ const GOTO = new Map([
   ["r", "/runs"],
   ["l", "/log"],
   ["n", "/nodes"],
+  ["j", "/jobs"],
+  ["f", "/flows"],
+  ["i", "/inbox"],
+  ["g", "/groups"],
+  ["s", "/settings"],
+  ["e", "/secrets"],
+  ["u", "/users"],
+  ["a", "/audit"],
 ]);
 
 /** How long after `g` the second key may come. */
@@ -67,10 +75,20 @@ function onKey(key: string, openHelp: () => void): boolean {
   }
 }
 
-/** The keys of the dashboard; none of them acts while one types or a dialog is open. */
-export function startKeys(openHelp: () => void): void {
+/** Ctrl K, or ⌘ K: from within a field, too. */
+function isPaletteKey({ key, ctrlKey, metaKey, altKey, shiftKey }: KeyboardEvent): boolean {
+  return key.toLowerCase() === "k" && ctrlKey !== metaKey && !altKey && !shiftKey;
+}
+
+/** The keys of the dashboard; but for that of the palette none of them acts while one types or a dialog is open. */
+export function startKeys({ openHelp, openPalette }: { openHelp: () => void; openPalette: () => void }): void {
   let chordUntil = 0;
   document.addEventListener("keydown", (event) => {
+    if (isPaletteKey(event)) {
+      event.preventDefault();
+      if (document.querySelector("dialog[open]") === null) openPalette();
+      return;
+    }
     if (event.ctrlKey || event.metaKey || event.altKey || isBusy(event.target)) return;
     const chord = event.timeStamp < chordUntil;
     chordUntil = !chord && event.key === "g" ? event.timeStamp + CHORD_WITHIN : 0;

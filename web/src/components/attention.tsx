@@ -1,0 +1,255 @@
+import type { ComponentChildren } from "preact";
+import { graphql, type ResultOf } from "../graphql/tada";
+import { integer, words } from "../lib/format";
+import { FAILURES, isFailure } from "../lib/log-filter";
+import { paths } from "../lib/paths";
+import { frozen, now, serverNow } from "../live/clock";
+import { useLive } from "../live/use-live";
+import { blockedGroups, headline, LOST_FOR, nodesInTrouble, streakOf, toneOf } from "../model/attention";
+import { resumeGroup } from "../services/operations";
+import { runTask } from "../services/tasks";
+import { health } from "../state/health";
+import { WAITING_FOR_PEOPLE } from "../state/inbox";
+import { Action } from "./action";
+import { ErrorBox } from "./feedback";
+import { Icon } from "./icon";
+import { Time } from "./time";
+
+/** So many of each kind are listed; the link below them leads to all. */
+const SHOWN = 5;
+
+/** Asked apart: to find the tasks that fail, the server looks at each. So it is asked seldom, and of a limited number. */
+const FailingDocument = graphql(`
+  query FailingTasks($first: Int!, $outcomes: [Outcome!]!) {
+    asOf
+    tasks(first: $first, filter: { lastOutcome: { in: $outcomes }, enabled: { eq: true }, pausedAt: { isNull: true } }, orderBy: [{ field: LAST_STARTED_AT, direction: DESC }]) {
+      totalCount
+      nodes {
+        name
+        lastStatus { id outcome errorType errorMessage }
+        executions(first: 30, orderBy: [{ field: ID, direction: DESC }]) { nodes { id outcome startedAt run { id } } }
+      }
+    }
+  }
+`);
+
+const AttentionDocument = graphql(`
+  query Attention($first: Int!, $late: Boolean!, $people: RunFilter) {
+    asOf
+    late: tasks(first: $first, filter: { stalled: { eq: true } }) @include(if: $late) {
+      totalCount
+      nodes { name lastDueAt explain { sentence } }
+    }
+    groups(first: 20, filter: { paused: { eq: true } }, orderBy: [{ field: DEPTH, direction: DESC }]) {
+      nodes { name waiting scheduled stuck pausedAt pausedBy pauseReason }
+    }
+    nodes(first: 20, filter: { state: { in: [STALLED, EXPIRED] } }, orderBy: [{ field: STARTED_AT, direction: DESC }]) {
+      nodes { id name state heartbeatAt stall }
+    }
+    people: runs(first: $first, filter: $people, orderBy: [{ field: ID }]) {
+      totalCount
+      nodes { id jobName taskName description submittedAt }
+    }
+  }
+`);
+
+type Failing = ResultOf<typeof FailingDocument>["tasks"];
+type Others = ResultOf<typeof AttentionDocument>;
+
+function useFailing() {
+  return useLive("overview/failing", {
+    document: FailingDocument,
+    variables: () => ({ first: SHOWN, outcomes: [...FAILURES] }),
+    init: (data): Failing => data.tasks,
+    outdates: ({ kind, state, taskName }, shown) =>
+      kind.startsWith("TASK_") ||
+      (kind === "EXECUTION_FINISHED" && taskName !== null && ((state !== null && isFailure(state)) || shown.totalCount > shown.nodes.length || shown.nodes.some((task) => task.name === taskName))),
+    every: 3_000,
+  });
+}
+
+function useOthers() {
+  // To count late tasks the server looks at each as well; whether there are any it says by itself.
+  const late = (health.value?.stalledTasks ?? 0) > 0;
+  return useLive(`overview/attention ${String(late)}`, {
+    document: AttentionDocument,
+    variables: () => ({ first: SHOWN, late, people: WAITING_FOR_PEOPLE }),
+    init: (data): Others => data,
+    outdates: ({ kind, state, runId }, { people, groups }) =>
+      kind === "GROUP_UPDATED" ||
+      kind.startsWith("NODE_") ||
+      (kind.startsWith("TASK_") && late) ||
+      (kind.startsWith("RUN_") && (state === "SUSPENDED" || people.nodes.some((run) => run.id === runId) || people.totalCount > people.nodes.length || groups.nodes.length > 0)),
+    expires: ({ nodes }) => {
+      const ends = nodes.nodes.map((node) => Date.parse(node.heartbeatAt) + LOST_FOR).filter((end) => end > serverNow());
+      return ends.length === 0 ? null : Math.min(...ends);
+    },
+    every: 2_000,
+  });
+}
+
+interface ItemProps {
+  id: string;
+  tone: "bad" | "warn";
+  /** What it is about, and where that is. */
+  name: string;
+  href: string;
+  /** What is wrong with it. */
+  children: ComponentChildren;
+  /** More of it, in one line. */
+  detail?: ComponentChildren;
+  action?: ComponentChildren;
+}
+
+function Item({ id, tone, name, href, children, detail, action }: ItemProps) {
+  return (
+    <li class="attention-item" data-row data-id={id} tabIndex={-1}>
+      <span class={`tone-${tone}`}>
+        <Icon name="alert" />
+      </span>
+      <span class="attention-text">
+        <span class="attention-what">
+          <a class="attention-name" href={href} title={name} data-key="Enter">
+            {name}
+          </a>{" "}
+          {children}
+        </span>
+        {detail !== undefined && <span class="attention-detail dim">{detail}</span>}
+      </span>
+      {action !== undefined && <span class="row-actions">{action}</span>}
+    </li>
+  );
+}
+
+/** The first line of an error, with its type unless the message begins with it. */
+function errorLine({ outcome, errorType, errorMessage }: NonNullable<Failing["nodes"][number]["lastStatus"]>): string {
+  const line = (errorMessage ?? (outcome === null ? "tried again right now" : words(outcome))).split("\n", 1)[0] ?? "";
+  return errorType === null || line.startsWith(errorType) ? line : `${errorType}: ${line}`;
+}
+
+function FailingItem({ task }: { task: Failing["nodes"][number] }) {
+  const { failures, since, longer } = streakOf(task.executions.nodes);
+  const last = task.lastStatus;
+  return (
+    <Item
+      id={`fails ${task.name}`}
+      tone="bad"
+      name={task.name}
+      href={paths.task(task.name)}
+      detail={last === null ? undefined : <a href={paths.execution(last.id)}>{errorLine(last)}</a>}
+      action={
+        <Action class="button small" data-key="r" aria-label={`Run ${task.name} now`} onClick={() => void runTask(task.name)}>
+          <Icon name="play" /> Run now
+        </Action>
+      }
+    >
+      fails
+      {since !== null && (
+        <>
+          {longer ? " at least since " : " since "}
+          <Time at={since} form="moment" />
+          {failures > 1 && `, ${integer(failures)} times in a row`}
+        </>
+      )}
+    </Item>
+  );
+}
+
+function More({ count, shown, href, what }: { count: number; shown: number; href: string; what: string }) {
+  if (count <= shown) return null;
+  return (
+    <li class="attention-item">
+      <span />
+      <a href={href}>{what}</a>
+    </li>
+  );
+}
+
+function Items({ failing, others }: { failing: Failing | null; others: Others }) {
+  const { late, people } = others;
+  return (
+    <ul class="attention-list">
+      {failing?.nodes.map((task) => <FailingItem key={task.name} task={task} />)}
+      {failing !== null && <More count={failing.totalCount} shown={failing.nodes.length} href="/log?outcome=failures" what="All failures are in the log" />}
+      {late?.nodes.map((task) => (
+        <Item key={`late ${task.name}`} id={`late ${task.name}`} tone="warn" name={task.name} href={paths.task(task.name)} detail={task.explain.sentence}>
+          is late{task.lastDueAt !== null && <>: due <Time at={task.lastDueAt} /></>}
+        </Item>
+      ))}
+      {late !== undefined && <More count={late.totalCount} shown={late.nodes.length} href="/tasks?sort=started" what="All tasks, the longest not started last" />}
+      {blockedGroups(others.groups.nodes).map((group) => (
+        <Item
+          key={`group ${group.name}`}
+          id={`group ${group.name}`}
+          tone="warn"
+          name={group.name}
+          href={paths.group(group.name)}
+          detail={group.pauseReason === null || group.pauseReason === "" ? undefined : group.pauseReason}
+          action={
+            <Action class="button small" aria-label={`Resume group ${group.name}`} onClick={() => void resumeGroup(group.name)}>
+              <Icon name="resume" /> Resume
+            </Action>
+          }
+        >
+          is paused{group.pausedAt !== null && <> since <Time at={group.pausedAt} form="moment" /></>}
+          {group.pausedBy !== null && ` by ${group.pausedBy}`} and holds {integer(group.waiting + group.scheduled + group.stuck)} back
+        </Item>
+      ))}
+      {nodesInTrouble(others.nodes.nodes, now.value).map((node) => (
+        <Item key={`node ${node.id}`} id={`node ${node.id}`} tone={node.state === "STALLED" ? "bad" : "warn"} name={node.name} href={node.state === "STALLED" ? "/nodes" : "/nodes?state=gone"} detail={node.stall ?? undefined}>
+          {node.state === "STALLED" ? "makes no progress" : <>was lost <Time at={node.heartbeatAt} />; other nodes take its runs</>}
+        </Item>
+      ))}
+      {people.nodes.map((run) => (
+        <Item key={`run ${run.id}`} id={`run ${run.id}`} tone="warn" name={`${run.taskName ?? run.jobName} ${run.id}`} href={paths.run(run.id)} detail={run.description === "" ? undefined : run.description} action={<a class="button small" href="/inbox">Decide</a>}>
+          waits for somebody; submitted <Time at={run.submittedAt} />
+        </Item>
+      ))}
+      <More count={people.totalCount} shown={people.nodes.length} href="/inbox" what="All that wait are in the inbox" />
+    </ul>
+  );
+}
+
+/** The answer to "is anything wrong?": one line, and a list of what needs a person with what can be done about it. Small when all is well. */
+export function Attention({ worse }: { worse: boolean }) {
+  const failing = useFailing();
+  const others = useOthers();
+  const error = failing.error ?? others.error;
+  const retry = (): void => [failing, others].forEach((live) => live.error !== null && live.reload());
+  const known = others.state !== null && (failing.state !== null || failing.error !== null) ? others.state : null;
+  // Of the server's clock, which ticks here.
+  const trouble = known === null ? [] : nodesInTrouble(known.nodes.nodes, now.value);
+  const stalledNodes = trouble.filter((node) => node.state === "STALLED").length;
+  const troubles = {
+    failing: failing.state?.totalCount ?? 0,
+    late: known?.late?.totalCount ?? 0,
+    blocked: known === null ? 0 : blockedGroups(known.groups.nodes).length,
+    stalledNodes,
+    lostNodes: trouble.length - stalledNodes,
+    people: known?.people.totalCount ?? 0,
+  };
+  const tone = toneOf(troubles);
+  const calm = tone === "good";
+  return (
+    <section class={`attention attention-${known === null ? "asked" : tone} ${frozen.value ? "dimmed" : ""}`} aria-label="Is anything wrong?">
+      {error !== null && <ErrorBox error={error} retry={retry} />}
+      {known === null ? (
+        error === null && <p class="attention-head dim">Looking whether anything is wrong…</p>
+      ) : (
+        // What is worse stands above: then all is not well.
+        !(calm && (worse || failing.error !== null)) && (
+          <p class="attention-head">
+            <span class={`tone-${tone}`}>
+              <Icon name={calm ? "check" : "alert"} />
+            </span>
+            <span role="status">
+              {frozen.value && "As last heard: "}
+              {headline(troubles, health.value)}
+            </span>
+          </p>
+        )
+      )}
+      {known !== null && !calm && <Items failing={failing.state} others={known} />}
+    </section>
+  );
+}

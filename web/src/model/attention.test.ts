@@ -1,0 +1,77 @@
+import { expect, test } from "vitest";
+import { blockedGroups, headline, LOST_FOR, nodesInTrouble, streakOf, toneOf, type Troubles } from "./attention";
+
+const NONE: Troubles = { failing: 0, late: 0, blocked: 0, stalledNodes: 0, lostNodes: 0, people: 0 };
+const CALM = { running: 0, waiting: 0, runsPerMinute: 0 };
+const NOW = Date.UTC(2026, 0, 1);
+const OUTCOMES: Readonly<Record<string, string | null>> = { s: "SUCCESS", f: "FAILED", t: "TIMED_OUT", c: "CANCELLED", r: null };
+
+/** Attempts that began minute by minute, written oldest first: `s` success, `f` failure …; those of one run stand in brackets. */
+function attempts(marks: string) {
+  let run = 0;
+  let within = false;
+  const all = [];
+  for (const mark of marks) {
+    if (mark === "(" || mark === ")") {
+      within = mark === "(";
+      run += 1;
+      continue;
+    }
+    if (!within) run += 1;
+    all.push({ id: String(all.length), outcome: OUTCOMES[mark] ?? null, startedAt: new Date(NOW + all.length * 60_000).toISOString(), run: { id: String(run) } });
+  }
+  return all.reverse();
+}
+
+test.each([
+  ["ssfff", 3, 2, false],
+  ["sfsf", 1, 3, false],
+  ["fft", 3, 0, true],
+  ["sfcfr", 2, 1, false],
+  ["s(fff)f", 2, 1, false],
+  ["ss", 0, null, false],
+  ["r", 0, null, true],
+])("of %s %i runs have failed in a row since minute %s", (marks, failures, minute, longer) => {
+  const since = minute === null ? null : new Date(NOW + minute * 60_000).toISOString();
+  expect(streakOf(attempts(marks))).toEqual({ failures, since, longer });
+});
+
+test("attempts whose runs are gone count each", () => {
+  const gone = attempts("s(ff)").map((attempt) => ({ ...attempt, run: null }));
+  expect(streakOf(gone).failures).toBe(2);
+});
+
+test.each([
+  [NONE, null, "All is well"],
+  [NONE, CALM, "All is well: the queue is empty"],
+  [NONE, { running: 3, waiting: 0, runsPerMinute: 9 }, "All is well: 3 running, the queue is empty"],
+  [NONE, { running: 3, waiting: 60, runsPerMinute: 90 }, "All is well: the queue drains in about 40 s"],
+  [{ ...NONE, failing: 3, late: 1 }, { running: 3, waiting: 60, runsPerMinute: 90 }, "3 tasks fail, 1 task is late; the queue drains in about 40 s"],
+  [{ ...NONE, failing: 1 }, { running: 0, waiting: 7, runsPerMinute: 0 }, "1 task fails; 7 waiting"],
+  // The server counts no further: when so many are done nobody knows.
+  [NONE, { running: 0, waiting: 10_001, runsPerMinute: 100 }, "All is well: 10,000+ waiting"],
+  [
+    { failing: 10_001, late: 2, blocked: 1, stalledNodes: 1, lostNodes: 2, people: 1 },
+    null,
+    "10,000+ tasks fail, 2 tasks are late, 1 paused group holds runs back, 1 node makes no progress, 2 nodes were lost, 1 run waits for somebody",
+  ],
+])("%o with %o is said as '%s'", (troubles, pace, text) => {
+  expect(headline(troubles, pace)).toBe(text);
+});
+
+test("what nobody has to do with is good, what waits for somebody a warning, what fails is bad", () => {
+  expect(toneOf(NONE)).toBe("good");
+  expect(toneOf({ ...NONE, people: 1 })).toBe("warn");
+  expect(toneOf({ ...NONE, late: 1, failing: 1 })).toBe("bad");
+});
+
+test("a lost node matters for an hour, one that makes no progress until it does", () => {
+  const node = (state: string, age: number) => ({ state, heartbeatAt: new Date(NOW - age).toISOString() });
+  const nodes = [node("EXPIRED", 60_000), node("EXPIRED", LOST_FOR), node("STALLED", LOST_FOR * 2)];
+  expect(nodesInTrouble(nodes, NOW)).toEqual([nodes[0], nodes[2]]);
+});
+
+test("a paused group without runs holds nothing back", () => {
+  const group = (waiting: number, scheduled: number, stuck: number) => ({ waiting, scheduled, stuck });
+  expect(blockedGroups([group(0, 0, 0), group(0, 1, 0), group(0, 0, 1)])).toHaveLength(2);
+});

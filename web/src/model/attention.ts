@@ -1,0 +1,108 @@
+/** What needs a person, and the answer to "is anything wrong?" in one sentence. Pure. */
+import { capped } from "../lib/format";
+import { isFailure } from "../lib/log-filter";
+import { wholeDuration } from "../lib/time";
+
+/** How long a task has failed by now. */
+export interface Streak {
+  /** How many of its newest runs in a row. */
+  readonly failures: number;
+  /** When the first of them began; null where none is known. */
+  readonly since: string | null;
+  /** No success is among the attempts looked at: it may have begun earlier. */
+  readonly longer: boolean;
+}
+
+/** An attempt of a run of the task. */
+interface Attempt {
+  readonly id: string;
+  readonly outcome: string | null;
+  readonly startedAt: string;
+  readonly run: { readonly id: string } | null;
+}
+
+/** The failures since the last success, of attempts that come newest first; what goes on, was cancelled or put off counts neither way. */
+export function streakOf(attempts: readonly Attempt[]): Streak {
+  const success = attempts.findIndex(({ outcome }) => outcome === "SUCCESS");
+  const failed = (success < 0 ? attempts : attempts.slice(0, success)).filter(({ outcome }) => outcome !== null && isFailure(outcome));
+  // A run that was tried several times has failed once.
+  const runs = new Set(failed.map(({ id, run }) => (run === null ? `attempt ${id}` : run.id)));
+  return { failures: runs.size, since: failed.at(-1)?.startedAt ?? null, longer: success < 0 };
+}
+
+/** A node that was lost matters for an hour: then whoever has to look has looked. */
+export const LOST_FOR = 3_600_000;
+
+interface Node {
+  readonly state: string;
+  readonly heartbeatAt: string;
+}
+
+/** Nodes that make no progress, and those that were lost within the last hour. */
+export function nodesInTrouble<N extends Node>(nodes: readonly N[], now: number): readonly N[] {
+  return nodes.filter(({ state, heartbeatAt }) => state === "STALLED" || (state === "EXPIRED" && now - Date.parse(heartbeatAt) < LOST_FOR));
+}
+
+interface Group {
+  readonly waiting: number;
+  readonly scheduled: number;
+  readonly stuck: number;
+}
+
+/** Paused groups in which something waits. */
+export function blockedGroups<G extends Group>(paused: readonly G[]): readonly G[] {
+  return paused.filter(({ waiting, scheduled, stuck }) => waiting + scheduled + stuck > 0);
+}
+
+/** How many of each kind there are; the server counts to 10,000. */
+export interface Troubles {
+  readonly failing: number;
+  readonly late: number;
+  readonly blocked: number;
+  readonly stalledNodes: number;
+  readonly lostNodes: number;
+  readonly people: number;
+}
+
+/** What is known of the queue's pace. */
+export interface Pace {
+  readonly running: number;
+  readonly waiting: number;
+  readonly runsPerMinute: number;
+}
+
+/** In how many seconds the queue is empty if all goes on like this; null where nothing can be said. */
+export function drainsIn({ waiting, runsPerMinute }: Pace): number | null {
+  return waiting === 0 || waiting > 10_000 || runsPerMinute < 1 ? null : (waiting / runsPerMinute) * 60;
+}
+
+function queueWords(pace: Pace): string {
+  if (pace.waiting === 0) return pace.running === 0 ? "the queue is empty" : `${capped(pace.running)} running, the queue is empty`;
+  const seconds = drainsIn(pace);
+  return seconds === null ? `${capped(pace.waiting)} waiting` : `the queue drains in about ${wholeDuration(Math.max(1, seconds))}`;
+}
+
+function some(count: number, one: string, many: string): readonly string[] {
+  return count === 0 ? [] : [`${capped(count)} ${count === 1 ? one : many}`];
+}
+
+/** The answer in one line: `2 tasks fail, 1 task is late; the queue drains in about 40 s`. */
+export function headline({ failing, late, blocked, stalledNodes, lostNodes, people }: Troubles, pace: Pace | null): string {
+  const wrong = [
+    ...some(failing, "task fails", "tasks fail"),
+    ...some(late, "task is late", "tasks are late"),
+    ...some(blocked, "paused group holds runs back", "paused groups hold runs back"),
+    ...some(stalledNodes, "node makes no progress", "nodes make no progress"),
+    ...some(lostNodes, "node was lost", "nodes were lost"),
+    ...some(people, "run waits for somebody", "runs wait for somebody"),
+  ];
+  const queue = pace === null ? "" : queueWords(pace);
+  if (wrong.length === 0) return queue === "" ? "All is well" : `All is well: ${queue}`;
+  return queue === "" ? wrong.join(", ") : `${wrong.join(", ")}; ${queue}`;
+}
+
+/** Whether anything is wrong; people who are waited for are work, not a fault. */
+export function toneOf({ failing, late, blocked, stalledNodes, lostNodes, people }: Troubles): "bad" | "warn" | "good" {
+  if (failing + stalledNodes > 0) return "bad";
+  return late + blocked + lostNodes + people > 0 ? "warn" : "good";
+}

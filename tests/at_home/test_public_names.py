@@ -33,6 +33,7 @@ INTEGRATIONS = "cronograph.jobs.integrations"
 FOREIGN = frozenset(
     {
         "FailedJobRegistry",  # of RQ
+        "Containerfile",
         "OnBootSec",  # of systemd
         "Retry",  # of RQ
         *("AsyncResult", "ChordError"),  # of Celery

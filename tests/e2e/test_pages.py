@@ -198,6 +198,27 @@ def test_on_a_phone_all_pages_are_behind_a_button_that_names_the_present_one(sit
     expect(page.get_by_role("button", name="Nodes", exact=True)).to_have_attribute("aria-expanded", "false")
 
 
+def test_on_a_phone_the_first_row_is_in_sight_and_filters_are_behind_a_button(site: Site, new_page: PageOpener) -> None:
+    page = new_page(site.url, viewport={"width": 390, "height": 740})
+    for path in ("/runs?group=halted", "/tasks", "/log", "/groups"):
+        page.goto(path)
+        ready(page)
+        expect(page.locator("main tbody tr").first).to_be_in_viewport(ratio=0.5)
+    page.goto("/runs")
+    group = page.get_by_role("combobox", name="Group", exact=True)
+    expect(group).to_be_hidden()
+    page.get_by_role("button", name="Filters", exact=True).click()
+    group.fill("halted")
+    group.press("Enter")
+    expect(page).to_have_url(re.compile("group=halted"))
+    page.get_by_role("button", name="Filters", exact=True).click()
+    expect(page.get_by_role("button", name="Clear filters")).to_be_visible()
+    # The tabs stand in one row, which scrolls.
+    box = page.get_by_role("navigation", name="State of the runs").bounding_box()
+    assert box is not None
+    assert box["height"] < 60
+
+
 def test_the_filters_of_the_queue_stand_in_one_line_on_a_desk(site: Site, new_page: PageOpener) -> None:
     page = new_page(site.url, viewport={"width": 1360, "height": 800})
     page.goto("/runs?group=halted")
@@ -221,6 +242,18 @@ class TestViews:
         page.goto("/tasks")
         page.get_by_text("Views").click()
         page.get_by_role("link", name="what is on").click()
+        expect(page).to_have_url(f"{site.url}/tasks?state=on")
+        page.get_by_text("Columns").click()
+        for kind in ("CSV", "JSON"):
+            with page.expect_download() as download:
+                page.get_by_role("button", name=f"as {kind}").click()
+            assert download.value.suggested_filename == f"tasks.{kind.lower()}"
+            assert LONG in download.value.path().read_text()
+        page.keyboard.press("Escape")
+        page.get_by_role("columnheader", name="Last", exact=True).get_by_role("button").click()
+        expect(page).to_have_url(re.compile("sort=started"))
+        expect(page.get_by_role("columnheader", name="Last")).to_have_attribute("aria-sort", "descending")
+        page.get_by_role("columnheader", name="Task", exact=True).get_by_role("button").click()
         expect(page).to_have_url(f"{site.url}/tasks?state=on")
         page.get_by_text("Columns").click()
         page.get_by_label("Schedule", exact=True).uncheck()

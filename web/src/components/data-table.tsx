@@ -1,8 +1,9 @@
 import { Component, type ComponentChildren } from "preact";
 import { useEffect, useMemo } from "preact/hooks";
 import { type ColumnSize, fitColumns } from "../model/columns";
+import { headingOf, type Sorts } from "../model/sorting";
 import { hiddenColumns } from "../state/columns";
-import { takeRowFocus } from "../state/route";
+import { setParams, takeRowFocus } from "../state/route";
 import { FreshButton } from "./fresh-button";
 import type { Selection } from "./use-selection";
 import { useSteady } from "./use-steady";
@@ -36,6 +37,8 @@ interface DataTableProps<Row, Context> {
   rowName?(row: Row): string;
   /** What a row as a whole says by its look. */
   rowClass?(row: Row): string;
+  /** Which headings order the list, and how it is ordered: without it, none. */
+  sorting?: { readonly sorts: Sorts; readonly sort: string; readonly usual: string } | undefined;
   /** Without it rows cannot be chosen. */
   selection?: Selection | undefined;
 }
@@ -85,9 +88,7 @@ export function DataTable<Row, Context>(props: DataTableProps<Row, Context>) {
                 </th>
               )}
               {shown.map((column) => (
-                <th key={column.key} scope="col" class={column.number === true ? "cell-num" : ""}>
-                  {column.untitled === true ? <span class="visually-hidden">{column.title}</span> : column.title}
-                </th>
+                <HeadCell key={column.key} column={column} sorting={props.sorting} />
               ))}
             </tr>
           </thead>
@@ -100,6 +101,30 @@ export function DataTable<Row, Context>(props: DataTableProps<Row, Context>) {
         </table>
       )}
     </div>
+  );
+}
+
+interface HeadCellProps {
+  column: Pick<Column<unknown, unknown>, "key" | "title" | "untitled" | "number">;
+  sorting: DataTableProps<unknown, unknown>["sorting"];
+}
+
+/** A heading; where the list can be ordered by its column, a button that does so. */
+function HeadCell({ column: { key, title, untitled, number }, sorting }: HeadCellProps) {
+  const heading = sorting === undefined ? null : headingOf(sorting.sorts, key, sorting.sort);
+  return (
+    <th scope="col" class={number === true ? "cell-num" : ""} aria-sort={heading?.now ?? undefined}>
+      {untitled === true ? (
+        <span class="visually-hidden">{title}</span>
+      ) : heading === null ? (
+        title
+      ) : (
+        <button type="button" class="heading-sort" onClick={() => setParams({ sort: heading.next === sorting?.usual ? null : heading.next, after: null })}>
+          {title}
+          {heading.now !== null && <span aria-hidden="true">{heading.now === "ascending" ? " ↑" : " ↓"}</span>}
+        </button>
+      )}
+    </th>
   );
 }
 

@@ -4,11 +4,15 @@ import { type NameKind, useNames } from "../services/suggest";
 import { searchParams, setParams } from "../state/route";
 import { Icon } from "./icon";
 
-/** One line of filters above a list. */
+/** One line of filters above a list. On a phone only the main one shows, and the others once they are asked for. */
 export function FilterBar({ children }: { children: ComponentChildren }) {
+  const [open, setOpen] = useState(false);
   return (
-    <div class="filter-bar" role="search">
+    <div class={open ? "filter-bar open" : "filter-bar"} role="search">
       {children}
+      <button type="button" class="button filter-more" aria-expanded={open} onClick={() => setOpen(!open)}>
+        Filters <Icon name={open ? "close" : "down"} />
+      </button>
     </div>
   );
 }
@@ -134,7 +138,7 @@ export function UnknownValue({ name, label, known }: UnknownValueProps) {
 /** Takes the named filters away. */
 export function ClearFilters({ names }: { names: readonly string[] }) {
   return (
-    <button type="button" class="button" onClick={() => setParams({ ...Object.fromEntries(names.map((name) => [name, null])), after: null })}>
+    <button type="button" class="button filter-clear" onClick={() => setParams({ ...Object.fromEntries(names.map((name) => [name, null])), after: null })}>
       Clear filters
     </button>
   );

@@ -2,6 +2,7 @@ import type { ComponentChildren } from "preact";
 import type { LiveList } from "../live/use-live-list";
 import { frozen } from "../live/clock";
 import { type Column, DataTable } from "./data-table";
+import type { Sorts } from "../model/sorting";
 import { ErrorBox, Skeleton } from "./feedback";
 import { Pager } from "./pager";
 import type { Selection } from "./use-selection";
@@ -20,6 +21,8 @@ interface ListPanelProps<Row, Context> {
   rowId(row: Row): string;
   rowName?(row: Row): string;
   rowClass?(row: Row): string;
+  /** Which headings order the list, and how it is ordered. */
+  sorting?: { readonly sorts: Sorts; readonly sort: string; readonly usual: string };
   selection?: Selection | undefined;
   /** What to say when there is no row. */
   empty: ComponentChildren;

@@ -1,5 +1,8 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
+import { plural } from "../lib/format";
+import { asCsv, asJson } from "../model/export";
+import { saveFile } from "../services/save-file";
 import { hiddenColumns, setColumnShown } from "../state/columns";
 import { place } from "../state/route";
 import { removeView, saveView, viewsOf } from "../state/views";
@@ -9,10 +12,12 @@ interface ListToolsProps {
   /** Names the table whose columns are chosen. */
   table: string;
   columns: readonly { readonly key: string; readonly title: string; readonly rank: number }[];
+  /** What the list shows now; null until it is known. */
+  rows: readonly object[] | null;
 }
 
-/** What a reader keeps in this browser about a list: its columns, and views of it by name. */
-export function ListTools({ table, columns }: ListToolsProps) {
+/** What a reader keeps in this browser about a list, its columns and views of it by name; and its rows as a file. */
+export function ListTools({ table, columns, rows }: ListToolsProps) {
   return (
     <span class="list-tools">
       <Menu label="Views">
@@ -20,6 +25,7 @@ export function ListTools({ table, columns }: ListToolsProps) {
       </Menu>
       <Menu label="Columns">
         <ColumnChoice table={table} columns={columns} />
+        <Export table={table} rows={rows ?? []} />
       </Menu>
     </span>
   );
@@ -49,7 +55,21 @@ function Menu({ label, children }: { label: string; children: ComponentChildren 
   );
 }
 
-function ColumnChoice({ table, columns }: ListToolsProps) {
+function Export({ table, rows }: Pick<ListToolsProps, "table"> & { rows: readonly object[] }) {
+  return (
+    <>
+      <button type="button" class="button" onClick={() => saveFile(`${table}.csv`, "text/csv", asCsv(rows))}>
+        {plural(rows.length, "row")} as CSV
+      </button>
+      <button type="button" class="button" onClick={() => saveFile(`${table}.json`, "application/json", asJson(rows))}>
+        {plural(rows.length, "row")} as JSON
+      </button>
+      <p class="field-hint">The rows of this page, as its filters and its order have them.</p>
+    </>
+  );
+}
+
+function ColumnChoice({ table, columns }: Omit<ListToolsProps, "rows">) {
   const hidden = hiddenColumns(table);
   return (
     <>

@@ -114,7 +114,7 @@ function AuditLog() {
         <SelectFilter name="action" value={params.get("action") ?? ""} label="What" all="Anything" options={KINDS} />
         <SelectFilter name="since" value={params.get("since") ?? ""} label="When" all="At any time" options={SINCE} />
         {filtered && <ClearFilters names={FILTERS} />}
-        <ListTools table="audit" columns={COLUMNS} />
+        <ListTools table="audit" columns={COLUMNS} rows={state?.nodes ?? null} />
       </FilterBar>
       {error !== null && <ErrorBox error={error} retry={reload} />}
       {state === null ? (

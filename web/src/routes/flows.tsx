@@ -103,7 +103,7 @@ export function Flows() {
         <TextFilter name="q" value={q} label="Name" main />
         <SelectFilter name="state" value={state ?? ""} label="State" all="Any state" options={STATES.map((each) => [each, words(each)] as const)} />
         {filtered && <ClearFilters names={FILTERS} />}
-        <ListTools table="flows" columns={COLUMNS} />
+        <ListTools table="flows" columns={COLUMNS} rows={list.state?.rows ?? null} />
       </FilterBar>
       <ListPanel
         label="Flows"

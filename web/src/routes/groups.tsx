@@ -186,7 +186,7 @@ export function Groups() {
         <SelectFilter name="state" value={params.get("state") ?? ""} label="State" all="Any state" options={[["on", "on"], ["paused", "paused"], ["limited", "limited"]]} />
         {filtered && <ClearFilters names={FILTERS} />}
         {state?.total != null && <span class="dim num filter-count">{capped(state.total)} {state.total === 1 ? "group" : "groups"}</span>}
-        <ListTools table="groups" columns={COLUMNS} />
+        <ListTools table="groups" columns={COLUMNS} rows={state?.rows ?? null} />
       </FilterBar>
       <ListPanel
         label="Groups"

@@ -156,7 +156,7 @@ export function Jobs() {
       <FilterBar>
         <TextFilter name="job" value={wanted} label="Name or description" main />
         {state !== null && <span class="dim num filter-count">{plural(shown.length, "job")}</span>}
-        <ListTools table="jobs" columns={COLUMNS} />
+        <ListTools table="jobs" columns={COLUMNS} rows={state === null ? null : shown} />
       </FilterBar>
       {error !== null && <ErrorBox error={error} retry={reload} />}
       {state === null && error === null && <Skeleton rows={8} />}

@@ -67,6 +67,9 @@ function useLog(filter: LogFilter, sort: Sort, after: string | null) {
   });
 }
 
+/** What its headings order the log by. */
+const HEADINGS = { started: { ascending: "oldest", descending: "newest" }, duration: { descending: "longest" }, records: { descending: "records" } } as const;
+
 export function Log() {
   const params = searchParams.value;
   const filter = readLogFilter(params);
@@ -84,11 +87,12 @@ export function Log() {
   return (
     <>
       <PageHead title="Execution log" />
-      <LogFilters filter={filter} sort={sort} />
+      <LogFilters filter={filter} sort={sort} rows={list.state?.rows ?? null} />
       {after === null && <LogCharts filter={filter} />}
       <ListPanel
         label="Executions"
         id="executions"
+        sorting={{ sorts: HEADINGS, sort, usual: "newest" }}
         after={after ?? ""}
         page={JSON.stringify([filter, sort, after])}
         list={list}
@@ -101,7 +105,7 @@ export function Log() {
   );
 }
 
-function LogFilters({ filter, sort }: { filter: LogFilter; sort: Sort }) {
+function LogFilters({ filter, sort, rows }: { filter: LogFilter; sort: Sort; rows: readonly ExecutionRow[] | null }) {
   return (
     <FilterBar>
       <TextFilter name="job" value={filter.job} label="Job" main names="job" />
@@ -124,7 +128,7 @@ function LogFilters({ filter, sort }: { filter: LogFilter; sort: Sort }) {
       <UnknownValue name="run" label="Run" known={[filter.run]} />
       {filter.run !== "" && <a class="chip" href={paths.run(filter.run)}>run {filter.run}</a>}
       {isFiltered(filter) && <ClearFilters names={FILTERS} />}
-      <ListTools table="executions" columns={EXECUTION_COLUMNS} />
+      <ListTools table="executions" columns={EXECUTION_COLUMNS} rows={rows} />
     </FilterBar>
   );
 }

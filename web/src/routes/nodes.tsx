@@ -198,7 +198,7 @@ export function Nodes() {
         <TextFilter name="q" value={params.get("q") ?? ""} label="Name" main />
         <SelectFilter name="state" value={params.get("state") ?? ""} label="State" all="Any state" options={[["up", "up"], ["gone", "gone"]]} />
         {filtered && <ClearFilters names={FILTERS} />}
-        <ListTools table="nodes" columns={COLUMNS} />
+        <ListTools table="nodes" columns={COLUMNS} rows={list.state?.rows ?? null} />
       </FilterBar>
       <ListPanel
         label="Nodes"

@@ -153,7 +153,7 @@ export function Runs() {
         {filtered && <ClearFilters names={FILTERS} />}
         <span class="filter-end">
           <BulkAll filter={filter} count={counts?.get(filter.tab) ?? 0} ask={(kind) => setBulk({ kind, target: { filter: runsFilterInput(filter) } })} />
-          <ListTools table="runs" columns={RUN_COLUMNS} />
+          <ListTools table="runs" columns={RUN_COLUMNS} rows={rows} />
         </span>
       </FilterBar>
       {after === null && !isFinishedTab(filter.tab) && <QueueCharts filter={filter} />}

@@ -26,6 +26,8 @@ import { setTitle } from "../state/title";
 
 /** With their strips of sixty occurrences, more would exceed what the server lets one question cost. */
 const PAGE = 30;
+/** What its headings order the list by. */
+const SORTS = { name: { ascending: "name" }, next: { ascending: "next" }, last: { descending: "started" } } as const;
 const FILTERS = ["q", "state", "group", "owner", "label"] as const;
 
 const TasksDocument = graphql(
@@ -151,7 +153,7 @@ export function Tasks() {
         />
         {filtered && <ClearFilters names={FILTERS} />}
         {state?.total != null && <span class="dim num filter-count">{capped(state.total)} {state.total === 1 ? "task" : "tasks"}</span>}
-        <ListTools table="tasks" columns={TASK_COLUMNS} />
+        <ListTools table="tasks" columns={TASK_COLUMNS} rows={state?.rows ?? null} />
       </FilterBar>
       {names.length > 0 && (
         <div class="bulk-bar" role="toolbar" aria-label="Selected tasks">
@@ -171,6 +173,7 @@ export function Tasks() {
       <ListPanel
         label="Tasks"
         id="tasks"
+        sorting={{ sorts: SORTS, sort: filter.sort, usual: "name" }}
         after={after ?? ""}
         page={`${name} ${after ?? ""}`}
         list={list}

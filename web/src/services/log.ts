@@ -4,6 +4,7 @@ import { graphql } from "../graphql/tada";
 import { link } from "../live";
 import { FrameQueue } from "../live/frame";
 import { appendLines, EMPTY_LOG, type Line, type LogBuffer, logText } from "../model/log-buffer";
+import { saveFile } from "./save-file";
 
 const LogDocument = graphql(`
   subscription ExecutionLog($executionId: ID!, $afterLine: Int!) {
@@ -63,10 +64,5 @@ export async function downloadLog(executionId: string): Promise<void> {
     lines.push(...page.lines);
     after = page.lastLine;
   }
-  const url = URL.createObjectURL(new Blob([logText(lines)], { type: "text/plain" }));
-  const anchor = document.createElement("a");
-  anchor.href = url;
-  anchor.download = `execution-${executionId}.log`;
-  anchor.click();
-  URL.revokeObjectURL(url);
+  saveFile(`execution-${executionId}.log`, "text/plain", logText(lines));
 }

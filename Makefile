@@ -5,6 +5,7 @@ VENV ?= .venv
 PYTHON ?= $(firstword $(foreach name,python3 python3.14 python3.13 python3.12 python3.11,$(if $(shell $(name) -c 'import sys; print(*"y"*(sys.version_info >= (3, 11)))' 2>/dev/null),$(name))))
 BIN := $(VENV)/bin
 LOCK := .ci/requirements.txt
+LOWEST := .ci/lowest.txt
 PYTEST_ARGS ?= -n auto --dist worksteal
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint $(LOCK)
 UV := $(BIN)/uv
@@ -12,13 +13,15 @@ BENCH ?= $(sort $(patsubst tests/bench/bench_%.py,%,$(wildcard tests/bench/bench
 WEB_SOURCES := $(shell find web graphql/schema.graphql -name node_modules -prune -o -name __pycache__ -prune -o -type f -print 2>/dev/null)
 INSTALL_SOURCES := pyproject.toml $(LOCK) $(WEB_SOURCES)
 
+# Within the arguments of a call.
+comma := ,
 PROGRAMS := browser pgbouncer nginx prometheus tmux
 
 # uv takes a sixth of pip's processor time. It knows nothing of pip's own configuration: where it cannot, pip has the last word.
 install-by-uv = { [ -x $(UV) ] && $(UV) pip install --quiet --python $(BIN)/python --constraint $(LOCK) $(1); } || $(PIP) $(1)
 
 .DEFAULT_GOAL := help
-.PHONY: help run install install-test libraries dashboard debian-lists $(PROGRAMS) chaos test test-web test-python check collect check-style check-types check-mypy check-pyright check-imports check-schema format bench schema coverage test-costs wheel release lock clean
+.PHONY: help run install install-test libraries dashboard debian-lists $(PROGRAMS) chaos test test-web test-python check collect check-style check-types check-mypy check-pyright check-imports check-schema format docs cluster bench schema coverage test-costs wheel release lock clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -70,6 +73,7 @@ check-pyright: export NODE_OPTIONS = --max-semi-space-size=128
 check-pyright: export PYRIGHT_PYTHON_GLOBAL_NODE = off
 check-pyright: install-test
 	$(BIN)/pyright
+	$(BIN)/pyright -p docs/examples
 
 check-imports: install-test
 	PYTHONPATH=.links $(BIN)/lint-imports
@@ -98,6 +102,15 @@ schema: install-test ## Write graphql/schema.graphql, its page in docs/ and the 
 chaos: install-test pgbouncer ## Break nodes, connections and clocks for minutes, and judge what is left; CHAOS_ARGS="--seed 7 --minutes 3"
 	@$(BIN)/python -m tests.chaos $(CHAOS_ARGS)
 
+docs: install-test ## Build the documents as a site into build/site, with every link and anchor checked, and llms.txt
+	@rm -rf build/docs/source build/site
+	@[ -x build/docs/venv/bin/mkdocs ] || { $(UV) venv --quiet build/docs/venv && $(UV) pip install --quiet --python build/docs/venv/bin/python 'mkdocs>=1.6,<2'; }
+	@$(BIN)/python -m tests.docs.site build/docs/source
+	@build/docs/venv/bin/mkdocs build --strict --quiet --config-file .mkdocs.yml && echo 'build/site/index.html'
+
+cluster: install-test ## Start PostgreSQL, three nodes and some work here, and kill one; CLUSTER_ARGS="--seconds 60"
+	@$(BIN)/python -m tests.cluster $(CLUSTER_ARGS)
+
 bench: install-test ## Run the benchmarks one after the other; BENCH=engine selects one, BENCH_ARGS are its options
 	@for name in $(BENCH); do \
 	  echo "== $$name" && $(BIN)/python -m tests.bench.bench_$$name $(BENCH_ARGS) || exit; \
@@ -123,12 +136,15 @@ release: install-test ## Build and check the release VERSION=1.2.3 in a copy; wi
 wheel: install-test ## Build the sdist and, from it, the wheel into dist/
 	$(BIN)/python -m build
 
-lock: ## Resolve all dependencies anew and write the lock
+lock: ## Resolve all dependencies again, to the newest and to the lowest versions, and write both
 	rm -rf build/lock
 	$(PYTHON) -m venv build/lock
-	CRONOGRAPH_SKIP_WEB=1 build/lock/bin/python -m pip install --quiet --upgrade '.[test]'
+	CRONOGRAPH_SKIP_WEB=1 build/lock/bin/python -m pip install --quiet --upgrade '.[server,test]'
 	(echo '# Exact versions for development and CI, made by `make lock`; pip takes this file as a constraint.'; \
 	  build/lock/bin/python -m pip freeze --exclude cronograph) > $(LOCK)
+	(echo '# The lowest versions of direct dependencies that are allowed, made by `make lock`; a test installs them.'; \
+	  build/lock/bin/uv pip compile --quiet --resolution lowest-direct --python-version 3.11 --no-annotate --no-header \
+	    --no-emit-index-url --extra server pyproject.toml) > $(LOWEST)
 	rm -rf build/lock
 
 clean: ## Remove everything that was built or installed
@@ -140,12 +156,12 @@ $(VENV)/bin/python:
 
 $(VENV)/.installed: $(INSTALL_SOURCES) | $(VENV)/bin/python
 	@echo 'Installing Cronograph into $(VENV) and building the dashboard …'
-	@$(PIP) --editable .
+	@$(PIP) --editable '.[server]'
 	@touch $@
 
 $(VENV)/.installed-test: $(INSTALL_SOURCES) | $(VENV)/bin/python
 	@echo 'Installing Cronograph and its tests into $(VENV) and building the dashboard …'
-	@$(call install-by-uv,--editable '.[test]')
+	@$(call install-by-uv,--editable '.[server$(comma)test]')
 	@touch $@ $(VENV)/.installed
 
 # What builds the dashboard without pip's isolated environment, and what installs the rest.

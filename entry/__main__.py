@@ -1,6 +1,34 @@
-"""``python -m cronograph`` is the command ``cronograph``."""
+"""``python -m cronograph`` and the command ``cronograph``."""
 
-from cronograph.server.cli import main
+import json
+import sys
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Final
+
+_LIBRARIES: Final = (
+    "typer", "alembic", "cryptography", "httpx", "jsonschema", "starlette", "strawberry", "structlog", "uvicorn",
+)  # fmt: skip
+"""Some of the libraries of the extra ``server``: where all are found, it is taken for installed."""
+_USAGE: Final = 2
+
+
+def main() -> None:
+    """Run the command line; without the libraries of the server, say in one line how to get them."""
+    missing = next((name for name in _LIBRARIES if find_spec(name) is None), None)
+    if missing is None:
+        import_module("cronograph.server.cli").main()
+        return
+    sentence = (
+        f"cronograph: the commands need the server's libraries, and {missing} is not installed: "
+        "pip install 'cronograph[server]'"
+    )
+    if "--json" in sys.argv:
+        sys.stdout.write(json.dumps({"ok": False, "code": "USAGE", "errors": [sentence], "warnings": []}) + "\n")
+    else:
+        sys.stderr.write(f"error: {sentence}\n")
+    sys.exit(_USAGE)
+
 
 if __name__ == "__main__":
     main()

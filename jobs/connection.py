@@ -13,7 +13,7 @@ from .core.durable.waits import Signal
 from .core.flows.spec import FlowSpec
 from .core.model import Json, NewRun, Run
 from .core.run_spec import RunSpec
-from .queue.enqueue import Transaction, enqueue_autocommit, enqueue_in_order_of_keys, enqueue_sync, new_run
+from .queue.enqueue import Transaction, enqueue_autocommit, enqueue_in_order_of_keys, enqueue_sync, new_run, traced
 from .queue.enqueue_flow import enqueue_flow_sync
 from .queue.enqueue_many import enqueue_many_sync, new_runs
 from .queue.group_commit import GroupCommit
@@ -70,11 +70,11 @@ class Connection:
             UserError: values are not what they must be.
             StorageError: the database has no tables.
         """
-        return self._puts.put(new_run(RunSpec(job_name, args, **options)))
+        return self._puts.put(new_run(traced(RunSpec(job_name, args, **options))))
 
     async def put_in_loop(self, job_name: str, args: Mapping[str, Json], options: Mapping[str, Any]) -> Run:
         """``put`` for a task of an event loop."""
-        return await self._puts.put_in_loop(new_run(RunSpec(job_name, args, **options)))
+        return await self._puts.put_in_loop(new_run(traced(RunSpec(job_name, args, **options))))
 
     def _put_together(self, runs: Sequence[NewRun]) -> list[Run]:
         """Put runs of several callers into the queue."""
@@ -110,6 +110,10 @@ class Connection:
     def find(self, run_id: int) -> Run | None:
         """The run as it is now; None if it has been pruned."""
         return self._write(lambda tx: stored_runs.by_ids(tx.conn, [run_id]).get(run_id))
+
+    def latest(self, number: int) -> list[Run]:
+        """The newest runs, the newest first."""
+        return self._write(lambda tx: stored_runs.latest(tx.conn, number))
 
     def cancel(self, run_id: int, reason: str | None) -> Run:
         """Cancel a run as far as it is unfinished; the run afterwards.

@@ -52,7 +52,12 @@ class FlowRun:
 
         Raises:
             ValueError: ``when`` is none of these words.
+            TypeError: one of the runs is neither a run of a flow nor a key.
         """
+        given = cast("tuple[object, ...]", runs)
+        wrong = next((one for one in given if not isinstance(one, FlowRun | str)), None)
+        if wrong is not None:
+            raise TypeError(f"after: must be runs that flow.add has given, or their keys, got {wrong!r:.60}")
         words = [one.value for one in When]
         if when not in words:
             raise ValueError(f"when: must be one of {', '.join(words)}, got {when!r}")
@@ -161,6 +166,9 @@ class Flow:
         return self._with_heir(Ending.END, run)
 
     def _with_heir(self, end: Ending, run: RunSpec) -> Self:
+        given = cast("object", run)
+        if not isinstance(given, RunSpec):
+            raise TypeError(f"{end.value}: must be a run to be, got {given!r:.60}; write flow.{end.value}(job.run(…))")
         self._heirs[end] = run
         return self
 

@@ -20,7 +20,20 @@ _HOME: Final = {
 
 
 def __getattr__(name: str) -> object:
-    """Import what embeds at its first use: commands that start nothing need none of it."""
+    """Import what embeds at its first use: commands that start nothing need none of it.
+
+    Raises:
+        ModuleNotFoundError: the extra ``server`` is not installed.
+    """
     if name in _HOME:
-        return getattr(import_module(_HOME[name], __name__), name)
+        try:
+            return getattr(import_module(_HOME[name], __name__), name)
+        except ModuleNotFoundError as error:
+            library = (error.name or "").partition(".")[0]
+            if library in {"", "cronograph"}:
+                raise
+            raise ModuleNotFoundError(
+                f"cronograph.server.{name} needs {library}, which is not installed: pip install 'cronograph[server]'",
+                name=error.name,
+            ) from error
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -2,8 +2,8 @@
 
 import asyncio
 import inspect
-from collections.abc import Awaitable, Callable, Iterable, Mapping
-from contextlib import AsyncExitStack
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Any, Final, Self, TypeAlias
@@ -30,6 +30,11 @@ from .in_process import ADDRESS, InProcess
 from .installation import Installation
 
 LOCAL: Final = frozenset({"localhost", "127.0.0.1", "[::1]"})
+_OF_THE_BODY: Final = frozenset(
+    {"accept", "accept-encoding", "connection", "content-encoding", "content-length", "content-type", "expect", "host"}
+    | {"te", "trailer", "transfer-encoding", "upgrade"}
+)
+"""Headers that say how a request came, not who sends it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,6 +187,28 @@ class Cronograph:
             headers: E.g. the cookie of the request that is being answered, or ``{"authorization": "Bearer …"}``.
         """
         return AsyncClient(ADDRESS, transport=InProcess(self.asgi, headers))
+
+    async def client_of(self, connection: HTTPConnection) -> AsyncGenerator[AsyncClient]:
+        """``client`` with the rights of who sends a request.
+
+        In FastAPI: ``client: Annotated[AsyncClient, Depends(cron.client_of)]``.
+
+        Args:
+            connection: The request that is being answered; FastAPI and Litestar give it by this annotation.
+        """
+        passed = {name: value for name, value in connection.headers.items() if name not in _OF_THE_BODY}
+        async with self.client_with(passed) as client:
+            yield client
+
+    @asynccontextmanager
+    async def lifespan(self, _app: object = None) -> AsyncGenerator[None]:
+        """The block for an application: ``FastAPI(lifespan=cron.lifespan)``, ``Litestar(lifespan=[cron.lifespan])``.
+
+        Raises:
+            FileLocked: see ``async with``, as for the other errors.
+        """
+        async with self:
+            yield
 
     def as_system(self, name: str = "system") -> AsyncClient:
         """``client`` with the rights of an administrator, for code of the application itself: scripts, commands, tests.

@@ -8,6 +8,8 @@ import logging
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, fields, replace
+from importlib import import_module
+from importlib.util import find_spec
 from urllib.parse import urlsplit
 
 from starlette.applications import Starlette
@@ -18,6 +20,7 @@ from ..graphql.schema import create_schema
 from ..graphql.transport.streams import OpenStreams
 from ..jobs.base.services import Services
 from ..jobs.core.actor import Submitter
+from ..jobs.core.base.errors import ConfigurationError
 from ..jobs.core.counts import NodeCounts
 from ..jobs.registry import Registry
 from ..jobs.registry.known_code import CodeOfRegistry
@@ -88,9 +91,12 @@ class Installation:
     metrics: Metrics = field(init=False)
     parts: Parts = field(init=False)
     asgi: Starlette = field(init=False)
+    _end_traces: Callable[[], None] | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
         """Put together."""
+        if self.settings.traces != "off":
+            self._end_traces = begin_traces(self.settings)
         parts = self._parts()
         databases = parts.of_engine, parts.database, parts.costly, parts.searched
         node = node_parts(parts.engine, self.counts, parts.requests, databases, parts.streams)
@@ -125,7 +131,8 @@ class Installation:
 
         async def context_of(submitter: Submitter | None, place: str | None) -> Context:
             person = LOCAL_ADMINISTRATOR if open_to_all else await person_behind(database, submitter)
-            return Context(database, feeds.bus, feeds.log_feed, replace(person, address=place), keys=keys)
+            asks, link = replace(person, address=place), self.settings.trace_link
+            return Context(database, feeds.bus, feeds.log_feed, asks, keys=keys, trace_link=link)
 
         api = OwnApi(schema, context_of)
         services = Services(of_engine, api, self.settings.http_allow, keys, self.counts, public_url=self._public_url())
@@ -157,6 +164,7 @@ class Installation:
             origins=() if who is None else {_origin(self.url)},
             keys=keys,
             allow_list=self._allow_list(),
+            trace_link=self.settings.trace_link,
         )
 
     def _opens_metrics(self) -> bool:
@@ -200,6 +208,10 @@ class Installation:
             await offer_setup(parts.database, self.url)
         self.lifecycle.enter(Phase.SERVING)
 
+    async def _close_traces(self) -> None:
+        if self._end_traces is not None:
+            await asyncio.to_thread(self._end_traces)
+
     async def end(self, close_http: Callable[[], Awaitable[None]]) -> None:
         """The orderly end: jobs first, while the server still answers; then readers, connections, and the database.
 
@@ -228,6 +240,7 @@ class Installation:
             parts.searched.close,
             parts.database.close,
             parts.of_engine.close,
+            self._close_traces,
         )
         async with AsyncExitStack() as steps:
             # Callbacks run last in, first out.
@@ -236,6 +249,19 @@ class Installation:
                 steps.callback(parts.wakeup.unsubscribe, parts.sign_in.on_wake)
             for step in reversed(first_to_last):
                 steps.push_async_callback(step)
+
+
+def begin_traces(settings: Settings) -> Callable[[], None]:
+    """Tell the tracing system; what ends that.
+
+    Raises:
+        ConfigurationError: what is needed for it is not installed.
+    """
+    if find_spec("opentelemetry") is None:
+        raise ConfigurationError("traces: needs OpenTelemetry; install it by pip install 'cronograph[traces]'")
+    # Its libraries take a quarter of a second to import: nobody else pays for them.
+    end: Callable[[], None] = import_module(".process.traces", __package__).begin(settings.traces, settings.node_name)
+    return end
 
 
 def _origin(url: str) -> str:

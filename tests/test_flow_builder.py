@@ -100,6 +100,10 @@ def test_what_is_known_of_the_arguments_is_judged_when_a_run_is_added() -> None:
         Flow("other").add("total", total, orders.result)
     with pytest.raises(ValueError, match="must be one of success, failure, always"):
         orders.after("x", when="sometimes")
+    with pytest.raises(TypeError, match=r"after: must be runs that flow.add has given, or their keys, got 7"):
+        orders.after(7)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"on_end: must be a run to be, got .*; write flow.on_end\(job.run\(…\)\)"):
+        flow.on_end(fetch)  # type: ignore[arg-type]
     nested = flow.add("nested", total, orders=[1, orders.result])
     assert nested.spec.args == {"orders": [1, {"$result": "fetch"}]}
     assert nested.place[0] == ("fetch",)

@@ -19,8 +19,8 @@ _RUN: Final = """id state jobName task { name } priority attempt retries trigger
     availableAt startedAt finishedAt node progress { done total message } result error args labels
     expiresAt skipReason"""
 _TASK: Final = """id name jobName enabled source setName description group priority owner args labels
-    schedule { syntax value timezone humanized } nextExecution lastStartedAt finished pausedAt pausedBy pauseReason
-    version"""
+    rate { limit per burst } schedule { syntax value timezone humanized } nextExecution lastStartedAt finished
+    pausedAt pausedBy pauseReason version"""
 _EXECUTION: Final = """id jobName taskName runId attempt outcome success startedAt completedAt duration wait node
     trigger recordsProcessed errorType errorMessage labels"""
 _FLOW: Final = """id name state isOpen uniqueKey labels submittedAt finishedAt submitter

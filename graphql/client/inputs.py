@@ -25,6 +25,21 @@ class ScheduleInput:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RateInput:
+    """How many runs start in how long: a token bucket, of which each start takes a token.
+
+    Attributes:
+        limit: how many in ``per`` seconds; from one a day to 100,000 a second.
+        per: seconds.
+        burst: how many start at once after a pause; a twentieth of the limit unless given, at least 1.
+    """
+
+    limit: int
+    per: float = 1
+    burst: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DebounceInput:
     """One run for many enqueues of a key, with the last arguments.
 
@@ -196,6 +211,7 @@ class TaskSettings(TypedDict, total=False):
     start_at: datetime | None
     end_at: datetime | None
     labels: Any | None
+    rate: RateInput | None
 
 
 class TaskChanges(TaskSettings, total=False):

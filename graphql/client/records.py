@@ -173,6 +173,7 @@ class Execution(JobLog):
     labels: Any
     group: str | None
     run: RunKey | None
+    trace_url: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

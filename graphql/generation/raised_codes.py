@@ -52,12 +52,13 @@ class Module:
         parts = path.relative_to(ROOT).with_suffix("").parts
         package = parts[:-1]
         found = cls(".".join(package if parts[-1] == "__init__" else parts))
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        for node in ast.walk(tree):
             if isinstance(node, ast.ImportFrom) and node.level:
                 base = ".".join((*package[: len(package) - node.level + 1], *(node.module or "").split(".")))
                 for one in node.names:
                     found.imported[one.asname or one.name] = (base.strip("."), one.name)
-        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        for node in tree.body:
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
                 found.defined[node.name] = node
             elif isinstance(node, ast.AnnAssign | ast.Assign):
@@ -73,6 +74,7 @@ class Sources:
         paths = [path for folder in FOLDERS for path in sorted((ROOT / folder).rglob("*.py"))]
         self.modules = {one.name: one for one in map(Module.read, paths)}
         self._errors = dict(self._error_classes())
+        self._known: dict[ast.AST, list[tuple[Place, ast.Call | None]]] = {}
 
     def mutations(self) -> Iterator[tuple[str, Module, ast.AST]]:
         """The name of each mutation, and what resolves it."""
@@ -98,7 +100,13 @@ class Sources:
                     pending.append((home, home.defined[named[1]]))
         return found
 
-    def _names(self, module: Module, node: ast.AST) -> Iterator[tuple[Place, ast.Call | None]]:
+    def _names(self, module: Module, node: ast.AST) -> list[tuple[Place, ast.Call | None]]:
+        """``_look_for_names``, once: most mutations come by the same places."""
+        if node not in self._known:
+            self._known[node] = list(self._look_for_names(module, node))
+        return self._known[node]
+
+    def _look_for_names(self, module: Module, node: ast.AST) -> Iterator[tuple[Place, ast.Call | None]]:
         """What is named within a piece of source and known, and the call if it is called."""
         called = {id(one.func): one for one in ast.walk(node) if isinstance(one, ast.Call)}
         for one in ast.walk(node):

@@ -134,6 +134,7 @@ BASES: Final = {"RunState": "StateOfRun"}
 
 INPUTS: Final = {
     "ScheduleInput": "ScheduleInput",
+    "RateInput": "RateInput",
     "DebounceInput": "DebounceInput",
     "ThrottleInput": "ThrottleInput",
     "NewRun": "EnqueueRunInput",

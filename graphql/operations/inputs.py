@@ -52,6 +52,31 @@ class ScheduleInput:
         return ScheduleSpec(self.syntax, self.value, self.timezone)
 
 
+@strawberry.input(description="How many runs start in how long: a token bucket, of which each start takes a token.")
+class RateInput:
+    """A rate as a client writes it."""
+
+    limit: int = strawberry.field(description="How many in `per` seconds; from one a day to 100,000 a second.")
+    per: float = strawberry.field(description="Seconds.", default=1.0)
+    burst: int | None = optional(
+        "How many start at once after a pause; a twentieth of the limit unless given, at least 1."
+    )
+
+    def to_rate(self) -> Rate:
+        """The engine's form.
+
+        Raises:
+            UserError: it is none.
+        """
+        rate = self.unchecked()
+        refuse(rate_faults(rate.limit, rate.per, rate.burst))
+        return rate
+
+    def unchecked(self) -> Rate:
+        """The engine's form, of which nobody has seen yet whether it is one."""
+        return Rate.of(self.limit, self.per, None if self.burst is strawberry.UNSET else self.burst)
+
+
 @strawberry.input
 class TaskSettings:
     """What can be set when a task is created and changed when it is updated. Null = the default."""
@@ -85,6 +110,7 @@ class TaskSettings:
     start_at: datetime | None = optional("No occurrence before this time.")
     end_at: datetime | None = optional("No occurrence after this time.")
     labels: JSON | None = optional("Labels of its runs beside those of the job, an object of texts; none unless given.")
+    rate: RateInput | None = optional("How many of its runs start in how long; as the job says unless given.")
 
 
 @strawberry.input(description="A task to be made.")
@@ -136,7 +162,10 @@ class UpdateTaskInput(TaskSettings):
 def settings_of(input: TaskSettings) -> dict[str, Any]:
     """The settings that are present, by the names they have in ``TaskSpec``."""
     named = ((one.name, getattr(input, one.name)) for one in fields(TaskSettings))
-    return {name: value for name, value in named if value is not strawberry.UNSET}
+    given = {name: value for name, value in named if value is not strawberry.UNSET}
+    if isinstance(input.rate, RateInput):
+        given["rate"] = input.rate.unchecked()
+    return given
 
 
 @strawberry.input(description="A paused task to be resumed.")
@@ -206,27 +235,6 @@ class ResumeGroupInput:
 
     name: str = strawberry.field(description="Which group.")
     idempotency_key: str | None = optional(KEY)
-
-
-@strawberry.input(description="How many runs start in how long: a token bucket, of which each start takes a token.")
-class RateInput:
-    """A rate as a client writes it."""
-
-    limit: int = strawberry.field(description="How many in `per` seconds; from one a day to 100,000 a second.")
-    per: float = strawberry.field(description="Seconds.", default=1.0)
-    burst: int | None = optional(
-        "How many start at once after a pause; a twentieth of the limit unless given, at least 1."
-    )
-
-    def to_rate(self) -> Rate:
-        """The engine's form.
-
-        Raises:
-            UserError: it is none.
-        """
-        burst = None if self.burst is strawberry.UNSET else self.burst
-        refuse(rate_faults(self.limit, self.per, burst))
-        return Rate.of(self.limit, self.per, burst)
 
 
 @strawberry.input(description="How many runs wait at most: those that have never begun, apart from those of flows.")

@@ -13,6 +13,7 @@ from ...jobs.accounts.rules.sealing import KeySource, no_keys
 from ...jobs.accounts.rules.sessions import Identity
 from ...jobs.actions.acting import acting
 from ...jobs.core.actor import Actor, Submitter
+from ...jobs.core.base.tracing import TRACED
 from ...jobs.core.events import Cursor, Event, EventFilter
 from ...jobs.store.db.database import Database
 from ...jobs.store.db.transaction import Tx
@@ -123,6 +124,7 @@ class Context:
         slices: Where its resolvers that compute take turns.
         overviews: Reads the overview for all subscribers; None = each reads it for itself.
         searches: How rows are read that no index finds; None = as any others.
+        trace_link: The address of an attempt's trace, with ``{run}`` or ``{execution}`` in it; None = there is none.
     """
 
     database: Database
@@ -135,6 +137,7 @@ class Context:
     slices: Slices = field(default_factory=Slices)
     overviews: OverviewSource | None = None
     searches: Searches | None = None
+    trace_link: str | None = None
     _loaders: Loaders | None = None
 
     @property
@@ -163,6 +166,7 @@ class Context:
             keys=self.keys,
             overviews=self.overviews,
             searches=searches,
+            trace_link=self.trace_link,
         )
 
     def renew(self) -> None:
@@ -186,7 +190,7 @@ class Context:
 
     async def write(self, action: Callable[Concatenate[Tx, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run an action of ``jobs.actions`` in a transaction; later reads of this operation see what it did."""
-        result = await self.database.write(acting, self.person.actor, action, *args, **kwargs)
+        result = await self.database.write(acting, self.person.actor, TRACED.here(action), *args, **kwargs)
         self.renew()
         return result
 

@@ -151,8 +151,8 @@ class Loaders:
         return DataLoader(self._load_lines, max_batch_size=MAX_BATCH)
 
     @cached_property
-    def steps(self) -> DataLoader[tuple[int, int], list[Step]]:
-        """The first steps of runs, by the run's id and how many."""
+    def steps(self) -> DataLoader[tuple[int, int, int], list[Step]]:
+        """Some steps of runs, by the run's id, how many, and how many before them are left out."""
         return DataLoader(self._load_steps, max_batch_size=MAX_BATCH)
 
     @cached_property
@@ -329,12 +329,12 @@ class Loaders:
             found |= {(task, size): strip for task, strip in read.items()}
         return [found[key] for key in keys]
 
-    async def _load_steps(self, keys: list[tuple[int, int]]) -> list[list[Step]]:
-        found: dict[tuple[int, int], list[Step]] = {}
-        for limit in {limit for _, limit in keys}:
-            wanted = [run for run, asked in keys if asked == limit]
-            read = await self._database.read(stored_steps.of_runs, wanted, limit)
-            found |= {(run, limit): steps for run, steps in read.items()}
+    async def _load_steps(self, keys: list[tuple[int, int, int]]) -> list[list[Step]]:
+        found: dict[tuple[int, int, int], list[Step]] = {}
+        for limit, skip in {(limit, skip) for _, limit, skip in keys}:
+            wanted = [run for run, *asked in keys if asked == [limit, skip]]
+            read = await self._database.read(stored_steps.of_runs, wanted, limit, skip)
+            found |= {(run, limit, skip): steps for run, steps in read.items()}
         return [found[key] for key in keys]
 
     async def _load_lines(self, keys: list[LinesKey]) -> list[logs.LogPart]:

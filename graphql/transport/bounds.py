@@ -4,7 +4,7 @@ A query or mutation is one execution; a subscription is one for each of its even
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Collection
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -51,6 +51,9 @@ Lane = Callable[[Any, Reads], Any]
 
 ClientOf = Callable[[Any, HTTPConnection], str]
 """Whose budget an operation uses, from its context and its connection."""
+
+Clients = Callable[[], Collection[str]]
+"""Those who read a subscription at present, one at least."""
 
 
 def address_of(_context: object, connection: HTTPConnection) -> str:
@@ -153,12 +156,19 @@ class Bounds:
         """The context for what a subscription reads to find its events."""
         return self._lane(context, Reads(retry_seconds=RETRY_SECONDS))
 
-    def of_events(self, client: str, cost: int) -> EventBounds:
-        """The bounds of each event of a subscription that costs so much."""
-        return partial(self._event, client, cost)
+    def of_events(self, clients: Clients, cost: int) -> EventBounds:
+        """The bounds of each event of a subscription that costs so much.
+
+        Args:
+            clients: Who reads it. An event is that of the one who has used least of late: no reader waits for another
+                one who is busy, and all of them come to pay.
+            cost: As the guard measured it.
+        """
+        return partial(self._event, clients, cost)
 
     @asynccontextmanager
-    async def _event(self, client: str, cost: int, context: Any) -> AsyncGenerator[Admitted, None]:  # noqa: ANN401
+    async def _event(self, clients: Clients, cost: int, context: Any) -> AsyncGenerator[Admitted, None]:  # noqa: ANN401
+        client = min(clients(), key=self.pace.used)
         async with self.admitted(client, cost, context, RETRY_SECONDS, event=True) as found:
             try:
                 async with asyncio.timeout(self._limits.operation_seconds):

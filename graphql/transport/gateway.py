@@ -5,11 +5,14 @@ import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 from starlette.requests import HTTPConnection
 
+from ...jobs.core.base.tracing import TRACED
 from ..base.errors import UserFacingError
+from ..execution.executor import Admitted
 from ..guard.document import Prepared
 from ..guard.limits import Limits
 from .body import Body, BodyReader
@@ -134,10 +137,20 @@ class Gateway:
         client = self.bounds.client_of(context, connection)
         async with self.bounds.admitted(client, prepared.measure.cost, context) as admitted:
             began = time.perf_counter()
-            content = await self.engine.execute(prepared, admitted.context, admitted.meter)
+            content = await self._executed(prepared, admitted, connection)
             self.bounds.count(prepared, time.perf_counter() - began, failed="errors" in content)
             with admitted.meter.measured():
                 return Answer(content, self.engine.encode(content))
+
+    async def _executed(self, prepared: Prepared, admitted: Admitted, connection: HTTPConnection) -> dict[str, Any]:
+        if TRACED.by is None:
+            return await self.engine.execute(prepared, admitted.context, admitted.meter)
+        kind, field = prepared.operation.operation.value, prepared.root_field
+        with TRACED.by.operation(kind, field, prepared.operation_name, connection.headers) as span:
+            content = await self.engine.execute(prepared, admitted.context, admitted.meter)
+            if "errors" in content:
+                span.failed()
+            return content
 
     def stream(self, prepared: Prepared, context: Any, connection: HTTPConnection) -> AsyncGenerator[Encoded, None]:  # noqa: ANN401
         """The answers of a subscription, each made once the budget has room for it.
@@ -145,8 +158,9 @@ class Gateway:
         Raises:
             RequestRefused: while iterating, see ``SharedStreams.stream``.
         """
-        bounds = self.bounds.of_events(self.bounds.client_of(context, connection), prepared.measure.cost)
-        return self.shared.stream(prepared, self.bounds.of_source(context), bounds)
+        client, bounds = self.bounds.client_of(context, connection), self.bounds.of_events
+        of_events = partial(bounds, cost=prepared.measure.cost)
+        return self.shared.stream(prepared, self.bounds.of_source(context), client, of_events)
 
 
 def cursor_of_answer(answer: Mapping[str, Any]) -> str | None:

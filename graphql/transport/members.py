@@ -28,10 +28,12 @@ class Member:
     """One subscriber of a shared execution.
 
     Attributes:
+        client: Whose it is.
         overflowed: It fell behind; what is queued is still good, what came later is not there.
     """
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: Limits, client: str = "") -> None:
+        self.client = client
         self.overflowed = False
         self._limits = limits
         self._queue: deque[Encoded] = deque()
@@ -104,17 +106,29 @@ class Member:
         return answer
 
 
+class Audience:
+    """Those who read a shared execution."""
+
+    def __init__(self) -> None:
+        self.members: set[Member] = set()
+
+    def clients(self) -> set[str]:
+        """Whose they are."""
+        return {member.client for member in self.members}
+
+
 class SharedExecution:
     """Runs one subscription for its members, from the first to the last of them."""
 
-    def __init__(self, answers: AsyncGenerator[Encoded, None], ended: Callable[[], None]) -> None:
+    def __init__(self, answers: AsyncGenerator[Encoded, None], audience: Audience, ended: Callable[[], None]) -> None:
         """Start at once.
 
         Args:
             answers: The execution.
+            audience: Where its members are.
             ended: Called when it has ended by itself, before its members are told.
         """
-        self._members: set[Member] = set()
+        self._members = audience.members
         self._ended = ended
         self._task = asyncio.create_task(self._pump(answers))
 

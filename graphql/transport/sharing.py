@@ -10,14 +10,15 @@ from, a subscriber that has overflowed catches up by an execution of its own, se
 from collections import deque
 from collections.abc import AsyncGenerator, Callable, Hashable, Mapping
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from ..base.errors import UserFacingError
 from ..execution.executor import EventBounds
 from ..guard.document import Prepared, RequestRefused
+from .bounds import Clients
 from .engine import Engine
-from .members import Encoded, Member, SharedExecution
+from .members import Audience, Encoded, Member, SharedExecution
 from .share_key import SharePlan, SharePolicy, plan_of
 
 RECENT: Final = 100
@@ -25,6 +26,14 @@ RECENT: Final = 100
 
 MEETING_SECONDS: Final = 0.25
 """How long one's own execution waits for the shared one before it looks at the next answer."""
+
+BoundsOf = Callable[[Clients], EventBounds | None]
+"""The bounds of each event for those who read it."""
+
+
+def unbounded(_clients: Clients) -> None:
+    """No event has any."""
+
 
 EventId = Callable[[Mapping[str, Any]], str | None]
 
@@ -52,16 +61,23 @@ class SharedStreams:
         self,
         prepared: Prepared,
         context: Any,  # noqa: ANN401
-        bounds: EventBounds | None = None,
+        client: str = "",
+        bounds_of: BoundsOf = unbounded,
     ) -> AsyncGenerator[Encoded, None]:
-        """The answers of a subscription, each made within ``bounds``: of the first reader, where it is shared.
+        """The answers of a subscription.
+
+        Args:
+            prepared: The operation.
+            context: Of the operation.
+            client: Whose it is.
+            bounds_of: The bounds of each event for those who read it.
 
         Raises:
             RequestRefused: while iterating: the source of events could not be opened, or the reader fell behind and the
                 operation has no way to resume or to catch up (``SLOW_READER``).
         """
         plan = plan_of(self._policy, prepared, context) if self._policy else None
-        reader = Reader(context, bounds)
+        reader = Reader(context, client, bounds_of)
         return self._alone(prepared, reader) if plan is None else self._together(plan, reader)
 
     async def _alone(self, prepared: Prepared, reader: "Reader") -> AsyncGenerator[Encoded, None]:
@@ -72,7 +88,7 @@ class SharedStreams:
     async def _together(self, plan: SharePlan, reader: "Reader") -> AsyncGenerator[Encoded, None]:
         cursor, finished = plan.after, False
         while not finished:
-            member = Member(self._engine.limits)
+            member = Member(self._engine.limits, reader.client)
             execution = self._join(plan, member, reader)
             turn = Turn(member)
             try:
@@ -98,7 +114,7 @@ class SharedStreams:
         """
         if plan.catch_up is None:
             raise RequestRefused([_too_slow(self._engine.limits.queue_events)])
-        behind = Reader(plan.catch_up(reader.context), reader.bounds)
+        behind = replace(reader, context=plan.catch_up(reader.context))
         return self._alone(plan.after_cursor(None), behind)
 
     async def _turn(
@@ -128,8 +144,9 @@ class SharedStreams:
     def _join(self, plan: SharePlan, member: Member, reader: "Reader") -> SharedExecution:
         execution = self._executions.get(plan.key)
         if execution is None:
-            answers = self._alone(plan.after_cursor(None), reader)
-            execution = SharedExecution(answers, lambda: self._forget(plan.key, execution))
+            audience = Audience()
+            answers = self._alone(plan.after_cursor(None), replace(reader, audience=audience))
+            execution = SharedExecution(answers, audience, lambda: self._forget(plan.key, execution))
             self._executions[plan.key] = execution
         execution.add(member)
         return execution
@@ -152,11 +169,21 @@ class Reader:
 
     Attributes:
         context: Of the operation.
-        bounds: Of each of its events.
+        client: Whose it is.
+        bounds_of: The bounds of each event for those who read it.
+        audience: Those who read what is executed; None = this one alone.
     """
 
     context: Any
-    bounds: EventBounds | None
+    client: str
+    bounds_of: BoundsOf
+    audience: Audience | None = None
+
+    @property
+    def bounds(self) -> EventBounds | None:
+        """Of each event."""
+        alone = (self.client,)
+        return self.bounds_of((lambda: alone) if self.audience is None else self.audience.clients)
 
 
 class Turn:

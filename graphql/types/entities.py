@@ -2,6 +2,7 @@
 
 from datetime import datetime
 from typing import Annotated, Final, Union, cast
+from urllib.parse import quote
 
 import strawberry
 from strawberry.scalars import JSON
@@ -40,6 +41,7 @@ from .task import TaskFields
 EXPLAINED: Final = Size(own=5)
 """An explanation looks at the queue and the nodes."""
 
+MAX_SKIPPED: Final = 1_000_000
 STEPS: Final = Size(("first",), default=DEFAULT_PAGE, most=MAX_LINES)
 """Steps of a run."""
 
@@ -209,10 +211,13 @@ class Run(RunFields):
         self,
         info: Info,
         first: Annotated[int, strawberry.argument(description="At most so many, 1 to 1000.")] = DEFAULT_PAGE,
+        skip: Annotated[int, strawberry.argument(description="Leave out so many before them, 0 to 1,000,000.")] = 0,
     ) -> list[RunStep]:
         """What is stored of its steps."""
         checked_range(first, "first", 1, MAX_LINES)
-        return [RunStep.from_model(one) for one in await info.context.loaders.steps.load((self.stored.id, first))]
+        checked_range(skip, "skip", 0, MAX_SKIPPED)
+        found = await info.context.loaders.steps.load((self.stored.id, first, skip))
+        return [RunStep.from_model(one) for one in found]
 
     executions: Connection["JobExecution"] = listed(
         EXECUTION_LIST,
@@ -269,6 +274,12 @@ class JobExecution(ExecutionFields):
         """Its task."""
         return await load_task(info, self.stored.task_id)
 
+    @resolved(description="Where its trace is shown, as the setting `trace_link` says; null without that setting.")
+    async def trace_url(self, info: Info) -> str | None:
+        """The address of its trace."""
+        link = info.context.trace_link
+        return None if link is None else _filled(link, self.stored)
+
     @resolved(description="A page of its log.", size=Size(("first",), default=DEFAULT_PAGE, most=MAX_LINES))
     async def log_lines(
         self,
@@ -286,6 +297,19 @@ class JobExecution(ExecutionFields):
             cut=BigInt(max(found.cut, self.stored.log_cut)),
             ended=self.completed_at is not None,
         )
+
+
+def _filled(link: str, execution: model.Execution) -> str:
+    """The address of a trace: ``link`` with what it says of the execution."""
+    values = {
+        "run": execution.run_id,
+        "attempt": execution.attempt,
+        "execution": execution.id,
+        "job": execution.job_name,
+    }
+    for name, value in values.items():
+        link = link.replace(f"{{{name}}}", quote(str(value), safe=""))
+    return link
 
 
 @strawberry.type(

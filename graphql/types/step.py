@@ -25,7 +25,8 @@ class RunStep(FromModel):
     kind: StepKind = strawberry.field(description="What it is.")
     state: StepState = strawberry.field(description="Where it stands.")
     attempt: int = strawberry.field(
-        description="In which attempt at the run it ended; 0 = copied from the run that this one retries."
+        description="In which attempt at the run it ended, or a wait began; 0 = copied from the run that this one "
+        "retries."
     )
     started_at: datetime = strawberry.field(description="When its function was called first, or its wait began.")
     finished_at: datetime | None = strawberry.field(description="When it ended; null while it waits.")

@@ -2,16 +2,19 @@
 
 from collections.abc import Iterable
 from datetime import datetime
+from typing import Any
 
 import strawberry
 from strawberry.scalars import JSON
 
 from ...jobs.core import model
+from ...jobs.core.base import rates
 from ...jobs.core.effective_policies import effective_overlap, effective_timeout, effective_tolerance
 from ...jobs.core.task_sets import definition_of
 from ..base.arguments import camel
 from ..base.scalars import BigInt
 from ..execution.shown import ByField, Fields, Made
+from .common import Rate
 from .schedule import Schedule
 
 
@@ -58,6 +61,9 @@ class TaskFields(ByField):
     )
     jitter: float = strawberry.field(description="Most seconds by which the task is delayed, by one fixed offset.")
     labels: JSON = strawberry.field(description="Labels of its runs beside those of their job, an object of texts.")
+    rate: Rate | None = strawberry.field(
+        description="How many of its runs start in how long, instead of what its job says; null = as the job says."
+    )
     start_at: datetime | None = strawberry.field(description="No occurrence before this time.")
     end_at: datetime | None = strawberry.field(description="No occurrence after this time.")
     paused_at: datetime | None = strawberry.field(description="Since when it is paused.")
@@ -85,6 +91,13 @@ def _inherits(names: Iterable[str]) -> list[str]:
     return sorted(map(camel, names))
 
 
+def _rate(stored: rates.Rate | dict[str, Any] | None) -> Rate | None:
+    """Of a whole task its rate, of a row that was read in part the document."""
+    if stored is None:
+        return None
+    return Rate.from_model(rates.Rate.from_json(stored) if isinstance(stored, dict) else stored)
+
+
 def _finished(next_nominal: datetime | None) -> bool:
     return next_nominal is None
 
@@ -103,6 +116,7 @@ TaskFields.FIELDS = Fields(
         "timeout": lambda task: effective_timeout(task.spec),
         "definition": lambda task: {camel(name): value for name, value in definition_of(task.spec).items()},
         "inherits": Made(("inherits",), _inherits),
+        "rate": Made(("rate",), _rate),
         "finished": Made(("next_nominal",), _finished),
     },
 )

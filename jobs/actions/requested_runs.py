@@ -7,6 +7,7 @@ from typing import Final
 
 from ..core.audit import Record
 from ..core.base.errors import UserError
+from ..core.base.tracing import TRACED
 from ..core.defaults import PER_RUN, run_of_job, settle
 from ..core.model import NewRun
 from ..core.rules import new_run_faults
@@ -50,6 +51,9 @@ async def put_requested(database: Database, run: NewRun, record: Record) -> Enqu
     """
     if not may_submit(record.actor, (run.job_name,)):
         return None
+    carried = TRACED.carried(run.job_name, run.carried, alone=False)
+    if carried is not run.carried:
+        run = replace(run, carried=carried)
     return await _by_one_statement(database, run, record) or await _group_of(database).put(_Requested(run, record))
 
 

@@ -11,7 +11,7 @@ from sqlalchemy.exc import IntegrityError
 from ..core.arguments.judging import KnownCode, argument_faults
 from ..core.base.errors import InvalidState, Overlap, UserError, refuse
 from ..core.defaults import FOLLOWED, UNIQUE_KEY, run_of_job
-from ..core.limits import LIMITS
+from ..core.limits import LIMITS, task_of_key
 from ..core.model import Json, NewRun, Priority, Run, Trigger
 from ..core.rules import check_reason, new_run_faults, unknown, unknown_job
 from ..core.states import CLAIMABLE, FINAL
@@ -229,6 +229,7 @@ _LIKE_BEFORE = (
 
 def _again(tx: Tx, run: Run, args: dict[str, Json] | None, actor: str | None) -> NewRun:
     same = {name: getattr(run, name) for name in _LIKE_BEFORE.split()}
+    same["rate_key"] = run.rate_key if task_of_key(run.rate_key) is not None else None
     if args is not None:
         same["args"] = args
     keeps_key = args is None and run.unique_key is not None
@@ -310,7 +311,7 @@ def edit_run(
         change |= _key_of_changed(tx, run, args, schema)
         labels = _labels_of_changed(run, args, schema)
         if schema.defaults.limits is not None:
-            change |= schema.defaults.limits.keys_of(run.job_name, args)._asdict()
+            change |= schema.defaults.limits.keys_of(run.job_name, args, run.rate_key)._asdict()
     if available_at is not None:
         change["available_at"] = available_at
     if not change:

@@ -1,10 +1,12 @@
 """Signals to runs: put into the run's box, where its next wait of that name takes them."""
 
+from dataclasses import replace
+
 from ..core.actor import RANK
 from ..core.arguments.judging import value_faults
 from ..core.base.codes import ErrorCode
 from ..core.base.errors import InvalidInput, InvalidState, UserError, refuse
-from ..core.durable.waits import MAX_BOX, Signal, check_box, check_payload
+from ..core.durable.waits import MAX_BOX, Signal, check_box, stored_payload
 from ..core.model import Run
 from ..core.rules import MAX_REASON, check_text, unknown
 from ..core.states import FINAL
@@ -23,25 +25,23 @@ def signal_run(tx: Tx, *, run_id: int | None = None, unique_key: str | None = No
         UserError: the name is none, or what the signal brings along is not what the run waits for.
     """
     check_box(signal.name)
-    check_payload(signal.payload)
+    signal = replace(signal, payload=stored_payload(signal.payload))
     if signal.rejects is not None:
         check_text(signal.rejects, "reject", least=1, most=MAX_REASON)
     found = _found(tx, signal.name, run_id, unique_key)
     run = found.run
     if run.state in FINAL:
         raise InvalidState(
-            f"run {run.id} is {run.state.value}: nobody would take the signal '{signal.name}' any more", path=("id",)
+            f"run {run.id} is {run.state.value}: nobody would take the signal '{signal.name}' any more; send it to an "
+            "unfinished run, or retry this one first",
+            path=("id",),
         )
     if found.in_box >= MAX_BOX:
         raise InvalidState(
             f"run {run.id} has {MAX_BOX:,} signals that it has not taken; send it fewer, or let it take them first",
             path=("id",),
         )
-    sent = (
-        signal
-        if tx.actor is None
-        else Signal(signal.name, signal.payload, signal.rejects, tx.actor.name, tx.actor.role)
-    )
+    sent = signal if tx.actor is None else replace(signal, sender=tx.actor.name, role=tx.actor.role)
     _check_fits(found, sent)
     tx.record("signal_run", str(run.id), after={"name": sent.name, "rejects": sent.rejects})
     return waits.send(tx, run, sent)

@@ -7,6 +7,7 @@ from itertools import zip_longest
 from typing import Any, cast
 
 from ..core.base.errors import AlreadyExists, InvalidState, Overlap, UserError, VersionConflict, refuse
+from ..core.base.rates import Rate
 from ..core.base.wording import time_text
 from ..core.defaults import FROM_ARGUMENTS, TASK_POLICIES, task_of_job
 from ..core.due import due_of
@@ -17,6 +18,7 @@ from ..core.model import Json, OverlapPolicy, Run, ScheduleSpec, SkipReason, Tas
 from ..core.occurrence import effective
 from ..core.rules import check_reason, task_faults, unknown
 from ..core.schedule import Syntax
+from ..queue.admission import change_task_rate
 from ..queue.cancel import cancel_all
 from ..queue.changes import task_change
 from ..queue.due_tasks import Moved, move, unfinished_counts
@@ -152,6 +154,8 @@ def update_task(
         values |= {"submitter": actor, "submitter_id": account_of(tx)}
     if spec.schedule != task.spec.schedule and task.source is TaskSource.CODE:
         values["overridden"] = spec.schedule != task.declared
+    if spec.rate != task.spec.rate:
+        change_task_rate(tx, task.id, spec.rate)
     _record_left_out(tx, task, spec)
     _record_changes(tx, task.spec, spec)
     return set_columns(tx, task, values)
@@ -186,7 +190,7 @@ def _record_changes(tx: Tx, old: TaskSpec, new: TaskSpec) -> None:
 def _shown(value: object) -> object:
     if isinstance(value, frozenset):
         return sorted(cast("frozenset[str]", value))
-    return asdict(value) if isinstance(value, ScheduleSpec) else value
+    return asdict(value) if isinstance(value, ScheduleSpec | Rate) else value
 
 
 def pause_task(tx: Tx, name: str, *, reason: str | None = None, actor: str | None = None) -> Task:

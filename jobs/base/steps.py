@@ -273,12 +273,13 @@ class Steps:
         if outer is not None:
             raise InvalidState(
                 f"step '{name}': began inside step '{outer}', whose result would not be stored yet; take it behind "
-                "that step, or call its function directly"
+                "that step, or call its function directly",
+                path=("name",),
             )
         place = (name, key)
         with self._lock:
             if place in self._under_way:
-                raise InvalidState(_again(name, key))
+                raise InvalidState(_again(name, key), path=("key",))
             self._under_way.add(place)
             use = self._uses[place] = self._uses.get(place, 0) + 1
         try:

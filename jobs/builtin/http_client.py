@@ -15,6 +15,7 @@ from functools import cache
 import httpx
 
 from ..base.outcomes import PermanentFailure
+from ..core.base.tracing import TRACED
 from .address_guard import Address, AddressGuard
 
 MAX_ANSWER = 64 * 1024
@@ -115,7 +116,7 @@ async def send(request: HttpRequest, guard: AddressGuard, tls: ssl.SSLContext | 
     """
     verifying = tls or _usual_tls(request)
     for _ in range(MAX_REDIRECTS + 1):
-        answer = await _exchange(request, guard, verifying)
+        answer = await _traced(request, guard, verifying)
         target = answer.headers.get("location")
         if not request.follow_redirects or answer.status not in _REDIRECTS or target is None:
             return answer
@@ -172,6 +173,18 @@ def _redirected(request: HttpRequest, status: int, target: str) -> HttpRequest:
         harmless = {name: value for name, value in following.headers.items() if name.lower() in _HARMLESS_HEADERS}
         following = replace(following, headers=harmless)
     return following
+
+
+async def _traced(request: HttpRequest, guard: AddressGuard, tls: ssl.SSLContext) -> HttpAnswer:
+    """One request and its answer; whoever answers may continue the trace, if there is one."""
+    if TRACED.by is None:
+        return await _exchange(request, guard, tls)
+    _, host, port = request.origin
+    with TRACED.by.request(request.method, shown(request.url), host, port) as span:
+        # What the job itself sends goes first.
+        answer = await _exchange(replace(request, headers={**span.headers, **request.headers}), guard, tls)
+        span.answered(answer.status)
+        return answer
 
 
 async def _exchange(request: HttpRequest, guard: AddressGuard, tls: ssl.SSLContext) -> HttpAnswer:

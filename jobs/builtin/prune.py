@@ -63,6 +63,7 @@ class Pruned:
     skipped_occurrences: int = 0
     idempotency_keys: int = 0
     nodes: int = 0
+    rate_buckets: int = 0
     audit_entries: int = 0
     complete: bool = field(default=True)
 
@@ -147,6 +148,7 @@ class _Pruning:
             await self._all("events", events.prune, before)
             await self._all("hours", figures.prune_hours, before)
             await self._all("nodes", statements.delete_old_nodes, before)
+            await self._all("rate_buckets", statements.delete_full_buckets, now)
             await self._all("idempotency_keys", statements.delete_idempotency_keys, now - IDEMPOTENCY_KEYS_KEPT)
             await self._all("audit_entries", audit.prune, now - self._retention.max_audit_age)
         except _StoppedError:

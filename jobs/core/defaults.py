@@ -107,7 +107,8 @@ def settle(run: NewRun, defaults: JobDefaults) -> NewRun:
         made = None if defaults.unique_key is None else defaults.unique_key.of(run.job_name, run.args)
         changes["unique_key"] = made or run.unique_key
     if LIMITS in run.inherits and defaults.limits is not None:
-        changes |= {**defaults.limits.keys_of(run.job_name, run.args)._asdict(), "cap": defaults.limits.cap}
+        keys = defaults.limits.keys_of(run.job_name, run.args, run.rate_key)
+        changes |= {**keys._asdict(), "cap": defaults.limits.cap}
     if PER_RUN in run.inherits and defaults.labels is not None:
         changes["labels"] = defaults.labels.of(run.args, run.labels)
     if PER_RUN in run.inherits and run.ttl is None and run.expires_at is None:

@@ -3,6 +3,7 @@
 from datetime import datetime
 from typing import Any, NamedTuple
 
+from .base.rates import Rate
 from .model import MisfirePolicy, OverlapPolicy, ScheduleSpec, Task
 
 
@@ -13,6 +14,7 @@ class DueTask(NamedTuple):
         enabled: False = paused, by ``paused_by`` for ``pause_reason``.
         next_nominal: The oldest occurrence that is not decided yet.
         last_due_at: The newest that is.
+        rate: How many of its runs start in how long; None = as its job says.
     """
 
     id: int
@@ -33,6 +35,7 @@ class DueTask(NamedTuple):
     pause_reason: str | None
     next_nominal: datetime | None
     last_due_at: datetime | None
+    rate: Rate | None = None
 
 
 def due_of(task: Task) -> DueTask:

@@ -15,7 +15,19 @@ NEVER: Final = datetime(9999, 1, 1, tzinfo=UTC)
 """When a run becomes available that waits for a slot or a token of its key: no claim sees it before it is let go."""
 OF_THE_JOB: Final = ""
 """The key of a rate or a cap that all runs of a job share."""
+_OF_TASK: Final = "\ttask "
+"""Begins the key of a task's own bucket; no key that is made of arguments has a tab (see ``unique_key``)."""
 MAX_CONCURRENT: Final = 1_000_000
+
+
+def key_of_task(task_id: int) -> str:
+    """The rate key of the runs of a task that says a rate itself: they share its bucket."""
+    return f"{_OF_TASK}{task_id}"
+
+
+def task_of_key(rate_key: str | None) -> int | None:
+    """The task whose bucket this is; None = it is one of its job."""
+    return int(rate_key.removeprefix(_OF_TASK)) if rate_key is not None and rate_key.startswith(_OF_TASK) else None
 
 
 class Keys(NamedTuple):
@@ -24,7 +36,7 @@ class Keys(NamedTuple):
     Attributes:
         concurrency_key: No more than ``max_concurrent`` runs with this text run at once.
         max_concurrent: See there.
-        rate_key: Which of the buckets of its job gives its tokens.
+        rate_key: Which of the buckets of its job gives its tokens, or that of its task (``key_of_task``).
         cap_key: Among which of the runs of its job it is counted while it waits.
     """
 
@@ -55,10 +67,10 @@ class Limits:
     cap: Cap | None = None
     cap_key: UniqueKey | None = None
 
-    def keys_of(self, job_name: str, args: Mapping[str, Any]) -> Keys:
-        """By what a run of the job with these arguments is limited."""
-        of_rate = None
-        if self.rate is not None:
+    def keys_of(self, job_name: str, args: Mapping[str, Any], rate_key: str | None = None) -> Keys:
+        """By what a run of the job with these arguments is limited; ``rate_key``: its own so far, kept if a task's."""
+        of_rate = rate_key if task_of_key(rate_key) is not None else None
+        if of_rate is None and self.rate is not None:
             of_rate = OF_THE_JOB if self.rate_key is None else self.rate_key.of(job_name, args)
         of_cap = None
         if self.cap is not None:

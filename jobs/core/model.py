@@ -126,6 +126,7 @@ class TaskSpec:
     Durations are seconds. ``overlap`` None = SKIP, for INTERVAL schedules QUEUE. ``tolerance`` None = 5 s, at most a
     tenth of the interval (INTERVAL only). ``timeout`` None = half the interval (INTERVAL), else no timeout.
     ``max_duration``: of a whole run, from its first start, sleeping and waiting included.
+    ``rate``: how many of its runs start in how long, instead of what the job says; None = as the job says.
     ``inherits`` names the fields that follow the job (see ``core.defaults``): nobody has set them for this task.
     """
 
@@ -151,6 +152,7 @@ class TaskSpec:
     start_at: datetime | None = None
     end_at: datetime | None = None
     labels: dict[str, str] = field(default_factory=dict[str, str])
+    rate: Rate | None = None
     inherits: frozenset[str] = frozenset()
 
 

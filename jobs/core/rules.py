@@ -12,6 +12,7 @@ from .admission.holding import time_faults
 from .admission.labels import label_faults
 from .base.codes import ErrorCode
 from .base.errors import InvalidInput, NotFound, UserError, refuse
+from .base.rates import rate_faults
 from .base.wording import number_text, time_text
 from .model import MisfirePolicy, NewRun, TaskSpec
 
@@ -127,6 +128,8 @@ def task_faults(spec: TaskSpec) -> Iterator[InvalidInput]:
     yield from number_faults(spec.jitter, "jitter", 0, MAX_SECONDS)
     yield from window_faults(spec.start_at, spec.end_at)
     yield from label_faults(spec.labels)
+    if spec.rate is not None:
+        yield from rate_faults(spec.rate.limit, spec.rate.per, spec.rate.burst)
 
 
 def _policy_faults(spec: TaskSpec) -> Iterator[InvalidInput]:

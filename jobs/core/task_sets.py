@@ -8,6 +8,7 @@ from typing import Any, Final, cast
 
 from .base.codes import ErrorCode
 from .base.errors import InvalidState, UserError, VersionConflict
+from .base.rates import Rate
 from .base.wording import time_text
 from .defaults import TASK_POLICIES
 from .model import Json, ScheduleSpec, Task, TaskSource, TaskSpec
@@ -134,7 +135,7 @@ def definition_of(spec: TaskSpec) -> dict[str, Json]:
 
 def shown(value: Any) -> Json:  # noqa: ANN401 - any field of a task
     """A field's value as JSON, in the words of the API."""
-    if isinstance(value, ScheduleSpec):
+    if isinstance(value, ScheduleSpec | Rate):
         return {name: shown(one) for name, one in asdict(value).items()}
     if isinstance(value, Enum):
         return value.name

@@ -14,13 +14,13 @@ from typing import NamedTuple
 from sqlalchemy import Connection, and_, exists, or_, select, text, update
 
 from ..core.base.rates import Bucket, Rate
-from ..core.limits import NEVER, OF_THE_JOB
+from ..core.limits import NEVER, OF_THE_JOB, key_of_task, task_of_key
 from ..core.model import Priority, Run
 from ..core.states import CLAIMABLE
 from ..store.db import dialect
 from ..store.db.literals import sql_literals
 from ..store.db.transaction import Tx, Wake
-from ..store.read import jobs
+from ..store.read import jobs, tasks
 from ..store.read.groups import occupied_counts
 from ..store.schema.tables import queue_group as g
 from ..store.schema.tables import rate_bucket as b
@@ -224,22 +224,40 @@ def buckets(conn: Connection, wanted: Collection[BucketName], *, lock: bool = Fa
         wanted: Which.
         lock: Whether to lock their rows until the commit; a claim has locked their names.
     """
-    rates = rates_of(conn, {name.job_name for name in wanted})
-    limited = [name for name in sorted(wanted) if name.job_name in rates]
+    rates = rates_of(conn, wanted)
+    limited = sorted(rates)
     if not limited:
         return {}
     these = or_(*(and_(b.c.job_name == name.job_name, b.c.rate_key == name.rate_key) for name in limited))
     found = select(b.c.job_name, b.c.rate_key, b.c.full_at).where(these).order_by(b.c.job_name, b.c.rate_key)
     rows = conn.execute(found.with_for_update() if lock else found)
     full_at = {BucketName(row.job_name, row.rate_key): row.full_at for row in rows}
-    return {name: Bucket(rates[name.job_name], full_at.get(name)) for name in limited}
+    return {name: Bucket(rates[name], full_at.get(name)) for name in limited}
 
 
-def rates_of(conn: Connection, names: Collection[str]) -> dict[str, Rate]:
-    """The rates of those of these jobs that have one."""
-    declared = jobs.published_defaults(conn, names)
-    limits = ((name, one.limits) for name, one in declared.items())
-    return {name: one.rate for name, one in limits if one is not None and one.rate is not None}
+def rates_of(conn: Connection, wanted: Collection[BucketName]) -> dict[BucketName, Rate]:
+    """The rates of those of these buckets whose job or task still says one."""
+    of_tasks = {name: task_id for name in wanted if (task_id := task_of_key(name.rate_key)) is not None}
+    stored = tasks.rates_of(conn, of_tasks.values()) if of_tasks else {}
+    found = {name: stored[task_id] for name, task_id in of_tasks.items() if task_id in stored}
+    of_jobs = [name for name in wanted if name not in of_tasks]
+    declared = jobs.published_defaults(conn, {name.job_name for name in of_jobs}) if of_jobs else {}
+    for name in of_jobs:
+        limits = declared[name.job_name].limits if name.job_name in declared else None
+        if limits is not None and limits.rate is not None:
+            found[name] = limits.rate
+    return found
+
+
+def change_task_rate(tx: Tx, task_id: int, rate: Rate | None) -> None:
+    """Let the bucket of a task go on by another rate, and have what waits for its tokens looked at now."""
+    mine = select(b).where(b.c.rate_key == key_of_task(task_id)).order_by(b.c.job_name).with_for_update()
+    for row in tx.conn.execute(mine).all():
+        full_at = row.full_at if rate is None else Bucket(rate, row.full_at).settled(tx.now).full_at
+        values = {"full_at": full_at, "next_token_at": None if row.next_token_at is None else tx.now}
+        this = and_(b.c.job_name == row.job_name, b.c.rate_key == row.rate_key)
+        tx.conn.execute(update(b).where(this).values(**values))
+    tx.wake(Wake.RUNS)
 
 
 def store_bucket(conn: Connection, name: BucketName, full_at: datetime, look_at: datetime | None) -> None:

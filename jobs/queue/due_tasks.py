@@ -12,6 +12,7 @@ from typing import Any, Final, NamedTuple
 
 from sqlalchemy import Connection, Row
 
+from ..core.base.rates import Rate
 from ..core.defaults import NOTHING_SAID, JobDefaults
 from ..core.due import DueTask
 from ..core.model import MisfirePolicy, OverlapPolicy, ScheduleSpec
@@ -134,6 +135,8 @@ def _due_task(own: Sequence[Any], syntax: str, timezone: str) -> DueTask:
     values[_PLACE["overlap"]] = _OVERLAPS[values[_PLACE["overlap"]]]
     values[_PLACE["misfire"]] = _MISFIRES[values[_PLACE["misfire"]]]
     values[_PLACE["enabled"]] = bool(values[_PLACE["enabled"]])
+    if values[_PLACE["rate"]] is not None:
+        values[_PLACE["rate"]] = _rate(values[_PLACE["rate"]])
     return DueTask._make(values)
 
 
@@ -142,6 +145,11 @@ def _declared(stored: str | dict[str, Any] | None) -> JobDefaults:
     if stored is None:
         return NOTHING_SAID
     return defaults_from(json.loads(stored) if isinstance(stored, str) else stored)
+
+
+def _rate(stored: str | dict[str, Any]) -> Rate:
+    """A rate of a document that SQLite gives as text."""
+    return Rate.from_json(json.loads(stored) if isinstance(stored, str) else stored)
 
 
 @lru_cache(maxsize=1024)

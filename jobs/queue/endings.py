@@ -64,6 +64,8 @@ def end_attempts(conn: Connection, node_id: int, now: datetime, endings: Sequenc
     The attempt and the node are the fence: a run that was taken from this node is not touched. The runs are locked in
     ascending order, so that two bulk actions never wait for each other.
     """
+    if not endings:
+        return {}
     if not dialect.is_postgresql(conn):
         return _end_on_sqlite(conn, node_id, now, endings)
     listed = json.dumps([one._asdict() for one in endings], default=dialect.time_text)

@@ -15,6 +15,7 @@ from sqlalchemy import Connection
 from ..core.admission.caps import Line, Verdict, refusal
 from ..core.admission.holding import Hold
 from ..core.base.errors import InvalidInput, refuse
+from ..core.base.tracing import TRACED
 from ..core.defaults import FROM_ARGUMENTS, NOTHING_SAID, PER_RUN, RUN_POLICIES, UNIQUE_KEY, settle
 from ..core.limits import LIMITS
 from ..core.model import Json, NewRun, Priority, Run, Trigger
@@ -100,7 +101,7 @@ def enqueue_sync(  # noqa: PLR0913 - each setting of a run has a name of its own
         job_name, args, group, priority, run_at, unique_key, retries, retry_delay, timeout, carried, labels,
         expires_at=expires_at, ttl=ttl, hold=hold, max_duration=max_duration, settled=settled,
     )  # fmt: skip
-    run = new_run(spec)
+    run = new_run(traced(spec))
     conn = session if isinstance(session, Connection) else session.connection()
     with borrowed(conn, schema):
         if dialect.is_postgresql(conn) and run.hold is None:
@@ -137,6 +138,12 @@ def enqueue_in_order_of_keys(conn: Connection, runs: Sequence[NewRun]) -> list[R
     stored = enqueue_all(conn, [runs[place] for place in order])
     by_place = dict(zip(order, stored, strict=True))
     return [by_place[place] for place in range(len(runs))]
+
+
+def traced(spec: RunSpec) -> RunSpec:
+    """A run to be that carries the trace of where it is put into the queue, if there is one."""
+    carried = TRACED.carried(spec.job_name, spec.carried)
+    return spec if carried is spec.carried else replace(spec, carried=carried)
 
 
 def new_run(spec: RunSpec) -> NewRun:

@@ -9,6 +9,7 @@ from sqlalchemy import Connection
 
 from ..core.admission.labels import label_faults
 from ..core.base.errors import UserError, refuse
+from ..core.base.tracing import TRACED
 from ..core.events import created
 from ..core.model import NewRun
 from ..core.run_spec import RunSpec
@@ -78,7 +79,8 @@ def _checked(runs: Iterable[RunSpec]) -> NewRuns:
                 new.kinds.append(run)
             new.kind.append(kind)
             new.args.append(args_text(spec.args) if spec.args else "{}")
-            new.carried.append(args_text(spec.carried, "carried") if spec.carried else NOTHING)
+            carried = TRACED.carried(spec.job_name, spec.carried)
+            new.carried.append(args_text(carried, "carried") if carried else NOTHING)
             new.labels.append(_labels(spec))
             if spec.parent_labels:
                 new.parents[place] = dict(spec.parent_labels)

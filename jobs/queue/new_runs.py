@@ -12,6 +12,7 @@ from sqlalchemy import Connection
 from ..core.admission.expiry import expiry_of
 from ..core.admission.labels import inherited
 from ..core.audit import Record
+from ..core.base.tracing import TRACED
 from ..core.defaults import PER_RUN, RUN_POLICIES, UNIQUE_KEY, run_of_job
 from ..core.flows.model import AWAITS_OTHERS
 from ..core.limits import LIMITS
@@ -82,7 +83,8 @@ class NewRuns:
                 new.kinds.append(run)
             new.kind.append(kind)
             new.args.append(json.dumps(run.args))
-            new.carried.append(NOTHING if run.carried is None else json.dumps(run.carried))
+            carried = TRACED.carried(run.job_name, run.carried, alone=False)
+            new.carried.append(NOTHING if carried is None else json.dumps(carried))
             new.labels.append(NOTHING if run.labels is None else labels_text(run.labels))
             if run.parent_labels:
                 new.parents[len(new.kind) - 1] = run.parent_labels

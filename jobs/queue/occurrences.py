@@ -13,6 +13,7 @@ from ..core.defaults import JobDefaults
 from ..core.due import DueTask, due_of
 from ..core.effective_policies import effective_overlap, effective_timeout, jitter_offset
 from ..core.events import CREATED, Change, EventKind, Listed
+from ..core.limits import key_of_task
 from ..core.misfire import Decision, decide
 from ..core.model import Json, NewRun, OverlapPolicy, SkipReason, Task, Trigger
 from ..core.states import RunState
@@ -248,6 +249,7 @@ def new_run(task: Task, trigger: Trigger, *, args: dict[str, Json] | None = None
         description=spec.description,
         signature=task.signature,
         labels=spec.labels or None,
+        rate_key=None if spec.rate is None else key_of_task(task.id),
     )
 
 

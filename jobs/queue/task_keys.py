@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from ..core.admission.holding import Hold
 from ..core.defaults import JobDefaults
 from ..core.due import DueTask
-from ..core.limits import Keys
+from ..core.limits import Keys, key_of_task
 from ..core.misfire import Decision, KeyInForce, Skip
 from ..core.model import Json, SkipReason
 from ..store.db.transaction import Tx
@@ -22,7 +22,7 @@ class TaskKeys:
     Attributes:
         keys: The unique ones by the task's id; left out where its runs have none.
         holders: The unfinished runs that have one, by key; None = a run that this visit is about to make.
-        limits: By what the runs are limited, by the task's id, where their jobs limit them.
+        limits: By what the runs are limited, by the task's id, where their jobs or the tasks themselves limit them.
         holds: How the unique keys hold, by the task's id, where their jobs say it.
     """
 
@@ -56,15 +56,17 @@ def keys_of(tx: Tx, due: Sequence[DueTask], declared: Mapping[str, JobDefaults])
         declared: What their jobs say, by name.
     """
     rules = {task.id: rule for task in due if (rule := declared.get(task.job_name)) is not None and _has_keys(rule)}
+    own = {task.id: key_of_task(task.id) for task in due if task.rate is not None}
+    limits = {task_id: Keys(rate_key=key) for task_id, key in own.items()}
     if not rules:
-        return TaskKeys({}, {}, {}, {})
+        return TaskKeys({}, {}, limits, {})
     args = stored_tasks.args_of(tx.conn, sorted(rules))
     jobs = {task.id: task.job_name for task in due}
     made = ((task_id, _key(rule, jobs[task_id], args[task_id])) for task_id, rule in rules.items())
     keys = {task_id: key for task_id, key in made if key is not None}
     holds = {task_id: rule.hold for task_id, rule in rules.items() if rule.hold is not None}
-    limits = {
-        task_id: rule.limits.keys_of(jobs[task_id], args[task_id])
+    limits |= {
+        task_id: rule.limits.keys_of(jobs[task_id], args[task_id], own.get(task_id))
         for task_id, rule in rules.items()
         if rule.limits is not None
     }

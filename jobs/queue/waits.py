@@ -71,23 +71,23 @@ def _begin(tx: Tx, run: Run, asked: Wait) -> StoredStep:
 
 
 def _ended(tx: Tx, run: Run, asked: Wait, found: StoredStep) -> StoredStep:
-    """The wait as it is after a look at what it waits for."""
+    """The wait as it is after a look at what it waits for. It stays with the attempt in which it began."""
     signal = None if asked.signal is None else _take(tx.conn, run.id, asked.signal, RANK[asked.role])
     if signal is not None:
         state = StepState.DONE if signal.rejects is None else StepState.REJECTED
         _end(tx, run, found, state, value=signal.payload, error=signal.rejects, signal_id=signal.id)
-        return replace(found, state=state, value=signal.payload, error=signal.rejects, attempt=run.attempt)
+        return replace(found, state=state, value=signal.payload, error=signal.rejects)
     if found.flow_id is not None:
         ends = ended_runs(tx.conn, found.flow_id)
         if ends is None:
             return replace(found, runs=unfinished(tx.conn, found.flow_id))
         _end(tx, run, found, StepState.DONE, value=ends)
-        return replace(found, state=StepState.DONE, value=ends, attempt=run.attempt)
+        return replace(found, state=StepState.DONE, value=ends)
     if found.wake_at is None or found.wake_at > tx.now:
         return found
     state = StepState.DONE if asked.kind is StepKind.SLEEP else StepState.TIMED_OUT
     _end(tx, run, found, state)
-    return replace(found, state=state, attempt=run.attempt)
+    return replace(found, state=state)
 
 
 def _take(conn: Connection, run_id: int, name: str, rank: int) -> Any:
@@ -100,7 +100,7 @@ def _take(conn: Connection, run_id: int, name: str, rank: int) -> Any:
 
 def _end(tx: Tx, run: Run, found: StoredStep, state: StepState, **brought: Any) -> None:
     mine = (s.c.run_id == run.id, s.c.step == found.label, s.c.failure == 0)
-    ended = {"state": state.value, "finished_at": tx.now, "attempt": run.attempt, **brought}
+    ended = {"state": state.value, "finished_at": tx.now, **brought}
     tx.conn.execute(update(s).where(*mine).values(**ended))
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeVar, TypeVarTuple
 import uvloop
 from typing_extensions import override
 
-from .job.own_tasks import note, show_own_tasks_only
+from .job.own_tasks import note, retrieve, show_own_tasks_only
 from .job.ownership import EXITS, Owner, SharedLoopError, owner
 
 if TYPE_CHECKING:
@@ -148,6 +148,7 @@ def _guarded(of: Owner, callback: Callable[[*Ts], object], *args: *Ts) -> None:
     try:
         callback(*args)
     except (*EXITS, SharedLoopError) as error:
+        retrieve(error)
         of.wants_exit(error)
 
 

@@ -75,11 +75,9 @@ async def take_back(database: Database, joining: "asyncio.Task[Node]") -> None:
     node = joining.result()
     try:
         await _write_leave(database, node, _stopped(node))
-    except StorageError as fault:
-        # In any case the caller is about to raise why the life does not begin.
-        log.error("%s", fault)
     except Exception as fault:
-        log_fault(log, f"node {node.name} cannot say that it does not begin and stays until its lease ends", fault)
+        # The caller is about to raise why the life does not begin.
+        log_fault(log, f"node {node.name} does not begin and cannot say so", fault)
 
 
 def _stopped(node: Node) -> HandedBack:

@@ -9,7 +9,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, Self
 
-import httpx
+try:
+    import httpx
+except ModuleNotFoundError as error:
+    raise ModuleNotFoundError(
+        "cronograph.jobs.testing.Server needs httpx, which is not installed: pip install 'cronograph[server]'",
+        name="httpx",
+    ) from error
 
 _ADDRESS: Final = re.compile(r"http://[^\s/]+:\d+")
 _READY_WITHIN: Final = 60.0

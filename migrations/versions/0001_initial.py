@@ -384,6 +384,7 @@ def _periodic_task() -> None:
         Column("start_at", TIME),
         Column("end_at", TIME),
         Column("labels", DOCUMENT, nullable=False),
+        Column("rate", DOCUMENT),
         Column("overlap", String(8)),
         Column("misfire", String(8), nullable=False),
         Column("misfire_grace", Float(), nullable=False),

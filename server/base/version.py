@@ -17,5 +17,5 @@ def installed_version() -> str:
         return version(DISTRIBUTION)
     except PackageNotFoundError:
         raise ConfigurationError(
-            "cronograph: must be installed, e.g. by `pip install -e .` in its source folder"
+            "cronograph: must be installed, e.g. by `pip install -e '.[server]'` in its source folder"
         ) from None

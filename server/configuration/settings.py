@@ -129,6 +129,11 @@ class Settings(BaseSettings):
             ``off`` = nobody, ``auto`` = open where only this machine reaches the server, else token.
         metrics_host: Where ``metrics_port`` listens.
         metrics_port: A port of their own for ``/metrics`` and ``/health/*``, without sign-in; 0 = any free one.
+        traces: Tell OpenTelemetry of runs and operations: ``child`` = attempts are a part of the trace that put their
+            run into the queue, ``link`` = each has one of its own, ``auto`` = the first one is if it starts within a
+            minute, ``off`` = tell nothing.
+        trace_link: Where a person finds the trace of an attempt, with ``{run}``, ``{attempt}``, ``{execution}`` and
+            ``{job}`` in it.
         log_format: ``human``, ``json``, or ``auto`` = human on a terminal, else JSON.
         log_level: The least severe log line that is written.
     """
@@ -208,6 +213,12 @@ class Settings(BaseSettings):
     metrics_host: Annotated[str, Field(min_length=1), MustBe("a host name or address")] = "localhost"
     metrics_port: Annotated[
         int | None, Field(ge=0, le=65_535), MustBe("a whole number from 0 (any free port) to 65535")
+    ] = None
+    traces: Annotated[Literal["off", "auto", "link", "child"], MustBe("off, auto, link or child")] = "off"
+    trace_link: Annotated[
+        str | None,
+        Field(pattern=r"^https?://\S*(\{run\}|\{execution\})\S*$"),
+        MustBe("an http or https address with {run} or {execution} in it"),
     ] = None
     log_format: Annotated[Literal["auto", "human", "json"], MustBe("auto, human or json")] = "auto"
     log_level: Annotated[

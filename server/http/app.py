@@ -68,6 +68,7 @@ class Parts:
         requests: Counts requests and operations.
         metrics: What a monitoring system is told here; None = nothing.
         opens_metrics: Whether everybody who reaches this port may read that.
+        trace_link: Of the settings.
     """
 
     schema: GuardedSchema
@@ -91,11 +92,24 @@ class Parts:
     requests: RequestCounts = field(default_factory=RequestCounts)
     metrics: Metrics | None = None
     opens_metrics: bool = False
+    trace_link: str | None = None
 
     @property
     def host(self) -> HostSignIn | None:
         """The sign-in of the application that has mounted us; None where it is ours."""
         return None if self.who is None else HostSignIn(self.who)
+
+    def context(self, who: Person) -> Context:
+        """That of an operation which somebody asks for."""
+        return Context(
+            self.database,
+            self.feeds.bus,
+            self.feeds.log_feed,
+            who,
+            keys=self.keys,
+            overviews=self.feeds.overviews,
+            trace_link=self.trace_link,
+        )
 
 
 def _middleware(parts: Parts) -> list[Middleware]:
@@ -176,8 +190,7 @@ def build_app(parts: Parts) -> Starlette:
         if parts.lifecycle.phase in BEFORE_TABLES:
             raise UserFacingError(STARTING, code="STARTING", http_status=503)
         who = await person(connection)
-        feeds = parts.feeds
-        return Context(parts.database, feeds.bus, feeds.log_feed, who, keys=parts.keys, overviews=feeds.overviews)
+        return parts.context(who)
 
     searching = SearchLane(parts.searched, parts.schema.limits)
 

@@ -28,6 +28,7 @@ from ...jobs.core.base.errors import InvalidState, NotFound, UserError
 from ...jobs.core.durable.waits import check_box
 from ...jobs.core.model import Json
 from ...jobs.store.db.database import Database
+from ..auth.base.forms import read_body
 from ..auth.base.pages import STYLE_PATH, page, style
 from ..process.lifecycle import Lifecycle, Phase
 
@@ -140,7 +141,7 @@ async def _answer_of(request: Request) -> _Answer:
         UserFacingError: it is too large, or neither JSON nor a form.
     """
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    text = decode(await _body(request))
+    text = decode(await read_body(request, MAX_BODY))
     rejects = request.query_params.get("reject")
     if kind == _FORM:
         fields = dict(parse_qsl(text, keep_blank_values=True, max_num_fields=20))
@@ -149,18 +150,6 @@ async def _answer_of(request: Request) -> _Answer:
     if text.strip() and kind != _JSON:
         raise _problem(f"The Content-Type must be {_JSON}, got '{kind[:100]}'.", "UNSUPPORTED_MEDIA_TYPE", 415)
     return _Answer(parse_json(text, _LIMITS) if text.strip() else None, rejects)
-
-
-async def _body(request: Request) -> bytes:
-    parts: list[bytes] = []
-    size = 0
-    async for part in request.stream():
-        size += len(part)
-        if size > MAX_BODY:
-            message = f"The body must have at most {MAX_BODY:,} bytes; send what is larger in another way."
-            raise _problem(message, "LIMIT_BODY_BYTES", 413)
-        parts.append(part)
-    return b"".join(parts)
 
 
 def _problem(message: str, code: str, status: int, **extensions: object) -> UserFacingError:

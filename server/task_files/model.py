@@ -4,6 +4,7 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, model_validator
 
+from ...jobs.core.base.rates import Rate
 from ...jobs.core.model import MisfirePolicy, OverlapPolicy, Priority, ScheduleSpec
 from ...jobs.core.schedule import Syntax
 from ...jobs.core.task_sets import WantedSet, WantedTask
@@ -48,6 +49,18 @@ class ScheduleOfFile(FileModel):
         return ScheduleSpec(_SYNTAXES[name], getattr(self, name), self.timezone)
 
 
+class RateOfFile(FileModel):
+    """A token bucket, of which each start takes a token."""
+
+    limit: int = Field(description="How many tokens come in `per` seconds.")
+    per: float = Field(1.0, description="Seconds.")
+    burst: int | None = Field(None, description="How many start at once after a pause; a twentieth unless given.")
+
+    def rate(self) -> Rate:
+        """The engine's form, of which nobody has seen yet whether it is one."""
+        return Rate.of(self.limit, self.per, self.burst)
+
+
 class TaskOfFile(FileModel):
     """A task. What is absent is left as it is; `null` sets the default."""
 
@@ -76,6 +89,7 @@ class TaskOfFile(FileModel):
     retry_delay: Seconds | None = Field(None, description="Seconds before the first retry.")
     jitter: Seconds | None = Field(None, description="Most seconds by which it is delayed.")
     labels: dict[str, str] | None = Field(None, description="Labels of its runs, by which they are found.")
+    rate: RateOfFile | None = Field(None, description="How many of its runs start in how long.")
     start_at: AwareDatetime | None = Field(None, description="No occurrence before this time.")
     end_at: AwareDatetime | None = Field(None, description="No occurrence after this time.")
 
@@ -85,6 +99,8 @@ class TaskOfFile(FileModel):
         for key in sorted(self.model_fields_set - {"job", "schedule"}):
             value = getattr(self, key)
             settings[key] = _ENUMS[key](value) if value is not None and key in _ENUMS else value
+            if isinstance(value, RateOfFile):
+                settings[key] = value.rate()
         if self.job is not None:
             settings["job_name"] = self.job
         if self.schedule is not None:

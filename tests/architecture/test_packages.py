@@ -1,13 +1,14 @@
 """The mapping of top-level folders to the namespace `cronograph`, and what must lie where."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from tests.support.project import RUNTIME, SETUPTOOLS, TESTING, distribution
+from tests.support.project import PROJECT, RUNTIME, SETUPTOOLS, TESTING, distribution
 from tests.support.sources import PRODUCT_FOLDERS, ROOT
 
 
@@ -19,11 +20,14 @@ def folders_with_python(top: str) -> set[str]:
 
 def folder_of(name: str) -> Path:
     """The folder behind the dotted name of a package."""
-    return ROOT.joinpath(*(name.split(".")[1:] or ["entry"]))
+    parts = name.split(".")[1:]
+    return ROOT.joinpath(*(["entry", *parts] if parts in ([], ["django"]) else parts))
 
 
 def test_the_package_list_names_every_folder_with_modules() -> None:
-    assert set(SETUPTOOLS["packages"]) == {"cronograph"}.union(*map(folders_with_python, PRODUCT_FOLDERS))
+    assert set(SETUPTOOLS["packages"]) == {"cronograph", "cronograph.django"}.union(
+        *map(folders_with_python, PRODUCT_FOLDERS)
+    )
 
 
 def test_the_package_list_is_sorted_and_without_repetition() -> None:
@@ -41,9 +45,9 @@ def test_every_sub_package_has_an_init_and_graphql_itself_has_none() -> None:
         assert init.exists() == (name != "cronograph.graphql"), init
 
 
-def test_the_package_itself_holds_nothing_but_its_version_and_its_command() -> None:
+def test_the_package_itself_holds_nothing_but_its_version_its_command_and_the_name_of_the_app() -> None:
     names = {path.name for path in (ROOT / "entry").iterdir() if path.name != "__pycache__"}
-    assert names == {"__init__.py", "__main__.py", "py.typed"}
+    assert names == {"__init__.py", "__main__.py", "django", "py.typed"}
     # A folder of that name at the root would hide an installed one from whatever is run there.
     assert not (ROOT / "cronograph").exists()
     assert not (ROOT / ".links" / "cronograph" / "__init__.py").exists()
@@ -74,8 +78,7 @@ def test_every_package_is_imported_by_its_full_name() -> None:
 
 
 def test_lock_files_name_no_registry() -> None:
-    python_lock = (ROOT / ".ci" / "requirements.txt").read_text()
-    assert "://" not in python_lock
+    assert [path.name for path in (ROOT / ".ci").glob("*.txt") if "://" in path.read_text()] == []
     packages = json.loads((ROOT / "web" / "package-lock.json").read_text())["packages"]
     assert [name for name, package in packages.items() if "resolved" in package] == []
 
@@ -84,3 +87,19 @@ def test_the_lock_pins_every_direct_dependency() -> None:
     lines = (ROOT / ".ci" / "requirements.txt").read_text().splitlines()
     locked = {distribution(line.split("==")[0]) for line in lines if "==" in line}
     assert (RUNTIME | TESTING) - {"setuptools"} <= locked
+
+
+def test_the_lowest_versions_are_those_that_the_project_allows() -> None:
+    locked = dict(re.findall(r"^([\w.-]+)==(\S+)$", (ROOT / ".ci" / "lowest.txt").read_text(), re.MULTILINE))
+    asked = [*PROJECT["dependencies"], *PROJECT["optional-dependencies"]["server"]]
+    bounds = dict(re.findall(r"^([\w-]+)(?:\[\w+\])?>=([\d.]+)", "\n".join(asked), re.MULTILINE))
+    assert bounds.keys() == RUNTIME
+    # Others of them may ask for more.
+    stale = {name: at for name, at in bounds.items() if number(locked[name]) < number(at)}
+    assert stale == {}
+    assert [name for name, at in bounds.items() if number(locked[name])[0] != number(at)[0]] == [], "run `make lock`"
+
+
+def number(version: str) -> tuple[int, ...]:
+    """A version as numbers, to compare it."""
+    return tuple(map(int, version.split(".")))

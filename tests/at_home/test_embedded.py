@@ -1,12 +1,15 @@
 """What an application says about its visitors is refused where it says it, if it cannot be."""
 
 from contextlib import aclosing
+from typing import Annotated
 
+import httpx
 import pytest
+from fastapi import Depends, FastAPI
 from starlette.requests import HTTPConnection
 
+from cronograph.graphql.client import AsyncClient, RunState
 from cronograph.graphql.client import OperationError as Refused
-from cronograph.graphql.client import RunState
 from cronograph.jobs import ConfigurationError, job
 from cronograph.jobs.registry import Registry
 from cronograph.server import Cronograph, Visitor
@@ -64,3 +67,25 @@ async def test_without_sign_in_the_client_may_everything_and_modules_are_named(e
     async with Cronograph(empty_sqlite_url, jobs=["tests.at_home.till"], no_auth=True) as cron, cron.client as client:
         found = (await client.execute("{ availableJobs { name } }"))["availableJobs"]
         assert len(found) > 7
+
+
+async def test_fastapi_takes_the_lifespan_and_the_client_of_a_request_in_one_line_each(sqlite_url: str) -> None:
+    cron = Cronograph(sqlite_url, registry=JOBS, who=who)
+    app = FastAPI(lifespan=cron.lifespan)
+
+    @app.post("/greet")
+    async def greeting(body: dict[str, str], client: Annotated[AsyncClient, Depends(cron.client_of)]) -> str:
+        try:
+            return (await client.trigger_job("greet", body)).job_name
+        except Refused as error:
+            return str(error)
+
+    transport = httpx.ASGITransport(app=app)
+    async with app.router.lifespan_context(app), httpx.AsyncClient(transport=transport, base_url="http://x") as asking:
+        answers = [
+            (await asking.post("/greet", json={"name": "Cleo"}, headers=headers)).json()
+            for headers in ({"x-user": "ada"}, {"x-user": "bob"}, {})
+        ]
+    assert answers[0] == "greet"
+    assert "OPERATOR" in answers[1]
+    assert "does not let you see it" in answers[2]

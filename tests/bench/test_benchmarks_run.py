@@ -34,6 +34,7 @@ TINY: dict[str, tuple[str, ...]] = {
     "gateway": ("--events", "2"),
     "labels": (*SQLITE, "--executions", "200", "--times", "2", "--rounds", "1"),
     "limits": (*SQLITE, "--runs", "40", "--keys", "10", "--rounds", "1", "--rate", "200", "--seconds", "0.1"),
+    "traces": (*SQLITE, "--runs", "300", "--rounds", "1"),
     "metrics": ("--jobs", "20", "--runs", "200"),
     "logs": (*SQLITE, "--rounds", "1", "--jobs", "3", "--lines", "20"),
     "reading": (

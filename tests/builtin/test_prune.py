@@ -21,6 +21,7 @@ from cronograph.jobs.store.schema.tables import (
     idempotency_key,
     job_execution,
     node,
+    rate_bucket,
     run,
     skipped_occurrence,
 )
@@ -98,6 +99,7 @@ async def test_what_is_older_than_thirty_days_goes_and_every_row_is_counted(data
         "skipped_occurrences": 1,
         "idempotency_keys": 2,
         "nodes": 1,
+        "rate_buckets": 0,
         "audit_entries": 0,
     }
     assert result == Result(records_processed=11, value=gone)
@@ -119,6 +121,19 @@ async def test_the_age_can_be_set(database: Database) -> None:
     await database.write(fill, 2)
     result = await prune_history(context_of(prune_history, Services(database)), max_age_days=1.5)
     assert result.records_processed == 10
+
+
+async def test_buckets_of_rates_go_that_are_full_and_awaited_by_nobody(database: Database) -> None:
+    def buckets(tx: Tx) -> None:
+        for key, full_in, awaited in (("full", -1, None), ("being filled", 60, None), ("awaited", -1, tx.now)):
+            full_at = tx.now + timedelta(seconds=full_in)
+            row = {"job_name": "j", "rate_key": key, "full_at": full_at, "next_token_at": awaited}
+            tx.conn.execute(insert(rate_bucket).values(**row))
+
+    await database.write(buckets)
+    result = await prune_history(context_of(prune_history, Services(database)))
+    kept = await database.read(lambda conn: conn.execute(select(rate_bucket.c.rate_key)).scalars().all())
+    assert (result.records_processed, sorted(kept)) == (1, ["awaited", "being filled"])
 
 
 async def test_unfinished_runs_are_never_taken(database: Database) -> None:

@@ -6,7 +6,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tests.chaos.play import play
+from tests.chaos.play import Size, play
 from tests.chaos.scenarios import EVERYTHING, SCENARIOS
 
 ALL = (*SCENARIOS, EVERYTHING)
@@ -30,7 +30,7 @@ def main(arguments: list[str]) -> int:
             print(f"{scenario.name}: seed {chosen.seed}, {seconds:.0f} s", flush=True)
             place = folder / scenario.name.replace(" ", "-")
             try:
-                print(f"  {play(scenario, chosen.seed, seconds, place)}", flush=True)
+                print(f"  {play(scenario, chosen.seed, Size(seconds=seconds), place)}", flush=True)
             except Exception as error:  # noqa: BLE001 - the other scenarios are played all the same
                 failed.append(scenario.name)
                 print(f"  BROKEN by seed {chosen.seed}: {type(error).__name__}: {error}", flush=True)

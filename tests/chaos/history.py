@@ -16,7 +16,6 @@ from cronograph.jobs.core.events import Change, Cursor, Event, EventKind, spread
 from cronograph.jobs.core.flows.model import Flow
 from cronograph.jobs.core.model import Execution, Run, SkippedOccurrence, Task
 from cronograph.jobs.core.nodes import Node
-from cronograph.jobs.queue.admission import rates_of
 from cronograph.jobs.store.db.database import parse_url, sync_engine
 from cronograph.jobs.store.db.dialect import database_now
 from cronograph.jobs.store.read import flows, steps
@@ -33,7 +32,6 @@ from cronograph.jobs.store.schema.tables import (
     event_publisher,
     flow,
     flow_edge,
-    job,
     job_execution,
     node,
     periodic_task,
@@ -189,7 +187,11 @@ def _read(conn: Connection) -> History:
             row.name: Rate.from_json(row.rate)
             for row in conn.execute(select(queue_group).where(queue_group.c.rate.is_not(None)))
         },
-        job_rates=rates_of(conn, list(conn.execute(select(job.c.name)).scalars())),
+        job_rates={
+            name: said.limits.rate
+            for name, said in published_defaults(conn, all_names(conn)).items()
+            if said.limits is not None and said.limits.rate is not None
+        },
         group_caps=caps(conn, list(conn.execute(select(queue_group.c.name)).scalars())),
         job_caps={
             name: said.limits.cap

@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 
 from cronograph.jobs.core.base.rates import Rate
 from cronograph.jobs.core.events import EventKind
+from cronograph.jobs.core.limits import task_of_key
 from cronograph.jobs.core.model import Execution, Outcome
 from tests.chaos.history import EXECUTION_EVENTS, History
 
@@ -49,7 +50,9 @@ def _by_bucket(history: History, executions: Sequence[Execution]) -> Mapping[tup
     starts = defaultdict[tuple[str, str], list[datetime]](list)
     for one in executions:
         run = history.run_of.get(one.run_id)
-        if run is not None and run.rate_key is not None and run.job_name in history.job_rates:
+        if run is None or run.rate_key is None or task_of_key(run.rate_key) is not None:
+            continue
+        if run.job_name in history.job_rates:
             starts[run.job_name, run.rate_key].append(one.started_at)
     return starts
 

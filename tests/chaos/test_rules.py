@@ -7,8 +7,10 @@ import pytest
 
 from cronograph.jobs.actions.groups import set_group_cap, set_group_rate
 from cronograph.jobs.actions.nodes import leave
+from cronograph.jobs.actions.signals import signal_run
 from cronograph.jobs.core.admission.caps import Cap, WhenFull
 from cronograph.jobs.core.base.rates import Rate
+from cronograph.jobs.core.durable.waits import Signal
 from cronograph.jobs.core.model import OverlapPolicy, SkipReason
 from cronograph.jobs.core.nodes import NodeState
 from cronograph.jobs.core.outcome import Failed, HandedBack, Succeeded
@@ -27,6 +29,8 @@ from tests.chaos.broken import (
     stored_node,
 )
 from tests.chaos.broken_durable import DURABLE_BREAKS, small_flow, store_step
+from tests.chaos.durable_rules import broken_signals
+from tests.chaos.flow_rules import broken_flows
 from tests.chaos.history import History, read_history
 from tests.chaos.rules import RULES, RULES_AT_REST, Violation, broken_promises, violations
 from tests.chaos.testimony import TESTIMONY_RULES, Attempt, Testimony, contradictions
@@ -196,6 +200,29 @@ def test_a_debounced_number_that_was_acknowledged_and_is_lost_is_found(stored: S
         worker.end(started, Failed("ValueError", "no luck", permanent=True) if key == "failed" else Succeeded())
     broken = list(lost_arguments(read(stored), {"kept": 4, "lost": 5, "failed": 4}))
     assert [sentence.split("'")[1] for sentence in broken] == ["lost", "failed"]
+
+
+def test_a_signal_that_was_acknowledged_and_is_lost_is_found(stored: Stored) -> None:
+    worker = stored.node()
+    kept, lost, boxed = (stored.enqueue().id for _ in range(3))
+    stored.do(signal_run, run_id=boxed, signal=Signal("go", "hi"))
+    for started in worker.take(3).started:
+        worker.end(started, Succeeded(value=None if started.run.id == lost else "hi"))
+    assert list(broken_signals(read(stored), {kept: "hi"})) == []
+    broken = list(broken_signals(read(stored), {kept: "hi", lost: "hi", 999: "hi", boxed: "hi"}))
+    assert [sentence.split(" of ")[-1].split()[1] for sentence in broken] == [str(lost), "999", str(boxed)]
+
+
+def test_a_flow_that_was_acknowledged_and_ended_otherwise_is_found(stored: Stored) -> None:
+    worker = stored.node()
+    small_flow(stored)
+    for _ in range(2):
+        worker.end(worker.start())
+    (flow,) = stored.rows(tables.flow)
+    kept, other = {"a": "success", "b": "success"}, {"a": "success", "b": "skipped"}
+    assert list(broken_flows(read(stored), {flow.id: kept})) == []
+    broken = [*broken_flows(read(stored), {flow.id: other}), *broken_flows(read(stored), {999: kept})]
+    assert [sentence.split()[1] for sentence in broken] == [str(flow.id), "999"]
 
 
 def test_what_is_open_at_the_end_is_found(stored: Stored) -> None:

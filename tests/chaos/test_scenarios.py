@@ -6,19 +6,19 @@ from pathlib import Path
 
 import pytest
 
-from tests.chaos.play import play
+from tests.chaos.play import Size, play
 from tests.chaos.scenarios import SCENARIOS, Scenario
 from tests.support.forking import Nursery
 
 pytestmark = pytest.mark.chaos
 
-SECONDS = 2.0
-PACE = 0.2
-"""Seconds between two requests of the client: in so short a play, more are more work and no more proof."""
+SIZE = Size(seconds=2.0, pace=0.2, nodes=2, tasks=3)
+"""A task of each kind of overlap, and a node that is left when the other is gone: in so short a play, more requests,
+nodes and tasks are more work and no more proof."""
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: str(scenario.name))
 def test_no_promise_is_broken(scenario: Scenario, tmp_path: Path, nursery: Nursery) -> None:
     seed = int(os.environ.get("CRONOGRAPH_CHAOS_SEED", random.SystemRandom().randrange(2**32)))
     print(f"CRONOGRAPH_CHAOS_SEED={seed}")  # noqa: T201 - pytest shows it when the test fails
-    print(play(scenario, seed, SECONDS, tmp_path / "stage", nursery, pace=PACE))  # noqa: T201 - pytest shows it on request
+    print(play(scenario, seed, SIZE, tmp_path / "stage", nursery))  # noqa: T201 - pytest shows it on request

@@ -1,12 +1,15 @@
 """The pages that are made from the code say what the code says, and the index knows every page."""
 
 import re
+from collections import Counter
+from pathlib import Path
 
 import pytest
 
 from cronograph.graphql.generation import client_reference, jobs_reference
 from cronograph.jobs.builtin import reference as built_in
 from cronograph.server.cli import COMMANDS, reference
+from tests.docs import site
 from tests.support.sources import ROOT
 
 DOCS = ROOT / "docs"
@@ -42,3 +45,43 @@ def test_the_index_names_every_page_and_every_link_leads_somewhere() -> None:
         if not (page.parent / target).exists()
     ]
     assert broken == []
+
+
+def test_every_anchor_of_a_link_is_a_heading_of_its_page() -> None:
+    pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *DOCS.rglob("*.md")]
+    texts = {page: page.read_text(encoding="utf-8") for page in pages}
+    anchors = {page.resolve(): anchors_of(text) for page, text in texts.items()}
+    broken = [
+        f"{page.name}: {target}#{anchor}"
+        for page, text in texts.items()
+        for target, anchor in re.findall(r"\]\((?!https?:)([^)#\s]*)#([^)\s]+)\)", text)
+        if anchor not in anchors.get((page.parent / target).resolve() if target else page.resolve(), {anchor})
+    ]
+    assert broken == []
+
+
+def anchors_of(text: str) -> set[str]:
+    """What leads to the headings of a page, where the same words come again with a number."""
+    without_code = re.sub(r"^ *```.*?^ *```", "", text, flags=re.MULTILINE | re.DOTALL)
+    headings = re.findall(r"^#+ (.+?)\s*$", without_code, re.MULTILINE)
+    found: Counter[str] = Counter()
+    anchors: set[str] = set(re.findall(r'<a (?:id|name)="([^"]+)"', text))
+    for heading in headings:
+        shown = re.sub(r"\[([^\]]+)\]\([^)]*\)", r"\1", heading)
+        slug = re.sub(r"[^\w\- ]", "", shown.lower()).replace(" ", "-")
+        anchors.add(slug if not found[slug] else f"{slug}-{found[slug]}")
+        found[slug] += 1
+    return anchors
+
+
+def test_the_site_has_every_page_of_the_index_and_says_what_each_is_about(tmp_path: Path) -> None:
+    site.stage(tmp_path)
+    listed = (tmp_path / "llms.txt").read_text(encoding="utf-8")
+    named = {f"{one}.md" for one in re.findall(r"^- \[.+\]\((.+)\.html\)", listed, re.MULTILINE)}
+    pages = {path.name for path in DOCS.glob("*.md")} - {"README.md"}
+    assert {f"docs/{name}" for name in pages} <= named
+    assert all((tmp_path / one).is_file() for one in named)
+    navigation = re.findall(r": (\S+\.md)$", (ROOT / ".mkdocs.yml").read_text(encoding="utf-8"), re.MULTILINE)
+    assert [one for one in navigation if not (tmp_path / one).is_file()] == []
+    assert pages <= {Path(one).name for one in navigation}
+    assert "run-by" not in (tmp_path / "docs" / "deployment.md").read_text(encoding="utf-8")

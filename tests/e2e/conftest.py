@@ -60,6 +60,11 @@ async def chatty(ctx: JobContext, lines: int = 1000) -> int:
     return lines
 
 
+@job("hundreds", description="Takes very many steps at once")
+async def hundreds(ctx: JobContext, steps: int = 302) -> None:
+    await asyncio.gather(*(ctx.step("do", lambda n=n: n, key=n) for n in range(steps)))
+
+
 class Approval(BaseModel):
     limit: int
     note: str = ""

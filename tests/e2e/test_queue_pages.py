@@ -72,7 +72,12 @@ def test_the_limits_of_a_group_are_set_and_taken_away_by_hand(site: Site, new_pa
     )
     group = {"maxRunning": 3, "maxWaitLow": 600.0, "rate": {"limit": 100, "per": 60.0, "burst": 5}}
     assert site.ask(asked)["group"] == {**group, "cap": {"limit": 500, "whenFull": "DROP_OLDEST"}}
-    expect(row).to_contain_text("500")
+    expect(row).to_contain_text("1 of 500 wait")
+    row.get_by_role("link", name="mail-000").click()
+    used = page.get_by_text("Of its limits were used at most")
+    expect(used).to_contain_text("0 of 3 at once; 0 executions in 1 m 00 s, of which its rate lets 100 start;")
+    expect(used).to_contain_text("of 500 that wait")
+    page.go_back()
     row.get_by_role("button", name="Set limits for group mail-000").click()
     for label in (
         "Runs at once",

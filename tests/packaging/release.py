@@ -3,14 +3,19 @@
 The version stands in `pyproject.toml` and nowhere else. Nothing is sent anywhere.
 """
 
+import gzip
+import io
+import json
 import re
 import shutil
 import subprocess
 import sys
+import tarfile
 import tempfile
 import venv
 from collections.abc import Sequence
 from datetime import UTC, date, datetime
+from hashlib import sha256
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -67,16 +72,74 @@ def run(*command: str | Path, cwd: Path) -> str:
 
 
 def build(folder: Path, target: Path) -> list[Path]:
-    """Build the sdist and, from it, the wheel."""
-    run(sys.executable, "-m", "build", "--outdir", target, folder, cwd=folder)
+    """Build the sdist and, from it, the wheel; of the same commit always the same bytes."""
+    moment = int(run("git", "log", "-1", "--format=%ct", cwd=folder))
+    # What the wheel is packed with takes its times from there.
+    run("env", f"SOURCE_DATE_EPOCH={moment}", sys.executable, "-m", "build", "--outdir", target, folder, cwd=folder)
+    for sdist in target.glob("*.tar.gz"):
+        pack_again(sdist, moment)
     return sorted(target.iterdir())
+
+
+def pack_again(sdist: Path, moment: int) -> None:
+    """Pack an sdist so that neither the clock nor the owner of the files can be told from it."""
+    with tarfile.open(sdist) as archive:
+        members = sorted(archive.getmembers(), key=lambda member: member.name)
+        held = {member.name: file.read() for member in members if (file := archive.extractfile(member)) is not None}
+    with (
+        sdist.open("wb") as out,
+        gzip.GzipFile("", "wb", fileobj=out, mtime=moment) as packed,
+        tarfile.open(fileobj=packed, mode="w", format=tarfile.PAX_FORMAT) as archive,
+    ):
+        for member in members:
+            member.mtime, member.uid, member.gid, member.uname, member.gname = moment, 0, 0, "", ""
+            member.pax_headers = {}
+            archive.addfile(member, io.BytesIO(held[member.name]) if member.name in held else None)
+
+
+def bill_of_materials(files: Sequence[Path], version: str, libraries: Sequence[tuple[str, str]]) -> str:
+    """What the release consists of, and with which libraries it was tried, as CycloneDX."""
+    product = {
+        "type": "application",
+        "name": "cronograph",
+        "version": version,
+        "purl": f"pkg:pypi/cronograph@{version}",
+    }
+    hashes = [
+        {
+            "type": "file",
+            "name": file.name,
+            "hashes": [{"alg": "SHA-256", "content": sha256(file.read_bytes()).hexdigest()}],
+        }
+        for file in files
+    ]
+    return json.dumps(
+        {
+            "bomFormat": "CycloneDX",
+            "specVersion": "1.6",
+            "version": 1,
+            "metadata": {"component": {**product, "components": hashes}},
+            "components": [
+                {"type": "library", "name": name, "version": one, "purl": f"pkg:pypi/{name}@{one}"}
+                for name, one in sorted(libraries)
+            ],
+        },
+        indent=2,
+    )
+
+
+def libraries_of(environment: Path) -> list[tuple[str, str]]:
+    """The libraries that an environment has, besides ours and pip, by name and version."""
+    listed = run(environment / "bin" / "python", "-m", "pip", "list", "--format", "json", cwd=environment)
+    found = ((str(one["name"]).lower(), str(one["version"])) for one in json.loads(listed))
+    return [one for one in found if one[0] not in {"cronograph", "pip", "setuptools"}]
 
 
 def check(wheel: Path, version: str, folder: Path) -> None:
     """Install the wheel with its libraries into a new environment, and see that it says its version."""
     environment = folder / "environment"
     venv.create(environment, with_pip=True)
-    run(environment / "bin" / "python", "-m", "pip", "install", "--quiet", wheel, cwd=folder)
+    run(environment / "bin" / "python", "-m", "pip", "install", "--quiet", f"{wheel}[server]", cwd=folder)
     said = run(environment / "bin" / "cronograph", "version", cwd=folder)
     if version not in said.split():
         raise ReleaseError(f"{wheel.name}: must say version {version}, got '{said.strip()}'")
@@ -94,6 +157,9 @@ def release(version: str, *, write: bool) -> None:
         prepare(copy, version, today)
         files = build(copy, folder / "dist")
         check(next(file for file in files if file.suffix == ".whl"), version, folder)
+        bill = folder / "dist" / f"cronograph-{version}.cdx.json"
+        bill.write_text(bill_of_materials(files, version, libraries_of(folder / "environment")))
+        files.append(bill)
         print(*(f"{file.name}: {file.stat().st_size:,} bytes, checked" for file in files), sep="\n")
         if write:
             prepare(ROOT, version, today)

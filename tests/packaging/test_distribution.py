@@ -27,6 +27,7 @@ pytestmark = [pytest.mark.packaging, pytest.mark.timeout(600)]
 NOT_SOURCES = shutil.ignore_patterns("node_modules", "__pycache__", "*.egg-info")
 EXAMPLES = ROOT / "docs" / "examples"
 LOCK = ROOT / ".ci" / "requirements.txt"
+LOWEST = ROOT / ".ci" / "lowest.txt"
 VERSION = version("cronograph")
 TOP_FILES = ("pyproject.toml", "README.md", "LICENSE", "MANIFEST.in", "CHANGELOG.md", "CONTRIBUTING.md")
 
@@ -208,10 +209,22 @@ def test_the_installed_command_the_module_and_the_package_say_the_same_version(
 @pytest.fixture(scope="module")
 def newest(folder: Path, wheel: Path) -> Path:
     """The `bin` folder of an environment of the newest Python, with the wheel and libraries of its own."""
-    environment = folder / "newest"
-    subprocess.run([str(NEWEST), "-m", "venv", "--without-pip", environment], check=True)
+    wanted = ["--constraint", str(LOCK), f"{wheel}[django,server]", "anyio", "fastapi", "httpx", "pytest"]
+    return environment_of(str(NEWEST), folder / "newest", wanted)
+
+
+@pytest.fixture(scope="module")
+def lowest(folder: Path, wheel: Path) -> Path:
+    """The `bin` folder of an environment with the wheel and the lowest versions of libraries that it allows."""
+    return environment_of(
+        sys.executable, folder / "lowest", ["--constraint", str(LOWEST), f"{wheel}[server]", "pytest"]
+    )
+
+
+def environment_of(interpreter: str, environment: Path, wanted: list[str]) -> Path:
+    """Install into a new environment; its `bin` folder."""
+    subprocess.run([interpreter, "-m", "venv", "--without-pip", environment], check=True)
     python = str(environment / "bin" / "python")
-    wanted = ["--constraint", str(LOCK), f"{wheel}[django]", "anyio", "fastapi", "httpx", "pytest"]
     # Most modules of the libraries are never imported: they need no byte code. pip knows of indices that uv does not.
     uv = [str(Path(sys.executable).with_name("uv")), "pip", "install", "--python", python]
     pip = [sys.executable, "-m", "pip", "--python", python, "install", "--no-compile"]
@@ -219,7 +232,7 @@ def newest(folder: Path, wheel: Path) -> Path:
     if ended.returncode:
         ended = subprocess.run([*pip, *wanted], capture_output=True, text=True, check=False)
     if ended.returncode:
-        unavailable(f"an environment of {NEWEST}", f"let pip reach an index: {ended.stderr[-500:]}")
+        unavailable(f"an environment of {interpreter}", f"let pip reach an index: {ended.stderr[-500:]}")
     return environment / "bin"
 
 
@@ -236,7 +249,8 @@ def test_the_examples_of_the_documents_pass_their_own_tests_with_the_wheel(
     installed: Path = request.getfixturevalue(EXAMPLES_RUN_ON)
     address = empty_postgres_url.replace("postgresql:", "postgresql+psycopg:", 1)
     environment = {**without_plugins(), "SHOP_DATABASE_URL": address}
-    command = [str(installed / "python"), "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+    plugin = ["-p", "cronograph.jobs.testing.pytest"]
+    command = [str(installed / "python"), "-m", "pytest", "-q", "-p", "no:cacheprovider", *plugin]
     names = sorted(path.name for path in EXAMPLES.iterdir() if path.is_dir())
     assert names == ["orders", "pipeline", "shop"]
     said: dict[str, str] = {}
@@ -248,7 +262,10 @@ def test_the_examples_of_the_documents_pass_their_own_tests_with_the_wheel(
     assert said == {}, "\n".join(said.values())
 
 
-def test_getting_started_goes_as_it_is_printed(installed: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("libraries", ["installed", "lowest"])
+def test_getting_started_goes_as_it_is_printed(libraries: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    """With the libraries of this environment, the newest, and with the lowest versions."""
+    installed: Path = request.getfixturevalue(libraries)
     blocks = [block for block in blocks_of(ROOT / "docs" / "getting-started.md") if block.test is not None]
     job, commands, program, tests = (block.text for block in blocks)
     (tmp_path / "first_jobs.py").write_text(job)

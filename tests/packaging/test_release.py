@@ -1,10 +1,15 @@
 """`make release`: the version, the changelog, and what is refused before anything is written."""
 
+import hashlib
+import json
+import os
+import tarfile
 from datetime import date
 from pathlib import Path
 
 import pytest
 
+from tests.packaging import release
 from tests.packaging.release import ROOT, ReleaseError, main, prepare, with_section, with_version
 
 DAY = date(2026, 3, 1)
@@ -58,3 +63,36 @@ def test_nothing_is_written_when_one_of_both_cannot_be(tmp_path: Path) -> None:
 def test_the_command_says_in_one_line_what_it_needs(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([]) == 1
     assert capsys.readouterr().err == "VERSION: must be three numbers like 1.2.3, got ''\n"
+
+
+def test_an_sdist_of_the_same_files_has_the_same_bytes(tmp_path: Path) -> None:
+    packed: list[bytes] = []
+    for place in ("one", "two"):
+        folder = tmp_path / place / "cronograph-1.2.3"
+        (folder / "jobs").mkdir(parents=True)
+        (folder / "PKG-INFO").write_text("Name: cronograph\n")
+        (folder / "jobs" / "x.py").write_text("x = 1\n")
+        (folder / "jobs" / "x.py").chmod(0o755)
+        os.utime(folder / "PKG-INFO", (1.5 * len(packed), 1.5 * len(packed)))
+        sdist = tmp_path / place / "cronograph-1.2.3.tar.gz"
+        with tarfile.open(sdist, "w:gz") as archive:
+            archive.add(folder, folder.name)
+        release.pack_again(sdist, 1_900_000_000)
+        packed.append(sdist.read_bytes())
+    assert packed[0] == packed[1]
+    with tarfile.open(tmp_path / "two" / "cronograph-1.2.3.tar.gz") as archive:
+        held = {member.name: (member.mode & 0o777, member.mtime) for member in archive if member.isfile()}
+        text = archive.extractfile("cronograph-1.2.3/jobs/x.py")
+        assert text is not None
+        assert text.read() == b"x = 1\n"
+    assert held["cronograph-1.2.3/jobs/x.py"] == (0o755, 1_900_000_000)
+
+
+def test_the_bill_of_materials_names_files_and_libraries(tmp_path: Path) -> None:
+    wheel = tmp_path / "cronograph-1.2.3-py3-none-any.whl"
+    wheel.write_bytes(b"wheel")
+    bill = json.loads(release.bill_of_materials([wheel], "1.2.3", [("typer", "0.29.2"), ("anyio", "4.16.0")]))
+    component = bill["metadata"]["component"]
+    assert (component["version"], component["components"][0]["name"]) == ("1.2.3", wheel.name)
+    assert component["components"][0]["hashes"][0]["content"] == hashlib.sha256(b"wheel").hexdigest()
+    assert [one["purl"] for one in bill["components"]] == ["pkg:pypi/anyio@4.16.0", "pkg:pypi/typer@0.29.2"]

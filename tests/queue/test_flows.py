@@ -14,6 +14,7 @@ from cronograph.jobs.core.defaults import FOLLOWED
 from cronograph.jobs.core.flows.model import Ending, Flow, NewFlow, NewMember, When
 from cronograph.jobs.core.model import NewRun, Trigger
 from cronograph.jobs.core.outcome import Cancelled, Failed, Lost, Snoozed, Succeeded, Suspended
+from cronograph.jobs.queue.claim import Started
 from cronograph.jobs.queue.expiry import skip_due
 from cronograph.jobs.queue.finish import Finish, finish
 from cronograph.jobs.queue.losses import rescue
@@ -299,13 +300,9 @@ def test_all_faults_are_told_at_once(stored: Stored) -> None:
     assert [".".join(one.path) for one in refused.value.faults] == ["runs.0.after.0", "runs.1.key", "runs.1.after.0"]
 
 
-def test_runs_without_a_flow_send_no_statement_for_flows(stored: Stored) -> None:
-    worker = stored.node()
-    begin(stored, member("a"))
-    worker.end(worker.start())
+def sent_at_the_end(stored: Stored, worker: Worker, started: Started) -> list[str]:
+    """The statements of a success, which is stored alone."""
     sent: list[str] = []
-    stored.enqueue()
-    started = worker.start()
 
     def note(_conn: object, _cursor: object, statement: str, *_rest: object) -> None:
         sent.append(statement)
@@ -315,7 +312,22 @@ def test_runs_without_a_flow_send_no_statement_for_flows(stored: Stored) -> None
         finish(tx, worker.node.id, worker.node.name, [Finish(started.run, started.execution_id, Succeeded())])
 
     stored.do(end)
-    assert not [one for one in sent if "flow" in one]
+    return sent
+
+
+def test_runs_without_a_flow_send_no_statement_for_flows(stored: Stored) -> None:
+    worker = stored.node()
+    begin(stored, member("a"))
+    worker.end(worker.start())
+    stored.enqueue()
+    assert not [one for one in sent_at_the_end(stored, worker, worker.start()) if "flow" in one]
+
+
+def test_the_end_of_a_run_of_a_flow_is_written_by_one_statement(stored: Stored) -> None:
+    worker = stored.node()
+    begin(stored, member("a"), member("b", "a"))
+    sent = sent_at_the_end(stored, worker, worker.start())
+    assert len([one for one in sent if "job_execution" in one]) == 1
 
 
 def test_a_run_that_is_too_old_to_start_takes_with_it_what_comes_after(stored: Stored) -> None:

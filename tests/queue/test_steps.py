@@ -178,13 +178,15 @@ async def test_what_nobody_asked_for_is_marked(stored: Stored) -> None:
     assert [(one[0], one[5]) for one in of_run(stored, run.id)] == [("a", True), ("b", False)]
 
 
-async def test_only_the_first_steps_of_each_run_are_read_if_asked(stored: Stored) -> None:
+async def test_only_some_steps_of_each_run_are_read_if_asked(stored: Stored) -> None:
     worker = stored.node()
     runs = [stored.enqueue() for _ in range(2)]
     for started in worker.take(2).started:
         await keep(stored, worker, started, *(end(f"s{number}", second=number) for number in range(5)))
     found = stored.do(lambda tx: stored_steps.of_runs(tx.conn, [one.id for one in runs], 2))
     assert {key: [one.label for one in steps] for key, steps in found.items()} == {run.id: ["s0", "s1"] for run in runs}
+    found = stored.do(lambda tx: stored_steps.of_runs(tx.conn, [one.id for one in runs], 9, 3))
+    assert {key: [one.label for one in steps] for key, steps in found.items()} == {run.id: ["s3", "s4"] for run in runs}
 
 
 async def test_results_are_read_again_where_the_connection_was_lost(postgres_url: str) -> None:

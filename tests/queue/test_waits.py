@@ -11,7 +11,6 @@ from cronograph.jobs.actions.runs import cancel_runs
 from cronograph.jobs.actions.signals import signal_run
 from cronograph.jobs.core.actor import Role
 from cronograph.jobs.core.base.awaits import AwaitedKind, Awaits
-from cronograph.jobs.core.base.errors import UserError
 from cronograph.jobs.core.durable.steps import StepKind, StepState, StoredStep
 from cronograph.jobs.core.durable.waits import Signal, Wait
 from cronograph.jobs.core.events import EventKind, spread
@@ -70,6 +69,25 @@ def test_a_sleep_lasts_from_its_first_attempt_and_never_ends_early(stored: Store
     stored.dispatch()
     third = worker.start()
     assert begin(stored, third, replace(SLEEP, seconds=999.0)).state is StepState.DONE
+
+
+@pytest.mark.parametrize("ended_by", ["time", "a signal to the suspended run", "a signal in its box"])
+def test_a_wait_belongs_to_the_attempt_that_began_it_however_it_ends(stored: Stored, ended_by: str) -> None:
+    worker = stored.node()
+    run = stored.enqueue()
+    asked = SLEEP if ended_by == "time" else APPROVED
+    started = worker.start()
+    begun = begin(stored, started, asked)
+    if ended_by == "a signal in its box":
+        send(stored, run.id)
+    suspend(worker, started, asked, begun)
+    if ended_by == "a signal to the suspended run":
+        send(stored, run.id)
+    stored.pass_time(60)
+    stored.dispatch()
+    ended = begin(stored, worker.start(), asked)
+    (row,) = stored.rows(tables.run_step)
+    assert (ended.state, ended.attempt, row.attempt) == (StepState.DONE, 1, 1)
 
 
 def test_a_sleep_outlives_the_death_of_the_node_that_began_it(stored: Stored) -> None:
@@ -353,30 +371,3 @@ def test_what_lies_in_the_box_is_taken_before_what_comes(stored: Stored) -> None
     again = worker.start()
     assert begin(stored, again).value == 1
     assert begin(stored, again, Wait("approved#2", StepKind.SIGNAL)).value == 2
-
-
-@pytest.mark.parametrize(
-    ("payload", "says"),
-    [
-        ({1, 2}, "payload: must be JSON, got set"),
-        ({"at": START}, "payload: must be JSON, got dict"),
-        (float("nan"), "payload: must be JSON, got float"),
-        ("\0", "payload: a text must not hold the character U+0000"),
-        ({"a": ["\ud800"]}, "payload: a text must not hold half of a surrogate pair"),
-        (
-            "x" * 1_000_001,
-            "payload: must have at most 1,000,000 characters as JSON, got 1,000,003; send",
-        ),
-    ],
-    ids=["set", "time", "no number", "nul", "half a pair", "too large"],
-)
-def test_what_no_database_stores_is_refused_with_its_place(stored: Stored, payload: Any, says: str) -> None:
-    worker = stored.node()
-    run = stored.enqueue()
-    started = worker.start()
-    suspend(worker, started, APPROVED, begin(stored, started))
-    with pytest.raises(UserError) as refused:
-        send(stored, run.id, payload)
-    assert refused.value.message.startswith(says)
-    assert (refused.value.code, refused.value.path) == ("INVALID_INPUT", ("payload",))
-    assert state(stored, run.id) == "suspended"

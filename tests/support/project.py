@@ -24,11 +24,17 @@ def named_in(requirements: Iterable[str]) -> set[str]:
     return {distribution(match[0]) for match in matches if match}
 
 
-RUNTIME = named_in(PROJECT["dependencies"])
-"""The distributions that an installation needs."""
+CORE = named_in(PROJECT["dependencies"])
+"""The distributions that come with every installation: what writes jobs, enqueues and tests them."""
+
+RUNTIME = CORE | named_in(PROJECT["optional-dependencies"]["server"])
+"""The distributions that a server needs."""
 
 OPTIONAL = named_in(
-    one for extra, several in PROJECT["optional-dependencies"].items() if extra != "test" for one in several
+    one
+    for extra, several in PROJECT["optional-dependencies"].items()
+    if extra not in {"test", "server"}
+    for one in several
 )
 """The distributions of the extras: modules that import them are imported by who has them."""
 

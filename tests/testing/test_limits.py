@@ -1,6 +1,11 @@
-"""Rates and concurrency keys in tests of jobs: the clock of the test moves to the next token."""
+"""All that limits runs holds in tests of jobs, too: the clock of the test moves to the next token."""
 
-from cronograph.jobs import Cap, Rate, job
+from collections.abc import Sequence
+from datetime import timedelta
+
+import pytest
+
+from cronograph.jobs import Cap, Debounce, Expired, Rate, Throttle, job
 from cronograph.jobs.actions.groups import set_group_rate
 from cronograph.jobs.core.base.rates import Rate as StoredRate
 from cronograph.jobs.registry import Registry
@@ -24,6 +29,34 @@ async def refreshes(customer: int) -> None: ...
 
 @job(registry=JOBS)
 async def plain() -> None: ...
+
+
+@job(registry=JOBS)
+async def told(expired: Expired) -> None: ...
+
+
+@job(registry=JOBS, ttl="10m", on_expired=told)
+async def codes(user: int) -> None: ...
+
+
+@job(registry=JOBS, unique_key=("n",), unique_for=3600)
+async def charges(n: int) -> None: ...
+
+
+@job(registry=JOBS, unique_key=("n",), unique_among=("waiting",))
+async def builds(n: int) -> None: ...
+
+
+@job(registry=JOBS, unique_key=("n",), debounce=Debounce(5, max_wait=12))
+async def indexes(n: int, text: int) -> None: ...
+
+
+@job(registry=JOBS, unique_key=("n",), throttle=Throttle(60))
+async def syncs(n: int) -> None: ...
+
+
+@job(registry=JOBS, unique_key=("n",), throttle=Throttle(60, last=True))
+async def folds(n: int, text: int) -> None: ...
 
 
 async def begun(queue: Queue, ids: list[int]) -> list[float]:
@@ -67,3 +100,57 @@ async def test_a_rate_of_a_group_holds() -> None:
         ids = [await queue.enqueue("plain", group="slow") for _ in range(3)]
         await drain(queue)
         assert await begun(queue, ids) == [0, 10, 20]
+
+
+@pytest.mark.parametrize(
+    ("name", "at", "which", "starts"),
+    [
+        # Enqueued at these seconds, of which run each one is answered with, and when these begin.
+        ("charges", (0, 1800, 3599, 3601), (0, 0, 0, 1), (0, 3601)),
+        ("builds", (0, 1), (0, 1), (0, 1)),
+        ("indexes", (0, 3, 6, 9, 13), (0, 0, 0, 0, 1), (12, 18)),
+        ("indexes", (0, 3), (0, 0), (8,)),
+        ("syncs", (0, 30, 59, 61), (0, 0, 0, 1), (0, 61)),
+        ("folds", (0, 30, 59), (0, 1, 1), (0, 60)),
+    ],
+)
+async def test_keys_hold_as_long_as_in_production(
+    name: str, at: Sequence[int], which: Sequence[int], starts: Sequence[float]
+) -> None:
+    async with Queue(JOBS) as queue:
+        ids = list[int]()
+        for seconds in at:
+            moment = START + timedelta(seconds=seconds)
+            await drain(queue, until=moment)
+            queue.clock.set(moment)
+            args = {"n": 1, "text": seconds} if name in ("indexes", "folds") else {"n": 1}
+            ids.append(await queue.enqueue(name, args))
+        await drain(queue)
+        runs = sorted(set(ids))
+        assert [runs.index(one) for one in ids] == [*which]
+        assert await begun(queue, runs) == [*starts]
+        if name in ("indexes", "folds"):
+            newest = dict(zip(ids, at, strict=True))
+            assert [(await queue.run(one)).run.args["text"] for one in runs] == [newest[one] for one in runs]
+
+
+async def test_what_waited_too_long_is_skipped_and_its_job_hears_of_it() -> None:
+    async with Queue(JOBS) as queue:
+        late, in_time = [await queue.enqueue("codes", {"user": one}) for one in (1, 2)]
+        await queue.step()
+        queue.clock.advance(601)
+        await drain(queue)
+        runs = [(await queue.run(one)).run for one in (late, in_time)]
+        assert sorted(run.state.value for run in runs) == ["skipped", "success"]
+        (skipped,) = (run for run in runs if run.state.value == "skipped")
+        queue.assert_enqueued("told")
+        assert skipped.skip_reason is not None
+        assert skipped.skip_reason.value == "expired"
+
+
+async def test_as_many_run_at_once_as_the_job_says() -> None:
+    async with Queue(JOBS) as queue:
+        ids = [await queue.enqueue("exports") for _ in range(2)]
+        await drain(queue)
+        first, second = [(await queue.run(one)).last for one in ids]
+        assert first.completed_at <= second.started_at

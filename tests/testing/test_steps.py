@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from cronograph.jobs import JobContext, PermanentFailure, Result, Snooze, job
+from cronograph.jobs import JobContext, PermanentFailure, Result, Snooze, UserError, job
 from cronograph.jobs.core.states import RunState
 from cronograph.jobs.registry import Registry
 from cronograph.jobs.testing import FakeClock, Queue, drain, run_job
@@ -163,6 +163,25 @@ async def test_a_step_that_cannot_be_one_is_refused(works: Any, says: str) -> No
     result = await run_job(works)
     assert says in str(result.error)
     assert "mail" not in result.steps or works is twice_at_once
+
+
+@pytest.mark.parametrize(
+    ("works", "code", "path"),
+    [
+        (twice_at_once, "INVALID_STATE", ("key",)),
+        (within_another, "INVALID_STATE", ("name",)),
+        (no_function, "INVALID_INPUT", ("function",)),
+        (no_name, "INVALID_INPUT", ("name",)),
+        (too_many_retries, "INVALID_INPUT", ("retries",)),
+    ],
+)
+async def test_the_job_can_tell_what_is_wrong_with_its_step(works: Any, code: str, path: tuple[str, ...]) -> None:
+    async def catches(ctx: JobContext) -> None:
+        with pytest.raises(UserError) as refused:
+            await works(ctx)
+        assert (refused.value.code, refused.value.path) == (code, path)
+
+    assert (await run_job(catches)).error is None
 
 
 def wrong() -> int:

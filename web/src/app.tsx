@@ -31,7 +31,7 @@ const Inbox = lazy(() => import("./routes/inbox").then((module) => module.Inbox)
 const Flows = lazy(() => import("./routes/flows").then((module) => module.Flows));
 const FlowPage = lazy(() => import("./routes/flow").then((module) => module.FlowPage));
 
-const Palette = lazy(() => import("./components/palette").then((module) => module.Palette), null);
+const Palette = lazy(() => import("./components/palette").then((module) => module.Palette), "overlay");
 
 const PAGES = [Overview, Tasks, TaskPage, Jobs, Runs, RunPage, Log, ExecutionPage, Groups, Nodes, Settings, Account, Secrets, Users, Audit, Inbox, Flows, FlowPage, Palette];
 

@@ -4,7 +4,7 @@ uvicorn all_in_one:app --port 9000     # prints the link by which the first admi
 """
 
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
 import app as orders
@@ -25,7 +25,7 @@ cron = Cronograph(
 
 
 @asynccontextmanager
-async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
+async def lifespan(_app: FastAPI) -> AsyncGenerator[None]:
     """Both begin and end with the server."""
     async with orders.lifespan(orders.app), cron:
         yield

@@ -4,7 +4,7 @@ uvicorn app:app                                   # serves the API
 cronograph serve --jobs jobs,fulfilment --database-url …     # runs the jobs
 """
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Annotated
 
@@ -20,7 +20,7 @@ engine: AsyncEngine = create_async_engine(DATABASE_URL)
 
 
 @asynccontextmanager
-async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
+async def lifespan(_app: FastAPI) -> AsyncGenerator[None]:
     """Make the tables of this application; Cronograph's are made by `cronograph migrate`."""
     async with engine.begin() as conn:
         await conn.run_sync(Base.metadata.create_all)

@@ -24,7 +24,7 @@ DATABASE_URL = os.environ["SHOP_DATABASE_URL"].replace("+psycopg", "")
 @pytest.fixture(scope="module")
 def node() -> Iterator[None]:
     """A node that runs the jobs of this folder."""
-    command = [CRONOGRAPH, "serve", "--jobs", "jobs,fulfilment", "--port", "0", "--no-auth", "--json"]
+    command = [str(CRONOGRAPH), "serve", "--jobs", "jobs,fulfilment", "--port", "0", "--no-auth", "--json"]
     with subprocess.Popen(
         [*command, "--database-url", DATABASE_URL], cwd=Path(__file__).parent, stdout=subprocess.PIPE, text=True
     ) as process:

@@ -7,6 +7,7 @@ import csv
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from cronograph.jobs import JobContext, Result, job
 
@@ -25,8 +26,8 @@ def collect(ctx: JobContext, folder: str) -> int:
 @job(isolation="process", group="pipeline", retries=5, retry_delay=0.1, timeout=600)
 def sum_up(ctx: JobContext, path: str) -> Result:
     """Sums up the sales of a file by product; the checkpoint holds how far it is and the sums so far."""
-    start = ctx.checkpoint or {"row": 0, "sums": {}}
-    sums, done = Counter[str](start["sums"]), start["row"]
+    start: dict[str, Any] = ctx.checkpoint or {"row": 0, "sums": {}}
+    sums, done = Counter[str](start["sums"]), int(start["row"])
     total = sum(1 for _ in rows(path))
     for done, row in enumerate(rows(path), 1):
         if done <= start["row"]:

@@ -13,16 +13,20 @@ FOLDER = tempfile.mkdtemp(prefix="shop-")
 os.environ["SHOP_DATABASE"] = str(Path(FOLDER) / "shop.sqlite3")
 os.environ["DJANGO_SETTINGS_MODULE"] = "shop.settings"
 
+import django
 from django.contrib.auth import get_user_model
 from django.core.management import call_command
-from django.db import connection
-from django.test import Client
-from shop.jobs import count_stock, restock
-from shop.models import Product
+from django.db import connection, transaction
+from django.test import Client, TestCase
 from starlette.testclient import TestClient
 
-from cronograph.jobs import connect
+from cronograph.django import CronographTestMixin
+from cronograph.jobs import NotFound, RunHandle
 from cronograph.jobs.testing import Queue, drain, run_job
+
+django.setup()
+from shop.jobs import count_stock, restock
+from shop.models import Product
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -41,21 +45,37 @@ def test_a_job_changes_the_stock() -> None:
     assert (result.outcome, result.messages, product.stock) == ("success", ["restocked"], 10)
 
 
-def test_a_request_enqueues_one_run_for_each_product(tmp_path: Path) -> None:
-    from cronograph.server import migrate
-
-    url = f"sqlite:///{tmp_path / 'queue.db'}"
-    migrate(url)
-    with connect(url) as queue:
-        assert Client().post("/restock/7").status_code == 202
-        first = restock.enqueue_sync(product_id=7, amount=5)
-        run = queue.find(first.run_id)
-    assert run is not None
-    assert (run.args, run.state) == ({"product_id": 7, "amount": 10}, "waiting")
+class Restocking(CronographTestMixin, TestCase):
+    def test_a_request_enqueues(self) -> None:
+        assert self.client.post("/restock/7").status_code == 202
+        self.assertEnqueued(restock, {"product_id": 7, "amount": 10})
 
 
-def test_only_the_staff_sees_the_dashboard(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CRONOGRAPH_DATABASE_URL", f"sqlite:///{tmp_path / 'queue.db'}")
+def test_one_run_for_each_product_waits_at_a_time(cronograph_queue: Queue) -> None:
+    first, second = (restock.enqueue_sync(product_id=7, amount=amount) for amount in (10, 5))
+    assert first.run_id == second.run_id
+    assert [run.args for run in cronograph_queue.enqueued(restock)] == [{"product_id": 7, "amount": 10}]
+
+
+def test_a_run_belongs_to_the_transaction() -> None:
+    call_command("cronograph", "migrate")
+    with transaction.atomic():
+        kept = restock.enqueue_sync(product_id=8, amount=1)
+    gone: list[RunHandle] = []
+
+    @transaction.atomic
+    def fail() -> None:
+        gone.append(restock.enqueue_sync(product_id=9, amount=1))
+        raise LookupError
+
+    with pytest.raises(LookupError):
+        fail()
+    assert kept.status_sync() == "waiting"
+    with pytest.raises(NotFound):
+        gone[0].status_sync()
+
+
+def test_only_the_staff_sees_the_dashboard() -> None:
     from shop.asgi import application
 
     ada, bob = (
@@ -64,10 +84,10 @@ def test_only_the_staff_sees_the_dashboard(tmp_path: Path, monkeypatch: pytest.M
     )
     with TestClient(application, base_url="http://localhost") as visitor:
         assert visitor.get("/ops/jobs/").status_code == 401
-        django = Client()
+        admin = Client()
         for user, status in ((bob, 401), (ada, 200)):
-            django.force_login(user)
-            visitor.cookies.set("sessionid", django.cookies["sessionid"].value)
+            admin.force_login(user)
+            visitor.cookies.set("sessionid", admin.cookies["sessionid"].value)
             asked = visitor.post("/ops/jobs/graphql", json={"query": "{ viewer { name role } }"})
             assert asked.status_code == status
         assert asked.json()["data"]["viewer"] == {"name": "ada", "role": "OPERATOR"}

@@ -135,7 +135,8 @@ class StoredStep:
 
     Attributes:
         label: See ``StepName.label``.
-        attempt: Which attempt at the run stored it; 0 = it was copied from the run that this one retries.
+        attempt: Which attempt at the run stored it, or began the wait; 0 = it was copied from the run that this one
+            retries.
         value: What the step returned, or the signal that came brought along, as JSON.
         kind: What it is; None = whatever the job says, in tests without a database.
         state: Where it stands.
@@ -165,7 +166,8 @@ class Step:
         label: See ``StepName.label``.
         kind: What it is.
         state: Where it stands.
-        attempt: In which attempt at the run; 0 = it was copied from the run that this one retries.
+        attempt: In which attempt at the run it ended, or a wait began; 0 = it was copied from the run that this one
+            retries.
         started_at: When its function was called first, or the wait began.
         finished_at: When it ended; None = it waits.
         wake_at: Of a wait: when it ends by time.

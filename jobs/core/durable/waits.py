@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from ..actor import RANK, Role
 from ..base.errors import InvalidInput
+from ..base.unwritable import unwritable
 from ..model import Json
 from ..run_spec import RunSpec
 from .steps import StepKind, StepName, check_step
@@ -72,8 +73,8 @@ class Signal:
         return RANK[self.role]
 
 
-def check_payload(payload: Json) -> None:
-    """Let pass what a signal brings along if every database can store it.
+def stored_payload(payload: Json) -> Json:
+    """What a signal brings along as every database stores it: a copy, of plain JSON.
 
     Raises:
         InvalidInput: it cannot be stored.
@@ -85,7 +86,7 @@ def check_payload(payload: Json) -> None:
     except UnicodeEncodeError:
         raise InvalidInput("payload: a text must not hold half of a surrogate pair", path=path) from None
     except (TypeError, ValueError, RecursionError) as error:
-        raise InvalidInput(f"payload: must be JSON, got {type(payload).__name__}: {error}", path=path) from None
+        raise _no_json(payload, error) from None
     if len(text) > MAX_PAYLOAD:
         raise InvalidInput(
             f"payload: must have at most {MAX_PAYLOAD:,} characters as JSON, got {len(text):,}; send where it is kept",
@@ -94,14 +95,26 @@ def check_payload(payload: Json) -> None:
     # An even number of backslashes before it would make it an ordinary text.
     if _NUL.search(text):
         raise InvalidInput("payload: a text must not hold the character U+0000", path=path)
+    plain: Json = json.loads(text)
+    return plain
 
 
-def check_box(name: str) -> None:
+def _no_json(payload: Json, error: Exception) -> InvalidInput:
+    found = unwritable(payload)
+    if found is None:
+        return InvalidInput(f"payload: must be JSON: {error}", path=("payload",))
+    return InvalidInput(f"payload{'.' * bool(found.place)}{found.where}: {found.why}", path=("payload", *found.place))
+
+
+def check_box(name: object) -> None:
     """Let the name of a box pass: of a wait, or of one with its key in brackets.
 
     Raises:
         UserError: it is none.
     """
+    if not isinstance(name, str):
+        check_step(name, None)
+        return
     wait, bracket, rest = name.partition("[")
     has_key = bool(bracket) and rest.endswith("]")
     check_step(wait if has_key else name, rest[:-1] if has_key else None)

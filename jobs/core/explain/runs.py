@@ -7,6 +7,7 @@ from ..admission.caps import Cap, Line, WhenFull
 from ..base.blockage import Blockage
 from ..base.rates import Bucket
 from ..durable.deadline import attempt_deadline
+from ..limits import task_of_key
 from ..model import Isolation, Run
 from ..states import FINAL, RunState
 from .codes import ExplanationCode as Code
@@ -246,7 +247,10 @@ def _limited(run: Run, facts: RunFacts, now: datetime) -> Explanation | None:
         return Explanation(Code.KEY_LIMIT, sentence, run_id=facts.key_holder)
     if facts.bucket is None:
         return None
-    whose = f"its job '{run.job_name}'" + (f" for the key '{run.rate_key}'" if run.rate_key else "")
+    if task_of_key(run.rate_key) is not None:
+        whose = f"its task '{run.task_name}'"
+    else:
+        whose = f"its job '{run.job_name}'" + (f" for the key '{run.rate_key}'" if run.rate_key else "")
     return _without_token(facts.bucket.settled(now), whose, now)
 
 

@@ -9,9 +9,10 @@ from typing import Final, Protocol
 from ...base.context import RunInfo
 from ...core.actor import Submitter
 from ...core.arguments.secrets import resolved
+from ...core.base.tracing import AttemptSpan, TracedAttempt
 from ...core.durable.deadline import attempt_deadline
 from ...core.model import Isolation, Json
-from ...core.outcome import HandedBack, JobOutcome
+from ...core.outcome import HandedBack, JobOutcome, judge
 from ...queue.claim import Started
 from ...queue.finish import Finish
 from ...registry import JobDefinition
@@ -52,6 +53,7 @@ class Attempt:
         host: What the job says goes there.
         secrets: Name to value of the secrets that its arguments refer to.
         middleware: Hooks and resources of its job; None = there are none.
+        span: What a tracing system is told of it; None = there is none.
         at_work: Its code has begun, and neither ended nor was it left behind.
         left_behind: Its code goes on after the node was cut off; its end is told with the end of the life.
     """
@@ -62,6 +64,7 @@ class Attempt:
     host: LocalHost
     secrets: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
     middleware: Middleware | None = None
+    span: AttemptSpan | None = None
     at_work: bool = False
     left_behind: bool = False
 
@@ -75,6 +78,29 @@ class Attempt:
         """Its end, where nothing else is to be kept of it."""
         progress, seconds = self.host.latest_progress, self.signal.elapsed()
         return Finish(self.started.run, self.started.execution_id, outcome, progress=progress, seconds=seconds)
+
+    def traced(self) -> TracedAttempt:
+        """What a trace says of it."""
+        run = self.started.run
+        return TracedAttempt(
+            run_id=run.id,
+            execution_id=self.started.execution_id,
+            job_name=run.job_name,
+            attempt=run.attempt,
+            group=run.group,
+            task_name=run.task_name,
+            node=run.node,
+            started_at=run.started_at,
+            carried=run.carried,
+        )
+
+    def end_span(self, end: Finish) -> None:
+        """Tell the tracing system how it ended, if there is one."""
+        if self.span is None:
+            return
+        run, how, cancelled = end.run, end.outcome, end.cancelled
+        it = judge(how, failures=run.failures, retries=run.retries, base_delay=run.retry_delay, cancelled=cancelled)
+        self.span.end(it.outcome.value, error_type=it.error_type, message=it.error, traceback=it.traceback)
 
     def info(self) -> RunInfo:
         """What the job may know of its attempt."""

@@ -235,14 +235,13 @@ class Attempts:
 
     def _store(self, attempt: Attempt, end: Finish) -> None:
         """STORING: the finisher has the end; ``_stored`` or ``_not_stored`` follows."""
+        attempt.end_span(end)
         if attempt.left_behind:
             self._forget(end.execution_id)
             return
         kind = attempt.definition.isolation
-        if end.outcome is NO_PLACE[kind] and attempt.signal.reason is None:
-            self._capacity.stalled(kind)
-        else:
-            self._capacity.ended(kind)
+        found_no_place = end.outcome is NO_PLACE[kind] and attempt.signal.reason is None
+        (self._capacity.stalled if found_no_place else self._capacity.ended)(kind)
         self.finisher.submit(end)
 
     def _in_task(self, attempt: Attempt, work: Coroutine[Any, Any, None]) -> None:

@@ -16,6 +16,7 @@ from typing_extensions import override
 from ...base.context import JobContext, StopReason, current_host
 from ...base.services import Services
 from ...core.base.errors import InvalidInput
+from ...core.base.tracing import TRACED
 from ...core.model import Isolation
 from ...core.outcome import INVALID_ARGUMENTS, Failed, JobOutcome
 from ...registry import Handler
@@ -56,6 +57,10 @@ def begin(body: Body, attempt: Attempt) -> Running:
     # Of a child process' job no code runs here.
     if not isinstance(body, ProcessBody):
         context.run(owner.set, attempt.host)
+    if TRACED.by is not None:
+        attempt.span = TRACED.by.attempt(attempt.traced())
+        attempt.host.trace = attempt.span.fields
+        context.run(attempt.span.enter)
     running = body.begin(context)
     if isinstance(body, CoroutineBody):
         attempt.host.main = running

@@ -4,6 +4,7 @@ import logging
 from collections.abc import Sequence
 
 from ...actions.checkpoints import save_checkpoint
+from ...core.base.tracing import TRACED
 from ...core.flows.spec import FlowSpec
 from ...core.model import Json
 from ...core.run_spec import RunSpec
@@ -34,8 +35,8 @@ class Keeping:
     async def enqueue(self, asked: Sequence[RunSpec] | FlowSpec) -> list[int]:
         """Put runs or a flow into the queue; the ids of the runs, or that of the flow alone."""
         if isinstance(asked, FlowSpec):
-            return [await self._database.write(put_spec, asked)]
-        return await self._database.write(put_many, asked)
+            return [await self._database.write(TRACED.here(put_spec), asked)]
+        return await self._database.write(TRACED.here(put_many), asked)
 
     async def save_checkpoint(self, started: Started, value: Json) -> None:
         """Keep a checkpoint, unless the run was taken from this node."""

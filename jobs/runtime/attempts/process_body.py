@@ -118,6 +118,7 @@ class ProcessBody:
             keeps_prints=prints_belong_to_jobs(),
             memory=None if attempt.definition.reuse is None else attempt.definition.reuse.memory,
             may_have_steps=may_have_steps(attempt.started.run.attempt, attempt.started.run.trigger),
+            trace=None if attempt.span is None else dict(attempt.span.context),
         )
         child.send(begin)
         attempt.host.subscribe_stops(lambda reason: child.send(Stop(reason=reason)))

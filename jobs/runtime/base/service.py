@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Iterator
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
+from ...core.base.errors import StorageError
 from ...core.base.lazy import LazyModule
 from ...store.db.database import InterfaceError, OperationalError
 from ...store.db.faults import is_unavailable
@@ -19,8 +20,8 @@ else:
     psycopg = LazyModule("psycopg")
 
 
-_AWAY = (OperationalError, InterfaceError, OSError)
-"""With psycopg's ``OperationalError``, what is raised when a connection ends or cannot be made.
+_AWAY = (OperationalError, InterfaceError, OSError, StorageError)
+"""With psycopg's ``OperationalError``, what is raised when a connection ends or cannot be made, and says so in words.
 
 A traceback would say nothing about the reason.
 

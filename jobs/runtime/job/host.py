@@ -84,6 +84,7 @@ class LocalHost:
         main: The task of a coroutine; None until it is made, and for all other kinds of jobs.
         exit: What code of the job raised to end the process or the loop, where nobody awaited it; it fails the attempt.
         redactor: Cuts the secrets that the job was given out of what it says.
+        trace: What each of its log lines says besides, to be found from a trace; None = nothing is traced.
     """
 
     # One is made for every attempt.
@@ -114,6 +115,7 @@ class LocalHost:
         "latest_progress",
         "main",
         "redactor",
+        "trace",
         "unstoppable",
     )
 
@@ -141,6 +143,7 @@ class LocalHost:
         self._lines = lines
         self._show_progress = show_progress
         self.redactor = NOTHING_HIDDEN
+        self.trace: Mapping[str, str] | None = None
         self._pieces: Pieces | None = None
         self._loop = asyncio.get_running_loop()
         self._thread = threading.get_ident()
@@ -284,6 +287,8 @@ class LocalHost:
     def log(self, level: int, message: str, fields: Mapping[str, Json] | None) -> None:
         """Keep a line with the execution."""
         line = RawLine.now(level, message, fields, self.redactor)
+        if self.trace is not None:
+            line = line.also(self.trace)
         pause = self._lines.write(self._started.execution_id, (line,))
         if pause and threading.get_ident() != self._thread:
             time.sleep(pause)
@@ -322,7 +327,9 @@ class LocalHost:
 
     def log_all(self, lines: Iterable[RawLine], *, dropped: int) -> None:
         """Keep lines that a child process sent."""
-        self._lines.write(self._started.execution_id, lines, dropped=dropped)
+        trace = self.trace
+        said = lines if trace is None else [line.also(trace) for line in lines]
+        self._lines.write(self._started.execution_id, said, dropped=dropped)
 
     def progress(self, done: float, total: float | None, message: str | None) -> None:
         """Show how far the job is."""

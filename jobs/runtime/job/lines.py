@@ -46,6 +46,10 @@ class RawLine(NamedTuple):
         text = plain_text(redactor.text(str(message)), MAX_LINE)
         return cls(time.time(), level, text, redactor.json(bounded_fields(fields)), current_step.get())
 
+    def also(self, fields: Mapping[str, Json]) -> "RawLine":
+        """The line with further fields."""
+        return self._replace(fields={**(self.fields or {}), **fields})
+
 
 _LEVELS = {
     logging.DEBUG: LogLevel.DEBUG.value,

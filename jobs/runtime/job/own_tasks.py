@@ -18,6 +18,17 @@ def note(task: asyncio.Task[Any], of: Owner) -> None:
     _owners[task] = of
 
 
+def retrieve(error: BaseException) -> None:
+    """Nobody else has to be told what tasks of jobs ended with: it ends the attempt whose code raised it.
+
+    Otherwise asyncio logs it, whenever such a task is collected, as an exception that was never retrieved.
+    """
+    for task in list(_owners):
+        # What others ended with is still nobody's, and ``exception()`` would be taken for somebody who wants to know.
+        if task.done() and not task.cancelled() and task._exception is error:  # noqa: SLF001 - see above
+            task.exception()
+
+
 def own_tasks(loop: asyncio.AbstractEventLoop | None = None) -> set[asyncio.Task[Any]]:
     """The tasks of a loop that have not ended; for a job without those of others.
 

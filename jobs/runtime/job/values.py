@@ -4,6 +4,7 @@ import json
 import math
 import re
 
+from ...core.base.unwritable import unwritable
 from ...core.model import Json
 from .redaction import NOTHING_HIDDEN, Redactor
 
@@ -37,7 +38,10 @@ def plain_json(value: Json, what: str, limit: int = MAX_VALUE) -> Json:
     try:
         text = json.dumps(value, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
-        raise ValueError(f"{what} must be JSON, got {type(value).__name__}: {error}") from error
+        found = unwritable(value)
+        why = f"must be JSON: {error}" if found is None else found.why
+        place = "" if found is None or not found.place else f", at {found.where},"
+        raise ValueError(f"{what}{place} {why}") from error
     if len(text) > limit:
         raise ValueError(f"{what} may have {limit} characters of JSON, got {len(text)}; keep large data elsewhere")
     copy = json.loads(text)

@@ -19,10 +19,11 @@ import threading
 from collections.abc import Callable, Iterable, Mapping
 from queue import SimpleQueue
 from types import FrameType, ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...base.context import JobContext, current_host
 from ...core.base.errors import ConfigurationError, InvalidInput
+from ...core.base.lazy import LazyModule
 from ...core.model import Isolation
 from ...core.outcome import INVALID_ARGUMENTS, Failed, JobOutcome, Succeeded
 from ...core.run_spec import RunSpec
@@ -55,6 +56,11 @@ from .wire import (
     ToChild,
     to_child,
 )
+
+if TYPE_CHECKING:
+    from ...integrations import opentelemetry
+else:
+    opentelemetry = LazyModule("cronograph.jobs.integrations.opentelemetry")
 
 
 class JobNotFoundError(Exception):
@@ -173,6 +179,8 @@ class ChildRun:
         policies = NO_POLICIES
         try:
             sys.path[:] = self._begin.path
+            if self._begin.trace is not None:
+                opentelemetry.enter_context(self._begin.trace)
             for module in self._begin.modules:
                 importlib.import_module(module)
             definition, hooks = find_job(self._begin.info.job_name, self._begin.module, self._begin.qualname)

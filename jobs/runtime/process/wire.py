@@ -54,6 +54,7 @@ class Begin(Message):
         keeps_prints: What it prints is kept with its execution.
         memory: Bytes up to which the child offers to run another one after this; None = it ends.
         may_have_steps: Earlier attempts at the run may have stored steps.
+        trace: The span of the attempt, for what the job tells a tracing system; None = nothing is traced.
     """
 
     kind: Literal["begin"] = "begin"
@@ -69,6 +70,7 @@ class Begin(Message):
     keeps_prints: bool = False
     memory: int | None = None
     may_have_steps: bool = False
+    trace: dict[str, str] | None = None
 
 
 class Leave(Message):

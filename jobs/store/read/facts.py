@@ -10,9 +10,10 @@ from sqlalchemy import Connection, func, select, tuple_
 from ...core.admission.caps import Cap, Line
 from ...core.base.awaits import LISTED, Awaits
 from ...core.base.blockage import Blockage
-from ...core.base.rates import Bucket
+from ...core.base.rates import Bucket, Rate
 from ...core.defaults import JobInfo
 from ...core.explain import COUNTED_AHEAD, AwaitedRun, Leaving, LostAttempt, RunFacts, TaskFacts
+from ...core.limits import task_of_key
 from ...core.model import Group, Isolation, Outcome, Run, Task, TaskSource
 from ...core.nodes import Node, NodeState
 from ...core.outcome import LEFT_BEHIND, NODE_LOST
@@ -34,6 +35,7 @@ from .listing.pages import pages_of
 from .lists import RUNS
 from .nodes import live
 from .skipped import newest_of_tasks
+from .tasks import rates_of
 
 SHOWN_UNFINISHED = 50
 """Unfinished runs of a task that are looked at, oldest first."""
@@ -101,6 +103,7 @@ class _Queue:
     lost: Mapping[int, LostAttempt]
     running_keys: Mapping[str, tuple[int, int | None]]
     full_at: Mapping[tuple[str, str], datetime]
+    task_rates: Mapping[int, Rate]
     awaited: Mapping[int, Sequence[AwaitedRun]]
     waiting: Mapping[Line, int]
 
@@ -135,6 +138,7 @@ def of_runs(
         lost=_lost(conn, [run.id for run in asked if run.failures]),
         running_keys=_running_keys(conn, {run.concurrency_key for run in asked if run.concurrency_key is not None}),
         full_at=_full_at(conn, {(run.job_name, run.rate_key) for run in asked if run.rate_key is not None}),
+        task_rates=_task_rates(conn, asked),
         awaited=_awaited(conn, asked),
         waiting=_waiting(conn, {line: cap for run in asked for line, cap in _caps(run, jobs, found).items()}),
     )
@@ -191,12 +195,21 @@ def _waiting(conn: Connection, caps: Mapping[Line, Cap]) -> dict[Line, int]:
 
 
 def _bucket(run: Run, queue: _Queue) -> Bucket | None:
-    """What is left of the rate of the run's job, if it has one."""
+    """What is left of the rate of the run's task or job, if it has one."""
+    if run.rate_key is None:
+        return None
+    task_id = task_of_key(run.rate_key)
     job = queue.jobs.get(run.job_name)
     limits = None if job is None else job.defaults.limits
-    if run.rate_key is None or limits is None or limits.rate is None:
-        return None
-    return Bucket(limits.rate, queue.full_at.get((run.job_name, run.rate_key)))
+    of_job = None if limits is None else limits.rate
+    rate = of_job if task_id is None else queue.task_rates.get(task_id)
+    return None if rate is None else Bucket(rate, queue.full_at.get((run.job_name, run.rate_key)))
+
+
+def _task_rates(conn: Connection, runs: Sequence[Run]) -> dict[int, Rate]:
+    """The rates of the tasks that say one for these runs."""
+    wanted = {task_id for run in runs if (task_id := task_of_key(run.rate_key)) is not None}
+    return rates_of(conn, wanted) if wanted else {}
 
 
 def _running_keys(conn: Connection, keys: Collection[str]) -> dict[str, tuple[int, int | None]]:

@@ -88,6 +88,11 @@ def by_ids(conn: Connection, ids: Sequence[int]) -> dict[int, Run]:
     return {row.id: run_from(row) for row in conn.execute(select_runs().where(r.c.id.in_(ids)))}
 
 
+def latest(conn: Connection, number: int) -> list[Run]:
+    """The newest runs, the newest first."""
+    return [run_from(row) for row in conn.execute(select_runs().order_by(r.c.id.desc()).limit(number))]
+
+
 def unfinished_of_tasks(conn: Connection, task_ids: Sequence[int]) -> list[int]:
     """The unfinished runs of these tasks, oldest first."""
     statement = select(r.c.id).where(r.c.task_id.in_(task_ids), IS_OPEN).order_by(r.c.id)

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
-from sqlalchemy import Connection, Row, func, select
+from sqlalchemy import Connection, Executable, Row, func, select
 
 from ...core.actor import RANK, Role
 from ...core.durable.steps import Step, StepKind, StepState, StoredStep
@@ -25,22 +25,33 @@ _RESULTS = select(s.c.step, s.c.attempt, s.c.value, s.c.kind, s.c.state, s.c.wak
 )
 
 
-def of_runs(conn: Connection, run_ids: Sequence[int], limit: int | None = None) -> dict[int, list[Step]]:
+def of_runs(conn: Connection, run_ids: Sequence[int], limit: int | None = None, skip: int = 0) -> dict[int, list[Step]]:
     """What is stored of the steps of these runs: attempts one after the other, each by the start of its steps.
 
     Args:
         conn: The connection.
         run_ids: Which runs.
-        limit: Of each run so many, the first ones; None = all.
+        limit: Of each run so many; None = all.
+        skip: Of each run not the first ones, so many.
     """
-    place = func.row_number().over(partition_by=s.c.run_id, order_by=(s.c.attempt, s.c.started_at, s.c.step))
-    numbered = _ROWS.add_columns(place.label("place")).where(s.c.run_id.in_(run_ids)).subquery()
-    statement = select(numbered).order_by(numbered.c.run_id, numbered.c.place)
     found: dict[int, list[Step]] = {run_id: [] for run_id in run_ids}
-    rows: Iterable[Row[Any]] = conn.execute(statement if limit is None else statement.where(numbered.c.place <= limit))
+    rows: Iterable[Row[Any]] = conn.execute(_page(run_ids, limit, skip))
     for row in rows:
         found[row.run_id].append(_step_from(row))
     return found
+
+
+def _page(run_ids: Sequence[int], limit: int | None, skip: int) -> Executable:
+    """The rows of steps. Only their keys are numbered, so that the values of those that are left out are not read."""
+    order = (s.c.attempt, s.c.started_at, s.c.step)
+    mine = s.c.run_id.in_(run_ids)
+    if limit is None and not skip:
+        return _ROWS.where(mine).order_by(s.c.run_id, *order)
+    place = func.row_number().over(partition_by=s.c.run_id, order_by=order).label("place")
+    keys = select(s.c.run_id, s.c.step, s.c.failure, place).where(mine).subquery()
+    same = (s.c.run_id == keys.c.run_id) & (s.c.step == keys.c.step) & (s.c.failure == keys.c.failure)
+    page = _ROWS.join_from(keys, s, same).where(keys.c.place > skip).order_by(s.c.run_id, keys.c.place)
+    return page if limit is None else page.where(keys.c.place <= skip + limit)
 
 
 def results_of_runs(conn: Connection, run_ids: Sequence[int]) -> dict[int, dict[str, StoredStep]]:

@@ -1,11 +1,12 @@
 """Stored schedules, and when they are due."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import fields
 from typing import Any
 
 from sqlalchemy import Connection, select
 
+from ...core.base.rates import Rate
 from ...core.model import Json, Task, TaskSource
 from ..schema.rows import RowReader
 from ..schema.specs import COLUMNS, WORDS, declared_of, spec_of
@@ -49,6 +50,12 @@ def of_set(conn: Connection, set_name: str) -> list[Task]:
 def by_ids(conn: Connection, ids: Sequence[int]) -> dict[int, Task]:
     """The tasks of these ids that exist, by id."""
     return {row.id: task_from(row) for row in conn.execute(select(t).where(t.c.id.in_(ids)))}
+
+
+def rates_of(conn: Connection, ids: Iterable[int]) -> dict[int, Rate]:
+    """The rates of those of these tasks that say one, by id."""
+    rows = conn.execute(select(t.c.id, t.c.rate).where(t.c.id.in_(sorted(set(ids))), t.c.rate.is_not(None)))
+    return {row.id: Rate.from_json(row.rate) for row in rows}
 
 
 def args_and_labels_of(conn: Connection, ids: Sequence[int]) -> dict[int, tuple[dict[str, Json], dict[str, str]]]:

@@ -7,6 +7,7 @@ from typing import Any, Final, cast
 
 from ...core.admission.holding import Hold
 from ...core.admission.labels import LabelRule
+from ...core.base.rates import Rate
 from ...core.defaults import PER_RUN, JobDefaults
 from ...core.limits import Limits
 from ...core.model import Json, MisfirePolicy, OverlapPolicy, Priority, ScheduleSpec, TaskSpec
@@ -35,14 +36,16 @@ WORDS: Final[Mapping[str, type[Enum]]] = {
 
 _OWN, _SCHEDULE = len(_SPEC), len(_IN_FORCE)
 _BEFORE: Final = [one.name for one in fields(TaskSpec)].index("schedule")
-"""How many fields of a ``TaskSpec`` stand before its schedule; ``inherits`` is the last of all."""
+"""How many fields of a ``TaskSpec`` stand before its schedule; ``rate`` and ``inherits`` are the last ones."""
 
 
 def spec_of(values: Sequence[Any]) -> TaskSpec:
     """What a user decided, of the values of ``COLUMNS``."""
     schedule = ScheduleSpec(*values[_OWN : _OWN + _SCHEDULE])
     # By place, as each task that comes due or is listed is read in this way; a test reads back all of them.
-    decided: list[Any] = [*values[:_BEFORE], schedule, *values[_BEFORE : _OWN - 1], frozenset(values[_OWN - 1])]
+    rate, inherits = values[_OWN - 2 : _OWN]
+    limited = None if rate is None else Rate.from_json(rate)
+    decided: list[Any] = [*values[:_BEFORE], schedule, *values[_BEFORE : _OWN - 2], limited, frozenset(inherits)]
     return TaskSpec(*decided)
 
 
@@ -108,4 +111,6 @@ def _written(of: TaskSpec | ScheduleSpec, columns: Mapping[str, str]) -> dict[st
 def _stored(value: Any) -> Any:
     if isinstance(value, frozenset):
         return sorted(cast("frozenset[str]", value))
+    if isinstance(value, Rate):
+        return value.to_json()
     return value.value if isinstance(value, Enum) else value

@@ -28,6 +28,7 @@ from ..schema.tables import (
 from ..schema.tables import flow_run as m
 from ..schema.tables import job_execution as e
 from ..schema.tables import node as n
+from ..schema.tables import rate_bucket as b
 from ..schema.tables import run as r
 
 BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)
@@ -169,6 +170,14 @@ def delete_idempotency_keys(conn: Connection, before: datetime, limit: int) -> i
     k = idempotency_key
     keys = list(conn.execute(select(k.c.key).where(k.c.created_at < before).limit(limit)).scalars())
     return conn.execute(delete(k).where(k.c.key.in_(keys), k.c.created_at < before)).rowcount if keys else 0
+
+
+def delete_full_buckets(conn: Connection, now: datetime, limit: int) -> int:
+    """Delete up to ``limit`` buckets of rates that are full and awaited by nobody, which say no more than none."""
+    condition = and_(b.c.full_at <= now, b.c.next_token_at.is_(None))
+    names = conn.execute(select(b.c.job_name, b.c.rate_key).where(condition).limit(limit)).all()
+    these = tuple_(b.c.job_name, b.c.rate_key).in_([tuple(name) for name in names])
+    return conn.execute(delete(b).where(these, condition)).rowcount if names else 0
 
 
 def delete_old_nodes(conn: Connection, before: datetime, limit: int) -> int:

@@ -24,7 +24,7 @@ async def form(request: Request) -> dict[str, str]:
         UserFacingError: it is too long, no form, or no UTF-8.
     """
     _check_type(request, "application/x-www-form-urlencoded")
-    text = decode(await _body(request))
+    text = decode(await read_body(request))
     try:
         return dict(parse_qsl(text, keep_blank_values=True, max_num_fields=MAX_FIELDS, errors="strict"))
     except ValueError:
@@ -38,7 +38,7 @@ async def json_object(request: Request) -> Mapping[str, object]:
         UserFacingError: it is too long, or no JSON object.
     """
     _check_type(request, "application/json")
-    found = as_object(parse_json(decode(await _body(request)), _LIMITS))
+    found = as_object(parse_json(decode(await read_body(request)), _LIMITS))
     if found is None:
         raise _bad("The body must be a JSON object.")
     return found
@@ -61,13 +61,18 @@ def local_path(wanted: str | None) -> str:
     return wanted if wanted is not None and _PATH.fullmatch(wanted) else "/"
 
 
-async def _body(request: Request) -> bytes:
+async def read_body(request: Request, most: int = MAX_BODY) -> bytes:
+    """The body of a request, of which no more is read than it may have.
+
+    Raises:
+        UserFacingError: it has more than ``most`` bytes.
+    """
     parts: list[bytes] = []
     size = 0
     async for part in request.stream():
         size += len(part)
-        if size > MAX_BODY:
-            message = f"The body must have at most {MAX_BODY:,} bytes."
+        if size > most:
+            message = f"The body must have at most {most:,} bytes; send what is larger in another way."
             raise UserFacingError(message, code="LIMIT_BODY_BYTES", http_status=413)
         parts.append(part)
     return b"".join(parts)

@@ -13,6 +13,7 @@ from .api import Api, Limit, at_server
 from .listings import GROUP_LIST
 from .lists import Columns, Filter, Sort, Watch, show
 from .names import group_names
+from .values import rate_of
 
 groups = CommandLine(help="Look at groups, pause and limit them, on a running server.", no_args_is_help=True)
 Name = Annotated[str, typer.Argument(help="Name of the group.", autocompletion=group_names)]
@@ -110,23 +111,7 @@ def rate(
     ] = None,
 ) -> None:
     """Limit how many runs of a group start in how long, on all nodes together."""
-    wanted = None if rate == "none" else {**_rate_of(rate), "burst": burst}
+    wanted = None if rate == "none" else {**rate_of(rate), "burst": burst}
     changed = api.change(UPDATE_GROUP, name=name, rate=wanted)["group"]
     said = "any number of runs may start" if wanted is None else f"at most {rate} runs start"
     api.result({"group": changed}, f"Group {name}: {said}")
-
-
-def _rate_of(text: str) -> dict[str, float]:
-    """A rate as it is written, ``100/1m``.
-
-    Raises:
-        ConfigurationError: it is none.
-    """
-    limit, _, per = text.partition("/")
-    try:
-        return {"limit": int(limit), "per": parse_duration(per if per[:1].isdigit() or not per else f"1{per}")}
-    except ValueError as error:
-        raise ConfigurationError(
-            f"the rate must be written as a number of runs and a time, e.g. `100/1m` or `5/s`, or `none`, got "
-            f"{text[:80]!r}"
-        ) from error

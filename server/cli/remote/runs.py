@@ -74,16 +74,20 @@ def retry(
     ids: Keys = None,
     filter: Filter = None,
     args: Annotated[str | None, typer.Option("--args", metavar="JSON", help="Other arguments, for one run.")] = None,
+    from_step: Annotated[
+        str | None,
+        typer.Option("--from-step", metavar="LABEL", help="Keep the results of the steps before this one, of one run."),
+    ] = None,
     wait: Wait = False,
     yes: Yes = False,
 ) -> None:
     """Make new runs like finished ones. With --wait the exit status says how the new run ended, for one run."""
-    if args is None and not wait:
+    if args is None and from_step is None and not wait:
         _many(api, RETRY_RUNS, "retried", ids, filter, yes=yes)
         return
     if not ids or len(ids) != 1 or filter:
-        raise ConfigurationError("--args and --wait: are for one run, named by its id")
-    made = api.change(RETRY_RUN, id=ids[0], args=arguments_of(args))["run"]
+        raise ConfigurationError("--args, --from-step and --wait: are for one run, named by its id")
+    made = api.change(RETRY_RUN, id=ids[0], args=arguments_of(args), fromStep=from_step)["run"]
     if wait:
         wait_for(api, made["id"])
     else:

@@ -19,7 +19,7 @@ from .api import Api, Limit, at_server
 from .listings import TASK_LIST
 from .lists import Columns, Filter, Sort, Watch, details, show
 from .names import job_names, task_names
-from .values import arguments_of, fields_of
+from .values import arguments_of, fields_of, rate_of
 
 tasks = CommandLine(
     help="Look at tasks, make, change, pause and resume them, on a running server.", no_args_is_help=True
@@ -29,7 +29,7 @@ Fields = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="[FIELD=VALUE]...",
-        help="Fields as the API names them: retries=5 group=mail priority=high description='Sends mail'.",
+        help="Fields as the API names them: retries=5 group=mail rate=100/1m description='Sends mail'.",
     ),
 ]
 Syntax = Annotated[
@@ -127,6 +127,8 @@ def _given(
     given = fields_of(fields or ())
     # The API has them as words in capital letters.
     given |= {key: str(given[key]).upper() for key in _WORDS if given.get(key) is not None}
+    if isinstance(given.get("rate"), str):
+        given["rate"] = rate_of(given["rate"])
     if args is not None:
         given["args"] = arguments_of(args)
     if schedule is not None:

@@ -82,6 +82,11 @@ def _object(text: str) -> dict[str, Any]:
     return cast("dict[str, Any]", value)
 
 
+def _no_number(word: str) -> Any:  # noqa: ANN401 - it never returns
+    """Refuse NaN and Infinity, which Python reads and JSON does not have."""
+    raise ValueError(f"{word} is no JSON")
+
+
 def json_of(text: str, option: str) -> Any:  # noqa: ANN401 - any JSON value
     """The value of an option that is JSON.
 
@@ -89,7 +94,7 @@ def json_of(text: str, option: str) -> Any:  # noqa: ANN401 - any JSON value
         ConfigurationError: it is none.
     """
     try:
-        return json.loads(text)
+        return json.loads(text, parse_constant=_no_number)
     except ValueError as error:
         raise ConfigurationError(
             f'{option}: must be JSON such as \'{{"by": "ada"}}\', got {text[:80]!r}: {error}'
@@ -202,3 +207,19 @@ def camel(name: str) -> str:
     """The name of a field in the API: `job_name`, `job-name` and `jobName` are one."""
     first, *others = re.split(r"[_-]", name)
     return first + "".join(word[:1].upper() + word[1:] for word in others)
+
+
+def rate_of(text: str) -> dict[str, float]:
+    """A rate as it is written, ``100/1m``.
+
+    Raises:
+        ConfigurationError: it is none.
+    """
+    limit, _, per = text.partition("/")
+    try:
+        return {"limit": int(limit), "per": parse_duration(per if per[:1].isdigit() or not per else f"1{per}")}
+    except ValueError as error:
+        raise ConfigurationError(
+            f"the rate must be written as a number of runs and a time, e.g. `100/1m` or `5/s`, or `none`, got "
+            f"{text[:80]!r}"
+        ) from error

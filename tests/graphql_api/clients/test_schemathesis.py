@@ -15,7 +15,7 @@ from tests.support.job_modules import write_example_jobs
 from tests.support.processes import CronographProcess, ProcessStarter
 from tests.support.sources import ROOT
 
-EXAMPLES = 5
+EXAMPLES = 3
 """Operations per root field."""
 
 COMMAND = Path(sys.executable).with_name("schemathesis")

@@ -119,7 +119,7 @@ async def test_an_operation_that_searches_too_much_is_refused_before_any_of_it(d
 async def test_too_many_rows_are_not_sorted_for_an_order_that_no_index_has(database_url: str) -> None:
     by_duration = "executions(first: 1, orderBy: [{field: DURATION}]) { nodes { id } }"
     of_a_job = by_duration.replace("first: 1", 'first: 1, filter: {jobName: {eq: "j"}}')
-    async with api(database_url, Limits(sorted_rows=ROWS - 1)) as found:
+    async with api(database_url, Limits(sorted_rows=ROWS - 1, search_seconds=60)) as found:
         answer = await found.ask(f"{{ {by_duration} }}")
         assert error_of(answer) == {
             "code": "LIMIT_SORTED_ROWS", "classification": "BAD_REQUEST", "limit": "sorted_rows",

@@ -47,6 +47,25 @@ async def test_null_stands_for_the_default_when_a_task_is_made(api: Api) -> None
     assert (await api.ask(CREATE, input=given))["createTask"]["task"]["retries"] == 2
 
 
+async def test_a_rate_of_a_task_is_set_changed_refused_and_taken_away(api: Api) -> None:
+    rated = "task { version rate { limit per burst } definition } errors { message path }"
+    create = f"mutation($input: CreateTaskInput!) {{ createTask(input: $input) {{ {rated} }} }}"
+    update = f"mutation($input: UpdateTaskInput!) {{ updateTask(input: $input) {{ {rated} }} }}"
+    task = (await api.ask(create, input=new(rate={"limit": 100, "per": 60})))["createTask"]["task"]
+    full = {"limit": 100, "per": 60.0, "burst": 5}
+    assert (task["rate"], task["definition"]["rate"]) == (full, full)
+    assert (await api.ask("{ tasks { nodes { rate { limit } } } }"))["tasks"]["nodes"] == [{"rate": {"limit": 100}}]
+    for wrong, path in (
+        ({"limit": 0}, ["rate", "limit"]),
+        ({"limit": 1, "per": 86_401}, ["rate"]),
+        ({"limit": 100_001, "per": 1}, ["rate"]),
+    ):
+        refused = (await api.ask(update, input={"name": "nightly", "rate": wrong}))["updateTask"]
+        assert (refused["task"], refused["errors"][0]["path"]) == (None, path)
+    gone = (await api.ask(update, input={"name": "nightly", "rate": None}))["updateTask"]["task"]
+    assert (gone["rate"], "rate" in gone["definition"], gone["version"]) == (None, False, 2)
+
+
 async def test_everything_can_be_set_when_a_task_is_made(api: Api) -> None:
     given = new(
         args={"a": [1, None]},

@@ -92,15 +92,6 @@ async def test_who_may_send_what_is_shown(api: Api) -> None:
     assert step == {"label": "approved", "signal": "approved", **same}
 
 
-async def test_a_finished_run_takes_none(api: Api) -> None:
-    worker = api.stored.node("node-b")
-    run = api.stored.enqueue()
-    worker.end(worker.start())
-    (error,) = (await send(api, id=str(run.id)))["errors"]
-    assert error["code"] == "INVALID_STATE"
-    assert error["message"] == f"run {run.id} is success: nobody would take the signal 'approved' any more"
-
-
 async def test_a_run_and_those_that_it_waits_for_are_shown_at_each_other(api: Api) -> None:
     worker = api.stored.node("node-b")
     run = api.stored.enqueue()

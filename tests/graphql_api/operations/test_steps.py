@@ -12,9 +12,9 @@ from tests.graphql_api.api import Api, counted_statements
 from tests.support.storage import START
 
 STEPS = """
-query($ids: [ID!], $first: Int) {
+query($ids: [ID!], $first: Int, $skip: Int) {
   runs(first: 2, filter: { id: { in: $ids } }) { nodes {
-    id steps(first: $first) { label name key use state attempt startedAt finishedAt value error used }
+    id steps(first: $first, skip: $skip) { label name key use state attempt startedAt finishedAt value error used }
   } }
 }
 """
@@ -68,6 +68,12 @@ async def test_a_run_shows_its_steps(api: Api) -> None:
     ]  # fmt: skip
     (first,) = (await api.ask(STEPS, ids=[str(run_id)], first=1))["runs"]["nodes"]
     assert [one["label"] for one in first["steps"]] == ["charge"]
+    (rest,) = (await api.ask(STEPS, ids=[str(run_id)], first=1, skip=1))["runs"]["nodes"]
+    assert [one["label"] for one in rest["steps"]] == ["ship[5]#2"]
+    (none,) = (await api.ask(STEPS, ids=[str(run_id)], skip=3))["runs"]["nodes"]
+    assert none["steps"] == []
+    _, message = await api.refused(STEPS, ids=[str(run_id)], skip=-1)
+    assert message == "skip: must be a whole number from 0 to 1000000, got -1"
     _, message = await api.refused(STEPS, ids=[str(run_id)], first=0)
     assert message == "first: must be a whole number from 1 to 1000, got 0"
 

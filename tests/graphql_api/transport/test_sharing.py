@@ -5,6 +5,7 @@ import json
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, aclosing
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Self
 
 import pytest
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 
 from cronograph.graphql.guard.document import RequestRefused
 from cronograph.graphql.guard.limits import Limits
+from cronograph.graphql.transport.bounds import Bounds
 from cronograph.graphql.transport.engine import Engine
 from cronograph.graphql.transport.gateway import cursor_of_answer
 from cronograph.graphql.transport.members import Encoded
@@ -233,6 +235,33 @@ async def test_a_source_that_fails_or_ends_tells_all_its_subscribers() -> None:
     assert json.loads((await anext(broken)).text)["data"] == {"broken": {"value": 0}}
     with pytest.raises(RequestRefused, match="Internal error, id "):
         await anext(broken)
+
+
+async def test_shared_events_go_at_the_pace_of_who_has_used_least_and_never_wait_for_a_busy_reader() -> None:
+    hub, bounds = Hub.of(), Bounds(Limits(paced_documents=1))
+    prepared = hub.engine.schema.documents.prepare(LOG, {}, None)
+
+    def subscribe(client: str) -> AsyncGenerator[Encoded, None]:
+        return hub.streams.stream(prepared, hub.context, client, partial(bounds.of_events, cost=1))
+
+    for busy in ("ada", "carl"):
+        meter = bounds.pace.meter(busy)
+        for _ in range(100):
+            meter.end(meter.clock() - 1)
+    async with bounds.pace.turn("carl") as turn, Reader(subscribe("ada")) as first:
+        await eventually(lambda: hub.context.opened == 1)
+        async with Reader(subscribe("bob")) as second:
+
+            def arrived() -> bool:
+                # A step, so that this one keeps its place, and a busy reader would wait for it.
+                turn.meter.end(turn.meter.clock())
+                return first.values == second.values == [1, 2, 3]
+
+            await eventually(lambda: second.task is not None and len(hub.streams) == 1)
+            hub.context.log.publish(3)
+            await eventually(arrived, interval=0.01)
+            assert bounds.pace.used("bob") > 0
+            assert hub.context.opened == 1
 
 
 async def test_sockets_and_event_streams_share_too() -> None:

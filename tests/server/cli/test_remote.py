@@ -167,6 +167,10 @@ def test_a_signal_is_sent_to_a_run_that_waits_for_it(run: Commands) -> None:
     assert answered["run"]["id"] == int(key)
     wait_until(lambda: run.json("runs", "show", key)["run"]["result"] == "ada", 20, "the run to go on")
     assert "nobody would take the signal" in run.json(*signal, status=1)["errors"][0]
+    unknown = run.json("runs", "retry", key, "--from-step", "aproved", status=1)["errors"][0]
+    assert "did you mean 'approved'?" in unknown
+    again = run.json("runs", "retry", key, "--from-step", "approved")["run"]["id"]
+    wait_until(lambda: run.json("runs", "show", again)["run"]["state"] == "SUSPENDED", 20, "the new run to wait")
 
 
 def test_tasks_groups_nodes_and_figures(run: Commands) -> None:
@@ -220,6 +224,8 @@ def test_events_are_read_from_a_cursor_on(run: Commands) -> None:
         (("enqueue", "greet", "--debounce", "5s", "--throttle", "5s"), "debounce: contradicts throttle"),
         (("signal", "approved", "--run", "999999"), "999999"),
         (("signal", "approved", "--unique-key", "nope"), "nope"),
+        (("signal", "a#2", "--run", "999999"), "name must not contain '#'"),
+        (("signal", "approved", "--run", "999999", "--payload", '"\\u0000"'), "payload: must not contain U+0000"),
         (("groups", "cap", "slow", "0"), "cap.limit: must be a whole number of waiting runs from 1 to 100,000, got 0"),
     ],
 )
@@ -237,6 +243,7 @@ def test_what_the_server_does_not_know_is_refused(run: Commands, words: tuple[st
         (("runs", "list", "--sort", "color"), "cannot sort by 'color'"),
         (("runs", "cancel"), "name the runs by their ids"),
         (("runs", "retry", "1", "2", "--wait"), "are for one run"),
+        (("runs", "retry", "1", "2", "--from-step", "a"), "are for one run"),
         (("runs", "priority", "middle", "1"), "must be high or low"),
         (("enqueue", "greet", "ada"), "arguments are written name=value"),
         (("enqueue", "greet", "--args", "[1]"), "must be a JSON object"),
@@ -249,6 +256,7 @@ def test_what_the_server_does_not_know_is_refused(run: Commands, words: tuple[st
         (("groups", "ageing", "slow", "long"), "the time must be written e.g. `90s` or `10m`"),
         (("signal", "approved"), "name the run by one of the two"),
         (("signal", "approved", "--run", "1", "--payload", "{"), "--payload"),
+        (("signal", "approved", "--run", "1", "--payload", "NaN"), "--payload"),
         (("groups", "cap", "slow", "many"), "the cap must be a whole number or `none`, got 'many'"),
         (("groups", "cap", "slow", "5", "--when-full", "x"), "--when-full must be one of refuse, drop_oldest"),
         (("groups", "rate", "slow", "many"), "must be written as a number of runs and a time, e.g. `100/1m`"),
@@ -287,6 +295,10 @@ def test_a_task_is_made_and_changed(run: Commands) -> None:
     assert (changed["description"], changed["version"], changed["priority"]) == ("Says hello", 2, "HIGH")
     assert changed["schedule"]["timezone"] == "Europe/Berlin"
     assert run.json("tasks", "update", "t1", "priority=null")["task"]["priority"] == "LOW"
+    rated = run.json("tasks", "update", "t1", "rate=100/1m")["task"]
+    assert rated["rate"] == {"limit": 100, "per": 60.0, "burst": 5}
+    assert run.json("tasks", "update", "t1", "rate=null")["task"]["rate"] is None
+    assert "rate: must be at least one a day, got 1 in 172,800 s" in run("tasks", "update", "t1", "rate=1/2d")[1]
     assert "Task t1 changed; next: 20" in run("tasks", "update", "t1", "retries=1")[1]
 
 

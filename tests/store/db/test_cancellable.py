@@ -77,6 +77,8 @@ def asks(tx: Tx) -> object:
 async def test_a_cancelled_read_of_a_server_that_cannot_be_asked_is_hung_up_without_a_traceback(
     line: Proxy, caplog: pytest.LogCaptureFixture
 ) -> None:
+    gc.collect()  # What earlier tests have left in this process is not judged here.
+    caplog.clear()
     database, asking = Database(line.url), threading.Event()
     unhandled: list[object] = []
     asyncio.get_running_loop().set_exception_handler(lambda _loop, context: unhandled.append(context))

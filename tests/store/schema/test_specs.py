@@ -47,6 +47,7 @@ DECIDED = TaskSpec(
     start_at=START,
     end_at=START + timedelta(days=1),
     labels={"customer": "42"},
+    rate=Rate(100, 60.0, 20),
     inherits=frozenset({"retries", "timeout"}),
 )
 

@@ -1,28 +1,27 @@
+import { useMemo } from "preact/hooks";
 import { paths } from "../lib/paths";
 import { plural, words } from "../lib/format";
 import { statusView } from "../lib/status";
-import { boxState, type FlowBox, type FlowGraph, sizeOf } from "../model/flow-graph";
+import { boxState, type FlowBox, sizeOf } from "../model/flow-graph";
+import { BOX, layoutOf, type Point } from "../model/flow-layout";
 import { Status } from "./status";
 
-/** Pixels from box to box, and of a box itself. */
-const STEP = { x: 220, y: 64 } as const;
-const BOX = { width: 176, height: 50 } as const;
-
-/** Boxes in layers from left to right, with lines from each to those that come after it. */
-export function FlowDrawing({ graph }: { graph: FlowGraph }) {
-  const { boxes, edges, layers, rows } = graph;
-  const size = { width: layers * STEP.x - (STEP.x - BOX.width), height: rows * STEP.y - (STEP.y - BOX.height) };
+/** Boxes from left to right, with lines from each to those that come after it. */
+export function FlowDrawing({ boxes }: { boxes: readonly FlowBox[] }) {
+  // States change often, what comes after what hardly ever.
+  const shape = JSON.stringify(boxes.map(({ id, after }) => [id, after]));
+  const { width, height, corners, lines } = useMemo(() => layoutOf(boxes), [shape]);
   return (
     <div class="flow-scroll" tabIndex={0} role="group" aria-label="Runs in layers">
-      <div class="flow-drawing" style={{ width: `${size.width}px`, height: `${size.height}px` }}>
-        <svg width={size.width} height={size.height} aria-hidden="true">
-          {edges.map(([from, to]) => (
-            <path key={`${from.id} ${to.id}`} class="flow-edge" d={curve(from, to)} />
+      <div class="flow-drawing" style={{ width: `${width}px`, height: `${height}px` }}>
+        <svg width={width} height={height} aria-hidden="true">
+          {lines.map(({ from, to, points }) => (
+            <path key={`${from} ${to}`} class="flow-edge" d={curve(points)} />
           ))}
         </svg>
         <ol>
           {boxes.map((box) => (
-            <li key={box.id} style={{ left: `${box.layer * STEP.x}px`, top: `${box.row * STEP.y}px`, width: `${BOX.width}px`, height: `${BOX.height}px` }} class={`flow-box flow-${statusView(boxState(box)).tone}`}>
+            <li key={box.id} style={placeOf(corners.get(box.id))} class={`flow-box flow-${statusView(boxState(box)).tone}`}>
               <BoxContent box={box} />
             </li>
           ))}
@@ -30,6 +29,11 @@ export function FlowDrawing({ graph }: { graph: FlowGraph }) {
       </div>
     </div>
   );
+}
+
+function placeOf(corner: Point | undefined): { readonly [name: string]: string } {
+  const { x, y } = corner ?? { x: 0, y: 0 };
+  return { left: `${x}px`, top: `${y}px`, width: `${BOX.width}px`, height: `${BOX.height}px` };
 }
 
 function BoxContent({ box }: { box: FlowBox }) {
@@ -55,9 +59,12 @@ function BoxContent({ box }: { box: FlowBox }) {
   );
 }
 
-function curve(from: FlowBox, to: FlowBox): string {
-  const [x1, y1] = [from.layer * STEP.x + BOX.width, from.row * STEP.y + BOX.height / 2];
-  const [x2, y2] = [to.layer * STEP.x, to.row * STEP.y + BOX.height / 2];
-  const bend = (STEP.x - BOX.width) * 0.6;
-  return `M${x1} ${y1}C${x1 + bend} ${y1} ${x2 - bend} ${y2} ${x2} ${y2}`;
+/** A line that bends at its points without corners. */
+function curve(points: readonly Point[]): string {
+  const bends = points.slice(1, -1).map((point, index) => {
+    const next = points[index + 2] ?? point;
+    return `Q${point.x} ${point.y} ${(point.x + next.x) / 2} ${(point.y + next.y) / 2}`;
+  });
+  const [first, last] = [points[0], points[points.length - 1]];
+  return first === undefined || last === undefined ? "" : `M${first.x} ${first.y}${bends.join("")}L${last.x} ${last.y}`;
 }

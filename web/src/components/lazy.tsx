@@ -25,9 +25,13 @@ type LazyComponent<P> = ComponentType<P> & { preload(): void };
 
 /**
  * A page whose code is fetched when it is first shown, or before by `preload()`, so that the page is there even when
- * the server is not. A failed fetch is tried again by itself and by hand. `meanwhile` null: until then it shows nothing.
+ * the server is not. A failed fetch is tried again by itself and by hand. `of`: what is shown meanwhile; a part of a page
+ * has its head, and what opens over the page shows nothing.
  */
-export function lazy<P extends object>(load: () => Promise<ComponentType<P>>, meanwhile?: null): LazyComponent<P> {
+export function lazy<P extends object>(
+  load: () => Promise<ComponentType<P>>,
+  of: "page" | "part" | "overlay" = "page",
+): LazyComponent<P> {
   let loaded: ComponentType<P> | null = null;
   const keep = (component: ComponentType<P>): ComponentType<P> => (loaded = component);
   // A failure here is no news: it shows when the page is asked for.
@@ -52,10 +56,10 @@ export function lazy<P extends object>(load: () => Promise<ComponentType<P>>, me
       return () => window.clearTimeout(timer);
     }, [attempt]);
     if (Page.component !== null) return <Page.component {...props} />;
-    if (meanwhile === null) return null;
+    if (of === "overlay") return null;
     return (
       <>
-        <PageHead title={error === null ? "Loading" : "Not loaded"} />
+        {of === "page" && <PageHead title={error === null ? "Loading" : "Not loaded"} />}
         {error === null ? <Skeleton rows={8} /> : <ErrorBox error={error} retry={() => setAttempt(attempt + 1)} />}
       </>
     );

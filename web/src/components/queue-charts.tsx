@@ -2,6 +2,7 @@ import { useState } from "preact/hooks";
 import { graphql } from "../graphql/tada";
 import { compact, words } from "../lib/format";
 import { seriesKnow, type RunsFilter } from "../lib/run-filter";
+import { limitsOfAll, usesOf } from "../lib/limits";
 import { duration } from "../lib/time";
 import { serverNow } from "../live/clock";
 import { useLive } from "../live/use-live";
@@ -12,7 +13,11 @@ import { SelectFilter } from "./filters";
 import { type Layer, StackedBars, type StackedBarsProps } from "./stacked-bars";
 
 const SeriesDocument = graphql(`
-  query QueueSeries($jobName: String, $group: String, $from: DateTime, $bucket: StatisticsBucket!) {
+  query QueueSeries($jobName: String, $group: String, $from: DateTime, $bucket: StatisticsBucket!, $name: String!, $ofGroup: Boolean!, $ofJob: Boolean!) {
+    group(name: $name) @include(if: $ofGroup) { maxRunning rate { limit per burst } cap { limit } }
+    jobs(first: 1, filter: { name: { eq: $name } }) @include(if: $ofJob) {
+      nodes { limits { maxConcurrent rate { limit per burst } cap { limit } rateKey { template } concurrencyKey { template } capKey { template } } }
+    }
     asOf
     serverTime
     queueHistory(jobName: $jobName, group: $group, from: $from, bucket: $bucket) { at waiting scheduled running stuck suspended oldestWait }
@@ -43,15 +48,32 @@ function Charts({ filter, span }: { filter: RunsFilter; span: SpanName }) {
   const from = (): number => serverNow() - hours * 3_600_000;
   const { state, error, reload } = useLive(`series${JSON.stringify([filter.job, filter.group, span])}`, {
     document: SeriesDocument,
-    variables: () => ({ jobName: filter.job || null, group: filter.group || null, from: new Date(from()).toISOString(), bucket }),
-    init: (data) => stretches(data.queueHistory, data.statistics.points, from(), serverNow(), step),
-    outdates: (event) => event.kind === "EXECUTION_FINISHED",
+    variables: () => ({
+      jobName: filter.job || null,
+      group: filter.group || null,
+      from: new Date(from()).toISOString(),
+      bucket,
+      // The limits are those of a group or of a job: of both together nothing can be said.
+      name: filter.group || filter.job,
+      ofGroup: filter.group !== "" && filter.job === "",
+      ofJob: filter.job !== "" && filter.group === "",
+    }),
+    init: (data) => {
+      const rows = stretches(data.queueHistory, data.statistics.points, from(), serverNow(), step);
+      return { rows, uses: usesOf(data.group ?? limitsOfAll(data.jobs?.nodes[0]?.limits ?? null), rows, step / 1000) };
+    },
+    outdates: (event) => event.kind === "EXECUTION_FINISHED" || event.kind === "GROUP_UPDATED",
     every: 20_000,
-    expires: (rows) => Math.max(serverNow() + COUNTED_WITHIN, (rows.at(-1)?.start ?? 0) + 60_000 + COUNTED_WITHIN),
+    expires: ({ rows }) => Math.max(serverNow() + COUNTED_WITHIN, (rows.at(-1)?.start ?? 0) + 60_000 + COUNTED_WITHIN),
   });
   if (error !== null) return <ErrorBox error={error} retry={reload} />;
   // Until the server has answered the charts are empty, so that nothing below them moves.
-  return <Drawn rows={state ?? stretches([], [], from(), serverNow(), step)} tab={filter.tab} />;
+  return (
+    <>
+      {state !== null && state.uses.length > 0 && <p class="dim num over-time-note">Of its limits were used at most: {state.uses.join("; ")}.</p>}
+      <Drawn rows={state?.rows ?? stretches([], [], from(), serverNow(), step)} tab={filter.tab} />
+    </>
+  );
 }
 
 const STATES = [

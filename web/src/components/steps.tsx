@@ -20,23 +20,23 @@ import { Status } from "./status";
 import { Time } from "./time";
 import { Waits } from "./waits";
 
-/** Of a run with very many steps so many are shown: the first ones. */
+/** Of a run with very many steps so many are shown at once. */
 const SHOWN = 300;
 
 const StepsDocument = graphql(
   `
-  query RunSteps($id: ID!, $first: Int!) {
+  query RunSteps($id: ID!, $first: Int!, $skip: Int!) {
     asOf
-    run(id: $id) { steps(first: $first) { ...StepRow } }
+    run(id: $id) { steps(first: $first, skip: $skip) { ...StepRow } }
   }
 `,
   [StepFragment],
 );
 
-const ValuesDocument = graphql(`
-  query StepValues($id: ID!, $first: Int!) {
+const ValueDocument = graphql(`
+  query StepValue($id: ID!, $place: Int!) {
     asOf
-    run(id: $id) { steps(first: $first) { label attempt value } }
+    run(id: $id) { steps(first: 1, skip: $place) { label attempt value } }
   }
 `);
 
@@ -50,11 +50,11 @@ export interface SteppedRun {
   readonly retriedFrom: { readonly id: string } | null;
 }
 
-/** The steps of a run as they are, one more than are shown. */
-export function useSteps(id: string): LiveResult<readonly StepRow[]> {
-  return useLive(`steps/${id}`, {
+/** The steps of a run behind the first ones as they are, one more than are shown. */
+export function useSteps(id: string, skip = 0): LiveResult<readonly StepRow[]> {
+  return useLive(`steps/${id}/${skip}`, {
     document: StepsDocument,
-    variables: () => ({ id, first: SHOWN + 1 }),
+    variables: () => ({ id, first: SHOWN + 1, skip }),
     init: (data): readonly StepRow[] => data.run?.steps ?? [],
     outdates: (event) => event.runId === id && (event.kind === "STEP_FINISHED" || event.kind === "RUN_UPDATED" || event.kind.startsWith("EXECUTION_")),
   });
@@ -62,15 +62,16 @@ export function useSteps(id: string): LiveResult<readonly StepRow[]> {
 
 /** The durable steps of a run: what it waits for, and all that was done, attempt over attempt. Nothing, for a run without any. */
 export function Steps({ run }: { run: SteppedRun }) {
-  const live = useSteps(run.id);
-  if (live.error === null && (live.state === null || live.state.length === 0)) return null;
+  const [skip, setSkip] = useState(0);
+  const live = useSteps(run.id, skip);
+  if (live.error === null && skip === 0 && (live.state === null || live.state.length === 0)) return null;
   return (
     <LivePart live={live} rows={3}>
       {(steps) => (
         <>
           {run.state === "SUSPENDED" && <Waits run={run} steps={steps} />}
-          <Section title="Steps" aside={steps.length > SHOWN && <span class="dim">the first {SHOWN}</span>}>
-            <Waterfall run={run} steps={steps.slice(0, SHOWN)} />
+          <Section title="Steps" aside={<StepPager skip={skip} count={steps.length} onSkip={setSkip} />}>
+            <Waterfall run={run} steps={steps.slice(0, SHOWN)} skip={skip} />
           </Section>
         </>
       )}
@@ -78,7 +79,26 @@ export function Steps({ run }: { run: SteppedRun }) {
   );
 }
 
-function Waterfall({ run, steps }: { run: SteppedRun; steps: readonly StepRow[] }) {
+/** Which steps are shown of a run with more than fit. */
+function StepPager({ skip, count, onSkip }: { skip: number; count: number; onSkip: (skip: number) => void }) {
+  if (skip === 0 && count <= SHOWN) return null;
+  return (
+    <span class="step-pager">
+      <button type="button" class="button small" disabled={skip === 0} onClick={() => onSkip(Math.max(0, skip - SHOWN))}>
+        Earlier
+      </button>
+      <span class="dim num">
+        {skip + 1} to {skip + Math.min(count, SHOWN)}
+      </span>
+      <button type="button" class="button small" disabled={count <= SHOWN} onClick={() => onSkip(skip + SHOWN)}>
+        Later
+      </button>
+    </span>
+  );
+}
+
+function Waterfall({ run, steps, skip }: { run: SteppedRun; steps: readonly StepRow[]; skip: number }) {
+  const placeOf = new Map(steps.map((step, index) => [step, skip + index]));
   const isOpen = run.finishedAt === null && steps.some(({ finishedAt }) => finishedAt === null);
   // What is over is drawn once.
   const time = isOpen ? now.value : now.peek();
@@ -101,7 +121,7 @@ function Waterfall({ run, steps }: { run: SteppedRun; steps: readonly StepRow[] 
             </h3>
             <ol class="steps">
               {placed.map((each) => (
-                <StepLine key={`${each.step.label} ${each.step.startedAt}`} run={run} {...each} time={time} />
+                <StepLine key={`${each.step.label} ${each.step.startedAt}`} run={run} {...each} nth={placeOf.get(each.step) ?? 0} time={time} />
               ))}
             </ol>
           </section>
@@ -117,10 +137,12 @@ function titleOf(attempt: number, run: SteppedRun): string {
 
 interface StepLineProps extends PlacedStep<StepRow> {
   run: SteppedRun;
+  /** Its place among all steps of the run, from 0. */
+  nth: number;
   time: number;
 }
 
-function StepLine({ run, step, place, isLast, time }: StepLineProps) {
+function StepLine({ run, step, place, isLast, nth, time }: StepLineProps) {
   const [open, setOpen] = useState(false);
   const hasMore = step.error !== null || (step.finishedAt !== null && step.state === "DONE");
   return (
@@ -153,7 +175,7 @@ function StepLine({ run, step, place, isLast, time }: StepLineProps) {
         <div class="step-more">
           {step.error !== null && <p class="error-full">{step.error}</p>}
           {step.flowId !== null && <p>It began <a href={paths.flow(step.flowId)}>flow {step.flowId}</a>.</p>}
-          {step.state === "DONE" && <StepValue run={run} step={step} />}
+          {step.state === "DONE" && <StepValue run={run} step={step} nth={nth} />}
         </div>
       )}
     </li>
@@ -176,10 +198,10 @@ function StepLength({ step, end, time }: { step: StepRow; end: string | null; ti
 }
 
 /** What the step returned: asked for only when somebody looks. */
-function StepValue({ run, step }: { run: SteppedRun; step: StepRow }) {
-  const live = useLive(`step-values/${run.id}/${step.label}/${step.attempt}`, {
-    document: ValuesDocument,
-    variables: () => ({ id: run.id, first: SHOWN }),
+function StepValue({ run, step, nth }: { run: SteppedRun; step: StepRow; nth: number }) {
+  const live = useLive(`step-values/${run.id}/${nth}/${step.label}/${step.attempt}`, {
+    document: ValueDocument,
+    variables: () => ({ id: run.id, place: nth }),
     init: (data) => ({ value: data.run?.steps.find(({ label, attempt }) => label === step.label && attempt === step.attempt)?.value ?? null }),
   });
   return (

@@ -3,6 +3,7 @@ import type { TaskDetail } from "../graphql/task-page";
 import { integer, words } from "../lib/format";
 import { paths } from "../lib/paths";
 import { labelsOf } from "../lib/labels";
+import { rateText } from "../lib/limits";
 import { Labels } from "./labels";
 import { Time } from "./time";
 
@@ -31,6 +32,7 @@ export function TaskFacts({ task }: { task: TaskDetail }) {
         ["Owner", task.owner ?? "–"],
         ["Made by", task.submitter ?? "–"],
         ...(labelsOf(task.labels).length === 0 ? [] : ([["Labels", <Labels labels={task.labels} />]] as const)),
+        ...(task.rate === null ? [] : ([["Starts", <span class="num">{rateText(task.rate)}</span>]] as const)),
         ["Runs made", <span class="num">{integer(task.counter)}</span>],
         ["Last due", task.lastDueAt === null ? "–" : <Time at={task.lastDueAt} />],
         ["Last started", task.lastStartedAt === null ? "–" : <Time at={task.lastStartedAt} />],

@@ -247,6 +247,9 @@ function Policies({ bind, errors }: PartProps) {
         <Field label="Labels" error={errors.labels} hint="such as team=billing, plan=pro">
           <TextInput {...bind("labels")} />
         </Field>
+        <Field label="Starts at most" error={errors.rate} hint="such as 100/1m or 100/1m, 20 at once; as the job says unless given">
+          <TextInput {...bind("rate")} />
+        </Field>
         <Field label={`Not before (${zoneWord()})`} error={errors.startAt}>
           <TextInput {...bind("startAt")} type="datetime-local" />
         </Field>

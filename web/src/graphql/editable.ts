@@ -13,6 +13,7 @@ export const EditableTaskFragment = graphql(`
     priority
     owner
     labels
+    rate { limit per burst }
     overlap
     misfire
     misfireGrace

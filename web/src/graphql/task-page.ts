@@ -13,6 +13,7 @@ export const TaskDocument = graphql(
       ...TaskRow
       args
       labels
+      rate { limit per burst }
       submitter
       job { argsSchema description }
       schedule { nextExecutions(count: 10) }

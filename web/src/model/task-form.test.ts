@@ -3,7 +3,7 @@ import { changedFields, EMPTY_FORM, type EditableTask, fieldOfPath, formOfTask, 
 
 const task: EditableTask = {
   name: "nightly", jobName: "report", description: "", schedule: { syntax: "CRON", value: "0 0 2 * * *", timezone: "UTC" }, args: { batch: 5 },
-  group: "default", priority: "LOW", owner: null, labels: { team: "a" }, overlap: "SKIP", misfire: "LAST", misfireGrace: 60, catchUpLimit: 100, tolerance: null, timeout: null,
+  group: "default", priority: "LOW", owner: null, labels: { team: "a" }, rate: { limit: 100, per: 60, burst: 5 }, overlap: "SKIP", misfire: "LAST", misfireGrace: 60, catchUpLimit: 100, tolerance: null, timeout: null,
   retries: 2, retryDelay: 60, jitter: 0, startAt: "2026-01-01T00:00:00Z", endAt: null,
 };
 const form = formOfTask(task, "utc");
@@ -27,6 +27,13 @@ describe("editing", () => {
     expect(changedFields({ ...form, labels: " team=a, plan = pro=x ," }, form, "utc").input).toEqual({ labels: { team: "a", plan: "pro=x" } });
     expect(changedFields({ ...form, labels: "" }, form, "utc").input).toEqual({ labels: {} });
     for (const wrong of ["team", "=a", "team=", "a=1, a=2"]) expect(changedFields({ ...form, labels: wrong }, form, "utc").errors.labels).toBeDefined();
+  });
+
+  test("a rate is written in short; none of it means that of the job", () => {
+    expect(form.rate).toBe("100/1m, 5 at once");
+    expect(changedFields({ ...form, rate: "3/2h" }, form, "utc").input).toEqual({ rate: { limit: 3, per: 7200, burst: null } });
+    expect(changedFields({ ...form, rate: "" }, form, "utc").input).toEqual({ rate: null });
+    expect(changedFields({ ...form, rate: "often" }, form, "utc").errors.rate).toBeDefined();
   });
 
   test("times are sent as UTC", () => {

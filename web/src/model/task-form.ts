@@ -1,6 +1,7 @@
 /** The task form: what is typed (all text), and what of it is sent. */
 
 import { labelsOf } from "../lib/labels";
+import { type Rate, rateText, readRate } from "../lib/limits";
 import { full, type Zone } from "../lib/time";
 
 export type Syntax = "CRON" | "CALENDAR" | "INTERVAL" | "TIMESTAMP";
@@ -19,6 +20,8 @@ export interface TaskForm {
   readonly owner: string;
   /** `team=billing, plan=pro` */
   readonly labels: string;
+  /** `100/1m, 20 at once` */
+  readonly rate: string;
   readonly overlap: string;
   readonly misfire: string;
   readonly misfireGrace: string;
@@ -34,7 +37,7 @@ export interface TaskForm {
 }
 
 export const EMPTY_FORM: TaskForm = {
-  name: "", jobName: "", description: "", syntax: "CRON", value: "", timezone: "UTC", args: "{}", group: "", priority: "", owner: "", labels: "",
+  name: "", jobName: "", description: "", syntax: "CRON", value: "", timezone: "UTC", args: "{}", group: "", priority: "", owner: "", labels: "", rate: "",
   overlap: "", misfire: "", misfireGrace: "", catchUpLimit: "", tolerance: "", timeout: "", retries: "", retryDelay: "", jitter: "", startAt: "", endAt: "",
 };
 
@@ -109,6 +112,11 @@ export function changedFields(form: TaskForm, before: TaskForm, zone: Zone): { i
     if (typeof labels === "string") errors.labels = labels;
     else input["labels"] = labels;
   }
+  if (changed("rate")) {
+    const rate = form.rate.trim() === "" ? null : readRate(form.rate);
+    if (typeof rate === "string") errors.rate = rate;
+    else input["rate"] = rate === null ? null : { ...rate };
+  }
   if (changed("syntax") || changed("value") || changed("timezone")) input["schedule"] = scheduleInput(form);
   return { input, errors };
 }
@@ -144,6 +152,7 @@ export interface EditableTask {
   readonly priority: string;
   readonly owner: string | null;
   readonly labels: unknown;
+  readonly rate: Rate | null;
   readonly overlap: string;
   readonly misfire: string;
   readonly misfireGrace: number;
@@ -173,6 +182,7 @@ export function formOfTask(task: EditableTask, zone: Zone): TaskForm {
     priority: task.priority,
     owner: text(task.owner),
     labels: labelsOf(task.labels).map(([key, value]) => `${key}=${value}`).join(", "),
+    rate: task.rate === null ? "" : rateText(task.rate),
     overlap: task.overlap,
     misfire: task.misfire,
     misfireGrace: text(task.misfireGrace),

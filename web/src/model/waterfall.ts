@@ -4,7 +4,7 @@ import { placed } from "./course";
 /** A step, as far as its place in time goes. */
 export interface Step {
   readonly label: string;
-  /** In which attempt it ended; 0 = copied from the run that was retried. */
+  /** In which attempt it ended, or a wait began; 0 = copied from the run that was retried. */
   readonly attempt: number;
   readonly startedAt: string;
   readonly finishedAt: string | null;
@@ -23,7 +23,7 @@ export interface AttemptSteps<S extends Step> {
   readonly steps: readonly PlacedStep<S>[];
 }
 
-/** The steps by the attempt in which they ended, in the order of the server; `over`: when the run ended, for what was never finished. */
+/** The steps by attempt, in the order of the server; `over`: when the run ended, for what was never finished. */
 export function waterfall<S extends Step>(steps: readonly S[], now: number, over: string | null): readonly AttemptSteps<S>[] {
   const own = steps.filter(({ attempt }) => attempt > 0);
   const places = placed(own.map(({ startedAt, finishedAt }) => spanOf(startedAt, finishedAt ?? over)), now);

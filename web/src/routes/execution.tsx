@@ -37,6 +37,7 @@ const ExecutionDocument = graphql(
     execution(id: $id) {
       ...ExecutionRow
       traceback
+      traceUrl
       value
       run {
         id
@@ -209,6 +210,7 @@ function ExecutionFacts({ execution }: { execution: Execution }) {
         ["Priority", run === null ? "–" : words(run.priority)],
         ["Failures", run === null ? "–" : `${run.failures}, ${run.retries === 0 ? "no retries" : `up to ${plural(run.retries, "retry", "retries")}`}`],
         ["Submitted by", run?.submitter ?? "–"],
+        ...(execution.traceUrl === null ? [] : ([["Trace", <a href={execution.traceUrl} rel="noreferrer" target="_blank">in your tracing system</a>]] as const)),
         ...(run?.retriedFrom == null ? [] : ([["Retry of", <a href={paths.run(run.retriedFrom.id)}>run {run.retriedFrom.id}</a>]] as const)),
       ]}
     />

@@ -1,8 +1,8 @@
 import { useEffect } from "preact/hooks";
 import { Action } from "../components/action";
 import { Empty, ErrorBox, Skeleton } from "../components/feedback";
-import { FlowDrawing } from "../components/flow-drawing";
 import { Icon } from "../components/icon";
+import { lazy } from "../components/lazy";
 import { PageHead, Section } from "../components/section";
 import { Status } from "../components/status";
 import { Facts } from "../components/task-facts";
@@ -13,10 +13,13 @@ import { integer } from "../lib/format";
 import { paths } from "../lib/paths";
 import { frozen } from "../live/clock";
 import { useLive } from "../live/use-live";
-import { FOLDS_ABOVE, type FlowJob, type FlowRun, graphOfJobs, graphOfRuns } from "../model/flow-graph";
+import { boxesOfJobs, boxesOfRuns, FOLDS_ABOVE, type FlowJob, type FlowRun } from "../model/flow-graph";
 import { cancelFlow, retryFlow } from "../services/flows";
 import { setTitle } from "../state/title";
 import { FlowProgress } from "./flows";
+
+/** With the library that finds the places of boxes and lines. */
+const FlowDrawing = lazy(() => import("../components/flow-drawing").then((module) => module.FlowDrawing), "part");
 
 /** The server gives so many runs at once: also those in whose place a retry has put others, which are not drawn. */
 const SHOWN = 200;
@@ -54,6 +57,7 @@ export function FlowPage({ id }: { id: string }) {
     every: 1_500,
   });
   useEffect(() => setTitle(`Flow ${id}`), [id]);
+  useEffect(() => FlowDrawing.preload(), []);
   const flow = state?.flow ?? null;
   if (flow === null) {
     return (
@@ -80,7 +84,7 @@ export function FlowPage({ id }: { id: string }) {
       {error !== null && <ErrorBox error={error} retry={reload} />}
       <div class={error === null && !frozen.value ? "" : "dimmed"}>
         <Section title="Runs" aside={<RunsNote flow={flow} />}>
-          <FlowDrawing graph={isFolded(flow) ? graphOfJobs(flow.jobs.map(jobOf)) : graphOfRuns(flow.runs.nodes.flatMap(runOf))} />
+          <FlowDrawing boxes={isFolded(flow) ? boxesOfJobs(flow.jobs.map(jobOf)) : boxesOfRuns(flow.runs.nodes.flatMap(runOf))} />
         </Section>
         <Section title="Facts">
           <FlowFacts flow={flow} />

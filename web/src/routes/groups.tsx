@@ -15,6 +15,7 @@ import { Status } from "../components/status";
 import { GroupRowFragment, type GroupRow } from "../graphql/fragments";
 import { graphql } from "../graphql/tada";
 import { capped } from "../lib/format";
+import { groupLimits } from "../lib/limits";
 import { paths } from "../lib/paths";
 import { wholeDuration } from "../lib/time";
 import { patchRows, useLiveList } from "../live/use-live-list";
@@ -86,17 +87,8 @@ const COLUMNS: readonly Column<GroupRow, GroupContext>[] = [
   count("waiting", "Waiting", 1, (group) => group.waiting),
   count("stuck", "Stuck", 2, (group) => group.stuck),
   count("suspended", "Suspended", 5, (group) => group.suspended),
-  { key: "wait", title: "Oldest wait", width: 116, rank: 3, card: "pair", number: true, cell: (group) => (group.oldestWait === null ? "–" : wholeDuration(group.oldestWait)) },
-  { key: "limit", title: "Limit", width: 88, rank: 4, card: "pair", number: true, cell: (group) => group.maxRunning ?? "none" },
-  { key: "cap", title: "Cap", width: 88, rank: 5, card: "pair", number: true, cell: (group) => group.cap?.limit ?? "none" },
-  {
-    key: "rate",
-    title: "Rate",
-    width: 130,
-    rank: 5,
-    card: "pair",
-    cell: (group) => (group.rate === null ? "none" : <span class="num">{`${group.rate.limit} in ${wholeDuration(group.rate.per)}, ${group.tokens ?? 0} left`}</span>),
-  },
+  { key: "wait", title: "Oldest wait", width: 116, rank: 4, card: "pair", number: true, cell: (group) => (group.oldestWait === null ? "–" : wholeDuration(group.oldestWait)) },
+  { key: "limits", title: "Limits", width: 176, grow: 1, rank: 2, card: "wide", cell: (group) => <Limits group={group} /> },
   {
     key: "state",
     title: "State",
@@ -114,6 +106,21 @@ const COLUMNS: readonly Column<GroupRow, GroupContext>[] = [
   },
   { key: "actions", title: "Actions", untitled: true, width: 92, rank: 0, card: "actions", cell: (group, context) => <GroupButtons group={group} context={context} /> },
 ];
+
+/** A line for each of the group's limits. */
+function Limits({ group }: { group: GroupRow }) {
+  const lines = groupLimits(group);
+  if (lines.length === 0) return <span class="dim">none</span>;
+  return (
+    <>
+      {lines.map((line) => (
+        <span key={line} class="num cell-sub">
+          {line}
+        </span>
+      ))}
+    </>
+  );
+}
 
 function GroupButtons({ group, context }: { group: GroupRow; context: GroupContext }) {
   return (

@@ -1,18 +1,9 @@
-"""The jobs of the shop: `cronograph serve --jobs shop.jobs`.
+"""The jobs of the shop: `python manage.py cronograph serve`.
 
-Django is set up before the models are imported, and its connections are closed around each attempt.
+Cronograph's app imports this module when Django is ready, and closes Django's connections around each attempt.
 """
 
-import os
-
-import django
-
 from cronograph.jobs import JobContext, job
-from cronograph.jobs.integrations import django as for_django
-
-os.environ.setdefault("DJANGO_SETTINGS_MODULE", "shop.settings")
-django.setup()
-for_django.close_connections()
 
 from .models import Product
 

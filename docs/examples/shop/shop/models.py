@@ -8,3 +8,4 @@ class Product(models.Model):
 
     name = models.CharField(max_length=100)
     stock = models.IntegerField(default=0)
+    ordered = models.BooleanField(default=False)

@@ -1,4 +1,4 @@
-"""The settings of a small Django project. Cronograph has a database of its own: `CRONOGRAPH_DATABASE_URL`."""
+"""The settings of a small Django project. The tables of Cronograph are in the same database."""
 
 import os
 from pathlib import Path
@@ -12,6 +12,7 @@ INSTALLED_APPS = [
     "django.contrib.messages",
     "django.contrib.sessions",
     "django.contrib.staticfiles",
+    "cronograph.django",
     "shop",
 ]
 MIDDLEWARE = [
@@ -43,3 +44,4 @@ DATABASES = {
 }
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 USE_TZ = True
+CRONOGRAPH = {"DASHBOARD_URL": "/ops/jobs/"}

@@ -2,7 +2,7 @@
 --
 -- Whether any is unfinished is looked for from the last one: runs are served first in, first out, so that one is found
 -- at once until nearly all have ended. Only of those that have ended just now it is said whether they succeeded: one
--- that did not succeed before has decided then already.
+-- that did not succeed before has decided then already. Within EXISTS SQLite would leave out the order.
 --
 -- Parameters:
 --   ids: the runs that have ended, a JSON array
@@ -15,10 +15,10 @@ WITH touched AS MATERIALIZED (
     GROUP BY e.run_id),
 open AS MATERIALIZED (
     SELECT t.run_id, m.flow_id, m.condition, m.uses, t.unsuccessful,
-        EXISTS (SELECT 1 FROM cronograph.flow_edge e
-                WHERE e.run_id = t.run_id
-                  AND (SELECT p.finished_at IS NULL FROM cronograph.run p WHERE p.id = e.after_id)
-                ORDER BY e.after_id DESC LIMIT 1) AS unfinished
+        (SELECT e.after_id FROM cronograph.flow_edge e
+         WHERE e.run_id = t.run_id
+           AND (SELECT p.finished_at IS NULL FROM cronograph.run p WHERE p.id = e.after_id)
+         ORDER BY e.after_id DESC LIMIT 1) IS NOT NULL AS unfinished
     FROM touched t CROSS JOIN cronograph.flow_run m ON m.run_id = t.run_id
     CROSS JOIN cronograph.run s ON s.id = t.run_id
     WHERE s.state || '' = 'suspended')

@@ -1,0 +1,151 @@
+"""Where the parts that a trace tells of find the tracing system, if there is one; without one each looks at a variable.
+
+The way of a run through a trace: ``Tracing.enqueued`` where it is put into the queue, which it carries to the node;
+``Tracing.attempt`` there; and within the job's code ``Tracing.request`` for what goes out by HTTP.
+"""
+
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from contextvars import copy_context
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+from typing import Any, Final, ParamSpec, Protocol, TypeVar, cast
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+CARRIED: Final = "trace"
+"""The name under which a run carries the context of the span that put it into the queue."""
+
+
+@dataclass(frozen=True, slots=True)
+class TracedAttempt:
+    """What a trace says of an attempt.
+
+    Attributes:
+        run_id: Of the run.
+        execution_id: Of the attempt.
+        job_name: Of the job.
+        attempt: The number of the attempt.
+        group: Of the run.
+        task_name: Of its task, if it has one.
+        node: What executes it.
+        started_at: When it was claimed, by the database's clock; None = not known.
+        carried: What the run carries.
+    """
+
+    run_id: int
+    execution_id: int
+    job_name: str
+    attempt: int
+    group: str
+    task_name: str | None
+    node: str | None
+    started_at: datetime | None
+    carried: Mapping[str, Any] | None
+
+
+class AttemptSpan(Protocol):
+    """The span of an attempt that executes.
+
+    Attributes:
+        context: What hands it on to a child process.
+        fields: What the attempt's log lines say of it.
+    """
+
+    @property
+    def context(self) -> Mapping[str, str]:
+        """What hands it on to a child process."""
+        ...
+
+    @property
+    def fields(self) -> Mapping[str, str]:
+        """What the attempt's log lines say of it."""
+        ...
+
+    def enter(self) -> None:
+        """Make it the current one of the context in which this is called, for good."""
+        ...
+
+    def end(
+        self, outcome: str, *, error_type: str | None = None, message: str | None = None, traceback: str | None = None
+    ) -> None:
+        """The attempt has ended; with an ``error_type`` it failed."""
+        ...
+
+
+class RequestSpan(Protocol):
+    """The span of an HTTP request that goes out."""
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """What to send along, so that whoever answers continues the trace."""
+        ...
+
+    def answered(self, status: int) -> None:
+        """The answer has come."""
+        ...
+
+
+class OperationSpan(Protocol):
+    """The span of a GraphQL operation."""
+
+    def failed(self) -> None:
+        """Its answer has errors."""
+        ...
+
+
+class Tracing(Protocol):
+    """A tracing system."""
+
+    def enqueued(self, job_name: str, *, alone: bool) -> dict[str, Any] | None:
+        """A run is put into the queue here and now: what it carries.
+
+        Args:
+            job_name: Of which job.
+            alone: Whether it is told outside of any other span as well, as the first one of a trace.
+        """
+        ...
+
+    def attempt(self, attempt: TracedAttempt) -> AttemptSpan:
+        """An attempt begins."""
+        ...
+
+    def request(self, method: str, url: str, host: str, port: int) -> AbstractContextManager[RequestSpan]:
+        """An HTTP request goes out; an exception that leaves the block is its failure."""
+        ...
+
+    def operation(
+        self, kind: str, field: str | None, name: str | None, headers: Mapping[str, str]
+    ) -> AbstractContextManager[OperationSpan]:
+        """A GraphQL operation is executed, asked for by a request with these headers."""
+        ...
+
+
+class Traced:
+    """The tracing system of this process.
+
+    Attributes:
+        by: It; None = nothing is traced.
+    """
+
+    __slots__ = ("by",)
+
+    def __init__(self) -> None:
+        self.by: Tracing | None = None
+
+    def carried(self, job_name: str, carried: Any, *, alone: bool = True) -> Any:  # noqa: ANN401 - the user's, unchecked
+        """What a run carries that is put into the queue here and now; what it has been given already stays."""
+        if self.by is None or not (carried is None or isinstance(carried, dict)):
+            return carried
+        given = cast("dict[str, Any]", carried or {})
+        context = None if CARRIED in given else self.by.enqueued(job_name, alone=alone)
+        return cast("Any", carried) if context is None else {**given, CARRIED: context}
+
+    def here(self, function: Callable[P, T]) -> Callable[P, T]:
+        """A function that is called in another thread, within the span that is current here."""
+        return function if self.by is None else partial(copy_context().run, function)
+
+
+TRACED: Final = Traced()

@@ -1,0 +1,47 @@
+"""A page in the admin: the latest runs, and the way to the dashboard."""
+# Django has no types.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
+
+from typing import Any
+
+from django.contrib import admin
+from django.http import HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
+from typing_extensions import override
+
+from ...jobs.core.base.errors import CronographError
+from .choices import choices
+from .enqueueing import latest_runs
+from .models import Run
+
+SHOWN = 50
+"""How many runs the page has."""
+
+
+@admin.register(Run)
+class RunAdmin(admin.ModelAdmin):  # type: ignore[misc] # Django has no types
+    """Shows runs to who may view them, and changes nothing: that is done in the dashboard."""
+
+    @override
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    @override
+    def has_change_permission(self, request: HttpRequest, obj: object = None) -> bool:
+        return False
+
+    @override
+    def has_delete_permission(self, request: HttpRequest, obj: object = None) -> bool:
+        return False
+
+    @override
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        if not self.has_view_permission(request):
+            return super().changelist_view(request, extra_context)
+        chosen = choices()
+        context: dict[str, Any] = {"title": "Runs", "dashboard_url": chosen.dashboard_url}
+        try:
+            context["runs"] = latest_runs(SHOWN)
+        except CronographError as error:
+            context["fault"] = str(error)
+        return TemplateResponse(request, "cronograph/runs.html", {**self.admin_site.each_context(request), **context})

@@ -1,0 +1,34 @@
+"""The app: what happens when Django starts."""
+# Django has no types.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
+
+from django.apps import AppConfig
+from django.utils.module_loading import autodiscover_modules
+from typing_extensions import override
+
+from ...jobs.integrations.django import close_connections
+from ...jobs.registry import default_registry
+from .choices import choices
+from .enqueueing import DjangoQueue
+
+
+class CronographConfig(AppConfig):  # type: ignore[misc] # Django has no types
+    """``cronograph.django`` in ``INSTALLED_APPS``."""
+
+    name = "cronograph.server.django"
+    label = "cronograph"
+    verbose_name = "Cronograph"
+
+    @override
+    def ready(self) -> None:
+        """Say where jobs are enqueued, close Django's connections around attempts, and import ``jobs.py`` of all apps.
+
+        Raises:
+            ImproperlyConfigured: what ``CRONOGRAPH`` says cannot work.
+        """
+        chosen = choices()
+        registry = default_registry()
+        registry.queue = DjangoQueue(registry)
+        close_connections()
+        if chosen.autodiscover:
+            autodiscover_modules("jobs")

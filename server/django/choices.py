@@ -1,0 +1,116 @@
+"""``CRONOGRAPH`` in the settings of a Django project."""
+# Django has no types.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import quote
+
+from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
+from django.db import connections
+
+from ...jobs.store.db.base.address import with_schema
+
+_TYPES: Final[Mapping[str, type]] = {
+    "AUTODISCOVER": bool,
+    "DASHBOARD_URL": str,
+    "DATABASE": str,
+    "DATABASE_URL": str,
+    "JOBS": (list | tuple),  # type: ignore[dict-item] # isinstance takes a union
+    "SCHEMA": str,
+    "SETTINGS": dict,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """What the project has chosen; every setting has a default.
+
+    Attributes:
+        alias: Which of ``DATABASES`` has Cronograph's tables too; None where they are in a database of their own.
+        database_url: That database, as for ``cronograph serve``.
+        schema: The schema of the tables on PostgreSQL, unless it is ``cronograph``.
+        jobs: Modules with jobs besides ``jobs.py`` of each app.
+        autodiscover: Whether ``jobs.py`` of each app is imported.
+        dashboard_url: Where the page in the admin links to.
+        settings: Further settings of the server, by their names in docs/configuration.md.
+    """
+
+    alias: str | None = "default"
+    database_url: str | None = None
+    schema: str | None = None
+    jobs: tuple[str, ...] = ()
+    autodiscover: bool = True
+    dashboard_url: str | None = None
+    settings: Mapping[str, Any] | None = None
+
+    @property
+    def url(self) -> str:
+        """The address of Cronograph's database.
+
+        Raises:
+            ImproperlyConfigured: Cronograph cannot use that database of Django.
+        """
+        url = self.database_url if self.alias is None else _url_of(self.alias)
+        assert url is not None
+        return with_schema(url, self.schema) if self.schema else url
+
+
+def choices() -> Choices:
+    """What ``settings.CRONOGRAPH`` says.
+
+    Raises:
+        ImproperlyConfigured: a setting is unknown, is of a wrong type, or contradicts another.
+    """
+    said: object = getattr(settings, "CRONOGRAPH", {})
+    if not isinstance(said, dict):
+        raise ImproperlyConfigured(f"CRONOGRAPH: must be a dict, got {type(said).__name__} {said!r:.60}")
+    for name, value in said.items():
+        if name not in _TYPES:
+            near = get_close_matches(str(name), _TYPES, 1)
+            hint = f"; did you mean '{near[0]}'?" if near else f"; there are {', '.join(_TYPES)}"
+            raise ImproperlyConfigured(f"CRONOGRAPH: has no setting {name!r:.60}{hint}")
+        if not isinstance(value, _TYPES[name]):
+            wanted = {"bool": "True or False", "str": "a text", "dict": "a dict"}.get(
+                getattr(_TYPES[name], "__name__", ""), "a list of modules"
+            )
+            raise ImproperlyConfigured(f"CRONOGRAPH['{name}']: must be {wanted}, got {value!r:.60}")
+    if "DATABASE" in said and "DATABASE_URL" in said:
+        raise ImproperlyConfigured("CRONOGRAPH: takes DATABASE or DATABASE_URL, got both")
+    alias = None if "DATABASE_URL" in said else said.get("DATABASE", "default")
+    if alias is not None and alias not in connections:
+        raise ImproperlyConfigured(f"CRONOGRAPH['DATABASE']: must be one of {', '.join(connections)}, got '{alias}'")
+    return Choices(
+        alias,
+        said.get("DATABASE_URL"),
+        said.get("SCHEMA"),
+        tuple(said.get("JOBS", ())),
+        said.get("AUTODISCOVER", True),
+        said.get("DASHBOARD_URL"),
+        said.get("SETTINGS"),
+    )
+
+
+def _url_of(alias: str) -> str:
+    """The address of one of Django's databases as it is now: in tests it is another."""
+    connection = connections[alias]
+    said = connection.settings_dict
+    if connection.vendor == "sqlite":
+        return f"sqlite:///{Path(said['NAME']).absolute()}"
+    if connection.vendor != "postgresql":
+        raise ImproperlyConfigured(
+            f"CRONOGRAPH['DATABASE']: must be on PostgreSQL or SQLite, got '{alias}' on {connection.vendor}; "
+            "name a database of its own by DATABASE_URL"
+        )
+    user, password, host = (quote(said[name] or "", safe="") for name in ("USER", "PASSWORD", "HOST"))
+    who = f"{user}{':' * bool(password)}{password}{'@' * bool(user)}"
+    port = f":{said['PORT']}" if said["PORT"] else ""
+    name = quote(said["NAME"], safe="")
+    if said["HOST"].startswith("/"):
+        # The folder of a socket.
+        return f"postgresql://{who}{port}/{name}?host={host}"
+    return f"postgresql://{who}{host}{port}/{name}"

@@ -1,0 +1,120 @@
+"""Where the jobs of a Django project put their runs: into Django's own transaction, if both have one database."""
+# Django has no types.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
+
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from typing import Any, ParamSpec
+
+from asgiref.sync import sync_to_async
+from django.db import transaction
+
+from ...jobs import Job, Registry, RunHandle, RunSpec
+from ...jobs.connection import Connection
+from ...jobs.core.durable.waits import Signal
+from ...jobs.core.flows.spec import FlowSpec
+from ...jobs.core.model import Json, Run
+from ...jobs.queue.enqueue import Transaction
+from .choices import choices
+from .transactions import joined
+
+P = ParamSpec("P")
+
+
+class DjangoQueue:
+    """The queue of a Django project; see ``RunQueue``. What the settings say is read with the first use.
+
+    Args:
+        registry: Whose jobs use it.
+    """
+
+    def __init__(self, registry: Registry) -> None:
+        self._registry = registry
+
+    @cached_property
+    def _alias(self) -> str | None:
+        return choices().alias
+
+    @cached_property
+    def _own(self) -> Connection:
+        return Connection(choices().url, self._registry)
+
+    @property
+    def schema(self) -> str:
+        """See ``RunQueue``."""
+        return self._own.schema
+
+    def put(self, job_name: str, args: Mapping[str, Json], options: Mapping[str, Any]) -> Run:
+        """Put a run into the queue: with Django's transaction, or at once where the database is another."""
+        if self._alias is None:
+            return self._own.put(job_name, args, options)
+        with joined(self._alias) as conn:
+            return self._own.put_in(conn, job_name, args, options)
+
+    async def put_in_loop(self, job_name: str, args: Mapping[str, Json], options: Mapping[str, Any]) -> Run:
+        """``put`` for a task of an event loop, in the thread that has Django's connections."""
+        return await sync_to_async(self.put)(job_name, args, options)
+
+    def put_in(
+        self, session: Transaction, job_name: str, args: Mapping[str, Json] | None, options: Mapping[str, Any]
+    ) -> Run:
+        """See ``RunQueue``."""
+        return self._own.put_in(session, job_name, args, options)
+
+    def put_many_in(self, session: Transaction, runs: Iterable[RunSpec]) -> list[int]:
+        """See ``RunQueue``."""
+        return self._own.put_many_in(session, runs)
+
+    def put_flow(self, flow: FlowSpec) -> int:
+        """Put a flow into the queue: with Django's transaction, or at once where the database is another."""
+        if self._alias is None:
+            return self._own.put_flow(flow)
+        with joined(self._alias) as conn:
+            return self._own.put_flow_in(conn, flow)
+
+    def put_flow_in(self, session: Transaction, flow: FlowSpec) -> int:
+        """See ``RunQueue``."""
+        return self._own.put_flow_in(session, flow)
+
+    def find(self, run_id: int) -> Run | None:
+        """See ``RunQueue``."""
+        return self._own.find(run_id)
+
+    def cancel(self, run_id: int, reason: str | None) -> Run:
+        """See ``RunQueue``."""
+        return self._own.cancel(run_id, reason)
+
+    def signal(self, run_id: int, signal: Signal) -> Run:
+        """See ``RunQueue``."""
+        return self._own.signal(run_id, signal)
+
+
+def enqueue_on_commit(job: Job[Any, P, Any], *args: P.args, **kwargs: P.kwargs) -> RunHandle | None:
+    """Enqueue a run that exists if, and only if, the transaction that Django has open is committed.
+
+    Where Cronograph's tables are in the same database, the run is part of the transaction. Where they are in another,
+    it is enqueued after the commit; a process that dies in between loses it.
+
+    Args:
+        job: Which job.
+        args: Its arguments.
+        kwargs: Its arguments by name.
+
+    Returns:
+        The run; None if it will be enqueued after the commit.
+    """
+    chosen = choices()
+    if chosen.alias is None and transaction.get_connection().in_atomic_block:
+        transaction.on_commit(lambda: job.enqueue_sync(None, *args, **kwargs))
+        return None
+    return job.enqueue_sync(None, *args, **kwargs)
+
+
+def latest_runs(number: int) -> list[Run]:
+    """The newest runs of the project, by a connection that is closed again.
+
+    Raises:
+        StorageError: the database has no tables, or cannot be reached.
+    """
+    with Connection(choices().url, Registry()) as connection:
+        return connection.latest(number)

@@ -1,0 +1,1 @@
+"""Commands of ``manage.py``, one module each, named like its command."""

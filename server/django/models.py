@@ -1,0 +1,15 @@
+"""What the admin lists: it asks for a model, and the tables are Cronograph's own."""
+# Django has no types.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
+
+from django.db import models
+
+
+class Run(models.Model):  # type: ignore[misc] # Django has no types
+    """The entry "Runs" in the admin; nothing is read or written by it."""
+
+    class Meta:  # noqa: D106 - Django's own form
+        app_label = "cronograph"
+        managed = False
+        default_permissions = ("view",)
+        verbose_name_plural = "runs"

@@ -1,0 +1,41 @@
+"""For test cases of Django: a queue of the test's own."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from ...jobs.testing import DrainedRun, Queue, drain_sync
+from ...jobs.testing.single import AnyJob
+
+
+class CronographTestMixin:
+    """For ``TestCase`` and ``TransactionTestCase``: what the test enqueues goes into ``self.queue``, and nowhere else.
+
+    >>> class Restocking(CronographTestMixin, TestCase):
+    ...     def test_a_request_enqueues(self) -> None:
+    ...         self.client.post("/restock/7")
+    ...         self.assertEnqueued(restock, {"product_id": 7})
+
+    Attributes:
+        queue: See ``cronograph.jobs.testing.Queue``.
+    """
+
+    queue: Queue
+
+    def setUp(self) -> None:
+        """Begin."""
+        parent: Any = super()
+        parent.setUp()
+        this: Any = self
+        self.queue = this.enterContext(Queue())
+
+    def assertEnqueued(self, job: AnyJob, args: Mapping[str, object] | None = None) -> None:  # noqa: N802
+        """A run of this job waits, with these arguments among others; fails with what is there instead."""
+        self.queue.assert_enqueued(job, args)
+
+    def drain(self) -> list[DrainedRun]:
+        """Run all that waits, retries included.
+
+        Jobs run in threads with connections of their own: what they are to see has to be committed, so take
+        ``TransactionTestCase`` for it.
+        """
+        return drain_sync(self.queue)

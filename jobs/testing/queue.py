@@ -34,7 +34,7 @@ from ..queue.enqueue_many import new_runs
 from ..queue.fairness import FairnessState
 from ..queue.finish import Finish, finish
 from ..queue.occurrences import dispatch_due
-from ..registry import Registry, default_registry
+from ..registry import Rate, Registry, default_registry
 from ..registry.define import schedule_from
 from ..registry.queue import RunOptions, RunQueue, in_seconds
 from ..runtime.attempts.failures import call_on_failure, failure_for
@@ -77,6 +77,7 @@ class TaskSettings(TypedDict, total=False):
     start_at: datetime | None
     end_at: datetime | None
     labels: dict[str, str]
+    rate: Rate | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,6 +269,9 @@ class Queue:
             key: policies[key](value.lower()) if key in policies and isinstance(value, str) else value
             for key, value in settings.items()
         }
+        rate = settings.get("rate")
+        if rate is not None:
+            given["rate"] = rate.stored()
         inherits = frozenset(TASK_POLICIES).difference(given)
         task = TaskSpec(name or job_name, job_name, spec, args=dict(args or {}), inherits=inherits, **given)
         await self.database.write(create_task, task, submitter=None)

@@ -94,6 +94,14 @@ async def test_a_rate_of_a_job_keeps_no_other_job_waiting() -> None:
         assert await begun(queue, [*ids, other]) == [0, 0.5, 1, 0]
 
 
+async def test_a_rate_of_a_task_holds() -> None:
+    async with Queue(JOBS) as queue:
+        task = await queue.schedule("plain", "0 0 0 1 1 *", overlap="allow", rate=Rate(1, per="1m"))
+        ids = [await queue.trigger(task) for _ in range(3)]
+        await drain(queue)
+        assert await begun(queue, ids) == [0, 60, 120]
+
+
 async def test_a_rate_of_a_group_holds() -> None:
     async with Queue(JOBS) as queue:
         await queue.database.write(set_group_rate, "slow", rate=StoredRate(1, 10.0, 1))

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from sqlalchemy import Table
 
+from ...core.admission.caps import Cap
 from ...core.base.awaits import Awaits
 from ...core.base.levels import LogLevel
 from ...core.base.rates import Rate
@@ -36,7 +37,7 @@ WORDS: Final[Mapping[tuple[Table, str], Iterable[str]]] = {
 OBJECT: Final = "an object"
 LIST: Final = "a list"
 SHAPES: Final[Mapping[tuple[Table, str], str]] = {
-    **{(periodic_task, name): OBJECT for name in ("args", "declared_args", "labels")},
+    **{(periodic_task, name): OBJECT for name in ("args", "declared_args", "labels", "rate")},
     (periodic_task, "inherits"): LIST,
     **{(run, name): OBJECT for name in ("args", "carried", "labels", "progress")},
     (job_execution, "progress"): OBJECT,
@@ -150,5 +151,7 @@ MEANINGS: Final[Mapping[tuple[Table, str], tuple[str, Callable[[Any], object]]]]
     (flow_run, "uses"): ("the keys of results, and the arguments that take them", _uses),
     (flow_run, "chain"): ("a list of texts", _texts),
     (queue_group, "rate"): ("a rate", Rate.from_json),
+    (queue_group, "cap"): ("a cap on waiting runs", Cap.from_json),
+    (periodic_task, "rate"): ("a rate", Rate.from_json),
 }
 """The documents that the product reads as more than a document, with what makes that of them."""

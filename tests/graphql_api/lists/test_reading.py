@@ -19,7 +19,12 @@ from cronograph.jobs.store.db.transaction import Tx
 from cronograph.jobs.store.schema.tables import run
 from tests.graphql_api.api import Api, counted_statements
 
-BELOW = {"schedule": "{ value timezone }", "declaredSchedule": "{ value }", "progress": "{ done message }"}
+BELOW = {
+    "schedule": "{ value timezone }",
+    "declaredSchedule": "{ value }",
+    "progress": "{ done message }",
+    "rate": "{ limit }",
+}
 """What is asked of the fields that are objects."""
 
 WHOLE = "job { name }"

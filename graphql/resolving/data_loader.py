@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from strawberry.dataloader import DataLoader as StrawberryLoader
 from typing_extensions import override
@@ -24,4 +24,12 @@ class DataLoader(StrawberryLoader[K, M]):
     @override
     def load(self, key: K) -> Awaitable[M]:
         """What is read by a key."""
-        return asyncio.shield(super().load(key))
+        read = asyncio.ensure_future(super().load(key))
+        # A field beside one that fails is given up: nobody hears then why the read failed, and asyncio would complain.
+        read.add_done_callback(_retrieve)
+        return asyncio.shield(read)
+
+
+def _retrieve(read: "asyncio.Future[Any]") -> None:
+    if not read.cancelled():
+        read.exception()

@@ -2,16 +2,20 @@
 
 from typing import Any
 
-from sqlalchemy import Boolean, ColumnElement, Select, exists
+from sqlalchemy import ColumnElement, Select, exists
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.functions import GenericFunction
+from sqlalchemy.types import NullType
 
 
-class IsOneOf(GenericFunction[bool]):
-    """Whether a key is one of a few that a statement finds: they are found first, and their rows by the key."""
+class IsOneOf(GenericFunction[Any]):
+    """Whether a key is one of a few that a statement finds: they are found first, and their rows by the key.
 
-    type = Boolean()
+    It has no type: a truth value would be compared with 1 on SQLite, whose planner does not find the key within that.
+    """
+
+    type = NullType()
     inherit_cache = True
     name = "cronograph_is_one_of"
 

@@ -18,12 +18,22 @@ from cronograph.jobs.store.read.figures import depth, reports, statistics
 from cronograph.jobs.store.read.figures import hours as stored_hours
 from cronograph.jobs.store.read.figures.percentiles import Series, percentiles
 from cronograph.jobs.store.read.figures.scope import Scope
-from cronograph.jobs.store.read.listing.criteria import AllOf, Condition, Criteria, Operator, equal, one_of
+from cronograph.jobs.store.read.labels import spreads
+from cronograph.jobs.store.read.listing.criteria import (
+    AllOf,
+    Condition,
+    Criteria,
+    LabelMatch,
+    Operator,
+    equal,
+    one_of,
+    with_spreads,
+)
 from cronograph.jobs.store.read.listing.keyset import OrderKey, PageRequest
 from cronograph.jobs.store.read.listing.listing import Listing
 from cronograph.jobs.store.read.listing.pages import count, page, page_with_newest, pages_of
 from cronograph.jobs.store.read.lists import EXECUTIONS, OCCURRENCES, RUNS, TASKS
-from cronograph.jobs.store.schema.tables import job_execution, queue_depth, run
+from cronograph.jobs.store.schema.tables import job_execution, queue_depth, run, run_label
 from cronograph.jobs.store.write.figures import count_hour
 from tests.support.databases import sqlite_address
 from tests.support.history import LONG_AGO, add_run, add_task
@@ -138,6 +148,23 @@ def test_counting_the_runs_of_a_state_does_not_look_at_those_that_succeeded(conn
     for state in set(RunState) - {RunState.SUCCESS}:
         touched = work(conn, partial(count, conn, RUNS, equal("state", state)))
         assert touched <= (FEW_ROWS if is_postgresql(conn) else FEW_STEPS), state
+
+
+def test_the_few_rows_with_a_label_are_found_by_it(conn: Connection) -> None:
+    conn.execute(
+        insert(run_label), [{"key": "order", "value": f"o{n % 2_000}", "run_id": n} for n in range(1, ROWS + 1)]
+    )
+    conn.execute(text("ANALYZE"))
+    label = LabelMatch("order", ("o42",))
+    listings: tuple[Listing[Any], ...] = (RUNS, EXECUTIONS)
+    wanted = Condition("labels", Operator.LABELLED, label)
+    for more in ((), (equal("job_name", "job 2"),)):
+        criteria = with_spreads(AllOf((wanted, *more)), spreads(conn, [label]))
+        for listing in listings:
+            listed = partial(page, conn, listing, PageRequest(NEWEST, 50, criteria))
+            for read in (listed, partial(count, conn, listing, criteria)):
+                assert work(conn, read) <= (FEW_ROWS if is_postgresql(conn) else FEW_STEPS), (listing.name, more, read)
+            assert len(listed().items) == 10
 
 
 def test_the_depth_of_groups_does_not_look_at_what_is_over(conn: Connection) -> None:

@@ -80,12 +80,15 @@ class Top(App[None]):
         self._board = first
         self._every = every
         self._away_since: datetime | None = None
+        # Kept, not looked for: while a question is open, or the terminal is given back, the screen does not have them.
+        self._summary = Static(id="summary", markup=False)
+        self._trouble = Static(id="trouble", markup=False)
         self._tables = {name: self._table(name) for name in HEADS}
 
     @override
     def compose(self) -> ComposeResult:
-        yield Static(id="summary", markup=False)
-        yield Static(id="trouble", markup=False)
+        yield self._summary
+        yield self._trouble
         yield self._tables["running"]
         yield Horizontal(self._tables["groups"], self._tables["nodes"], id="middle")
         yield self._tables["failures"]
@@ -114,21 +117,20 @@ class Top(App[None]):
 
     async def look(self) -> None:
         """Read everything again; a server that is away is said, and what was seen last stays."""
-        trouble = self.query_one("#trouble", Static)
         try:
             self._board = Board.of(await self._client.execute(Board.document, Board.amounts))
         except ClientError as error:
             self._away_since = self._away_since or datetime.now().astimezone()
-            trouble.update(f"no answer since {self._away_since:%H:%M:%S}, trying again: {error}")
-            trouble.display = True
+            self._trouble.update(f"no answer since {self._away_since:%H:%M:%S}, trying again: {error}")
+            self._trouble.display = True
             return
         self._away_since = None
-        trouble.display = False
+        self._trouble.display = False
         self._show()
 
     def _show(self) -> None:
         board = self._board
-        self.query_one("#summary", Static).update(board.summary())
+        self._summary.update(board.summary())
         self._fill("running", board.running())
         self._fill("groups", board.groups())
         self._fill("nodes", board.nodes())

@@ -1,5 +1,6 @@
 """The job ``shell``: commands as lines and as lists, what they are given, how they end and how they are ended."""
 
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -7,7 +8,7 @@ from typing import Any
 import psutil
 import pytest
 
-from cronograph.jobs.builtin import builtin_jobs, register_builtin
+from cronograph.jobs.builtin import builtin_jobs, register_builtin, shell
 from cronograph.jobs.core.base.errors import InvalidInput, UserError
 from cronograph.jobs.core.model import Outcome
 from cronograph.jobs.core.states import RunState
@@ -56,6 +57,15 @@ async def test_a_list_is_a_program_and_its_arguments_without_a_shell(engine: Run
     program = "import sys; print(sys.argv[1:], flush=True); sys.stdout.buffer.write(b'\\xff\\n')"
     done = await engine.finish("shell", {"command": [sys.executable, "-c", program, "$HOME", "a b; exit 3"]})
     assert [line.message for line in done.lines] == ["['$HOME', 'a b; exit 3']", "\ufffd"]
+
+
+@pytest.mark.parametrize("text", ["", "kept by the buffer until it is closed", "x" * 200_000])
+def test_a_command_need_not_read_what_it_is_given(text: str) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    stream = os.fdopen(writing, "wb")
+    shell._feed(stream, text)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - a run may end before it is written
+    assert stream.closed
 
 
 @pytest.mark.parametrize(

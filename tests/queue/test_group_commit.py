@@ -1,6 +1,7 @@
 """What several callers ask for at the same moment is written once; nobody is refused, or kept waiting, for another."""
 
 import asyncio
+import signal
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -101,6 +102,35 @@ def test_who_was_being_written_by_an_interrupted_thread_hears_of_it() -> None:
 
     book.write = write  # type: ignore[method-assign]  # the second writing is interrupted
     assert at_once(book, [1, 2, 3, 4], most=2) == [10, "SystemExit", "StorageError", 40]
+
+
+def test_a_thread_that_is_interrupted_while_it_waits_is_not_written_and_keeps_nobody_waiting() -> None:
+    book = Book()
+    group = GroupCommit(book.write)
+
+    def interrupt(*_: object) -> None:
+        raise SystemExit
+
+    def write_beside(main: int) -> list[int]:
+        wait_until(partial(waits, group, 1))
+        signal.pthread_kill(main, signal.SIGUSR1)
+        wait_until(partial(waits, group, 0))
+        third = threads.submit(group.put, 3)
+        wait_until(partial(waits, group, 1))
+        book.go.set()
+        return [first.result(30), third.result(30)]
+
+    before = signal.signal(signal.SIGUSR1, interrupt)
+    try:
+        with ThreadPoolExecutor(3) as threads:
+            first = threads.submit(group.put, 1)
+            assert book.began.wait(30)
+            beside = threads.submit(write_beside, threading.get_ident())
+            assert outcome(partial(group.put, 2)) == "SystemExit"
+            assert beside.result(30) == [10, 30]
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+    assert book.written == [[1], [3]]
 
 
 async def test_tasks_and_threads_share_one_group_and_who_gives_up_keeps_nobody_waiting() -> None:

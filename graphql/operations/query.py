@@ -45,11 +45,12 @@ from .accounts import AccountQueries
 from .history import HistoryQueries
 from .labels import LabelQueries
 from .reports import ReportQueries
+from .retention import RetentionQueries
 from .secrets import SecretQueries
 
 
 @strawberry.type(description="Everything that can be read.")
-class Query(ReportQueries, HistoryQueries, LabelQueries, AccountQueries, SecretQueries):
+class Query(ReportQueries, HistoryQueries, LabelQueries, RetentionQueries, AccountQueries, SecretQueries):
     """Queries."""
 
     @resolved(description="The jobs that nodes have published, by name.", requires=Role.VIEWER)

@@ -33,6 +33,8 @@ class Held:
         """The names of the nodes that wait for it now; those alone whose waiting statement names this table."""
         assert self.pid is not None, "SQLite does not say who waits"
         table = None if writes is None else f"cronograph.{writes}"
+        # Within one transaction PostgreSQL goes on showing the sessions of the first look.
+        self.conn.execute(text("SELECT pg_stat_clear_snapshot()"))
         return set(self.conn.execute(_BLOCKED, {"pid": self.pid, "table": table}).scalars())
 
 

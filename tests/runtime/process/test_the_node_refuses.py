@@ -11,7 +11,7 @@ from cronograph.jobs.actions.checkpoints import save_checkpoint
 from cronograph.jobs.base.services import Services
 from cronograph.jobs.core.outcome import INVALID_ARGUMENTS
 from cronograph.jobs.core.states import RunState
-from cronograph.jobs.queue.enqueue_many import put_many
+from cronograph.jobs.queue.enqueue.enqueue_many import put_many
 from cronograph.jobs.runtime.engine import Engine
 from cronograph.jobs.store.db.database import Database
 from cronograph.jobs.store.db.transaction import Tx

@@ -13,7 +13,7 @@ from ..base.enums import Role
 from ..base.fields import resolved
 from ..base.sizes import Size
 from ..resolving.context import Info
-from .pruning import JOB
+from .runs.pruning import JOB
 
 MAX_NAMES: Final = 200
 

@@ -6,14 +6,17 @@ The version stands in `pyproject.toml` and nowhere else. Nothing is sent anywher
 import gzip
 import io
 import json
+import os
 import re
 import shutil
 import subprocess
 import sys
 import tarfile
 import tempfile
+import time
 import venv
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from datetime import UTC, date, datetime
 from hashlib import sha256
 from pathlib import Path
@@ -71,11 +74,36 @@ def run(*command: str | Path, cwd: Path) -> str:
     return ended.stdout
 
 
+@contextmanager
+def step(says: str) -> Generator[None]:
+    """Say what is being done, and how long it took."""
+    print(f"{says} …", end=" ", flush=True)
+    began = time.monotonic()
+    try:
+        yield
+    except BaseException:
+        print("no")
+        raise
+    print(f"{time.monotonic() - began:.0f} s", flush=True)
+
+
+def uv() -> Path | None:
+    """The uv of this environment, which installs in a sixth of pip's time; None = pip does it."""
+    found = Path(sys.executable).with_name("uv")
+    return found if found.exists() else None
+
+
 def build(folder: Path, target: Path) -> list[Path]:
     """Build the sdist and, from it, the wheel; of the same commit always the same bytes."""
     moment = int(run("git", "log", "-1", "--format=%ct", cwd=folder))
     # What the wheel is packed with takes its times from there.
-    run("env", f"SOURCE_DATE_EPOCH={moment}", sys.executable, "-m", "build", "--outdir", target, folder, cwd=folder)
+    words: list[str | Path] = ["env", f"SOURCE_DATE_EPOCH={moment}"]
+    installer = uv()
+    if installer is not None:
+        words.append(f"PATH={installer.parent}{os.pathsep}{os.environ['PATH']}")
+    words += [sys.executable, "-m", "build", "--outdir", target]
+    with step("building the sdist and, from it, the wheel with the dashboard"):
+        run(*words, *(("--installer", "uv") if installer is not None else ()), folder, cwd=folder)
     for sdist in target.glob("*.tar.gz"):
         pack_again(sdist, moment)
     return sorted(target.iterdir())
@@ -138,8 +166,12 @@ def libraries_of(environment: Path) -> list[tuple[str, str]]:
 def check(wheel: Path, version: str, folder: Path) -> None:
     """Install the wheel with its libraries into a new environment, and see that it says its version."""
     environment = folder / "environment"
-    venv.create(environment, with_pip=True)
-    run(environment / "bin" / "python", "-m", "pip", "install", "--quiet", f"{wheel}[server]", cwd=folder)
+    installer = uv()
+    with step("installing the wheel into a new environment"):
+        venv.create(environment, with_pip=True)
+        python = environment / "bin" / "python"
+        words = ("-m", "pip", "install") if installer is None else ("pip", "install", "--python", python)
+        run(python if installer is None else installer, *words, "--quiet", f"{wheel}[server]", cwd=folder)
     said = run(environment / "bin" / "cronograph", "version", cwd=folder)
     if version not in said.split():
         raise ReleaseError(f"{wheel.name}: must say version {version}, got '{said.strip()}'")
@@ -153,7 +185,8 @@ def release(version: str, *, write: bool) -> None:
         raise ReleaseError("the checkout: must have no changes, got some (`git status`); commit them first")
     with tempfile.TemporaryDirectory(prefix="cronograph-release-") as made:
         folder, copy = Path(made), Path(made) / "copy"
-        run("git", "clone", "--quiet", ROOT, copy, cwd=folder)
+        with step("copying the checkout"):
+            run("git", "clone", "--quiet", ROOT, copy, cwd=folder)
         prepare(copy, version, today)
         files = build(copy, folder / "dist")
         check(next(file for file in files if file.suffix == ".whl"), version, folder)

@@ -131,7 +131,7 @@ test-costs: install-test ## Run pytest and show what folders, modules and tests 
 	@$(BIN)/python -m pytest -p tests.support.costs $(PYTEST_ARGS); $(BIN)/python -m tests.support.costs build/test-costs
 
 release: install-test ## Build and check the release VERSION=1.2.3 in a copy; with WRITE=1 also write, commit and tag it
-	@$(BIN)/python -m tests.packaging.release "$(VERSION)" $(if $(WRITE),--write)
+	@$(BIN)/python -m tests.packaging.release "$(VERSION)" $(if $(WRITE),--write) $(if $(TAGGED),--tagged)
 
 wheel: install-test ## Build the sdist and, from it, the wheel into dist/
 	$(BIN)/python -m build

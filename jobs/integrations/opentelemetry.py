@@ -92,8 +92,25 @@ class OpenTelemetry:
 
     def attempt(self, attempt: TracedAttempt) -> "TracedByOpenTelemetry":
         """Tell of the claim of a run and of its attempt."""
+        message = str(attempt.run_id)
+        parent, links = self._origin(attempt)
+        now = time.time_ns()
+        claimed_at = now if attempt.started_at is None else min(now, int(attempt.started_at.timestamp() * 1e9))
+        claim = self._tracer.start_span(
+            f"claim {attempt.job_name}",
+            parent,
+            SpanKind.CLIENT,
+            # What else there is to say, the attempt says.
+            {**_messaging(attempt.job_name, "claim", "receive"), "messaging.message.id": message},
+            links,
+            claimed_at,
+        )
+        if not claim.is_recording():
+            # Left out by the sampler, which leaves out what follows as well: only its context is handed on.
+            return TracedByOpenTelemetry(claim)
+        claim.end(now)
         about: dict[str, str | int] = {
-            "messaging.message.id": str(attempt.run_id),
+            "messaging.message.id": message,
             "cronograph.run.id": attempt.run_id,
             "cronograph.execution.id": attempt.execution_id,
             "cronograph.attempt": attempt.attempt,
@@ -103,19 +120,6 @@ class OpenTelemetry:
             about["cronograph.task"] = attempt.task_name
         if attempt.node is not None:
             about["messaging.client.id"] = attempt.node
-        parent, links = self._origin(attempt)
-        now = time.time_ns()
-        claimed_at = now if attempt.started_at is None else min(now, int(attempt.started_at.timestamp() * 1e9))
-        claim = self._tracer.start_span(
-            f"claim {attempt.job_name}",
-            parent,
-            SpanKind.CLIENT,
-            # What else there is to say, the attempt says.
-            {**_messaging(attempt.job_name, "claim", "receive"), "messaging.message.id": about["messaging.message.id"]},
-            links,
-            claimed_at,
-        )
-        claim.end(now)
         span = self._tracer.start_span(
             f"execute {attempt.job_name}",
             trace.set_span_in_context(claim, Context()),
@@ -179,8 +183,10 @@ class TracedByOpenTelemetry:
 
     @property
     def fields(self) -> Mapping[str, str]:
-        """What the attempt's log lines say of it."""
+        """What the attempt's log lines say of it; nothing if it is not recorded: nobody could find it."""
         context = self._span.get_span_context()
+        if not context.trace_flags.sampled:
+            return {}
         return {"trace_id": trace.format_trace_id(context.trace_id), "span_id": trace.format_span_id(context.span_id)}
 
     def enter(self) -> None:
@@ -192,6 +198,8 @@ class TracedByOpenTelemetry:
     ) -> None:
         """End it."""
         span = self._span
+        if not span.is_recording():
+            return
         span.set_attribute("cronograph.outcome", outcome)
         if error_type is not None:
             span.set_attribute("error.type", error_type)

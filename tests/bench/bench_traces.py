@@ -13,6 +13,7 @@ from typing import Final
 import uvloop
 from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, SpanExportResult
+from opentelemetry.sdk.trace.sampling import ParentBasedTraceIdRatio
 from typing_extensions import override
 
 from cronograph.jobs.integrations.opentelemetry import start_tracing, stop_tracing
@@ -21,7 +22,8 @@ from cronograph.server.process.collector import leave_out_what_stays
 from tests.bench.bench_engine import measure, throughput
 from tests.bench.measuring import DATABASES, fresh_database
 
-HOW: Final = ("off", "auto")
+HOW: Final = ("off", "auto", "0.1", "0")
+"""Not traced, all traced, and a part of them: ``OTEL_TRACES_SAMPLER=parentbased_traceidratio`` with that argument."""
 
 
 class Nowhere(SpanExporter):
@@ -35,10 +37,11 @@ class Nowhere(SpanExporter):
 @contextmanager
 def traced(how: str) -> Iterator[None]:
     """Trace while the block runs, unless it is to be off."""
-    provider = TracerProvider(shutdown_on_exit=False)
+    part = 1.0 if how in ("off", "auto") else float(how)
+    provider = TracerProvider(ParentBasedTraceIdRatio(part), shutdown_on_exit=False)
     provider.add_span_processor(BatchSpanProcessor(Nowhere()))
     if how != "off":
-        start_tracing(how, tracer_provider=provider)
+        start_tracing(tracer_provider=provider)
     yield
     stop_tracing()
     provider.shutdown()

@@ -177,8 +177,31 @@ def check(wheel: Path, version: str, folder: Path) -> None:
         raise ReleaseError(f"{wheel.name}: must say version {version}, got '{said.strip()}'")
 
 
-def release(version: str, *, write: bool) -> None:
-    """Build and check a release in a copy; perhaps write, commit and tag it here. Raises `ReleaseError`."""
+def keep(files: Sequence[Path]) -> None:
+    """Move them to `dist`."""
+    kept = ROOT / "dist"
+    kept.mkdir(exist_ok=True)
+    for file in files:
+        shutil.move(file, kept / file.name)
+
+
+def check_tagged(folder: Path, version: str) -> None:
+    """Refuse a checkout that is not the one that was tagged as this version; raises `ReleaseError`."""
+    found = VERSION_LINE.search((folder / "pyproject.toml").read_text())
+    if found is None or found[1] != version:
+        raise ReleaseError(f"pyproject.toml: must have the version {version} of the tag, got {found and found[1]}")
+    if f"\n## {version} - " not in (folder / "CHANGELOG.md").read_text():
+        raise ReleaseError(f"CHANGELOG.md: must have a section {version}, got none; tag by `make release … WRITE=1`")
+
+
+def release(version: str, *, write: bool, tagged: bool = False) -> None:
+    """Build and check a release in a copy. Raises `ReleaseError`.
+
+    Args:
+        version: Which.
+        write: Write, commit and tag it here, too, and keep what was built in `dist`.
+        tagged: The checkout is the tagged one already; what was built is kept in `dist`.
+    """
     parts(version)
     today = datetime.now(UTC).date()
     if run("git", "status", "--porcelain", cwd=ROOT):
@@ -187,32 +210,37 @@ def release(version: str, *, write: bool) -> None:
         folder, copy = Path(made), Path(made) / "copy"
         with step("copying the checkout"):
             run("git", "clone", "--quiet", ROOT, copy, cwd=folder)
-        prepare(copy, version, today)
+        if tagged:
+            check_tagged(copy, version)
+        else:
+            prepare(copy, version, today)
         files = build(copy, folder / "dist")
         check(next(file for file in files if file.suffix == ".whl"), version, folder)
         bill = folder / "dist" / f"cronograph-{version}.cdx.json"
         bill.write_text(bill_of_materials(files, version, libraries_of(folder / "environment")))
         files.append(bill)
         print(*(f"{file.name}: {file.stat().st_size:,} bytes, checked" for file in files), sep="\n")
+        if write or tagged:
+            keep(files)
         if write:
             prepare(ROOT, version, today)
             run("git", "commit", "--quiet", "--all", "--message", f"Release {version}", cwd=ROOT)
             run("git", "tag", "--annotate", f"v{version}", "--message", f"Cronograph {version}", cwd=ROOT)
-            kept = ROOT / "dist"
-            kept.mkdir(exist_ok=True)
-            for file in files:
-                shutil.move(file, kept / file.name)
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Release the version that is named, in a copy unless `--write` is there; the exit status."""
-    write, (version, *_) = "--write" in arguments, [*(one for one in arguments if one != "--write"), ""]
+    """Release the version that is named, in a copy unless `--write` or `--tagged` is there; the exit status."""
+    write, tagged = "--write" in arguments, "--tagged" in arguments
+    (version, *_) = [*(one for one in arguments if not one.startswith("--")), ""]
     try:
-        release(version, write=write)
+        release(version, write=write, tagged=tagged)
     except ReleaseError as error:
         print(error, file=sys.stderr)
         return 1
-    print(f"committed and tagged v{version}; dist/ holds it" if write else "nothing was written; WRITE=1 does it")
+    if tagged:
+        print("dist/ holds it")
+    else:
+        print(f"committed and tagged v{version}; dist/ holds it" if write else "nothing was written; WRITE=1 does it")
     return 0
 
 

@@ -8,9 +8,10 @@ from datetime import date
 from pathlib import Path
 
 import pytest
+import yaml
 
 from tests.packaging import release
-from tests.packaging.release import ROOT, ReleaseError, main, prepare, with_section, with_version
+from tests.packaging.release import ROOT, ReleaseError, check_tagged, main, prepare, with_section, with_version
 
 DAY = date(2026, 3, 1)
 PROJECT = '[project]\nname = "cronograph"\nversion = "0.1.0"\n'
@@ -58,6 +59,32 @@ def test_nothing_is_written_when_one_of_both_cannot_be(tmp_path: Path) -> None:
     with pytest.raises(ReleaseError):
         prepare(tmp_path, "0.2.0", DAY)
     assert (tmp_path / "pyproject.toml").read_text() == PROJECT
+
+
+def test_only_the_tagged_version_is_built_for_publishing(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text(PROJECT)
+    (tmp_path / "CHANGELOG.md").write_text(CHANGELOG)
+    with pytest.raises(ReleaseError, match=r"must have the version 0\.2\.0 of the tag, got 0\.1\.0"):
+        check_tagged(tmp_path, "0.2.0")
+    with pytest.raises(ReleaseError, match=r"must have a section 0\.1\.0"):
+        check_tagged(tmp_path, "0.1.0")
+    prepare(tmp_path, "0.2.0", DAY)
+    check_tagged(tmp_path, "0.2.0")
+
+
+def test_what_publishes_may_sign_and_does_nothing_else() -> None:
+    flow = yaml.safe_load((ROOT / ".github" / "workflows" / "publish.yml").read_text())
+    jobs = flow["jobs"]
+    assert [name for name, job in jobs.items() if "id-token" in job.get("permissions", {})] == ["attest", "publish"]
+    assert not any(
+        "run" in step and "make" in step["run"] for name in ("attest", "publish") for step in jobs[name]["steps"]
+    )
+    assert (jobs["publish"]["needs"], jobs["attest"]["needs"]) == ("attest", "build")
+    assert jobs["publish"]["environment"] == "pypi"
+    commands = " ".join(step.get("run", "") for step in jobs["build"]["steps"])
+    assert "make release" in commands
+    assert "TAGGED=1" in commands
+    assert "$(if $(TAGGED),--tagged)" in (ROOT / "Makefile").read_text()
 
 
 def test_the_command_says_in_one_line_what_it_needs(capsys: pytest.CaptureFixture[str]) -> None:

@@ -15,6 +15,7 @@ from opentelemetry import trace
 from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from opentelemetry.sdk.trace.sampling import ParentBasedTraceIdRatio
 
 from cronograph.jobs import JobContext, PermanentFailure, Snooze, connect, job
 from cronograph.jobs.base.services import Services
@@ -194,6 +195,25 @@ def test_a_part_of_that_trace_or_one_of_its_own_with_a_link(
     assert (parent(claim) == ids(enqueue)) is child
     assert [(link.context.trace_id, link.context.span_id) for link in claim.links] == ([] if child else [ids(enqueue)])
     assert parent(told.one("execute j")) == ids(claim)
+
+
+def test_what_the_sampler_leaves_out_is_left_out_whole_and_says_nothing_in_the_log(told: Told) -> None:
+    none = TracerProvider(ParentBasedTraceIdRatio(0), shutdown_on_exit=False)
+    none.add_span_processor(SimpleSpanProcessor(told.exporter))
+    opentelemetry.start_tracing(tracer_provider=none)
+    assert TRACED.by is not None
+    carried = TRACED.carried("j", None)
+    # Who enqueued it has decided: a node that would keep every trace keeps this one as little.
+    for provider in (none, told.provider):
+        opentelemetry.start_tracing(tracer_provider=provider)
+        span = TRACED.by.attempt(TracedAttempt(7, 8, "j", 1, "g", "t", "n", None, carried))
+        assert span.fields == {}
+        assert int(span.context["traceparent"].rpartition("-")[2], 16) & 1 == 0
+        assert span.context["traceparent"].split("-")[1] == carried["trace"]["traceparent"].split("-")[1]
+        span.end("failed", error_type="ValueError", message="no", traceback="…")
+    assert told.exporter.get_finished_spans() == ()
+    TRACED.by.attempt(TracedAttempt(7, 8, "j", 1, "g", "t", "n", None, None)).end("success")
+    assert len(told.all("execute j")) == 1
 
 
 @pytest.mark.parametrize("trace", [None, "x", {}, {"traceparent": "nonsense"}, {"traceparent": 7}])

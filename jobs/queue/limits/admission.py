@@ -101,7 +101,7 @@ class Admission:
         """``jobs`` less those whose only bucket is empty."""
         return tuple(one for one in jobs if one not in self.blocked) if self.blocked else jobs
 
-    def sifted(self, found: list[Candidate]) -> list[Candidate]:
+    def reservable(self, found: list[Candidate]) -> list[Candidate]:
         """``found`` less what cannot be reserved, if that is what is done with it."""
         return [one for one in found if not one.keyed] if self.reserves else found
 

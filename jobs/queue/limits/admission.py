@@ -363,7 +363,7 @@ def _let_go_of(tx: Tx, name: BucketName, bucket: Bucket | None) -> int:
 def look_for_slots(tx: Tx, after: str, *, at_most: int = KEYS) -> str:
     """Let go what waits for a slot that is free; where to go on, "" = at the beginning.
 
-    Whoever frees a slot lets the next run go. That one may never start: it is cancelled, or its group is paused. So all
+    What frees a slot lets the next run go. That one may never start: it is cancelled, or its group is paused. So all
     keys are looked at from time to time, some at each look.
 
     Args:

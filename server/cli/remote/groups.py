@@ -69,10 +69,10 @@ def ageing(
             f"the time must be written e.g. `90s` or `10m`, or `none`, got {wait[:80]!r}"
         ) from error
     changed = api.change(UPDATE_GROUP, name=name, maxWaitLow=seconds)["group"]
-    said = (
+    sentence = (
         "low priority waits as the counting scheme has it" if seconds is None else f"low priority waits {wait} at most"
     )
-    api.result({"group": changed}, f"Group {name}: {said}")
+    api.result({"group": changed}, f"Group {name}: {sentence}")
 
 
 @groups.command()
@@ -95,8 +95,8 @@ def cap(
         )
     wanted = None if most == "none" else {"limit": int(most), "whenFull": policy.upper()}
     changed = api.change(UPDATE_GROUP, name=name, cap=wanted)["group"]
-    said = "any number of runs may wait" if wanted is None else f"at most {most} runs wait, then {policy}"
-    api.result({"group": changed}, f"Group {name}: {said}")
+    sentence = "any number of runs may wait" if wanted is None else f"at most {most} runs wait, then {policy}"
+    api.result({"group": changed}, f"Group {name}: {sentence}")
 
 
 @groups.command()
@@ -113,5 +113,5 @@ def rate(
     """Limit how many runs of a group start in how long, on all nodes together."""
     wanted = None if rate == "none" else {**rate_of(rate), "burst": burst}
     changed = api.change(UPDATE_GROUP, name=name, rate=wanted)["group"]
-    said = "any number of runs may start" if wanted is None else f"at most {rate} runs start"
-    api.result({"group": changed}, f"Group {name}: {said}")
+    sentence = "any number of runs may start" if wanted is None else f"at most {rate} runs start"
+    api.result({"group": changed}, f"Group {name}: {sentence}")

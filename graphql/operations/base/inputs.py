@@ -272,6 +272,9 @@ class UpdateGroupInput:
         "scheme has it, absent = unchanged."
     )
     cap: CapInput | None = optional("How many of its runs wait at most; null = any number, absent = unchanged.")
+    keep: float | None = optional(
+        "Seconds that the history of its finished runs is kept; null = as their job says, absent = unchanged."
+    )
     idempotency_key: str | None = optional(KEY)
 
 

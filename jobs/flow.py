@@ -18,7 +18,7 @@ from .registry.queue import check_session
 
 if TYPE_CHECKING:
     from .core.model import Json
-    from .queue.enqueue import AsyncTransaction, Transaction
+    from .queue.enqueue.enqueue import AsyncTransaction, Transaction
 
 F = ParamSpec("F")
 P = ParamSpec("P")

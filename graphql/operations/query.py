@@ -41,11 +41,11 @@ from ..types.entities import (
 )
 from ..types.flow import Flow, load_flow
 from ..types.operation import Group, Node
-from .accounts import AccountQueries
+from .accounts.accounts import AccountQueries
+from .accounts.secrets import SecretQueries
 from .history import HistoryQueries
 from .labels import LabelQueries
 from .reports import ReportQueries
-from .secrets import SecretQueries
 
 
 @strawberry.type(description="Everything that can be read.")

@@ -20,8 +20,8 @@ from ..base.fields import mutates
 from ..resolving.context import Info
 from ..types.operation import Group, Node
 from ..types.payloads import GroupChanged, NodeChanged
-from .changes import given, perform
-from .inputs import DrainNodeInput, PauseGroupInput, ResumeGroupInput, ResumeNodeInput, UpdateGroupInput
+from .base.changes import given, perform
+from .base.inputs import DrainNodeInput, PauseGroupInput, ResumeGroupInput, ResumeNodeInput, UpdateGroupInput
 
 
 def restore_group(tx: Tx, stored: Json) -> model.Group:

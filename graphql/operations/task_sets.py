@@ -24,8 +24,8 @@ from ..base.fields import mutates, sized
 from ..base.sizes import Size
 from ..resolving.context import Info
 from ..types.common import MutationPayload
-from .changes import given, perform
-from .inputs import DRY_RUN, KEY, ScheduleInput, TaskSettings, optional, settings_of
+from .base.changes import given, perform
+from .base.inputs import DRY_RUN, KEY, ScheduleInput, TaskSettings, optional, settings_of
 
 MAX_SETS: Final = 200
 MOST_CHANGES: Final = 30

@@ -15,8 +15,8 @@ from ..core.model import NewRun, Run, Trigger
 from ..core.rules import check_reason, new_run_faults, unknown
 from ..core.states import FINAL, RunState
 from ..queue.cancel import cancel_all
-from ..queue.flow_ends import emit_flow, end_if_over, hold, release
-from ..queue.new_flows import put_again, put_flow, put_members
+from ..queue.flows.flow_ends import emit_flow, end_if_over, hold, release
+from ..queue.flows.new_flows import put_again, put_flow, put_members
 from ..store.db.transaction import Tx
 from ..store.read import flows as stored
 from ..store.read import runs as stored_runs

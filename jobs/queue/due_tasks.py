@@ -14,8 +14,8 @@ from sqlalchemy import Connection, Row
 
 from ..core.base.rates import Rate
 from ..core.defaults import NOTHING_SAID, JobDefaults
-from ..core.due import DueTask
 from ..core.model import MisfirePolicy, OverlapPolicy, ScheduleSpec
+from ..core.occurrences.due import DueTask
 from ..core.schedule import Syntax
 from ..core.states import RunState
 from ..store.db import dialect
@@ -23,8 +23,8 @@ from ..store.db.autocommit import PLANNED
 from ..store.schema.naming import SchemaText
 from ..store.schema.rows import members
 from ..store.schema.specs import defaults_from
-from . import statements
-from .new_runs import index_labels
+from .base import statements
+from .base.new_runs import index_labels
 
 REPLACED = "replaced by a newer occurrence of its task"
 """The error of a run that is cancelled as it is made."""

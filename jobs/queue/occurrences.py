@@ -10,12 +10,12 @@ from itertools import accumulate, groupby
 from ..core.admission.expiry import expiry_of
 from ..core.base.errors import InvalidState
 from ..core.defaults import JobDefaults
-from ..core.due import DueTask, due_of
-from ..core.effective_policies import effective_overlap, effective_timeout, jitter_offset
 from ..core.events import CREATED, Change, EventKind, Listed
 from ..core.limits import key_of_task
-from ..core.misfire import Decision, decide
 from ..core.model import Json, NewRun, OverlapPolicy, SkipReason, Task, Trigger
+from ..core.occurrences.due import DueTask, due_of
+from ..core.occurrences.effective_policies import effective_overlap, effective_timeout, jitter_offset
+from ..core.occurrences.misfire import Decision, decide
 from ..core.states import RunState
 from ..store.db.transaction import Tx, Wake
 from ..store.read import jobs
@@ -24,13 +24,13 @@ from ..store.read import skipped as stored_skipped
 from ..store.read import tasks as stored_tasks
 from ..store.write import tasks
 from . import due_tasks as occurrences
+from .base.changes import task_change
+from .base.skips import record_skips
+from .base.suspended import wake_due
 from .cancel import cancel_all
-from .changes import task_change
 from .due_tasks import REPLACED, Made, Moved, Occurrence, Written, look_ahead
-from .skips import record_skips
-from .suspended import wake_due
-from .task_caps import task_caps
-from .task_keys import TaskKeys, keys_of, labels_of, left_out, not_made
+from .limits.task_caps import task_caps
+from .limits.task_keys import TaskKeys, keys_of, labels_of, left_out, not_made
 
 log = logging.getLogger(__name__)
 

@@ -20,8 +20,8 @@ from ..store.db.transaction import Tx, Wake
 from ..store.read import steps as stored_steps
 from ..store.schema.tables import run_step as s
 from ..store.schema.types import to_text
-from . import statements
-from .shapes import HeldRun
+from .base import statements
+from .base.shapes import HeldRun
 
 if TYPE_CHECKING:
     import psycopg

@@ -30,9 +30,9 @@ from ..core.rules import unknown
 from ..core.run_spec import RunSpec
 from ..core.states import FINAL, RunState
 from ..declared import Job
-from ..queue.claim import Started
-from ..queue.enqueue_flow import new_flow
-from ..queue.enqueue_many import new_runs
+from ..queue.claims.claim import Started
+from ..queue.enqueue.enqueue_many import new_runs
+from ..queue.flows.enqueue_flow import new_flow
 from ..registry import Handler, JobDefinition, Registry, default_registry, define
 from ..registry.hooks import Hooks
 from ..runtime.attempts.attempt import Attempt

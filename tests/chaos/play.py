@@ -90,7 +90,7 @@ def play(scenario: Scenario, seed: int, size: Size, folder: Path, nursery: Nurse
         ):
             _disturb(stage, scenario, size.seconds)
             stage.wait_ready()
-        stage.come_to_rest()
+        stage.come_to_rest(lambda: client.signal_unpromised({**client.sent, **stage.sent}))
         stage.cluster.stop_all()
         history = stage.cluster.verify(at_rest=True)
         unhandled = stage.cluster.tracebacks()

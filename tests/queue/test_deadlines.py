@@ -16,7 +16,7 @@ from cronograph.jobs.core.explain import explain_run
 from cronograph.jobs.core.model import OverlapPolicy, Run
 from cronograph.jobs.core.outcome import Failed, JobOutcome, Lost, Snoozed, Succeeded, Suspended, TimedOut
 from cronograph.jobs.core.states import RunState
-from cronograph.jobs.queue import runs as queue_runs
+from cronograph.jobs.queue.base import runs as queue_runs
 from cronograph.jobs.queue.deadlines import fail_overdue
 from cronograph.jobs.store.read import facts
 from cronograph.jobs.store.read.runs import by_ids

@@ -14,11 +14,11 @@ from cronograph.jobs.core.defaults import FOLLOWED
 from cronograph.jobs.core.flows.model import Ending, Flow, NewFlow, NewMember, When
 from cronograph.jobs.core.model import NewRun, Trigger
 from cronograph.jobs.core.outcome import Cancelled, Failed, Lost, Snoozed, Succeeded, Suspended
-from cronograph.jobs.queue.claim import Started
-from cronograph.jobs.queue.expiry import skip_due
+from cronograph.jobs.queue.base.suspended import wake
+from cronograph.jobs.queue.claims.claim import Started
+from cronograph.jobs.queue.claims.expiry import skip_due
 from cronograph.jobs.queue.finish import Finish, finish
 from cronograph.jobs.queue.losses import rescue
-from cronograph.jobs.queue.suspended import wake
 from cronograph.jobs.store.read import flows
 from cronograph.jobs.store.schema import tables
 from tests.support.storage import Stored, Worker

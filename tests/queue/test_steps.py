@@ -9,7 +9,7 @@ import pytest
 from cronograph.jobs.core.durable.steps import StepEnd, StepState
 from cronograph.jobs.core.events import EventKind, spread
 from cronograph.jobs.core.outcome import Failed
-from cronograph.jobs.queue.claim import Started
+from cronograph.jobs.queue.claims.claim import Started
 from cronograph.jobs.queue.losses import rescue
 from cronograph.jobs.queue.steps import (
     EndedStep,

@@ -10,7 +10,7 @@ from ...actions.signal_links import PATH, make_link
 from ...core.base.errors import ConfigurationError
 from ...core.durable.steps import StepEnd, StoredStep, may_have_steps
 from ...core.durable.waits import Wait
-from ...queue.claim import Started
+from ...queue.claims.claim import Started
 from ...queue.steps import EndedStep, store
 from ...queue.waits import wait
 from ...store.db.database import Database

@@ -13,10 +13,10 @@ from ...base.services import Services
 from ...core.model import Isolation, Run
 from ...core.nodes import Node
 from ...core.outcome import JobOutcome
-from ...queue.claim import Claimant, Standing, Started
-from ...queue.fairness import CountingScheme, FairnessState
+from ...queue.base.shapes import HeldRun
+from ...queue.claims.claim import Claimant, Standing, Started
+from ...queue.claims.fairness import CountingScheme, FairnessState
 from ...queue.losses import disown, hand_back
-from ...queue.shapes import HeldRun
 from ...queue.turn import NodeQueue, Order, Turn
 from ...registry import Registry
 from ...store.db.database import Connection

@@ -13,9 +13,9 @@ from ...core.admission.labels import inherited
 from ...core.flows.spec import FlowSpec
 from ...core.model import Json, NewRun, Run
 from ...core.run_spec import RunSpec
-from ...queue.claim import Started
-from ...queue.enqueue_many import new_runs
-from ...queue.shapes import HeldRun
+from ...queue.base.shapes import HeldRun
+from ...queue.claims.claim import Started
+from ...queue.enqueue.enqueue_many import new_runs
 from .in_use import IN_USE
 from .lines import RawLine
 from .printing import Lines, Pieces

@@ -8,7 +8,7 @@ from typing import Any, Protocol, TypeVar
 from ...core.durable.steps import StepEnd, StoredStep
 from ...core.durable.waits import Wait
 from ...core.model import Json
-from ...queue.claim import Started
+from ...queue.claims.claim import Started
 from .redaction import Redactor
 from .results import message_of
 from .stopping import StopSignal, wait_unless_stopped

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, Engine, insert, text
 
 from cronograph.jobs.core.model import FAILURES, Outcome, Trigger
 from cronograph.jobs.core.states import UNFINISHED, RunState
-from cronograph.jobs.queue.candidates import Want, candidates
+from cronograph.jobs.queue.claims.candidates import Want, candidates
 from cronograph.jobs.store.db.database import parse_url, sync_engine
 from cronograph.jobs.store.db.dialect import is_postgresql
 from cronograph.jobs.store.read import executions, facts, groups

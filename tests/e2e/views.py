@@ -1,12 +1,12 @@
 """Every view open, every kind of change, totals against the API: how late each view says what is so.
 
-    python -m tests.e2e.views                a server of its own, every change ten times
-    python -m tests.e2e.views --rounds 1     once each
-    python -m tests.e2e.views --burst 5000   so many runs at once instead, and how long after their end all views are true
+    python -m tests.e2e.views                            a server of its own, every change ten times
+    python -m tests.e2e.views --rounds 1                 once each
+    python -m tests.e2e.views --burst 5000 --view log    instead so many runs at once, and when this view is true after it
 
 It opens all views side by side in one browser, changes something through the API, and looks at all of them until each
 says what the API answers at that moment. What it prints is how long each took at the most; one that took longer than
-`LATEST` seconds ends it with 1. The suite has a short form of it (`test_views.py`), which only asks that each view arrives.
+`LATEST` seconds ends it with 1. The suite has a short form of it (`test_truth.py`), which only asks that views arrive.
 """
 
 import argparse
@@ -30,6 +30,9 @@ from tests.support.processes import ProcessStarter
 LATEST = 2.0
 """Seconds after a change when every view says it."""
 
+Late = dict[str, tuple[float, str]]
+"""The seconds that each view took at the most, and after what."""
+
 GIVE_UP = 30.0
 """Seconds after which a view is not waited for any more."""
 
@@ -46,14 +49,20 @@ FACTS = """query Facts($task: String!, $run: ID!) {
   }
   suspended: runs(first: 50, filter: { state: { eq: SUSPENDED } }) { nodes { id state } }
   executions(first: 50, orderBy: [{ field: ID, direction: DESC }]) { nodes { id outcome } }
-  failures: executions(first: 50, filter: { outcome: { in: [FAILED, TIMED_OUT, LOST] } }, orderBy: [{ field: ID, direction: DESC }]) {
+  failures: executions(
+    first: 50
+    filter: { outcome: { in: [FAILED, TIMED_OUT, LOST] } }
+    orderBy: [{ field: ID, direction: DESC }]
+  ) {
     nodes { id outcome }
   }
   tasks(first: 100) { nodes { name pausedAt enabled nextExecution } }
   paused: tasks(first: 100, filter: { pausedAt: { isNull: false } }) { nodes { name pausedAt enabled nextExecution } }
   groups(first: 100) { nodes { name running waiting stuck suspended paused } }
   nodes(first: 10) { nodes { name running slots state } }
-  flows(first: 50, orderBy: [{ field: ID, direction: DESC }]) { nodes { id state progress { done total failed cancelled skipped } } }
+  flows(first: 50, orderBy: [{ field: ID, direction: DESC }]) {
+    nodes { id state progress { done total failed cancelled skipped } }
+  }
   secrets(first: 50) { nodes { name } }
   accounts(first: 50) { nodes { name role } }
   auditLog(first: 50) { nodes { id } }
@@ -210,7 +219,9 @@ def waiting_line(number: int) -> list[str]:
 BATCH = 1000
 """Runs that are enqueued by one mutation."""
 
-UNDER_WAY = """{ runs(first: 0, filter: { state: { in: [WAITING, SCHEDULED, RUNNING] }, group: { eq: "default" } }) { totalCount } }"""
+UNDER_WAY = """{
+  runs(first: 0, filter: { state: { in: [WAITING, SCHEDULED, RUNNING] }, group: { eq: "default" } }) { totalCount }
+}"""
 
 FRAMES = """() => {
   window.longestTask = 0;
@@ -293,8 +304,7 @@ class Watch:
     story: Story
     views: Mapping[str, View]
     pages: Mapping[str, Page]
-    late: dict[str, tuple[float, str]] = field(default_factory=dict[str, tuple[float, str]])
-    """The longest that each took, and after what."""
+    late: Late = field(default_factory=dict[str, tuple[float, str]])
 
     def facts(self) -> Any:
         """What is so."""
@@ -329,11 +339,12 @@ class Watch:
 
 
 @contextmanager
-def watching(site: Site, context: BrowserContext) -> Iterator[Watch]:
-    """All views, open and at rest."""
+def watching(site: Site, context: BrowserContext, only: Sequence[str] | None = None) -> Iterator[Watch]:
+    """All views, or some of them, open and at rest."""
     story = Story(site)
     story.begin()
-    wanted = views(story.task, story.runs["watched"])
+    every = views(story.task, story.runs["watched"])
+    wanted = every if only is None else {name: every[name] for name in only}
     pages: dict[str, Page] = {}
     for name, view in wanted.items():
         pages[name] = context.new_page()
@@ -347,9 +358,9 @@ def watching(site: Site, context: BrowserContext) -> Iterator[Watch]:
         page.close()
 
 
-def measure(site: Site, context: BrowserContext, rounds: int) -> dict[str, tuple[float, str]]:
+def measure(site: Site, context: BrowserContext, rounds: int, only: Sequence[str] | None) -> Late:
     """How late each view was at the most, and after what."""
-    with watching(site, context) as watch:
+    with watching(site, context, only) as watch:
         for _ in range(rounds):
             for name, change in watch.story.changes():
                 change()
@@ -359,14 +370,17 @@ def measure(site: Site, context: BrowserContext, rounds: int) -> dict[str, tuple
         return watch.late
 
 
-def burst(site: Site, context: BrowserContext, size: int) -> dict[str, tuple[float, str]]:
-    """How late each view is after so many runs at once, counted from the end of the last; what frames took meanwhile."""
-    with watching(site, context) as watch:
+def burst(site: Site, context: BrowserContext, size: int, only: Sequence[str] | None) -> Late:
+    """How late each view is after so many runs at once, counted from the end of the last."""
+    with watching(site, context, only) as watch:
         for page in watch.pages.values():
             page.evaluate(FRAMES)
         for begin in range(0, size, BATCH):
             runs = [{"jobName": "quick"}] * min(BATCH, size - begin)
-            site.ask("mutation($runs: [EnqueueRunInput!]!) { enqueueRuns(input: { runs: $runs }) { added: runs { id } } }", runs=runs)
+            site.ask(
+                "mutation($runs: [EnqueueRunInput!]!) { enqueueRuns(input: { runs: $runs }) { added: runs { id } } }",
+                runs=runs,
+            )
         while site.ask(UNDER_WAY)["runs"]["totalCount"]:
             pass
         watch.arrive("the burst")
@@ -375,7 +389,7 @@ def burst(site: Site, context: BrowserContext, size: int) -> dict[str, tuple[flo
         return watch.late
 
 
-def report(late: Mapping[str, tuple[float, str]]) -> Sequence[str]:
+def report(late: Late) -> Sequence[str]:
     """The views that were too late, after a table of all."""
     print()
     for name, (seconds, after) in sorted(late.items(), key=lambda entry: -entry[1][0]):
@@ -387,6 +401,7 @@ def main() -> int:
     """Play all changes as the command line asks."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=10, help="how often each change is made")
+    parser.add_argument("--view", action="append", help="only this one; all pages share a processor in the browser")
     parser.add_argument("--burst", type=int, default=0, help="so many runs at once, instead of the changes")
     chosen = parser.parse_args()
     with TemporaryDirectory() as name, sync_playwright() as playwright:
@@ -398,7 +413,8 @@ def main() -> int:
             site = start_site(folder, starter, free_port())
             browser = playwright.chromium.launch(executable_path=find_chromium(), args=LAUNCH_OPTIONS)
             context = browser.new_context()
-            late = burst(site, context, chosen.burst) if chosen.burst else measure(site, context, chosen.rounds)
+            play, size = (burst, chosen.burst) if chosen.burst else (measure, chosen.rounds)
+            late = play(site, context, size, chosen.view)
             slow = report(late)
             browser.close()
         finally:

@@ -288,9 +288,9 @@ def enqueue_flow(
         on_end: A run that is enqueued however the flow ends.
         idempotency_key: Makes a repetition safe.
     """
-    heirs = {"onSuccess": on_success, "onFailure": on_failure, "onEnd": on_end}
+    callbacks = {"onSuccess": on_success, "onFailure": on_failure, "onEnd": on_end}
     given = present(
-        name=name, runs=list(runs), open=open, uniqueKey=unique_key, labels=labels, **heirs,
+        name=name, runs=list(runs), open=open, uniqueKey=unique_key, labels=labels, **callbacks,
         idempotencyKey=idempotency_key,
     )  # fmt: skip
     return changed("enqueueFlow", given, Flow)

@@ -9,7 +9,7 @@ from typing import Any, Final, cast
 
 from ..core.admission.expiry import ttl_faults
 from ..core.base.errors import InvalidInput
-from ..core.defaults import NOTHING_SAID, JobDefaults
+from ..core.defaults import NO_DEFAULTS, JobDefaults
 from ..core.model import MisfirePolicy, OverlapPolicy, Priority
 from ..core.outcome import MAX_RETRY_DELAY
 from ..core.retention import keep_faults
@@ -49,7 +49,7 @@ class JobPolicies:
         unique_key: The function that makes a run's key of its arguments, if only a function can.
     """
 
-    defaults: JobDefaults = NOTHING_SAID
+    defaults: JobDefaults = NO_DEFAULTS
     backoff: Backoff | Callable[[int], float | timedelta] = Backoff.EXPONENTIAL
     retry_on: tuple[type[BaseException], ...] = ()
     give_up_on: tuple[type[BaseException], ...] = ()

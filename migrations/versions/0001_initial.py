@@ -159,7 +159,7 @@ def _flow() -> None:
         Column("cancel_requested_at", TIME),
         Column("submitter", NAME),
         Column("submitter_id", KEY),
-        Column("heirs", DOCUMENT, nullable=False),
+        Column("callbacks", DOCUMENT, nullable=False),
         Column("parent_id", KEY),
         Column("labels", DOCUMENT),
         PrimaryKeyConstraint("id", name="pk_flow"),

@@ -106,12 +106,12 @@ def judge_disk(used: int, total: int, where: str, needed: int) -> Finding:
         used: Bytes of the disk that are not free.
         total: Its size.
         where: The folder on it.
-        needed: What the database takes: a back-up beside it takes the same again.
+        needed: What the database takes: a back-up takes the same again.
     """
     free = total - used
     says = f"{size(free)} free at '{where}' ({used / total:.0%} used)"
     advice = "shorten retention or make the disk larger; a full disk stops all runs"
     finding = graded("disk", used / total, *LITTLE_ROOM, says, advice)
     if finding.level is Level.OK and free < needed:
-        return Finding("disk", Level.ADVICE, says, f"a back-up beside the database needs {size(needed)}")
+        return Finding("disk", Level.ADVICE, says, f"a back-up in the same folder needs {size(needed)}")
     return finding

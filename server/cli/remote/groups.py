@@ -64,10 +64,10 @@ def ageing(
     """Let runs of low priority go first once they have waited so long."""
     seconds = _seconds(wait, "`90s` or `10m`")
     changed = api.change(UPDATE_GROUP, name=name, maxWaitLow=seconds)["group"]
-    said = (
+    sentence = (
         "low priority waits as the counting scheme has it" if seconds is None else f"low priority waits {wait} at most"
     )
-    api.result({"group": changed}, f"Group {name}: {said}")
+    api.result({"group": changed}, f"Group {name}: {sentence}")
 
 
 def _seconds(text: str, examples: str) -> float | None:
@@ -111,8 +111,8 @@ def cap(
         )
     wanted = None if most == "none" else {"limit": int(most), "whenFull": policy.upper()}
     changed = api.change(UPDATE_GROUP, name=name, cap=wanted)["group"]
-    said = "any number of runs may wait" if wanted is None else f"at most {most} runs wait, then {policy}"
-    api.result({"group": changed}, f"Group {name}: {said}")
+    sentence = "any number of runs may wait" if wanted is None else f"at most {most} runs wait, then {policy}"
+    api.result({"group": changed}, f"Group {name}: {sentence}")
 
 
 @groups.command()
@@ -129,5 +129,5 @@ def rate(
     """Limit how many runs of a group start in how long, on all nodes together."""
     wanted = None if rate == "none" else {**rate_of(rate), "burst": burst}
     changed = api.change(UPDATE_GROUP, name=name, rate=wanted)["group"]
-    said = "any number of runs may start" if wanted is None else f"at most {rate} runs start"
-    api.result({"group": changed}, f"Group {name}: {said}")
+    sentence = "any number of runs may start" if wanted is None else f"at most {rate} runs start"
+    api.result({"group": changed}, f"Group {name}: {sentence}")

@@ -118,7 +118,7 @@ def test_a_missing_index_is_named_and_its_statement_makes_it(database_url: str) 
 
 
 @pytest.mark.postgres
-def test_an_index_that_was_left_half_built_is_made_anew(postgres_url: str) -> None:
+def test_an_index_that_was_left_half_built_is_made_again(postgres_url: str) -> None:
     execute(postgres_url, "UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'cronograph.ix_run_job'::regclass")
     (finding,) = doctor(postgres_url)[1]["indexes"]
     assert "is invalid" in finding["says"]

@@ -236,7 +236,7 @@ def test_tasks_with_any_history_are_found_in_order(conn: Connection) -> None:
 
 def test_a_flow_goes_as_a_whole_once_it_has_ended_long_ago(conn: Connection) -> None:
     flows = [
-        add(conn, flow, name="f", state=state, submitted_at=OLD, closed_at=OLD, finished_at=finished, heirs={})
+        add(conn, flow, name="f", state=state, submitted_at=OLD, closed_at=OLD, finished_at=finished, callbacks={})
         for state, finished in (("running", None), ("success", CUTOFF), ("success", CUTOFF - MOMENT))
     ]
     runs = {one: [add_run(conn, OLD, state="cancelled", flow_id=one) for _ in range(2)] for one in flows}

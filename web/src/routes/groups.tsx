@@ -180,7 +180,7 @@ export function Groups() {
   return (
     <>
       <PageHead title="Groups" />
-      <p class="page-sub dim">Nodes serve groups in turn, by name. A group exists while a task or an unfinished run names it, or once it has a setting.</p>
+      <p class="page-sub dim">Nodes serve groups in turn, by name. A group exists while a task or an unfinished run uses it, or once you have set something for it.</p>
       <FilterBar>
         <TextFilter name="q" value={params.get("q") ?? ""} label="Name" main />
         <SelectFilter name="state" value={params.get("state") ?? ""} label="State" all="Any state" options={[["on", "on"], ["paused", "paused"], ["limited", "limited"]]} />

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from datetime import datetime, timedelta
-from typing import Annotated, Any, Concatenate, ParamSpec, TypeVar
+from typing import Annotated, Any, Concatenate, ParamSpec, TypeVar, cast
 
 from pydantic import Field
 
@@ -140,8 +140,9 @@ class Places:
         """The places that an earlier run of the job has saved; none if it saved none."""
         if not isinstance(stored, dict):
             return cls()
-        through = {float(keep): datetime.fromisoformat(at) for keep, at in stored["through"].items()}
-        return cls(stored["digest"], through)
+        saved = cast("dict[str, Any]", stored)
+        through: dict[str, str] = saved["through"]
+        return cls(saved["digest"], {float(keep): datetime.fromisoformat(at) for keep, at in through.items()})
 
     def to_json(self) -> dict[str, Json]:
         """The form in which they are saved."""

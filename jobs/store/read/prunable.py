@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
-from sqlalchemy import Connection, Select, exists, func, select
+from sqlalchemy import Connection, exists, func, select
 
 from ...core.retention import Keeping
 from ..schema.tables import flow as f
@@ -38,9 +38,9 @@ def keeping(conn: Connection, now: datetime, age: timedelta) -> Keeping:
     return Keeping(now, age, said, {row.name: row.keep for row in groups})
 
 
-def ended_runs(place: RunPlace, before: datetime, limit: int) -> Select[Any]:
+def ended_runs(conn: Connection, place: RunPlace, before: datetime, limit: int) -> Sequence[Any]:
     """``limit`` runs that finished before ``before``, after ``place``, in the order in which they did."""
-    return (
+    statement = (
         select(r.c.id, r.c.finished_at, r.c.job_name, r.c.group_name, IN_FLOW.label("in_flow"))
         .where(
             r.c.finished_at.is_not(None),
@@ -51,6 +51,7 @@ def ended_runs(place: RunPlace, before: datetime, limit: int) -> Select[Any]:
         .order_by(r.c.finished_at, r.c.id)
         .limit(limit)
     )
+    return conn.execute(statement).all()
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,10 +74,11 @@ def briefly_kept(conn: Connection, keep: timedelta, kept: Keeping, place: RunPla
 
     Runs of flows are left out: a flow goes as a whole, and not before its usual time.
     """
-    rows = conn.execute(ended_runs(place, kept.now - keep, limit)).all()
+    rows = ended_runs(conn, place, kept.now - keep, limit)
     over = [row.id for row in rows if not row.in_flow and kept.of(row.job_name, row.group_name) == keep]
     next_place = RunPlace(rows[-1].finished_at, rows[-1].id) if len(rows) == limit else None
-    found = conn.execute(select(e.c.id, e.c.task_id).where(e.c.run_id.in_(over)).order_by(e.c.id)).all() if over else []
+    statement = select(e.c.id, e.c.task_id).where(e.c.run_id.in_(over)).order_by(e.c.id)
+    found: Sequence[Any] = conn.execute(statement).all() if over else ()
     newest = kept_executions(conn, sorted({row.task_id for row in found if row.task_id is not None}))
     return EndedRuns(over, [row.id for row in found if row.id not in newest], next_place)
 

@@ -60,7 +60,7 @@ def delete_old_runs(
     Returns:
         How many were deleted, and the place to proceed from; None = the end.
     """
-    rows = conn.execute(ended_runs(place, before, limit)).all()
+    rows = ended_runs(conn, place, before, limit)
     over = [row.id for row in rows if kept is None or kept.is_over(row.job_name, row.group_name, row.finished_at)]
     return delete_bare_runs(conn, over), RunPlace(rows[-1].finished_at, rows[-1].id) if len(rows) == limit else None
 

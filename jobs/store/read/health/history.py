@@ -65,7 +65,7 @@ def table_bytes(conn: Connection) -> dict[str, int] | None:
         text("SELECT 1 FROM pragma_compile_options WHERE compile_options = 'ENABLE_DBSTAT_VTAB'")
     ).all():
         return None
-    sizes = dict.fromkeys(HISTORY, 0)
+    sizes: dict[str, int] = dict.fromkeys(HISTORY, 0)
     for row in conn.execute(_SQLITE):
         if row.name in sizes:
             sizes[row.name] = row.bytes

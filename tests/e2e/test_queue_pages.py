@@ -65,14 +65,17 @@ def test_the_limits_of_a_group_are_set_and_taken_away_by_hand(site: Site, new_pa
     expect(dialog.get_by_label("when one more comes")).to_have_count(0)
     dialog.get_by_label("Runs that wait").fill("500")
     dialog.get_by_label("when one more comes").select_option("skip the oldest run")
+    dialog.get_by_label("Days that the history").fill("7")
     dialog.get_by_role("button", name="Set the limits").click()
     expect(dialog).to_have_count(0)
     asked = (
-        'query { group(name: "mail-000") { maxRunning maxWaitLow cap { limit whenFull } rate { limit per burst } } }'
+        'query { group(name: "mail-000") '
+        "{ maxRunning maxWaitLow keep cap { limit whenFull } rate { limit per burst } } }"
     )
-    group = {"maxRunning": 3, "maxWaitLow": 600.0, "rate": {"limit": 100, "per": 60.0, "burst": 5}}
+    group = {"maxRunning": 3, "maxWaitLow": 600.0, "keep": 604800.0, "rate": {"limit": 100, "per": 60.0, "burst": 5}}
     assert site.ask(asked)["group"] == {**group, "cap": {"limit": 500, "whenFull": "DROP_OLDEST"}}
     expect(row).to_contain_text("1 of 500 wait")
+    expect(row).to_contain_text("history kept 7 d 00 h")
     row.get_by_role("link", name="mail-000").click()
     used = page.get_by_text("Of its limits were used at most")
     expect(used).to_contain_text("0 of 3 at once; 0 executions in 1 m 00 s, of which its rate lets 100 start;")
@@ -86,11 +89,12 @@ def test_the_limits_of_a_group_are_set_and_taken_away_by_hand(site: Site, new_pa
         "at once after a pause",
         "low priority",
         "Runs that wait",
+        "Days that the history",
     ):
         dialog.get_by_label(label).fill("")
     dialog.get_by_role("button", name="Set the limits").click()
     expect(dialog).to_have_count(0)
-    assert site.ask(asked)["group"] == {"maxRunning": None, "maxWaitLow": None, "cap": None, "rate": None}
+    assert site.ask(asked)["group"] == {"maxRunning": None, "maxWaitLow": None, "keep": None, "cap": None, "rate": None}
 
 
 def test_nodes_that_are_up_are_told_from_those_that_are_gone(site: Site, new_page: PageOpener) -> None:

@@ -326,6 +326,11 @@ def age_group(name: str, max_wait_low: float | None) -> Operation[Group]:
     return changed("updateGroup", {"name": name, "maxWaitLow": max_wait_low}, Group)
 
 
+def keep_group(name: str, keep: float | None) -> Operation[Group]:
+    """Set how many seconds the history of a group's finished runs is kept; None = as their jobs say."""
+    return changed("updateGroup", {"name": name, "keep": keep}, Group)
+
+
 def rate_group(name: str, limit: int | None, per: float = 1.0, burst: int | None = None) -> Operation[Group]:
     """Limit how many runs of a group start in how long, on all nodes together.
 

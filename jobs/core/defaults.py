@@ -30,7 +30,7 @@ class JobDefaults:
     Only the job can say some of them: ``on_failure`` names the job that gets a run when one of this job fails for good,
     ``unique_key`` how the key of a run follows from its arguments, ``labels`` which labels all runs get, ``limits`` how
     many start and run at once, ``ttl`` how long runs may wait for their start, ``on_expired`` the job that gets a run
-    when one has waited too long, ``hold`` how unique keys hold.
+    when one has waited too long, ``hold`` how unique keys hold, ``keep`` how long their history is kept.
     """
 
     group: str | None = None
@@ -48,6 +48,7 @@ class JobDefaults:
     on_expired: str | None = None
     hold: Hold | None = None
     limits: Limits | None = None
+    keep: float | None = None
 
     @property
     def makes_keys(self) -> bool:
@@ -61,7 +62,7 @@ class JobDefaults:
 
 
 NO_DEFAULTS: Final = JobDefaults()
-_OF_JOB_ALONE: Final = frozenset({"on_failure", "unique_key", "labels", "limits", "ttl", "on_expired", "hold"})
+_OF_JOB_ALONE: Final = frozenset({"on_failure", "unique_key", "labels", "limits", "ttl", "on_expired", "hold", "keep"})
 TASK_POLICIES: Final = tuple(one.name for one in fields(JobDefaults) if one.name not in _OF_JOB_ALONE)
 """What a task has from its job unless it says otherwise."""
 RUN_POLICIES: Final = ("group", "priority", "retries", "retry_delay", "timeout", "max_duration")

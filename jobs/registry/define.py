@@ -35,7 +35,7 @@ _RESULTS: Final = frozenset({Any, object, None, type(None), int, Result, typing.
 _TAG: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _POLICIES: Final = (
     "retries", "retry_delay", "backoff", "retry_on", "give_up_on", "timeout", "group", "priority", "overlap", "misfire",
-    "ttl", "max_duration",
+    "ttl", "max_duration", "keep",
 )  # fmt: skip
 
 

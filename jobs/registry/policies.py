@@ -12,6 +12,7 @@ from ..core.base.errors import InvalidInput
 from ..core.defaults import NO_DEFAULTS, JobDefaults
 from ..core.model import MisfirePolicy, OverlapPolicy, Priority
 from ..core.outcome import MAX_RETRY_DELAY
+from ..core.retention import keep_faults
 from ..core.rules import attempt_faults, name_faults
 from .functions import check_takes
 from .seconds import seconds_of
@@ -32,7 +33,7 @@ _WORDS: Final[Mapping[str, type[StrEnum]]] = {
     "misfire": MisfirePolicy,
     "backoff": Backoff,
 }
-_SECONDS: Final = ("retry_delay", "timeout", "max_duration", "ttl")
+_SECONDS: Final = ("retry_delay", "timeout", "max_duration", "ttl", "keep")
 _DEFAULTS: Final = tuple(one.name for one in fields(JobDefaults))
 
 
@@ -136,6 +137,7 @@ def _faults(values: Mapping[str, Any]) -> Iterator[InvalidInput]:
     if "on_expired" in values:
         yield from name_faults(values["on_expired"], "on_expired")
     yield from ttl_faults(values.get("ttl"))
+    yield from keep_faults(values.get("keep"))
     times = values.get("timeout"), values.get("max_duration")
     yield from attempt_faults(values.get("retries", 0), values.get("retry_delay", 0.0), *times)
 

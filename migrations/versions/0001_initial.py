@@ -467,6 +467,7 @@ def _queue_group() -> None:
         Column("rate_full_at", TIME),
         Column("next_token_at", TIME),
         Column("cap", DOCUMENT),
+        Column("keep", Float()),
         PrimaryKeyConstraint("name", name="pk_queue_group"),
         CheckConstraint("max_running IS NULL OR max_running >= 0", name="ck_queue_group_max_running"),
     )

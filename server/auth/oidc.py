@@ -183,7 +183,7 @@ class Provider:
         async with _client() as client:
             more = await self._json(client.get(endpoint, headers=bearer))
         if more.get("sub") != claims["sub"]:
-            raise self._bad("it tells of somebody else")
+            raise self._bad("it names somebody else")
         return {**more, **claims}
 
     async def _discovered(self) -> dict[str, Any]:

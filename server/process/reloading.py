@@ -60,14 +60,14 @@ class Reloader:
                     # Only now everything is watched: a change that comes while the server starts is not missed.
                     child = self._start()
                 elif changed and not self._stop.is_set():
-                    _say(f"{_shown(changed)}: restarting")
+                    _say(f"{_shown(changed)}: the server restarts")
                     self._end(child)
                     child = child if self._stop.is_set() else self._start()
                 elif child.poll() == 0:
                     break
                 elif child.returncode is not None and child is not mourned:
                     mourned = child
-                    _say(f"the server ended with status {child.returncode}; the next change restarts it")
+                    _say(f"the server ended with status {child.returncode}; the next change starts it again")
             status = child.wait() if child is not None else 0
         return status if status >= 0 else 128 - status
 

@@ -164,7 +164,7 @@ def test_a_server_goes_on_with_the_new_code_and_what_ran_is_handed_back(
 
     wait_until(lambda: outcomes() == ["SUCCESS", "HANDED_BACK"], message="the run to end with the new code")
     assert server.stop() == 0, server.output()
-    assert "growing.py changed: restarting" in server.output()
+    assert "growing.py changed: the server restarts" in server.output()
 
 
 def test_settings_that_cannot_work_are_told_by_the_server_and_waited_for(processes: ProcessStarter) -> None:

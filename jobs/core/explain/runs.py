@@ -63,7 +63,7 @@ def _not_alone(facts: RunFacts) -> tuple[str, ...]:
     if lost.left_behind:
         sentence = (
             f"Attempt {lost.attempt} could not be stopped when node {lost.node} was cut off: its code goes on there "
-            "until it looks at should_stop, beside this run."
+            "until it looks at should_stop, at the same time as this run."
         )
         return (sentence,)
     if facts.isolation is Isolation.THREAD:

@@ -43,7 +43,7 @@ Jobs = Annotated[
     typer.Option("--jobs", metavar="MODULES", help="Modules to import jobs from: a,b, or repeat it for more."),
 ]
 Reload = Annotated[
-    bool, typer.Option("--reload", help="Restart whenever a Python file of the project changes; for development.")
+    bool, typer.Option("--reload", help="Restart when a Python file of the project changes; for development.")
 ]
 ConfigFile = Annotated[
     Path | None, typer.Option("--config", help="Configuration file. (default: cronograph.toml, if there is one)")

@@ -96,10 +96,33 @@ function afterLast<A extends Attempt>(run: Course, last: A, from: number): reado
   ];
 }
 
-/** Where a phase lies, in shares of the whole from 0 to 1; what has not begun yet has no width. */
-export function placed(phases: readonly Pick<Phase, "from" | "to">[], now: number): readonly { readonly left: number; readonly width: number }[] {
-  const begin = Math.min(...phases.map(({ from }) => from));
-  const end = Math.max(...phases.map(({ from, to }) => to ?? Math.max(from, now)));
-  const whole = Math.max(1, end - begin);
-  return phases.map(({ from, to }) => ({ left: (from - begin) / whole, width: Math.max(0, (to ?? Math.max(from, now)) - from) / whole }));
+/** A stretch of time, in milliseconds since 1970; `to` is null while it lasts. */
+export interface Span {
+  readonly from: number;
+  readonly to: number | null;
+}
+
+/** What is drawn from the left edge to the right one. */
+export interface Frame {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** The frame in which all of these are seen; what lasts reaches to now. */
+export function frameOf(spans: readonly Span[], now: number): Frame {
+  const from = Math.min(...spans.map((span) => span.from));
+  return { from, to: Math.max(from + 1, ...spans.map((span) => endOf(span, now))) };
+}
+
+function endOf({ from, to }: Span, now: number): number {
+  return to ?? Math.max(from, now);
+}
+
+/** Where a span lies in a frame, in shares from 0 to 1; null where nothing of it is within. What has not begun has no width. */
+export function placeIn(frame: Frame, span: Span, now: number): { readonly left: number; readonly width: number } | null {
+  const end = endOf(span, now);
+  if (end < frame.from || span.from > frame.to) return null;
+  const whole = frame.to - frame.from;
+  const left = (Math.max(span.from, frame.from) - frame.from) / whole;
+  return { left, width: Math.max(0, (Math.min(end, frame.to) - frame.from) / whole - left) };
 }

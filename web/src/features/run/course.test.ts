@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { type Attempt, type Course, courseOf, placed } from "./course";
+import { type Attempt, type Course, courseOf, frameOf, type Phase, placeIn } from "./course";
 
 const DAY = "2026-01-01T00:00:";
 
@@ -58,6 +58,11 @@ test("attempts that are left out are one wait", () => {
   expect(told(run(), [attempt(8, 30, null)], true)).toEqual(["earlier attempts 0–30", "attempt 8 30–"]);
 });
 
+/** Where phases lie among themselves. */
+function placed(phases: readonly Phase[], now: number) {
+  return phases.map((phase) => placeIn(frameOf(phases, now), phase, now));
+}
+
 test("widths are in proportion, and what lasts reaches to now", () => {
   const phases = courseOf(run(), [attempt(1, 10, null)]);
   expect(placed(phases, Date.parse(at(40)))).toEqual([
@@ -65,4 +70,10 @@ test("widths are in proportion, and what lasts reaches to now", () => {
     { left: 0.25, width: 0.75 },
   ]);
   expect(placed(courseOf(run({ state: "STUCK", availableAt: at(30) }), [attempt(1, 0, 10)]), Date.parse(at(15))).at(-1)).toEqual({ left: 1, width: 0 });
+});
+
+test("a frame that shows a part cuts what reaches out of it, and leaves out the rest", () => {
+  const phases = courseOf(run({ state: "SUCCESS", finishedAt: at(30) }), [attempt(1, 10, 20), attempt(2, 25, 30, "SUCCESS")]);
+  const part = { from: Date.parse(at(5)), to: Date.parse(at(15)) };
+  expect(phases.map((phase) => placeIn(part, phase, 0))).toEqual([{ left: 0, width: 0.5 }, { left: 0.5, width: 0.5 }, null, null]);
 });

@@ -104,7 +104,7 @@ async def test_a_flow_stays_whole_until_the_last_of_its_times_is_over(database: 
         ):
             at = tx.now - days * DAY
             key = add(
-                tx.conn, flow, name=name, state="success", submitted_at=at, closed_at=at, finished_at=at, heirs={}
+                tx.conn, flow, name=name, state="success", submitted_at=at, closed_at=at, finished_at=at, callbacks={}
             )
             made[name] = [ended(tx, days, one, flow_id=key) for one in jobs]
         return made

@@ -78,9 +78,9 @@ class SharedStreams:
         """
         plan = plan_of(self._policy, prepared, context) if self._policy else None
         reader = Reader(context, client, bounds_of)
-        return self._alone(prepared, reader) if plan is None else self._together(plan, reader)
+        return self._by_itself(prepared, reader) if plan is None else self._together(plan, reader)
 
-    async def _alone(self, prepared: Prepared, reader: "Reader") -> AsyncGenerator[Encoded, None]:
+    async def _by_itself(self, prepared: Prepared, reader: "Reader") -> AsyncGenerator[Encoded, None]:
         async with aclosing(self._engine.stream(prepared, reader.context, reader.bounds)) as answers:
             async for answer in answers:
                 yield Encoded(self._engine.encode(answer), self._event_id(answer))
@@ -115,7 +115,7 @@ class SharedStreams:
         if plan.catch_up is None:
             raise RequestRefused([_too_slow(self._engine.limits.queue_events)])
         behind = replace(reader, context=plan.catch_up(reader.context))
-        return self._alone(plan.after_cursor(None), behind)
+        return self._by_itself(plan.after_cursor(None), behind)
 
     async def _turn(
         self,
@@ -128,7 +128,7 @@ class SharedStreams:
         member = turn.member
         if cursor is not None:
             meeting = Meeting(member)
-            async with aclosing(self._alone(plan.after_cursor(cursor), reader)) as missed:
+            async with aclosing(self._by_itself(plan.after_cursor(cursor), reader)) as missed:
                 async for answer in missed:
                     yield answer
                     if await meeting.at(answer.cursor) or member.overflowed:
@@ -145,7 +145,7 @@ class SharedStreams:
         execution = self._executions.get(plan.key)
         if execution is None:
             audience = Audience()
-            answers = self._alone(plan.after_cursor(None), replace(reader, audience=audience))
+            answers = self._by_itself(plan.after_cursor(None), replace(reader, audience=audience))
             execution = SharedExecution(answers, audience, lambda: self._forget(plan.key, execution))
             self._executions[plan.key] = execution
         execution.add(member)

@@ -62,8 +62,8 @@ class JobDefaults:
 
 
 NO_DEFAULTS: Final = JobDefaults()
-_OF_JOB_ALONE: Final = frozenset({"on_failure", "unique_key", "labels", "limits", "ttl", "on_expired", "hold", "keep"})
-TASK_POLICIES: Final = tuple(one.name for one in fields(JobDefaults) if one.name not in _OF_JOB_ALONE)
+_OF_JOB_ONLY: Final = frozenset({"on_failure", "unique_key", "labels", "limits", "ttl", "on_expired", "hold", "keep"})
+TASK_POLICIES: Final = tuple(one.name for one in fields(JobDefaults) if one.name not in _OF_JOB_ONLY)
 """What a task has from its job unless it says otherwise."""
 RUN_POLICIES: Final = ("group", "priority", "retries", "retry_delay", "timeout", "max_duration")
 """What a run has from its job unless it says otherwise."""

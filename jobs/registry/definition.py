@@ -144,11 +144,11 @@ class JobDefinition:
             return model.model_dump(mode="json", by_alias=True, exclude_unset=True)
         except (ValueError, RecursionError) as error:
             for name in sorted(model.model_fields_set):
-                self._check_alone(model, name)
+                self._check_by_itself(model, name)
             message = f"arguments of job '{self.name}': cannot be written as JSON: {_why(error)}"
             raise InvalidInput(message, path=("args",), code=ErrorCode.INVALID_ARGS) from None
 
-    def _check_alone(self, model: BaseModel, name: str) -> None:
+    def _check_by_itself(self, model: BaseModel, name: str) -> None:
         try:
             model.model_dump(mode="json", include={name})
         except (ValueError, RecursionError) as error:

@@ -102,8 +102,8 @@ def circle_of_parents(graph: ImportGraph) -> list[str]:
     """Folders of one folder that import each other in a circle by way of the modules that lie beside them."""
     for parent in ours(graph):
         folders = folders_in(graph, parent)
-        beside = dict.fromkeys({parent, *graph.find_children(parent)} - {*folders.values()}, parent)
-        found = circle_among(graph, folders | beside)
+        next_to_it = dict.fromkeys({parent, *graph.find_children(parent)} - {*folders.values()}, parent)
+        found = circle_among(graph, folders | next_to_it)
         if found:
             return found
     return []

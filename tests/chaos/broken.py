@@ -224,7 +224,7 @@ BREAKS: dict[Break, str] = {
     the_arguments_of_a_late_writer_replace_the_newest: "no debounced argument is lost",
     a_full_queue_takes_more: "no queue passes its cap",
     a_task_forgets_what_gave_way: "nothing is dropped without a row",
-    a_key_is_forgotten_while_its_runs_are_taken: "no key runs beside itself",
+    a_key_is_forgotten_while_its_runs_are_taken: "no key runs twice at once",
     a_group_is_served_without_its_tokens: "no stretch passes its rate",
     a_job_is_served_without_its_tokens: "no stretch passes its rate",
     occurrences_are_not_unique: "no occurrence has two runs",

@@ -111,10 +111,10 @@ OLD, NEW = "orders_old", "orders_new"
 POISONOUS, LONG, UNFENCED = "poisonous_jobs", "long_jobs", "unfenced"
 FLOWS, ADMITTED = "flow_jobs", "admitted_jobs"
 """Some of these run in child processes: a node that has them starts a launcher."""
-_BESIDE = (POISONOUS, LONG, UNFENCED, FLOWS, ADMITTED)
+_MORE_JOBS = (POISONOUS, LONG, UNFENCED, FLOWS, ADMITTED)
 SOURCES = {
     "chaos_jobs": SOURCE,
-    **{name: Path(__file__).with_name(f"{name}.py").read_text() for name in _BESIDE},
+    **{name: Path(__file__).with_name(f"{name}.py").read_text() for name in _MORE_JOBS},
     OLD: ORDERS.replace("{parameters}", "amount: int"),
     NEW: ORDERS.replace("{parameters}", "amount: int, currency: str"),
 }

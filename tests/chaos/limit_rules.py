@@ -11,20 +11,20 @@ from cronograph.jobs.core.model import Execution, Outcome
 from tests.chaos.history import EXECUTION_EVENTS, History
 
 
-def no_key_runs_beside_itself(history: History) -> Iterator[str]:
+def no_key_runs_twice_at_once(history: History) -> Iterator[str]:
     """No more runs with one concurrency key are under way at once than they say themselves."""
     under_way = defaultdict[str, set[int]](set)
     for change in history.changes(EXECUTION_EVENTS):
         run = history.run_of.get(change.run_id or 0)
         if run is None or run.concurrency_key is None:
             continue
-        beside = under_way[run.concurrency_key]
+        running = under_way[run.concurrency_key]
         if change.kind is EventKind.EXECUTION_FINISHED:
-            beside.discard(run.id)
+            running.discard(run.id)
             continue
-        if len(beside) >= (run.max_concurrent or 1):
-            yield f"run {run.id} with key '{run.concurrency_key}' began while {sorted(beside)} were under way"
-        beside.add(run.id)
+        if len(running) >= (run.max_concurrent or 1):
+            yield f"run {run.id} with key '{run.concurrency_key}' began while {sorted(running)} were under way"
+        running.add(run.id)
 
 
 def no_stretch_passes_its_rate(history: History) -> Iterator[str]:

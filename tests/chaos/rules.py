@@ -23,7 +23,7 @@ from tests.chaos.cap_rules import no_queue_passes_its_cap
 from tests.chaos.durable_rules import DURABLE_RULES
 from tests.chaos.flow_rules import FLOW_RULES
 from tests.chaos.history import EXECUTION_EVENTS, RUN_EVENTS, History
-from tests.chaos.limit_rules import no_key_runs_beside_itself, no_stretch_passes_its_rate
+from tests.chaos.limit_rules import no_key_runs_twice_at_once, no_stretch_passes_its_rate
 
 ENDS: dict[RunState, frozenset[Outcome]] = {
     RunState.SUCCESS: frozenset({Outcome.SUCCESS}),
@@ -284,7 +284,7 @@ RULES: tuple[Callable[[History], Iterator[str]], ...] = (
     *FLOW_RULES,
     a_dead_node_begins_and_ends_nothing,
     only_dead_nodes_lose_executions,
-    no_key_runs_beside_itself,
+    no_key_runs_twice_at_once,
     no_stretch_passes_its_rate,
     no_queue_passes_its_cap,
 )

@@ -15,8 +15,8 @@ PASSWORD = "correct horse battery staple"
 PATIENCE = 60_000
 """Milliseconds for what takes the server some seconds, such as to notice that a role has changed."""
 
-PAGES_OF_DEEDS = ("/", "/tasks", "/tasks/shown", "/runs", "/runs/1", "/log/1", "/groups", "/nodes", "/jobs")
-DEEDS = re.compile("^(New|Run|Pause|Resume|Edit|Delete|Cancel|Retry|Set|Drain|High|Low)\\b")
+PAGES_WITH_ACTIONS = ("/", "/tasks", "/tasks/shown", "/runs", "/runs/1", "/log/1", "/groups", "/nodes", "/jobs")
+ACTIONS = re.compile("^(New|Run|Pause|Resume|Edit|Delete|Cancel|Retry|Set|Drain|High|Low)\\b")
 """What a button is called that changes something, by its first word."""
 
 
@@ -123,14 +123,14 @@ def something_is_there_to_change(page: Page, url: str) -> None:
 
 def what_a_viewer_cannot_do(page: Page) -> None:
     """On every page: it is there, cannot be pressed, and says why."""
-    for path in PAGES_OF_DEEDS:
+    for path in PAGES_WITH_ACTIONS:
         page.goto(path)
         ready(page)
-        deeds = page.get_by_role("main").get_by_role("button", name=DEEDS)
-        expect(deeds).not_to_have_count(0)
-        for deed in deeds.all():
-            expect(deed).to_be_disabled()
-            expect(deed).to_have_attribute(
+        buttons = page.get_by_role("main").get_by_role("button", name=ACTIONS)
+        expect(buttons).not_to_have_count(0)
+        for button in buttons.all():
+            expect(button).to_be_disabled()
+            expect(button).to_have_attribute(
                 "title", re.compile("^This needs the role (operator|admin), and you are a viewer$")
             )
     page.goto("/users")

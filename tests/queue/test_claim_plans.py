@@ -238,9 +238,9 @@ def test_what_is_taken_beside_unknown_jobs_is_what_is_taken_alone(stored: Stored
         started = [one.run.id for slots in (1, 3, 20) for one in node.take(slots).started]
         taken.append([enqueued.index(run_id) for run_id in started])
         fill(stored, groups=3, state=state)
-    alone, beside = taken
+    alone, among_others = taken
     assert len(alone) == len(places)
-    assert alone == beside
+    assert alone == among_others
 
 
 class Recording(AutocommitConnection):

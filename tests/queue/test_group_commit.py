@@ -111,7 +111,7 @@ def test_a_thread_that_is_interrupted_while_it_waits_is_not_written_and_keeps_no
     def interrupt(*_: object) -> None:
         raise SystemExit
 
-    def write_beside(main: int) -> list[int]:
+    def write_interrupted(main: int) -> list[int]:
         wait_until(partial(waits, group, 1))
         signal.pthread_kill(main, signal.SIGUSR1)
         wait_until(partial(waits, group, 0))
@@ -125,9 +125,9 @@ def test_a_thread_that_is_interrupted_while_it_waits_is_not_written_and_keeps_no
         with ThreadPoolExecutor(3) as threads:
             first = threads.submit(group.put, 1)
             assert book.began.wait(30)
-            beside = threads.submit(write_beside, threading.get_ident())
+            interrupted = threads.submit(write_interrupted, threading.get_ident())
             assert outcome(partial(group.put, 2)) == "SystemExit"
-            assert beside.result(30) == [10, 30]
+            assert interrupted.result(30) == [10, 30]
     finally:
         signal.signal(signal.SIGUSR1, before)
     assert book.written == [[1], [3]]

@@ -51,7 +51,7 @@ def crowded(starts: list[datetime], rate: StoredRate) -> Iterator[tuple[datetime
                 yield began, count
 
 
-async def test_no_key_runs_beside_itself_and_all_of_its_runs_run(start_engine: StartEngine) -> None:
+async def test_no_key_runs_twice_at_once_and_all_of_its_runs_run(start_engine: StartEngine) -> None:
     running, most = Counter[str](), Counter[str]()
 
     async def work(customer: str) -> None:

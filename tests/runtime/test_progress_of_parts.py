@@ -142,13 +142,13 @@ async def test_a_node_whose_dispatcher_is_stuck_is_neither_ready_nor_active_unti
     free, locked = threading.Event(), threading.Event()
 
     def hold() -> None:
-        beside = sync_engine(engine.database.url)
-        with beside.begin() as conn:
+        other = sync_engine(engine.database.url)
+        with other.begin() as conn:
             # Looking for due tasks reads it, taking runs does not: they write when tasks have started.
             conn.execute(text("LOCK TABLE cronograph.job IN ACCESS EXCLUSIVE MODE"))
             locked.set()
             free.wait(60)
-        beside.dispose()
+        other.dispose()
 
     held = asyncio.ensure_future(asyncio.to_thread(hold))
     await asyncio.to_thread(locked.wait)

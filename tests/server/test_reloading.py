@@ -28,7 +28,7 @@ def told(folder: Path) -> list[str]:
     return log.read_text().split() if log.exists() else []
 
 
-def run_beside(folder: Path, script: str, change: Callable[[], None]) -> int:
+def run_while_changing(folder: Path, script: str, change: Callable[[], None]) -> int:
     """The exit status of a reloader of a shell script; beside it a thread makes changes, then asks for the end."""
 
     def act() -> None:
@@ -37,12 +37,12 @@ def run_beside(folder: Path, script: str, change: Callable[[], None]) -> int:
         finally:
             os.kill(os.getpid(), signal.SIGINT)
 
-    beside = threading.Thread(target=act)
-    beside.start()
+    changing = threading.Thread(target=act)
+    changing.start()
     try:
         return Reloader(["sh", "-c", f"cd {folder}; {script}"], [folder], [folder / "cronograph.toml"]).run()
     finally:
-        beside.join()
+        changing.join()
 
 
 def test_a_changed_module_or_configuration_starts_again_and_other_files_do_not(tmp_path: Path) -> None:
@@ -55,7 +55,7 @@ def test_a_changed_module_or_configuration_starts_again_and_other_files_do_not(t
         wait_until(lambda: told(tmp_path)[3:] == ["ended", "started"], message="the third start")
 
     handlers = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
-    assert run_beside(tmp_path, SERVES, change) == 0
+    assert run_while_changing(tmp_path, SERVES, change) == 0
     assert told(tmp_path) == ["started", "ended"] * 3
     assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)] == handlers
 
@@ -67,7 +67,7 @@ def test_code_that_fails_is_tried_again_at_the_next_change(tmp_path: Path) -> No
         wait_until(lambda: told(tmp_path)[1:] == ["started"], message="the second start")
 
     script = f"test -e right.py || {{ echo broken >> log; exit 2; }}; {SERVES}"
-    assert run_beside(tmp_path, script, change) == 0
+    assert run_while_changing(tmp_path, script, change) == 0
     assert told(tmp_path) == ["broken", "started", "ended"]
 
 
@@ -82,7 +82,7 @@ def test_a_server_that_is_killed_has_the_status_of_its_signal(tmp_path: Path) ->
 
     # dash loses an interrupt that reaches it on its way into `exec`: the shell itself stays, and kills itself.
     killed = "trap 'kill -KILL $$' INT; echo started >> log; while :; do sleep 0.05; done"
-    assert run_beside(tmp_path, killed, change) == 128 + signal.SIGKILL
+    assert run_while_changing(tmp_path, killed, change) == 128 + signal.SIGKILL
 
 
 def test_nothing_is_started_again_once_the_end_is_asked_for(tmp_path: Path) -> None:
@@ -93,7 +93,7 @@ def test_nothing_is_started_again_once_the_end_is_asked_for(tmp_path: Path) -> N
 
     # It ends when it is asked for the second time: while the reloader waits for it.
     counting = "n=0; trap 'echo asked >> log; n=$((n+1))' TERM INT; echo started >> log"
-    assert run_beside(tmp_path, f"{counting}; until test $n -ge 2; do sleep 0.05; done", change) == 0
+    assert run_while_changing(tmp_path, f"{counting}; until test $n -ge 2; do sleep 0.05; done", change) == 0
     assert told(tmp_path) == ["started", "asked", "asked"]
 
 

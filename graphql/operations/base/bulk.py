@@ -143,7 +143,7 @@ def many_runs(tx: Tx, selection: RunSelection, bulk_action: BulkAction[Run]) -> 
     """Do something to the selected runs; without keys and filter to all, so ask ``selection_faults`` first.
 
     Raises:
-        UserError: a faulty selection, or what the deed refuses.
+        UserError: a faulty selection, or what the action refuses.
     """
     ids = given(selection.ids)
     if ids is None:
@@ -163,7 +163,7 @@ def many_tasks(tx: Tx, selection: TaskSelection, bulk_action: BulkAction[Task]) 
     """Do something to the selected tasks; as ``many_runs``.
 
     Raises:
-        UserError: a faulty selection, or what the deed refuses.
+        UserError: a faulty selection, or what the action refuses.
     """
     names = given(selection.names)
     if names is None:

@@ -26,7 +26,7 @@ def explain_run(run: Run, facts: RunFacts, now: datetime) -> Explanation:
         standing = replace(standing, details=(*standing.details, *(_cap(*one) for one in facts.caps)))
     if run.deadline_at is not None:
         standing = replace(standing, details=(*standing.details, _deadline(run.deadline_at, now)))
-    return replace(standing, details=(*standing.details, *_not_alone(facts)))
+    return replace(standing, details=(*standing.details, *_earlier_attempt(facts)))
 
 
 def _expiry(expires_at: datetime, now: datetime) -> str:
@@ -55,7 +55,7 @@ def _deadline(deadline_at: datetime, now: datetime) -> str:
     return f"Unless it ends by {moment(deadline_at)}, in {span(left)}, it fails (max_duration)."
 
 
-def _not_alone(facts: RunFacts) -> tuple[str, ...]:
+def _earlier_attempt(facts: RunFacts) -> tuple[str, ...]:
     """That an earlier attempt may still be at work."""
     lost = facts.lost
     if lost is None:

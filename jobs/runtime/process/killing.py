@@ -33,7 +33,7 @@ class Verdict(Enum):
 
     KILLED = auto()
     """It carried the mark."""
-    LEFT_ALONE = auto()
+    SPARED = auto()
     """It does not carry the mark, has ended, or belongs to another user."""
     NOT_YET_VISIBLE = auto()
     """It is just starting another program (``execve``), so its environment cannot be read: look again."""
@@ -72,7 +72,7 @@ def kill_strays(launcher: int, children: Collection[int]) -> None:
     for _ in range(_ROUNDS):
         several = [int(each.name) for each in _PROCESSES.iterdir() if each.name.isdecimal()]
         verdicts = {kill_marked(pid, marks) for pid in several}
-        if verdicts <= {Verdict.LEFT_ALONE}:
+        if verdicts <= {Verdict.SPARED}:
             return
         if Verdict.KILLED not in verdicts:
             time.sleep(_PAUSE)
@@ -98,7 +98,7 @@ def kill_marked(pid: int, marks: set[bytes]) -> Verdict:
         if not marks.isdisjoint(environment.split(b"\0")):
             signal.pidfd_send_signal(held, signal.SIGKILL)
             return Verdict.KILLED
-    return Verdict.LEFT_ALONE
+    return Verdict.SPARED
 
 
 def _environment_of(pid: int) -> bytes:

@@ -158,29 +158,29 @@ def sleeping(environment: dict[str, str]) -> Generator["subprocess.Popen[bytes]"
 
 def test_only_what_carries_the_mark_of_a_child_is_killed() -> None:
     with sleeping({CHILD_MARK: mark_of(7, 1)}) as marked:
-        assert verdict_on(marked, MARK + b"1") is Verdict.LEFT_ALONE
+        assert verdict_on(marked, MARK + b"1") is Verdict.SPARED
         assert verdict_on(marked, MARK) is Verdict.KILLED
         assert marked.wait(timeout=30) == -signal.SIGKILL
     # It has ended by now.
-    assert kill_marked(marked.pid, {MARK}) is Verdict.LEFT_ALONE
+    assert kill_marked(marked.pid, {MARK}) is Verdict.SPARED
 
 
 def test_a_process_without_environment_is_left_alone() -> None:
     with sleeping({}) as bare:
-        assert verdict_on(bare, MARK) is Verdict.LEFT_ALONE
+        assert verdict_on(bare, MARK) is Verdict.SPARED
 
 
 def test_what_has_ended_and_was_not_collected_is_left_alone() -> None:
     with sleeping({CHILD_MARK: mark_of(7, 1)}) as ended:
         ended.kill()
         wait_until(lambda: psutil.Process(ended.pid).status() == psutil.STATUS_ZOMBIE, within=30)
-        assert kill_marked(ended.pid, {MARK}) is Verdict.LEFT_ALONE
+        assert kill_marked(ended.pid, {MARK}) is Verdict.SPARED
 
 
 def test_what_is_just_starting_another_program_is_never_taken_for_somebody_else() -> None:
     for _ in range(STARTS):
         # Its environment cannot be read for a moment, which on a busy machine lasts.
         with sleeping({CHILD_MARK: mark_of(7, 1)}) as starting:
-            assert kill_marked(starting.pid, {MARK}) is not Verdict.LEFT_ALONE
+            assert kill_marked(starting.pid, {MARK}) is not Verdict.SPARED
             kill_strays(7, [1])
             assert starting.wait(timeout=30) == -signal.SIGKILL

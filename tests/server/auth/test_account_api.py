@@ -132,7 +132,7 @@ def remove_the_head(conn: Connection) -> None:
 
 
 @pytest.mark.parametrize(
-    ("deed", "fault"),
+    ("tampering", "fault"),
     [
         (change_one, "entry 2 is not what was written, or the one before it is not"),
         (remove_one, "entry 2 is missing"),
@@ -140,7 +140,7 @@ def remove_the_head(conn: Connection) -> None:
         (remove_the_head, "the head of the chain is missing"),
     ],
 )
-async def test_anyone_who_tampers_with_the_log_is_noticed(server: Protected, deed: Any, fault: str) -> None:
+async def test_anyone_who_tampers_with_the_log_is_noticed(server: Protected, tampering: Any, fault: str) -> None:
     await server.account("ada")
     for _ in range(3):
         await server.sign_in_as("ada", "a wrong password")
@@ -148,7 +148,7 @@ async def test_anyone_who_tampers_with_the_log_is_noticed(server: Protected, dee
     assert (whole.entries, whole.fault) == (3, None)
 
     def tamper(tx: Tx) -> None:
-        deed(tx.conn)
+        tampering(tx.conn)
 
     await server.database.write(tamper)
     assert (await server.database.read(verify)).fault == fault

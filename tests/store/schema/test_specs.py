@@ -84,7 +84,7 @@ def test_all_that_a_job_says_comes_back_from_its_column() -> None:
     by_customer = UniqueKey(
         ("customer_id",), "of {customer_id}", defaults={"customer_id": 1}, formats={"customer_id": "x"}
     )
-    said = JobDefaults(
+    declared = JobDefaults(
         group="other",
         priority=Priority.HIGH,
         retries=3,
@@ -100,6 +100,7 @@ def test_all_that_a_job_says_comes_back_from_its_column() -> None:
         on_expired="weep",
         hold=Hold(Holding.DEBOUNCE, 3.0, 9.0, until_start=True),
         limits=Limits(Rate.of(5, 60), by_customer, by_customer, 7),
+        keep=8.5,
     )
-    assert all(getattr(said, one.name) is not None for one in fields(JobDefaults))
-    assert defaults_from(json.loads(json.dumps(defaults_document(said)))) == said
+    assert all(getattr(declared, one.name) is not None for one in fields(JobDefaults))
+    assert defaults_from(json.loads(json.dumps(defaults_document(declared)))) == declared

@@ -46,11 +46,14 @@ from .accounts.secrets import SecretQueries
 from .history import HistoryQueries
 from .labels import LabelQueries
 from .reports import ReportQueries
+from .retention import RetentionQueries
 from .timeline import TimelineQueries
 
 
 @strawberry.type(description="Everything that can be read.")
-class Query(ReportQueries, TimelineQueries, HistoryQueries, LabelQueries, AccountQueries, SecretQueries):
+class Query(
+    ReportQueries, TimelineQueries, HistoryQueries, LabelQueries, RetentionQueries, AccountQueries, SecretQueries
+):
     """Queries."""
 
     @resolved(description="The jobs that nodes have published, by name.", requires=Role.VIEWER)

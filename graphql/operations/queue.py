@@ -82,6 +82,8 @@ class QueueMutations:
                 actions.set_max_wait_low(tx, input.name, seconds=input.max_wait_low)
             if input.cap is not strawberry.UNSET:
                 actions.set_group_cap(tx, input.name, cap=None if input.cap is None else input.cap.to_cap())
+            if input.keep is not strawberry.UNSET:
+                actions.set_group_keep(tx, input.name, seconds=input.keep)
             return restore_group(tx, {"group": input.name})
 
         done = await perform(info, input, action, ONE_GROUP)

@@ -60,7 +60,7 @@ class TaskFields(ByField):
         description="Which of its settings follow its job, because nobody has set them for this task; by name, sorted."
     )
     jitter: float = strawberry.field(description="Most seconds by which the task is delayed, by one fixed offset.")
-    labels: JSON = strawberry.field(description="Labels of its runs beside those of their job, an object of texts.")
+    labels: JSON = strawberry.field(description="Labels of its runs, added to those of their job: an object of texts.")
     rate: Rate | None = strawberry.field(
         description="How many of its runs start in how long, instead of what its job says; null = as the job says."
     )

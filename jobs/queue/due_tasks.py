@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 from sqlalchemy import Connection, Row
 
 from ..core.base.rates import Rate
-from ..core.defaults import NOTHING_SAID, JobDefaults
+from ..core.defaults import NO_DEFAULTS, JobDefaults
 from ..core.model import MisfirePolicy, OverlapPolicy, ScheduleSpec
 from ..core.occurrences.due import DueTask
 from ..core.schedule import Syntax
@@ -143,7 +143,7 @@ def _due_task(own: Sequence[Any], syntax: str, timezone: str) -> DueTask:
 def _declared(stored: str | dict[str, Any] | None) -> JobDefaults:
     """What a job says, of a document that SQLite gives as text."""
     if stored is None:
-        return NOTHING_SAID
+        return NO_DEFAULTS
     return defaults_from(json.loads(stored) if isinstance(stored, str) else stored)
 
 

@@ -162,7 +162,7 @@ def visit(
     pairs = _within_bounds(decided)
     _cancel_replaced(tx, pairs)
     pairs = caps.judged(tx, pairs, node) if caps.new else pairs
-    ttls = {name: said.ttl for name, said in known.items() if said.ttl is not None}
+    ttls = {name: defaults.ttl for name, defaults in known.items() if defaults.ttl is not None}
     written = _write(tx, pairs, keys, labels_of(tx, due, known), ttls)
     if keys.keys:
         pairs = [*_with_left_out(tx, pairs, keys, [one.task_id for one in written.without_event])]

@@ -1,6 +1,6 @@
 """Waits of runs: they begin, what fulfils them is taken, and runs are woken that signals came for.
 
-A wait is stored before its attempt ends, so none is forgotten, whoever dies when. What it waits for may come at any
+A wait is stored before its attempt ends, so none is forgotten if a process dies. What it waits for may come at any
 moment: before the wait begins (it lies in the run's box), while its attempt ends (``finish`` looks again), or later
 (``send`` ends the wait and wakes the run). All three lock the run first, so one of them sees what the other has done.
 """

@@ -297,7 +297,7 @@ class Queue:
         await self.database.write(signal_run, run_id=run_id, signal=Signal(name, payload, reject))
 
     async def signal_by_url(self, url: str, payload: Json = None, *, reject: str | None = None) -> None:
-        """Send a signal by an address that a job got of ``ctx.signal_url``, as whoever has it does.
+        """Send a signal by an address that a job got of ``ctx.signal_url``, as anyone who has it does.
 
         Raises:
             UserError: what the server would refuse: it was used, its run is over, the payload does not fit.

@@ -41,9 +41,9 @@ from ..runtime.attempts.failures import ended_by_deadline, retried
 from ..runtime.attempts.secrets import UNAVAILABLE
 from ..runtime.attempts.threads import Call, ThreadPool
 from ..runtime.job.host import Enqueue, LocalHost, SaveCheckpoint
+from ..runtime.job.job_steps import StepStore
 from ..runtime.job.lines import RawLine, level_name
 from ..runtime.job.middleware import middleware_of
-from ..runtime.job.step_desk import StepStore
 from ..runtime.job.stopping import StopSignal
 from ..runtime.process.children import ChildPool
 from ..runtime.process.spawner import Spawner

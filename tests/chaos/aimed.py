@@ -54,7 +54,7 @@ def kill_before_a_signal_is_stored(stage: Stage) -> None:
 
 
 def kill_before_a_signal_wakes(stage: Stage) -> None:
-    """A signal was acknowledged, and whoever is about to begin the run that waited for it dies."""
+    """A signal was acknowledged, and anyone who is about to begin the run that waited for it dies."""
     run_id = _waiting_for_a_signal(stage)
     if stage.postmaster is None:
         (victim,) = stage.cluster.nodes

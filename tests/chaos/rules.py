@@ -1,4 +1,4 @@
-"""What must be true of every history, whoever was killed, paused or cut off: each rule lists what breaks it."""
+"""What must be true of every history, no matter who was killed, paused or cut off: each rule lists what breaks it."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping

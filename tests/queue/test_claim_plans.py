@@ -1,4 +1,4 @@
-"""What a claim looks at depends neither on the runs that wait nor on their groups, whoever knows their jobs."""
+"""What a claim looks at depends neither on the runs that wait nor on their groups, no matter who knows their jobs."""
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta

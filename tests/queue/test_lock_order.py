@@ -1,4 +1,4 @@
-"""Whoever locks flows and runs locks the flows first: of two transactions one may wait for the other, never both."""
+"""Anyone who locks flows and runs locks the flows first: of two transactions one may wait for the other, never both."""
 
 import re
 from collections.abc import Callable

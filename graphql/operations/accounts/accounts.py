@@ -24,7 +24,7 @@ from ...lists.connections import Connection
 from ...lists.declared import ACCOUNT_LIST, AUDIT_LIST, listed
 from ...resolving.context import Info
 from ...types.account import Account, AccountChanged, ApiToken, ApiTokenChanged, AuditEntry, SessionsEnded
-from ..base.changes import Done, given, parse_key, perform_alone
+from ..base.changes import Done, given, parse_key, perform_once
 from .account_inputs import (
     CreateAccountInput,
     CreateApiTokenInput,
@@ -67,7 +67,7 @@ class AccountMutations:
             actions.prepare_recovery(tx, made.name, stored_form(secret))
             return made
 
-        return _account(await perform_alone(info, input, action), secret)
+        return _account(await perform_once(info, input, action), secret)
 
     @mutates(
         description="Changes an account: its role, whether it may sign in, or gives its owner a link to set a password "
@@ -89,7 +89,7 @@ class AccountMutations:
                 actions.prepare_recovery(tx, input.name, stored_form(secret))
             return changed
 
-        return _account(await perform_alone(info, input, action), secret)
+        return _account(await perform_once(info, input, action), secret)
 
     @mutates(
         description="Makes a personal API token of one's own, of at most one's own role. Not possible by a token.",
@@ -105,7 +105,7 @@ class AccountMutations:
             new = token_actions.NewToken(input.name, input.role, stored_form(secret), shown_form(secret), expires)
             return token_actions.create_token(tx, account, new)
 
-        done = await perform_alone(info, input, action)
+        done = await perform_once(info, input, action)
         return done.answer(ApiTokenChanged, token=ApiToken.from_model, secret=lambda _: secret)
 
     @mutates(description="Makes an API token worthless: one's own; administrators anybody's.", requires=Role.VIEWER)
@@ -118,7 +118,7 @@ class AccountMutations:
         def action(tx: Tx) -> session_model.ApiToken:
             return token_actions.revoke_token(tx, parse_key(input.id, "id"), account_id=whose)
 
-        done = await perform_alone(info, input, action)
+        done = await perform_once(info, input, action)
         return done.answer(ApiTokenChanged, token=ApiToken.from_model)
 
     @mutates(description="Ends sign-ins of one's own: one, or all but this one.", requires=Role.VIEWER)
@@ -136,7 +136,7 @@ class AccountMutations:
             session_actions.end_session(tx, account.id, parse_key(chosen, "id"))
             return 1
 
-        done = await perform_alone(info, input, action)
+        done = await perform_once(info, input, action)
         return done.answer(SessionsEnded, ended=lambda ended: ended)
 
 

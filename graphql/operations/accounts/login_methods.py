@@ -17,7 +17,7 @@ from ...base.enums import Role
 from ...base.fields import mutates
 from ...resolving.context import Info
 from ...types.account import IdentityDeleted, Passkey, PasskeyChanged, ProviderIdentity
-from ..base.changes import parse_key, perform_alone
+from ..base.changes import parse_key, perform_once
 from .account_inputs import DeleteIdentityInput, DeletePasskeyInput, RenamePasskeyInput
 from .accounts import signed_in
 
@@ -34,7 +34,7 @@ class LoginMethodMutations:
             account = signed_in(tx, info)
             return actions.rename(tx, parse_key(input.id, "id"), account.id, input.name)
 
-        done = await perform_alone(info, input, action)
+        done = await perform_once(info, input, action)
         return done.answer(PasskeyChanged, passkey=Passkey.from_model)
 
     @mutates(
@@ -48,7 +48,7 @@ class LoginMethodMutations:
             account = signed_in(tx, info)
             return actions.delete(tx, parse_key(input.id, "id"), account.id)
 
-        done = await perform_alone(info, input, action)
+        done = await perform_once(info, input, action)
         return done.answer(PasskeyChanged, passkey=Passkey.from_model)
 
     @mutates(
@@ -62,5 +62,5 @@ class LoginMethodMutations:
             account = signed_in(tx, info)
             return provider_actions.disconnect(tx, parse_key(input.id, "id"), account.id)
 
-        done = await perform_alone(info, input, action)
+        done = await perform_once(info, input, action)
         return done.answer(IdentityDeleted, identity=ProviderIdentity.from_model)

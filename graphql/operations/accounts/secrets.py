@@ -13,7 +13,7 @@ from ...lists.connections import Connection
 from ...lists.declared import SECRET_LIST, listed
 from ...resolving.context import Info
 from ...types.secret import Secret, SecretDeleted, SecretSet
-from ..base.changes import given, perform_alone
+from ..base.changes import given, perform_once
 
 
 @strawberry.input(description="A secret to be kept.")
@@ -59,7 +59,7 @@ class SecretMutations:
     async def set_secret(self, info: Info, input: Annotated[SetSecretInput, INPUT]) -> SecretSet:
         """The secret."""
         action = partial(actions.set_secret, name=input.name, value=input.value, ring=info.context.keys())
-        done = await perform_alone(info, input, action)
+        done = await perform_once(info, input, action)
         return done.answer(SecretSet, secret=Secret.from_model)
 
     @mutates(
@@ -69,5 +69,5 @@ class SecretMutations:
     async def delete_secret(self, info: Info, input: Annotated[DeleteSecretInput, INPUT]) -> SecretDeleted:
         """The name of what is gone."""
         action = partial(actions.delete_secret, name=input.name, force=bool(given(input.force)))
-        done = await perform_alone(info, input, action)
+        done = await perform_once(info, input, action)
         return done.answer(SecretDeleted, deleted_name=lambda gone: gone.name)

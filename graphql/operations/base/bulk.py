@@ -25,7 +25,7 @@ from ....jobs.store.read.lists import RUNS, TASKS
 from ...base.arguments import MAX_RUNS, MAX_TASKS
 from ...base.errors import UserFacingError
 from ...base.scalars import BigInt
-from ...lists.conditions import MUTATIONS, absent_variables, says_nothing
+from ...lists.conditions import MUTATIONS, absent_variables, is_empty
 from ...lists.criteria import to_criteria
 from ...lists.cursors import decode, encode
 from ...lists.filters import AnyFilter, RunFilter, TaskFilter
@@ -125,7 +125,7 @@ def selection_faults(info: Info, selection: RunSelection | TaskSelection) -> Ite
         )
     absent = list(absent_variables(info, "input", "filter"))
     yield from absent
-    if filter is not None and not says_nothing(filter):
+    if filter is not None and not is_empty(filter):
         yield from () if absent else MUTATIONS.of(filter, ("filter",))
     elif named is None and not everything and not absent:
         yield UserError(

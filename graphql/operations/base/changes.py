@@ -85,7 +85,7 @@ async def perform(
     return await _done(input, write, faults)
 
 
-async def perform_alone(info: Info, input: object, action: Callable[[Tx], T]) -> Done[T]:
+async def perform_once(info: Info, input: object, action: Callable[[Tx], T]) -> Done[T]:
     """Run ``action`` in one transaction, for what must not be remembered, such as an answer with a secret."""
     return await _done(input, partial(info.context.write, action))
 

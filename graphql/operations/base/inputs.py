@@ -30,7 +30,7 @@ DRY_RUN: Final = "Change nothing; answer how many would change, and the first of
 UNIQUE_KEY: Final = (
     "While a run with this key is unfinished, that one is answered instead; as the job declares, unless given."
 )
-LABELS: Final = "Words by which it is found, beside those of the job: an object of texts."
+LABELS: Final = "Words by which it is found, added to those of the job: an object of texts."
 REASON: Final = "Why; shown to others. At most 1,000 characters."
 
 
@@ -109,7 +109,7 @@ class TaskSettings:
     jitter: float | None = optional("Most seconds by which the task is delayed, by one fixed offset; 0 unless given.")
     start_at: datetime | None = optional("No occurrence before this time.")
     end_at: datetime | None = optional("No occurrence after this time.")
-    labels: JSON | None = optional("Labels of its runs beside those of the job, an object of texts; none unless given.")
+    labels: JSON | None = optional("Labels of its runs, added to those of the job: an object of texts; default none.")
     rate: RateInput | None = optional("How many of its runs start in how long; as the job says unless given.")
 
 
@@ -272,6 +272,9 @@ class UpdateGroupInput:
         "scheme has it, absent = unchanged."
     )
     cap: CapInput | None = optional("How many of its runs wait at most; null = any number, absent = unchanged.")
+    keep: float | None = optional(
+        "Seconds that the history of its finished runs is kept; null = as their job says, absent = unchanged."
+    )
     idempotency_key: str | None = optional(KEY)
 
 

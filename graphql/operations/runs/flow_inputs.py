@@ -51,11 +51,13 @@ class EnqueueFlowInput:
 
     def to_flow(self, submitter: Submitter | None = None) -> NewFlow:
         """The engine's form."""
-        heirs = {end: run.to_run(submitter) for end in Ending if (run := given(getattr(self, end.value))) is not None}
+        callbacks = {
+            end: run.to_run(submitter) for end in Ending if (run := given(getattr(self, end.value))) is not None
+        }
         # What is no object of texts is refused with its place before anything is stored.
         labels: Any = given(self.labels)
         members = tuple(run.to_member(submitter) for run in self.runs)
-        return NewFlow(self.name, members, bool(given(self.open)), given(self.unique_key), heirs, labels=labels)
+        return NewFlow(self.name, members, bool(given(self.open)), given(self.unique_key), callbacks, labels=labels)
 
     def faults(self) -> Iterator[UserError]:
         """What the engine's rules say against the settings of the runs."""

@@ -12,7 +12,7 @@ from ....jobs.core.base.errors import UserError
 from ....jobs.core.model import Execution, Json, Run
 from ....jobs.store.db.transaction import Tx
 from ....jobs.store.read import executions as execution_store
-from ....jobs.store.read.prunable import prunable
+from ....jobs.store.read.prunable import keeping, prunable
 from ...base.arguments import camel
 from ..base.changes import given, restore_run
 from ..base.inputs import PruneHistoryInput
@@ -44,7 +44,8 @@ def prune(tx: Tx, input: PruneHistoryInput, actor: str) -> Pruning:
     _check(tx, args)
     if not given(input.dry_run):
         return Pruning(trigger_job(tx, JOB, args=args, actor=actor).run)
-    found = prunable(tx.conn, tx.now - timedelta(days=DEFAULT_AGE_DAYS if age is None else age), keep)
+    kept = keeping(tx.conn, tx.now, timedelta(days=DEFAULT_AGE_DAYS if age is None else age))
+    found = prunable(tx.conn, kept, keep)
     return Pruning(None, _shown(tx, found.executions[:MAX_SHOWN]), len(found.executions), not found.complete)
 
 

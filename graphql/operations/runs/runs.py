@@ -177,7 +177,7 @@ class RunMutations:
         return done.answer(RunChanged, run=entities.Run.from_model)
 
     @mutates(
-        description="Sends a signal to an unfinished run. It lies in the run's box until a wait of this name takes it; "
+        description="Sends a signal to an unfinished run. It stays with the run until a wait of this name takes it; "
         "a run that waits for it goes on at once.",
         requires=Role.OPERATOR,
     )

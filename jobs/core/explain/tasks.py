@@ -115,7 +115,7 @@ def _task_details(task: Task, facts: TaskFacts, now: datetime) -> list[str]:
         {
             "skip": "An occurrence that comes due meanwhile is skipped (overlap SKIP).",
             "queue": "Occurrences that come due meanwhile queue up, at most ten (overlap QUEUE).",
-            "allow": "Occurrences that come due meanwhile start beside it (overlap ALLOW).",
+            "allow": "Occurrences that come due meanwhile start at the same time (overlap ALLOW).",
             "replace": "An occurrence that comes due meanwhile cancels it (overlap REPLACE).",
         }[effective_overlap(task.spec).value],
     )

@@ -154,8 +154,8 @@ def insert(conn: Connection, new: NewRuns, now: datetime | None = None, *, with_
         send: SendNamed = lambda name, parameters: statements.execute(conn, name, parameters).all()  # noqa: E731
         return insert_by(send, new, now, with_event=with_event)
     at = now or dialect.database_now(conn)
-    said = jobs.defaults(conn, {kind.job_name for kind in new.kinds if kind.inherits})
-    kinds = [run_of_job(kind, said[kind.job_name]) if kind.inherits else kind for kind in new.kinds]
+    defaults = jobs.defaults(conn, {kind.job_name for kind in new.kinds if kind.inherits})
+    kinds = [run_of_job(kind, defaults[kind.job_name]) if kind.inherits else kind for kind in new.kinds]
     columns = [
         {**_columns(kind), "expires_at": expiry_of(kind.expires_at, kind.ttl, kind.available_at or at)}
         for kind in kinds

@@ -185,7 +185,7 @@ def _rounds(
         part = MAX_DEPTH if admission.held_back else part
         jobs = admission.unblocked(jobs)
         want = Want(tx.now, jobs, depth, claimant.foreign, claimant.groups, by_job=own is not None, lane=part)
-        found = admission.sifted(_not_taken(candidates(tx.conn, want, state.last_group), elsewhere))
+        found = admission.reservable(_not_taken(candidates(tx.conn, want, state.last_group), elsewhere))
         if turn == 0:
             state.groups = max(1, len({one.group for one in found}))
         if not found:

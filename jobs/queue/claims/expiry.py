@@ -66,24 +66,24 @@ def skip_expired(tx: Tx, runs: Sequence[Run], *, node: str | None) -> None:
 def _tell(tx: Tx, runs: Sequence[Run]) -> None:
     """Put runs of the jobs into the queue that the jobs of these runs name by ``on_expired``."""
     of_note = [run for run in runs if EXPIRY_OF not in (run.carried or {})]
-    said = jobs.defaults(tx.conn, {run.job_name for run in of_note})
-    heirs = [
+    defaults = jobs.defaults(tx.conn, {run.job_name for run in of_note})
+    expiry_jobs = [
         NewRun(
-            job_name=heir,
+            job_name=expiry_job,
             trigger=Trigger.API,
-            args={"expired": _told(run, tx).document()},
+            args={"expired": _expired(run, tx).document()},
             inherits=FOLLOWED,
             carried={**(run.carried or {}), EXPIRY_OF: run.id},
             parent_labels=run.labels,
         )
         for run in of_note
-        if (heir := said[run.job_name].on_expired) is not None
+        if (expiry_job := defaults[run.job_name].on_expired) is not None
     ]
-    if heirs:
-        put_or_drop(tx, heirs)
+    if expiry_jobs:
+        put_or_drop(tx, expiry_jobs)
 
 
-def _told(run: Run, tx: Tx) -> Expired:
+def _expired(run: Run, tx: Tx) -> Expired:
     assert run.expires_at is not None, "it has expired"
     hidden = {name: f"[secret {name}]" for name in references(run.args)}
     return Expired(

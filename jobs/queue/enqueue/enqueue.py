@@ -16,7 +16,7 @@ from ...core.admission.caps import Line, Verdict, refusal
 from ...core.admission.holding import Hold
 from ...core.base.errors import InvalidInput, refuse
 from ...core.base.tracing import TRACED
-from ...core.defaults import FROM_ARGUMENTS, NOTHING_SAID, PER_RUN, RUN_POLICIES, UNIQUE_KEY, settle
+from ...core.defaults import FROM_ARGUMENTS, NO_DEFAULTS, PER_RUN, RUN_POLICIES, UNIQUE_KEY, settle
 from ...core.limits import LIMITS
 from ...core.model import Json, NewRun, Priority, Run, Trigger
 from ...core.rules import name_faults, new_run_faults
@@ -91,7 +91,7 @@ def enqueue_sync(  # noqa: PLR0913 - each setting of a run has a name of its own
         expires_at: If it has not started by then, it is skipped.
         ttl: The same in seconds from when it may start.
         hold: How the unique key holds; None: while the run is unfinished.
-        settled: Whether the job's own code has said all labels and the expiry.
+        settled: Whether the job's own code has set all labels and the expiry.
 
     Raises:
         UserError: values are not what they must be.
@@ -354,7 +354,7 @@ def _settled(tx: Tx, runs: Sequence[NewRun]) -> tuple[Sequence[NewRun], Capped]:
     """``runs`` with what follows from their arguments, as their jobs say, keys and labels; and where they count."""
     names = {run.job_name for run in runs if run.inherits}
     found, any_group = jobs.published_defaults_and_caps(tx.conn, names) if names else ({}, True)
-    said = {name: found.get(name, NOTHING_SAID) for name in names}
+    defaults = {name: found.get(name, NO_DEFAULTS) for name in names}
     if any(FROM_ARGUMENTS & run.inherits for run in runs):
-        runs = [settle(run, said[run.job_name]) if FROM_ARGUMENTS & run.inherits else run for run in runs]
-    return runs, capped(tx.conn, runs, said, any_group=any_group)
+        runs = [settle(run, defaults[run.job_name]) if FROM_ARGUMENTS & run.inherits else run for run in runs]
+    return runs, capped(tx.conn, runs, defaults, any_group=any_group)

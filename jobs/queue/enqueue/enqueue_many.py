@@ -47,7 +47,7 @@ def enqueue_many_sync(session: Transaction, runs: Iterable[RunSpec], *, schema: 
             # None were inserted: a job says what follows from the arguments.
             return ids or [run.id for run in enqueue_all(conn, new.apart())]
         found, any_cap = jobs.published_defaults_and_caps(conn, {kind.job_name for kind in new.kinds})
-        if any_cap or any(said.settles for said in found.values()):
+        if any_cap or any(defaults.settles for defaults in found.values()):
             return [run.id for run in enqueue_all(conn, new.apart())]
         return _insert_with_event(conn, new)
 

@@ -44,9 +44,9 @@ def enqueue_failure_jobs(tx: Tx, failed: Sequence[FinalFailure]) -> None:
     if not of_note:
         return
     defaults = jobs.defaults(tx.conn, {one.run.job_name for one in of_note})
-    heirs = [
+    failure_jobs = [
         NewRun(
-            job_name=heir,
+            job_name=failure_job,
             trigger=Trigger.API,
             args={"failure": failure_of(*one).document()},
             inherits=FOLLOWED,
@@ -54,7 +54,7 @@ def enqueue_failure_jobs(tx: Tx, failed: Sequence[FinalFailure]) -> None:
             parent_labels=one.run.labels,
         )
         for one in of_note
-        if (heir := defaults[one.run.job_name].on_failure) is not None
+        if (failure_job := defaults[one.run.job_name].on_failure) is not None
     ]
-    if heirs:
-        put_or_drop(tx, heirs)
+    if failure_jobs:
+        put_or_drop(tx, failure_jobs)

@@ -59,6 +59,6 @@ def new_flow(spec: FlowSpec) -> NewFlow:
         raise InvalidInput("runs: must be at least one, got none; add runs, or say open=True", path=("runs",))
     runs = new_runs(one.run for one in spec.members)
     members = [NewMember(one.key, run, one.after, one.when) for one, run in zip(spec.members, runs, strict=True)]
-    heirs = dict(zip(spec.heirs, new_runs(spec.heirs.values()), strict=True))
+    callbacks = dict(zip(spec.callbacks, new_runs(spec.callbacks.values()), strict=True))
     labels = dict(spec.labels) if spec.labels else None
-    return NewFlow(spec.name, tuple(ordered(members)), spec.is_open, spec.unique_key, heirs, labels=labels)
+    return NewFlow(spec.name, tuple(ordered(members)), spec.is_open, spec.unique_key, callbacks, labels=labels)

@@ -18,7 +18,7 @@ from ...core.model import Run
 from ...core.states import FINAL, RunState
 from ...store.db import dialect
 from ...store.db.transaction import Tx, Wake
-from ...store.schema.heirs import heir_from
+from ...store.schema.callbacks import callback_from
 from ...store.schema.tables import flow as f
 from ...store.schema.tables import flow_run as m
 from ...store.schema.tables import run as r
@@ -196,16 +196,16 @@ def end_if_over(tx: Tx, flow_ids: Collection[int]) -> None:
         tx.conn.execute(update(f).where(f.c.id == row.id).values(state=state.value, finished_at=tx.now))
         emit_flow(tx, row.id, state)
         found, parent, labels = tx.conn.execute(
-            select(f.c.heirs, f.c.parent_id, f.c.labels).where(f.c.id == row.id)
+            select(f.c.callbacks, f.c.parent_id, f.c.labels).where(f.c.id == row.id)
         ).one()
         if parent is not None:
             # Locked: if its attempt is ending at this moment, one of the two transactions sees the other.
             lock(tx.conn, [parent])
             wake(tx, [parent])
         ends = (Ending.END, Ending.SUCCESS if state is FlowState.SUCCESS else Ending.FAILURE)
-        heirs = [heir_from(found[end.value], labels) for end in ends if end.value in found]
-        if heirs:
-            put_or_drop(tx, heirs)
+        callbacks = [callback_from(found[end.value], labels) for end in ends if end.value in found]
+        if callbacks:
+            put_or_drop(tx, callbacks)
 
 
 def emit_flow(tx: Tx, flow_id: int, state: FlowState, kind: EventKind = EventKind.FLOW_UPDATED) -> None:

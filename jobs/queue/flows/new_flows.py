@@ -15,7 +15,7 @@ from ...core.model import Json, NewRun, Run
 from ...store.db import dialect
 from ...store.db.transaction import Tx, Wake
 from ...store.read import jobs
-from ...store.schema.heirs import heir_document
+from ...store.schema.callbacks import callback_document
 from ...store.schema.tables import flow as f
 from ...store.schema.tables import flow_edge as e
 from ...store.schema.tables import flow_run as m
@@ -43,7 +43,7 @@ def put_flow(tx: Tx, new: NewFlow, submitter: str | None = None, submitter_id: i
         "submitter_id": submitter_id,
         "parent_id": new.parent_id,
         "labels": new.labels or None,
-        "heirs": {end.value: heir_document(run) for end, run in new.heirs.items()},
+        "callbacks": {end.value: callback_document(run) for end, run in new.callbacks.items()},
     }
     flow_id: int = tx.conn.execute(insert(f).values(**values).returning(f.c.id)).scalar_one()
     emit_flow(tx, flow_id, FlowState.RUNNING, EventKind.FLOW_CREATED)
@@ -77,8 +77,8 @@ def put_members(
     """
     if not members:
         return []
-    said = jobs.defaults(tx.conn, {one.run.job_name for one in members if one.run.inherits})
-    new = NewRuns.of(_as_member(one, flow_id, labels, said) for one in members)
+    defaults = jobs.defaults(tx.conn, {one.run.job_name for one in members if one.run.inherits})
+    new = NewRuns.of(_as_member(one, flow_id, labels, defaults) for one in members)
     runs = insert_runs(tx.conn, new, tx.now).stored(new)
     ids = {**known, **{one.key: run.id for one, run in zip(members, runs, strict=True)}}
     rows = [
@@ -126,8 +126,10 @@ def _uses(args: dict[str, Json]) -> dict[str, Json] | None:
     return {"keys": keys, "args": args} if keys else None
 
 
-def _as_member(one: NewMember, flow_id: int, labels: dict[str, str] | None, said: Mapping[str, JobDefaults]) -> NewRun:
-    run = one.run if not one.run.inherits else run_of_job(one.run, said[one.run.job_name])
+def _as_member(
+    one: NewMember, flow_id: int, labels: dict[str, str] | None, defaults: Mapping[str, JobDefaults]
+) -> NewRun:
+    run = one.run if not one.run.inherits else run_of_job(one.run, defaults[one.run.job_name])
     # No other run stands for a run of a flow: its key there is what makes it unique.
     placed = replace(run, flow_id=flow_id, suspended=bool(one.after), unique_key=None)
     return placed if not labels else replace(placed, parent_labels=inherited(run.parent_labels, labels))

@@ -101,7 +101,7 @@ class Admission:
         """``jobs`` less those whose only bucket is empty."""
         return tuple(one for one in jobs if one not in self.blocked) if self.blocked else jobs
 
-    def sifted(self, found: list[Candidate]) -> list[Candidate]:
+    def reservable(self, found: list[Candidate]) -> list[Candidate]:
         """``found`` less what cannot be reserved, if that is what is done with it."""
         return [one for one in found if not one.keyed] if self.reserves else found
 
@@ -363,7 +363,7 @@ def _let_go_of(tx: Tx, name: BucketName, bucket: Bucket | None) -> int:
 def look_for_slots(tx: Tx, after: str, *, at_most: int = KEYS) -> str:
     """Let go what waits for a slot that is free; where to go on, "" = at the beginning.
 
-    Whoever frees a slot lets the next run go. That one may never start: it is cancelled, or its group is paused. So all
+    What frees a slot lets the next run go. That one may never start: it is cancelled, or its group is paused. So all
     keys are looked at from time to time, some at each look.
 
     Args:

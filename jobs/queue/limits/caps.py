@@ -51,16 +51,16 @@ class Capped:
         return Capped(self.asked, {line: cap.never_refusing() for line, cap in self.caps.items()})
 
 
-def capped(conn: Connection, runs: Sequence[NewRun], said: Mapping[str, JobDefaults], *, any_group: bool) -> Capped:
+def capped(conn: Connection, runs: Sequence[NewRun], defaults: Mapping[str, JobDefaults], *, any_group: bool) -> Capped:
     """Where new runs are counted.
 
     Args:
         conn: The transaction.
         runs: They have their keys already; a group that they inherit is said.
-        said: What their jobs say, as far as they inherit anything.
+        defaults: What their jobs say, as far as they inherit anything.
         any_group: Whether any group at all may have a cap.
     """
-    groups = [value_of(said[run.job_name], "group") if "group" in run.inherits else run.group for run in runs]
+    groups = [value_of(defaults[run.job_name], "group") if "group" in run.inherits else run.group for run in runs]
     of_groups = caps_of_groups(conn, set(groups)) if any_group else {}
     of_keys = [None if run.cap is None else (Line(run.job_name, run.cap_key or ""), run.cap) for run in runs]
     return lines_of(zip(of_keys, groups, strict=True), of_groups)

@@ -89,7 +89,7 @@ def task_caps(
         any_group: Whether any group at all has a cap.
     """
     of_groups = caps_of_groups(tx.conn, {task.group for task in due}) if any_group else {}
-    of_jobs = {name: said.limits.cap for name, said in known.items() if said.limits is not None and said.limits.cap}
+    of_jobs = {name: one.limits.cap for name, one in known.items() if one.limits is not None and one.limits.cap}
     if not of_groups and not of_jobs:
         return TaskCaps({}, Capped([], {}))
     of_keys = [

@@ -79,14 +79,14 @@ def keys_of(tx: Tx, due: Sequence[DueTask], declared: Mapping[str, JobDefaults])
     return TaskKeys(keys, holders, limits, holds)
 
 
-def _has_keys(said: JobDefaults) -> bool:
-    return said.makes_keys or said.hold is not None
+def _has_keys(defaults: JobDefaults) -> bool:
+    return defaults.makes_keys or defaults.hold is not None
 
 
-def _key(said: JobDefaults, job_name: str, args: Mapping[str, Json]) -> str | None:
+def _key(defaults: JobDefaults, job_name: str, args: Mapping[str, Json]) -> str | None:
     """The unique key of a run, as ``defaults.settle`` makes it."""
-    made = None if said.unique_key is None else said.unique_key.of(job_name, args)
-    return job_name if made is None and said.hold is not None else made
+    made = None if defaults.unique_key is None else defaults.unique_key.of(job_name, args)
+    return job_name if made is None and defaults.hold is not None else made
 
 
 def labels_of(tx: Tx, due: Sequence[DueTask], declared: Mapping[str, JobDefaults]) -> dict[int, str]:
@@ -94,8 +94,8 @@ def labels_of(tx: Tx, due: Sequence[DueTask], declared: Mapping[str, JobDefaults
 
     Left out are tasks whose jobs say nothing of labels: their runs have those of the task.
     """
-    said = {name: one.labels for name, one in declared.items()}
-    rules = {task.id: rule for task in due if (rule := said.get(task.job_name)) is not None}
+    of_jobs = {name: one.labels for name, one in declared.items()}
+    rules = {task.id: rule for task in due if (rule := of_jobs.get(task.job_name)) is not None}
     found = stored_tasks.args_and_labels_of(tx.conn, sorted(rules)) if rules else {}
     return {task_id: labels_text(rules[task_id].as_far_as_possible(*both)) for task_id, both in found.items()}
 

@@ -28,7 +28,7 @@ BELOW = {
 """What is asked of the fields that are objects."""
 
 WHOLE = "job { name }"
-"""No matter of columns: whoever asks for it gets whole rows read."""
+"""No matter of columns: anyone who asks for it gets whole rows read."""
 
 TYPES: dict[str, type[ByField]] = {"tasks": TaskFields, "runs": RunFields, "executions": ExecutionFields}
 FIELDS = {

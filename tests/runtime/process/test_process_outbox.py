@@ -97,7 +97,7 @@ def test_a_node_that_is_gone_is_noticed(ends: tuple[socket.socket, socket.socket
         connection.send(Progress(done=1, total=None, message=None))
 
 
-def test_a_node_that_is_gone_with_unread_words_is_noticed_by_whoever_waits_for_its_answer(
+def test_a_node_that_is_gone_with_unread_words_is_noticed_by_anyone_who_waits_for_its_answer(
     ends: tuple[socket.socket, socket.socket],
 ) -> None:
     child, peer = ends

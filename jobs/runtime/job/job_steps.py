@@ -69,7 +69,7 @@ class RunTakenError(Exception):
     """The run was taken from its node: another one may have begun its next attempt, so this one must do no more."""
 
 
-class StepDesk:
+class JobSteps:
     """What an attempt asks of its steps. What does not end in ``_waiting`` is called in the event loop.
 
     Args:

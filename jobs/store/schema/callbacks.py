@@ -9,13 +9,13 @@ _FIELDS = ("job_name", "args", "group", "retries", "retry_delay", "timeout", "ma
            "submitter", "submitter_id", "description", "labels", "ttl")  # fmt: skip
 
 
-def heir_document(run: NewRun) -> dict[str, Any]:
+def callback_document(run: NewRun) -> dict[str, Any]:
     """The stored form."""
     named = {name: getattr(run, name) for name in _FIELDS}
     return {**named, "priority": run.priority.value, "inherits": sorted(run.inherits & FOLLOWED)}
 
 
-def heir_from(stored: dict[str, Any], labels: dict[str, str] | None = None) -> NewRun:
+def callback_from(stored: dict[str, Any], labels: dict[str, str] | None = None) -> NewRun:
     """The run behind the stored form, which inherits the labels of its flow."""
     named = {name: stored[name] for name in _FIELDS}
     inherits = frozenset(stored["inherits"])

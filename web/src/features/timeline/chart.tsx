@@ -20,6 +20,8 @@ const BAR = 12;
 const FEW = 14;
 /** A label of the axis this close to "now", in pixels, gives way to it. */
 const NOW_ROOM = 34;
+/** A label of the axis needs so many pixels; in a narrow picture some are left out. */
+const LABEL_ROOM = 44;
 /** The picture moves on this often, in milliseconds. */
 const STEP = 5_000;
 const DAY = 86_400_000;
@@ -148,15 +150,19 @@ function Plot({ lines, frame, plannedUntil }: PlotProps) {
   const endX = plannedUntil === null ? frame.width : Math.min(frame.width, Math.max(nowX, (plannedUntil - frame.from) * scale));
   const brush = useBrush(frame);
   const days = frame.to - frame.from > 2 * DAY;
+  const ticks = axisTicks(frame.from, frame.to);
+  const every = Math.max(1, Math.ceil(LABEL_ROOM / (((ticks[1] ?? frame.to) - (ticks[0] ?? frame.from)) * scale)));
   return (
     <svg width={frame.width} height={height} role="img" aria-label={`${plural(lines.length, "row")}; the table view has the numbers`} {...brush.handlers}>
       {futureX < frame.width && <rect class="timeline-future" x={futureX} y={0} width={frame.width - futureX} height={rowsHeight} />}
-      {axisTicks(frame.from, frame.to).map((tick) => (
+      {ticks.map((tick, index) => (
         <g key={tick} class={Math.abs(tick - frame.now) * scale < NOW_ROOM ? "by-now" : undefined}>
           <line class="grid" x1={(tick - frame.from) * scale} x2={(tick - frame.from) * scale} y1={0} y2={rowsHeight} />
-          <text class="axis" x={(tick - frame.from) * scale} y={height - 4} text-anchor="middle">
-            {days ? shortDay(tick, zone.value) : shortClock(tick, zone.value)}
-          </text>
+          {index % every === 0 && (
+            <text class="axis" x={(tick - frame.from) * scale} y={height - 4} text-anchor="middle">
+              {days ? shortDay(tick, zone.value) : shortClock(tick, zone.value)}
+            </text>
+          )}
         </g>
       ))}
       {endX < frame.width && (

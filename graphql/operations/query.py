@@ -47,10 +47,13 @@ from .history import HistoryQueries
 from .labels import LabelQueries
 from .reports import ReportQueries
 from .retention import RetentionQueries
+from .timeline import TimelineQueries
 
 
 @strawberry.type(description="Everything that can be read.")
-class Query(ReportQueries, HistoryQueries, LabelQueries, RetentionQueries, AccountQueries, SecretQueries):
+class Query(
+    ReportQueries, TimelineQueries, HistoryQueries, LabelQueries, RetentionQueries, AccountQueries, SecretQueries
+):
     """Queries."""
 
     @resolved(description="The jobs that nodes have published, by name.", requires=Role.VIEWER)

@@ -209,5 +209,12 @@ class TestPlan:
         expect(timeline).to_contain_text("and next hour")
         expect(timeline.locator(".planned").first).to_be_visible()
         expect(timeline.locator(".beyond-plan")).to_have_count(0)
+        plot = timeline.locator(".timeline-plot svg")
+        plot.scroll_into_view_if_needed()
+        plot.drag_to(plot, source_position={"x": 20, "y": 6}, target_position={"x": 140, "y": 6})
+        expect(page).to_have_url(re.compile("from=.*&to="))
+        timeline.get_by_role("button", name="24 h").click()
+        expect(page).to_have_url(f"{site.url}/?range=24h")
+        expect(timeline).to_contain_text("last 24 h and next 4 h")
         for name in names:
             site.ask("mutation($n: String!) { deleteTask(input: { name: $n }) { errors { message } } }", n=name)

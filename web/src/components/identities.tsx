@@ -1,5 +1,5 @@
 import { useMemo, useState } from "preact/hooks";
-import type { Provider, Viewer } from "../routes/account";
+import type { Provider, Viewer } from "../graphql/account";
 import { disconnect } from "../services/account";
 import { Action } from "./action";
 import { Confirm } from "./confirm";

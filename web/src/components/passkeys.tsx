@@ -1,5 +1,5 @@
 import { useMemo, useState } from "preact/hooks";
-import type { Viewer } from "../routes/account";
+import type { Viewer } from "../graphql/account";
 import { createPasskey, deletePasskey, renamePasskey } from "../services/account";
 import { knowsPasskeys } from "../services/passkeys";
 import { Action } from "./action";

@@ -1,6 +1,6 @@
 import { useMemo } from "preact/hooks";
 import { words } from "../lib/format";
-import type { Viewer } from "../routes/account";
+import type { Viewer } from "../graphql/account";
 import { endSessions } from "../services/account";
 import { Action } from "./action";
 import { type Column, DataTable } from "./data-table";

@@ -1,6 +1,5 @@
-import { linear, niceCeiling } from "../lib/chart";
+import { axisTicks, linear, niceCeiling } from "../lib/chart";
 import { full, shortClock, shortDay } from "../lib/time";
-import { axisTicks } from "../model/timeline";
 import { zone } from "../state/prefs";
 import { ChartFrame } from "./chart-frame";
 

@@ -1,6 +1,6 @@
 import { useMemo, useState } from "preact/hooks";
 import { words } from "../lib/format";
-import type { Viewer } from "../routes/account";
+import type { Viewer } from "../graphql/account";
 import { createToken, revokeToken } from "../services/account";
 import { type Role, ROLES } from "../state/viewer";
 import { Action } from "./action";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { addUp, fillBuckets, heatMap, linear, logarithmic, logTicks, niceCeiling } from "./chart";
+import { addUp, axisTicks, fillBuckets, heatMap, linear, logTicks, logarithmic, niceCeiling } from "./chart";
 
 test("scales map the ends of a domain to the ends of a range", () => {
   expect([linear([0, 10], [0, 100])(5), linear([3, 3], [0, 100])(3)]).toEqual([50, 50]);
@@ -33,4 +33,11 @@ test("executions are added up by the stretch in which they began, failures and r
     { at: "2026-01-01T00:00:00.000Z", count: 2, failures: 1, records: 7 },
     { at: "2026-01-01T00:01:00.000Z", count: 1, failures: 0, records: 0 },
   ]);
+});
+
+test("the axis has few, round times", () => {
+  const now = Date.UTC(2026, 0, 1, 12);
+  const ticks = axisTicks(now - 3_600_000 + 1, now + 3_600_000);
+  expect(ticks.length).toBeLessThanOrEqual(9);
+  expect(ticks.every((tick) => tick % 900_000 === 0)).toBe(true);
 });

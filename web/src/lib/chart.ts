@@ -97,3 +97,12 @@ export function heatMap(hours: readonly Hours[], local: boolean): readonly HeatC
   }
   return [...cells].map(([key, cell]) => ({ day: Math.floor(key / 24), hour: key % 24, ...cell }));
 }
+
+/** Round times between two instants for the axis, at most about eight. */
+export function axisTicks(from: number, to: number): readonly number[] {
+  const minutes = [5, 10, 15, 30, 60, 120, 180, 360, 720, 1440, 2880];
+  const step = (minutes.find((candidate) => (to - from) / (candidate * 60_000) <= 9) ?? 10_080) * 60_000;
+  const ticks: number[] = [];
+  for (let tick = Math.ceil(from / step) * step; tick <= to; tick += step) ticks.push(tick);
+  return ticks;
+}

@@ -7,31 +7,13 @@ import { Passkeys } from "../components/passkeys";
 import { Password } from "../components/password";
 import { Sessions } from "../components/sessions";
 import { Tokens } from "../components/tokens";
-import { graphql, type ResultOf } from "../graphql/tada";
+import { AccountDocument, type Provider } from "../graphql/account";
 import { at } from "../lib/base";
 import { words } from "../lib/format";
 import { unannounced } from "../live/unannounced";
 import { useLive } from "../live/use-live";
 import { leaves } from "../services/sign-in";
 import { setTitle } from "../state/title";
-
-const AccountDocument = graphql(`
-  query AccountPage {
-    asOf
-    serverTime
-    viewer {
-      name
-      role
-      hasPassword
-      passkeys { id name createdAt lastUsedAt }
-      identities { id provider issuer subject createdAt lastUsedAt }
-      sessions { id kind createdAt lastSeenAt expiresAt address agent current }
-      tokens { id name shown role createdAt expiresAt lastUsedAt }
-    }
-  }
-`);
-
-export type Viewer = ResultOf<typeof AccountDocument>["viewer"];
 
 /** One's own account: what one signs in with, and where one is signed in. */
 export function AccountPage() {
@@ -77,12 +59,6 @@ export function AccountPage() {
       )}
     </>
   );
-}
-
-/** A provider of identities: its key in addresses, and what it is called. */
-export interface Provider {
-  readonly key: string;
-  readonly name: string;
 }
 
 /** The providers that this server knows; none when it does not say. */

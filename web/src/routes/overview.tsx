@@ -10,6 +10,7 @@ import { RunningNow } from "../components/running-now";
 import { PageHead, Section } from "../components/section";
 import { Tiles } from "../components/tiles";
 import { ExecutionRowFragment, RunRowFragment } from "../graphql/fragments";
+import { TimelinePart } from "../features/timeline/part";
 import { graphql } from "../graphql/tada";
 import { isFailure } from "../lib/log-filter";
 import { useLive } from "../live/use-live";
@@ -17,7 +18,6 @@ import { type OverviewState, reduceOverview } from "../model/overview";
 import { health, TilesFragment, type TilesData } from "../state/health";
 import { setTitle } from "../state/title";
 import { OverviewQueue } from "./overview-queue";
-import { OverviewTimeline } from "./overview-timeline";
 
 const OverviewDocument = graphql(
   `
@@ -100,7 +100,7 @@ export function Overview() {
             </div>
             <NextUp />
           </div>
-          <OverviewTimeline />
+          <TimelinePart />
           <Section title="Newest executions" aside={<a href="/log">Whole log</a>}>
             <ExecutionTable executions={state.recent} />
           </Section>

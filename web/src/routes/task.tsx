@@ -21,6 +21,7 @@ import { Status } from "../components/status";
 import { Strip } from "../components/strip";
 import { TaskFacts } from "../components/task-facts";
 import { Time } from "../components/time";
+import { TimelinePart } from "../features/timeline/part";
 import { type TaskDetail, TaskDocument } from "../graphql/task-page";
 import { isEmptyObject } from "../lib/args-schema";
 import { plural } from "../lib/format";
@@ -178,6 +179,7 @@ function RunsPart({ task }: PartProps) {
           <Strip occurrences={stripOccurrences(task.strip)} label={task.name} wide />
         </div>
       </Section>
+      <TimelinePart taskName={task.name} />
       <Section title="Executions" aside={<a href={`/log?task=${encodeURIComponent(task.name)}`}>All in the log</a>}>
         <ExecutionTable
           executions={task.executions.nodes.slice(0, 25)}

@@ -60,7 +60,7 @@ const COLUMNS: readonly Column<Secret, Context>[] = [
     card: "wide",
     cell: (secret, { set, remove }) => (
       <span class="row-actions spaced">
-        <Action needs="ADMIN" class="button small" aria-label={`Set secret ${secret.name} anew`} onClick={() => set(secret)}>
+        <Action needs="ADMIN" class="button small" aria-label={`Set secret ${secret.name} again`} onClick={() => set(secret)}>
           Set
         </Action>
         <Action needs="ADMIN" class="button small danger" aria-label={`Delete secret ${secret.name}`} onClick={() => remove(secret)}>
@@ -75,7 +75,7 @@ function SetDialog({ secret, onClose, onDone }: { secret: Secret | null; onClose
   const [name, setName] = useState(secret?.name ?? "");
   const [value, setValue] = useState("");
   return (
-    <FormDialog title={secret === null ? "Add a secret" : `Set ${secret.name} anew`} action="Set it" needs="ADMIN" onClose={onClose} send={() => setSecret(name.trim(), value)} onDone={onDone}>
+    <FormDialog title={secret === null ? "Add a secret" : `Set ${secret.name} again`} action="Set it" needs="ADMIN" onClose={onClose} send={() => setSecret(name.trim(), value)} onDone={onDone}>
       {(fault) => (
         <>
           {secret === null && (

@@ -9,8 +9,8 @@ import { Time } from "../components/time";
 import { graphql, type ResultOf } from "../graphql/tada";
 import { capped, cappedPlural, integer, words } from "../lib/format";
 import { paths } from "../lib/paths";
+import { wholeDuration } from "../lib/time";
 import { useLive } from "../live/use-live";
-import { retentionOf } from "../model/retention";
 import { density, type Theme, theme, zone } from "../state/prefs";
 import { setTitle } from "../state/title";
 
@@ -20,7 +20,8 @@ const SettingsDocument = graphql(`
     serverTime
     viewer { name role }
     nodes(first: 200, filter: { state: { in: [ACTIVE, STALLED] } }) { nodes { version slots } totalCount }
-    task(name: "prune_history") { name args job { argsSchema } }
+    task(name: "prune_history") { name }
+    retention { seconds maxPerTask groups { name seconds } jobs { name seconds } }
     cleanups: tasks(first: 20, filter: { jobName: { in: ["prune_history", "cleanup_expired_sessions", "cleanup_expired_refresh_tokens", "cleanup_expired_device_codes", "cleanup_expired_challenges"] } }) {
       nodes { name pausedAt nextExecution schedule { humanized timezone } }
     }
@@ -75,9 +76,19 @@ function OfServer({ viewer, nodes, limited, paused }: Data) {
   );
 }
 
-function Retention({ task }: Pick<Data, "task">) {
-  if (task === null) return <p class="panel-body">No task prunes the history: everything is kept. Such a task runs the job prune_history.</p>;
-  return <Facts entries={[...retentionOf(task.args, task.job?.argsSchema), ["Changed by", <a href={paths.task(task.name)}>arguments of {task.name}</a>]]} />;
+function Retention({ task, retention }: Pick<Data, "task" | "retention">) {
+  const { seconds, maxPerTask, groups, jobs } = retention;
+  return (
+    <Facts
+      entries={[
+        ["History", wholeDuration(seconds)],
+        ["Of each task", maxPerTask === null ? "any number of executions" : `at most ${integer(maxPerTask)} executions`],
+        ...groups.map(({ name, seconds }) => [`Group ${name}`, <a href={paths.group(name)}>{wholeDuration(seconds)}</a>] as const),
+        ...jobs.map(({ name, seconds }) => [`Job ${name}`, <a href={paths.job(name)}>{wholeDuration(seconds)}</a>] as const),
+        ["Pruned by", task === null ? "no task: everything is kept" : <a href={paths.task(task.name)}>{task.name}</a>],
+      ]}
+    />
+  );
 }
 
 /** What a task of that name cleans up: `cleanup_expired_sessions` sessions. */
@@ -126,7 +137,7 @@ export function Settings() {
         <div class="stack">
           <OfBrowser />
           <Said title="What is kept" data={state}>
-            {(data) => <Retention task={data.task} />}
+            {(data) => <Retention {...data} />}
           </Said>
         </div>
         <div class="stack">

@@ -183,7 +183,7 @@ function Users() {
             if (link !== null) setOnce({ name: asking.user.name, link });
           }}
         >
-          <p>Whoever opens it sets a new password for this account, once and within 24 hours. An older link is worth nothing then.</p>
+          <p>The person who opens it sets a new password for this account, once and within 24 hours. Older links stop working.</p>
         </Confirm>
       )}
       {once !== null && <ShownOnce title={`A link for ${once.name}`} about={`Give this to ${once.name}: it sets a password, once and within 24 hours. It is shown this once.`} secret={once.link} onClose={() => setOnce(null)} />}

@@ -19,6 +19,18 @@ const here = import.meta.dirname;
 /** Where `npm run dev` finds a running Cronograph. */
 const server = process.env["CRONOGRAPH_URL"] ?? "http://127.0.0.1:8000";
 
+/**
+ * Few files instead of one for each module that pages share: what the explorer needs, too, then the libraries, then what
+ * most pages share, then the pages that are seldom the first.
+ */
+const CHUNKS = [
+  { name: "base", priority: 40, test: /web\/src\/(lib\/(base|close-code)|services\/(sign-in|post)|state\/(pages|stored-theme|drafts))\.ts/ },
+  { name: "preact", priority: 30, test: /node_modules\/(preact|@preact|graphql-ws)\// },
+  { name: "shared", priority: 20, minShareCount: 3, test: /web\/src\/(components|graphql|lib|live|model|services|state)\// },
+  { name: "one", priority: 10, test: /web\/src\/routes\/(task|run|execution|flow)\.tsx/ },
+  { name: "pages", priority: 10, test: /web\/src\/routes\/(tasks|runs|log|log-charts|jobs|groups|nodes|flows|inbox|account|secrets|users|audit|settings)\.tsx/ },
+];
+
 export default defineConfig({
   root: here,
   // Relative to <base>: the server says there where an application has mounted it.
@@ -52,7 +64,10 @@ export default defineConfig({
       },
       input: { index: resolve(here, "index.html"), graphiql: resolve(here, "graphiql.html"), "sign-in": resolve(here, "src/sign-in.ts") },
       // The server writes the page of sign-in itself, and has to know what its script is called.
-      output: { entryFileNames: (chunk) => (chunk.name === "sign-in" ? "sign-in.js" : "assets/[name]-[hash].js") },
+      output: {
+        entryFileNames: (chunk) => (chunk.name === "sign-in" ? "sign-in.js" : "assets/[name]-[hash].js"),
+        codeSplitting: { groups: CHUNKS },
+      },
     },
   },
   worker: { format: "es" },

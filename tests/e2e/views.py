@@ -12,7 +12,7 @@ says what the API answers at that moment. What it prints is how long each took a
 import argparse
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -160,7 +160,7 @@ class Watch:
 
 
 @contextmanager
-def watching(site: Site, context: BrowserContext, only: Sequence[str] | None = None) -> Iterator[Watch]:
+def watching(site: Site, context: BrowserContext, only: Sequence[str] | None = None) -> Generator[Watch]:
     """All views, or some of them, open and at rest."""
     story = Story(site)
     story.begin()

@@ -2,11 +2,27 @@ import type { ButtonHTMLAttributes } from "preact";
 import { frozen } from "../live/clock";
 import { type Role, whyNot } from "../state/viewer";
 
-/** A button that changes something on the server: without a connection or the role for it it cannot be pressed, and says why. */
+/** Keeps what is pressed from happening. */
+function refuse(event: Event): void {
+  event.preventDefault();
+  event.stopPropagation();
+}
+
+/**
+ * A button that changes something on the server: without a connection or the role for it it cannot be pressed, and says
+ * why, to the pointer and to the focus. One that only waits for its own answer is simply disabled.
+ */
 export function Action({ disabled = false, needs = "OPERATOR", title, children, ...attributes }: ButtonHTMLAttributes & { needs?: Role }) {
   const obstacle = frozen.value ? "Not possible without a connection" : whyNot(needs);
+  if (obstacle === null) {
+    return (
+      <button type="button" {...attributes} disabled={disabled} title={title}>
+        {children}
+      </button>
+    );
+  }
   return (
-    <button type="button" {...attributes} disabled={disabled === true || obstacle !== null} title={obstacle ?? title}>
+    <button type="button" {...attributes} aria-disabled="true" aria-description={obstacle} data-reason={obstacle} title={obstacle} onClick={refuse}>
       {children}
     </button>
   );

@@ -92,7 +92,7 @@ export function DataTable<Row, Context>(props: DataTableProps<Row, Context>) {
               ))}
             </tr>
           </thead>
-          <tbody>
+          <tbody onMouseOver={nameWhatIsCut}>
             {rows.map((row) => {
               const key = rowId(row);
               return <RowView key={key} id={key} row={row} columns={shown} context={props.context} name={props.rowName?.(row) ?? key} look={`${props.rowClass?.(row) ?? ""} ${left.has(key) ? "left" : ""}`} chosen={chosen?.has(key) ?? null} toggle={selection?.toggle} />;
@@ -126,6 +126,14 @@ function HeadCell({ column: { key, title, untitled, number }, sorting }: HeadCel
       )}
     </th>
   );
+}
+
+/** What is cut in a cell shows in full under the pointer. */
+function nameWhatIsCut({ target }: Event): void {
+  const cell = target instanceof Element ? target.closest("td") : null;
+  if (cell === null) return;
+  if (cell.scrollWidth > cell.clientWidth) cell.title = cell.textContent ?? "";
+  else cell.removeAttribute("title");
 }
 
 const CARD_ORDER = ["title", "actions", "pair", "wide", "none"];

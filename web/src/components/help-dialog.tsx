@@ -10,6 +10,7 @@ const KEYS: readonly (readonly [string, string])[] = [
   ["g j, g f, g i", "Jobs, flows, inbox"],
   ["g g, g s", "Groups, settings"],
   ["g e, g u, g a", "Secrets, users, audit"],
+  ["g p, g x", "Account, explorer"],
   ["/", "Search or filter on this page"],
   ["j k", "Next or previous row"],
   ["x", "Select the row"],

@@ -10,6 +10,7 @@ import { at } from "../lib/base";
 import { EXAMPLES } from "./examples";
 import { EXAMPLES_PLUGIN } from "./examples-plugin";
 import { makeFetcher } from "./fetcher";
+import { NAV } from "../state/pages";
 import { readTheme } from "./theme";
 
 /** A link such as `/graphiql?query=…&variables=…` opens that operation: pages link here with the query they show. */
@@ -29,12 +30,28 @@ function Frame() {
   if (plugins.length === 0) return null;
   return (
     <GraphiQLInterface defaultTheme={readTheme()} defaultEditorToolsVisibility={false} showPersistHeadersSettings={false}>
-      <GraphiQL.Logo>
-        <a className="explorer-home" href={at("/")}>
-          Cronograph
-        </a>
-      </GraphiQL.Logo>
+      <GraphiQL.Logo>{null}</GraphiQL.Logo>
     </GraphiQLInterface>
+  );
+}
+
+/** The head of every page of the dashboard, with the ways back to them. */
+function Head() {
+  return (
+    <header className="explorer-head">
+      <a className="explorer-home" href={at("/")}>
+        <img src={at("/icon.svg")} alt="" width="22" height="22" />
+        <span>Cronograph</span>
+        <span className="explorer-instance">{location.host}</span>
+      </a>
+      <nav className="explorer-nav" aria-label="Pages">
+        {NAV.map((entry) => (
+          <a key={entry.href} href={at(entry.href)} aria-current={entry.href === "/graphiql" ? "page" : undefined}>
+            {entry.label}
+          </a>
+        ))}
+      </nav>
+    </header>
   );
 }
 
@@ -52,6 +69,7 @@ createRoot(container).render(
   >
     <HistoryContextProvider>
       <DocExplorerContextProvider>
+        <Head />
         <Frame />
       </DocExplorerContextProvider>
     </HistoryContextProvider>

@@ -1,3 +1,4 @@
+import { EditableTaskFragment } from "./editable";
 import { ExecutionRowFragment, RunRowFragment, TaskRowFragment } from "./fragments";
 import { SkippedFragment } from "./skipped";
 import { StripFragment } from "./strip";
@@ -11,24 +12,11 @@ export const TaskDocument = graphql(
     serverTime
     task(name: $name) {
       ...TaskRow
-      args
-      labels
-      rate { limit per burst }
+      ...EditableTask
       submitter
       job { argsSchema description }
       schedule { nextExecutions(count: 10) }
       declaredSchedule { value timezone humanized }
-      overlap
-      misfire
-      misfireGrace
-      catchUpLimit
-      tolerance
-      timeout
-      retries
-      retryDelay
-      jitter
-      startAt
-      endAt
       nextNominal
       deletable
       lastDueAt
@@ -50,7 +38,7 @@ export const TaskDocument = graphql(
     }
   }
 `,
-  [TaskRowFragment, StripFragment, RunRowFragment, ExecutionRowFragment, SkippedFragment],
+  [TaskRowFragment, EditableTaskFragment, StripFragment, RunRowFragment, ExecutionRowFragment, SkippedFragment],
 );
 
 /** A task as its page knows it. */

@@ -1,14 +1,17 @@
+import type { ComponentChildren } from "preact";
 import { useEffect } from "preact/hooks";
 import { ErrorBox, Skeleton } from "../components/feedback";
 import { Field, Select } from "../components/field";
 import { PageHead, Section } from "../components/section";
 import { Facts } from "../components/task-facts";
-import { graphql } from "../graphql/tada";
-import { capped, words } from "../lib/format";
+import { Name } from "../components/name";
+import { Time } from "../components/time";
+import { graphql, type ResultOf } from "../graphql/tada";
+import { capped, cappedPlural, integer, words } from "../lib/format";
 import { paths } from "../lib/paths";
 import { wholeDuration } from "../lib/time";
 import { useLive } from "../live/use-live";
-import { type Theme, theme, zone } from "../state/prefs";
+import { density, type Theme, theme, zone } from "../state/prefs";
 import { setTitle } from "../state/title";
 
 const SettingsDocument = graphql(`
@@ -16,85 +19,135 @@ const SettingsDocument = graphql(`
     asOf
     serverTime
     viewer { name role }
-    nodes(first: 200, filter: { state: { in: [ACTIVE, STALLED] } }) { nodes { version } totalCount }
-    task(name: "prune_history") { name args schedule { humanized } }
+    nodes(first: 200, filter: { state: { in: [ACTIVE, STALLED] } }) { nodes { version slots } totalCount }
+    task(name: "prune_history") { name }
     retention { seconds maxPerTask groups { name seconds } jobs { name seconds } }
+    cleanups: tasks(first: 20, filter: { jobName: { in: ["prune_history", "cleanup_expired_sessions", "cleanup_expired_refresh_tokens", "cleanup_expired_device_codes", "cleanup_expired_challenges"] } }) {
+      nodes { name pausedAt nextExecution schedule { humanized timezone } }
+    }
+    limited: groups(first: 0, filter: { maxRunning: { isNull: false } }) { totalCount }
+    paused: groups(first: 0, filter: { paused: { eq: true } }) { totalCount }
   }
 `);
 
-interface Retention {
-  readonly seconds: number;
-  readonly maxPerTask: number | null;
-  readonly groups: readonly { readonly name: string; readonly seconds: number }[];
-  readonly jobs: readonly { readonly name: string; readonly seconds: number }[];
-}
+type Data = ResultOf<typeof SettingsDocument>;
 
-/** What holds for all, and for those groups and jobs that say something else. */
-function Kept({ retention }: { retention: Retention }) {
-  const { seconds, maxPerTask, groups, jobs } = retention;
+const ENTRIES = {
+  theme: [["auto", "as the system has it"], ["light", "light"], ["dark", "dark"]],
+  zone: [["utc", "UTC"], ["local", "local time"]],
+  density: [["comfortable", "comfortable"], ["compact", "one line each"]],
+} as const;
+
+/** What this browser keeps for itself. */
+function OfBrowser() {
   return (
-    <>
-      {wholeDuration(seconds)}
-      {maxPerTask !== null && `, at most ${maxPerTask} executions of each task`}
-      {groups.map((one) => (
-        <span key={one.name} class="cell-sub">
-          group <a href={paths.group(one.name)}>{one.name}</a>: {wholeDuration(one.seconds)}
-        </span>
-      ))}
-      {jobs.map((one) => (
-        <span key={one.name} class="cell-sub">
-          job <a href={paths.job(one.name)}>{one.name}</a>: {wholeDuration(one.seconds)}
-        </span>
-      ))}
-    </>
+    <Section title="This browser">
+      <div class="panel-body form">
+        <Field label="Theme">
+          <Select value={theme.value} onChange={(value) => (theme.value = value as Theme)} options={ENTRIES.theme} />
+        </Field>
+        <Field label="Times">
+          <Select value={zone.value} onChange={(value) => (zone.value = value === "local" ? "local" : "utc")} options={ENTRIES.zone} />
+        </Field>
+        <Field label="Rows of lists">
+          <Select value={density.value} onChange={(value) => (density.value = value === "compact" ? "compact" : "comfortable")} options={ENTRIES.density} />
+        </Field>
+      </div>
+    </Section>
   );
 }
 
+function OfServer({ viewer, nodes, limited, paused }: Data) {
+  const versions = [...new Set(nodes.nodes.map((node) => node.version))];
+  const slots = nodes.nodes.reduce((sum, node) => sum + node.slots, 0);
+  return (
+    <Facts
+      entries={[
+        ["You are", <a href="/account">{`${viewer.name} (${words(viewer.role)})`}</a>],
+        ["Version", versions.length > 1 ? `${versions.join(", ")}: update the others, too` : (versions[0] ?? "–")],
+        ["Nodes", <a href="/nodes">{capped(nodes.totalCount)} active</a>],
+        ["Slots", `${integer(slots)} runs at once on all nodes`],
+        ["Group limits", limited.totalCount === 0 ? "none" : <a href="/groups?state=limited">{cappedPlural(limited.totalCount, "group")} limited</a>],
+        ["Paused groups", paused.totalCount === 0 ? "none" : <a href="/groups?state=paused">{cappedPlural(paused.totalCount, "group")}</a>],
+        ["API", <a href="/graphiql">explorer</a>],
+        ["Schema", <a href="/schema.graphql" data-external>/schema.graphql</a>],
+      ]}
+    />
+  );
+}
+
+function Retention({ task, retention }: Pick<Data, "task" | "retention">) {
+  const { seconds, maxPerTask, groups, jobs } = retention;
+  return (
+    <Facts
+      entries={[
+        ["History", wholeDuration(seconds)],
+        ["Of each task", maxPerTask === null ? "any number of executions" : `at most ${integer(maxPerTask)} executions`],
+        ...groups.map(({ name, seconds }) => [`Group ${name}`, <a href={paths.group(name)}>{wholeDuration(seconds)}</a>] as const),
+        ...jobs.map(({ name, seconds }) => [`Job ${name}`, <a href={paths.job(name)}>{wholeDuration(seconds)}</a>] as const),
+        ["Pruned by", task === null ? "no task: everything is kept" : <a href={paths.task(task.name)}>{task.name}</a>],
+      ]}
+    />
+  );
+}
+
+/** What a task of that name cleans up: `cleanup_expired_sessions` sessions. */
+function cleaned(name: string): string {
+  const what = name.replace(/^(cleanup_expired|prune)_/, "").replaceAll("_", " ");
+  return what.charAt(0).toUpperCase() + what.slice(1);
+}
+
+function CleanUp({ cleanups }: Pick<Data, "cleanups">) {
+  if (cleanups.nodes.length === 0) return <p class="panel-body">No task cleans up.</p>;
+  return (
+    <Facts
+      entries={cleanups.nodes.map(({ name, pausedAt, nextExecution, schedule }) => [
+        cleaned(name),
+        <>
+          <a href={paths.task(name)}>
+            <Name text={name} />
+          </a>
+          <br />
+          {schedule.humanized} <span class="zone-tag">{schedule.timezone}</span>
+          <span class="dim cell-sub">{pausedAt !== null ? "paused" : nextExecution === null ? "no next time" : <>next <Time at={nextExecution} /></>}</span>
+        </>,
+      ])}
+    />
+  );
+}
+
+/** A panel of what the server says. */
+function Said({ title, data, children }: { title: string; data: Data | null; children: (data: Data) => ComponentChildren }) {
+  return <Section title={title}>{data === null ? <Skeleton rows={4} /> : children(data)}</Section>;
+}
+
 export function Settings() {
-  const { state, error, reload } = useLive("settings", { document: SettingsDocument, variables: () => ({}), init: (data) => data });
+  const { state, error, reload } = useLive("settings", {
+    document: SettingsDocument,
+    variables: () => ({}),
+    init: (data) => data,
+    outdates: ({ kind }) => kind.startsWith("NODE_") || kind.startsWith("TASK_") || kind === "GROUP_UPDATED",
+  });
   useEffect(() => setTitle("Settings"), []);
-  const versions = [...new Set(state?.nodes.nodes.map((node) => node.version) ?? [])];
   return (
     <>
       <PageHead title="Settings" />
       {error !== null && <ErrorBox error={error} retry={reload} />}
       <div class="columns">
-        <Section title="This browser">
-          <div class="panel-body form">
-            <Field label="Theme">
-              <Select value={theme.value} onChange={(value) => (theme.value = value as Theme)} options={[["auto", "as the system has it"], ["light", "light"], ["dark", "dark"]]} />
-            </Field>
-            <Field label="Times">
-              <Select value={zone.value} onChange={(value) => (zone.value = value === "local" ? "local" : "utc")} options={[["utc", "UTC"], ["local", "local time"]]} />
-            </Field>
-          </div>
-        </Section>
-        <Section title="This server">
-          {state === null ? (
-            <Skeleton rows={4} />
-          ) : (
-            <Facts
-              entries={[
-                ["You are", <a href="/account">{`${state.viewer.name} (${words(state.viewer.role)})`}</a>],
-                ["Version", versions.join(", ") || "–"],
-                ["Nodes", <a href="/nodes">{capped(state.nodes.totalCount)} active</a>],
-                [
-                  "Retention",
-                  state.task === null ? (
-                    "no task prunes the history"
-                  ) : (
-                    <a href={paths.task(state.task.name)}>
-                      {state.task.name}, {state.task.schedule.humanized}
-                    </a>
-                  ),
-                ],
-                ["History is kept", <Kept retention={state.retention} />],
-                ["API", <a href="/graphiql">explorer</a>],
-                ["Schema", <a href="/schema.graphql" data-external>/schema.graphql</a>],
-              ]}
-            />
-          )}
-        </Section>
+        <div class="stack">
+          <OfBrowser />
+          <Said title="What is kept" data={state}>
+            {(data) => <Retention {...data} />}
+          </Said>
+        </div>
+        <div class="stack">
+          <Said title="This server" data={state}>
+            {(data) => <OfServer {...data} />}
+          </Said>
+          <Said title="Clean-up" data={state}>
+            {(data) => <CleanUp cleanups={data.cleanups} />}
+          </Said>
+        </div>
       </div>
     </>
   );

@@ -1,4 +1,8 @@
+import { at } from "../lib/base";
 import { navigate } from "./route";
+
+/** A page of its own: the browser has to load it. */
+const EXPLORER = "/graphiql";
 
 const GOTO = new Map([
   ["o", "/"],
@@ -14,6 +18,8 @@ const GOTO = new Map([
   ["e", "/secrets"],
   ["u", "/users"],
   ["a", "/audit"],
+  ["p", "/account"],
+  ["x", EXPLORER],
 ]);
 
 /** How long after `g` the second key may come. */
@@ -93,7 +99,8 @@ export function startKeys({ openHelp, openPalette }: { openHelp: () => void; ope
     const chord = event.timeStamp < chordUntil;
     chordUntil = !chord && event.key === "g" ? event.timeStamp + CHORD_WITHIN : 0;
     const goal = chord ? GOTO.get(event.key) : undefined;
-    if (goal !== undefined) navigate(goal);
+    if (goal === EXPLORER) location.assign(at(goal));
+    else if (goal !== undefined) navigate(goal);
     else if (!onKey(event.key, openHelp)) return;
     event.preventDefault();
   });

@@ -5,6 +5,10 @@ import { THEME_KEY, type Theme, storedTheme } from "./stored-theme";
 export type { Theme } from "./stored-theme";
 
 const ZONE_KEY = "cronograph.zone";
+const DENSITY_KEY = "cronograph.density";
+
+/** Rows of lists with their second lines, or each in one line. */
+export type Density = "comfortable" | "compact";
 
 function stored<T extends string>(key: string, allowed: readonly T[], fallback: T): T {
   const value = localStorage.getItem(key);
@@ -17,12 +21,14 @@ export const theme = signal<Theme>(storedTheme());
 /** Whether times are shown in UTC or in the browser's zone: one choice for the whole page. */
 export const zone = signal<Zone>(stored(ZONE_KEY, ["utc", "local"], "utc"));
 
+export const density = signal<Density>(stored(DENSITY_KEY, ["comfortable", "compact"], "comfortable"));
+
 /** What the chosen zone is called. */
 export function zoneWord(): string {
   return zone.value === "utc" ? "UTC" : "local time";
 }
 
-/** Writes both choices to the page and to the browser's storage whenever they change. */
+/** Writes the choices to the page and to the browser's storage whenever they change. */
 export function startPrefs(): void {
   effect(() => {
     if (theme.value === "auto") delete document.documentElement.dataset["theme"];
@@ -30,4 +36,8 @@ export function startPrefs(): void {
     localStorage.setItem(THEME_KEY, theme.value);
   });
   effect(() => localStorage.setItem(ZONE_KEY, zone.value));
+  effect(() => {
+    document.documentElement.dataset["density"] = density.value;
+    localStorage.setItem(DENSITY_KEY, density.value);
+  });
 }

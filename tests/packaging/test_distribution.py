@@ -208,8 +208,12 @@ def test_the_installed_command_the_module_and_the_package_say_the_same_version(
 
 @pytest.fixture(scope="module")
 def newest(folder: Path, wheel: Path) -> Path:
-    """The `bin` folder of an environment of the newest Python, with the wheel and libraries of its own."""
-    wanted = ["--constraint", str(LOCK), f"{wheel}[django,server]", "anyio", "fastapi", "httpx", "pytest"]
+    """The `bin` folder of an environment of the newest Python, with the wheel, libraries of its own, and Django 6."""
+    others = [line for line in LOCK.read_text().splitlines() if not line.startswith("Django==")]
+    locked = folder / "locked.txt"
+    locked.write_text("\n".join(others))
+    libraries = ["anyio", "django>=6,<7", "fastapi", "httpx2", "pytest"]
+    wanted = ["--constraint", str(locked), f"{wheel}[django,server]", *libraries]
     return environment_of(str(NEWEST), folder / "newest", wanted)
 
 
@@ -245,7 +249,7 @@ def without_plugins() -> dict[str, str]:
 def test_the_examples_of_the_documents_pass_their_own_tests_with_the_wheel(
     request: pytest.FixtureRequest, tmp_path: Path, empty_postgres_url: str
 ) -> None:
-    """On the newest Python of this machine."""
+    """On the newest Python of this machine, with Django 6; without one on this, with Django 5.2."""
     installed: Path = request.getfixturevalue(EXAMPLES_RUN_ON)
     address = empty_postgres_url.replace("postgresql:", "postgresql+psycopg:", 1)
     environment = {**without_plugins(), "SHOP_DATABASE_URL": address}

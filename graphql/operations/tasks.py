@@ -22,10 +22,10 @@ from ..base.scalars import BigInt
 from ..resolving.context import Info
 from ..types import entities
 from ..types.payloads import RunChanged, TaskChanged, TaskDeleted, TasksChanged, TasksDeleted, TasksOfOwnerDeleted
-from .bulk import BulkAction, answer_many, codec_of, many_tasks, perform_many
-from .bulk_inputs import DeleteTasksInput, PauseTasksInput, ResumeTasksInput
-from .changes import ONE_RUN, ONE_TASK, args_of, given, perform, restore_runs, restore_tasks
-from .inputs import (
+from .base.bulk import BulkAction, answer_many, codec_of, many_tasks, perform_many
+from .base.bulk_inputs import DeleteTasksInput, PauseTasksInput, ResumeTasksInput
+from .base.changes import ONE_RUN, ONE_TASK, args_of, given, perform, restore_runs, restore_tasks
+from .base.inputs import (
     CreateTaskInput,
     DeleteTaskInput,
     DeleteTasksOfOwnerInput,

@@ -9,7 +9,7 @@ from strawberry.scalars import JSON
 
 from ...jobs.core import model
 from ...jobs.core.base import rates
-from ...jobs.core.effective_policies import effective_overlap, effective_timeout, effective_tolerance
+from ...jobs.core.occurrences.effective_policies import effective_overlap, effective_timeout, effective_tolerance
 from ...jobs.core.task_sets import definition_of
 from ..base.arguments import camel
 from ..base.scalars import BigInt

@@ -5,6 +5,7 @@ from ..core.base.errors import InvalidInput, refuse
 from ..core.base.rates import Bucket, Rate, rate_faults
 from ..core.events import Change, EventKind
 from ..core.model import Group
+from ..core.retention import keep_faults
 from ..core.rules import MAX_SECONDS, check_name, check_reason, number_faults
 from ..queue.losses import hand_back
 from ..store.db.transaction import Tx, Wake
@@ -78,6 +79,17 @@ def set_group_cap(tx: Tx, name: str, *, cap: Cap | None) -> Group:
     return _changed(tx, before, groups.set_cap(tx.conn, name, cap))
 
 
+def set_group_keep(tx: Tx, name: str, *, seconds: float | None) -> Group:
+    """Set how long the history of the group's finished runs is kept; None = as their jobs say.
+
+    The next pruning goes by it. What it has deleted does not come back.
+    """
+    check_name(name, "name")
+    refuse(keep_faults(seconds))
+    before = groups.ensure(tx.conn, name)
+    return _changed(tx, before, groups.set_keep(tx.conn, name, seconds))
+
+
 def _changed(tx: Tx, before: Group, group: Group) -> Group:
     tx.note_before(
         before.name,
@@ -87,6 +99,7 @@ def _changed(tx: Tx, before: Group, group: Group) -> Group:
         maxRunning=before.max_running,
         rate=None if before.rate is None else before.rate.words,
         maxWaitLow=before.max_wait_low,
+        keep=before.keep,
         cap=None if before.cap is None else f"{before.cap.limit:,} waiting, {before.cap.when_full}",
     )
     if group == before:

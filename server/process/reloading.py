@@ -41,7 +41,7 @@ class Reloader:
         self._stop = threading.Event()
         self._child: subprocess.Popen[bytes] | None = None
         self._asked: signal.Signals | None = None
-        self._told: subprocess.Popen[bytes] | None = None
+        self._stopped: subprocess.Popen[bytes] | None = None
 
     def run(self) -> int:
         """Serve until a signal ends it; the exit status of the last server."""
@@ -79,7 +79,7 @@ class Reloader:
             preexec_fn=_end_with_parent,  # noqa: PLW1509 - it takes no lock that a thread could hold
         )
         child = self._child
-        if self._asked is not None and self._told is not child:
+        if self._asked is not None and self._stopped is not child:
             # The signal came while there was nobody to hand it on to.
             self._pass_on(self._asked)
         return child
@@ -104,7 +104,7 @@ class Reloader:
         self._pass_on(self._asked)
 
     def _pass_on(self, number: signal.Signals) -> None:
-        self._told = self._child
+        self._stopped = self._child
         if self._child is not None and self._child.poll() is None:
             self._child.send_signal(number)
 

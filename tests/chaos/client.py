@@ -2,7 +2,7 @@
 
 import random
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Self, TypeAlias
@@ -21,6 +21,8 @@ mutation ($input: SignalRunInput!) { signalRun(input: $input) { run { id } error
 """
 WAITS = "waits"
 """A job that waits for one signal and returns what that brings along."""
+MOST_SIGNALS = 2
+"""So many does a run wait for at the most, one after the other."""
 WAITING_EVERY = 4
 """So many of the runs that are asked for are of that job: one of so many."""
 ENQUEUE_FLOW = """
@@ -120,6 +122,20 @@ class Client:
         asked = {"input": {"id": str(run_id), "name": "go", "payload": payload, "idempotencyKey": f"signal-{run_id}"}}
         if self._asked(SIGNAL, asked, lambda data: int(data["signalRun"]["run"]["id"])) is not None:
             self.sent[run_id] = self.unsent.pop(run_id)
+
+    def signal_unpromised(self, promised: Container[int]) -> None:
+        """Let those runs go on that wait for signals of which nobody knows.
+
+        They were enqueued by requests whose answers were lost. As many signals as one of them takes are sent, with
+        keys: to send them again changes nothing.
+        """
+        for run_id in self.cluster.waiting_for_signals():
+            if run_id in promised:
+                continue
+            for turn in range(MOST_SIGNALS):
+                key = f"unpromised-{run_id}-{turn}"
+                asked = {"id": str(run_id), "name": "go", "payload": key, "idempotencyKey": key}
+                self._asked(SIGNAL, {"input": asked}, lambda data: int(data["signalRun"]["run"]["id"]))
 
     def _asked(self, query: str, variables: Mapping[str, Any], read: Callable[[dict[str, Any]], int]) -> int | None:
         """What some node answers; None = nothing was promised."""

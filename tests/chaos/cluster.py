@@ -11,6 +11,7 @@ from typing import Any
 
 from sqlalchemy import Engine, select, update
 
+from cronograph.jobs.core.base.awaits import AwaitedKind
 from cronograph.jobs.core.model import Outcome
 from cronograph.jobs.core.states import RunState
 from cronograph.jobs.store.db.database import parse_url, sync_engine
@@ -151,7 +152,7 @@ class Cluster:
 
     @cached_property
     def reader(self) -> Engine:
-        """The same for whoever only looks; on SQLite it waits for no writer."""
+        """The same for anyone who only looks; on SQLite it waits for no writer."""
         return sync_engine(parse_url(self.url), read_only=True)
 
     def begin(
@@ -244,6 +245,12 @@ class Cluster:
     def newest(self, table: str, condition: str) -> int:
         """The key of the newest row of a table that meets a condition."""
         return int(str(self.value(f"SELECT max(id) FROM cronograph.{table} WHERE {condition}")))
+
+    def waiting_for_signals(self) -> list[int]:
+        """The runs that are suspended until somebody sends them a signal."""
+        waiting = select(run.c.id, run.c.awaits).where(run.c.state == RunState.SUSPENDED)
+        with self.reader.connect() as conn:
+            return [run_id for run_id, awaits in conn.execute(waiting) if awaits["kind"] == AwaitedKind.SIGNAL]
 
     def wait_rows(self, table: str, condition: str, more_than: int = 0, within: float = 120) -> None:
         """Wait until more than so many rows of a table meet a condition."""

@@ -24,7 +24,7 @@ TASKS = 6
 OVERLAPS = ("SKIP", "QUEUE", "ALLOW")
 WORK: Asked = ("work", ({},))
 ORDERS: Asked = ("order", ({"amount": 1}, {"amount": 1, "currency": "EUR"}))
-"""The arguments are those of one version and of the other; whoever answers judges by the one it knows."""
+"""The arguments are those of one version and of the other; anyone who answers judges by the one it knows."""
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ def play(scenario: Scenario, seed: int, size: Size, folder: Path, nursery: Nurse
         ):
             _disturb(stage, scenario, size.seconds)
             stage.wait_ready()
-        stage.come_to_rest()
+        stage.come_to_rest(lambda: client.signal_unpromised({**client.sent, **stage.sent}))
         stage.cluster.stop_all()
         history = stage.cluster.verify(at_rest=True)
         unhandled = stage.cluster.tracebacks()

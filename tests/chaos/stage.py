@@ -3,7 +3,7 @@
 import os
 import random
 import sys
-from collections.abc import Generator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -154,13 +154,22 @@ class Stage:
         assert all(payload["errors"] == [] for payload in data.values()), data
         return data
 
-    def come_to_rest(self) -> None:
-        """Wait until the queue is empty of what was promised, and the schedules have caught up."""
+    def come_to_rest(self, release: Callable[[], None]) -> None:
+        """Wait until the queue is empty of what was promised, and the schedules have caught up.
+
+        Args:
+            release: Lets runs go on that would wait for ever, because nobody was told that they are there.
+        """
         self.wait_ready()
         self.cluster.wait_caught_up(within=120)
         # Runs of tasks come as fast as they go; all others have an end, and nothing that failed may be left behind.
         busy = "state = 'stuck' OR task_id IS NULL AND state IN ('waiting', 'scheduled', 'running', 'suspended')"
-        wait_until(lambda: not self.cluster.count("run", busy), 180, "the queue to be worked off")
+
+        def is_worked_off() -> bool:
+            release()
+            return not self.cluster.count("run", busy)
+
+        wait_until(is_worked_off, 180, "the queue to be worked off")
         # A node that was killed with nothing in hand holds nobody up, and is found dead when its lease is over.
         alive = "state NOT IN ('stopped', 'expired')"
         wait_until(lambda: self.cluster.count("node", alive) <= len(self.cluster.nodes), 180, "dead nodes to be found")

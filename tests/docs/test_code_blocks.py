@@ -77,6 +77,17 @@ def test_the_test_that_is_said_to_run_a_block_reads_its_document(block: Block) -
     assert Path(block.document).name in (ROOT / block.test).read_text(encoding="utf-8")
 
 
+def test_each_recipe_of_the_cookbook_is_a_question_with_an_answer_that_is_run() -> None:
+    document = "docs/cookbook.md"
+    lines = (ROOT / document).read_text(encoding="utf-8").splitlines()
+    begin = [place for place, line in enumerate(lines, 1) if line.startswith("### ")]
+    assert [lines[place - 1][4:].partition(". ")[0] for place in begin] == [str(number) for number in range(1, 16)]
+    assert [lines[place - 1] for place in begin if not lines[place - 1].endswith("?")] == []
+    run = [block.line for block in RUN if block.document == document]
+    ends = [*begin[1:], len(lines)]
+    assert [place for place, end in zip(begin, ends, strict=True) if not any(place < line < end for line in run)] == []
+
+
 def test_every_variable_that_is_named_is_one() -> None:
     pages = [path.read_text(encoding="utf-8") for path in [*documents(), ROOT / "CONTRIBUTING.md"]]
     named = {name for text in pages for name in re.findall(r"\bCRONOGRAPH_[A-Z_]+\b", text)}

@@ -35,10 +35,13 @@ def line(postgres_url: str) -> Iterator[Proxy]:
 
 
 @pytest.fixture
-async def engine(line: Proxy, launch: StartLauncher) -> AsyncIterator[RunningEngine]:
+async def engine(line: Proxy, postgres_url: str, launch: StartLauncher) -> AsyncIterator[RunningEngine]:
+    past = Database(postgres_url)
     async with running_engine(line.url, registry(), replace(LEASED, launch=launch)) as running:
+        running.reader = past
         yield running
         line.let_go()
+    await past.close()
 
 
 async def begun(engine: RunningEngine, job: str, witness: Path, **args: str) -> int:
@@ -106,7 +109,7 @@ async def test_a_thread_that_cannot_be_stopped_is_named_and_the_run_that_follows
     await engine.run_until(run_id, RunState.RUNNING)
     await eventually(lambda: has_begun_again(engine, run_id))
     run = await engine.run(run_id)
-    known = await engine.database.read(lambda conn: facts.of_runs(conn, [run], run.submitted_at))
+    known = await engine.reader.read(lambda conn: facts.of_runs(conn, [run], run.submitted_at))
     details = explain_run(run, known[run_id], run.submitted_at).details
     assert details[-1].startswith("Attempt 1 could not be stopped when node test-node was cut off: its code goes on")
     first, *_ = await engine.executions(run_id)

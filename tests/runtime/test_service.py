@@ -1,4 +1,4 @@
-"""A part of the node ends when it is told to, and so does whoever waits for that end."""
+"""A part of the node ends when it is told to, and so does anyone who waits for that end."""
 
 import asyncio
 

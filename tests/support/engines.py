@@ -38,11 +38,19 @@ QUICK = EngineSettings(node_name="test-node", slots=5, drain_timeout=5.0, hard_s
 
 
 class RunningEngine:
-    """An engine at work, and short ways to give it runs and to see what became of them."""
+    """An engine at work, and short ways to give it runs and to see what became of them.
 
-    def __init__(self, engine: Engine, database: Database) -> None:
+    Args:
+        engine: The engine.
+        database: Through which it goes.
+        reader: Through which the test looks; the same unless given. A node that is fenced off ends the connections of
+            its own, and anyone who reads through one at that moment hears so.
+    """
+
+    def __init__(self, engine: Engine, database: Database, reader: Database | None = None) -> None:
         self.engine = engine
         self.database = database
+        self.reader = reader or database
 
     async def enqueue(self, job_name: str, args: Mapping[str, Any] | None = None, **changes: Any) -> int:
         """Put a run into the queue; its id. No retries unless told otherwise."""
@@ -71,7 +79,7 @@ class RunningEngine:
 
     async def run(self, run_id: int) -> Run:
         """The run as it is stored now."""
-        return (await self.database.read(runs.by_ids, [run_id]))[run_id]
+        return (await self.reader.read(runs.by_ids, [run_id]))[run_id]
 
     async def run_until(self, run_id: int, *states: RunState) -> Run:
         """Wait until the run is in one of these states."""
@@ -101,11 +109,11 @@ class RunningEngine:
 
     async def executions(self, run_id: int) -> list[Execution]:
         """The executions of a run, in order."""
-        return await self.database.read(_executions, run_id)
+        return await self.reader.read(_executions, run_id)
 
     async def lines(self, execution_id: int, after: int = 0, limit: int = 100_000) -> list[LogLine]:
         """The stored log lines of an execution."""
-        return await self.database.read(logs.after, execution_id, after, limit)
+        return await self.reader.read(logs.after, execution_id, after, limit)
 
     async def has_line(self, run_id: int, message: str) -> bool:
         """Whether the newest execution of the run has written this line."""
@@ -132,7 +140,7 @@ class RunningEngine:
 
     async def checkpoint(self, task_name: str) -> Any:
         """The stored checkpoint of a task."""
-        return await self.database.read(_checkpoint, task_name)
+        return await self.reader.read(_checkpoint, task_name)
 
     def unstoppable(self) -> frozenset[int]:
         """The runs of threads that cannot be stopped."""

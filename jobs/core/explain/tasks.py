@@ -3,8 +3,8 @@
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from ..effective_policies import effective_overlap, jitter_offset
 from ..model import Run, SkippedOccurrence, Task
+from ..occurrences.effective_policies import effective_overlap, jitter_offset
 from ..states import RunState
 from .codes import ExplanationCode as Code
 from .facts import Explanation, RunFacts, TaskFacts, all_stalled, moment, no_job, span

@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from ...core.events import Change, Cursor, Event, EventFilter, EventKind
-from ...queue.changes import publish
+from ...queue.base.changes import publish
 from ...store.db.database import Connection, Database
 from ...store.db.transaction import Wake
 from ...store.read import events

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, Row, bindparam, exists, func, select
 
 from ...core.arguments.judging import Judge
-from ...core.defaults import NOTHING_SAID, JobDefaults, JobInfo
+from ...core.defaults import NO_DEFAULTS, JobDefaults, JobInfo
 from ...core.model import Isolation
 from ...core.nodes import Node
 from ..db import dialect
@@ -53,7 +53,7 @@ class Schema(NamedTuple):
 
     args_schema: dict[str, Any]
     signature: str
-    defaults: JobDefaults = NOTHING_SAID
+    defaults: JobDefaults = NO_DEFAULTS
     judge: Judge | None = None
 
 
@@ -78,7 +78,7 @@ def schemas(conn: Connection, names: Collection[str]) -> tuple[dict[str, Schema]
 def defaults(conn: Connection, names: Collection[str]) -> dict[str, JobDefaults]:
     """What each of these jobs says about its runs and tasks; nothing for one that nobody has published."""
     found = published_defaults(conn, names)
-    return {name: found.get(name, NOTHING_SAID) for name in names}
+    return {name: found.get(name, NO_DEFAULTS) for name in names}
 
 
 def declaring(

@@ -108,9 +108,9 @@ def takes_settings(command: Callable[Concatenate[Flags, P], None], but: Collecti
     taken = {name: annotation for name, annotation in SETTINGS.items() if name not in but}
 
     def taking(*args: P.args, **given: P.kwargs) -> None:
-        said: dict[str, Any] = given
+        values: dict[str, Any] = given
         # An empty list and a switch that is off were not given.
-        flags = {name: said.pop(name, None) or None for name in taken}
+        flags = {name: values.pop(name, None) or None for name in taken}
         command(flags, *args, **given)
 
     shared = [

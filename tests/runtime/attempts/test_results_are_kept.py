@@ -156,11 +156,11 @@ class Faulty(Database):
 async def test_a_finisher_that_dies_ends_the_life_of_its_node_loudly(
     database_url: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    database = Faulty(database_url)
+    database, reader = Faulty(database_url), Database(database_url)
     settings: EngineSettings = replace(QUICK, slots=1)
     engine = Engine(Services(database), registry(), settings)
     await engine.start()
-    running = RunningEngine(engine, database)
+    running = RunningEngine(engine, database, reader)
     try:
         run_id = await running.enqueue("value", retries=1)
         done = await running.finished(run_id)
@@ -171,3 +171,4 @@ async def test_a_finisher_that_dies_ends_the_life_of_its_node_loudly(
     finally:
         await engine.stop()
         await database.close()
+        await reader.close()

@@ -2,6 +2,7 @@ import type { ComponentChildren } from "preact";
 import { useRef, useState } from "preact/hooks";
 import { plural } from "../lib/format";
 import { readArgs } from "../model/task-form";
+import type { UserError } from "../services/mutate";
 import { Action } from "./action";
 import { ArgsEditor } from "./args-editor";
 import { Dialog } from "./dialog";
@@ -19,8 +20,8 @@ interface RunWithArgsProps {
   /** Why the arguments cannot be changed, if so. */
   fixed?: string | undefined;
   onClose: () => void;
-  /** Answers whether it went well: the dialog then closes. */
-  onRun: (args: Record<string, unknown>) => Promise<boolean>;
+  /** Answers whether it went well, or what was refused: unless it was, the dialog closes. */
+  onRun: (args: Record<string, unknown>) => Promise<boolean | readonly UserError[]>;
 }
 
 /** Asks for the arguments of one run. */
@@ -28,6 +29,7 @@ export function RunWithArgs({ title, action, args, schema, children, fixed, onCl
   const draft = useDraft(title, JSON.stringify(args ?? {}, null, 2));
   const text = draft.value;
   const [error, setError] = useState<string | undefined>(undefined);
+  const [refused, setRefused] = useState<readonly UserError[]>([]);
   const [busy, setBusy] = useState(false);
   const faults = useRef(0);
   const form = useRef<HTMLFormElement>(null);
@@ -38,9 +40,13 @@ export function RunWithArgs({ title, action, args, schema, children, fixed, onCl
     setError(fault);
     if (fault !== undefined || typeof read === "string") return focusFault(form.current);
     setBusy(true);
-    const done = await onRun(read);
+    const answer = await onRun(read);
     setBusy(false);
-    if (done) leave();
+    if (answer === true || (answer !== false && answer.length === 0)) return leave();
+    if (answer === false) return undefined;
+    setRefused(answer);
+    setError(refusalOf(answer));
+    return focusFault(form.current);
   };
   const leave = (): void => {
     draft.drop();
@@ -60,10 +66,12 @@ export function RunWithArgs({ title, action, args, schema, children, fixed, onCl
             onChange={(value) => {
               draft.set(value);
               setError(undefined);
+              setRefused([]);
             }}
             onFaults={(count) => (faults.current = count)}
             schema={schema}
             error={error}
+            refused={refused}
           />
         )}
         <div class="form-actions">
@@ -77,4 +85,9 @@ export function RunWithArgs({ title, action, args, schema, children, fixed, onCl
       </form>
     </Dialog>
   );
+}
+
+/** What was refused as a whole; where each fault has a field of its own, that says it. */
+function refusalOf(errors: readonly UserError[]): string {
+  return errors.map((error) => error.message).join("\n");
 }

@@ -12,6 +12,7 @@ import { PageHead } from "../components/section";
 import { Time } from "../components/time";
 import { graphql, type ResultOf } from "../graphql/tada";
 import { paths } from "../lib/paths";
+import { unannounced } from "../live/unannounced";
 import { useLive } from "../live/use-live";
 import { deleteSecret, setSecret } from "../services/secrets";
 import { searchParams } from "../state/route";
@@ -97,6 +98,7 @@ function Secrets() {
     document: SecretsDocument,
     variables: () => ({ first: PAGE, after }),
     init: (data) => data.secrets,
+    expires: unannounced,
   });
   const [setting, setSetting] = useState<Secret | "new" | null>(null);
   const [removing, setRemoving] = useState<Secret | null>(null);

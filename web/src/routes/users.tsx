@@ -14,6 +14,7 @@ import { Status } from "../components/status";
 import { Time } from "../components/time";
 import { graphql, type ResultOf } from "../graphql/tada";
 import { words } from "../lib/format";
+import { unannounced } from "../live/unannounced";
 import { useLive } from "../live/use-live";
 import { addUser, recoveryLink, setDisabled, setRole } from "../services/users";
 import { searchParams } from "../state/route";
@@ -117,6 +118,7 @@ function Users() {
     document: UsersDocument,
     variables: () => ({ first: PAGE, after }),
     init: (data) => data.accounts,
+    expires: unannounced,
   });
   const [asking, setAsking] = useState<Asking | "add" | null>(null);
   const [once, setOnce] = useState<{ readonly name: string; readonly link: string } | null>(null);

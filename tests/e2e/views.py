@@ -2,7 +2,7 @@
 
     python -m tests.e2e.views                            a server of its own, every change ten times
     python -m tests.e2e.views --rounds 1                 once each
-    python -m tests.e2e.views --burst 5000 --view log    instead so many runs at once, and when this view is true after it
+    python -m tests.e2e.views --burst 5000 --view log    so many runs at once instead, and when this view is true again
 
 It opens all views side by side in one browser, changes something through the API, and looks at all of them until each
 says what the API answers at that moment. What it prints is how long each took at the most; one that took longer than

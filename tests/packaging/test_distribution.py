@@ -1,6 +1,7 @@
 """What is built for PyPI: the sdist carries the dashboard, and a wheel built from it without Node serves it."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -29,7 +30,7 @@ EXAMPLES = ROOT / "docs" / "examples"
 LOCK = ROOT / ".ci" / "requirements.txt"
 LOWEST = ROOT / ".ci" / "lowest.txt"
 VERSION = version("cronograph")
-TOP_FILES = ("pyproject.toml", "README.md", "LICENSE", "MANIFEST.in", "CHANGELOG.md", "CONTRIBUTING.md")
+TOP_FILES = ("pyproject.toml", "README.md", "LICENSE", "MANIFEST.in", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
 
 
 def newest_python() -> str | None:
@@ -70,7 +71,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def sdist(folder: Path) -> Path:
     """The sdist of a copy of this checkout, so that the build leaves no traces here."""
     copy = folder / "copy"
-    for name in (*PRODUCT_FOLDERS, "entry", "web"):
+    for name in (*PRODUCT_FOLDERS, "docs", "entry", "web"):
         shutil.copytree(ROOT / name, copy / name, ignore=NOT_SOURCES)
     for name in TOP_FILES:
         if (ROOT / name).exists():
@@ -167,6 +168,13 @@ def test_the_sdist_carries_the_dashboard_with_its_sources_and_no_installed_packa
     assert {"server/static/index.html", "server/static/inputs.sha256"} <= held
     assert {"web/build_backend.py", "web/node_tools.py", "web/package-lock.json", "web/index.html"} <= held
     assert not [name for name in held if "node_modules" in name]
+
+
+def test_every_link_of_the_readme_leads_to_a_file_of_the_sdist(sdist: Path) -> None:
+    held = names_in(sdist)
+    links = re.findall(r"\]\((?!https?:|#)([^)#\s]+)", (ROOT / "README.md").read_text(encoding="utf-8"))
+    assert links
+    assert [link for link in links if link not in held] == []
 
 
 def test_the_installed_wheel_serves_the_dashboard_and_its_assets(installed_server: CronographProcess) -> None:

@@ -67,6 +67,7 @@ check-types: check-mypy check-pyright
 
 check-mypy: install-test
 	$(BIN)/mypy
+	for name in orders pipeline shop; do MYPYPATH=docs/examples/$$name $(BIN)/mypy docs/examples/$$name || exit; done
 
 # With room for new objects Node collects them less often: a quarter less processor time. The Node of PyPI knows this option.
 check-pyright: export NODE_OPTIONS = --max-semi-space-size=128

@@ -1,11 +1,21 @@
 """The example tasks of ``cronograph demo``: all four syntaxes, several groups and policies, lively within seconds."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from ...jobs.actions.runs import enqueue_runs
 from ...jobs.actions.tasks import create_task, pause_task
-from ...jobs.core.model import NewRun, OverlapPolicy, Priority, ScheduleSpec, TaskSource, TaskSpec, Trigger
+from ...jobs.core.model import (
+    MisfirePolicy,
+    NewRun,
+    OverlapPolicy,
+    Priority,
+    ScheduleSpec,
+    TaskSource,
+    TaskSpec,
+    Trigger,
+)
 from ...jobs.core.schedule import Syntax
 from ...jobs.store.db.database import Database
 from ...jobs.store.db.transaction import Tx
@@ -158,6 +168,17 @@ RARE: Sequence[TaskSpec] = (
 )
 """Tasks that are due once a minute or less often."""
 
+MISSED = TaskSpec(
+    "night-audit",
+    "check_website",
+    ScheduleSpec(Syntax.CRON, "0 0 * * * *"),
+    description="Was due while no server ran: recorded as missed, and not made up for (misfire NONE)",
+    group="monitoring",
+    misfire=MisfirePolicy.NONE,
+)
+"""A task that is made as of some hours ago."""
+MISSED_FOR = timedelta(hours=3)
+
 
 async def prepare_demo(database: Database) -> None:
     """Make the example tasks, and some runs to look at right away; what an earlier demo left stays as it is."""
@@ -171,6 +192,9 @@ def _prepare(tx: Tx) -> None:
             create_task(tx, spec, source=TaskSource.API, submitter=SUBMITTER)
             if spec.name == PAUSED:
                 pause_task(tx, PAUSED, reason=PAUSE_REASON, actor=SUBMITTER)
+    if tasks.by_name(tx.conn, MISSED.name) is None:
+        then = tx.now - MISSED_FOR
+        create_task(replace(tx, clock=lambda: then, _now=None), MISSED, source=TaskSource.API, submitter=SUBMITTER)
     enqueue_runs(tx, first_runs())
 
 

@@ -1,8 +1,6 @@
 """A page in the admin: the latest runs, and the way to the dashboard."""
-# Django has no types.
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from django.contrib import admin
 from django.http import HttpRequest, HttpResponse
@@ -14,12 +12,17 @@ from .choices import choices
 from .enqueueing import latest_runs
 from .models import Run
 
+if TYPE_CHECKING:
+    Admin: TypeAlias = admin.ModelAdmin[Run]
+else:
+    Admin = admin.ModelAdmin  # which takes no parameter at run time
+
 SHOWN = 50
 """How many runs the page has."""
 
 
 @admin.register(Run)
-class RunAdmin(admin.ModelAdmin):  # type: ignore[misc] # Django has no types
+class RunAdmin(Admin):
     """Shows runs to who may view them, and changes nothing: that is done in the dashboard."""
 
     @override

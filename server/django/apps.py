@@ -1,6 +1,4 @@
 """The app: what happens when Django starts."""
-# Django has no types.
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
 
 from django.apps import AppConfig
 from django.utils.module_loading import autodiscover_modules
@@ -12,7 +10,7 @@ from .choices import choices
 from .enqueueing import DjangoQueue
 
 
-class CronographConfig(AppConfig):  # type: ignore[misc] # Django has no types
+class CronographConfig(AppConfig):
     """``cronograph.django`` in ``INSTALLED_APPS``."""
 
     name = "cronograph.server.django"

@@ -1,12 +1,10 @@
 """``CRONOGRAPH`` in the settings of a Django project."""
-# Django has no types.
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, cast
 from urllib.parse import quote
 
 from django.conf import settings
@@ -66,9 +64,10 @@ def choices() -> Choices:
     Raises:
         ImproperlyConfigured: a setting is unknown, is of a wrong type, or contradicts another.
     """
-    given: object = getattr(settings, "CRONOGRAPH", {})
-    if not isinstance(given, dict):
-        raise ImproperlyConfigured(f"CRONOGRAPH: must be a dict, got {type(given).__name__} {given!r:.60}")
+    found: object = getattr(settings, "CRONOGRAPH", {})
+    if not isinstance(found, dict):
+        raise ImproperlyConfigured(f"CRONOGRAPH: must be a dict, got {type(found).__name__} {found!r:.60}")
+    given = cast("dict[str, Any]", found)
     for name, value in given.items():
         if name not in _TYPES:
             near = get_close_matches(str(name), _TYPES, 1)

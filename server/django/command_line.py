@@ -1,6 +1,4 @@
 """What ``manage.py cronograph`` adds to the command line: the database and the jobs of the project."""
-# Django has no types.
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
 
 import os
 import sys

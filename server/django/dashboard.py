@@ -1,6 +1,4 @@
 """API and dashboard below a path of a Django project, for its staff."""
-# Django has no types.
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
 
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -13,7 +11,6 @@ from django.http import HttpRequest
 from starlette.applications import Starlette
 from starlette.requests import HTTPConnection
 from starlette.routing import Mount
-from starlette.types import ASGIApp
 
 from ..embedding import Cronograph, Visitor
 from .choices import choices
@@ -27,14 +24,14 @@ async def staff(connection: HTTPConnection) -> Visitor | None:
     request: Any = HttpRequest()
     sessions = import_module(settings.SESSION_ENGINE)
     request.session = sessions.SessionStore(connection.cookies.get(settings.SESSION_COOKIE_NAME))
-    user = await aget_user(request)
+    user: Any = await aget_user(request)  # of a model that the project may have replaced
     if not (user.is_active and user.is_staff):
         return None
     return Visitor(user.get_username(), "admin" if user.is_superuser else "operator")
 
 
 def with_dashboard(
-    application: ASGIApp,
+    application: Callable[..., Awaitable[None]],
     path: str = "/ops/jobs",
     *,
     who: Asked = staff,

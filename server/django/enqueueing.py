@@ -1,6 +1,4 @@
 """Where the jobs of a Django project put their runs: into Django's own transaction, if both have one database."""
-# Django has no types.
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
 
 from collections.abc import Iterable, Mapping
 from functools import cached_property

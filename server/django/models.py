@@ -1,11 +1,9 @@
 """What the admin lists: it asks for a model, and the tables are Cronograph's own."""
-# Django has no types.
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
 
 from django.db import models
 
 
-class Run(models.Model):  # type: ignore[misc] # Django has no types
+class Run(models.Model):
     """The entry "Runs" in the admin; nothing is read or written by it."""
 
     class Meta:  # noqa: D106 - Django's own form

@@ -1,6 +1,4 @@
 """Django's own connection, for statements of ours that belong to the transaction that Django has open."""
-# Django has no types.
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
 
 from collections.abc import Generator
 from contextlib import contextmanager

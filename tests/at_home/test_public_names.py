@@ -43,6 +43,16 @@ FOREIGN = frozenset(
         "Model",  # of the reader's code
         "TransactionTestCase",  # of Django
         "Litestar",
+        *("BackgroundTasks", "Depends"),  # of FastAPI
+        "AsyncSession",  # of SQLAlchemy
+        "ConnectionError",
+        *("Connection", "Host", "Upgrade"),  # headers of HTTP
+        *(
+            "CronographDatabaseDown",  # alerts of docs/monitoring
+            "CronographNodeDown",
+            "CronographNothingRuns",
+            "CronographQueueStuck",
+        ),
         *("Accept", "Authorization", "Bearer", "Internal", "Origin", "PublicKeyCredential"),
         *("AsyncIterator", "Enum", "False", "KeyboardInterrupt", "SystemExit", "ThreadPoolExecutor", "TimeoutError"),
         *(
@@ -60,7 +70,7 @@ FOREIGN = frozenset(
     }
 )
 """Words of pages that are names elsewhere: of Python, of HTTP, of other programs, of the code of an example."""
-STORED = frozenset({"LeftBehind", "SecretUnavailable", "UnreadableRun"})
+STORED = frozenset({"InvalidResult", "LeftBehind", "SecretUnavailable", "StepUnstorable", "UnreadableRun"})
 """Kinds of errors that stand in the execution log, and are no classes."""
 
 NAMES = {name: set(importlib.import_module(name).__all__) for name in PUBLIC}

@@ -1,6 +1,7 @@
 """What is built for PyPI: the sdist carries the dashboard, and a wheel built from it without Node serves it."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -29,7 +30,7 @@ EXAMPLES = ROOT / "docs" / "examples"
 LOCK = ROOT / ".ci" / "requirements.txt"
 LOWEST = ROOT / ".ci" / "lowest.txt"
 VERSION = version("cronograph")
-TOP_FILES = ("pyproject.toml", "README.md", "LICENSE", "MANIFEST.in", "CHANGELOG.md", "CONTRIBUTING.md")
+TOP_FILES = ("pyproject.toml", "README.md", "LICENSE", "MANIFEST.in", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
 
 
 def newest_python() -> str | None:
@@ -70,7 +71,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def sdist(folder: Path) -> Path:
     """The sdist of a copy of this checkout, so that the build leaves no traces here."""
     copy = folder / "copy"
-    for name in (*PRODUCT_FOLDERS, "entry", "web"):
+    for name in (*PRODUCT_FOLDERS, "docs", "entry", "web"):
         shutil.copytree(ROOT / name, copy / name, ignore=NOT_SOURCES)
     for name in TOP_FILES:
         if (ROOT / name).exists():
@@ -169,6 +170,13 @@ def test_the_sdist_carries_the_dashboard_with_its_sources_and_no_installed_packa
     assert not [name for name in held if "node_modules" in name]
 
 
+def test_every_link_of_the_readme_leads_to_a_file_of_the_sdist(sdist: Path) -> None:
+    held = names_in(sdist)
+    links = re.findall(r"\]\((?!https?:|#)([^)#\s]+)", (ROOT / "README.md").read_text(encoding="utf-8"))
+    assert links
+    assert [link for link in links if link not in held] == []
+
+
 def test_the_installed_wheel_serves_the_dashboard_and_its_assets(installed_server: CronographProcess) -> None:
     with open_client(installed_server.url) as client:
         page = client.get("/")
@@ -208,8 +216,12 @@ def test_the_installed_command_the_module_and_the_package_say_the_same_version(
 
 @pytest.fixture(scope="module")
 def newest(folder: Path, wheel: Path) -> Path:
-    """The `bin` folder of an environment of the newest Python, with the wheel and libraries of its own."""
-    wanted = ["--constraint", str(LOCK), f"{wheel}[django,server]", "anyio", "fastapi", "httpx", "pytest"]
+    """The `bin` folder of an environment of the newest Python, with the wheel, libraries of its own, and Django 6."""
+    others = [line for line in LOCK.read_text().splitlines() if not line.startswith("Django==")]
+    locked = folder / "locked.txt"
+    locked.write_text("\n".join(others))
+    libraries = ["anyio", "django>=6,<7", "fastapi", "httpx2", "pytest"]
+    wanted = ["--constraint", str(locked), f"{wheel}[django,server]", *libraries]
     return environment_of(str(NEWEST), folder / "newest", wanted)
 
 
@@ -245,7 +257,7 @@ def without_plugins() -> dict[str, str]:
 def test_the_examples_of_the_documents_pass_their_own_tests_with_the_wheel(
     request: pytest.FixtureRequest, tmp_path: Path, empty_postgres_url: str
 ) -> None:
-    """On the newest Python of this machine."""
+    """On the newest Python of this machine, with Django 6; without one on this, with Django 5.2."""
     installed: Path = request.getfixturevalue(EXAMPLES_RUN_ON)
     address = empty_postgres_url.replace("postgresql:", "postgresql+psycopg:", 1)
     environment = {**without_plugins(), "SHOP_DATABASE_URL": address}

@@ -14,8 +14,8 @@ from app import app
 from fastapi.testclient import TestClient
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from cronograph.jobs.testing import run_job
-from jobs import send_mail
+from cronograph.jobs.testing import Queue, run_job
+from jobs import confirm_order, send_mail
 
 CRONOGRAPH = Path(sys.executable).with_name("cronograph")
 DATABASE_URL = os.environ["SHOP_DATABASE_URL"].replace("+psycopg", "")
@@ -71,6 +71,13 @@ def test_everything_in_one_process_needs_no_other(capsys: pytest.CaptureFixture[
         wait_for_state(opened, order, "confirmed")
         page = opened.get("/ops/jobs/tasks")
         assert (page.status_code, page.headers["location"]) == (303, "/ops/jobs/login?next=/tasks")
+
+
+def test_an_order_enqueues_its_confirmation(cronograph_queue: Queue) -> None:
+    with TestClient(app) as client:
+        order = client.post("/orders", json={"email": "dora@example.org"}).json()["order"]
+    cronograph_queue.assert_enqueued(confirm_order, {"order_id": order})
+    cronograph_queue.refute_enqueued(send_mail)
 
 
 def test_a_job_alone_needs_no_database() -> None:

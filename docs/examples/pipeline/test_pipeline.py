@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from cronograph.jobs import StopReason, connect
-from cronograph.jobs.testing import run_job
+from cronograph.jobs.testing import Queue, drain_sync, run_job
 from jobs import collect, sum_up
 
 CRONOGRAPH = Path(sys.executable).with_name("cronograph")
@@ -42,6 +42,13 @@ def test_one_run_for_each_file(sales: Path) -> None:
     (sales.parent / "tuesday.csv").write_text("product,amount\ntea,1")
     result = asyncio.run(run_job(collect, {"folder": str(sales.parent)}))
     assert [Path(one.args["path"]).name for one in result.enqueued if one.args] == ["monday.csv", "tuesday.csv"]
+
+
+def test_the_night_sums_up_what_has_come(sales: Path, cronograph_queue: Queue) -> None:
+    collect.enqueue_sync(folder=str(sales.parent))
+    drained = drain_sync(cronograph_queue)
+    assert [(run.job_name, run.state) for run in drained] == [("collect", "success"), ("sum_up", "success")]
+    assert sales.with_suffix(".sums").exists()
 
 
 def test_a_real_node_sums_up_in_a_child_process(sales: Path, tmp_path: Path) -> None:

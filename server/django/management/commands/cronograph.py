@@ -10,12 +10,12 @@ from typing_extensions import override
 from ... import command_line
 
 
-class Command(BaseCommand):  # type: ignore[misc] # Django has no types
+class Command(BaseCommand):
     """Everything behind its name is for Cronograph's own command line."""
 
     help = "The commands of Cronograph, with the database and the jobs of this project: serve, check, tasks, …"
     # What Django checks before other commands, `manage.py check` does.
-    requires_system_checks: list[str] = []  # noqa: RUF012 - Django's own form
+    requires_system_checks = ()
 
     @override
     def run_from_argv(self, argv: list[str]) -> None:

@@ -30,6 +30,10 @@ _GROUP: Final = """name paused pausedBy pauseReason maxRunning maxWaitLow cap { 
 _NODE: Final = "name state running slots version startedAt heartbeatAt clockSkew stall"
 
 
+_PREVIEW: Final = """preview { sentence droppedIds runs { outcome jobName sentence group standsForId
+    explanation { code sentence details until } } }"""
+
+
 def _listed(field: str, kind: str, fields: str) -> str:
     name = field[0].upper() + field[1:]
     declared = f"$first: Int, $after: String, $filter: {kind}Filter, $orderBy: [{kind}Order!]"
@@ -83,8 +87,13 @@ LABEL_VALUES: Final = """query LabelValues($key: String!, $after: String, $first
   labelValues(key: $key, after: $after, first: $first) { value runs more }
 }"""
 ENQUEUE: Final = _changing("enqueueRuns", "runs { id state jobName deduplicated }")
+TRY_ENQUEUE: Final = _changing("enqueueRuns", _PREVIEW)
 CANCEL_RUNS: Final = _changing("cancelRuns", "count hasMore endCursor")
 RETRY_RUNS: Final = _changing("retryRuns", "count hasMore endCursor")
+TRY_RETRY_RUNS: Final = _changing("retryRuns", f"count hasMore {_PREVIEW}")
+TRY_TRIGGER_TASK: Final = _changing("triggerTask", _PREVIEW)
+TRY_CREATE_TASK: Final = _changing("createTask", f"task {{ {_TASK} }} {_PREVIEW}")
+TRY_UPDATE_TASK: Final = _changing("updateTask", f"task {{ {_TASK} }} {_PREVIEW}")
 RETRY_RUN: Final = _changing("retryRun", "run { id state jobName }")
 PRIORITY: Final = _changing("setRunPriority", "count hasMore endCursor")
 PAUSE_GROUP: Final = _changing("pauseGroup", f"group {{ {_GROUP} }}")
@@ -123,6 +132,11 @@ DOCUMENTS: Final = (
     RESUME_TASK,
     DELETE_TASK,
     ENQUEUE,
+    TRY_ENQUEUE,
+    TRY_RETRY_RUNS,
+    TRY_TRIGGER_TASK,
+    TRY_CREATE_TASK,
+    TRY_UPDATE_TASK,
     CANCEL_RUNS,
     RETRY_RUNS,
     RETRY_RUN,

@@ -107,6 +107,7 @@ class Operations:
     trigger_job = answered(mutations.trigger_job)
     trigger_task = answered(mutations.trigger_task)
     enqueue_runs = answered(mutations.enqueue_runs)
+    preview_runs = answered(mutations.preview_runs)
     cancel_run = answered(mutations.cancel_run)
     cancel_runs = answered(mutations.cancel_runs)
     update_run = answered(mutations.update_run)

@@ -16,7 +16,7 @@ from .inputs import NewFlowRun, NewRun, ScheduleInput, TaskChanges, TaskSettings
 from .mutation_parts import deleted_of, many_tasks, settings_of
 from .operation import Operation
 from .queries import Filter
-from .records import Flow, Group, Node, Run, Task
+from .records import Flow, Group, Node, Preview, Run, Task
 from .results import ChangedRuns, ChangedTasks, DeletedTasks, Pruning
 
 trigger_job = triggering.trigger_job
@@ -42,6 +42,15 @@ def enqueue_runs(runs: Sequence[NewRun], *, idempotency_key: str | None = None) 
     fields = f"runs {{ {selection(Run)} }}"
     return mutation(
         "enqueueRuns", given, fields, lambda payload: read_all(Run, payload.get("runs"), "enqueueRuns.runs")
+    )
+
+
+def preview_runs(runs: Sequence[NewRun]) -> Operation[Preview]:
+    """What ``enqueue_runs`` would do, and what each run would wait for; nothing is changed."""
+    given = present(runs=list(runs), dryRun=True)
+    fields = f"preview {{ {selection(Preview)} }}"
+    return mutation(
+        "enqueueRuns", given, fields, lambda payload: read(Preview, payload.get("preview"), "enqueueRuns.preview")
     )
 
 

@@ -128,7 +128,7 @@ class Filter(Generic[T]):
 
 @strawberry.input(description="Conditions on a label: `key`, and one of `eq`, `in` and `exists`.")
 class LabelFilter:
-    """A label of a run or a task."""
+    """A label of a run, a task or a flow."""
 
     key: str = strawberry.field(description="Its key.")
     eq: str | None = _condition("It has this value.")
@@ -222,6 +222,7 @@ class FlowFilter:
     submitted_at: DateTimeFilter | None = _condition("When it was enqueued.")
     finished_at: DateTimeFilter | None = _condition("When it ended.")
     submitter: StringFilter | None = _condition("Who asked for it.")
+    labels: LabelFilter | None = _condition("Its labels, which its runs inherit; several by `and`.")
 
 
 @_filter("Which executions.")

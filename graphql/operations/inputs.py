@@ -31,6 +31,7 @@ UNIQUE_KEY: Final = (
     "While a run with this key is unfinished, that one is answered instead; as the job declares, unless given."
 )
 LABELS: Final = "Words by which it is found, beside those of the job: an object of texts."
+TRY: Final = "Change nothing; answer in `preview` what would become of it, and which limits it would meet."
 REASON: Final = "Why; shown to others. At most 1,000 characters."
 
 
@@ -122,6 +123,7 @@ class CreateTaskInput(TaskSettings):
     )
     job_name: str = strawberry.field(description="The job it runs; see `availableJobs`.")
     schedule: ScheduleInput = strawberry.field(description="When it is due; try it with `validateSchedule`.")
+    dry_run: bool | None = optional(TRY)
     idempotency_key: str | None = optional(KEY)
 
     def to_spec(self) -> TaskSpec:
@@ -144,6 +146,7 @@ class UpdateTaskInput(TaskSettings):
     expected_version: int | None = optional("Refuse if the task was edited since this `version` was read.")
     job_name: str | None = optional("The job it runs.")
     schedule: ScheduleInput | None = optional("When it is due.")
+    dry_run: bool | None = optional(TRY)
     idempotency_key: str | None = optional(KEY)
 
     def changes(self) -> dict[str, Any]:
@@ -217,6 +220,7 @@ class TriggerTaskInput:
 
     name: str = strawberry.field(description="Which task.")
     args: JSON | None = optional("Arguments instead of the task's, an object.")
+    dry_run: bool | None = optional(TRY)
     idempotency_key: str | None = optional(KEY)
 
 

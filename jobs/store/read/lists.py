@@ -151,7 +151,7 @@ FLOWS: Listing[Flow] = Listing(
     name="flows",
     rows=select(flow),
     key=flow.c.id,
-    fields=columns(flow, "id name state unique_key submitted_at finished_at submitter"),
+    fields=columns(flow, "id name state unique_key submitted_at finished_at submitter labels"),
     order=(OrderKey("id", descending=True),),
     model=flow_from,
     indexes=Indexes(

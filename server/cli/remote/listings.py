@@ -187,11 +187,13 @@ FLOW_LIST: Final = Listing(
         "progress.running",
         "progress.failed",
         "progress.skipped",
+        "labels",
     ),
     ("id", "name", "state", "progress.done", "progress.total", "progress.failed", "submittedAt", "finishedAt"),
     {
         **dict.fromkeys(("id", "name", "uniqueKey", "submitter"), TEXT),
         "state": WORD,
+        "labels": INSIDE,
         **dict.fromkeys(("submittedAt", "finishedAt"), TIME),
     },
     ("ID", "NAME", "FINISHED_AT"),

@@ -2,12 +2,16 @@ import type { ComponentChildren } from "preact";
 import { useRef, useState } from "preact/hooks";
 import { plural } from "../lib/format";
 import { readArgs } from "../model/task-form";
+import type { PreviewParts } from "../services/previews";
 import { Action } from "./action";
 import { ArgsEditor } from "./args-editor";
 import { Dialog } from "./dialog";
 import { DraftNote } from "./draft-note";
 import { focusFault } from "./field";
+import { PreviewView } from "./preview";
 import { useDraft } from "./use-draft";
+
+type Send<T> = (args: Record<string, unknown>) => Promise<T>;
 
 interface RunWithArgsProps {
   title: string;
@@ -20,28 +24,36 @@ interface RunWithArgsProps {
   fixed?: string | undefined;
   onClose: () => void;
   /** Answers whether it went well: the dialog then closes. */
-  onRun: (args: Record<string, unknown>) => Promise<boolean>;
+  onRun: Send<boolean>;
+  /** Answers what it would do; null if that was refused. */
+  onTry?: Send<PreviewParts | null>;
 }
 
 /** Asks for the arguments of one run. */
-export function RunWithArgs({ title, action, args, schema, children, fixed, onClose, onRun }: RunWithArgsProps) {
+export function RunWithArgs({ title, action, args, schema, children, fixed, onClose, onRun, onTry }: RunWithArgsProps) {
   const draft = useDraft(title, JSON.stringify(args ?? {}, null, 2));
   const text = draft.value;
   const [error, setError] = useState<string | undefined>(undefined);
   const [busy, setBusy] = useState(false);
   const faults = useRef(0);
   const form = useRef<HTMLFormElement>(null);
-  const submit = async (event: Event): Promise<void> => {
-    event.preventDefault();
+  const [preview, setPreview] = useState<PreviewParts | null>(null);
+  /** Does something with the arguments, if they can be sent. */
+  const send = async <T,>(action: Send<T>): Promise<T | undefined> => {
     const read = readArgs(text);
     const fault = typeof read === "string" ? read : faults.current > 0 ? `${plural(faults.current, "argument")} cannot be sent like this` : undefined;
     setError(fault);
-    if (fault !== undefined || typeof read === "string") return focusFault(form.current);
+    if (fault !== undefined || typeof read === "string") return void focusFault(form.current);
     setBusy(true);
-    const done = await onRun(read);
+    const done = await action(read);
     setBusy(false);
-    if (done) leave();
+    return done;
   };
+  const submit = async (event: Event): Promise<void> => {
+    event.preventDefault();
+    if (await send(onRun)) leave();
+  };
+  const look = async (onTry: Send<PreviewParts | null>): Promise<void> => setPreview((await send(onTry)) ?? null);
   const leave = (): void => {
     draft.drop();
     onClose();
@@ -59,6 +71,7 @@ export function RunWithArgs({ title, action, args, schema, children, fixed, onCl
             value={text}
             onChange={(value) => {
               draft.set(value);
+              setPreview(null);
               setError(undefined);
             }}
             onFaults={(count) => (faults.current = count)}
@@ -66,10 +79,16 @@ export function RunWithArgs({ title, action, args, schema, children, fixed, onCl
             error={error}
           />
         )}
+        {preview !== null && <PreviewView preview={preview} />}
         <div class="form-actions">
           <button type="button" class="button" onClick={leave}>
             Cancel
           </button>
+          {onTry !== undefined && (
+            <Action class="button" disabled={busy} onClick={() => void look(onTry)}>
+              Dry run
+            </Action>
+          )}
           <Action type="submit" class="button primary" disabled={busy}>
             {action}
           </Action>

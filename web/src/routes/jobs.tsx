@@ -19,6 +19,7 @@ import { quantile } from "../lib/strip";
 import { duration } from "../lib/time";
 import { useLive } from "../live/use-live";
 import { triggerJob } from "../services/jobs";
+import { tryJob } from "../services/previews";
 import { searchParams, setParams } from "../state/route";
 import { setTitle } from "../state/title";
 
@@ -173,6 +174,7 @@ export function Jobs() {
           schema={running.argsSchema}
           onClose={() => setRunning(null)}
           onRun={(args) => triggerJob(running.name, args)}
+          onTry={(args) => tryJob(running.name, args)}
         >
           <UniqueKeyNote uniqueKey={running.uniqueKey} />
         </RunWithArgs>

@@ -29,6 +29,7 @@ import { useLive } from "../live/use-live";
 import { isEmptyObject, sameJson } from "../lib/args-schema";
 import { courseOf } from "../model/course";
 import { localInput, readTime } from "../model/task-form";
+import { tryRetry } from "../services/previews";
 import { cancelRun, retryNow, retryRun, setPriority, updateRun } from "../services/runs";
 import { zone, zoneWord } from "../state/prefs";
 import { navigate } from "../state/route";
@@ -355,6 +356,7 @@ export function RunAgain({ run, onClose }: { run: Repeatable; onClose: () => voi
             if (made !== null) navigate(paths.run(made));
             return made !== null;
           }}
+          onTry={(args) => tryRetry(run.id, args)}
         />
       )}
     </WithSchema>

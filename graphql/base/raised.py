@@ -347,6 +347,12 @@ RAISED: Final[dict[str, tuple[str, ...]]] = {
         "INVALID_INPUT",
         "UNREADABLE_ROW",
     ),
+    "updateJob": (
+        "IDEMPOTENCY_CONFLICT",
+        "INVALID_INPUT",
+        "UNKNOWN_JOB",
+        "UNREADABLE_ROW",
+    ),
     "updateRun": (
         "FORBIDDEN",
         "IDEMPOTENCY_CONFLICT",

@@ -27,6 +27,7 @@ _FLOW: Final = """id name state isOpen uniqueKey labels submittedAt finishedAt s
     progress { total done running failed skipped }"""
 _GROUP: Final = """name paused pausedBy pauseReason maxRunning maxWaitLow cap { limit whenFull }
     rate { limit per burst } tokens nextTokenAt waiting scheduled running stuck suspended oldestWait"""
+_JOB: Final = "name declaredRate { limit per burst } limits { rate { limit per burst } maxConcurrent }"
 _NODE: Final = "name state running slots version startedAt heartbeatAt clockSkew stall"
 
 
@@ -53,6 +54,7 @@ TASKS: Final = _listed("tasks", "Task", _TASK)
 EXECUTIONS: Final = _listed("executions", "Execution", _EXECUTION)
 GROUPS: Final = _listed("groups", "Group", _GROUP)
 FLOWS: Final = _listed("flows", "Flow", _FLOW)
+JOBS: Final = _listed("jobs", "Job", f"description schedule isolation {_JOB} ")
 NODES: Final = _listed("nodes", "Node", _NODE)
 ONE_RUN: Final = f"""query OneRun($id: ID!) {{ run(id: $id) {{ {_RUN} explain {{ code sentence details }}
     executions(last: 5) {{ nodes {{ {_EXECUTION} }} }} }} }}"""
@@ -99,6 +101,7 @@ PRIORITY: Final = _changing("setRunPriority", "count hasMore endCursor")
 PAUSE_GROUP: Final = _changing("pauseGroup", f"group {{ {_GROUP} }}")
 RESUME_GROUP: Final = _changing("resumeGroup", f"group {{ {_GROUP} }}")
 UPDATE_GROUP: Final = _changing("updateGroup", f"group {{ {_GROUP} }}")
+UPDATE_JOB: Final = _changing("updateJob", f"job {{ {_JOB} }}")
 DRAIN_NODE: Final = _changing("drainNode", f"node {{ {_NODE} }}")
 RESUME_NODE: Final = _changing("resumeNode", f"node {{ {_NODE} }}")
 
@@ -119,6 +122,7 @@ DOCUMENTS: Final = (
     NODES,
     ONE_RUN,
     FLOWS,
+    JOBS,
     ONE_FLOW,
     CANCEL_FLOW,
     RETRY_FLOW,
@@ -144,6 +148,7 @@ DOCUMENTS: Final = (
     PAUSE_GROUP,
     RESUME_GROUP,
     UPDATE_GROUP,
+    UPDATE_JOB,
     DRAIN_NODE,
     RESUME_NODE,
 )

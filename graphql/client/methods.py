@@ -138,6 +138,7 @@ class Operations:
     age_group = answered(mutations.age_group)
     cap_group = answered(mutations.cap_group)
     rate_group = answered(mutations.rate_group)
+    rate_job = answered(mutations.rate_job)
     prune_history = answered(mutations.prune_history)
     drain_node = answered(mutations.drain_node)
     resume_node = answered(mutations.resume_node)

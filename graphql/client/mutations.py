@@ -16,7 +16,7 @@ from .inputs import NewFlowRun, NewRun, ScheduleInput, TaskChanges, TaskSettings
 from .mutation_parts import deleted_of, many_tasks, settings_of
 from .operation import Operation
 from .queries import Filter
-from .records import Flow, Group, Node, Preview, Run, Task
+from .records import Flow, Group, Job, Node, Preview, Run, Task
 from .results import ChangedRuns, ChangedTasks, DeletedTasks, Pruning
 
 trigger_job = triggering.trigger_job
@@ -346,6 +346,12 @@ def rate_group(name: str, limit: int | None, per: float = 1.0, burst: int | None
     """
     rate = {"limit": limit, "per": per, "burst": burst}
     return changed("updateGroup", {"name": name, "rate": None if limit is None else rate}, Group)
+
+
+def rate_job(name: str, limit: int | None, per: float = 1.0, burst: int | None = None) -> Operation[Job]:
+    """Limit how many runs of a job start in how long, None = as its code says; see ``rate_group``."""
+    rate = {"limit": limit, "per": per, "burst": burst}
+    return changed("updateJob", {"name": name, "rate": None if limit is None else rate}, Job)
 
 
 def cap_group(name: str, limit: int | None, when_full: WhenFull | None = None) -> Operation[Group]:

@@ -86,6 +86,7 @@ class Job(Record):
     on_expired: str | None
     labels_from: Any
     unique_key: UniqueKey | None
+    declared_rate: Rate | None
     limits: JobLimits | None
     known: bool
     nodes: tuple[str, ...]

@@ -91,7 +91,7 @@ RECORDS: Final = (
         "JobLimits",
         {"rate": "Rate", "rateKey": "UniqueKey", "concurrencyKey": "UniqueKey", "cap": "Cap", "capKey": "UniqueKey"},
     ),
-    Recorded("Job", "Job", {"uniqueKey": "UniqueKey", "limits": "JobLimits"}),
+    Recorded("Job", "Job", {"uniqueKey": "UniqueKey", "limits": "JobLimits", "declaredRate": "Rate"}),
     Recorded("Schedule", "Schedule"),
     Recorded("ScheduleFault", "ScheduleFault"),
     Recorded("ScheduleValidation", "ScheduleValidation", {"error": "ScheduleFault"}),

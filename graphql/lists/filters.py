@@ -276,6 +276,9 @@ class GroupFilter:
     name: StringFilter | None = _condition("The name.")
     paused: BooleanFilter | None = _condition("Whether none of its runs may start.")
     max_running: IntFilter | None = _condition("How many of its runs may run together; no value = no limit.")
+    limited: BooleanFilter | None = _condition(
+        "Whether it has any limit: on what runs together (`maxRunning`), what starts (`rate`), or what waits (`cap`)."
+    )
 
 
 @_filter("Which nodes.")

@@ -279,6 +279,18 @@ class UpdateGroupInput:
     idempotency_key: str | None = optional(KEY)
 
 
+@strawberry.input(description="What an operator sets of a job, instead of its code.")
+class UpdateJobInput:
+    """The input of ``updateJob``."""
+
+    name: str = strawberry.field(description="Which job; see `availableJobs`.")
+    rate: RateInput | None = optional(
+        "How many of its runs start in how long, on all nodes together, for each of its keys if it has a `rateKey`; "
+        "null = as its code says, absent = unchanged."
+    )
+    idempotency_key: str | None = optional(KEY)
+
+
 @strawberry.input(description="What history to keep. Absent or null = the default.")
 class PruneHistoryInput:
     """The input of ``pruneHistory``."""

@@ -6,7 +6,7 @@ from ..base.fields import sized
 from ..base.scalars import BigInt
 from ..base.sizes import SHOWN
 from .common import MutationPayload
-from .entities import JobExecution, Run, Task
+from .entities import Job, JobExecution, Run, Task
 from .flow import Flow
 from .operation import Group, Node
 from .preview import Preview
@@ -54,6 +54,13 @@ class GroupChanged(MutationPayload):
     """A group or errors."""
 
     group: Group | None = strawberry.field(description="The group as it is now; null if it was refused.", default=None)
+
+
+@strawberry.type
+class JobChanged(MutationPayload):
+    """A job or errors."""
+
+    job: Job | None = strawberry.field(description="The job as it is now; null if it was refused.", default=None)
 
 
 @strawberry.type

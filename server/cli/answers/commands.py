@@ -76,6 +76,8 @@ REMOTE: Final[dict[str, Shape]] = {
         ("groups ageing", "groups cap", "groups limit", "groups pause", "groups rate", "groups resume"), _GROUP
     ),
     "groups list": _listed(documents.GROUPS, "groups"),
+    "jobs list": _listed(documents.JOBS, "jobs"),
+    "jobs rate": done(job=answered(documents.UPDATE_JOB, "updateJob.job")),
     "log": _listed(documents.EXECUTIONS, "executions"),
     **dict.fromkeys(("login", "whoami"), _VIEWER),
     "logout": done(url=TEXT, ended=FLAG),

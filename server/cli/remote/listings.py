@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from ....graphql.client.command_line import EXECUTIONS, FLOWS, GROUPS, NODES, RUNS, TASKS
+from ....graphql.client.command_line import EXECUTIONS, FLOWS, GROUPS, JOBS, NODES, RUNS, TASKS
 from .lists import Listing
 from .values import FLAG, INSIDE, NUMBER, TEXT, TIME, WORD
 
@@ -197,6 +197,14 @@ FLOW_LIST: Final = Listing(
         **dict.fromkeys(("submittedAt", "finishedAt"), TIME),
     },
     ("ID", "NAME", "FINISHED_AT"),
+)
+JOB_LIST: Final = Listing(
+    "jobs",
+    JOBS,
+    ("name", "description", "schedule", "isolation", "limits.rate", "declaredRate", "limits.maxConcurrent"),
+    ("name", "isolation", "schedule", "limits.rate", "declaredRate"),
+    {**dict.fromkeys(("name", "description", "schedule"), TEXT), "isolation": WORD},
+    ("NAME",),
 )
 NODE_LIST: Final = Listing(
     "nodes",

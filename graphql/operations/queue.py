@@ -6,8 +6,8 @@ from typing import Annotated
 import strawberry
 
 from ...jobs.actions import groups as actions
+from ...jobs.actions.groups import set_job_rate
 from ...jobs.actions.idempotent import AnswerCodec
-from ...jobs.actions.jobs import set_job_rate
 from ...jobs.actions.nodes import drain_node, resume_node
 from ...jobs.core import model, nodes
 from ...jobs.core.base.errors import NotFound

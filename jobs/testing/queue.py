@@ -240,11 +240,7 @@ class Queue:
     async def preview(
         self, job: AnyJob, args: Mapping[str, Json] | None = None, **options: Unpack[RunOptions]
     ) -> Preview:
-        """What ``enqueue`` would do at the clock's time, and what the run would wait for; nothing is done.
-
-        Raises:
-            UserError: what ``enqueue`` would raise, apart from ``QueueFull``, which is a part of the answer.
-        """
+        """What ``enqueue`` would do at the clock's time, ``QueueFull`` included, and what the run would wait for."""
         new = self._new_run(job, args, options)
         return await self.database.write(preview, [new.job_name], lambda tx: enqueue_runs(tx, [new]))
 

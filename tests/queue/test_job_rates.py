@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from cronograph.jobs.actions.jobs import set_job_rate
+from cronograph.jobs.actions.groups import set_job_rate
 from cronograph.jobs.core.base.errors import InvalidInput, UserError
 from cronograph.jobs.core.base.rates import Rate
 from cronograph.jobs.core.explain import explain_run

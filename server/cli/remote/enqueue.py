@@ -6,9 +6,8 @@ import typer
 
 from ....graphql.client.command_line import ENQUEUE, TRY_ENQUEUE
 from ....jobs.core.base.errors import ConfigurationError
-from .api import Api, at_server
+from .api import Api, DryRun, at_server, tell
 from .names import group_names, job_names
-from .previews import DryRun, tell
 from .values import Label, arguments_of, labels_of, seconds_of
 from .waiting import Wait, wait_for
 

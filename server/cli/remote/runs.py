@@ -9,10 +9,9 @@ from ....graphql.client.command_line import CANCEL_RUNS, ONE_RUN, PRIORITY, RETR
 from ....jobs.core.base.errors import ConfigurationError
 from ..base.application import CommandLine
 from ..base.output import Refused
-from .api import Api, Limit, at_server
+from .api import Api, DryRun, Limit, at_server, tell
 from .listings import RUN_LIST
 from .lists import Columns, Filter, Sort, Watch, details, show
-from .previews import DryRun, tell
 from .values import arguments_of, filter_of
 from .waiting import Wait, wait_for
 

@@ -17,11 +17,10 @@ from ....graphql.client.command_line import (
 from ....jobs.core.base.errors import ConfigurationError
 from ..base.application import CommandLine
 from ..base.output import Refused
-from .api import Api, Limit, at_server
+from .api import Api, DryRun, Limit, at_server, tell
 from .listings import TASK_LIST
 from .lists import Columns, Filter, Sort, Watch, details, show
 from .names import job_names, task_names
-from .previews import DryRun, tell
 from .values import arguments_of, fields_of, rate_of
 
 tasks = CommandLine(

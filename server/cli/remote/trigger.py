@@ -7,9 +7,8 @@ import typer
 from ....graphql.client import Client, Run
 from ....graphql.client.command_line import TRY_ENQUEUE, TRY_TRIGGER_TASK
 from ....jobs.core.base.errors import ConfigurationError
-from .api import Api, at_server
+from .api import Api, DryRun, at_server, tell
 from .names import job_or_task_names
-from .previews import DryRun, tell
 from .values import Label, arguments_of, labels_of
 from .waiting import Wait, wait_for
 

@@ -47,7 +47,7 @@ test: install-test $(PROGRAMS) test-web test-python ## Run all tests: Python, Po
 test-web: install-test ## Type-check and test the dashboard's sources
 	@$(BIN)/python web/node_tools.py check test
 
-# Tests start hundreds of processes: without byte code each would compile the whole package anew.
+# Tests start hundreds of processes: without byte code each would compile the whole package again.
 test-python: export PYTHONDONTWRITEBYTECODE =
 test-python: install-test ## Run pytest, with more workers than cores; PYTEST_ARGS="-n 0 tests/core" replaces the options
 	@$(BIN)/python -m pytest $(PYTEST_ARGS)
@@ -85,7 +85,7 @@ format: install-test ## Put the sources into the project's form
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
-schema: install-test ## Write graphql/schema.graphql, its page in docs/ and the types of the client anew
+schema: install-test ## Rewrite graphql/schema.graphql, its page in docs/ and the types of the client
 	$(BIN)/python -m cronograph.graphql.generation.raised_codes
 	$(BIN)/cronograph schema > graphql/schema.graphql.new
 	mv graphql/schema.graphql.new graphql/schema.graphql

@@ -15,6 +15,7 @@ from .transport.bounds import Bounds
 from .transport.engine import Engine
 from .transport.gateway import Gateway, GetContext, Watch, cursor_of_answer, unwatched
 from .transport.http.endpoint import HttpEndpoint
+from .transport.introspection import Introspections
 from .transport.persisted import PersistedDocuments
 from .transport.share_key import SharePolicy
 from .transport.sharing import EventId, SharedStreams
@@ -60,6 +61,7 @@ def graphql_routes(
     bounds = bounds or Bounds(schema.limits)
     gateway = Gateway(
         engine=engine,
+        introspections=Introspections(engine),
         get_context=get_context,
         site=SitePolicy(allowed_hosts, allowed_origins),
         persisted=PersistedDocuments(schema.limits, allow_list),

@@ -13,11 +13,18 @@ from .core.durable.waits import Signal
 from .core.flows.spec import FlowSpec
 from .core.model import Json, NewRun, Run
 from .core.run_spec import RunSpec
-from .queue.enqueue import Transaction, enqueue_autocommit, enqueue_in_order_of_keys, enqueue_sync, new_run, traced
-from .queue.enqueue_flow import enqueue_flow_sync
-from .queue.enqueue_many import enqueue_many_sync, new_runs
+from .queue.base.new_runs import stored_here
+from .queue.enqueue.enqueue import (
+    Transaction,
+    enqueue_autocommit,
+    enqueue_in_order_of_keys,
+    enqueue_sync,
+    new_run,
+    traced,
+)
+from .queue.enqueue.enqueue_many import enqueue_many_sync, new_runs
+from .queue.flows.enqueue_flow import enqueue_flow_sync
 from .queue.group_commit import GroupCommit
-from .queue.new_runs import stored_here
 from .registry import Registry, default_registry
 from .registry.queue import RunQueue
 from .store.db import dialect

@@ -16,7 +16,7 @@ from .registry.names import check_failure_job
 from .registry.queue import HOLDS, RunOptions, RunQueue, check_session, holding, in_seconds
 
 if TYPE_CHECKING:
-    from .queue.enqueue import AsyncTransaction, Transaction
+    from .queue.enqueue.enqueue import AsyncTransaction, Transaction
 
 F = ParamSpec("F")
 """The parameters of the function."""

@@ -6,7 +6,7 @@ from typing import Unpack
 from .connection import put_in_session, put_many_in_session
 from .core.model import Json, Run
 from .core.run_spec import RunSpec
-from .queue.enqueue import AsyncTransaction, Transaction
+from .queue.enqueue.enqueue import AsyncTransaction, Transaction
 from .registry import default_registry
 from .registry.queue import RunOptions, check_session, in_seconds
 

@@ -18,7 +18,7 @@ from .registry.queue import check_session
 
 if TYPE_CHECKING:
     from .core.model import Json
-    from .queue.enqueue import AsyncTransaction, Transaction
+    from .queue.enqueue.enqueue import AsyncTransaction, Transaction
 
 F = ParamSpec("F")
 P = ParamSpec("P")
@@ -119,7 +119,7 @@ class Flow:
         self._registry = registry
         self._runs: list[FlowRun] = []
         self._results: dict[object, Json] = {}
-        self._heirs: dict[Ending, RunSpec] = {}
+        self._callbacks: dict[Ending, RunSpec] = {}
 
     @property
     def runs(self) -> tuple[FlowRun, ...]:
@@ -155,21 +155,21 @@ class Flow:
 
     def on_success(self, run: RunSpec) -> Self:
         """Enqueue this run (``job.run(…)``) when the flow ends and no run failed or was cancelled."""
-        return self._with_heir(Ending.SUCCESS, run)
+        return self._with_callback(Ending.SUCCESS, run)
 
     def on_failure(self, run: RunSpec) -> Self:
         """Enqueue this run when the flow ends and a run failed or was cancelled."""
-        return self._with_heir(Ending.FAILURE, run)
+        return self._with_callback(Ending.FAILURE, run)
 
     def on_end(self, run: RunSpec) -> Self:
         """Enqueue this run when the flow ends, however it does."""
-        return self._with_heir(Ending.END, run)
+        return self._with_callback(Ending.END, run)
 
-    def _with_heir(self, end: Ending, run: RunSpec) -> Self:
+    def _with_callback(self, end: Ending, run: RunSpec) -> Self:
         given = cast("object", run)
         if not isinstance(given, RunSpec):
             raise TypeError(f"{end.value}: must be a run to be, got {given!r:.60}; write flow.{end.value}(job.run(…))")
-        self._heirs[end] = run
+        self._callbacks[end] = run
         return self
 
     async def enqueue(self, session: "AsyncTransaction | None" = None, /) -> int:
@@ -213,7 +213,7 @@ class Flow:
 
     def _described(self) -> FlowSpec:
         members = tuple(MemberSpec(run.key, run.spec, *run.place) for run in self._runs)
-        return FlowSpec(self.name, members, self.open, self.unique_key, dict(self._heirs), self.labels)
+        return FlowSpec(self.name, members, self.open, self.unique_key, dict(self._callbacks), self.labels)
 
     def __repr__(self) -> str:
         return f"<flow '{self.name}' of {len(self._runs)} runs>"

@@ -7,11 +7,11 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Any, Final, Self, TypeAlias
-from urllib.parse import urlsplit
+from urllib.parse import quote, unquote, urlsplit
 
 from starlette.requests import HTTPConnection
 from starlette.responses import PlainTextResponse
-from starlette.types import Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ..graphql.client import AsyncClient
 from ..graphql.resolving.context import Person
@@ -21,6 +21,7 @@ from ..jobs.core.actor import Role
 from ..jobs.core.base.errors import ConfigurationError
 from ..jobs.registry import Registry
 from ..jobs.store.db.sqlite.filelock import lock_for
+from .auth.base.root_path import root_path_of
 from .base.people import Who
 from .configuration.choosing import choice_faults
 from .configuration.reading import given
@@ -184,9 +185,11 @@ class Cronograph:
         """``client`` whose requests carry these headers, of which ``who`` or a token tells who asks.
 
         Args:
-            headers: E.g. the cookie of the request that is being answered, or ``{"authorization": "Bearer …"}``.
+            headers: Those of the request that is being answered, or ``{"authorization": "Bearer …"}``. What they say of
+                its body and its connection is left out.
         """
-        return AsyncClient(ADDRESS, transport=InProcess(self.asgi, headers))
+        passed = {name: value for name, value in headers.items() if name.lower() not in _OF_THE_BODY}
+        return AsyncClient(ADDRESS, transport=InProcess(self.asgi, passed))
 
     async def client_of(self, connection: HTTPConnection) -> AsyncGenerator[AsyncClient]:
         """``client`` with the rights of who sends a request.
@@ -194,10 +197,9 @@ class Cronograph:
         In FastAPI: ``client: Annotated[AsyncClient, Depends(cron.client_of)]``.
 
         Args:
-            connection: The request that is being answered; FastAPI and Litestar give it by this annotation.
+            connection: The request that is being answered; FastAPI gives it by this annotation.
         """
-        passed = {name: value for name, value in connection.headers.items() if name not in _OF_THE_BODY}
-        async with self.client_with(passed) as client:
+        async with self.client_with(connection.headers) as client:
             yield client
 
     @asynccontextmanager
@@ -237,6 +239,24 @@ class Cronograph:
             await send({"type": "websocket.close", "code": 1013, "reason": "not started"})
         else:
             await PlainTextResponse("Cronograph has not been started.\n", 503)(scope, receive, send)
+
+    def below(self, path: str) -> ASGIApp:
+        """``asgi`` for a framework that mounts without saying where, as Litestar does.
+
+        ``asgi("/ops/jobs", is_mount=True, copy_scope=True)(cron.below("/ops/jobs"))``. FastAPI and Starlette say it.
+
+        Args:
+            path: Where it is mounted, e.g. ``"/ops/jobs"``.
+        """
+
+        async def mounted(scope: Scope, receive: Receive, send: Send) -> None:
+            root = root_path_of(scope) + path.rstrip("/")
+            # As it was asked for: in `path` the framework leaves the rest, with a slash that nobody wrote.
+            raw: bytes = scope.get("raw_path") or quote(root + scope["path"]).encode()
+            asked = unquote(raw.decode("ascii"))
+            await self.asgi({**scope, "path": asked, "root_path": root}, receive, send)
+
+        return mounted
 
 
 def _check(registry: object, who: object, public_url: object) -> None:

@@ -31,7 +31,7 @@ def faults_of(settings: Settings) -> Iterator[str]:
         yield from _missing_outside(settings)
 
 
-def reached_from_here_alone(settings: Settings) -> bool:
+def reached_from_here_only(settings: Settings) -> bool:
     """Whether nobody but programs of this machine reaches the server."""
     public = settings.trusted_proxies or settings.public_url is not None
     return not public and not is_outside(addresses_of(settings.host))

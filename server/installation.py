@@ -41,7 +41,7 @@ from .configuration.own_documents import own_documents
 from .configuration.secret_keys import key_source
 from .configuration.settings import Settings
 from .database.schema import migrate
-from .exposure import reached_from_here_alone
+from .exposure import reached_from_here_only
 from .http.app import Parts, build_app
 from .http.forwarded import parse_networks
 from .http.pages import FOLDER, Site
@@ -171,7 +171,7 @@ class Installation:
         """Whether everybody who reaches the API's port may read the metrics there."""
         if self.settings.metrics != "auto":
             return self.settings.metrics == "open"
-        return self.who is None and reached_from_here_alone(self.settings)
+        return self.who is None and reached_from_here_only(self.settings)
 
     def _allow_list(self) -> dict[str, str] | None:
         path = self.settings.allowed_documents

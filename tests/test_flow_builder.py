@@ -57,7 +57,7 @@ async def test_a_flow_is_enqueued_with_its_arguments_options_and_edges(queue: st
     places = {row.key: row.condition for row in rows(queue, select(tables.flow_run))}
     assert places == {"fetch": "success", "total": "success", "again": "always"}
     (flow,) = rows(queue, select(tables.flow))
-    assert flow.heirs["on_end"]["args"] == {"month": "told"}
+    assert flow.callbacks["on_end"]["args"] == {"month": "told"}
 
 
 @pytest.mark.parametrize("commits", [True, False])

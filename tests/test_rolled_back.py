@@ -14,7 +14,7 @@ from cronograph.jobs import (
     enqueue_sync,
     job,
 )
-from cronograph.jobs.queue.enqueue import Transaction
+from cronograph.jobs.queue.enqueue.enqueue import Transaction
 from cronograph.jobs.registry import Registry
 from cronograph.jobs.store.db.database import parse_url, sync_engine
 from cronograph.jobs.store.schema.parts import metadata

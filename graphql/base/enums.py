@@ -254,7 +254,7 @@ describe(
     LogLevel,
     "How important a log line is.",
     {
-        LogLevel.DEBUG: "For whoever looks for a fault.",
+        LogLevel.DEBUG: "For people who look for a fault.",
         LogLevel.INFO: "What happens as it should.",
         LogLevel.WARNING: "What may go wrong.",
         LogLevel.ERROR: "What went wrong.",

@@ -46,9 +46,9 @@ def mutates(*, description: str, requires: Role, size: Size | None = None) -> Ca
     def decorate(resolver: F) -> F:
         payload = _payload(resolver.__name__, resolver.__annotations__["return"])
         codes = ", ".join(f"`{code}`" for code in RAISED.get(camel(resolver.__name__), ()))
-        said = f"{description} Errors: {codes}." if codes else description
+        full_description = f"{description} Errors: {codes}." if codes else description
         field: Any = strawberry.mutation(
-            description=said, graphql_type=payload, metadata=sized(size), directives=_rules(requires)
+            description=full_description, graphql_type=payload, metadata=sized(size), directives=_rules(requires)
         )
         return cast("F", field(resolver))
 

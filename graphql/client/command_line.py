@@ -25,7 +25,7 @@ _EXECUTION: Final = """id jobName taskName runId attempt outcome success started
     trigger recordsProcessed errorType errorMessage labels"""
 _FLOW: Final = """id name state isOpen uniqueKey labels submittedAt finishedAt submitter
     progress { total done running failed skipped }"""
-_GROUP: Final = """name paused pausedBy pauseReason maxRunning maxWaitLow cap { limit whenFull }
+_GROUP: Final = """name paused pausedBy pauseReason maxRunning maxWaitLow keep cap { limit whenFull }
     rate { limit per burst } tokens nextTokenAt waiting scheduled running stuck suspended oldestWait"""
 _JOB: Final = "name declaredRate { limit per burst } limits { rate { limit per burst } maxConcurrent }"
 _NODE: Final = "name state running slots version startedAt heartbeatAt clockSkew stall"

@@ -84,7 +84,7 @@ class NewRun:
         max_duration: seconds that it may take from its first start, sleeping and waiting included; the job's, or else
             any.
         description: what it is for.
-        labels: words by which it is found, beside those of the job: an object of texts.
+        labels: words by which it is found, added to those of the job: an object of texts.
         unique_for: the unique key holds so many seconds after the enqueueing, or until the run is finished, whichever
             is later.
         unique_among: [WAITING]: the unique key is free once the run has begun.
@@ -132,7 +132,7 @@ class NewFlowRun:
         max_duration: seconds that it may take from its first start, sleeping and waiting included; the job's, or else
             any.
         description: what it is for.
-        labels: words by which it is found, beside those of the job: an object of texts.
+        labels: words by which it is found, added to those of the job: an object of texts.
         unique_for: the unique key holds so many seconds after the enqueueing, or until the run is finished, whichever
             is later.
         unique_among: [WAITING]: the unique key is free once the run has begun.

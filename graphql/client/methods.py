@@ -136,6 +136,7 @@ class Operations:
     retry_flow = answered(mutations.retry_flow)
     limit_group = answered(mutations.limit_group)
     age_group = answered(mutations.age_group)
+    keep_group = answered(mutations.keep_group)
     cap_group = answered(mutations.cap_group)
     rate_group = answered(mutations.rate_group)
     rate_job = answered(mutations.rate_job)

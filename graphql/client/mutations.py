@@ -297,9 +297,9 @@ def enqueue_flow(
         on_end: A run that is enqueued however the flow ends.
         idempotency_key: Makes a repetition safe.
     """
-    heirs = {"onSuccess": on_success, "onFailure": on_failure, "onEnd": on_end}
+    callbacks = {"onSuccess": on_success, "onFailure": on_failure, "onEnd": on_end}
     given = present(
-        name=name, runs=list(runs), open=open, uniqueKey=unique_key, labels=labels, **heirs,
+        name=name, runs=list(runs), open=open, uniqueKey=unique_key, labels=labels, **callbacks,
         idempotencyKey=idempotency_key,
     )  # fmt: skip
     return changed("enqueueFlow", given, Flow)
@@ -333,6 +333,11 @@ def limit_group(name: str, max_running: int | None) -> Operation[Group]:
 def age_group(name: str, max_wait_low: float | None) -> Operation[Group]:
     """Set after how many seconds a due run of low priority goes before those of high priority; None = never."""
     return changed("updateGroup", {"name": name, "maxWaitLow": max_wait_low}, Group)
+
+
+def keep_group(name: str, keep: float | None) -> Operation[Group]:
+    """Set how many seconds the history of a group's finished runs is kept; None = as their jobs say."""
+    return changed("updateGroup", {"name": name, "keep": keep}, Group)
 
 
 def rate_group(name: str, limit: int | None, per: float = 1.0, burst: int | None = None) -> Operation[Group]:

@@ -379,6 +379,7 @@ class Group(Record):
     max_wait_low: float | None
     rate: Rate | None
     cap: Cap | None
+    keep: float | None
     tokens: int | None
     next_token_at: datetime | None
     waiting: int

@@ -47,7 +47,7 @@ class Settling:
             if database is None or not await database.find_damage():
                 break
             if again is None or not self._is_query():
-                _blame(result.errors or [], database)
+                _located(result.errors or [], database)
                 break
             result = await again()
         if result.errors:
@@ -73,7 +73,7 @@ def _is_suspect(error: GraphQLError) -> bool:
     return may_be_damage(cause) or (type(cause) is GraphQLError and error.path is not None)
 
 
-def _blame(errors: list[GraphQLError], database: Database) -> None:
+def _located(errors: list[GraphQLError], database: Database) -> None:
     """Say in the place of what may come of a damaged row which one was found."""
     fault = UnreadableRow(database.damaged.known[-1].sentence)
     errors[:] = [

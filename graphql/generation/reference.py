@@ -32,7 +32,7 @@ SDL: Final = Path(__file__).parents[1] / "schema.graphql"
 
 HEAD: Final = """# API reference
 
-Made from `graphql/schema.graphql` by `make schema`; do not edit it. How to call the API is told in [api.md](api.md).
+Made from `graphql/schema.graphql` by `make schema`; do not edit it. [api.md](api.md) shows how to call the API.
 """
 
 LISTS: Final = """Lists are pages: `first` and `after` read forwards, `last` and `before` backwards, at most 200 rows at
@@ -123,7 +123,7 @@ def _interface(schema: GraphQLSchema, kind: GraphQLInterfaceType) -> Iterator[st
     yield from _rows(
         "field", "type", ((f"`{name}`", _type(one), _meaning(one)) for name, one in kind.fields.items()), ""
     )
-    yield f"Of {', '.join(sorted(_linked(one.name) for one in schema.get_implementations(kind).objects))}.\n"
+    yield f"Of {' · '.join(sorted(_linked(one.name) for one in schema.get_implementations(kind).objects))}.\n"
 
 
 def _linked(name: str) -> str:

@@ -32,6 +32,7 @@ from .cost import Guard, Measure
 from .limits import LimitExceeded, Limits
 from .refusals import Refusals
 from .rights import Requirement, requirements_of
+from .walk import INTROSPECTION_ROOTS
 
 RULES: Final[tuple[type[ASTValidationRule], ...]] = (
     *specified_rules,
@@ -117,6 +118,14 @@ class Prepared:
         """The first field that it asks for; None where it begins with a fragment."""
         first = self.operation.selection_set.selections[0]
         return first.name.value if isinstance(first, FieldNode) else None
+
+    @property
+    def is_introspection(self) -> bool:
+        """Whether it asks for the schema alone: then its answer follows from the document."""
+        if self.operation.operation is not OperationType.QUERY or self.operation.variable_definitions:
+            return False
+        roots = self.operation.selection_set.selections
+        return all(isinstance(root, FieldNode) and root.name.value in INTROSPECTION_ROOTS for root in roots)
 
     @property
     def is_subscription(self) -> bool:

@@ -38,7 +38,7 @@ class Emptiness:
     changes: bool
 
     def of(self, filter: AnyFilter, path: Path) -> Iterator[UserError]:
-        """The empty places within a filter; whether all of it is empty is asked with ``says_nothing``."""
+        """The empty places within a filter; whether all of it is empty is asked with ``is_empty``."""
         for field in fields(filter):
             value = getattr(filter, field.name)
             if value is strawberry.UNSET:
@@ -57,7 +57,7 @@ class Emptiness:
         if not parts:
             yield _fault(place, "must have at least one filter, got an empty list")
         for inner, part in parts:
-            if says_nothing(part):
+            if is_empty(part):
                 yield _fault(inner, "must have at least one condition, got none")
             yield from self.of(part, inner)
 
@@ -79,7 +79,7 @@ LISTS: Final = Emptiness(changes=False)
 MUTATIONS: Final = Emptiness(changes=True)
 
 
-def says_nothing(filter: AnyFilter) -> bool:
+def is_empty(filter: AnyFilter) -> bool:
     """Whether nothing at all is written in a filter."""
     return all(getattr(filter, field.name) is strawberry.UNSET for field in fields(filter))
 

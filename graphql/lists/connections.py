@@ -25,12 +25,12 @@ COUNT: Final = Size(own=5)
 """Up to ten thousand entries of an index are looked at: up to a millisecond, mostly much less."""
 
 
-@strawberry.type(description="Where a page lies in its list.")
+@strawberry.type(description="The place of a page in its list.")
 class PageInfo:
     """Relay's page information."""
 
-    has_next_page: bool = strawberry.field(description="Whether rows lie behind this page.")
-    has_previous_page: bool = strawberry.field(description="Whether rows lie in front of this page.")
+    has_next_page: bool = strawberry.field(description="Whether there are rows after this page.")
+    has_previous_page: bool = strawberry.field(description="Whether there are rows before this page.")
     start_cursor: str | None = strawberry.field(
         description="Cursor of the first row; pass it as `before` to page back."
     )
@@ -119,7 +119,7 @@ class Connection(Generic[T]):
         """The rows without their cursors."""
         return [self.convert(item) for item in (await self.read()).items]
 
-    @resolved(description="Where the page lies.")
+    @resolved(description="The place of the page.")
     async def page_info(self) -> PageInfo:
         """Relay's page information."""
         page = await self.read()

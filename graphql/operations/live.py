@@ -67,18 +67,18 @@ async def follow_executions(
     When the reader fell behind, what it missed is made good by what is there now: the newest executions, and those
     whose start it was told of, so that none seems to run forever.
     """
-    told: set[int] = set()
+    announced: set[int] = set()
     wanted = events.EventFilter(kinds=STARTS_AND_ENDS, job_name=job_name)
     async with aclosing(live(info, None, wanted, reload=snapshot)) as source:
         async for event in source:
             ids = [event.change.execution_id or 0]
             if event.change.kind is EventKind.RESYNC:
-                ids = sorted(told | await info.context.database.read(_newest, job_name))
+                ids = sorted(announced | await info.context.database.read(_newest, job_name))
             for execution_id, found in zip(ids, await info.context.loaders.executions.load_many(ids), strict=True):
                 if found is None or found.completed_at is not None:
-                    told.discard(execution_id)
+                    announced.discard(execution_id)
                 else:
-                    told.add(execution_id)
+                    announced.add(execution_id)
                 if found is not None:
                     yield JobExecution.from_model(found)
 

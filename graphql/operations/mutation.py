@@ -2,12 +2,12 @@
 
 import strawberry
 
-from .accounts import AccountMutations
-from .flows import FlowMutations
-from .login_methods import LoginMethodMutations
+from .accounts.accounts import AccountMutations
+from .accounts.login_methods import LoginMethodMutations
+from .accounts.secrets import SecretMutations
 from .queue import QueueMutations
-from .runs import RunMutations
-from .secrets import SecretMutations
+from .runs.flows import FlowMutations
+from .runs.runs import RunMutations
 from .task_sets import TaskSetMutations
 from .tasks import TaskMutations
 

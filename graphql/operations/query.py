@@ -41,15 +41,16 @@ from ..types.entities import (
 )
 from ..types.flow import Flow, load_flow
 from ..types.operation import Group, Node
-from .accounts import AccountQueries
+from .accounts.accounts import AccountQueries
+from .accounts.secrets import SecretQueries
 from .history import HistoryQueries
 from .labels import LabelQueries
 from .reports import ReportQueries
-from .secrets import SecretQueries
+from .retention import RetentionQueries
 
 
 @strawberry.type(description="Everything that can be read.")
-class Query(ReportQueries, HistoryQueries, LabelQueries, AccountQueries, SecretQueries):
+class Query(ReportQueries, HistoryQueries, LabelQueries, RetentionQueries, AccountQueries, SecretQueries):
     """Queries."""
 
     @resolved(description="The jobs that nodes have published, by name.", requires=Role.VIEWER)

@@ -25,8 +25,15 @@ from ..resolving.context import Info
 from ..types.entities import Job
 from ..types.operation import Group, Node
 from ..types.payloads import GroupChanged, JobChanged, NodeChanged
-from .changes import given, perform
-from .inputs import DrainNodeInput, PauseGroupInput, ResumeGroupInput, ResumeNodeInput, UpdateGroupInput, UpdateJobInput
+from .base.changes import given, perform
+from .base.inputs import (
+    DrainNodeInput,
+    PauseGroupInput,
+    ResumeGroupInput,
+    ResumeNodeInput,
+    UpdateGroupInput,
+    UpdateJobInput,
+)
 
 
 def restore_group(tx: Tx, stored: Json) -> model.Group:
@@ -100,6 +107,8 @@ class QueueMutations:
                 actions.set_max_wait_low(tx, input.name, seconds=input.max_wait_low)
             if input.cap is not strawberry.UNSET:
                 actions.set_group_cap(tx, input.name, cap=None if input.cap is None else input.cap.to_cap())
+            if input.keep is not strawberry.UNSET:
+                actions.set_group_keep(tx, input.name, seconds=input.keep)
             return restore_group(tx, {"group": input.name})
 
         done = await perform(info, input, action, ONE_GROUP)

@@ -33,7 +33,7 @@ from ..types.entities import PlannedOccurrence, Task
 from ..types.failures import merge
 from ..types.schedule import TIMES, ScheduleValidation
 from ..types.statistics import FailureGroup, Overview, QueuePoint, Statistics, parts_of
-from .inputs import ScheduleInput
+from .base.inputs import ScheduleInput
 from .labels import LabelInput
 
 DAY: Final = timedelta(days=1)

@@ -36,7 +36,7 @@ SNAPSHOT: TypeAlias = Annotated[
 PAUSE: TypeAlias = Annotated[float, strawberry.argument(description="The pause between two, 1 to 3600 seconds.")]
 
 
-@strawberry.type(description="What is told when it happens.")
+@strawberry.type(description="What is sent when it happens.")
 class Subscription:
     """Subscriptions."""
 
@@ -65,8 +65,8 @@ class Subscription:
                 yield Event.from_event(event)
 
     @streams(
-        description="Each start and each end of an execution, as the execution is by then. A reader that was too slow "
-        "is told of the newest 100 as they are, and of all whose start it was told of, and then goes on.",
+        description="Each start and each end of an execution, as the execution is by then. A slow reader "
+        "gets the newest 100 as they are, and all whose start it has got, and then goes on.",
         requires=Role.VIEWER,
     )
     async def executions(

@@ -24,8 +24,8 @@ from ..base.fields import mutates, sized
 from ..base.sizes import Size
 from ..resolving.context import Info
 from ..types.common import MutationPayload
-from .changes import given, perform
-from .inputs import DRY_RUN, KEY, ScheduleInput, TaskSettings, optional, settings_of
+from .base.changes import given, perform
+from .base.inputs import DRY_RUN, KEY, ScheduleInput, TaskSettings, optional, settings_of
 
 MAX_SETS: Final = 200
 MOST_CHANGES: Final = 30
@@ -33,11 +33,11 @@ MOST_CHANGES: Final = 30
 Done = list[PlannedTask]
 PLANNED: Final[AnswerCodec[Done]] = AnswerCodec(
     dump=lambda done: [{**asdict(one), "action": one.action.value} for one in done],
-    load=lambda _, stored: [_recalled(one) for one in stored],
+    load=lambda _, stored: [_loaded(one) for one in stored],
 )
 
 
-def _recalled(stored: dict[str, Any]) -> PlannedTask:
+def _loaded(stored: dict[str, Any]) -> PlannedTask:
     changes = tuple(FieldChange(**one) for one in stored["changes"])
     given: dict[str, Any] = {**stored, "action": TaskAction(stored["action"]), "changes": changes}
     return PlannedTask(**given)

@@ -25,10 +25,10 @@ from ..resolving.context import Info
 from ..types import entities
 from ..types.payloads import RunChanged, TaskChanged, TaskDeleted, TasksChanged, TasksDeleted, TasksOfOwnerDeleted
 from ..types.preview import Preview
-from .bulk import BulkAction, answer_many, codec_of, many_tasks, perform_many
-from .bulk_inputs import DeleteTasksInput, PauseTasksInput, ResumeTasksInput
-from .changes import ONE_RUN, ONE_TASK, Done, args_of, given, perform, perform_alone, restore_runs, restore_tasks
-from .inputs import (
+from .base.bulk import BulkAction, answer_many, codec_of, many_tasks, perform_many
+from .base.bulk_inputs import DeleteTasksInput, PauseTasksInput, ResumeTasksInput
+from .base.changes import ONE_RUN, ONE_TASK, Done, args_of, given, perform, perform_once, restore_runs, restore_tasks
+from .base.inputs import (
     CreateTaskInput,
     DeleteTaskInput,
     DeleteTasksOfOwnerInput,
@@ -105,7 +105,7 @@ class TaskMutations:
             return actions.create_task(tx, input.to_spec(), submitter=submitter)
 
         if given(input.dry_run):
-            return _previewed(await perform_alone(info, input, lambda tx: preview_task(tx, action)))
+            return _previewed(await perform_once(info, input, lambda tx: preview_task(tx, action)))
         done = await perform(info, input, action, ONE_TASK)
         return done.answer(TaskChanged, task=entities.Task.from_model)
 
@@ -127,7 +127,7 @@ class TaskMutations:
             )
 
         if given(input.dry_run):
-            return _previewed(await perform_alone(info, input, lambda tx: preview_task(tx, action)))
+            return _previewed(await perform_once(info, input, lambda tx: preview_task(tx, action)))
         done = await perform(info, input, action, ONE_TASK)
         return done.answer(TaskChanged, task=entities.Task.from_model)
 
@@ -206,7 +206,7 @@ class TaskMutations:
             actions.trigger_task, name=input.name, args=args_of(input.args), actor=info.context.person.name
         )
         if given(input.dry_run):
-            tried = await perform_alone(info, input, lambda tx: preview_triggered(tx, input.name, action))
+            tried = await perform_once(info, input, lambda tx: preview_triggered(tx, input.name, action))
             return tried.answer(RunChanged, preview=Preview.from_model)
         done = await perform(info, input, action, ONE_RUN)
         return done.answer(RunChanged, run=entities.Run.from_model)

@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import AsyncGenerator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from strawberry.types.execution import ExecutionResult, PreExecutionError
@@ -14,6 +15,19 @@ from ..execution.schema_factory import PREPARED, GuardedSchema
 from ..guard.document import Prepared, RequestRefused
 from .bounds import timed_out
 from .request import GraphQLRequest
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The answer of a query or a mutation.
+
+    Attributes:
+        content: What is answered.
+        text: The same as JSON.
+    """
+
+    content: Mapping[str, Any]
+    text: str
 
 
 class Engine:

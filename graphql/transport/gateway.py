@@ -17,7 +17,8 @@ from ..guard.document import Prepared
 from ..guard.limits import Limits
 from .body import Body, BodyReader
 from .bounds import Bounds
-from .engine import Engine
+from .engine import Answer, Engine
+from .introspection import Introspections
 from .members import Encoded
 from .persisted import PersistedDocuments
 from .request import GraphQLRequest, as_object, decode, parse_json, parse_request
@@ -39,25 +40,13 @@ def unwatched(_context: object, _lost: Callable[[UserFacingError], None]) -> Gen
     yield
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """The answer of a query or a mutation.
-
-    Attributes:
-        content: What is answered.
-        text: The same as JSON.
-    """
-
-    content: Mapping[str, Any]
-    text: str
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gateway:
     """The parts a transport works with.
 
     Attributes:
         engine: Prepares and runs operations.
+        introspections: Answers those that ask for the schema alone.
         get_context: Makes the context of one operation from its connection, and raises ``UserFacingError`` to refuse it
             (with ``http_status``). For WebSockets it is called once at ``connection_init``, where an error closes the
             socket, and again for every operation; the payload of ``connection_init`` is
@@ -73,6 +62,7 @@ class Gateway:
     """
 
     engine: Engine
+    introspections: Introspections
     get_context: GetContext
     site: SitePolicy
     persisted: PersistedDocuments
@@ -137,20 +127,26 @@ class Gateway:
         client = self.bounds.client_of(context, connection)
         async with self.bounds.admitted(client, prepared.measure.cost, context) as admitted:
             began = time.perf_counter()
-            content = await self._executed(prepared, admitted, connection)
-            self.bounds.count(prepared, time.perf_counter() - began, failed="errors" in content)
-            with admitted.meter.measured():
-                return Answer(content, self.engine.encode(content))
+            answer = await self._traced(prepared, admitted, connection)
+            self.bounds.count(prepared, time.perf_counter() - began, failed="errors" in answer.content)
+            return answer
 
-    async def _executed(self, prepared: Prepared, admitted: Admitted, connection: HTTPConnection) -> dict[str, Any]:
+    async def _traced(self, prepared: Prepared, admitted: Admitted, connection: HTTPConnection) -> Answer:
         if TRACED.by is None:
-            return await self.engine.execute(prepared, admitted.context, admitted.meter)
+            return await self._executed(prepared, admitted)
         kind, field = prepared.operation.operation.value, prepared.root_field
         with TRACED.by.operation(kind, field, prepared.operation_name, connection.headers) as span:
-            content = await self.engine.execute(prepared, admitted.context, admitted.meter)
-            if "errors" in content:
+            answer = await self._executed(prepared, admitted)
+            if "errors" in answer.content:
                 span.failed()
-            return content
+            return answer
+
+    async def _executed(self, prepared: Prepared, admitted: Admitted) -> Answer:
+        if prepared.is_introspection:
+            return await self.introspections.answer(prepared, admitted.context, admitted.meter)
+        content = await self.engine.execute(prepared, admitted.context, admitted.meter)
+        with admitted.meter.measured():
+            return Answer(content, self.engine.encode(content))
 
     def stream(self, prepared: Prepared, context: Any, connection: HTTPConnection) -> AsyncGenerator[Encoded, None]:  # noqa: ANN401
         """The answers of a subscription, each made once the budget has room for it.

@@ -8,7 +8,7 @@ import strawberry
 from strawberry.scalars import JSON
 
 from ...jobs.core import model
-from ...jobs.core.occurrence import is_stalled
+from ...jobs.core.occurrences.occurrence import is_stalled
 from ..base.arguments import (
     AFTER,
     BEFORE,

@@ -54,6 +54,10 @@ class Group(FromModel):
     )
 
     cap: Cap | None = strawberry.field(description="How many of its runs wait at most; null = any number.")
+    keep: float | None = strawberry.field(
+        description="Seconds that the history of its finished runs is kept; null = as their job says, or else "
+        "`prune_history`."
+    )
 
     MADE: ClassVar[Makers] = {
         "paused": lambda group: group.paused_at is not None,

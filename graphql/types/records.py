@@ -33,7 +33,11 @@ class JobDefaults(FromModel):
     )
     misfire: model.MisfirePolicy = strawberry.field(description="What a task does with occurrences that are late.")
     on_failure: str | None = strawberry.field(
-        description="The job that is told when a run fails for good; null = none."
+        description="The job that gets a run when a run has failed for good; null = none."
+    )
+    keep: float | None = strawberry.field(
+        description="Seconds that the history of finished runs is kept, unless their group says something else; "
+        "null = as `prune_history` says."
     )
 
     MADE: ClassVar[Makers] = {name: partial(value_of, name=name) for name in TASK_POLICIES}

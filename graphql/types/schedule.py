@@ -8,8 +8,8 @@ from typing import Final, Self
 import strawberry
 
 from ...jobs.core import model
-from ...jobs.core.effective_policies import schedule_of
-from ...jobs.core.occurrence import first_occurrence, occurrences
+from ...jobs.core.occurrences.effective_policies import schedule_of
+from ...jobs.core.occurrences.occurrence import first_occurrence, occurrences
 from ...jobs.core.schedule import ScheduleError, Syntax, Validation
 from ..base.arguments import COUNT, MAX_COUNT, checked_count
 from ..base.codes import ErrorCode

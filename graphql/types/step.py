@@ -46,5 +46,9 @@ class RunStep(FromModel):
     used: bool = strawberry.field(
         description="False: the attempt that ended well did not ask for it; the code has no such step any more."
     )
+    latest: bool = strawberry.field(
+        description="False: a later attempt took it again. A run has one latest step of each label: "
+        "`retryRun(fromStep:)` starts there."
+    )
 
     MADE: ClassVar[Makers] = {}

@@ -9,7 +9,7 @@ from strawberry.scalars import JSON
 
 from ...jobs.core import model
 from ...jobs.core.base import rates
-from ...jobs.core.effective_policies import effective_overlap, effective_timeout, effective_tolerance
+from ...jobs.core.occurrences.effective_policies import effective_overlap, effective_timeout, effective_tolerance
 from ...jobs.core.task_sets import definition_of
 from ..base.arguments import camel
 from ..base.scalars import BigInt
@@ -60,7 +60,7 @@ class TaskFields(ByField):
         description="Which of its settings follow its job, because nobody has set them for this task; by name, sorted."
     )
     jitter: float = strawberry.field(description="Most seconds by which the task is delayed, by one fixed offset.")
-    labels: JSON = strawberry.field(description="Labels of its runs beside those of their job, an object of texts.")
+    labels: JSON = strawberry.field(description="Labels of its runs, added to those of their job: an object of texts.")
     rate: Rate | None = strawberry.field(
         description="How many of its runs start in how long, instead of what its job says; null = as the job says."
     )

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 from ..core.model import Json, Run
 from ..core.states import RunState
-from ..queue import runs as run_store
-from ..queue.changes import run_change
-from ..queue.shapes import HeldRun
+from ..queue.base import runs as run_store
+from ..queue.base.changes import run_change
+from ..queue.base.shapes import HeldRun
 from ..store.db.transaction import Tx
 from ..store.write import tasks
 

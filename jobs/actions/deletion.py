@@ -8,8 +8,8 @@ from ..core.base.errors import InvalidState
 from ..core.events import EventKind
 from ..core.model import Run, Task, TaskSource
 from ..core.rules import MAX_NAME, check_text
+from ..queue.base.changes import task_change
 from ..queue.cancel import cancel_all
-from ..queue.changes import task_change
 from ..queue.occurrences import catch_up
 from ..store.db.transaction import Tx, Wake
 from ..store.read import jobs as stored_jobs

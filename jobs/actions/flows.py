@@ -15,8 +15,8 @@ from ..core.model import NewRun, Run, Trigger
 from ..core.rules import check_reason, new_run_faults, unknown
 from ..core.states import FINAL, RunState
 from ..queue.cancel import cancel_all
-from ..queue.flow_ends import emit_flow, end_if_over, hold, release
-from ..queue.new_flows import put_again, put_flow, put_members
+from ..queue.flows.flow_ends import emit_flow, end_if_over, hold, release
+from ..queue.flows.new_flows import put_again, put_flow, put_members
 from ..store.db.transaction import Tx
 from ..store.read import flows as stored
 from ..store.read import runs as stored_runs
@@ -36,8 +36,8 @@ def enqueue_flow(tx: Tx, new: NewFlow, *, submitter: str | None = None) -> Flow:
     refuse(_flow_faults(new))
     members = ordered(new.members)
     judged = _judged(tx, members, new.members)
-    heirs = {end: _judged_heir(tx, end.value, run) for end, run in new.heirs.items()}
-    flow_id = put_flow(tx, replace(new, members=tuple(judged), heirs=heirs), submitter, account_of(tx))
+    callbacks = {end: _judged_callback(tx, end.value, run) for end, run in new.callbacks.items()}
+    flow_id = put_flow(tx, replace(new, members=tuple(judged), callbacks=callbacks), submitter, account_of(tx))
     return stored.by_ids(tx.conn, [flow_id])[flow_id]
 
 
@@ -173,7 +173,7 @@ def _judged(tx: Tx, members: Sequence[NewMember], as_given: Sequence[NewMember])
     return [replace(one, run=run_of_job(one.run, schema.defaults, schema.signature)) for one, schema in of_jobs]
 
 
-def _judged_heir(tx: Tx, field: str, run: NewRun) -> NewRun:
+def _judged_callback(tx: Tx, field: str, run: NewRun) -> NewRun:
     schemas = published(tx, {run.job_name})
     name = {"on_end": "onEnd", "on_success": "onSuccess", "on_failure": "onFailure"}[field]
     refuse(fault.with_prefix(name) for fault in chain(new_run_faults(run), job_faults(schemas, run.job_name, run.args)))

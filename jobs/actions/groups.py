@@ -6,8 +6,9 @@ from ..core.base.rates import Bucket, Rate, rate_faults
 from ..core.defaults import JobInfo
 from ..core.events import Change, EventKind
 from ..core.model import Group
+from ..core.retention import keep_faults
 from ..core.rules import MAX_SECONDS, check_name, check_reason, number_faults, unknown_job
-from ..queue.admission import change_job_rate
+from ..queue.limits.admission import change_job_rate
 from ..queue.losses import hand_back
 from ..store.db.transaction import Tx, Wake
 from ..store.read import jobs as stored_jobs
@@ -110,6 +111,17 @@ def set_job_rate(tx: Tx, name: str, *, rate: Rate | None) -> JobInfo:
     return after
 
 
+def set_group_keep(tx: Tx, name: str, *, seconds: float | None) -> Group:
+    """Set how long the history of the group's finished runs is kept; None = as their jobs say.
+
+    The next pruning goes by it. What it has deleted does not come back.
+    """
+    check_name(name, "name")
+    refuse(keep_faults(seconds))
+    before = groups.ensure(tx.conn, name)
+    return _changed(tx, before, groups.set_keep(tx.conn, name, seconds))
+
+
 def _changed(tx: Tx, before: Group, group: Group) -> Group:
     tx.note_before(
         before.name,
@@ -119,6 +131,7 @@ def _changed(tx: Tx, before: Group, group: Group) -> Group:
         maxRunning=before.max_running,
         rate=None if before.rate is None else before.rate.words,
         maxWaitLow=before.max_wait_low,
+        keep=before.keep,
         cap=None if before.cap is None else f"{before.cap.limit:,} waiting, {before.cap.when_full}",
     )
     if group == before:

@@ -58,7 +58,7 @@ def join(tx: Tx, new: NewNode, *, only_node: bool) -> Node:
             rescue(tx, dead, reason="its process ended without a clean stop")
     known = [job.name for job in new.jobs]
     _publish(tx, new.jobs)
-    others = [] if only_node else stored_nodes.heard_of_since(tx.conn, tx.now - FORGET_AFTER)
+    others = [] if only_node else stored_nodes.seen_since(tx.conn, tx.now - FORGET_AFTER)
     jobs.forget(tx.conn, keep={name for node in others for name in node.jobs}.union(known))
     node = nodes.register(
         tx.conn,

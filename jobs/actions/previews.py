@@ -11,7 +11,7 @@ from ..core.events import Change
 from ..core.explain.previews import Preview, Tried, outcome_of, previews, refused
 from ..core.model import Run, Task
 from ..core.states import FINAL, RunState
-from ..queue.uniqueness import Enqueued
+from ..queue.limits.uniqueness import Enqueued
 from ..store.db.transaction import Tx
 from ..store.read import facts
 from ..store.read import runs as stored_runs

@@ -11,10 +11,10 @@ from ..core.base.tracing import TRACED
 from ..core.defaults import PER_RUN, run_of_job, settle
 from ..core.model import NewRun
 from ..core.rules import new_run_faults
-from ..queue import enqueue
+from ..queue.base.new_runs import WAKES, insert_requested
+from ..queue.enqueue import enqueue
 from ..queue.group_commit import LoopGroupCommit
-from ..queue.new_runs import WAKES, insert_requested
-from ..queue.uniqueness import Enqueued
+from ..queue.limits.uniqueness import Enqueued
 from ..store.db.database import Database
 from ..store.db.transaction import Tx
 from ..store.read import jobs

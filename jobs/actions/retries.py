@@ -8,8 +8,8 @@ from ..core.defaults import UNIQUE_KEY
 from ..core.limits import LIMITS, task_of_key
 from ..core.model import Json, NewRun, Run, Trigger
 from ..core.states import FINAL
+from ..queue.limits.uniqueness import Enqueued
 from ..queue.steps import copy_results, labels_before
-from ..queue.uniqueness import Enqueued
 from ..store.db.transaction import Tx
 from .acting import account_of
 from .runs import check_job_args, existing, labels_of_changed, put, put_new

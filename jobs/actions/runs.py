@@ -13,11 +13,11 @@ from ..core.defaults import FOLLOWED, UNIQUE_KEY, run_of_job
 from ..core.model import Json, NewRun, Priority, Run, Trigger
 from ..core.rules import check_reason, new_run_faults, unknown, unknown_job
 from ..core.states import CLAIMABLE
-from ..queue import enqueue
-from ..queue import runs as run_store
+from ..queue.base import runs as run_store
+from ..queue.base.changes import run_change
 from ..queue.cancel import cancel_all
-from ..queue.changes import run_change
-from ..queue.uniqueness import Enqueued
+from ..queue.enqueue import enqueue
+from ..queue.limits.uniqueness import Enqueued
 from ..store.db.transaction import Tx, Wake
 from ..store.read import jobs
 from ..store.read import runs as stored_runs

@@ -15,8 +15,8 @@ from ..core.durable.steps import StepName, StepState
 from ..core.durable.waits import Signal
 from ..core.model import Json, Run
 from ..core.states import FINAL, RunState
-from ..queue import runs as run_store
-from ..queue.shapes import HeldRun
+from ..queue.base import runs as run_store
+from ..queue.base.shapes import HeldRun
 from ..store.db.transaction import Tx
 from ..store.read import runs as stored_runs
 from ..store.read import steps as stored_steps

@@ -10,20 +10,20 @@ from ..core.base.errors import AlreadyExists, InvalidState, Overlap, UserError, 
 from ..core.base.rates import Rate
 from ..core.base.wording import time_text
 from ..core.defaults import FROM_ARGUMENTS, TASK_POLICIES, task_of_job
-from ..core.due import due_of
-from ..core.effective_policies import effective_overlap, overlap_limit
 from ..core.events import EventKind
-from ..core.misfire import Skip
 from ..core.model import Json, OverlapPolicy, Run, ScheduleSpec, SkipReason, Task, TaskSource, TaskSpec, Trigger
-from ..core.occurrence import effective
+from ..core.occurrences.due import due_of
+from ..core.occurrences.effective_policies import effective_overlap, overlap_limit
+from ..core.occurrences.misfire import Skip
+from ..core.occurrences.occurrence import effective
 from ..core.rules import check_reason, task_faults, unknown
 from ..core.schedule import Syntax
-from ..queue.admission import change_task_rate
+from ..queue.base.changes import task_change
+from ..queue.base.skips import record_skips
 from ..queue.cancel import cancel_all
-from ..queue.changes import task_change
 from ..queue.due_tasks import Moved, move, unfinished_counts
+from ..queue.limits.admission import change_task_rate
 from ..queue.occurrences import catch_up, new_run
-from ..queue.skips import record_skips
 from ..store.db.transaction import Tx, Wake
 from ..store.read import jobs
 from ..store.read import runs as run_store

@@ -8,7 +8,7 @@ from ..core.base.codes import ErrorCode
 from ..core.base.errors import InvalidInput, UserError
 from ..core.base.wording import time_text
 from ..core.model import Task, TaskSpec
-from ..core.occurrence import effective, first_occurrence
+from ..core.occurrences.occurrence import effective, first_occurrence
 from ..core.rules import window_faults
 from ..core.schedule import ScheduleError, parse
 from ..store.db.transaction import Tx

@@ -214,7 +214,7 @@ class DurableContext:
         """A new address by which somebody without an account sends the signal that the next ``wait_for`` takes.
 
         It works once, and no longer than the wait or the run. Call it in the step that sends it: so a later attempt
-        does not make another one. Whoever has it can answer, so treat it as a password.
+        does not make another one. Anyone who has it can answer, so treat it as a password.
 
         Args:
             name: Of the wait, which may begin later.

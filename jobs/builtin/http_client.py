@@ -176,7 +176,7 @@ def _redirected(request: HttpRequest, status: int, target: str) -> HttpRequest:
 
 
 async def _traced(request: HttpRequest, guard: AddressGuard, tls: ssl.SSLContext) -> HttpAnswer:
-    """One request and its answer; whoever answers may continue the trace, if there is one."""
+    """One request and its answer; anyone who answers may continue the trace, if there is one."""
     if TRACED.by is None:
         return await _exchange(request, guard, tls)
     _, host, port = request.origin

@@ -10,9 +10,12 @@ from pydantic import Field
 from ..accounts.write import audit
 from ..base.context import JobContext
 from ..base.outcomes import Result
+from ..core.model import Json
+from ..core.retention import Keeping
 from ..store.db.database import Database
 from ..store.db.transaction import Tx
 from ..store.read import prunable as stored_prunable
+from ..store.read.prunable import RunPlace
 from ..store.write import events, figures
 from ..store.write import prune as statements
 from .tools import services_of
@@ -85,12 +88,16 @@ async def prune_history(
 ) -> Result:
     """Deletes old runs, executions, log lines, events, skipped occurrences and entries of the audit log."""
     retention = Retention(timedelta(days=max_age_days), max_per_task, timedelta(days=max_audit_days))
+    places = Places.from_json(context.checkpoint)
     pruned = await prune(
         services_of(context).database,
         retention,
         should_stop=lambda: context.should_stop,
         progress=context.progress,
+        places=places,
     )
+    if places.through:
+        await context.save_checkpoint(places.to_json())
     if not pruned.complete:
         context.log.warning("stopped early; the next run deletes the rest", **pruned.counts())
     return Result(records_processed=pruned.total, value=pruned.counts())
@@ -102,6 +109,7 @@ async def prune(
     *,
     should_stop: Callable[[], bool] = lambda: False,
     progress: Callable[[int], None] = lambda _done: None,
+    places: "Places | None" = None,
 ) -> Pruned:
     """Delete what ``retention`` does not keep; never unfinished runs, nor a task's newest execution.
 
@@ -110,8 +118,39 @@ async def prune(
         retention: What is kept; the age is counted from the database's time at the beginning.
         should_stop: Asked between batches; True ends the pruning early.
         progress: Told after every batch how many rows are deleted so far.
+        places: How far an earlier pruning came with what is kept for a shorter time; brought up to date.
     """
-    return await _Pruning(database, retention, should_stop, progress).run()
+    return await _Pruning(database, retention, should_stop, progress, Places() if places is None else places).run()
+
+
+@dataclass(slots=True)
+class Places:
+    """How far runs that are kept for a shorter time than usual were looked through, so that none is looked at twice.
+
+    Attributes:
+        digest: What jobs and groups said then; when they say something else, everything is looked through again.
+        through: By each of these times in seconds: what finished earlier was looked at.
+    """
+
+    digest: str = ""
+    through: dict[float, datetime] = field(default_factory=dict[float, datetime])
+
+    @classmethod
+    def from_json(cls, stored: Json) -> "Places":
+        """The places that an earlier run of the job has saved; none if it saved none."""
+        if not isinstance(stored, dict):
+            return cls()
+        through = {float(keep): datetime.fromisoformat(at) for keep, at in stored["through"].items()}
+        return cls(stored["digest"], through)
+
+    def to_json(self) -> dict[str, Json]:
+        """The form in which they are saved."""
+        return {"digest": self.digest, "through": {str(keep): at.isoformat() for keep, at in self.through.items()}}
+
+    def renew(self, digest: str) -> None:
+        """Forget them if jobs or groups say something else now."""
+        if digest != self.digest:
+            self.digest, self.through = digest, {}
 
 
 class _StoppedError(Exception):
@@ -127,21 +166,25 @@ class _Pruning:
         retention: Retention,
         should_stop: Callable[[], bool],
         progress: Callable[[int], None],
+        places: Places,
     ) -> None:
         self._database = database
         self._retention = retention
         self._should_stop = should_stop
         self._progress = progress
+        self._places = places
         self._pruned = Pruned()
 
     async def run(self) -> Pruned:
         """Everything that the retention asks for."""
         now = await self._database.write(_now)
-        before = now - self._retention.max_age
+        kept = await self._database.read(stored_prunable.keeping, now, self._retention.max_age)
+        before = kept.before
         try:
-            await self._old_executions(before)
-            await self._all("flows", statements.delete_old_flows, before)
-            await self._old_runs(before)
+            await self._old_executions(kept)
+            await self._walk("flows", statements.delete_old_flows, kept)
+            await self._walk("runs", statements.delete_old_runs, kept)
+            await self._briefly_kept(kept)
             if self._retention.max_per_task is not None:
                 await self._surplus(self._retention.max_per_task)
             await self._all("skipped_occurrences", statements.delete_old_skips, before)
@@ -155,10 +198,10 @@ class _Pruning:
             self._pruned.complete = False
         return self._pruned
 
-    async def _old_executions(self, before: datetime) -> None:
+    async def _old_executions(self, kept: Keeping) -> None:
         after, more = 0, True
         while more:
-            step = await self._read(stored_prunable.old_executions, after, before, BATCH)
+            step = await self._read(stored_prunable.old_executions, after, kept.before, BATCH, kept)
             await self._executions(step.doomed)
             after, more = step.last, step.more
 
@@ -171,11 +214,26 @@ class _Pruning:
         if ids:
             self._count("executions", await self._write(statements.delete_executions, ids))
 
-    async def _old_runs(self, before: datetime) -> None:
-        place: statements.RunPlace | None = statements.RunPlace()
+    async def _walk(self, name: str, delete: Callable[..., tuple[int, RunPlace | None]], kept: Keeping) -> None:
+        """Repeat ``delete`` from the beginning to the end of what is older than usual."""
+        place: RunPlace | None = RunPlace()
         while place is not None:
-            deleted, place = await self._write(statements.delete_old_runs, place, before, BATCH)
-            self._count("runs", deleted)
+            deleted, place = await self._write(delete, place, kept.before, BATCH, kept)
+            self._count(name, deleted)
+
+    async def _briefly_kept(self, kept: Keeping) -> None:
+        """What jobs and groups keep for a shorter time than usual, from where the last pruning came to."""
+        self._places.renew(kept.digest)
+        for keep in kept.shorter:
+            seconds = keep.total_seconds()
+            place: RunPlace | None = RunPlace(self._places.through.get(seconds, kept.before))
+            while place is not None:
+                step = await self._read(stored_prunable.briefly_kept, keep, kept, place, BATCH)
+                await self._executions(step.executions)
+                if step.runs:
+                    self._count("runs", await self._write(statements.delete_bare_runs, step.runs))
+                place = step.place
+            self._places.through[seconds] = kept.now - keep
 
     async def _surplus(self, keep: int) -> None:
         after = 0

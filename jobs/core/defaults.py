@@ -31,7 +31,7 @@ class JobDefaults:
     Only the job can say some of them: ``on_failure`` names the job that gets a run when one of this job fails for good,
     ``unique_key`` how the key of a run follows from its arguments, ``labels`` which labels all runs get, ``limits`` how
     many start and run at once, ``ttl`` how long runs may wait for their start, ``on_expired`` the job that gets a run
-    when one has waited too long, ``hold`` how unique keys hold.
+    when one has waited too long, ``hold`` how unique keys hold, ``keep`` how long their history is kept.
     """
 
     group: str | None = None
@@ -49,6 +49,7 @@ class JobDefaults:
     on_expired: str | None = None
     hold: Hold | None = None
     limits: Limits | None = None
+    keep: float | None = None
 
     @property
     def makes_keys(self) -> bool:
@@ -61,8 +62,8 @@ class JobDefaults:
         return self.makes_keys or not (self.labels is None and self.ttl is None and self.hold is None)
 
 
-NOTHING_SAID: Final = JobDefaults()
-_OF_JOB_ALONE: Final = frozenset({"on_failure", "unique_key", "labels", "limits", "ttl", "on_expired", "hold"})
+NO_DEFAULTS: Final = JobDefaults()
+_OF_JOB_ALONE: Final = frozenset({"on_failure", "unique_key", "labels", "limits", "ttl", "on_expired", "hold", "keep"})
 TASK_POLICIES: Final = tuple(one.name for one in fields(JobDefaults) if one.name not in _OF_JOB_ALONE)
 """What a task has from its job unless it says otherwise."""
 RUN_POLICIES: Final = ("group", "priority", "retries", "retry_delay", "timeout", "max_duration")
@@ -73,7 +74,7 @@ PER_RUN: Final = "per_run"
 FROM_ARGUMENTS: Final = frozenset({UNIQUE_KEY, LIMITS, PER_RUN})
 """What a run inherits that follows from its arguments."""
 FOLLOWED: Final = frozenset({*RUN_POLICIES, *FROM_ARGUMENTS})
-"""What a run of which nothing is said inherits: the policies, and what follows from its arguments."""
+"""What a run inherits that sets nothing itself: the policies, and what follows from its arguments."""
 _PRODUCT: Final[Mapping[str, Any]] = {
     "group": DEFAULT_GROUP,
     "priority": Priority.LOW,
@@ -85,8 +86,8 @@ _PRODUCT: Final[Mapping[str, Any]] = {
 
 def value_of(defaults: JobDefaults, name: str) -> Any:  # noqa: ANN401 - each policy has its own type
     """What a run or task has of a policy that it does not set: the job's, or else the product's."""
-    said = getattr(defaults, name)
-    return _PRODUCT.get(name) if said is None else said
+    of_job = getattr(defaults, name)
+    return _PRODUCT.get(name) if of_job is None else of_job
 
 
 def run_of_job(run: NewRun, defaults: JobDefaults, signature: str | None = None) -> NewRun:
@@ -145,7 +146,7 @@ class JobInfo:
     isolation: Isolation = Isolation.ASYNC
     args_schema: dict[str, Json] = field(default_factory=dict[str, Json])
     nodes: tuple[str, ...] = ()
-    defaults: JobDefaults = NOTHING_SAID
+    defaults: JobDefaults = NO_DEFAULTS
     tags: tuple[str, ...] = ()
     declared_rate: Rate | None = None
 

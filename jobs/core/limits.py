@@ -83,7 +83,7 @@ class Limits:
 
     def to_json(self) -> dict[str, Any]:
         """The published form, without what is not said."""
-        said: dict[str, Any] = {
+        values: dict[str, Any] = {
             "rate": None if self.rate is None else self.rate.to_json(),
             "rate_key": None if self.rate_key is None else self.rate_key.to_json(),
             "concurrency_key": None if self.concurrency_key is None else self.concurrency_key.to_json(),
@@ -91,7 +91,7 @@ class Limits:
             "cap": None if self.cap is None else self.cap.to_json(),
             "cap_key": None if self.cap_key is None else self.cap_key.to_json(),
         }
-        return {name: value for name, value in said.items() if value is not None}
+        return {name: value for name, value in values.items() if value is not None}
 
     @classmethod
     def from_json(cls, stored: Mapping[str, Any]) -> Self:

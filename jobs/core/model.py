@@ -363,7 +363,7 @@ class Group:
     """A queue group: the unit of fairness and of limits; None = no limit. ``rate_full_at``: see ``rates.Bucket``.
 
     ``max_wait_low``: seconds after which a due run of low priority goes before those of high priority. ``cap``: how
-    many runs may wait.
+    many runs may wait. ``keep``: seconds that the history of its finished runs is kept; None = as their job says.
     """
 
     name: str
@@ -375,6 +375,7 @@ class Group:
     rate_full_at: datetime | None = None
     max_wait_low: float | None = None
     cap: Cap | None = None
+    keep: float | None = None
 
 
 class Isolation(StrEnum):

@@ -136,7 +136,7 @@ def _policy_faults(spec: TaskSpec) -> Iterator[InvalidInput]:
     yield from number_faults(spec.misfire_grace, "misfireGrace", 0, MAX_SECONDS)
     if spec.misfire is MisfirePolicy.NONE and spec.misfire_grace == 0:
         yield InvalidInput(
-            "misfireGrace: must be above 0 with misfire NONE, under which whatever is later than the grace is missed "
+            "misfireGrace: must be above 0 with misfire NONE, under which everything later than the grace is missed "
             "and every occurrence is a little late, got 0",
             path=("misfireGrace",),
         )

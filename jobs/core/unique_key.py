@@ -58,7 +58,7 @@ class UniqueKey:
         return _same(kind, value) if kind is not None and isinstance(value, str) else value
 
     def to_json(self) -> dict[str, Any]:
-        """The published form, without what is not said."""
+        """The published form, without what is not set."""
         stored = {name: value for name, value in asdict(self).items() if value}
         return stored if self.in_code else {**stored, "arguments": list(self.arguments)}
 
@@ -67,8 +67,8 @@ class UniqueKey:
         """What a published form says; one with words of a newer version can be made by the job's own code alone."""
         if not stored.keys() <= {one.name for one in fields(cls)}:
             return cls(in_code=True)
-        said: dict[str, Any] = {**stored, "arguments": tuple(stored.get("arguments", ()))}
-        return cls(**said)
+        values: dict[str, Any] = {**stored, "arguments": tuple(stored.get("arguments", ()))}
+        return cls(**values)
 
     @classmethod
     def declared(cls, arguments: Sequence[str], template: str | None, schema: Mapping[str, Any]) -> Self:

@@ -6,10 +6,10 @@ from ..core.model import Run
 from ..core.states import RunState
 from ..store.db.transaction import Tx, Wake
 from ..store.read import runs as stored_runs
-from . import runs as run_store
-from .changes import run_change
-from .children import below
-from .flow_ends import ended_of, hold_to_cancel, settle
+from .base import runs as run_store
+from .base.changes import run_change
+from .flows.children import below
+from .flows.flow_ends import ended_of, hold_to_cancel, settle
 
 
 def cancel_all(tx: Tx, ids: Sequence[int], *, reason: str) -> list[Run]:

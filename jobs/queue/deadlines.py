@@ -13,12 +13,12 @@ from ..core.durable.deadline import deadline_sentence
 from ..core.states import RunState
 from ..store.db import dialect
 from ..store.db.transaction import Tx, Wake
-from . import runs as run_store
+from .base import runs as run_store
+from .base.changes import run_change
 from .cancel import cancel_all
-from .changes import run_change
-from .children import below
-from .failures import FinalFailure, enqueue_failure_jobs
-from .flow_ends import ended_of, hold, settle
+from .enqueue.failures import FinalFailure, enqueue_failure_jobs
+from .flows.children import below
+from .flows.flow_ends import ended_of, hold, settle
 
 BATCH: Final = 500
 """Runs that one transaction ends."""

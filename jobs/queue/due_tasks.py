@@ -13,9 +13,9 @@ from typing import Any, Final, NamedTuple
 from sqlalchemy import Connection, Row
 
 from ..core.base.rates import Rate
-from ..core.defaults import NOTHING_SAID, JobDefaults
-from ..core.due import DueTask
+from ..core.defaults import NO_DEFAULTS, JobDefaults
 from ..core.model import MisfirePolicy, OverlapPolicy, ScheduleSpec
+from ..core.occurrences.due import DueTask
 from ..core.schedule import Syntax
 from ..core.states import RunState
 from ..store.db import dialect
@@ -23,8 +23,8 @@ from ..store.db.autocommit import PLANNED
 from ..store.schema.naming import SchemaText
 from ..store.schema.rows import members
 from ..store.schema.specs import defaults_from
-from . import statements
-from .new_runs import index_labels
+from .base import statements
+from .base.new_runs import index_labels
 
 REPLACED = "replaced by a newer occurrence of its task"
 """The error of a run that is cancelled as it is made."""
@@ -143,7 +143,7 @@ def _due_task(own: Sequence[Any], syntax: str, timezone: str) -> DueTask:
 def _declared(stored: str | dict[str, Any] | None) -> JobDefaults:
     """What a job says, of a document that SQLite gives as text."""
     if stored is None:
-        return NOTHING_SAID
+        return NO_DEFAULTS
     return defaults_from(json.loads(stored) if isinstance(stored, str) else stored)
 
 

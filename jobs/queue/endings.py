@@ -14,7 +14,7 @@ from ..store.db import dialect
 from ..store.db.literals import sql_literal
 from ..store.schema.tables import job_execution as e
 from ..store.schema.types import to_text
-from . import statements
+from .base import statements
 
 
 class Ending(NamedTuple):

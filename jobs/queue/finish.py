@@ -16,17 +16,17 @@ from ..store.db.database import Database
 from ..store.db.transaction import Tx, Wake
 from ..store.read import nodes as stored_nodes
 from ..store.read.logs import LogLine
-from . import statements
-from .admission import give_back, let_go
-from .changes import finished_changes, many_changes
+from .base import statements
+from .base.changes import finished_changes, many_changes
+from .base.logs import append_lines
+from .base.shapes import HeldRun
+from .base.suspended import wake
 from .endings import Before, Ending, end_attempts
-from .enqueue import put_or_drop
-from .failures import FinalFailure, enqueue_failure_jobs
-from .flow_ends import Ended, ended_of, hold, settle
-from .logs import append_lines
-from .shapes import HeldRun
+from .enqueue.enqueue import put_or_drop
+from .enqueue.failures import FinalFailure, enqueue_failure_jobs
+from .flows.flow_ends import Ended, ended_of, hold, settle
+from .limits.admission import give_back, let_go
 from .steps import mark_unused
-from .suspended import wake
 from .waits import fulfilled
 
 

@@ -3,13 +3,16 @@
 import asyncio
 import threading
 from collections import deque
-from collections.abc import Awaitable, Callable, Sequence
-from typing import Final, Generic, TypeVar
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from typing import Final, Generic, NamedTuple, Protocol, TypeVar
 
+from ..core.base.driving import Steps, drive, drive_in_loop
 from ..core.base.errors import StorageError, UserError
 
 A = TypeVar("A")
 R = TypeVar("R")
+A_co = TypeVar("A_co", covariant=True)
+R_contra = TypeVar("R_contra", contravariant=True)
 
 MOST: Final = 1000
 """What one transaction writes."""
@@ -170,7 +173,7 @@ class GroupCommit(Generic[A, R]):
         with self._lock:
             some = _taken(self._waiting, self._most)
         try:
-            self._write_together(some)
+            drive(_shares(some, (UserError,)), self._write)
         except BaseException:
             for one in some:
                 if not one.is_over:
@@ -181,71 +184,107 @@ class GroupCommit(Generic[A, R]):
                 if one is not mine:
                     one.wake()
 
-    def _write_together(self, some: Sequence[_Asked[A, R]]) -> None:
-        try:
-            results = self._write([one.what for one in some])
-        except UserError as error:
-            if len(some) == 1:
-                some[0].failed(error)
-                return
-            for one in some:
-                self._write_together([one])
-        except Exception as error:  # noqa: BLE001 - it is raised to those who asked
-            for one in some:
-                one.failed(error)
-        else:
-            for one, result in zip(some, results, strict=True):
-                one.done(result)
+
+class _Pending(NamedTuple, Generic[A, R]):
+    """What a task asks for, and its answer; the task may have given up."""
+
+    what: A
+    answer: "asyncio.Future[R]"
+
+    def done(self, result: R) -> None:
+        if not self.answer.done():
+            self.answer.set_result(result)
+
+    def failed(self, error: BaseException) -> None:
+        if not self.answer.done():
+            self.answer.set_exception(error)
 
 
 class LoopGroupCommit(Generic[A, R]):
-    """``GroupCommit`` for the tasks of an event loop; one who gives up waiting leaves the others alone.
+    """``GroupCommit`` for the tasks of one event loop; one who gives up waiting leaves the others alone.
 
     Args:
-        write: See there.
-        most: See there.
+        write: See there; it may as well read.
+        most: How many of those that wait are written together, at least one; all up to ``MOST`` unless given.
+        apart: The errors after which each is written by itself.
     """
 
-    def __init__(self, write: Callable[[Sequence[A]], Awaitable[Sequence[R]]], most: int = MOST) -> None:
+    def __init__(
+        self,
+        write: Callable[[Sequence[A]], Awaitable[Sequence[R]]],
+        most: Callable[[Iterable[A]], int] = lambda _: MOST,
+        apart: tuple[type[Exception], ...] = (UserError,),
+    ) -> None:
         self._write = write
         self._most = most
-        self._waiting: deque[tuple[A, asyncio.Future[R]]] = deque()
+        self._apart = apart
+        self._waiting: deque[_Pending[A, R]] = deque()
         self._writer: asyncio.Task[None] | None = None
 
     async def put(self, what: A) -> R:
         """See ``GroupCommit.put``."""
-        answer: asyncio.Future[R] = asyncio.get_running_loop().create_future()
-        self._waiting.append((what, answer))
+        return await self.begin(what)
+
+    def begin(self, what: A) -> "asyncio.Future[R]":
+        """``put``, whether its answer is awaited or not."""
+        loop = asyncio.get_running_loop()
+        asked = _Pending[A, R](what, loop.create_future())
+        self._waiting.append(asked)
         if self._writer is None or self._writer.done():
-            self._writer = asyncio.create_task(self._write_all(), name="group commit")
-        return await answer
+            self._writer = loop.create_task(self._write_all(), name="group commit")
+        return asked.answer
+
+    async def close(self) -> None:
+        """Write nothing more; who still waits is cancelled."""
+        if self._writer is not None:
+            self._writer.cancel()
+            await asyncio.wait([self._writer])
+            # It may not even have begun.
+            self._end_waiting(())
 
     async def _write_all(self) -> None:
-        while self._waiting:
-            some = _taken(self._waiting, self._most)
-            try:
-                await self._write_together(some)
-            finally:
-                # The loop ends in the midst of it.
-                for _, answer in some:
-                    answer.cancel()
-
-    async def _write_together(self, some: Sequence[tuple[A, "asyncio.Future[R]"]]) -> None:
+        some: list[_Pending[A, R]] = []
         try:
-            results = await self._write([what for what, _ in some])
-        except UserError as error:
-            if len(some) == 1:
-                _fail(some[0][1], error)
-                return
+            # Let everything that is asked for in this turn of the loop join.
+            await asyncio.sleep(0)
+            while self._waiting:
+                some = _taken(self._waiting, self._most(one.what for one in self._waiting))
+                await drive_in_loop(_shares(some, self._apart), self._write)
+        finally:
+            # Nobody else would end the waiting, whatever ended this.
+            self._end_waiting(some)
+
+    def _end_waiting(self, some: Sequence[_Pending[A, R]]) -> None:
+        for one in (*some, *self._waiting):
+            one.answer.cancel()
+        self._waiting.clear()
+
+
+class _Waiter(Protocol[A_co, R_contra]):
+    """Somebody who asks for something."""
+
+    @property
+    def what(self) -> A_co: ...
+
+    def done(self, result: R_contra) -> None: ...
+
+    def failed(self, error: BaseException) -> None: ...
+
+
+def _shares(some: "Sequence[_Waiter[A, R]]", apart: tuple[type[Exception], ...]) -> Steps[list[A], None]:
+    """What is to be written together; each gets its result, or what the writing raised."""
+    try:
+        results: Sequence[R] = yield [one.what for one in some]
+    except Exception as error:  # noqa: BLE001 - it is raised to those who asked
+        if isinstance(error, apart) and len(some) > 1:
             for one in some:
-                await self._write_together([one])
-        except Exception as error:  # noqa: BLE001 - it is raised to those who asked
-            for _, answer in some:
-                _fail(answer, error)
-        else:
-            for (_, answer), result in zip(some, results, strict=True):
-                if not answer.done():
-                    answer.set_result(result)
+                yield from _shares([one], apart)
+            return
+        for one in some:
+            one.failed(error)
+    else:
+        for one, result in zip(some, results, strict=True):
+            one.done(result)
 
 
 T = TypeVar("T")
@@ -254,11 +293,6 @@ T = TypeVar("T")
 def _taken(waiting: deque[T], most: int) -> list[T]:
     """The first ones that wait; they wait no more."""
     return [waiting.popleft() for _ in range(min(most, len(waiting)))]
-
-
-def _fail(answer: "asyncio.Future[R]", error: Exception) -> None:
-    if not answer.done():
-        answer.set_exception(error)
 
 
 def _interrupted() -> StorageError:

@@ -14,10 +14,10 @@ from ..store.db.transaction import Tx, Wake
 from ..store.read import executions
 from ..store.read import runs as stored_runs
 from ..store.write import nodes
-from . import runs as run_store
-from .changes import run_change
+from .base import runs as run_store
+from .base.changes import run_change
 from .finish import Finish, finish
-from .flow_ends import hold_of
+from .flows.flow_ends import hold_of
 
 
 def rescue(tx: Tx, dead: Node, *, reason: str) -> int:

@@ -10,12 +10,12 @@ from itertools import accumulate, groupby
 from ..core.admission.expiry import expiry_of
 from ..core.base.errors import InvalidState
 from ..core.defaults import JobDefaults
-from ..core.due import DueTask, due_of
-from ..core.effective_policies import effective_overlap, effective_timeout, jitter_offset
 from ..core.events import CREATED, Change, EventKind, Listed
 from ..core.limits import key_of_task
-from ..core.misfire import Decision, decide
 from ..core.model import Json, NewRun, OverlapPolicy, SkipReason, Task, Trigger
+from ..core.occurrences.due import DueTask, due_of
+from ..core.occurrences.effective_policies import effective_overlap, effective_timeout, jitter_offset
+from ..core.occurrences.misfire import Decision, decide
 from ..core.states import RunState
 from ..store.db.transaction import Tx, Wake
 from ..store.read import jobs
@@ -24,13 +24,13 @@ from ..store.read import skipped as stored_skipped
 from ..store.read import tasks as stored_tasks
 from ..store.write import tasks
 from . import due_tasks as occurrences
+from .base.changes import task_change
+from .base.skips import record_skips
+from .base.suspended import wake_due
 from .cancel import cancel_all
-from .changes import task_change
 from .due_tasks import REPLACED, Made, Moved, Occurrence, Written, look_ahead
-from .skips import record_skips
-from .suspended import wake_due
-from .task_caps import task_caps
-from .task_keys import TaskKeys, keys_of, labels_of, left_out, not_made
+from .limits.task_caps import task_caps
+from .limits.task_keys import TaskKeys, keys_of, labels_of, left_out, not_made
 
 log = logging.getLogger(__name__)
 
@@ -162,7 +162,7 @@ def visit(
     pairs = _within_bounds(decided)
     _cancel_replaced(tx, pairs)
     pairs = caps.judged(tx, pairs, node) if caps.new else pairs
-    ttls = {name: said.ttl for name, said in known.items() if said.ttl is not None}
+    ttls = {name: defaults.ttl for name, defaults in known.items() if defaults.ttl is not None}
     written = _write(tx, pairs, keys, labels_of(tx, due, known), ttls)
     if keys.keys:
         pairs = [*_with_left_out(tx, pairs, keys, [one.task_id for one in written.without_event])]

@@ -20,8 +20,8 @@ from ..store.db.transaction import Tx, Wake
 from ..store.read import steps as stored_steps
 from ..store.schema.tables import run_step as s
 from ..store.schema.types import to_text
-from . import statements
-from .shapes import HeldRun
+from .base import statements
+from .base.shapes import HeldRun
 
 if TYPE_CHECKING:
     import psycopg
@@ -128,10 +128,10 @@ def rows_to_store(tx: Tx, node: tuple[int, str], rows: Sequence[StepRow]) -> fro
     if held:
         columns = [_for_sqlite(one) for one in held]
         statements.execute_on_sqlite(tx.conn, "store_steps", {"steps": json.dumps(columns)})
-        told = [(runs[one.place], one) for one in held]
+        announced = [(runs[one.place], one) for one in held]
         listing = [
             (run.id, run.job_name, run.group_name, run.task_id, run.task_name, one.step, one.state.value)
-            for run, one in told
+            for run, one in announced
         ]
         tx.emit([Listed(STEPS, listing, node[1])])
     return frozenset(runs)

@@ -10,11 +10,11 @@ from dataclasses import dataclass, field, replace
 from ..store.db.database import Database
 from ..store.db.transaction import Tx
 from ..store.read import runs as run_store
-from . import statements
-from .claim import Claimant, Claimed, Standing, Started, claim_more, standing_of, start_more
-from .fairness import FairnessState
+from .base import statements
+from .claims.claim import Claimant, Claimed, Standing, Started, claim_more, standing_of, start_more
+from .claims.fairness import FairnessState
+from .claims.lane import LaneClaims
 from .finish import Finish, Finished, finish
-from .lane import LaneClaims
 
 _NONE_FINISHED = Finished(frozenset())
 MIXED_FOR = 0.25

@@ -1,6 +1,6 @@
 """Waits of runs: they begin, what fulfils them is taken, and runs are woken that signals came for.
 
-A wait is stored before its attempt ends, so none is forgotten, whoever dies when. What it waits for may come at any
+A wait is stored before its attempt ends, so none is forgotten if a process dies. What it waits for may come at any
 moment: before the wait begins (it lies in the run's box), while its attempt ends (``finish`` looks again), or later
 (``send`` ends the wait and wakes the run). All three lock the run first, so one of them sees what the other has done.
 """
@@ -27,13 +27,13 @@ from ..store.schema.tables import flow as f
 from ..store.schema.tables import run as r
 from ..store.schema.tables import run_signal as g
 from ..store.schema.tables import run_step as s
-from . import runs as run_store
-from . import statements
-from .changes import run_change
-from .children import begin as begin_runs
-from .children import ended as ended_runs
-from .children import unfinished
-from .shapes import HeldRun
+from .base import runs as run_store
+from .base import statements
+from .base.changes import run_change
+from .base.shapes import HeldRun
+from .flows.children import begin as begin_runs
+from .flows.children import ended as ended_runs
+from .flows.children import unfinished
 
 
 def wait(tx: Tx, held: Run | HeldRun, asked: Wait) -> StoredStep | None:

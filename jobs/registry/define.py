@@ -35,7 +35,7 @@ _RESULTS: Final = frozenset({Any, object, None, type(None), int, Result, typing.
 _TAG: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _POLICIES: Final = (
     "retries", "retry_delay", "backoff", "retry_on", "give_up_on", "timeout", "group", "priority", "overlap", "misfire",
-    "ttl", "max_duration",
+    "ttl", "max_duration", "keep",
 )  # fmt: skip
 
 
@@ -113,9 +113,9 @@ def _policies(options: JobOptions, model: type[BaseModel]) -> JobPolicies:
     if isinstance(getattr(wanted, "name", wanted), str):
         chosen["on_failure"] = getattr(wanted, "name", wanted)
     chosen["hold"] = holding(given)
-    told = given.get("on_expired")
-    if told is not None:
-        chosen["on_expired"] = getattr(told, "name", told)
+    expiry_job = given.get("on_expired")
+    if expiry_job is not None:
+        chosen["on_expired"] = getattr(expiry_job, "name", expiry_job)
     names, schema = names_of(model), model.model_json_schema()
     key = given.get("unique_key")
     if key is not None:
@@ -242,9 +242,9 @@ def _check_declared_args(definition: JobDefinition, options: JobOptions) -> None
         fault = error.errors(include_url=False)[0]
         place = ".".join(str(part) for part in fault["loc"])
         missing = fault["type"] == "missing"
-        said = "nobody gives it, and it has no default; add" if missing else f"{fault['msg']}; correct"
+        remedy = "nobody gives it, and it has no default; add" if missing else f"{fault['msg']}; correct"
         example: Json = f"args={{'{place}': …}}" if missing or "args" not in options else "args"
-        raise ValueError(f"the schedule's runs need argument '{place}': {said} {example} to @job") from error
+        raise ValueError(f"the schedule's runs need argument '{place}': {remedy} {example} to @job") from error
 
 
 def _isolation(handler: Handler, wanted: Isolation | str | None) -> Isolation:

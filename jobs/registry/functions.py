@@ -30,7 +30,7 @@ def check_job_function(handler: object) -> None:
     if owner and not owner.endswith("<locals>") and first in {"self", "cls"}:
         raise ValueError(
             f"@job must be on a function, but this is a method of class {owner.rpartition('.')[2]}, and nobody would "
-            f"give it its '{first}'; put a function beside the class that calls it"
+            f"give it its '{first}'; write a function that calls it"
         )
 
 

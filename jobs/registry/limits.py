@@ -81,23 +81,23 @@ def limits_of(options: Mapping[str, Any], names: Mapping[str, str], schema: Mapp
         ValueError: a key cannot be made of these arguments, or two options contradict each other.
         TypeError: an option has another kind of value.
     """
-    said = {name: value for name, value in options.items() if value is not None}
-    if not said:
+    given = {name: value for name, value in options.items() if value is not None}
+    if not given:
         return None
-    rate, most, cap = said.get("rate"), said.get("max_concurrent"), said.get("cap")
+    rate, most, cap = given.get("rate"), given.get("max_concurrent"), given.get("cap")
     if rate is not None and not isinstance(rate, Rate):
         raise ValueError(f"rate: must be a Rate, e.g. Rate(100, per='1m'), got {rate!r:.60}")
     if cap is not None and not isinstance(cap, Cap):
         raise ValueError(f"cap: must be a Cap, e.g. Cap(1000, when_full='refuse'), got {cap!r:.60}")
     for key, needed in (("rate_key", "rate"), ("concurrency_key", "max_concurrent"), ("cap_key", "cap")):
-        if key in said and needed not in said:
+        if key in given and needed not in given:
             raise ValueError(f"{key}: says what is counted, but not how many; add {needed}=… or leave {key} out")
     if most is not None:
         refuse(number_faults(most, "max_concurrent", 1, MAX_CONCURRENT, whole=True))
     keys = {
-        name: published_key(name, said[name], names, schema)
+        name: published_key(name, given[name], names, schema)
         for name in ("rate_key", "concurrency_key", "cap_key")
-        if name in said
+        if name in given
     }
     return Limits(
         rate=None if rate is None else rate.stored(),

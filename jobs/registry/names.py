@@ -2,17 +2,38 @@
 
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
-from typing import Final, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from pydantic import BaseModel, ValidationError
 
 from ..core.admission.expiry import Expired
 from ..core.base.errors import ConfigurationError
+from ..core.model import Json
 from ..core.outcome import Failure
 from .hooks import Hook
 
-_EXAMPLE: Final = Failure(run_id=1, job_name="mail", attempt=3, error="no reason given")
-_EXPIRED: Final = Expired(run_id=1, job_name="mail", expires_at="2030-01-01T00:00:00Z", waited=1.0)
+
+class _Role(NamedTuple):
+    """An option that names a job, and the one argument that the job gets."""
+
+    option: str
+    argument: str
+    meaning: str
+    example: dict[str, Json]
+
+
+_OF_FAILURES: Final = _Role(
+    "on_failure",
+    "failure",
+    "the failure",
+    Failure(run_id=1, job_name="mail", attempt=3, error="no reason given").document(),
+)
+_OF_EXPIRED: Final = _Role(
+    "on_expired",
+    "expired",
+    "the run that expired",
+    Expired(run_id=1, job_name="mail", expires_at="2030-01-01T00:00:00Z", waited=1.0).document(),
+)
 
 
 class KnownJob(Protocol):
@@ -65,43 +86,34 @@ def check_failure_job(name: str, where: str, chosen: str | None, registry: Known
     Raises:
         ConfigurationError: there is no such job, or it takes something else.
     """
-    if chosen is None:
-        return
-    job = registry.get(chosen)
-    if job is None:
-        hint = _hint(chosen, registry.names())
-        raise ConfigurationError(f"job '{name}' at {where}: on_failure: there is no job '{chosen}'{hint}")
-    try:
-        job.args_model.model_validate({"failure": _EXAMPLE.document()})
-    except ValidationError as error:
-        fault = error.errors(include_url=False)[0]
-        place = ".".join(str(part) for part in fault["loc"])
-        raise ConfigurationError(
-            f"job '{name}' at {where}: on_failure: job '{chosen}' ({job.where}) gets one argument, the failure, and "
-            f"cannot take it ('{place}': {fault['msg']}); write 'def {chosen}(failure: Failure)'"
-        ) from error
+    _check_follower(name, where, chosen, registry, _OF_FAILURES)
 
 
 def check_expiry_job(name: str, where: str, chosen: str | None, registry: KnownJobs) -> None:
-    """The same for ``on_expired``, whose job takes what is told of the run that expired.
+    """The same for ``on_expired``, whose job takes the run that expired.
 
     Raises:
         ConfigurationError: there is no such job, or it takes something else.
     """
+    _check_follower(name, where, chosen, registry, _OF_EXPIRED)
+
+
+def _check_follower(name: str, where: str, chosen: str | None, registry: KnownJobs, role: _Role) -> None:
     if chosen is None:
         return
     job = registry.get(chosen)
     if job is None:
         hint = _hint(chosen, registry.names())
-        raise ConfigurationError(f"job '{name}' at {where}: on_expired: there is no job '{chosen}'{hint}")
+        raise ConfigurationError(f"job '{name}' at {where}: {role.option}: there is no job '{chosen}'{hint}")
     try:
-        job.args_model.model_validate({"expired": _EXPIRED.document()})
+        job.args_model.model_validate({role.argument: role.example})
     except ValidationError as error:
         fault = error.errors(include_url=False)[0]
         place = ".".join(str(part) for part in fault["loc"])
         raise ConfigurationError(
-            f"job '{name}' at {where}: on_expired: job '{chosen}' ({job.where}) gets one argument, the run that "
-            f"expired, and cannot take it ('{place}': {fault['msg']}); write 'def {chosen}(expired: Expired)'"
+            f"job '{name}' at {where}: {role.option}: job '{chosen}' ({job.where}) gets one argument, {role.meaning}, "
+            f"and cannot take it ('{place}': {fault['msg']}); write 'def {chosen}({role.argument}: "
+            f"{role.argument.capitalize()})'"
         ) from error
 
 

@@ -85,6 +85,8 @@ class JobOptions(TypedDict, total=False):
             the ``concurrency_key``, or else all runs of the job.
         on_failure: A job (or its name) whose run is put into the queue, with the ``Failure`` as its argument, when a
             run of this job fails for good; or a function that a node calls then, at most once.
+        keep: How long the history of its finished runs is kept: their executions and log lines, too. As long as
+            ``prune_history`` says unless given; what their group says counts first.
         tags: Words by which nodes choose (``serve --tags gpu``): one, or several. None unless given.
     """
 
@@ -123,6 +125,7 @@ class JobOptions(TypedDict, total=False):
     cap: Cap | None
     cap_key: str | Sequence[str] | None
     on_failure: str | NamedJob | Callable[[Failure], object] | None
+    keep: Seconds | None
     tags: str | Sequence[str]
 
 

@@ -9,9 +9,10 @@ from typing import Any, Final, cast
 
 from ..core.admission.expiry import ttl_faults
 from ..core.base.errors import InvalidInput
-from ..core.defaults import NOTHING_SAID, JobDefaults
+from ..core.defaults import NO_DEFAULTS, JobDefaults
 from ..core.model import MisfirePolicy, OverlapPolicy, Priority
 from ..core.outcome import MAX_RETRY_DELAY
+from ..core.retention import keep_faults
 from ..core.rules import attempt_faults, name_faults
 from .functions import check_takes
 from .seconds import seconds_of
@@ -32,7 +33,7 @@ _WORDS: Final[Mapping[str, type[StrEnum]]] = {
     "misfire": MisfirePolicy,
     "backoff": Backoff,
 }
-_SECONDS: Final = ("retry_delay", "timeout", "max_duration", "ttl")
+_SECONDS: Final = ("retry_delay", "timeout", "max_duration", "ttl", "keep")
 _DEFAULTS: Final = tuple(one.name for one in fields(JobDefaults))
 
 
@@ -48,7 +49,7 @@ class JobPolicies:
         unique_key: The function that makes a run's key of its arguments, if only a function can.
     """
 
-    defaults: JobDefaults = NOTHING_SAID
+    defaults: JobDefaults = NO_DEFAULTS
     backoff: Backoff | Callable[[int], float | timedelta] = Backoff.EXPONENTIAL
     retry_on: tuple[type[BaseException], ...] = ()
     give_up_on: tuple[type[BaseException], ...] = ()
@@ -136,6 +137,7 @@ def _faults(values: Mapping[str, Any]) -> Iterator[InvalidInput]:
     if "on_expired" in values:
         yield from name_faults(values["on_expired"], "on_expired")
     yield from ttl_faults(values.get("ttl"))
+    yield from keep_faults(values.get("keep"))
     times = values.get("timeout"), values.get("max_duration")
     yield from attempt_faults(values.get("retries", 0), values.get("retry_delay", 0.0), *times)
 

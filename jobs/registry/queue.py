@@ -121,18 +121,18 @@ def in_seconds(options: Mapping[str, object]) -> dict[str, Any]:
     found: dict[str, Any] = {
         name: seconds_of(name, value) if name in _SECONDS else value for name, value in options.items()
     }
-    said: dict[str, Any] = {name: found.pop(name) for name in HOLDS if name in found}
-    hold = holding(said)
+    given: dict[str, Any] = {name: found.pop(name) for name in HOLDS if name in found}
+    hold = holding(given)
     return found if hold is None else {**found, "hold": hold}
 
 
-def holding(said: Mapping[str, Any]) -> Hold | None:
+def holding(given: Mapping[str, Any]) -> Hold | None:
     """How a unique key holds, by the options of a run or a job that say it.
 
     Raises:
         InvalidInput: one is not what it must be, or two contradict each other.
     """
-    debounce, throttle = said.get("debounce"), said.get("throttle")
+    debounce, throttle = given.get("debounce"), given.get("throttle")
     if isinstance(debounce, Debounce):
         delay: Any = seconds_of("debounce.delay", debounce.delay)
         most: Any = seconds_of("debounce.max_wait", debounce.max_wait)
@@ -140,9 +140,9 @@ def holding(said: Mapping[str, Any]) -> Hold | None:
     if isinstance(throttle, Throttle):
         period: Any = seconds_of("throttle.period", throttle.period)
         throttle = Throttle(period, throttle.last)
-    unique_for: Any = seconds_of("unique_for", said.get("unique_for"))
+    unique_for: Any = seconds_of("unique_for", given.get("unique_for"))
     try:
-        return hold_of(unique_for, said.get("unique_among"), debounce, throttle)
+        return hold_of(unique_for, given.get("unique_among"), debounce, throttle)
     except InvalidInput as fault:
         # The rule names what is wrong as the API does.
         told = _OF_THE_API.sub(lambda word: _IN_CODE[word[0]], fault.message)

@@ -9,7 +9,7 @@ from dataclasses import replace
 from ..base.services import Services
 from ..core.model import Isolation, Run
 from ..core.nodes import Node
-from ..queue.shapes import HeldRun
+from ..queue.base.shapes import HeldRun
 from ..registry import Registry
 from ..store.db.database import Database
 from ..store.db.transaction import Wake

@@ -166,9 +166,11 @@ class LoopThread:
             now = time.monotonic()
             stuck_since = None if turned.is_set() else stuck_since or now
             if stuck_since is None:
-                log.error("%s in the event loop of the jobs, which goes on", _said(reason), exc_info=reason)
+                log.error("%s in the event loop of the jobs, which goes on", _described(reason), exc_info=reason)
             elif now - stuck_since > GIVE_UP:
-                raise LoopEndedError(f"the event loop of the jobs does not turn any more: {_said(reason)}") from reason
+                raise LoopEndedError(
+                    f"the event loop of the jobs does not turn any more: {_described(reason)}"
+                ) from reason
             else:
                 time.sleep(_BREATH)
 
@@ -183,7 +185,7 @@ def _resolve(ending: "asyncio.Future[None]") -> None:
         ending.set_result(None)
 
 
-def _said(reason: BaseException | None) -> str:
+def _described(reason: BaseException | None) -> str:
     """What got out of a loop, and which place it came from."""
     if reason is None:
         return "somebody stopped what turns"

@@ -13,7 +13,7 @@ from typing import Any, Final, cast
 
 from ..base.context import current_host
 from ..core.model import Run
-from ..queue.shapes import HeldRun
+from ..queue.base.shapes import HeldRun
 from .attempts.bodies import CoroutineBody
 from .job.host import LocalHost
 

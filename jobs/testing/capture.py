@@ -10,9 +10,9 @@ from ..core.durable.waits import Signal
 from ..core.flows.spec import FlowSpec
 from ..core.model import Json, NewRun, Run
 from ..core.run_spec import RunSpec
-from ..queue.enqueue import Transaction, new_run
-from ..queue.enqueue_flow import enqueue_flow_sync
-from ..queue.enqueue_many import new_runs
+from ..queue.enqueue.enqueue import Transaction, new_run
+from ..queue.enqueue.enqueue_many import new_runs
+from ..queue.flows.enqueue_flow import enqueue_flow_sync
 from ..store.db.callers.rollbacks import Rollbacks
 from ..store.db.database import Database
 from ..store.db.transaction import Tx

@@ -26,15 +26,15 @@ from ..core.model import Json, MisfirePolicy, NewRun, OverlapPolicy, Priority, R
 from ..core.outcome import Succeeded
 from ..core.run_spec import RunSpec
 from ..core.states import RunState
-from ..queue.admission import look_for_tokens
-from ..queue.claim import Claimant, Started, claim
+from ..queue.claims.claim import Claimant, Started, claim
+from ..queue.claims.fairness import FairnessState
 from ..queue.deadlines import fail_overdue, next_deadline
 from ..queue.due_tasks import look_ahead
-from ..queue.enqueue import new_run
-from ..queue.enqueue_flow import put_spec
-from ..queue.enqueue_many import new_runs
-from ..queue.fairness import FairnessState
+from ..queue.enqueue.enqueue import new_run
+from ..queue.enqueue.enqueue_many import new_runs
 from ..queue.finish import Finish, finish
+from ..queue.flows.enqueue_flow import put_spec
+from ..queue.limits.admission import look_for_tokens
 from ..queue.occurrences import dispatch_due
 from ..registry import Rate, Registry, default_registry
 from ..registry.define import schedule_from
@@ -308,7 +308,7 @@ class Queue:
         await self.database.write(signal_run, run_id=run_id, signal=Signal(name, payload, reject))
 
     async def signal_by_url(self, url: str, payload: Json = None, *, reject: str | None = None) -> None:
-        """Send a signal by an address that a job got of ``ctx.signal_url``, as whoever has it does.
+        """Send a signal by an address that a job got of ``ctx.signal_url``, as anyone who has it does.
 
         Raises:
             UserError: what the server would refuse: it was used, its run is over, the payload does not fit.

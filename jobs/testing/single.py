@@ -30,9 +30,9 @@ from ..core.rules import unknown
 from ..core.run_spec import RunSpec
 from ..core.states import FINAL, RunState
 from ..declared import Job
-from ..queue.claim import Started
-from ..queue.enqueue_flow import new_flow
-from ..queue.enqueue_many import new_runs
+from ..queue.claims.claim import Started
+from ..queue.enqueue.enqueue_many import new_runs
+from ..queue.flows.enqueue_flow import new_flow
 from ..registry import Handler, JobDefinition, Registry, default_registry, define
 from ..registry.hooks import Hooks
 from ..runtime.attempts.attempt import Attempt
@@ -41,9 +41,9 @@ from ..runtime.attempts.failures import ended_by_deadline, retried
 from ..runtime.attempts.secrets import UNAVAILABLE
 from ..runtime.attempts.threads import Call, ThreadPool
 from ..runtime.job.host import Enqueue, LocalHost, SaveCheckpoint
+from ..runtime.job.job_steps import StepStore
 from ..runtime.job.lines import RawLine, level_name
 from ..runtime.job.middleware import middleware_of
-from ..runtime.job.step_desk import StepStore
 from ..runtime.job.stopping import StopSignal
 from ..runtime.process.children import ChildPool
 from ..runtime.process.spawner import Spawner

@@ -9,7 +9,7 @@ from ..actions.signal_links import PATH
 from ..core.durable.steps import StepEnd, StepState, StoredStep
 from ..core.durable.waits import Wait
 from ..core.model import Json
-from ..queue.claim import Started
+from ..queue.claims.claim import Started
 
 TEST_URL = "https://cronograph.test"
 """Under which address people reach the server in tests."""

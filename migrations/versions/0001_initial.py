@@ -159,7 +159,7 @@ def _flow() -> None:
         Column("cancel_requested_at", TIME),
         Column("submitter", NAME),
         Column("submitter_id", KEY),
-        Column("heirs", DOCUMENT, nullable=False),
+        Column("callbacks", DOCUMENT, nullable=False),
         Column("parent_id", KEY),
         Column("labels", DOCUMENT),
         PrimaryKeyConstraint("id", name="pk_flow"),
@@ -468,6 +468,7 @@ def _queue_group() -> None:
         Column("rate_full_at", TIME),
         Column("next_token_at", TIME),
         Column("cap", DOCUMENT),
+        Column("keep", Float()),
         PrimaryKeyConstraint("name", name="pk_queue_group"),
         CheckConstraint("max_running IS NULL OR max_running >= 0", name="ck_queue_group_max_running"),
     )

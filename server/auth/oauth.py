@@ -41,7 +41,7 @@ WORDS: Final[Mapping[Answer, str]] = {
     Answer.PENDING: "nobody has decided yet; ask again",
     Answer.SLOW_DOWN: "asked too soon; wait 5 seconds longer than before between two questions",
     Answer.DENIED: "somebody has refused this device, or the account is disabled",
-    Answer.EXPIRED: "the code is older than 10 minutes; begin anew",
+    Answer.EXPIRED: "the code is older than 10 minutes; start again",
     Answer.INVALID: "the code was used already, or is none of this server",
 }
 WRONG_CODE: Final = "No device shows this code, or it is older than 10 minutes."

@@ -117,7 +117,7 @@ class Provider:
         settings = self.settings
         role = role_of(claims, settings.role_claim, settings.roles) if settings.roles else None
         if settings.roles and role is None:
-            message = f"{settings.name} gives you no role here; ask whoever administrates it."
+            message = f"{settings.name} gives you no role here; ask its administrator."
             raise _refused("NO_ROLE", message, status=403)
         subject = claims["sub"]
         if not isinstance(subject, str) or not 1 <= len(subject) <= MAX_SUBJECT:
@@ -183,7 +183,7 @@ class Provider:
         async with _client() as client:
             more = await self._json(client.get(endpoint, headers=bearer))
         if more.get("sub") != claims["sub"]:
-            raise self._bad("it tells of somebody else")
+            raise self._bad("it names somebody else")
         return {**more, **claims}
 
     async def _discovered(self) -> dict[str, Any]:

@@ -108,6 +108,6 @@ async def person_behind(database: Database, submitter: Submitter | None) -> Pers
         why = "is disabled" if account else "has no account"
         if submitter.name == LOCAL_ADMINISTRATOR_NAME:
             why = "acts only where there is no sign-in (--no-auth)"
-        message = f"This was submitted by '{submitter.name}', who {why} now; let somebody else submit it anew."
+        message = f"This was submitted by '{submitter.name}', who {why} now; let somebody else submit it again."
         raise UserFacingError(message, code="FORBIDDEN", http_status=403)
     return Person(account.name, account.role, account.id)

@@ -22,7 +22,7 @@ MOST: Final = 10_000
 
 
 @dataclass(slots=True)
-class _Told:
+class _Noted:
     at: float
     since: int = 0
 
@@ -36,7 +36,7 @@ class Refusals:
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._told: OrderedDict[tuple[str, object], _Told] = OrderedDict()
+        self._noted: OrderedDict[tuple[str, object], _Noted] = OrderedDict()
 
     async def __call__(self, context: object, refusal: UserFacingError) -> None:
         """Keep one. A database that is away does not keep the refusal from being answered."""
@@ -56,14 +56,14 @@ class Refusals:
     def _attempts(self, name: str, field: object) -> int:
         """How many the entry to be written stands for; 0 = none is to be written yet."""
         now = self._clock()
-        told = self._told.setdefault((name, field), _Told(-EVERY + now))
-        told.since += 1
-        if now - told.at < EVERY:
+        noted = self._noted.setdefault((name, field), _Noted(-EVERY + now))
+        noted.since += 1
+        if now - noted.at < EVERY:
             return 0
-        attempts, told.at, told.since = told.since, now, 0
-        self._told.move_to_end((name, field))
-        while len(self._told) > MOST:
-            self._told.popitem(last=False)
+        attempts, noted.at, noted.since = noted.since, now, 0
+        self._noted.move_to_end((name, field))
+        while len(self._noted) > MOST:
+            self._noted.popitem(last=False)
         return attempts
 
 

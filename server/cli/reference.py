@@ -50,10 +50,10 @@ def _section(name: str, command: Any) -> Iterator[str]:  # noqa: ANN401 - as abo
 def _row(parameter: Any) -> str | None:  # noqa: ANN401 - as above
     if getattr(parameter, "hidden", False) or parameter.name == "help":
         return None
-    said = " ".join((getattr(parameter, "help", None) or "").split()).replace("|", "\\|")
+    help_text = " ".join((getattr(parameter, "help", None) or "").split()).replace("|", "\\|")
     names = ", ".join(f"`{one}`" for one in parameter.opts) if parameter.opts else ""
     name = f"`{parameter.name.upper()}`" if parameter.param_type_name == "argument" else names
-    return f"| {name} | {said} |"
+    return f"| {name} | {help_text} |"
 
 
 if __name__ == "__main__":

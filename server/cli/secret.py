@@ -81,7 +81,7 @@ def new_key(output: Output) -> None:
 def rotate_key(command: DatabaseCommand) -> None:
     """Encrypt all secrets with the newest key.
 
-    Where the keys lie in a file, a new one is made and the older ones are forgotten; a running server notices. Where
+    Where the keys are in a file, a new one is made and the older ones are forgotten; a running server notices. Where
     CRONOGRAPH_SECRET_KEY holds them, put the new key before the old one on every node first ("NEW,OLD"), restart the
     nodes, run this command, and take the old one away.
     """

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from ...jobs.core.rules import unknown
-from ...jobs.queue.statements import POSTGRES, SQLITE, names, plan, statement
+from ...jobs.queue.base.statements import POSTGRES, SQLITE, names, plan, statement
 from ...jobs.store.db.opening import connected
 from .base.database_command import DatabaseCommand, database_command
 

@@ -10,7 +10,7 @@ from .serve import run_server
 
 MetricsHost = Annotated[
     str | None,
-    typer.Option("--host", help="Where health and metrics are told. (default: metrics_host, or localhost)"),
+    typer.Option("--host", help="Where health and metrics are served. (default: metrics_host, or localhost)"),
 ]
 MetricsPort = Annotated[
     str | None,

@@ -266,7 +266,10 @@ def _wrong_keys(settings: Settings, sources: _Sources) -> Iterator[tuple[set[str
         return
     if settings.secret_key is not None:
         both = {"secret_key", "secret_key_file"}
-        yield both, f"{sources.called('secret_key_file')}: must not be given beside secret_key; take one of the two"
+        yield (
+            both,
+            f"{sources.called('secret_key_file')}: must not be given together with secret_key; take one",
+        )
         return
     try:
         read_keys(path)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ...jobs.core.base.errors import ConfigurationError, StorageError
 from ...jobs.store.db.base.address import (
-    OWNER_ALONE,
+    OWNER_ONLY,
     is_pooled,
     is_sqlite,
     parse_url,
@@ -66,7 +66,7 @@ def _dump(address: str, password: str | None, schema: str, target: Path) -> Back
     # Not among the arguments, which every account of the machine can read.
     environment = {**os.environ, **({} if password is None else {"PGPASSWORD": password})}
     try:
-        os.close(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, OWNER_ALONE))
+        os.close(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, OWNER_ONLY))
     except OSError as error:
         raise StorageError(f"back-up '{partial}': must be a new file that can be written: {error.strerror}") from None
     try:
@@ -91,5 +91,5 @@ def _run(words: list[str], environment: Mapping[str, str], line: str) -> None:
         [program, *words[1:]], env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
     )
     if done.returncode != 0:
-        said = " ".join(done.stderr.split())
-        raise StorageError(f"{words[0]} failed with status {done.returncode}: {said}; the line was: {line}")
+        stderr = " ".join(done.stderr.split())
+        raise StorageError(f"{words[0]} failed with status {done.returncode}: {stderr}; the line was: {line}")

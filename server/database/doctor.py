@@ -9,12 +9,12 @@ from ...jobs.store.db.database import Connection
 from ...jobs.store.db.dialect import database_now
 from ...jobs.store.db.opening import connected
 from ...jobs.store.read import nodes
-from ...jobs.store.read.health import postgres, shape, sqlite
+from ...jobs.store.read.health import history, postgres, shape, sqlite
 from ...jobs.store.read.health.notifications import notification_delay
 from .findings import Finding
 from .postgres_rules import judge_clock, judge_notification, judge_pooler, judge_postgres
 from .schema import pending
-from .shared_rules import judge_disk, judge_indexes, judge_nodes, judge_schema
+from .shared_rules import judge_disk, judge_history, judge_indexes, judge_nodes, judge_schema
 from .sqlite_rules import judge_sqlite
 
 SESSIONS = 4
@@ -58,6 +58,7 @@ def _postgres(connection: Connection, schema: str, *, pooled: bool) -> Iterator[
         sessions.append(postgres.session(connection))
     yield judge_pooler(sessions, health.settings["jit"], pooled=pooled)
     folder = None if health.data_directory is None else Path(health.data_directory)
+    yield judge_history(history.read(connection, database_now(connection)), health.bytes)
     if folder is not None and folder.exists():
         yield _disk(folder, health.bytes)
 
@@ -66,6 +67,7 @@ def _sqlite(connection: Connection, path: Path) -> Iterator[Finding]:
     health = sqlite.read(connection)
     log = path.with_name(f"{path.name}-wal")
     yield from judge_sqlite(health, path, log.stat().st_size if log.exists() else 0, file_system(path))
+    yield judge_history(history.read(connection, database_now(connection)), health.bytes)
     yield _disk(path.parent, health.bytes)
 
 

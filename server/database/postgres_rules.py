@@ -132,7 +132,7 @@ def _bloat(table: TableHealth, schema: str) -> Finding | None:
     share = table.dead / max(1, table.live)
     if table.dead < FEW_ROWS or share < DEAD_SHARE[0]:
         return None
-    says = f"table {table.name} has {table.dead:,} dead rows beside {table.live:,} live ones ({size(table.bytes)})"
+    says = f"table {table.name} has {table.dead:,} dead and {table.live:,} live rows ({size(table.bytes)})"
     return graded("bloat", share, *DEAD_SHARE, says, f"VACUUM (ANALYZE) {schema}.{table.name}")
 
 

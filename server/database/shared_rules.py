@@ -5,12 +5,17 @@ from datetime import datetime
 from typing import Final
 
 from ...jobs.core.nodes import Node, NodeState
+from ...jobs.store.read.health.history import HistoryHealth
 from ...jobs.store.read.health.shape import IndexFault, named
 from .findings import Finding, Level, graded, size
 
 LITTLE_ROOM: Final = (0.85, 0.95)
 """Part of the disk that is used."""
 NODE_SKEW: Final = (1.0, 10.0)
+LONG_HISTORY: Final = 5e9
+"""Bytes of history from which on it is worth a thought how long it is kept."""
+WORTH: Final = 0.1
+"""The part of the history that a shorter retention has to free to be named."""
 
 
 def judge_schema(pending: Sequence[str], missing: Sequence[str]) -> Finding:
@@ -66,6 +71,34 @@ def _of_node(node: Node, now: datetime) -> Iterator[Finding]:
         yield graded("nodes", abs(node.clock_skew), *NODE_SKEW, says, "let its machine set its clock by NTP")
 
 
+def judge_history(health: HistoryHealth, in_all: int) -> Finding:
+    """How much history there is, and how much of it a shorter retention would free.
+
+    Args:
+        health: What there is.
+        in_all: Bytes of the whole database, where it does not tell those of its tables.
+    """
+    room = in_all if health.bytes is None else health.bytes
+    says = (
+        f"about {health.executions:,} executions of the last {health.days:,.0f} days take {size(room)} with their runs"
+    )
+    freed = [
+        f"{days} day{'s' if days > 1 else ''} would free about {size(part * room)}"
+        for days, part in sorted(health.older.items(), reverse=True)
+        if part >= WORTH and days < health.days
+    ]
+    if room < LONG_HISTORY:
+        return Finding("history", Level.OK, says)
+    if not freed:
+        return Finding(
+            "history", Level.ADVICE, says, "look at which jobs run so often, and keep them by `@job(keep=…)`"
+        )
+    shorter = min(days for days, part in health.older.items() if part >= WORTH and days < health.days)
+    how = f"cronograph tasks update prune_history --args '{{\"max_age_days\": {shorter}}}'"
+    advice = f"keeping {', '.join(freed)}: {how}; for one group `cronograph groups keep NAME {shorter}d`"
+    return Finding("history", Level.ADVICE, says, advice)
+
+
 def judge_disk(used: int, total: int, where: str, needed: int) -> Finding:
     """Whether there is room.
 
@@ -73,12 +106,12 @@ def judge_disk(used: int, total: int, where: str, needed: int) -> Finding:
         used: Bytes of the disk that are not free.
         total: Its size.
         where: The folder on it.
-        needed: What the database takes: a back-up beside it takes the same again.
+        needed: What the database takes: a back-up takes the same again.
     """
     free = total - used
     says = f"{size(free)} free at '{where}' ({used / total:.0%} used)"
     advice = "shorten retention or make the disk larger; a full disk stops all runs"
     finding = graded("disk", used / total, *LITTLE_ROOM, says, advice)
     if finding.level is Level.OK and free < needed:
-        return Finding("disk", Level.ADVICE, says, f"a back-up beside the database needs {size(needed)}")
+        return Finding("disk", Level.ADVICE, says, f"a back-up in the same folder needs {size(needed)}")
     return finding

@@ -66,10 +66,10 @@ def choices() -> Choices:
     Raises:
         ImproperlyConfigured: a setting is unknown, is of a wrong type, or contradicts another.
     """
-    said: object = getattr(settings, "CRONOGRAPH", {})
-    if not isinstance(said, dict):
-        raise ImproperlyConfigured(f"CRONOGRAPH: must be a dict, got {type(said).__name__} {said!r:.60}")
-    for name, value in said.items():
+    given: object = getattr(settings, "CRONOGRAPH", {})
+    if not isinstance(given, dict):
+        raise ImproperlyConfigured(f"CRONOGRAPH: must be a dict, got {type(given).__name__} {given!r:.60}")
+    for name, value in given.items():
         if name not in _TYPES:
             near = get_close_matches(str(name), _TYPES, 1)
             hint = f"; did you mean '{near[0]}'?" if near else f"; there are {', '.join(_TYPES)}"
@@ -79,38 +79,38 @@ def choices() -> Choices:
                 getattr(_TYPES[name], "__name__", ""), "a list of modules"
             )
             raise ImproperlyConfigured(f"CRONOGRAPH['{name}']: must be {wanted}, got {value!r:.60}")
-    if "DATABASE" in said and "DATABASE_URL" in said:
+    if "DATABASE" in given and "DATABASE_URL" in given:
         raise ImproperlyConfigured("CRONOGRAPH: takes DATABASE or DATABASE_URL, got both")
-    alias = None if "DATABASE_URL" in said else said.get("DATABASE", "default")
+    alias = None if "DATABASE_URL" in given else given.get("DATABASE", "default")
     if alias is not None and alias not in connections:
         raise ImproperlyConfigured(f"CRONOGRAPH['DATABASE']: must be one of {', '.join(connections)}, got '{alias}'")
     return Choices(
         alias,
-        said.get("DATABASE_URL"),
-        said.get("SCHEMA"),
-        tuple(said.get("JOBS", ())),
-        said.get("AUTODISCOVER", True),
-        said.get("DASHBOARD_URL"),
-        said.get("SETTINGS"),
+        given.get("DATABASE_URL"),
+        given.get("SCHEMA"),
+        tuple(given.get("JOBS", ())),
+        given.get("AUTODISCOVER", True),
+        given.get("DASHBOARD_URL"),
+        given.get("SETTINGS"),
     )
 
 
 def _url_of(alias: str) -> str:
     """The address of one of Django's databases as it is now: in tests it is another."""
     connection = connections[alias]
-    said = connection.settings_dict
+    settings_of_django = connection.settings_dict
     if connection.vendor == "sqlite":
-        return f"sqlite:///{Path(said['NAME']).absolute()}"
+        return f"sqlite:///{Path(settings_of_django['NAME']).absolute()}"
     if connection.vendor != "postgresql":
         raise ImproperlyConfigured(
             f"CRONOGRAPH['DATABASE']: must be on PostgreSQL or SQLite, got '{alias}' on {connection.vendor}; "
             "name a database of its own by DATABASE_URL"
         )
-    user, password, host = (quote(said[name] or "", safe="") for name in ("USER", "PASSWORD", "HOST"))
+    user, password, host = (quote(settings_of_django[name] or "", safe="") for name in ("USER", "PASSWORD", "HOST"))
     who = f"{user}{':' * bool(password)}{password}{'@' * bool(user)}"
-    port = f":{said['PORT']}" if said["PORT"] else ""
-    name = quote(said["NAME"], safe="")
-    if said["HOST"].startswith("/"):
+    port = f":{settings_of_django['PORT']}" if settings_of_django["PORT"] else ""
+    name = quote(settings_of_django["NAME"], safe="")
+    if settings_of_django["HOST"].startswith("/"):
         # The folder of a socket.
         return f"postgresql://{who}{port}/{name}?host={host}"
     return f"postgresql://{who}{host}{port}/{name}"

@@ -27,8 +27,8 @@ def environment() -> dict[str, str]:
         ImproperlyConfigured: what ``CRONOGRAPH`` says cannot work.
     """
     chosen = choices()
-    said = {"database_url": chosen.url, "jobs": ",".join(job_modules(chosen)), **(chosen.settings or {})}
-    return {f"CRONOGRAPH_{name.upper()}": str(value) for name, value in said.items() if value not in {"", None}}
+    values = {"database_url": chosen.url, "jobs": ",".join(job_modules(chosen)), **(chosen.settings or {})}
+    return {f"CRONOGRAPH_{name.upper()}": str(value) for name, value in values.items() if value not in {"", None}}
 
 
 def run(arguments: Sequence[str]) -> int:

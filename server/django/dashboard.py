@@ -55,8 +55,8 @@ def with_dashboard(
         ConfigurationError: a setting of the server cannot work.
     """
     chosen = choices()
-    said = {**(chosen.settings or {}), **more}
-    cron = Cronograph(chosen.url, jobs=job_modules(chosen), who=who, public_url=public_url, **said)
+    values = {**(chosen.settings or {}), **more}
+    cron = Cronograph(chosen.url, jobs=job_modules(chosen), who=who, public_url=public_url, **values)
 
     @asynccontextmanager
     async def lifespan(_app: Starlette) -> AsyncGenerator[None]:

@@ -14,7 +14,7 @@ from ...jobs.connection import Connection
 from ...jobs.core.durable.waits import Signal
 from ...jobs.core.flows.spec import FlowSpec
 from ...jobs.core.model import Json, Run
-from ...jobs.queue.enqueue import Transaction
+from ...jobs.queue.enqueue.enqueue import Transaction
 from .choices import choices
 from .transactions import joined
 

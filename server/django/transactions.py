@@ -14,7 +14,7 @@ from ...jobs.core.base.errors import UserError
 from ...jobs.store.db.callers.lent import lent
 
 if TYPE_CHECKING:
-    from ...jobs.queue.enqueue import Transaction
+    from ...jobs.queue.enqueue.enqueue import Transaction
 
 
 @contextmanager

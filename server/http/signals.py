@@ -1,7 +1,7 @@
 """``/signal/…``: somebody without an account answers a job that waits, by an address that works once.
 
 The token in the address is all that is asked for, and nothing else is looked at: no cookie, so a page of another site
-can do no more than whoever knows the address. To look at it changes nothing, since mail scanners do.
+can do no more than anyone who knows the address. To look at it changes nothing, since mail scanners do.
 """
 
 import json

@@ -41,7 +41,7 @@ class Reloader:
         self._stop = threading.Event()
         self._child: subprocess.Popen[bytes] | None = None
         self._asked: signal.Signals | None = None
-        self._told: subprocess.Popen[bytes] | None = None
+        self._stopped: subprocess.Popen[bytes] | None = None
 
     def run(self) -> int:
         """Serve until a signal ends it; the exit status of the last server."""
@@ -60,14 +60,14 @@ class Reloader:
                     # Only now everything is watched: a change that comes while the server starts is not missed.
                     child = self._start()
                 elif changed and not self._stop.is_set():
-                    _say(f"{_shown(changed)}: starting anew")
+                    _say(f"{_shown(changed)}: the server restarts")
                     self._end(child)
                     child = child if self._stop.is_set() else self._start()
                 elif child.poll() == 0:
                     break
                 elif child.returncode is not None and child is not mourned:
                     mourned = child
-                    _say(f"the server ended with status {child.returncode}; the next change starts it anew")
+                    _say(f"the server ended with status {child.returncode}; the next change starts it again")
             status = child.wait() if child is not None else 0
         return status if status >= 0 else 128 - status
 
@@ -79,7 +79,7 @@ class Reloader:
             preexec_fn=_end_with_parent,  # noqa: PLW1509 - it takes no lock that a thread could hold
         )
         child = self._child
-        if self._asked is not None and self._told is not child:
+        if self._asked is not None and self._stopped is not child:
             # The signal came while there was nobody to hand it on to.
             self._pass_on(self._asked)
         return child
@@ -104,7 +104,7 @@ class Reloader:
         self._pass_on(self._asked)
 
     def _pass_on(self, number: signal.Signals) -> None:
-        self._told = self._child
+        self._stopped = self._child
         if self._child is not None and self._child.poll() is None:
             self._child.send_signal(number)
 

@@ -25,4 +25,4 @@ def tell(state: str) -> None:
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
             manager.sendto(state.encode(), place)
     except OSError as error:
-        log.warning("the service manager at NOTIFY_SOCKET '%s' cannot be told %s: %s", address, state, error)
+        log.warning("the service manager at NOTIFY_SOCKET '%s' cannot receive %s: %s", address, state, error)

@@ -40,8 +40,8 @@ class TaskFiles:
             sentences = [f"{self._path}: {_place(fault, sets)}{fault.message}" for fault in refusal.faults]
             raise TaskFilesError(sentences) from None
         counts = {action: sum(1 for one in planned if one.action is action) for action in TaskAction}
-        said = ", ".join(f"{count} {action.value}" for action, count in counts.items() if count)
-        log.info("tasks of %s: %s", self._path, said or "none")
+        summary = ", ".join(f"{count} {action.value}" for action, count in counts.items() if count)
+        log.info("tasks of %s: %s", self._path, summary or "none")
         for one in planned:
             if one.action is not TaskAction.KEEP:
                 changed = one.changes if one.action is TaskAction.CHANGE else ()

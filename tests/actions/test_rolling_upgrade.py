@@ -12,7 +12,7 @@ from cronograph.jobs.core.model import NewRun, Run, Trigger
 from cronograph.jobs.core.nodes import NodeState
 from cronograph.jobs.core.outcome import INVALID_ARGUMENTS, Failed, HandedBack
 from cronograph.jobs.core.states import RunState
-from cronograph.jobs.queue.enqueue import put
+from cronograph.jobs.queue.enqueue.enqueue import put
 from cronograph.jobs.store.read import facts
 from cronograph.jobs.store.read import runs as stored_runs
 from cronograph.jobs.store.write import nodes

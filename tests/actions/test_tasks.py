@@ -246,7 +246,7 @@ class TestUpdate:
         task = stored.do(update_task, "nightly", {"retries": None})
         assert (task.spec.retries, task.spec.group) == (2, "acme")
 
-    def test_an_edited_interval_is_anchored_anew(self, stored: Stored) -> None:
+    def test_an_edited_interval_is_anchored_again(self, stored: Stored) -> None:
         stored.node()
         stored.task("60s", Syntax.INTERVAL)
         stored.at(17)

@@ -42,7 +42,7 @@ VIOLATIONS = {
     "APScheduler stays in": ("cronograph.jobs.actions.tasks", "apscheduler"),
     "Strawberry stays in": ("cronograph.server.service", "strawberry"),
     "The client needs neither": ("cronograph.graphql.client.records", "graphql"),
-    "The rules in core": ("cronograph.jobs.core.misfire", "time"),
+    "The rules in core": ("cronograph.jobs.core.occurrences.misfire", "time"),
 }
 """An import that each contract forbids, by the beginning of the contract's name."""
 

@@ -23,13 +23,6 @@ FUNCTION_LIMIT, TYPICAL_FUNCTION = 50, 25
 FOLDER_LIMIT = 18
 """Modules that a folder may hold, its `__init__` and the folders in it not counted."""
 
-LARGE_FOLDERS: dict[str, str] = {
-    "graphql/operations": "its mutations are being added to at this moment; to be split by what they change",
-    "jobs/core": "the rules of admission are being added to at this moment; to be split where they end",
-    "jobs/queue": "a run's way is being added to at this moment; to be split where it ends",
-}
-"""Folders above the limit, each with the reason."""
-
 LONG_MODULES: dict[str, str] = {
     "graphql/client/records.py": "made by `make schema`: a class for each type of the API",
     "migrations/versions/0001_initial.py": "frozen history: every table of the first schema, a line per column",
@@ -96,9 +89,7 @@ def test_most_modules_are_short() -> None:
 
 def test_no_folder_holds_too_many_modules() -> None:
     folders = Counter(source.name.rpartition("/")[0] for source in PRODUCT if not source.name.endswith("__init__.py"))
-    too_large = {folder: count for folder, count in folders.items() if count > FOLDER_LIMIT}
-    assert {folder: count for folder, count in too_large.items() if folder not in LARGE_FOLDERS} == {}
-    assert [folder for folder in LARGE_FOLDERS if folder not in too_large] == [], "these need no exception any more"
+    assert {folder: count for folder, count in folders.items() if count > FOLDER_LIMIT} == {}
 
 
 def test_no_function_is_too_long() -> None:

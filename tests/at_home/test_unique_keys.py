@@ -1,4 +1,4 @@
-"""A job that declares its unique key by its arguments has it whoever makes the run: code, API, schedule, test kit."""
+"""A job that declares its unique key by its arguments has it for each run, made by code, API, schedule or test kit."""
 
 import shutil
 from collections.abc import Iterator

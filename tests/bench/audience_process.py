@@ -239,7 +239,7 @@ async def attend(pipe: Connection, port: int, plans: Sequence[SocketPlan], *, de
     pipe.send("subscribed")
     expected: int = await asyncio.to_thread(pipe.recv)
     with suppress(NeverHeldError):
-        # Whoever misses something is found by what it has got.
+        # Anyone who misses something is found by what it has got.
         await eventually(lambda: sum(reader.events for reader in readers) >= expected, interval=0.05)
     # What comes twice comes late.
     await asyncio.to_thread(let_pass, 0.5)

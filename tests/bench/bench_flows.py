@@ -18,7 +18,7 @@ from cronograph.jobs.actions.runs import put
 from cronograph.jobs.base.services import Services
 from cronograph.jobs.core.flows.model import NewFlow, NewMember
 from cronograph.jobs.core.model import NewRun, Trigger
-from cronograph.jobs.queue.new_flows import put_flow
+from cronograph.jobs.queue.flows.new_flows import put_flow
 from cronograph.jobs.registry import Registry
 from cronograph.jobs.runtime.base.settings import EngineSettings
 from cronograph.jobs.runtime.engine import Engine

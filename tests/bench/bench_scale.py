@@ -23,10 +23,10 @@ from cronograph.jobs.base.services import Services
 from cronograph.jobs.core.model import NewRun, Trigger
 from cronograph.jobs.core.nodes import NodeState
 from cronograph.jobs.core.outcome import Succeeded
-from cronograph.jobs.queue.claim import Claimant, Started, claim
-from cronograph.jobs.queue.fairness import FairnessState
+from cronograph.jobs.queue.claims.claim import Claimant, Started, claim
+from cronograph.jobs.queue.claims.fairness import FairnessState
+from cronograph.jobs.queue.claims.lane import claim_lane
 from cronograph.jobs.queue.finish import Finish, finish
-from cronograph.jobs.queue.lane import claim_lane
 from cronograph.jobs.registry import Registry
 from cronograph.jobs.runtime.base.settings import EngineSettings
 from cronograph.jobs.runtime.engine import Engine

@@ -35,7 +35,7 @@ from cronograph.jobs.store.write.jobs import publish
 
 JOBS, TASKS, GROUPS, NODES = 200, 300, 30, 40
 RARE_JOB, RARE_TASK = "rare-job", "rare-task"
-"""Used a dozen times, at the beginning of the month only: whoever looks for them along the log reads all of it."""
+"""Used a dozen times, at the beginning of the month only: anyone who looks for them along the log reads all of it."""
 _RARE_ROWS = 12
 LAP = 1_000_000
 """So many executions are made here; those of a longer log on PostgreSQL are copies of them."""

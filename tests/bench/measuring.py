@@ -87,7 +87,7 @@ class Statements:
     by_text: Counter[str] = field(default_factory=Counter[str])
 
     def forget(self) -> None:
-        """Begin to count anew."""
+        """Begin to count again."""
         self.total = 0
         self.by_text.clear()
 

@@ -1,4 +1,4 @@
-"""Measures in a real Chromium how soon every page shows the truth again after its server was killed and started anew.
+"""Measures in a real Chromium how soon every page shows the truth again after its server was killed and started again.
 
 Every page of the dashboard is open at once; the server is ended by SIGKILL, started again on its port, and changed as
 soon as it is ready: a run succeeds, a task is paused. What counts is the time from readiness until the last page is

@@ -53,7 +53,7 @@ class AnsweringServer:
             return  # The client left early, as a client with limits does.
         finally:
             writer.close()
-            # Whoever left early has been told of already.
+            # Anyone who left early has been told of already.
             with contextlib.suppress(ConnectionError):
                 await writer.wait_closed()
             self._open.discard(over)

@@ -6,6 +6,7 @@ import pytest
 from sqlalchemy import Connection, select
 
 from cronograph.jobs.builtin.prune import Retention, prune
+from cronograph.jobs.core.retention import Keeping
 from cronograph.jobs.store.db.database import Database
 from cronograph.jobs.store.db.transaction import Tx
 from cronograph.jobs.store.read.prunable import Prunable, prunable
@@ -42,8 +43,8 @@ def varied(tx: Tx) -> None:
 async def test_what_would_go_is_what_goes(database: Database, days: float, keep: int | None) -> None:
     await database.write(varied)
     before = await database.read(executions)
-    cutoff = await database.write(now) - days * DAY
-    would = await database.read(prunable, cutoff, keep)
+    kept = Keeping(await database.write(now), days * DAY)
+    would = await database.read(prunable, kept, keep)
     assert would.complete
     assert await database.read(executions) == before
     await prune(database, Retention(days * DAY, keep))
@@ -56,9 +57,10 @@ async def test_the_look_is_bounded_and_says_so(database: Database) -> None:
         history(tx.conn, 1, *[tx.now - 40 * DAY] * 30, *[tx.now - DAY] * 30)
 
     await database.write(many)
-    cutoff = await database.write(now) - 30 * DAY
+    present = await database.write(now)
+    month = Keeping(present, 30 * DAY)
     everything = sorted(await database.read(executions))
-    assert await database.read(prunable, cutoff, None) == Prunable(everything[:30], complete=True)
-    assert await database.read(prunable, cutoff, None, most=10) == Prunable(everything[:10], complete=False)
-    some = await database.read(prunable, cutoff - 30 * DAY, 5, most=20)
+    assert await database.read(prunable, month, None) == Prunable(everything[:30], complete=True)
+    assert await database.read(prunable, month, None, most=10) == Prunable(everything[:10], complete=False)
+    some = await database.read(prunable, Keeping(present, 60 * DAY), 5, most=20)
     assert some == Prunable(everything[40:55], complete=False)

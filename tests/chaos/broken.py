@@ -12,8 +12,8 @@ from cronograph.jobs.core.model import Outcome, SkipReason
 from cronograph.jobs.core.nodes import Node, NodeState
 from cronograph.jobs.core.outcome import Lost, Succeeded
 from cronograph.jobs.core.states import RunState
-from cronograph.jobs.queue.changes import finished_changes
-from cronograph.jobs.queue.claim import Started
+from cronograph.jobs.queue.base.changes import finished_changes
+from cronograph.jobs.queue.claims.claim import Started
 from cronograph.jobs.queue.finish import Finish, finish
 from cronograph.jobs.queue.losses import rescue
 from cronograph.jobs.store.db.transaction import Tx

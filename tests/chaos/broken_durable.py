@@ -14,7 +14,7 @@ from cronograph.jobs.core.flows.model import NewFlow, NewMember
 from cronograph.jobs.core.model import NewRun, Trigger
 from cronograph.jobs.core.outcome import Failed, Suspended
 from cronograph.jobs.core.run_spec import RunSpec
-from cronograph.jobs.queue.claim import Started
+from cronograph.jobs.queue.claims.claim import Started
 from cronograph.jobs.queue.steps import EndedStep, rows_of, rows_to_store
 from cronograph.jobs.queue.waits import wait
 from cronograph.jobs.store.db.transaction import Tx

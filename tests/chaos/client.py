@@ -126,8 +126,8 @@ class Client:
     def signal_unpromised(self, promised: Container[int]) -> None:
         """Let those runs go on that wait for signals of which nobody knows.
 
-        They were enqueued by requests whose answers were lost. As many signals as one of them takes are sent, with keys:
-        to send them again changes nothing.
+        They were enqueued by requests whose answers were lost. As many signals as one of them takes are sent, with
+        keys: to send them again changes nothing.
         """
         for run_id in self.cluster.waiting_for_signals():
             if run_id in promised:

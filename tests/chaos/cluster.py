@@ -152,7 +152,7 @@ class Cluster:
 
     @cached_property
     def reader(self) -> Engine:
-        """The same for whoever only looks; on SQLite it waits for no writer."""
+        """The same for anyone who only looks; on SQLite it waits for no writer."""
         return sync_engine(parse_url(self.url), read_only=True)
 
     def begin(

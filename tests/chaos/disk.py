@@ -38,7 +38,7 @@ class SmallDisk:
 
     @contextmanager
     def filled(self) -> Generator[None]:
-        """Nothing more fits on a file system of its own, whoever writes."""
+        """Nothing more fits on a file system of its own, no matter who writes."""
         filler = self.folder / "filler"
         with filler.open("wb", buffering=0) as file:
             try:

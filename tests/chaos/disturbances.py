@@ -81,7 +81,7 @@ def black_hole_beyond_the_lease(stage: Stage) -> None:
 
 
 def lost_answers(stage: Stage) -> None:
-    """Commits reach the server, and whoever asked for them never hears of it."""
+    """Commits reach the server, and anyone who asked for them never hears of it."""
     stage.line.lose_answers(stage.chance.randint(1, 5))
     wait_until(lambda: stage.line.to_lose == 0, message="commits to lose the answers of")
 

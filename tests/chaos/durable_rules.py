@@ -1,4 +1,4 @@
-"""What must be true of steps, sleeps and signals, whoever was killed in the middle of them."""
+"""What must be true of steps, sleeps and signals, no matter who was killed in the middle of them."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping

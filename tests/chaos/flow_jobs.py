@@ -1,6 +1,6 @@
 """Jobs for flows, steps, signals, sleeps and children. Nodes of the scenario "flows" load a copy of this file.
 
-Each says what it does in a file outside the database. A line is written when a thing is over, so that whoever reads the
+Each says what it does in a file outside the database. A line is written when a thing is over, so that who reads the
 file knows: what follows it has not been stored yet.
 """
 

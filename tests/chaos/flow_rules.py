@@ -1,4 +1,4 @@
-"""What must be true of flows, and of runs that wait for others, whoever was killed in the middle of a fan-in."""
+"""What must be true of flows, and of runs that wait for others, no matter who was killed in the middle of a fan-in."""
 
 from collections.abc import Callable, Iterator, Mapping
 

@@ -24,7 +24,7 @@ TASKS = 6
 OVERLAPS = ("SKIP", "QUEUE", "ALLOW")
 WORK: Asked = ("work", ({},))
 ORDERS: Asked = ("order", ({"amount": 1}, {"amount": 1, "currency": "EUR"}))
-"""The arguments are those of one version and of the other; whoever answers judges by the one it knows."""
+"""The arguments are those of one version and of the other; anyone who answers judges by the one it knows."""
 
 
 @dataclass(frozen=True)

@@ -156,7 +156,7 @@ async def leave() -> NoReturn:
 
 
 def out(*_: object) -> Any:
-    """The same, for whoever calls it."""
+    """The same, for anyone who calls it."""
     sys.exit(3)
 
 

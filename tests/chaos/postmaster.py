@@ -49,7 +49,7 @@ class Postmaster:
 
     @property
     def judging_url(self) -> str:
-        """The database for whoever looks on: limits do not hold for it."""
+        """The database for anyone who looks on: limits do not hold for it."""
         return self.server.url(DATABASE)
 
     def _admin(self, statement: str) -> None:

@@ -1,4 +1,4 @@
-"""What must be true of every history, whoever was killed, paused or cut off: each rule lists what breaks it."""
+"""What must be true of every history, no matter who was killed, paused or cut off: each rule lists what breaks it."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from itertools import pairwise
 
-from cronograph.jobs.core.effective_policies import schedule_of
 from cronograph.jobs.core.events import Change, EventKind
 from cronograph.jobs.core.model import FAILURES, Execution, Outcome, Run, Task, Trigger
 from cronograph.jobs.core.nodes import LIVE_NODES
-from cronograph.jobs.core.occurrence import first_occurrence, occurrences
+from cronograph.jobs.core.occurrences.effective_policies import schedule_of
+from cronograph.jobs.core.occurrences.occurrence import first_occurrence, occurrences
 from cronograph.jobs.core.outcome import CLAIM_LOST
 from cronograph.jobs.core.states import FINAL, OCCUPYING, TRANSITIONS, RunState
 from tests.chaos.admission_rules import (

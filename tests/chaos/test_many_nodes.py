@@ -14,7 +14,7 @@ from tests.chaos.testimony import contradictions
 from tests.support.processes import ProcessStarter
 from tests.support.waiting import let_pass, wait_until
 
-pytestmark = [pytest.mark.chaos, pytest.mark.postgres]
+pytestmark = [pytest.mark.chaos, pytest.mark.postgres, pytest.mark.timeout(180)]
 
 SOAK = float(os.environ.get("CRONOGRAPH_SOAK_SECONDS", "0"))
 """Seconds of the long versions of these tests; 0 = the short ones."""

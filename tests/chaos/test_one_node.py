@@ -16,7 +16,7 @@ from tests.chaos.rules import nominal_times
 from tests.support.processes import CronographProcess, ProcessStarter
 from tests.support.waiting import let_pass, wait_until
 
-pytestmark = pytest.mark.chaos
+pytestmark = [pytest.mark.chaos, pytest.mark.timeout(180)]
 
 SOAK = float(os.environ.get("CRONOGRAPH_SOAK_SECONDS", "0"))
 """Seconds of the long versions of these tests; 0 = the short ones."""

@@ -10,7 +10,8 @@ from tests.chaos.play import Size, play
 from tests.chaos.scenarios import SCENARIOS, Scenario
 from tests.support.forking import Nursery
 
-pytestmark = pytest.mark.chaos
+pytestmark = [pytest.mark.chaos, pytest.mark.timeout(300)]
+"""A play takes 10 s; ten times as long where ten times as much is asked of the machine."""
 
 SIZE = Size(seconds=2.0, pace=0.2, nodes=2, tasks=3)
 """A task of each kind of overlap, and a node that is left when the other is gone: in so short a play, more requests,

@@ -9,7 +9,7 @@ from tests.chaos.subscriber import Subscriber
 from tests.support.processes import ProcessStarter
 from tests.support.waiting import let_pass
 
-pytestmark = pytest.mark.chaos
+pytestmark = [pytest.mark.chaos, pytest.mark.timeout(180)]
 
 ABSENCE = 10.0 if os.environ.get("CRONOGRAPH_SOAK_SECONDS") else 3.0
 """Seconds that a subscriber is away."""

@@ -49,12 +49,12 @@ def test_a_run_that_one_line_drops_takes_no_place_in_another_and_makes_nobody_gi
     assert judge([(A, G)], caps, {A: 1, G: 1}, {G: waiters(5, 1, B, G)}) == Verdict(dropped={0: A})
 
 
-def test_whoever_gave_too_few_is_told() -> None:
+def test_anyone_who_gave_too_few_is_told() -> None:
     assert judge([(A,)], {A: Cap(1, OLDEST)}, {A: 1}, {}).is_short
 
 
 class Model:
-    """Queues as lists: each run is put, and whoever has to go goes at once."""
+    """Queues as lists: each run is put, and anyone who has to go goes at once."""
 
     def __init__(self, caps: Mapping[Line, Cap], stored: Sequence[Waiter]) -> None:
         self.caps = caps

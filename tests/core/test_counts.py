@@ -7,7 +7,7 @@ from typing import Any
 from cronograph.jobs.core.counts import BOUNDS, MOST_NAMES, OTHER, Histogram, NodeCounts
 from cronograph.jobs.core.model import Outcome, SkipReason, Trigger
 from cronograph.jobs.core.outcome import Failed, JobOutcome, Snoozed, Succeeded
-from cronograph.jobs.queue.shapes import HeldRun
+from cronograph.jobs.queue.base.shapes import HeldRun
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 

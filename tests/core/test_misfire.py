@@ -8,8 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cronograph.jobs.core.due import due_of
-from cronograph.jobs.core.misfire import Decision, decide
 from cronograph.jobs.core.model import (
     MisfirePolicy,
     OverlapPolicy,
@@ -19,7 +17,9 @@ from cronograph.jobs.core.model import (
     TaskSource,
     TaskSpec,
 )
-from cronograph.jobs.core.occurrence import effective
+from cronograph.jobs.core.occurrences.due import due_of
+from cronograph.jobs.core.occurrences.misfire import Decision, decide
+from cronograph.jobs.core.occurrences.occurrence import effective
 from cronograph.jobs.core.schedule import Syntax
 
 NOON = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)

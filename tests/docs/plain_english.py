@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -23,6 +23,13 @@ STUMBLED_OVER: Final = {
     "nobody who may": "denied",
 }
 """Words that strangers stumbled over, and what to write instead."""
+IN_MESSAGES: Final = STUMBLED_OVER | {
+    "beside": "next to, as well as, together with",
+    "told": "hears, gets, is notified",
+    "lies": "is",
+    "lie": "are",
+}
+"""What messages say besides in other words: each is read by itself."""
 _NO_PROSE: Final = re.compile(r"^```.*?^```$|^\|[^\n]*$|^#[^\n]*$|<!--.*?-->", re.MULTILINE | re.DOTALL)
 _LINK: Final = re.compile(r"!?\[([^\]]*)\]\([^)]*\)")
 _CODE: Final = re.compile(r"`[^`]*`")
@@ -48,10 +55,10 @@ def long_sentences(text: str) -> list[str]:
     return [one for one in sentences(text) if len(_WORD.findall(one)) > LONGEST]
 
 
-def stumbling_blocks(text: str) -> Counter[str]:
+def stumbling_blocks(text: str, words: Mapping[str, str] = STUMBLED_OVER) -> Counter[str]:
     """How often a page has each of the words."""
     said = " ".join(prose(text).lower().split())
-    found = {word: len(re.findall(rf"\b{re.escape(word)}\b", said)) for word in STUMBLED_OVER}
+    found = {word: len(re.findall(rf"\b{re.escape(word)}\b", said)) for word in words}
     return Counter({word: times for word, times in found.items() if times})
 
 

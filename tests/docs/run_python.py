@@ -1,4 +1,4 @@
-"""Runs the Python blocks of one document as they are printed, in one process with a node: `run_python FILE URL SERVER`.
+"""Runs the Python blocks of documents as they are printed, in one process with a node: `run_python FILE… URL SERVER`.
 
 Blocks that declare something (`@job`, `@resource`, …) are executed first, then a node is started that runs what they
 declare, and then the other blocks in their order, in the same namespace. Functions named `test_…` are called at last.
@@ -40,7 +40,7 @@ async def execute(block: Block, text: str, namespace: dict[str, Any]) -> None:
 
 
 async def run(blocks: Iterable[Block], database_url: str, server: str) -> None:
-    """Execute the blocks of a document."""
+    """Execute the blocks of these documents."""
     module = types.ModuleType("document")
     sys.modules["document"] = module
     namespace = module.__dict__
@@ -51,11 +51,11 @@ async def run(blocks: Iterable[Block], database_url: str, server: str) -> None:
         "Client() as": f'Client("{server}") as',
     }
     several = [block for block in blocks if block.language == "python" and block.runs_here]
-    texts = {block.line: block.text for block in several}
+    texts = {block.place: block.text for block in several}
     for written, meant in words.items():
-        texts = {line: text.replace(written, meant) for line, text in texts.items()}
+        texts = {place: text.replace(written, meant) for place, text in texts.items()}
     for block in filter(declares, several):
-        await execute(block, texts[block.line], namespace)
+        await execute(block, texts[block.place], namespace)
     database = Database(database_url)
     engine = Engine(Services(database), default_registry(), EngineSettings(poll=0.2))
     await engine.start()
@@ -63,7 +63,7 @@ async def run(blocks: Iterable[Block], database_url: str, server: str) -> None:
         for block in several:
             if not declares(block):
                 # A client of the document must not keep the node from turning.
-                await asyncio.to_thread(asyncio.run, execute(block, texts[block.line], namespace))
+                await asyncio.to_thread(asyncio.run, execute(block, texts[block.place], namespace))
         for name, test in list(namespace.items()):
             if name.startswith("test_"):
                 await (test() if inspect.iscoroutinefunction(test) else asyncio.to_thread(test))
@@ -73,8 +73,8 @@ async def run(blocks: Iterable[Block], database_url: str, server: str) -> None:
 
 
 if __name__ == "__main__":
-    path, url, address = sys.argv[1:]
-    blocks = list(blocks_of(Path(path)))
+    *paths, url, address = sys.argv[1:]
+    blocks = [block for path in paths for block in blocks_of(Path(path))]
     # Databases and files that blocks make lie here.
     with TemporaryDirectory() as folder, contextlib.chdir(folder):
         asyncio.run(run(blocks, url, address))

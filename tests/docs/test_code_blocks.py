@@ -35,7 +35,7 @@ LANGUAGES = {"python", "sh", "graphql", "toml", "json", "text"}
 NOT_RUN = 11
 """So many blocks are run by no test; a new one needs a reason better than any of theirs. CONTRIBUTING lists them."""
 OF_OTHERS = "code of "
-"""How the reason of a block of another program begins."""
+"""How the reason of a block of another program, or of a mistake, begins."""
 SETTINGS = {f"CRONOGRAPH_{name.upper()}" for name in Settings.model_fields}
 OTHER_VARIABLES = {"CRONOGRAPH_CONFIG", "CRONOGRAPH_TEST_POSTGRES_BIN", "CRONOGRAPH_TOKEN", "CRONOGRAPH_URL"}
 
@@ -77,6 +77,17 @@ def test_the_test_that_is_said_to_run_a_block_reads_its_document(block: Block) -
     assert Path(block.document).name in (ROOT / block.test).read_text(encoding="utf-8")
 
 
+def test_each_recipe_of_the_cookbook_is_a_question_with_an_answer_that_is_run() -> None:
+    document = "docs/cookbook.md"
+    lines = (ROOT / document).read_text(encoding="utf-8").splitlines()
+    begin = [place for place, line in enumerate(lines, 1) if line.startswith("### ")]
+    assert [lines[place - 1][4:].partition(". ")[0] for place in begin] == [str(number) for number in range(1, 16)]
+    assert [lines[place - 1] for place in begin if not lines[place - 1].endswith("?")] == []
+    run = [block.line for block in RUN if block.document == document]
+    ends = [*begin[1:], len(lines)]
+    assert [place for place, end in zip(begin, ends, strict=True) if not any(place < line < end for line in run)] == []
+
+
 def test_every_variable_that_is_named_is_one() -> None:
     pages = [path.read_text(encoding="utf-8") for path in [*documents(), ROOT / "CONTRIBUTING.md"]]
     named = {name for text in pages for name in re.findall(r"\bCRONOGRAPH_[A-Z_]+\b", text)}
@@ -95,11 +106,17 @@ def my_server(tmp_path_factory: pytest.TempPathFactory, nursery: Nursery) -> Ite
     processes.end_all()
 
 
-@pytest.mark.parametrize("document", sorted({block.document for block in blocks_in("python")}))
+def together(document: str) -> str:
+    """The name under which documents are run in one process: the short pages of how-to are."""
+    return "how-to" if "how-to" in Path(document).parts else document
+
+
+@pytest.mark.parametrize("name", sorted({together(block.document) for block in blocks_in("python")}))
 def test_python_runs_as_it_is_printed(
-    document: str, postgres_url: str, my_server: CronographProcess, nursery: Nursery, tmp_path: Path
+    name: str, postgres_url: str, my_server: CronographProcess, nursery: Nursery, tmp_path: Path
 ) -> None:
-    words = ["-m", "tests.docs.run_python", str(ROOT / document), postgres_url, my_server.url]
+    pages = sorted({str(ROOT / block.document) for block in blocks_in("python") if together(block.document) == name})
+    words = ["-m", "tests.docs.run_python", *pages, postgres_url, my_server.url]
     said = tmp_path / "output"
     with said.open("wb") as output:
         run = nursery.start(words, ROOT, {**os.environ, "CRONOGRAPH_URL": my_server.url}, output.fileno())
@@ -124,7 +141,7 @@ def test_graphql_is_answered_without_errors(block: Block, my_server: CronographP
             assert [field for field in answer["data"].values() if field and field.get("errors")] == []
 
 
-@pytest.mark.parametrize("document", sorted({block.document for block in blocks_in("sh")}))
+@pytest.mark.parametrize("document", sorted({together(block.document) for block in blocks_in("sh")}))
 def test_commands_end_well(document: str, my_server: CronographProcess, nursery: Nursery, tmp_path: Path) -> None:
     if shutil.which("curl") is None:
         unavailable("curl", "as root, apt-get install curl")
@@ -142,7 +159,7 @@ def run_lines(
     document: str, my_server: CronographProcess, nursery: Nursery, folder: Path, environment: dict[str, str]
 ) -> None:
     """The commands of a document, each by a shell."""
-    for line in (line for block in blocks_in("sh") if block.document == document for line in lines_of(block)):
+    for line in (line for block in blocks_in("sh") if together(block.document) == document for line in lines_of(block)):
         if line.startswith("cronograph serve "):
             # What would serve until it is stopped is checked by the same flags; not everybody may use port 443.
             words = shlex.split(line.replace("--port 443", "--port 0"))[2:]

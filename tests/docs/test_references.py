@@ -13,6 +13,8 @@ from tests.docs import site
 from tests.support.sources import ROOT
 
 DOCS = ROOT / "docs"
+PAGES = sorted([*DOCS.glob("*.md"), *DOCS.glob("how-to/*.md")])
+"""What the index and the navigation name."""
 
 
 @pytest.mark.parametrize(
@@ -36,8 +38,9 @@ def test_every_command_and_no_internal_name_is_in_the_reference() -> None:
 
 def test_the_index_names_every_page_and_every_link_leads_somewhere() -> None:
     index = (DOCS / "README.md").read_text(encoding="utf-8")
-    assert [path.name for path in DOCS.glob("*.md") if path.name not in index and path.name != "README.md"] == []
-    pages = [ROOT / "README.md", *DOCS.glob("*.md"), *DOCS.glob("examples/*/README.md")]
+    places = [path.relative_to(DOCS).as_posix() for path in PAGES]
+    assert [place for place in places if f"({place}" not in index and place != "README.md"] == []
+    pages = [ROOT / "README.md", *PAGES, *DOCS.glob("examples/*/README.md")]
     broken = [
         f"{page.name}: {target}"
         for page in pages
@@ -78,10 +81,10 @@ def test_the_site_has_every_page_of_the_index_and_says_what_each_is_about(tmp_pa
     site.stage(tmp_path)
     listed = (tmp_path / "llms.txt").read_text(encoding="utf-8")
     named = {f"{one}.md" for one in re.findall(r"^- \[.+\]\((.+)\.html\)", listed, re.MULTILINE)}
-    pages = {path.name for path in DOCS.glob("*.md")} - {"README.md"}
-    assert {f"docs/{name}" for name in pages} <= named
+    pages = {path.relative_to(ROOT).as_posix() for path in PAGES} - {"docs/README.md"}
+    assert pages <= named
     assert all((tmp_path / one).is_file() for one in named)
     navigation = re.findall(r": (\S+\.md)$", (ROOT / ".mkdocs.yml").read_text(encoding="utf-8"), re.MULTILINE)
     assert [one for one in navigation if not (tmp_path / one).is_file()] == []
-    assert pages <= {Path(one).name for one in navigation}
+    assert pages <= set(navigation)
     assert "run-by" not in (tmp_path / "docs" / "deployment.md").read_text(encoding="utf-8")

@@ -16,7 +16,7 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 from tests.e2e.addresses import PAGES
 from tests.support.browser import LAUNCH_OPTIONS, ColorScheme, find_chromium
 
-DETAILS = {"/tasks": "a[href^='/tasks/']", "/runs?state=success": "a[href^='/runs/']", "/log": "a[href^='/log/']"}
+DETAILS = {"/tasks": "a[href^='/tasks/']", "/runs?state=success": "a[href^='/runs/']", "/log": "a[href*='?attempt=']"}
 """Lists, and the link whose page is shown too."""
 
 WIDTHS = (390, 820, 1360, 1920)

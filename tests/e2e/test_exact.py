@@ -1,6 +1,7 @@
 """What a page says is what the server knows: counts, slots, reasons, the course of a run, the plan."""
 
 import json
+import re
 
 from playwright.sync_api import Locator, Page, Route, expect
 
@@ -123,12 +124,18 @@ class TestCourse:
         page = new_page(site.url)
         live(page, f"/runs/{flaky(site)['id']}")
         course = page.get_by_role("region", name="Course")
-        steps = course.locator("li")
+        steps = course.get_by_role("listitem")
         expect(steps.locator(".course-name")).to_have_text(
             ["queued", "attempt 1", "back-off", "attempt 2", "back-off", "attempt 3"]
         )
         expect(steps.nth(1)).to_contain_text("failed")
         expect(steps.nth(5)).to_contain_text("success")
+        steps.nth(1).get_by_role("link", name="attempt 1").click()
+        expect(page.get_by_role("region", name="Attempt 1")).to_contain_text("attempt 1 has no luck")
+        page.get_by_label("Compare with").select_option("attempt 3")
+        comparison = page.get_by_role("region", name="Comparison").get_by_role("row")
+        expect(comparison.filter(has_text="Error")).to_contain_text("attempt 1 has no luck")
+        expect(comparison.filter(has_text="Outcome")).to_have_text(re.compile("failed.*success"))
 
 
 def flaky(site: Site) -> dict[str, str]:

@@ -1,8 +1,5 @@
 """The execution log, its filters in the address, and an execution with its live log."""
 
-import sqlite3
-from contextlib import closing
-
 import pytest
 from playwright.sync_api import Page, expect
 
@@ -26,6 +23,13 @@ def ended(site: Site, job: str, **args: object) -> str:
     return execution
 
 
+def run_of(site: Site, execution: str) -> str:
+    """The run of an execution."""
+    query = "query($id: ID!) { execution(id: $id) { run { id } } }"
+    run: str = site.ask(query, id=execution)["execution"]["run"]["id"]
+    return run
+
+
 def begun(site: Site, job: str, **args: object) -> str:
     """The id of an execution that has begun."""
     run = site.trigger(job, **args)
@@ -41,7 +45,7 @@ class TestFilters:
         expect(page).to_have_url(f"{site.url}/log?outcome=failures")
         expect(page.locator("tbody .status", has_text="success")).to_have_count(0)
         page.locator("tbody a", has_text=f"#{failed}").click()
-        expect(page.get_by_role("heading", level=1)).to_contain_text(f"#{failed}")
+        expect(page.get_by_role("region", name="Attempt 1")).to_contain_text(f"#{failed}")
         page.go_back()
         expect(page.get_by_label("Outcome", exact=True)).to_have_value("failures")
         expect(page.locator("tbody .status", has_text="success")).to_have_count(0)
@@ -104,18 +108,15 @@ class TestExecution:
         page.get_by_text("Traceback", exact=True).click()
         expect(page.locator(".traceback pre")).to_contain_text(f"{'dashboard_jobs'}.py")
 
-    def test_its_neighbours_are_those_by_number_whatever_the_clocks_said(self, page: Page, site: Site) -> None:
-        before, here, after = (ended(site, "chatty", lines=1) for _ in range(3))
-        with closing(sqlite3.connect(site.folder / "e2e.db")) as database, database:
-            # As of nodes whose clocks were wrong: the last began first, and the first last.
-            move = "UPDATE job_execution SET started_at = ?, completed_at = ? WHERE id = ?"
-            for execution, year in ((after, 2001), (before, 2040)):
-                database.execute(move, (f"{year}-01-01T00:00:00.000000Z", f"{year}-01-01T00:00:01.000000Z", execution))
-        page.goto(f"/log/{here}")
-        expect(page.get_by_role("link", name="Previous")).to_have_attribute("href", f"/log/{before}")
+    def test_its_address_leads_to_its_run_between_its_neighbours(self, page: Page, site: Site) -> None:
+        before, here, after = (run_of(site, ended(site, "chatty", lines=1)) for _ in range(3))
+        page.goto(f"/log/{site.execution_of(here)}?level=INFO#L1")
+        expect(page).to_have_url(f"{site.url}/runs/{here}?attempt=1&level=INFO#L1")
+        expect(page.locator("#L1.marked")).to_be_visible()
+        expect(page.get_by_role("link", name="Previous")).to_have_attribute("href", f"/runs/{before}")
         page.get_by_role("link", name="Next").click()
-        expect(page.get_by_role("heading", level=1)).to_contain_text(f"#{after}")
-        expect(page.get_by_role("link", name="Previous")).to_have_attribute("href", f"/log/{here}")
+        expect(page.get_by_role("heading", level=1)).to_contain_text(f"Run {after}")
+        expect(page.get_by_role("link", name="Previous")).to_have_attribute("href", f"/runs/{here}")
 
     def test_its_log_can_be_downloaded(self, page: Page, site: Site) -> None:
         execution = ended(site, "chatty", lines=3)

@@ -97,7 +97,7 @@ User.objects.create_superuser("ada", password="{PASSWORD}")
 
 
 @pytest.mark.browser
-def test_whoever_has_signed_in_to_django_sees_everything_below_its_path(
+def test_anyone_who_has_signed_in_to_django_sees_everything_below_its_path(
     empty_sqlite_url: str, new_page: PageOpener, tmp_path: Path
 ) -> None:
     databases = {"CRONOGRAPH_DATABASE_URL": empty_sqlite_url, "SHOP_DATABASE": str(tmp_path / "shop.sqlite3")}

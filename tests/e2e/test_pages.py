@@ -93,7 +93,7 @@ def test_a_page_fits_every_width_and_is_accessible_in_both_themes(path: str, sit
     expect(page.get_by_role("heading", level=1)).to_have_count(1)
     for width in WIDTHS:
         page.set_viewport_size({"width": width, "height": 800})
-        # The tables measure their place anew within a frame or two.
+        # The tables measure their place again within a frame or two.
         wait_until(lambda: page.evaluate(CUT_OFF) == [], message=f"{path} to fit {width} px")
     assert violations(page) == []
 

@@ -56,7 +56,7 @@ def test_very_many_steps_are_shown_page_by_page(page: Page, site: Site) -> None:
     steps = page.get_by_role("region", name="Steps of attempt 1").get_by_role("listitem")
     expect(steps).to_have_count(300)
     page.get_by_role("button", name="Later").click()
-    expect(page.get_by_text("301 to 302")).to_be_visible()
+    expect(page.get_by_text("steps 301 to 302")).to_be_visible()
     expect(steps).to_have_count(2)
     name = steps.last.get_by_role("button").first
     label = name.inner_text()

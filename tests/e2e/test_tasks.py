@@ -40,7 +40,11 @@ class TestScheduleField:
         page.get_by_role("button", name="New task").click()
         page.get_by_label("When", exact=True).fill("0 30 9 * * MON-FRI")
         expect(page.locator(".preview-sentence")).to_contain_text("At 09:30 from Monday to Friday")
-        expect(page.locator(".next-times tbody tr")).to_have_count(5)
+        expect(page.locator(".next-times tbody tr")).to_have_count(3)
+        days = page.get_by_role("list", name="The next days").get_by_role("listitem")
+        expect(days).to_have_count(42)
+        expect(days.filter(has_text="Mo ").nth(1)).to_contain_text("at 09:30:00")
+        expect(days.filter(has_text="Sa ").first).to_contain_text("no run")
         expect(page.locator(".next-times th").first).to_have_text("UTC")
         row = page.locator(".next-times tbody tr").first
         expect(row).to_contain_text("09:30:00")

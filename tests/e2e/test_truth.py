@@ -8,7 +8,8 @@ from typing import Any
 from playwright.sync_api import Page, WebSocketRoute, expect
 
 from tests.e2e.conftest import Site
-from tests.support.browser import PageOpener
+from tests.e2e.views import watching
+from tests.support.browser import PATIENCE, PageOpener
 from tests.support.waiting import wait_until
 
 PAUSE = "mutation($name: String!) { pauseTask(input: { name: $name }) { errors { message } } }"
@@ -255,12 +256,10 @@ class TestRunPage:
         expect(next_step).to_contain_text("No run of priority high is before it")
         site.ask('mutation { resumeGroup(input: { name: "run-page" }) { errors { message } } }')
         expect(page.get_by_role("heading", level=1)).to_contain_text("success")
-        page.get_by_role("region", name="Attempts").get_by_role("link", name="attempt 1").click()
-        expect(page.get_by_role("heading", level=1)).to_contain_text("#")
-        page.get_by_role("link", name=f"Run {second}", exact=True).click()
+        page.get_by_role("region", name="Course").get_by_role("link", name="attempt 1").click()
+        expect(page).to_have_url(f"{site.url}/runs/{second}?attempt=1")
+        page.go_back()
         expect(page).to_have_url(f"{site.url}/runs/{second}")
-        page.go_back()
-        page.go_back()
         page.go_back()
         expect(page).to_have_url(f"{site.url}/runs?group=run-page")
         assert first
@@ -288,3 +287,12 @@ def test_a_job_without_arguments_asks_for_none(site: Site, new_page: PageOpener)
     expect(dialog.locator("textarea, input")).to_have_count(0)
     page.keyboard.press("Escape")
     expect(dialog).to_have_count(0)
+
+
+def test_views_that_are_open_come_to_say_what_the_api_says(site: Site, new_page: PageOpener) -> None:
+    """The short form of `views.py`, with what follows the runs at once and what no event tells of."""
+    with watching(site, new_page(site.url).context, ("nodes", "secrets", "users")) as watch:
+        for name, change in watch.story.changes():
+            if name in {"a run begins", "it ends", "a secret is set", "an account is made"}:
+                change()
+                watch.arrive(name, within=PATIENCE / 1000)

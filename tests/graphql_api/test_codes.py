@@ -25,12 +25,12 @@ CODE = re.compile(r'(?:code=|_refused\([^()]*, |coded\(.*, )"([A-Z_a-z0-9]+)"')
 
 
 def test_the_page_of_codes_is_what_the_code_says() -> None:
-    assert (ROOT / "docs" / "codes.md").read_text() == catalogue(SDL.read_text()), "write it anew with `make schema`"
+    assert (ROOT / "docs" / "codes.md").read_text() == catalogue(SDL.read_text()), "write it again with `make schema`"
 
 
 def test_the_codes_of_each_mutation_are_those_that_its_sources_raise() -> None:
     found = raised()
-    assert WRITTEN.read_text(encoding="utf-8") == module_text(found), "write it anew with `make schema`"
+    assert WRITTEN.read_text(encoding="utf-8") == module_text(found), "write it again with `make schema`"
     mutations = build_schema(SDL.read_text()).mutation_type
     assert mutations is not None
     assert set(mutations.fields) == set(found)

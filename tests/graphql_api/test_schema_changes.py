@@ -21,7 +21,7 @@ OLD = "type Query { a(x: Int): Int b: E } enum E { ONE TWO }"
 
 
 def test_the_reference_is_what_the_schema_says() -> None:
-    assert PAGE.read_text() == reference(SDL.read_text()), "write docs/api-reference.md anew with `make schema`"
+    assert PAGE.read_text() == reference(SDL.read_text()), "write docs/api-reference.md again with `make schema`"
 
 
 def test_every_link_in_the_reference_leads_somewhere() -> None:

@@ -1,4 +1,4 @@
-"""Writes the first revision anew from the tables, for as long as nothing is released.
+"""Writes the first revision again from the tables, for as long as nothing is released.
 
     python -m tests.migrations.draft            show what differs between the tables and the first revision
     python -m tests.migrations.draft --write    write migrations/versions/0001_initial.py

@@ -45,7 +45,7 @@ def test_what_is_not_needed_is_not_loaded(program: str, needed: frozenset[str], 
     assert loaded_by(program, tmp_path) <= needed
 
 
-def test_whoever_calls_uvicorn_himself_beside_the_server_gets_all_of_it(tmp_path: Path) -> None:
+def test_anyone_who_calls_uvicorn_himself_beside_the_server_gets_all_of_it(tmp_path: Path) -> None:
     program = """
 import cronograph.server.http.server, uvicorn
 

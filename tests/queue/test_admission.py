@@ -13,8 +13,8 @@ from cronograph.jobs.core.limits import NEVER, Limits
 from cronograph.jobs.core.model import NewRun, Priority, Trigger
 from cronograph.jobs.core.outcome import Failed, HandedBack, Snoozed
 from cronograph.jobs.core.unique_key import UniqueKey
-from cronograph.jobs.queue.admission import is_anything_held, look_for_slots, look_for_tokens
-from cronograph.jobs.queue.claim import claim
+from cronograph.jobs.queue.claims.claim import claim
+from cronograph.jobs.queue.limits.admission import is_anything_held, look_for_slots, look_for_tokens
 from cronograph.jobs.store.read.runs import by_ids
 from cronograph.jobs.store.schema import tables
 from tests.support.storage import START, Stored, Worker

@@ -20,7 +20,7 @@ from cronograph.jobs.core.limits import Limits
 from cronograph.jobs.core.model import MisfirePolicy, NewRun, OverlapPolicy, SkipReason, Trigger
 from cronograph.jobs.core.outcome import Failed, Snoozed
 from cronograph.jobs.core.unique_key import UniqueKey
-from cronograph.jobs.queue.enqueue import put_or_drop
+from cronograph.jobs.queue.enqueue.enqueue import put_or_drop
 from cronograph.jobs.store.db.dialect import is_postgresql
 from cronograph.jobs.store.db.transaction import Tx
 from cronograph.jobs.store.schema import tables

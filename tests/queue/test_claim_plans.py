@@ -1,4 +1,4 @@
-"""What a claim looks at depends neither on the runs that wait nor on their groups, whoever knows their jobs."""
+"""What a claim looks at depends neither on the runs that wait nor on their groups, no matter who knows their jobs."""
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
@@ -11,12 +11,12 @@ from sqlalchemy import ColumnElement, Connection, String, cast, func, insert, li
 from typing_extensions import override
 
 from cronograph.jobs.core.model import Priority, SkipReason
-from cronograph.jobs.queue import runs
-from cronograph.jobs.queue import starts as claims
-from cronograph.jobs.queue.candidates import Want, candidates, jobs_among_others
-from cronograph.jobs.queue.fairness import FairnessState
-from cronograph.jobs.queue.lane import claim_lane
-from cronograph.jobs.queue.starts import Source
+from cronograph.jobs.queue.base import runs
+from cronograph.jobs.queue.claims import starts as claims
+from cronograph.jobs.queue.claims.candidates import Want, candidates, jobs_among_others
+from cronograph.jobs.queue.claims.fairness import FairnessState
+from cronograph.jobs.queue.claims.lane import claim_lane
+from cronograph.jobs.queue.claims.starts import Source
 from cronograph.jobs.store.db.database import AutocommitConnection, parse_url
 from cronograph.jobs.store.db.dialect import is_postgresql
 from cronograph.jobs.store.schema import tables

@@ -13,11 +13,12 @@ from cronograph.jobs.actions.runs import cancel_runs, enqueue_runs, put, retry_n
 from cronograph.jobs.core.model import NewRun, OverlapPolicy, Priority, Trigger
 from cronograph.jobs.core.nodes import NodeState
 from cronograph.jobs.core.outcome import Failed, Lost, Snoozed, Succeeded
-from cronograph.jobs.queue import starts as claims
-from cronograph.jobs.queue.claim import Claimant, Standing, Started, claim_more, standing_of, start_more
-from cronograph.jobs.queue.fairness import Candidate, FairnessState, take
+from cronograph.jobs.queue.base.shapes import Candidate
+from cronograph.jobs.queue.claims import starts as claims
+from cronograph.jobs.queue.claims.claim import Claimant, Standing, Started, claim_more, standing_of, start_more
+from cronograph.jobs.queue.claims.fairness import FairnessState, take
+from cronograph.jobs.queue.claims.starts import Source
 from cronograph.jobs.queue.finish import Finish, finish
-from cronograph.jobs.queue.starts import Source
 from cronograph.jobs.queue.turn import Order, turn
 from cronograph.jobs.store.db.database import sync_engine
 from cronograph.jobs.store.db.transaction import Tx

@@ -16,7 +16,7 @@ from cronograph.jobs.core.explain import explain_run
 from cronograph.jobs.core.model import OverlapPolicy, Run
 from cronograph.jobs.core.outcome import Failed, JobOutcome, Lost, Snoozed, Succeeded, Suspended, TimedOut
 from cronograph.jobs.core.states import RunState
-from cronograph.jobs.queue import runs as queue_runs
+from cronograph.jobs.queue.base import runs as queue_runs
 from cronograph.jobs.queue.deadlines import fail_overdue
 from cronograph.jobs.store.read import facts
 from cronograph.jobs.store.read.runs import by_ids
@@ -129,7 +129,7 @@ def test_a_run_has_it_from_its_job_its_task_or_its_enqueue(stored: Stored) -> No
     assert (one.max_duration, own.max_duration) == (60.0, 7.0)
 
 
-def test_a_run_that_is_made_again_has_it_too_and_counts_anew(stored: Stored) -> None:
+def test_a_run_that_is_made_again_has_it_too_and_counts_again(stored: Stored) -> None:
     worker = stored.node()
     run_id = stored.enqueue(max_duration=10.0, retries=0).id
     worker.end(worker.start(), Failed("E", "e"))

@@ -16,9 +16,9 @@ from cronograph.jobs.core.explain import explain_run
 from cronograph.jobs.core.model import NewRun, Run, SkipReason, Trigger
 from cronograph.jobs.core.outcome import Failed, Snoozed
 from cronograph.jobs.core.states import RunState
-from cronograph.jobs.queue import runs as queue_runs
-from cronograph.jobs.queue.claim import start_more
-from cronograph.jobs.queue.expiry import skip_due
+from cronograph.jobs.queue.base import runs as queue_runs
+from cronograph.jobs.queue.claims.claim import start_more
+from cronograph.jobs.queue.claims.expiry import skip_due
 from cronograph.jobs.store.read import facts
 from cronograph.jobs.store.read.runs import by_ids
 from cronograph.jobs.store.schema import tables

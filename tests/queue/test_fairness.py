@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cronograph.jobs.core.model import Priority
-from cronograph.jobs.queue.fairness import Candidate, CountingScheme, FairnessState, choose, take
+from cronograph.jobs.queue.base.shapes import Candidate
+from cronograph.jobs.queue.claims.fairness import CountingScheme, FairnessState, choose, take
 
 
 def candidates(**groups: str) -> tuple[list[Candidate], dict[int, str]]:

@@ -14,11 +14,11 @@ from cronograph.jobs.core.defaults import FOLLOWED
 from cronograph.jobs.core.flows.model import Ending, Flow, NewFlow, NewMember, When
 from cronograph.jobs.core.model import NewRun, Trigger
 from cronograph.jobs.core.outcome import Cancelled, Failed, Lost, Snoozed, Succeeded, Suspended
-from cronograph.jobs.queue.claim import Started
-from cronograph.jobs.queue.expiry import skip_due
+from cronograph.jobs.queue.base.suspended import wake
+from cronograph.jobs.queue.claims.claim import Started
+from cronograph.jobs.queue.claims.expiry import skip_due
 from cronograph.jobs.queue.finish import Finish, finish
 from cronograph.jobs.queue.losses import rescue
-from cronograph.jobs.queue.suspended import wake
 from cronograph.jobs.store.read import flows
 from cronograph.jobs.store.schema import tables
 from tests.support.storage import Stored, Worker
@@ -183,9 +183,9 @@ def test_results_become_arguments(stored: Stored) -> None:
 
 def test_what_follows_the_end_of_a_flow_is_enqueued_with_it(stored: Stored) -> None:
     worker = stored.node()
-    heirs = {end: NewRun("work", Trigger.API, args={"end": end.value}, inherits=FOLLOWED) for end in Ending}
+    callbacks = {end: NewRun("work", Trigger.API, args={"end": end.value}, inherits=FOLLOWED) for end in Ending}
     for outcome, told in ((Succeeded(), {"on_end", "on_success"}), (DEAD, {"on_end", "on_failure"})):
-        begin(stored, member("a"), heirs=heirs)
+        begin(stored, member("a"), callbacks=callbacks)
         end_next(worker, outcome)
         after = [worker.start() for _ in told]
         assert {one.run.args["end"] for one in after} == told
@@ -348,8 +348,8 @@ def test_runs_inherit_the_labels_of_their_flow(stored: Stored) -> None:
     worker = stored.node()
     labels = {"customer": "42", "stage": "test"}
     own = NewMember("b", NewRun("work", Trigger.API, labels={"stage": "own"}, inherits=FOLLOWED), ("a",))
-    heirs = {Ending.END: NewRun("work", Trigger.API, labels={"kind": "end"}, inherits=FOLLOWED)}
-    flow = begin(stored, member("a"), own, labels=labels, heirs=heirs, is_open=True)
+    callbacks = {Ending.END: NewRun("work", Trigger.API, labels={"kind": "end"}, inherits=FOLLOWED)}
+    flow = begin(stored, member("a"), own, labels=labels, callbacks=callbacks, is_open=True)
     stored.do(add_runs, flow.id, [member("c", "b")])
     assert flow.labels == labels
     assert labels_of(stored, flow) == {"a": labels, "b": {**labels, "stage": "own"}, "c": labels}

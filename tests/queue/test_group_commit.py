@@ -194,3 +194,17 @@ async def test_tasks_of_one_loop_hear_of_a_fault_of_the_database() -> None:
     with pytest.raises(OSError, match="gone"):
         await group.put(1)
     assert await group.put(2) == 20
+
+
+@pytest.mark.parametrize("begins", [True, False])
+async def test_who_waits_is_cancelled_when_a_group_of_a_loop_is_closed(begins: bool) -> None:
+    book = Book()
+    group = LoopGroupCommit(book.write_in_loop)
+    first = group.begin(1)
+    if begins:
+        await asyncio.to_thread(book.began.wait, 30)
+    second = group.begin(2)
+    await group.close()
+    book.go.set()
+    assert (first.cancelled(), second.cancelled()) == (True, True)
+    assert await group.put(3) == 30

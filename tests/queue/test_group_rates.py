@@ -9,8 +9,8 @@ from cronograph.jobs.core.base.errors import InvalidInput
 from cronograph.jobs.core.base.rates import Rate
 from cronograph.jobs.core.model import Priority
 from cronograph.jobs.core.outcome import HandedBack
-from cronograph.jobs.queue.candidates import Want, candidates
-from cronograph.jobs.queue.fairness import CountingScheme, FairnessState
+from cronograph.jobs.queue.claims.candidates import Want, candidates
+from cronograph.jobs.queue.claims.fairness import CountingScheme, FairnessState
 from cronograph.jobs.queue.turn import Order, turn
 from cronograph.jobs.store.schema import tables
 from tests.support.storage import START, Stored, Worker

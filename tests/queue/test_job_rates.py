@@ -10,7 +10,7 @@ from cronograph.jobs.core.base.rates import Rate
 from cronograph.jobs.core.explain import explain_run
 from cronograph.jobs.core.limits import Limits
 from cronograph.jobs.core.unique_key import UniqueKey
-from cronograph.jobs.queue.admission import look_for_tokens
+from cronograph.jobs.queue.limits.admission import look_for_tokens
 from cronograph.jobs.store.read import facts
 from cronograph.jobs.store.read import jobs as stored_jobs
 from tests.support.storage import Stored, Worker

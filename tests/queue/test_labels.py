@@ -30,9 +30,10 @@ from cronograph.jobs.store.read.listing.criteria import (
 )
 from cronograph.jobs.store.read.listing.pages import count, ids
 from cronograph.jobs.store.read.lists import EXECUTIONS, RUNS
+from cronograph.jobs.store.read.prunable import RunPlace
 from cronograph.jobs.store.schema import tables
 from cronograph.jobs.store.schema.specs import defaults_document
-from cronograph.jobs.store.write.prune import RunPlace, delete_executions, delete_old_runs
+from cronograph.jobs.store.write.prune import delete_executions, delete_old_runs
 from tests.support.storage import Stored
 
 BILLING = {"team": "billing"}

@@ -21,13 +21,13 @@ from cronograph.jobs.core.nodes import NodeState
 from cronograph.jobs.core.outcome import Failed, JobOutcome, Succeeded, Suspended
 from cronograph.jobs.core.schedule import Syntax
 from cronograph.jobs.core.states import RunState
+from cronograph.jobs.queue.base.shapes import LanePosition
+from cronograph.jobs.queue.base.suspended import wake
 from cronograph.jobs.queue.cancel import cancel_all
-from cronograph.jobs.queue.claim import Claimant, Started
-from cronograph.jobs.queue.fairness import FairnessState
+from cronograph.jobs.queue.claims.claim import Claimant, Started
+from cronograph.jobs.queue.claims.fairness import FairnessState
+from cronograph.jobs.queue.claims.lane import claim_lane
 from cronograph.jobs.queue.finish import Finish, finish, finish_common, is_common
-from cronograph.jobs.queue.lane import claim_lane
-from cronograph.jobs.queue.shapes import LanePosition
-from cronograph.jobs.queue.suspended import wake
 from cronograph.jobs.queue.turn import Order, turn
 from cronograph.jobs.store.db.database import AutocommitConnection, Database, parse_url
 from cronograph.jobs.store.read import runs

@@ -11,8 +11,8 @@ from sqlalchemy import text, update
 
 from cronograph.jobs.actions.groups import pause_group
 from cronograph.jobs.core.model import Priority
-from cronograph.jobs.queue.fairness import FairnessState
-from cronograph.jobs.queue.lane import WHOLE_LOOK, LaneClaims, claim_lane
+from cronograph.jobs.queue.claims.fairness import FairnessState
+from cronograph.jobs.queue.claims.lane import WHOLE_LOOK, LaneClaims, claim_lane
 from cronograph.jobs.store.db.database import Database
 from cronograph.jobs.store.db.transaction import Tx, Wake
 from cronograph.jobs.store.schema.tables import run

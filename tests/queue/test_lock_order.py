@@ -1,4 +1,4 @@
-"""Whoever locks flows and runs locks the flows first: of two transactions one may wait for the other, never both."""
+"""Anyone who locks flows and runs locks the flows first: of two transactions one may wait for the other, never both."""
 
 import re
 from collections.abc import Callable
@@ -15,7 +15,7 @@ from cronograph.jobs.core.flows.model import NewFlow, NewMember
 from cronograph.jobs.core.model import NewRun, Trigger
 from cronograph.jobs.core.outcome import HandedBack
 from cronograph.jobs.core.run_spec import RunSpec
-from cronograph.jobs.queue.expiry import skip_due
+from cronograph.jobs.queue.claims.expiry import skip_due
 from cronograph.jobs.queue.finish import Finish, finish
 from cronograph.jobs.queue.losses import disown, release, rescue
 from cronograph.jobs.queue.waits import wait

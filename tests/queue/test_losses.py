@@ -9,8 +9,8 @@ from cronograph.jobs.actions.nodes import leave, rescue_expired
 from cronograph.jobs.core.events import spread
 from cronograph.jobs.core.nodes import NodeState
 from cronograph.jobs.core.outcome import HandedBack, Lost
-from cronograph.jobs.queue.claim import claim
-from cronograph.jobs.queue.fairness import FairnessState
+from cronograph.jobs.queue.claims.claim import claim
+from cronograph.jobs.queue.claims.fairness import FairnessState
 from cronograph.jobs.queue.losses import disown, release, rescue
 from cronograph.jobs.store.db.database import Connection, OperationalError, sync_engine
 from cronograph.jobs.store.db.transaction import Tx

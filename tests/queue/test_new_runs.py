@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from cronograph.jobs.core.model import NewRun, Priority, Trigger
-from cronograph.jobs.queue.enqueue import put
-from cronograph.jobs.queue.new_runs import NewRuns
-from cronograph.jobs.queue.shapes import HeldRun, Reserved
+from cronograph.jobs.queue.base.new_runs import NewRuns
+from cronograph.jobs.queue.base.shapes import HeldRun, Reserved
+from cronograph.jobs.queue.enqueue.enqueue import put
 from cronograph.jobs.store.read.runs import by_ids
 from cronograph.jobs.store.schema import tables
 from tests.support.storage import Stored

@@ -6,8 +6,8 @@ import re
 import pytest
 from sqlalchemy import Connection, text
 
-from cronograph.jobs.queue import statements
-from cronograph.jobs.queue.statements import POSTGRES, SQLITE, names, statement
+from cronograph.jobs.queue.base import statements
+from cronograph.jobs.queue.base.statements import POSTGRES, SQLITE, names, statement
 from cronograph.jobs.store.db.dialect import is_postgresql
 from cronograph.jobs.store.schema.tables import metadata
 from tests.support.sources import ROOT, Source
@@ -60,7 +60,8 @@ def test_a_heading_names_indexes_that_exist(database: str, name: str) -> None:
 @every_statement
 def test_a_heading_names_the_function_that_sends_it(database: str, name: str) -> None:
     module, function = part(statement(database, name).heading, "Called by").strip().split(".")
-    source = Source(f"jobs/queue/{module}.py", (ROOM / f"{module}.py").read_text())
+    (path,) = ROOM.rglob(f"{module}.py")
+    source = Source(path.name, path.read_text())
     assert function in {node.name for _, node in source.functions()}
     texts = {node.value for node in ast.walk(source.tree) if isinstance(node, ast.Constant)}
     assert name in texts, f"{module}.py does not name {name}"
@@ -68,7 +69,7 @@ def test_a_heading_names_the_function_that_sends_it(database: str, name: str) ->
 
 def test_every_statement_of_the_room_is_a_file() -> None:
     marked = re.compile(r"\b(INSERT INTO|UPDATE cronograph|WITH RECURSIVE|DELETE FROM)\b")
-    assert [path.name for path in ROOM.glob("*.py") if marked.search(path.read_text())] == []
+    assert [path.name for path in ROOM.rglob("*.py") if marked.search(path.read_text())] == []
 
 
 def test_each_statement_can_be_planned(conn: Connection) -> None:

@@ -9,7 +9,7 @@ import pytest
 from cronograph.jobs.core.durable.steps import StepEnd, StepState
 from cronograph.jobs.core.events import EventKind, spread
 from cronograph.jobs.core.outcome import Failed
-from cronograph.jobs.queue.claim import Started
+from cronograph.jobs.queue.claims.claim import Started
 from cronograph.jobs.queue.losses import rescue
 from cronograph.jobs.queue.steps import (
     EndedStep,
@@ -187,6 +187,22 @@ async def test_only_some_steps_of_each_run_are_read_if_asked(stored: Stored) -> 
     assert {key: [one.label for one in steps] for key, steps in found.items()} == {run.id: ["s0", "s1"] for run in runs}
     found = stored.do(lambda tx: stored_steps.of_runs(tx.conn, [one.id for one in runs], 9, 3))
     assert {key: [one.label for one in steps] for key, steps in found.items()} == {run.id: ["s3", "s4"] for run in runs}
+
+
+async def test_a_step_that_a_later_attempt_took_again_is_not_the_latest_on_whichever_page(stored: Stored) -> None:
+    worker = stored.node()
+    run = stored.enqueue(retries=1, retry_delay=0.0)
+    await keep(stored, worker, first := worker.start(), end("a", 1), end("mail", error="no luck", second=1))
+    worker.end(first, Failed("ValueError", "no luck"))
+    stored.pass_time(1)
+    await keep(stored, worker, worker.start(), end("mail", 2, second=60), end("mail#2", 3, second=61))
+    pages = [
+        stored.do(lambda tx: stored_steps.of_runs(tx.conn, [run.id], 2)[run.id]),
+        stored.do(lambda tx: stored_steps.of_runs(tx.conn, [run.id], 2, 2)[run.id]),
+    ]
+    told = [(one.label, one.attempt, one.latest) for page in pages for one in page]
+    assert told == [("a", 1, True), ("mail", 1, False), ("mail", 2, True), ("mail#2", 2, True)]
+    assert stored.do(lambda tx: stored_steps.of_runs(tx.conn, [run.id])[run.id]) == pages[0] + pages[1]
 
 
 async def test_results_are_read_again_where_the_connection_was_lost(postgres_url: str) -> None:

@@ -12,11 +12,11 @@ from cronograph.jobs.core.events import EventKind, spread
 from cronograph.jobs.core.model import Outcome, OverlapPolicy, SkipReason
 from cronograph.jobs.core.outcome import Failed, Succeeded, Suspended
 from cronograph.jobs.core.states import RunState
-from cronograph.jobs.queue import runs as run_store
+from cronograph.jobs.queue.base import runs as run_store
+from cronograph.jobs.queue.base.suspended import wake
 from cronograph.jobs.queue.due_tasks import look_ahead
 from cronograph.jobs.queue.losses import rescue
 from cronograph.jobs.queue.occurrences import dispatch_due
-from cronograph.jobs.queue.suspended import wake
 from cronograph.jobs.store.read import groups
 from cronograph.jobs.store.read.lists import GROUPS
 from cronograph.jobs.store.schema import tables

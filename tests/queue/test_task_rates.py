@@ -16,7 +16,7 @@ from cronograph.jobs.core.limits import Limits, key_of_task, task_of_key
 from cronograph.jobs.core.model import MisfirePolicy, OverlapPolicy, Task
 from cronograph.jobs.core.outcome import HandedBack
 from cronograph.jobs.core.unique_key import UniqueKey
-from cronograph.jobs.queue.admission import look_for_tokens
+from cronograph.jobs.queue.limits.admission import look_for_tokens
 from cronograph.jobs.store.read import tasks as stored_tasks
 from cronograph.jobs.store.read.facts import of_runs
 from cronograph.jobs.store.read.runs import by_ids

@@ -14,8 +14,8 @@ from cronograph.jobs.core.defaults import JobDefaults
 from cronograph.jobs.core.limits import LIMITS, Limits
 from cronograph.jobs.core.model import NewRun, OverlapPolicy, Run, Trigger
 from cronograph.jobs.core.unique_key import UniqueKey
-from cronograph.jobs.queue.claim import start_more
-from cronograph.jobs.queue.uniqueness import Enqueued
+from cronograph.jobs.queue.claims.claim import start_more
+from cronograph.jobs.queue.limits.uniqueness import Enqueued
 from cronograph.jobs.store.schema import tables
 from cronograph.jobs.store.schema.specs import defaults_document
 from tests.support.storage import START, Stored

@@ -16,9 +16,9 @@ from cronograph.jobs.core.durable.waits import Signal, Wait
 from cronograph.jobs.core.events import EventKind, spread
 from cronograph.jobs.core.outcome import Failed, Succeeded, Suspended
 from cronograph.jobs.core.run_spec import RunSpec
-from cronograph.jobs.queue.claim import Started
+from cronograph.jobs.queue.base.suspended import wake
+from cronograph.jobs.queue.claims.claim import Started
 from cronograph.jobs.queue.finish import Finish, finish
-from cronograph.jobs.queue.suspended import wake
 from cronograph.jobs.queue.waits import wait
 from cronograph.jobs.store.db.transaction import Tx
 from cronograph.jobs.store.schema import tables

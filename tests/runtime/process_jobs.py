@@ -265,6 +265,27 @@ async def keeps(ctx: JobContext) -> None:
     await ctx.save_checkpoint({"number": 1})
 
 
+@in_process
+async def waits(ctx: JobContext) -> None:
+    await ctx.wait_for("go", str)
+
+
+@in_process
+async def makes_address(ctx: JobContext) -> None:
+    await ctx.signal_url("go")
+
+
+@in_process
+async def steps_twice(ctx: JobContext) -> int:
+    async def one() -> int:
+        return 1
+
+    await ctx.step("one", one)
+    if ctx.attempt == 1:
+        raise ValueError("the first attempt fails")
+    return 2
+
+
 def _judged_once(mark: str) -> str:
     try:
         Path(mark).touch(exist_ok=False)

@@ -1,4 +1,4 @@
-"""Whoever sets the time of day makes no node sleep, and has nobody taken for dead."""
+"""Anyone who sets the time of day makes no node sleep, and has nobody taken for dead."""
 
 import asyncio
 from datetime import timedelta
@@ -33,7 +33,7 @@ async def test_an_alarm_rings_though_the_clock_was_set_right_after_it_was_set(
     clock.off = 0.0
     await asyncio.wait_for(rung.wait(), 60)
     rung.clear()
-    # Whoever heard it sets the alarm anew, by the right clock.
+    # Anyone who heard it sets the alarm again, by the right clock.
     alarm.set(0.01)
     await asyncio.wait_for(rung.wait(), 60)
     await watch.stop()

@@ -144,7 +144,7 @@ async def test_a_node_whose_dispatcher_is_stuck_is_neither_ready_nor_active_unti
     def hold() -> None:
         beside = sync_engine(engine.database.url)
         with beside.begin() as conn:
-            # Whoever looks for due tasks reads it, and whoever takes runs does not: they write when tasks have started.
+            # Looking for due tasks reads it, taking runs does not: they write when tasks have started.
             conn.execute(text("LOCK TABLE cronograph.job IN ACCESS EXCLUSIVE MODE"))
             locked.set()
             free.wait(60)

@@ -1,4 +1,4 @@
-"""A part of the node ends when it is told to, and so does whoever waits for that end."""
+"""A part of the node ends when it is told to, and so does anyone who waits for that end."""
 
 import asyncio
 
@@ -111,7 +111,7 @@ async def test_what_fails_as_it_is_told_to_end_does_not_begin_again(caplog: pyte
     await eventually(lambda: failing.begun == 1)
     await failing.stop()
     assert failing.begun == 1
-    assert [record.message.partition(":")[0] for record in caplog.records] == ["failing failed as it was told to end"]
+    assert [record.message.partition(":")[0] for record in caplog.records] == ["failing failed while it ended"]
 
 
 async def test_what_has_failed_and_begun_again_ends_when_it_is_told_to() -> None:

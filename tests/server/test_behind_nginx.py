@@ -1,4 +1,4 @@
-"""A real nginx in front of a real server, configured as docs/security.md says: what it forwards is believed."""
+"""A real nginx in front of a real server, configured as docs/how-to/proxy.md says: what it forwards is believed."""
 
 import json
 import re
@@ -28,7 +28,7 @@ from tests.support.requirements import unavailable
 from tests.support.waiting import wait_until
 
 PROGRAM = shutil.which("nginx", path="/usr/sbin:/usr/bin:/usr/local/sbin:/usr/local/bin")
-DOCUMENT = Path(__file__).parents[2] / "docs" / "security.md"
+DOCUMENT = Path(__file__).parents[2] / "docs" / "how-to" / "proxy.md"
 SESSIONS = "{ viewer { name sessions { address } } }"
 SETTINGS = """
 daemon off; master_process off; pid {folder}/pid; error_log stderr warn;

@@ -39,7 +39,7 @@ async def test_a_server_of_another_kind_is_told_from_one_that_is_away() -> None:
             await asyncio.to_thread(sign_in, url, lambda _: None)
 
 
-def test_a_database_of_a_newer_version_is_refused_by_whoever_asks(sqlite_url: str) -> None:
+def test_a_database_of_a_newer_version_is_refused_by_anyone_who_asks(sqlite_url: str) -> None:
     set_revision(sqlite_url, "9042")
     for ask_for in (migrate, pending):
         with pytest.raises(SchemaTooNew, match="newer version"):

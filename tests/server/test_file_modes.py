@@ -18,7 +18,7 @@ from tests.support.processes import ProcessStarter
 from tests.support.waiting import wait_until
 from tests.support.web import open_client
 
-OWNER_ALONE = 0o600
+OWNER_ONLY = 0o600
 
 
 @pytest.fixture
@@ -66,7 +66,7 @@ def test_what_a_command_makes_is_for_its_owner_alone(
     run(*words, *(() if words[0] == "migrate" else ("--create",)), "--database-url", url, said=PASSWORD)
     found = modes(tmp_path)
     assert "new.db" in found
-    assert set(found.values()) == {OWNER_ALONE}, {name: oct(mode) for name, mode in found.items()}
+    assert set(found.values()) == {OWNER_ONLY}, {name: oct(mode) for name, mode in found.items()}
 
 
 @pytest.mark.usefixtures("careless")
@@ -81,7 +81,7 @@ def test_a_connection_of_any_kind_makes_a_private_file(tmp_path: Path) -> None:
     with connected(f"sqlite:///{tmp_path}/new.db") as connection:
         connection.exec_driver_sql("CREATE TABLE t (x)")
         connection.commit()
-        assert modes(tmp_path) == dict.fromkeys(("new.db", "new.db-wal", "new.db-shm"), OWNER_ALONE)
+        assert modes(tmp_path) == dict.fromkeys(("new.db", "new.db-wal", "new.db-shm"), OWNER_ONLY)
 
 
 @pytest.mark.usefixtures("careless")
@@ -89,7 +89,7 @@ def test_the_key_of_secrets_and_the_sign_ins_of_the_command_line_are_private(tmp
     credentials = Credentials(tmp_path / "config" / "credentials.json")
     with credentials.try_lock():
         credentials.put("http://localhost", StoredTokens("access", "refresh", 0.0))
-    assert set(modes(tmp_path).values()) == {OWNER_ALONE}
+    assert set(modes(tmp_path).values()) == {OWNER_ONLY}
     assert stat.S_IMODE((tmp_path / "config").stat().st_mode) == 0o700
 
 
@@ -106,7 +106,7 @@ def test_a_server_keeps_its_files_to_itself_and_removes_the_link_once_used(
     wait_until(lambda: '"event": "ready"' in server.output(), message="the server is ready")
     found = modes(place)
     assert {"new.db", "new.db-wal", "new.db-shm", "new.db.lock", "new.db.setup-link"} <= found.keys()
-    assert set(found.values()) == {OWNER_ALONE}, {name: oct(mode) for name, mode in found.items()}
+    assert set(found.values()) == {OWNER_ONLY}, {name: oct(mode) for name, mode in found.items()}
     link = link_file.read_text().strip()
     address, _, token = link.partition("/setup?token=")
     with open_client(address) as browser:
@@ -124,7 +124,7 @@ def test_the_demo_makes_private_files(processes: ProcessStarter, tmp_path: Path)
     url = f"sqlite:///{place}/demo.db"
     server = processes.start("demo", "--port", "0", "--database-url", url, "--json", fresh=True)
     wait_until(lambda: '"event": "ready"' in server.output(), message="the demo is ready")
-    assert set(modes(place).values()) == {OWNER_ALONE}
+    assert set(modes(place).values()) == {OWNER_ONLY}
     server.kill()
 
 

@@ -92,7 +92,7 @@ CLOSE = "Connection: close\r\n\r\n"
         ("GET http://evil.example/ HTTP/1.1\r\nHost: localhost\r\n", b"421"),
         ("GET http://localhost/ HTTP/1.1\r\nHost: evil.example\r\n", b"200"),
         ("GET http://localhost@evil.example/ HTTP/1.1\r\nHost: localhost\r\n", b"421"),
-        # Whoever looks after the server asks for its health by any one name, or by none.
+        # Anyone who looks after the server asks for its health by any one name, or by none.
         ("GET /health/ready HTTP/1.1\r\nHost: 192.0.2.7:8000\r\n", b"200"),
         ("GET /health/ready HTTP/1.0\r\n", b"200"),
         ("GET /health/ready HTTP/1.1\r\nHost: localhost\r\nHost: localhost\r\n", b"421"),

@@ -1,4 +1,4 @@
-"""`serve --reload`: what runs is ended in order and started anew when the code changes, and only then."""
+"""`serve --reload`: what runs is ended in order and started again when the code changes, and only then."""
 
 import os
 import signal
@@ -45,7 +45,7 @@ def run_beside(folder: Path, script: str, change: Callable[[], None]) -> int:
         beside.join()
 
 
-def test_a_changed_module_or_configuration_starts_anew_and_other_files_do_not(tmp_path: Path) -> None:
+def test_a_changed_module_or_configuration_starts_again_and_other_files_do_not(tmp_path: Path) -> None:
     def change() -> None:
         wait_until(lambda: told(tmp_path) == ["started"], message="the first start")
         (tmp_path / "cronograph.db").write_text("data")
@@ -85,7 +85,7 @@ def test_a_server_that_is_killed_has_the_status_of_its_signal(tmp_path: Path) ->
     assert run_beside(tmp_path, killed, change) == 128 + signal.SIGKILL
 
 
-def test_nothing_is_started_anew_once_the_end_is_asked_for(tmp_path: Path) -> None:
+def test_nothing_is_started_again_once_the_end_is_asked_for(tmp_path: Path) -> None:
     def change() -> None:
         wait_until(lambda: told(tmp_path) == ["started"], message="the start")
         (tmp_path / "jobs.py").write_text("")
@@ -164,7 +164,7 @@ def test_a_server_goes_on_with_the_new_code_and_what_ran_is_handed_back(
 
     wait_until(lambda: outcomes() == ["SUCCESS", "HANDED_BACK"], message="the run to end with the new code")
     assert server.stop() == 0, server.output()
-    assert "growing.py changed: starting anew" in server.output()
+    assert "growing.py changed: the server restarts" in server.output()
 
 
 def test_settings_that_cannot_work_are_told_by_the_server_and_waited_for(processes: ProcessStarter) -> None:

@@ -26,7 +26,7 @@ def test_the_manager_is_told(processes: ProcessStarter, sqlite_url: str, tmp_pat
 def test_a_manager_that_is_away_stops_nothing(processes: ProcessStarter, sqlite_url: str, tmp_path: Path) -> None:
     server = processes.serve(sqlite_url, env={"NOTIFY_SOCKET": str(tmp_path / "nobody")})
     assert server.stop() == 0
-    assert "cannot be told READY=1" in server.output()
+    assert "cannot receive READY=1" in server.output()
 
 
 def test_the_documented_unit_is_in_order(tmp_path: Path) -> None:

@@ -6,7 +6,8 @@ import pytest
 from sqlalchemy import String, Table, select, text
 
 from cronograph.jobs.core.model import Priority
-from cronograph.jobs.queue.fairness import Candidate, FairnessState, take
+from cronograph.jobs.queue.base.shapes import Candidate
+from cronograph.jobs.queue.claims.fairness import FairnessState, take
 from cronograph.jobs.store.schema.tables import metadata, run
 from cronograph.jobs.store.schema.types import Name
 from tests.support.postgres import PostgresServer

@@ -1,4 +1,4 @@
-"""Certificates for the name of this machine, made anew for each test that speaks TLS."""
+"""Certificates for the name of this machine, made again for each test that speaks TLS."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -12,7 +12,7 @@ from cryptography.x509.oid import NameOID
 
 @dataclass(frozen=True, slots=True)
 class Certificate:
-    """A certificate and its key, in PEM form; whoever trusts it trusts its server."""
+    """A certificate and its key, in PEM form; anyone who trusts it trusts its server."""
 
     certificate: Path
     key: Path

@@ -44,7 +44,7 @@ class RunningEngine:
         engine: The engine.
         database: Through which it goes.
         reader: Through which the test looks; the same unless given. A node that is fenced off ends the connections of
-            its own, and whoever reads through one at that moment hears so.
+            its own, and anyone who reads through one at that moment hears so.
     """
 
     def __init__(self, engine: Engine, database: Database, reader: Database | None = None) -> None:

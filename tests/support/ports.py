@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 
 FIRST, LAST = 20_000, 32_000
-"""Below those that the kernel gives to connections and to whoever asks for any: nobody else is given one of them."""
+"""Below those that the kernel gives to connections and to anyone who asks for any: nobody else is given one of them."""
 
 COUNTER = Path(tempfile.gettempdir()) / f"cronograph-tests-port-{os.getuid()}"
 """The last port that was given away, for all test runs of this user."""
@@ -30,7 +30,7 @@ def free_port() -> int:
 
 
 def _after(last: int) -> range:
-    # Near the end it begins anew, so that there is always a choice.
+    # Near the end it begins again, so that there is always a choice.
     return range(last + 1, LAST) if FIRST <= last < LAST - 500 else range(FIRST, LAST)
 
 

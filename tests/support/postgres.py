@@ -87,7 +87,7 @@ class PostgresServer:
         return " STRATEGY FILE_COPY" if self._connection().info.server_version >= 150_000 else ""
 
     def drop_database(self, name: str) -> None:
-        """Drop a database, cutting off whoever is still connected to it."""
+        """Drop a database, cutting off anyone who is still connected to it."""
         self.execute("DROP DATABASE IF EXISTS {} WITH (FORCE)", name)
 
     def template(self, name: str, prepare: Callable[[str], None]) -> str:

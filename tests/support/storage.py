@@ -17,8 +17,8 @@ from cronograph.jobs.core.model import NewRun, Run, ScheduleSpec, Task, TaskSpec
 from cronograph.jobs.core.nodes import Node, NodeState
 from cronograph.jobs.core.outcome import JobOutcome, Succeeded
 from cronograph.jobs.core.schedule import Syntax
-from cronograph.jobs.queue.claim import Claimant, Claimed, Started, claim
-from cronograph.jobs.queue.fairness import FairnessState
+from cronograph.jobs.queue.claims.claim import Claimant, Claimed, Started, claim
+from cronograph.jobs.queue.claims.fairness import FairnessState
 from cronograph.jobs.queue.finish import Finish, Finished, finish
 from cronograph.jobs.queue.occurrences import dispatch_due
 from cronograph.jobs.store.db.database import Database

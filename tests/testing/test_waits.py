@@ -12,7 +12,7 @@ from cronograph.jobs.core.base.codes import ErrorCode
 from cronograph.jobs.core.base.errors import ConfigurationError, InvalidState
 from cronograph.jobs.core.model import Outcome
 from cronograph.jobs.core.states import RunState
-from cronograph.jobs.queue.claim import Started
+from cronograph.jobs.queue.claims.claim import Started
 from cronograph.jobs.registry import Registry
 from cronograph.jobs.runtime.attempts.step_writer import StepWriter
 from cronograph.jobs.store.db.database import Database

@@ -15,9 +15,9 @@ const Tasks = lazy(() => import("./routes/tasks").then((module) => module.Tasks)
 const TaskPage = lazy(() => import("./routes/task").then((module) => module.TaskPage));
 const Jobs = lazy(() => import("./routes/jobs").then((module) => module.Jobs));
 const Runs = lazy(() => import("./routes/runs").then((module) => module.Runs));
-const RunPage = lazy(() => import("./routes/run").then((module) => module.RunPage));
+const RunPage = lazy(() => import("./features/run/page").then((module) => module.RunPage));
 const Log = lazy(() => import("./routes/log").then((module) => module.Log));
-const ExecutionPage = lazy(() => import("./routes/execution").then((module) => module.ExecutionPage));
+const ExecutionPage = lazy(() => import("./features/run/execution").then((module) => module.ExecutionPage));
 const Groups = lazy(() => import("./routes/groups").then((module) => module.Groups));
 const Nodes = lazy(() => import("./routes/nodes").then((module) => module.Nodes));
 const Settings = lazy(() => import("./routes/settings").then((module) => module.Settings));

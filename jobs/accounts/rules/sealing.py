@@ -127,7 +127,7 @@ def unseal(ring: KeyRing, key_id: str, name: str, sealed: str) -> str:
         stored = base64.b64decode(sealed, validate=True)
         return aead.AESGCM(key.material).decrypt(stored[:NONCE_BYTES], stored[NONCE_BYTES:], name.encode()).decode()
     except (exceptions.InvalidTag, ValueError):
-        raise UnsealError(f"secret '{name}' is not as it was stored; set it anew") from None
+        raise UnsealError(f"secret '{name}' is not as it was stored; set it again") from None
 
 
 def _material(word: str, place: int) -> bytes:

@@ -97,7 +97,7 @@ class LabelRule:
         return made
 
     def after_edit(self, labels: Mapping[str, str], args: Mapping[str, Any]) -> dict[str, str]:
-        """The labels of a run that gets other arguments: those that are taken from arguments are taken anew.
+        """The labels of a run that gets other arguments: those that are taken from arguments are taken again.
 
         Raises:
             InvalidInput: see ``of``.

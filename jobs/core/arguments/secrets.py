@@ -32,7 +32,7 @@ def reference_faults(args: Mapping[str, Json]) -> Iterator[InvalidInput]:
         if not _is_well_formed(one):
             yield InvalidInput(
                 f'argument \'{".".join(place)}\': a secret must be named as {{"{REFERENCE}": "name"}} and nothing '
-                "else beside it; use one of `cronograph secret list`",
+                "else; use one of `cronograph secret list`",
                 path=("args", *place),
                 code=ErrorCode.INVALID_ARGS,
             )

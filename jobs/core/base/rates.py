@@ -20,7 +20,7 @@ MAX_PER_SECOND: Final = 100_000
 SLOWEST: Final = 86400.0
 """The slowest rate: seconds for one start."""
 _DEFAULT_BURST: Final = 20
-"""Unless it is said, a burst is this part of the limit."""
+"""The part of the limit that a burst may have unless another is given."""
 _LOOK: Final = 0.01
 """Seconds whose tokens are waited for together."""
 _MICROSECOND: Final = timedelta(microseconds=1)
@@ -130,11 +130,11 @@ def rate_faults(limit: object, per: object, burst: object, field: str = "rate") 
     if faults or not isinstance(limit, int) or not isinstance(per, int | float):
         return
     if limit / per > MAX_PER_SECOND:
-        said = f"{field}: must be at most {MAX_PER_SECOND:,} a second, got {limit:,} in {number_text(per)} s"
-        yield InvalidInput(said, path=(field,))
+        message = f"{field}: must be at most {MAX_PER_SECOND:,} a second, got {limit:,} in {number_text(per)} s"
+        yield InvalidInput(message, path=(field,))
     elif per / limit > SLOWEST:
-        said = f"{field}: must be at least one a day, got {limit:,} in {number_text(per)} s"
-        yield InvalidInput(said, path=(field,))
+        message = f"{field}: must be at least one a day, got {limit:,} in {number_text(per)} s"
+        yield InvalidInput(message, path=(field,))
 
 
 def _whole_faults(value: object, path: tuple[str, str], most: int) -> Iterator[InvalidInput]:
@@ -145,5 +145,5 @@ def _whole_faults(value: object, path: tuple[str, str], most: int) -> Iterator[I
 
 def _per_faults(value: object, path: tuple[str, str]) -> Iterator[InvalidInput]:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0.001 <= value <= MAX_PER:
-        said = f"{'.'.join(path)}: must be seconds from 0.001 to {number_text(MAX_PER)}, got {value!r:.60}"
-        yield InvalidInput(said, path=path)
+        message = f"{'.'.join(path)}: must be seconds from 0.001 to {number_text(MAX_PER)}, got {value!r:.60}"
+        yield InvalidInput(message, path=path)

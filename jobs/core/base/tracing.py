@@ -80,7 +80,7 @@ class RequestSpan(Protocol):
 
     @property
     def headers(self) -> Mapping[str, str]:
-        """What to send along, so that whoever answers continues the trace."""
+        """What to send along, so that anyone who answers continues the trace."""
         ...
 
     def answered(self, status: int) -> None:

@@ -178,6 +178,7 @@ class Step:
         role: Whose signals it takes: of accounts with this role or one above it.
         form: The JSON Schema of what the signal has to bring along; None = anything.
         flow_id: Of a wait for other runs: the flow that they are.
+        latest: False: a later attempt took this step again.
     """
 
     run_id: int
@@ -195,6 +196,7 @@ class Step:
     role: Role | None = None
     form: dict[str, Json] | None = None
     flow_id: int | None = None
+    latest: bool = True
 
     @property
     def name(self) -> str:

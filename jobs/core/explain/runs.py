@@ -61,17 +61,17 @@ def _not_alone(facts: RunFacts) -> tuple[str, ...]:
     if lost is None:
         return ()
     if lost.left_behind:
-        said = (
+        sentence = (
             f"Attempt {lost.attempt} could not be stopped when node {lost.node} was cut off: its code goes on there "
-            "until it looks at should_stop, beside this run."
+            "until it looks at should_stop, at the same time as this run."
         )
-        return (said,)
+        return (sentence,)
     if facts.isolation is Isolation.THREAD:
-        said = (
+        sentence = (
             f"Attempt {lost.attempt} was lost with node {lost.node}. If that process still lives, the thread of that "
             "attempt cannot be stopped and may act until it looks at should_stop."
         )
-        return (said,)
+        return (sentence,)
     return ()
 
 
@@ -177,9 +177,9 @@ def _no_children(facts: RunFacts) -> Explanation | None:
     faults = [(name, facts.launcher_faults[name]) for name in facts.nodes if name in facts.launcher_faults]
     if not faults or len(faults) < len(facts.nodes):
         return None
-    told = [f"Node {name}: {fault}." for name, fault in faults]
+    details = [f"Node {name}: {fault}." for name, fault in faults]
     sentence = "It needs a child process, and no node that can run it can start one."
-    return Explanation(Code.NO_CHILD_PROCESS, f"{sentence} {told[0]}", tuple(told[1:]))
+    return Explanation(Code.NO_CHILD_PROCESS, f"{sentence} {details[0]}", tuple(details[1:]))
 
 
 def _waiting(run: Run, facts: RunFacts, now: datetime) -> Explanation:

@@ -3,8 +3,8 @@
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from ..effective_policies import effective_overlap, jitter_offset
 from ..model import Run, SkippedOccurrence, Task
+from ..occurrences.effective_policies import effective_overlap, jitter_offset
 from ..states import RunState
 from .codes import ExplanationCode as Code
 from .facts import Explanation, RunFacts, TaskFacts, all_stalled, moment, no_job, span
@@ -115,7 +115,7 @@ def _task_details(task: Task, facts: TaskFacts, now: datetime) -> list[str]:
         {
             "skip": "An occurrence that comes due meanwhile is skipped (overlap SKIP).",
             "queue": "Occurrences that come due meanwhile queue up, at most ten (overlap QUEUE).",
-            "allow": "Occurrences that come due meanwhile start beside it (overlap ALLOW).",
+            "allow": "Occurrences that come due meanwhile start at the same time (overlap ALLOW).",
             "replace": "An occurrence that comes due meanwhile cancels it (overlap REPLACE).",
         }[effective_overlap(task.spec).value],
     )

@@ -63,7 +63,7 @@ class NewFlow:
         members: Its runs, in any order.
         is_open: Whether runs can be added while it is unfinished; it ends no earlier than it is closed.
         unique_key: No second unfinished flow can have it.
-        heirs: Runs that are enqueued when it ends, by the end.
+        callbacks: Runs that are enqueued when it ends, by the end.
         parent_id: The run that has begun it as a step and waits for its end.
         labels: Words that its runs inherit, as far as they have none of their own.
     """
@@ -72,14 +72,14 @@ class NewFlow:
     members: tuple[NewMember, ...]
     is_open: bool = False
     unique_key: str | None = None
-    heirs: Mapping[Ending, NewRun] = field(default_factory=dict[Ending, NewRun])
+    callbacks: Mapping[Ending, NewRun] = field(default_factory=dict[Ending, NewRun])
     parent_id: int | None = None
     labels: dict[str, str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """A stored flow. ``closed_at`` None = it takes further runs. ``heirs``: as documents, by the end."""
+    """A stored flow. ``closed_at`` None = it takes further runs. ``callbacks``: as documents, by the end."""
 
     id: int
     name: str
@@ -91,7 +91,7 @@ class Flow:
     cancel_requested_at: datetime | None
     submitter: str | None
     submitter_id: int | None
-    heirs: dict[str, object]
+    callbacks: dict[str, object]
     parent_id: int | None = None
     labels: dict[str, str] | None = None
 

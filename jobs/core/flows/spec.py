@@ -25,5 +25,5 @@ class FlowSpec:
     members: tuple[MemberSpec, ...]
     is_open: bool = False
     unique_key: str | None = None
-    heirs: Mapping[Ending, RunSpec] = field(default_factory=dict[Ending, RunSpec])
+    callbacks: Mapping[Ending, RunSpec] = field(default_factory=dict[Ending, RunSpec])
     labels: Mapping[str, str] | None = None

@@ -64,7 +64,7 @@ def parse_calendar(value: str, timezone: str) -> WallClockSchedule:
     else:
         if timezone != "UTC":
             raise ScheduleError(
-                f"timezone: '{timezone}' is given beside the zone '{last}' of the text; leave it at UTC",
+                f"timezone: '{timezone}' is given as well as the zone '{last}' of the text; leave it at UTC",
                 field="timezone",
                 position=len(text) + 1,
                 suggestion="UTC",

@@ -75,7 +75,7 @@ def parse_timestamp(value: str, timezone: str, now: datetime | None = None) -> T
     at = _from_rfc_3339(value, match)
     if timezone != "UTC":
         raise ScheduleError(
-            f"timezone: '{timezone}' is given beside the offset '{match['offset']}' of the time; leave it at UTC",
+            f"timezone: '{timezone}' is given as well as the offset '{match['offset']}' of the time; leave it at UTC",
             field="timezone",
             position=value.index(text) + match.start("offset"),
             suggestion="UTC",

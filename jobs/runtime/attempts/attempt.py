@@ -13,7 +13,7 @@ from ...core.base.tracing import AttemptSpan, TracedAttempt
 from ...core.durable.deadline import attempt_deadline
 from ...core.model import Isolation, Json
 from ...core.outcome import HandedBack, JobOutcome, judge
-from ...queue.claim import Started
+from ...queue.claims.claim import Started
 from ...queue.finish import Finish
 from ...registry import JobDefinition
 from ..job.host import LocalHost

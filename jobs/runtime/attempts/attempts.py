@@ -29,9 +29,9 @@ from ...core.arguments.secrets import references
 from ...core.durable.deadline import time_box
 from ...core.model import Isolation, Run
 from ...core.outcome import Failed, JobOutcome, Succeeded
-from ...queue.claim import Started
+from ...queue.base.shapes import HeldRun
+from ...queue.claims.claim import Started
 from ...queue.finish import Finish
-from ...queue.shapes import HeldRun
 from ...registry import Registry
 from ..job.host import LocalHost
 from ..job.middleware import middleware_of_all

@@ -57,7 +57,7 @@ class Capacity:
         self._overcommit = {kind: Overcommit(limit) for kind, limit in self._limits.items()}
         self._closed: set[Isolation] = set()
         self._empty: dict[tuple[str, ...], float] = {}
-        self._told = 0
+        self._notices = 0
 
     @property
     def jobs(self) -> tuple[str, ...]:
@@ -119,18 +119,18 @@ class Capacity:
         ]
 
     @property
-    def told(self) -> int:
+    def notices(self) -> int:
         """How often somebody has told of runs."""
-        return self._told
+        return self._notices
 
-    def note_empty(self, jobs: tuple[str, ...], told: int) -> None:
+    def note_empty(self, jobs: tuple[str, ...], notices: int) -> None:
         """A claim for these jobs brought nothing. What was told of since it began it need not have seen.
 
         Args:
             jobs: What it was for.
-            told: How often somebody had told of runs when it began.
+            notices: How often somebody had told of runs when it began.
         """
-        if told == self._told:
+        if notices == self._notices:
             self._empty[jobs] = self._clock() + PAUSE
 
     def was_empty(self, jobs: tuple[str, ...]) -> bool:
@@ -139,5 +139,5 @@ class Capacity:
 
     def forget_empty(self) -> None:
         """Somebody tells of runs."""
-        self._told += 1
+        self._notices += 1
         self._empty.clear()

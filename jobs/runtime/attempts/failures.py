@@ -8,7 +8,7 @@ from dataclasses import replace
 from ...core.durable.deadline import deadline_sentence, ends_run, is_over
 from ...core.outcome import Failed, Failure, JobOutcome, TimedOut, judge
 from ...core.states import RunState
-from ...queue.failures import failure_of
+from ...queue.enqueue.failures import failure_of
 from ...queue.finish import Finish
 from ...registry import JobDefinition
 from ..job.ownership import Outsider, is_asked_to_end

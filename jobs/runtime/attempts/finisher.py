@@ -8,8 +8,8 @@ from dataclasses import replace
 from ...base.services import Services
 from ...core.outcome import Failed
 from ...queue.finish import Finish, Finished, store
-from ...store.db.faults import is_databases_fault, is_unstorable
-from ..base.backoff import Backoff
+from ...store.db.faults import is_passing, is_unstorable
+from ..base.backoff import repeated
 from ..base.pulse import Pulse
 
 log = logging.getLogger(__name__)
@@ -135,21 +135,19 @@ class Finisher:
             await asyncio.sleep(0)
 
     async def _write_safely(self, batch: list[Finish]) -> None:
-        backoff = Backoff(_PAUSE)
-        while True:
-            try:
-                await self._write([ended for ended in batch if ended.execution_id in self._in_hand])
-                return
-            except Exception as error:
-                if is_unstorable(error):
-                    await self._write_apart(batch, error)
-                    return
-                if not is_databases_fault(error):
-                    raise
-                # The commit may or may not have happened; the statements are idempotent, so repeat them.
-                pause = backoff.fail()
-                log.warning("writing %d results failed, again in %.1f s: %s", len(batch), pause, error)
-                await asyncio.sleep(pause)
+        def note(pause: float, error: Exception) -> None:
+            log.warning("writing %d results failed, again in %.1f s: %s", len(batch), pause, error)
+
+        async def write() -> None:
+            await self._write([ended for ended in batch if ended.execution_id in self._in_hand])
+
+        try:
+            # The commit may or may not have happened; the statements are idempotent.
+            await repeated(write, is_passing, note, _PAUSE)
+        except Exception as error:
+            if not is_unstorable(error):
+                raise
+            await self._write_apart(batch, error)
 
     async def _write_apart(self, batch: list[Finish], error: Exception) -> None:
         """One result that no database stores must not hold up the others: store that one as a failure."""

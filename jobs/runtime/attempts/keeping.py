@@ -8,9 +8,9 @@ from ...core.base.tracing import TRACED
 from ...core.flows.spec import FlowSpec
 from ...core.model import Json
 from ...core.run_spec import RunSpec
-from ...queue.claim import Started
-from ...queue.enqueue_flow import put_spec
-from ...queue.enqueue_many import put_many
+from ...queue.claims.claim import Started
+from ...queue.enqueue.enqueue_many import put_many
+from ...queue.flows.enqueue_flow import put_spec
 from ...store.db.database import Database
 from .step_writer import StepWriter
 

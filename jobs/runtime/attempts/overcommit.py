@@ -10,7 +10,7 @@ LULL: Final = 0.005
 and leave the processor to the jobs."""
 _TURNS: Final = 2.0
 """How many turns' time is bridged: while one brings runs, the ends of those before are still on their way."""
-_WORTH: Final = 0.05
+_PAYS_OFF_FROM: Final = 0.05
 """The part of their time that all places together would wait for claims; below it nothing is begun ahead."""
 _LEAST: Final = 40.0
 """Ends a second below which nothing is begun ahead: behind one run that takes longer it would wait for too long."""
@@ -66,8 +66,8 @@ class Overcommit:
             self._follow(self._ends / elapsed, is_short=not waiting)
             self._ends, self._since = 0, now
         wanted = self._rate * min(HORIZON, _TURNS * (self._claim + LULL))
-        is_worth_it = wanted >= _WORTH * self._places and self._rate >= _LEAST
-        return min(_MOST, math.ceil(wanted)) if is_worth_it else 0
+        pays_off = wanted >= _PAYS_OFF_FROM * self._places and self._rate >= _LEAST
+        return min(_MOST, math.ceil(wanted)) if pays_off else 0
 
     def _follow(self, rate: float, *, is_short: bool) -> None:
         """Where nothing waits, more may have ended with more to do: the rate is at least that, and falls slowly."""

@@ -13,10 +13,10 @@ from ...base.services import Services
 from ...core.model import Isolation, Run
 from ...core.nodes import Node
 from ...core.outcome import JobOutcome
-from ...queue.claim import Claimant, Standing, Started
-from ...queue.fairness import CountingScheme, FairnessState
+from ...queue.base.shapes import HeldRun
+from ...queue.claims.claim import Claimant, Standing, Started
+from ...queue.claims.fairness import CountingScheme, FairnessState
 from ...queue.losses import disown, hand_back
-from ...queue.shapes import HeldRun
 from ...queue.turn import NodeQueue, Order, Turn
 from ...registry import Registry
 from ...store.db.database import Connection
@@ -89,7 +89,7 @@ class Worker(Service):
         self.declared_dead = False
         self._work = asyncio.Event()
         self._cancels = asyncio.Event()
-        spawner = Spawner(settings.launch, preloaded(in_process, registry.hooks, unless_said=settings.preload))
+        spawner = Spawner(settings.launch, preloaded(in_process, registry.hooks, unless_set=settings.preload))
         places = min(settings.slots, settings.child_slots)
         self._launcher = LauncherSupervisor(self._database, node, self._capacity, spawner, places, self._look_again)
         self._threads = ThreadPool[JobOutcome](min(settings.slots, settings.thread_slots))
@@ -204,7 +204,7 @@ class Worker(Service):
         claimant = replace(self._claimant, jobs=jobs)
         if not order.ended and not order.reserved and order.slots <= 0 and order.prefetch == 0:
             return False
-        began, told = time.monotonic(), self._capacity.told
+        began, notices = time.monotonic(), self._capacity.notices
         try:
             result = await self._queue.take(claimant, self._fairness, order)
         except BaseException:
@@ -223,7 +223,7 @@ class Worker(Service):
         if order.slots > 0:
             self._capacity.claimed(time.monotonic() - began)
             if not result.started:
-                self._capacity.note_empty(jobs, told)
+                self._capacity.note_empty(jobs, notices)
         return self._follow(order, result)
 
     def _order(self, tried: set[tuple[str, ...]]) -> tuple[Order, tuple[str, ...]]:
@@ -246,7 +246,7 @@ class Worker(Service):
             return Allowance(self._capacity.jobs, 0)
         for allowance in allowances:
             if self._capacity.was_empty(allowance.jobs):
-                # Nobody need have told of what can be taken now, e.g. because an end of ours made it possible.
+                # What can be taken now need not have been announced: an end of ours may have made it possible.
                 self._set_timer(PAUSE)
             elif allowance.jobs not in tried:
                 tried.add(allowance.jobs)

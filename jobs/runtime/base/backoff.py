@@ -1,5 +1,11 @@
 """How long to wait before something that failed is tried again."""
 
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+T = TypeVar("T")
+
 
 class Backoff:
     """Seconds to wait: doubled after each failure, up to a limit.
@@ -22,3 +28,29 @@ class Backoff:
     def succeed(self) -> None:
         """Begin with the first wait again."""
         self.seconds = self._first
+
+
+async def repeated(
+    action: Callable[[], Awaitable[T]],
+    passes: Callable[[Exception], bool],
+    note: Callable[[float, Exception], None],
+    first: float,
+) -> T:
+    """What ``action`` returns, once it does not fail any more; to do it twice must change nothing.
+
+    Args:
+        action: What is tried.
+        passes: Whether an error will pass; any other is raised.
+        note: Told before each wait how long it is, and why.
+        first: Seconds of the first wait; see ``Backoff``.
+    """
+    backoff = Backoff(first)
+    while True:
+        try:
+            return await action()
+        except Exception as error:
+            if not passes(error):
+                raise
+            pause = backoff.fail()
+            note(pause, error)
+        await asyncio.sleep(pause)

@@ -120,7 +120,7 @@ class Service(ABC):
             except (Exception, SystemExit, KeyboardInterrupt) as error:
                 if asyncio.current_task() is not self._task:
                     # A group of tasks raises what failed in it instead of the cancel that it was ended by.
-                    log_fault(log, f"{self.name} failed as it was told to end", error)
+                    log_fault(log, f"{self.name} failed while it ended", error)
                     return
                 self.pulse.wanted()
                 if self._got_on:

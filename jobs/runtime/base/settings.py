@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from ...core.base.errors import ConfigurationError
 from ...core.node_choice import EVERYTHING, NodeChoice
-from ...queue.fairness import CountingScheme
+from ...queue.claims.fairness import CountingScheme
 from .launcher import StartLauncher, start_launcher
 
 

@@ -3,8 +3,8 @@
 import logging
 from typing import Final
 
+from ...queue.claims.expiry import skip_due
 from ...queue.deadlines import are_due, fail_overdue
-from ...queue.expiry import skip_due
 from ...store.db.database import Database
 from ...store.db.transaction import Tx
 

@@ -4,7 +4,7 @@ import asyncio
 
 from typing_extensions import override
 
-from ...queue.admission import is_anything_held, look_for_slots, look_for_tokens
+from ...queue.limits.admission import is_anything_held, look_for_slots, look_for_tokens
 from ...store.db.database import Database
 from ...store.db.transaction import Tx
 from ..base.change_detector import ChangeDetector

@@ -13,14 +13,14 @@ from ...core.admission.labels import inherited
 from ...core.flows.spec import FlowSpec
 from ...core.model import Json, NewRun, Run
 from ...core.run_spec import RunSpec
-from ...queue.claim import Started
-from ...queue.enqueue_many import new_runs
-from ...queue.shapes import HeldRun
+from ...queue.base.shapes import HeldRun
+from ...queue.claims.claim import Started
+from ...queue.enqueue.enqueue_many import new_runs
 from .in_use import IN_USE
+from .job_steps import JobSteps, StepStore
 from .lines import RawLine
 from .printing import Lines, Pieces
 from .redaction import NOTHING_HIDDEN, Redactor
-from .step_desk import StepDesk, StepStore
 from .stopping import StopSignal
 from .values import plain_json, progress_document
 
@@ -92,6 +92,7 @@ class LocalHost:
         "_abandoned",
         "_checkpoint",
         "_enqueue",
+        "_job_steps",
         "_lines",
         "_loop",
         "_on_hurry",
@@ -105,7 +106,6 @@ class LocalHost:
         "_show_progress",
         "_signal",
         "_started",
-        "_step_desk",
         "_step_store",
         "_stop_asked",
         "_thread",
@@ -150,7 +150,7 @@ class LocalHost:
         # Most jobs are never asked to stop and keep no checkpoint: what serves these is made when it is asked for.
         self._savings: list[_Saving] = []
         self._step_store = steps
-        self._step_desk: StepDesk | None = None
+        self._job_steps: JobSteps | None = None
         self._pause = pause
         self._order: asyncio.Lock | None = None
         self._abandoned: asyncio.Event | None = None
@@ -188,7 +188,7 @@ class LocalHost:
     def left_more(self) -> bool:
         """Whether the job left more than its outcome: checkpoints that are perhaps not kept yet, runs to enqueue."""
         return bool(self._savings or self.at_end or self._prints or self._pieces) or (
-            self._step_desk is not None and self._step_desk.left_more
+            self._job_steps is not None and self._job_steps.left_more
         )
 
     def enqueue(self, runs: Sequence[RunSpec]) -> Awaitable[list[int]]:
@@ -328,8 +328,8 @@ class LocalHost:
     def log_all(self, lines: Iterable[RawLine], *, dropped: int) -> None:
         """Keep lines that a child process sent."""
         trace = self.trace
-        said = lines if trace is None else [line.also(trace) for line in lines]
-        self._lines.write(self._started.execution_id, said, dropped=dropped)
+        kept = lines if trace is None else [line.also(trace) for line in lines]
+        self._lines.write(self._started.execution_id, kept, dropped=dropped)
 
     def progress(self, done: float, total: float | None, message: str | None) -> None:
         """Show how far the job is."""
@@ -368,12 +368,12 @@ class LocalHost:
         return next((fault for fault in faults if fault is not None), None)
 
     @property
-    def steps(self) -> StepDesk:
+    def steps(self) -> JobSteps:
         """Where the steps of the job are stored."""
-        if self._step_desk is None:
-            self._step_desk = StepDesk(self, self._step_store, self._pause)
-        return self._step_desk
+        if self._job_steps is None:
+            self._job_steps = JobSteps(self, self._step_store, self._pause)
+        return self._job_steps
 
     async def end_steps(self) -> frozenset[str]:
         """Wait until the ends of the steps are stored; the labels of results that the job did not ask for."""
-        return frozenset() if self._step_desk is None else await self._step_desk.end()
+        return frozenset() if self._job_steps is None else await self._job_steps.end()

@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from ...core.events import Change, Cursor, Event, EventFilter, EventKind
-from ...queue.changes import publish
+from ...queue.base.changes import publish
 from ...store.db.database import Connection, Database
 from ...store.db.transaction import Wake
 from ...store.read import events
@@ -93,7 +93,7 @@ class EventBus(Watch):
         await self._begin(self._database)
         log.warning(
             "the database knows events up to %s and this process had seen %s: it was restored, or a standby took over "
-            "that had not received everything; all readers are told to read anew (RESYNC)",
+            "that had not received everything; all readers have to reload (RESYNC)",
             self._seen.seq,
             lost.seq,
         )

@@ -13,7 +13,7 @@ from typing import TypeAlias
 from typing_extensions import override
 
 from ...core.model import Json
-from ...queue.logs import KEPT_LINES, append_lines, cut_lines
+from ...queue.base.logs import KEPT_LINES, append_lines, cut_lines
 from ...store.db.database import Database, SQLAlchemyError
 from ...store.read.logs import LogLine
 from ..base.service import Watch

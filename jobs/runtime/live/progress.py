@@ -5,7 +5,7 @@ import threading
 
 from ...actions.checkpoints import save_progress
 from ...core.model import Json
-from ...queue.claim import Started
+from ...queue.claims.claim import Started
 from ...store.db.database import Database
 from ..base.service import Watch
 

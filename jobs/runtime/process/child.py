@@ -319,17 +319,17 @@ def check_findable(definition: JobDefinition) -> None:
     )
 
 
-def preloaded(jobs: Iterable[JobDefinition], hooks: Hooks, *, unless_said: bool) -> list[str]:
+def preloaded(jobs: Iterable[JobDefinition], hooks: Hooks, *, unless_set: bool) -> list[str]:
     """The modules that are to be imported before child processes are forked.
 
     Args:
         jobs: Those in child processes.
         hooks: What is declared beside them.
-        unless_said: Whether it holds for jobs that do not say.
+        unless_set: Whether it holds for jobs that do not say.
     """
     found: dict[str, None] = {}
     for one in jobs:
-        if unless_said if one.preload is None else one.preload:
+        if unless_set if one.preload is None else one.preload:
             around = middleware_of(one, hooks, {})
             found |= dict.fromkeys([*([] if around is None else around.modules), _place(one.handler)[0]])
     return list(found)

@@ -12,8 +12,8 @@ from ...base.context import StopReason
 from ...core.flows.spec import FlowSpec
 from ...core.model import Json
 from ...core.run_spec import RunSpec
-from ...queue.enqueue_flow import new_flow
-from ...queue.enqueue_many import new_runs
+from ...queue.enqueue.enqueue_many import new_runs
+from ...queue.flows.enqueue_flow import new_flow
 from ..job.host import Done
 from ..job.lines import RawLine
 from ..job.printing import Lines, Pieces

@@ -31,8 +31,8 @@ def children_of_this_process() -> set[int]:
     found: set[int] = set()
     for thread in _threads():
         # A thread may have ended meanwhile.
-        with suppress(FileNotFoundError), open(f"{_TASKS}/{thread}/children", "rb") as told:  # noqa: PTH123 - see _threads
-            found.update(map(int, told.read().split()))
+        with suppress(FileNotFoundError), open(f"{_TASKS}/{thread}/children", "rb") as file:  # noqa: PTH123 - see _threads
+            found.update(map(int, file.read().split()))
     return found
 
 
@@ -52,7 +52,7 @@ def threads_of_this_process() -> int:
 def memory_of_this_process() -> int:
     """The bytes that it holds in memory now; where the kernel does not tell, the most that it ever held."""
     try:
-        with open(_SIZES, "rb") as told:  # noqa: PTH123 - see _threads
-            return int(told.read().split()[1]) * resource.getpagesize()
+        with open(_SIZES, "rb") as file:  # noqa: PTH123 - see _threads
+            return int(file.read().split()[1]) * resource.getpagesize()
     except FileNotFoundError:
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024

@@ -5,7 +5,7 @@ import threading
 import time
 from collections import deque
 
-from ...queue.logs import KEPT_LINES
+from ...queue.base.logs import KEPT_LINES
 from ..job.lines import RawLine
 from ..live.log_writer import MANY_WAITING, SLOWED_BY, SLOWED_EVERY
 from .wire import HEADER, Lines, Message, Progress, frame, length_of

@@ -11,9 +11,9 @@ from typing import Any
 from ...core.durable.steps import StepEnd, StoredStep
 from ...core.durable.waits import Wait
 from ...core.model import Json
+from ..job.job_steps import failed_line
 from ..job.redaction import Redactor
 from ..job.results import message_of
-from ..job.step_desk import failed_line
 from ..job.stopping import StopSignal, wait_unless_stopped
 from ..job.values import plain_json
 from .outbox import Connection

@@ -226,8 +226,8 @@ class Ended(Message):
     def of(cls, outcome: JobOutcome, at_end: Sequence[RunSpec] = (), *, again: bool = False) -> "Ended":
         """The message that carries ``outcome`` and what follows it."""
         name, fields = type(outcome).__name__, dataclasses.asdict(outcome)
-        said = {"outcome": name, "fields": fields, "at_end": list(at_end), "again": again}
-        return cls.model_validate(said)
+        message = {"outcome": name, "fields": fields, "at_end": list(at_end), "again": again}
+        return cls.model_validate(message)
 
     def value(self) -> JobOutcome:
         """The outcome that it carries.

@@ -4,10 +4,10 @@ import json
 from typing import Any
 
 from sqlalchemy import Boolean, ColumnElement, bindparam
-from sqlalchemy.ext.compiler import compiles
-from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.functions import GenericFunction
 from sqlalchemy.types import Text
+
+from .base.spelling import spelled
 
 
 class HasValueAt(GenericFunction[bool]):
@@ -21,19 +21,13 @@ class HasValueAt(GenericFunction[bool]):
     name = "cronograph_has_value_at"
 
 
-@compiles(HasValueAt, "postgresql")
-def _postgresql(element: HasValueAt, compiler: SQLCompiler, **options: Any) -> str:
-    document, path, _, value = (compiler.process(one, **options) for one in element.clauses)
-    return f"({document} #> CAST({path} AS text[]) = CAST({value} AS jsonb))"
-
-
-@compiles(HasValueAt, "sqlite")
-def _sqlite(element: HasValueAt, compiler: SQLCompiler, **options: Any) -> str:
-    document, _, path, value = (compiler.process(one, **options) for one in element.clauses)
-    # Of one kind: json_extract makes 1 of true. Numbers are one kind.
-    kind = f"replace(json_type({document}, {path}), 'real', 'integer')"
-    wanted = f"replace(json_type({value}), 'real', 'integer')"
-    return f"({kind} = {wanted} AND json_extract({document}, {path}) IS json_extract({value}, '$'))"
+# SQLite: of one kind, since json_extract makes 1 of true; numbers are one kind.
+_KIND = "replace(json_type({0}, {2}), 'real', 'integer') = replace(json_type({3}), 'real', 'integer')"
+spelled(
+    HasValueAt,
+    postgresql="({0} #> CAST({1} AS text[]) = CAST({3} AS jsonb))",
+    sqlite=f"({_KIND} AND json_extract({{0}}, {{2}}) IS json_extract({{3}}, '$'))",
+)
 
 
 class HasMember(GenericFunction[bool]):
@@ -44,16 +38,11 @@ class HasMember(GenericFunction[bool]):
     name = "cronograph_has_member"
 
 
-@compiles(HasMember, "postgresql")
-def _member_postgresql(element: HasMember, compiler: SQLCompiler, **options: Any) -> str:
-    document, path, _ = (compiler.process(one, **options) for one in element.clauses)
-    return f"({document} #> CAST({path} AS text[]) IS NOT NULL)"
-
-
-@compiles(HasMember, "sqlite")
-def _member_sqlite(element: HasMember, compiler: SQLCompiler, **options: Any) -> str:
-    document, _, path = (compiler.process(one, **options) for one in element.clauses)
-    return f"(json_type({document}, {path}) IS NOT NULL)"
+spelled(
+    HasMember,
+    postgresql="({0} #> CAST({1} AS text[]) IS NOT NULL)",
+    sqlite="(json_type({0}, {2}) IS NOT NULL)",
+)
 
 
 def has_member(document: ColumnElement[Any], path: tuple[str, ...]) -> ColumnElement[bool]:

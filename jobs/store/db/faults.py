@@ -48,6 +48,11 @@ def is_databases_fault(error: BaseException) -> bool:
     return isinstance(error, SQLAlchemyError | psycopg.Error | OSError)
 
 
+def is_passing(error: BaseException) -> bool:
+    """Whether the database raised ``error``, and not because of a value: what was to be stored is to be tried again."""
+    return is_databases_fault(error) and not is_unstorable(error)
+
+
 def is_unavailable(error: BaseException) -> bool:
     """Whether the database is gone, full, read-only, starting, out of reach or too busy: the same may succeed later."""
     return any(_says_unavailable(one) for one in _chain(error))

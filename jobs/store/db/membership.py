@@ -3,10 +3,10 @@
 from typing import Any
 
 from sqlalchemy import ColumnElement, Select, exists
-from sqlalchemy.ext.compiler import compiles
-from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.functions import GenericFunction
 from sqlalchemy.types import NullType
+
+from .base.spelling import spelled
 
 
 class IsOneOf(GenericFunction[Any]):
@@ -20,16 +20,7 @@ class IsOneOf(GenericFunction[Any]):
     name = "cronograph_is_one_of"
 
 
-@compiles(IsOneOf, "postgresql")
-def _postgresql(element: IsOneOf, compiler: SQLCompiler, **options: Any) -> str:
-    key, keys = (compiler.process(one, **options) for one in element.clauses)
-    return f"({key} = ANY (ARRAY{keys}))"
-
-
-@compiles(IsOneOf, "sqlite")
-def _sqlite(element: IsOneOf, compiler: SQLCompiler, **options: Any) -> str:
-    key, keys = (compiler.process(one, **options) for one in element.clauses)
-    return f"({key} IN {keys})"
+spelled(IsOneOf, postgresql="({0} = ANY (ARRAY{1}))", sqlite="({0} IN {1})")
 
 
 def is_one_of_few(key: ColumnElement[Any], keys: Select[Any]) -> ColumnElement[bool]:

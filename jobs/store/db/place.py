@@ -32,8 +32,8 @@ def check_folder(database_url: str) -> None:
             pass
     except OSError as error:
         raise StorageError(
-            f"database file '{path}': must be in a folder that can be written, where its log and its lock lie beside "
-            f"it: {error.strerror}"
+            f"database file '{path}': must be in a folder that can be written, which also gets its log and its "
+            f"lock: {error.strerror}"
         ) from error
 
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 from sqlalchemy import Connection, event
 from sqlalchemy.exc import DataError, IntegrityError, OperationalError
 
+from ...core.base.driving import drive, drive_in_loop
 from ...core.base.errors import UnreadableRow, UserError
 from ...core.base.lazy import LazyModule
 from ..schema.parts import metadata
@@ -31,7 +32,7 @@ log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 Work: TypeAlias = Callable[[Connection], T]
-Steps: TypeAlias = Generator[Callable[[Connection], Any], T, T]
+Transactions: TypeAlias = Generator[Work[Any], T, T]
 """Functions to be run one after the other, in a transaction each; they get what it brings or raises."""
 
 FAULTS: Final = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, AssertionError, DataError)
@@ -82,7 +83,7 @@ class SetAside:
             run: Runs a function in a transaction.
             work: The function.
         """
-        return await _drive(self._reading(work), run)
+        return await drive_in_loop(self._reading(work), run)
 
     async def writing(self, run: Callable[[Work[T]], Awaitable[T]], work: Work[T]) -> T:
         """``reading`` for a function that writes: only if it fails it is done without the rows that cannot be read.
@@ -90,25 +91,14 @@ class SetAside:
         Raises:
             UnreadableRow: it was asked for one of these.
         """
-        return await _drive(self._writing(work), run)
+        return await drive_in_loop(self._writing(work), run)
 
     def writing_sync(self, run: Callable[[Work[T]], T], work: Work[T]) -> T:
         """``writing`` in a thread."""
-        steps = self._writing(work)
-        try:
-            step = next(steps)
-            while True:
-                try:
-                    found = run(step)
-                except Exception as error:  # noqa: BLE001 - these steps judge it
-                    step = steps.throw(error)
-                else:
-                    step = steps.send(found)
-        except StopIteration as end:
-            result: T = end.value
-            return result
+        result: T = drive(self._writing(work), run)
+        return result
 
-    def _reading(self, work: Work[T]) -> Steps[T]:
+    def _reading(self, work: Work[T]) -> Transactions[T]:
         if not self.known:
             try:
                 return (yield partial(_leaving_nothing_open, work))
@@ -119,7 +109,7 @@ class SetAside:
             yield self._refresh
         return (yield from self._without(work, set()))
 
-    def _writing(self, work: Work[T]) -> Steps[T]:
+    def _writing(self, work: Work[T]) -> Transactions[T]:
         try:
             return (yield partial(_leaving_nothing_open, work))
         except Exception as error:
@@ -135,7 +125,7 @@ class SetAside:
                 raise
             raise UnreadableRow(found[-1].sentence) from error
 
-    def _without(self, work: Work[T], mentioned: set[str]) -> Steps[T]:
+    def _without(self, work: Work[T], mentioned: set[str]) -> Transactions[T]:
         for _ in range(_ROUNDS):
             known = self.known
             try:
@@ -199,21 +189,6 @@ def _leaving_nothing_open(work: Work[T], conn: Connection) -> T:
                 conn.connection.rollback()
             conn.invalidate(error)
         raise
-
-
-async def _drive(steps: Steps[T], run: Callable[[Work[Any]], Awaitable[Any]]) -> T:
-    try:
-        step = next(steps)
-        while True:
-            try:
-                found = await run(step)
-            except Exception as error:  # noqa: BLE001 - these steps judge it
-                step = steps.throw(error)
-            else:
-                step = steps.send(found)
-    except StopIteration as end:
-        result: T = end.value
-        return result
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from sqlalchemy import Connection, Row, bindparam, exists, func, select
 
 from ...core.arguments.judging import Judge
 from ...core.base.rates import Rate
-from ...core.defaults import NOTHING_SAID, JobDefaults, JobInfo
+from ...core.defaults import NO_DEFAULTS, JobDefaults, JobInfo
 from ...core.limits import Limits
 from ...core.model import Isolation
 from ...core.nodes import Node
@@ -75,7 +75,7 @@ class Schema(NamedTuple):
 
     args_schema: dict[str, Any]
     signature: str
-    defaults: JobDefaults = NOTHING_SAID
+    defaults: JobDefaults = NO_DEFAULTS
     judge: Judge | None = None
 
 
@@ -100,7 +100,7 @@ def schemas(conn: Connection, names: Collection[str]) -> tuple[dict[str, Schema]
 def defaults(conn: Connection, names: Collection[str]) -> dict[str, JobDefaults]:
     """What each of these jobs says about its runs and tasks; nothing for one that nobody has published."""
     found = published_defaults(conn, names)
-    return {name: found.get(name, NOTHING_SAID) for name in names}
+    return {name: found.get(name, NO_DEFAULTS) for name in names}
 
 
 def declaring(

@@ -269,7 +269,17 @@ FAR = datetime(2200, 1, 1, tzinfo=UTC)
 
 _SETTINGS = [
     queue_group.c[name]
-    for name in ("paused_at", "paused_by", "pause_reason", "max_running", "rate", "rate_full_at", "max_wait_low", "cap")
+    for name in (
+        "paused_at",
+        "paused_by",
+        "pause_reason",
+        "max_running",
+        "rate",
+        "rate_full_at",
+        "max_wait_low",
+        "cap",
+        "keep",
+    )
 ]
 
 GROUPS: Listing[Group] = Listing(

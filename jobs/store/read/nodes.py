@@ -54,7 +54,7 @@ def foreign_signatures(conn: Connection, node_id: int, now: datetime) -> frozens
     return frozenset[str]().union(*(foreign_to(own, one) for one in others))
 
 
-def heard_of_since(conn: Connection, since: datetime) -> list[Node]:
+def seen_since(conn: Connection, since: datetime) -> list[Node]:
     """The nodes, live or not, whose newest sign of life is no older, by id."""
     return [node_from(row) for row in conn.execute(select(n).where(n.c.heartbeat_at >= since).order_by(n.c.id))]
 

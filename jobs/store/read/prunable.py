@@ -2,14 +2,83 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Final
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
 
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection, Select, exists, func, select
 
+from ...core.retention import Keeping
+from ..schema.tables import flow as f
+from ..schema.tables import job as j
 from ..schema.tables import job_execution as e
 from ..schema.tables import periodic_task, skipped_occurrence
+from ..schema.tables import queue_group as g
 from ..schema.tables import run as r
+
+BEGINNING: Final = datetime(1970, 1, 1, tzinfo=UTC)
+"""Before every run."""
+
+IN_FLOW: Final = r.c.flow_id.is_not(None) & exists().where(f.c.id == r.c.flow_id)
+"""That a run belongs to a flow that is still there: a flow is pruned as a whole."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunPlace:
+    """A place in the order in which runs finished; a walk over runs proceeds from it."""
+
+    finished_at: datetime = BEGINNING
+    id: int = 0
+
+
+def keeping(conn: Connection, now: datetime, age: timedelta) -> Keeping:
+    """How long the history of jobs and groups is kept: what they say now, ``age`` where they say nothing."""
+    groups = conn.execute(select(g.c.name, g.c.keep).where(g.c.keep.is_not(None)))
+    jobs = conn.execute(select(j.c.name, j.c.defaults))
+    said = {row.name: row.defaults["keep"] for row in jobs if row.defaults.get("keep") is not None}
+    return Keeping(now, age, said, {row.name: row.keep for row in groups})
+
+
+def ended_runs(place: RunPlace, before: datetime, limit: int) -> Select[Any]:
+    """``limit`` runs that finished before ``before``, after ``place``, in the order in which they did."""
+    return (
+        select(r.c.id, r.c.finished_at, r.c.job_name, r.c.group_name, IN_FLOW.label("in_flow"))
+        .where(
+            r.c.finished_at.is_not(None),
+            r.c.finished_at >= place.finished_at,
+            r.c.finished_at < before,
+            (r.c.finished_at > place.finished_at) | (r.c.id > place.id),
+        )
+        .order_by(r.c.finished_at, r.c.id)
+        .limit(limit)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class EndedRuns:
+    """One step of a walk over runs that are kept for a shorter time than usual.
+
+    Attributes:
+        runs: Those to delete.
+        executions: Their executions to delete, those that a task keeps left out.
+        place: Where the next step begins; None = the end.
+    """
+
+    runs: list[int]
+    executions: list[int]
+    place: RunPlace | None
+
+
+def briefly_kept(conn: Connection, keep: timedelta, kept: Keeping, place: RunPlace, limit: int) -> EndedRuns:
+    """Among ``limit`` runs that finished after ``place``: those that are kept for ``keep``, and are over.
+
+    Runs of flows are left out: a flow goes as a whole, and not before its usual time.
+    """
+    rows = conn.execute(ended_runs(place, kept.now - keep, limit)).all()
+    over = [row.id for row in rows if not row.in_flow and kept.of(row.job_name, row.group_name) == keep]
+    next_place = RunPlace(rows[-1].finished_at, rows[-1].id) if len(rows) == limit else None
+    found = conn.execute(select(e.c.id, e.c.task_id).where(e.c.run_id.in_(over)).order_by(e.c.id)).all() if over else []
+    newest = kept_executions(conn, sorted({row.task_id for row in found if row.task_id is not None}))
+    return EndedRuns(over, [row.id for row in found if row.id not in newest], next_place)
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,14 +96,16 @@ class Walk:
     more: bool
 
 
-def old_executions(conn: Connection, after: int, before: datetime, limit: int) -> Walk:
+def old_executions(conn: Connection, after: int, before: datetime, limit: int, kept: Keeping | None = None) -> Walk:
     """Among the ``limit`` executions after id ``after``: those that started and ended before ``before``.
+
+    With ``kept`` those stay that are to be kept longer.
 
     Ids ascend with the time of the start, so a step that finds nothing started before ``before`` is the last one:
     the young rest of the table, the largest part, is never read.
     """
     rows = conn.execute(
-        select(e.c.id, e.c.task_id, e.c.started_at, e.c.completed_at)
+        select(e.c.id, e.c.task_id, e.c.started_at, e.c.completed_at, e.c.job_name, e.c.run_id)
         .where(e.c.id > after)
         .order_by(e.c.id)
         .limit(limit)
@@ -42,9 +113,18 @@ def old_executions(conn: Connection, after: int, before: datetime, limit: int) -
     if not rows:
         return Walk([], after, more=False)
     old = [row for row in rows if row.completed_at is not None and max(row.started_at, row.completed_at) < before]
-    kept = kept_executions(conn, sorted({row.task_id for row in old if row.task_id is not None}))
+    if kept is not None and kept.has_longer:
+        groups = _groups_of(conn, old) if kept.groups else {}
+        old = [row for row in old if kept.is_over(row.job_name, groups.get(row.run_id), row.completed_at)]
+    newest = kept_executions(conn, sorted({row.task_id for row in old if row.task_id is not None}))
     begun_before = any(row.started_at < before for row in rows)
-    return Walk([row.id for row in old if row.id not in kept], rows[-1].id, more=begun_before and len(rows) == limit)
+    return Walk([row.id for row in old if row.id not in newest], rows[-1].id, more=begun_before and len(rows) == limit)
+
+
+def _groups_of(conn: Connection, executions: Sequence[Any]) -> dict[int, str]:
+    """The groups of their runs, by the keys of the runs."""
+    statement = select(r.c.id, r.c.group_name).where(r.c.id.in_(sorted({row.run_id for row in executions})))
+    return {row.id: row.group_name for row in conn.execute(statement)}
 
 
 def kept_executions(conn: Connection, task_ids: Sequence[int]) -> set[int]:
@@ -108,29 +188,45 @@ class Prunable:
     complete: bool
 
 
-def prunable(conn: Connection, before: datetime, keep: int | None, *, most: int = MOST) -> Prunable:
+def prunable(conn: Connection, kept: Keeping, keep: int | None, *, most: int = MOST) -> Prunable:
     """Look for the executions that a pruning would delete; bounded work, however long the log is.
 
     Args:
         conn: A connection.
-        before: What ended earlier goes.
+        kept: How long history is kept.
         keep: Of each task only so many executions stay (at least 1); None = any number.
-        most: So many executions are looked at because of their age, and so many because of their number.
+        most: So many executions are looked at because of their age, so many because of their number, and so many runs
+            for each time that some job or group says.
     """
-    doomed, complete = _old(conn, before, most)
+    doomed, complete = _old(conn, kept, most)
+    for each in kept.shorter:
+        more, all_of_them = _brief(conn, each, kept, most)
+        doomed, complete = doomed | more, complete and all_of_them
     if keep is not None:
         surplus, all_surplus = _surplus(conn, doomed, keep, most)
         doomed, complete = doomed | surplus, complete and all_surplus
     return Prunable(sorted(doomed), complete)
 
 
-def _old(conn: Connection, before: datetime, most: int) -> tuple[set[int], bool]:
+def _brief(conn: Connection, keep: timedelta, kept: Keeping, most: int) -> tuple[set[int], bool]:
+    """Those of runs that are kept for this shorter time, and whether these are all of them."""
+    doomed: set[int] = set()
+    place: RunPlace | None = RunPlace(kept.before)
+    looked_at = 0
+    while place is not None and looked_at < most:
+        step = briefly_kept(conn, keep, kept, place, BATCH)
+        doomed.update(step.executions)
+        place, looked_at = step.place, looked_at + BATCH
+    return doomed, place is None
+
+
+def _old(conn: Connection, kept: Keeping, most: int) -> tuple[set[int], bool]:
     """Those beyond the age, and whether these are all of them."""
     doomed: set[int] = set()
     after, looked_at, more = 0, 0, True
     while more and looked_at < most:
         size = min(BATCH, most - looked_at)
-        step = old_executions(conn, after, before, size)
+        step = old_executions(conn, after, kept.before, size, kept)
         doomed.update(step.doomed)
         after, more, looked_at = step.last, step.more, looked_at + size
     return doomed, not more

@@ -3,21 +3,25 @@
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
-from sqlalchemy import Connection, Executable, Row, func, select
+from sqlalchemy import Connection, Executable, Row, exists, func, select
 
 from ...core.actor import RANK, Role
 from ...core.durable.steps import Step, StepKind, StepState, StoredStep
 from ..schema.rows import RowReader, reader_of
 from ..schema.tables import run_step as s
 
+_later = s.alias("later")
+_LATEST = ~exists().where(
+    _later.c.run_id == s.c.run_id, _later.c.step == s.c.step, _later.c.attempt > s.c.attempt
+).correlate(s)  # fmt: skip
 _ROWS = select(
     s.c.run_id, s.c.step, s.c.kind, s.c.state, s.c.attempt, s.c.started_at, s.c.finished_at, s.c.wake_at, s.c.value,
-    s.c.error, s.c.used, s.c.signal, s.c.rank, s.c.form, s.c.flow_id,
+    s.c.error, s.c.used, s.c.signal, s.c.rank, s.c.form, s.c.flow_id, _LATEST.label("latest"),
 )  # fmt: skip
 _ROLES: Final[dict[int | None, Role | None]] = {None: None, **{rank: role for role, rank in RANK.items()}}
 _step_from: RowReader[Step] = reader_of(
     Step,
-    {"kind": StepKind, "state": StepState, "used": bool, "rank": _ROLES.__getitem__},
+    {"kind": StepKind, "state": StepState, "used": bool, "latest": bool, "rank": _ROLES.__getitem__},
     columns={"label": "step", "role": "rank"},
 )
 _RESULTS = select(s.c.step, s.c.attempt, s.c.value, s.c.kind, s.c.state, s.c.wake_at, s.c.error, s.c.flow_id).where(

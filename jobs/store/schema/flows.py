@@ -19,7 +19,7 @@ flow = Table(
     Column("cancel_requested_at", UtcDateTime),
     Column("submitter", Name),
     Column("submitter_id", Key),
-    Column("heirs", JsonDocument, nullable=False),
+    Column("callbacks", JsonDocument, nullable=False),
     # The run that has begun it as a step and waits for its end.
     Column("parent_id", Key),
     # Inherited by its runs, which are found by them.

@@ -18,6 +18,7 @@ queue_group = Table(
     Column("rate_full_at", UtcDateTime),
     Column("next_token_at", UtcDateTime),
     Column("cap", JsonDocument),
+    Column("keep", Float),
     CheckConstraint("max_running IS NULL OR max_running >= 0", name="max_running"),
     # Each enqueue looks here, and mostly there are none.
     partial_index("ix_queue_group_cap", "cap IS NOT NULL", "name"),

@@ -17,10 +17,10 @@ from ...core.events import EventKind, spread
 from ...core.flows.model import Ending
 from ...core.model import Isolation
 from ...core.schedule import Syntax
+from .callbacks import callback_from
 from .events import event, idempotency_key
 from .flows import flow, flow_run
 from .groups import queue_group
-from .heirs import heir_from
 from .records import execution_log, skipped_occurrence
 from .specs import defaults_from
 from .steps import run_signal, run_step
@@ -49,7 +49,7 @@ SHAPES: Final[Mapping[tuple[Table, str], str]] = {
     **{(node, name): OBJECT for name in ("signatures", "choice", "blockage")},
     (event, "changes"): LIST,
     (run, "awaits"): OBJECT,
-    **{(flow, name): OBJECT for name in ("heirs", "labels")},
+    **{(flow, name): OBJECT for name in ("callbacks", "labels")},
     (flow_run, "uses"): OBJECT,
     (flow_run, "chain"): LIST,
     (queue_group, "rate"): OBJECT,
@@ -112,10 +112,10 @@ def _awaits(document: Any) -> None:
         raise ValueError(document)
 
 
-def _heirs(document: Any) -> None:
-    for end, heir in document.items():
-        heir_from(heir)
-        _texts((Ending(end), heir["job_name"], heir["group"]))
+def _callbacks(document: Any) -> None:
+    for end, callback in document.items():
+        callback_from(callback)
+        _texts((Ending(end), callback["job_name"], callback["group"]))
 
 
 def _uses(document: Any) -> None:
@@ -147,7 +147,7 @@ MEANINGS: Final[Mapping[tuple[Table, str], tuple[str, Callable[[Any], object]]]]
     (node, "blockage"): ("since when which run blocks the node, and where", _blockage),
     (event, "changes"): ("a list of changes", _changes),
     (run, "awaits"): ("what a suspended run waits for", _awaits),
-    (flow, "heirs"): ("the runs that follow the end of a flow", _heirs),
+    (flow, "callbacks"): ("the runs that follow the end of a flow", _callbacks),
     (flow_run, "uses"): ("the keys of results, and the arguments that take them", _uses),
     (flow_run, "chain"): ("a list of texts", _texts),
     (queue_group, "rate"): ("a rate", Rate.from_json),

@@ -65,7 +65,7 @@ def declared_values(declared: ScheduleSpec | None) -> dict[str, Any]:
     return dict.fromkeys(_DECLARED.values()) if declared is None else _written(declared, _DECLARED)
 
 
-_SAID: Final = frozenset({PER_RUN, *(one.name for one in fields(JobDefaults))})
+_STORED: Final = frozenset({PER_RUN, *(one.name for one in fields(JobDefaults))})
 
 
 def defaults_from(document: Mapping[str, Json]) -> JobDefaults:
@@ -73,34 +73,34 @@ def defaults_from(document: Mapping[str, Json]) -> JobDefaults:
 
     Names that this version does not know are ignored: a node of a newer one has published them.
     """
-    said: dict[str, Any] = {
-        name: WORDS[name](value) if name in WORDS else value for name, value in document.items() if name in _SAID
+    values: dict[str, Any] = {
+        name: WORDS[name](value) if name in WORDS else value for name, value in document.items() if name in _STORED
     }
-    if "unique_key" in said:
-        said["unique_key"] = UniqueKey.from_json(said["unique_key"])
-    per_run: Mapping[str, Any] | None = said.pop(PER_RUN, None)
+    if "unique_key" in values:
+        values["unique_key"] = UniqueKey.from_json(values["unique_key"])
+    per_run: Mapping[str, Any] | None = values.pop(PER_RUN, None)
     if per_run is not None:
-        said["ttl"] = per_run.get("ttl")
-        said["hold"] = Hold.from_json(per_run["hold"]) if "hold" in per_run else None
-        said["labels"] = LabelRule.from_json(per_run["labels"]) if "labels" in per_run else None
-    if "limits" in said:
-        said["limits"] = Limits.from_json(said["limits"])
-    return JobDefaults(**said)
+        values["ttl"] = per_run.get("ttl")
+        values["hold"] = Hold.from_json(per_run["hold"]) if "hold" in per_run else None
+        values["labels"] = LabelRule.from_json(per_run["labels"]) if "labels" in per_run else None
+    if "limits" in values:
+        values["limits"] = Limits.from_json(values["limits"])
+    return JobDefaults(**values)
 
 
 def defaults_document(defaults: JobDefaults) -> dict[str, Json]:
     """The column ``defaults``: what a job says, without what it leaves open."""
-    said = {one.name: getattr(defaults, one.name) for one in fields(JobDefaults)}
+    values = {one.name: getattr(defaults, one.name) for one in fields(JobDefaults)}
     if defaults.unique_key is not None:
-        said["unique_key"] = defaults.unique_key.to_json()
-    ttl, labels, hold = said.pop("ttl"), said.pop("labels"), said.pop("hold")
+        values["unique_key"] = defaults.unique_key.to_json()
+    ttl, labels, hold = values.pop("ttl"), values.pop("labels"), values.pop("hold")
     per_run = {"ttl": ttl, "labels": labels and labels.to_json(), "hold": hold and hold.to_json()}
     if any(value is not None for value in per_run.values()):
-        said[PER_RUN] = {name: value for name, value in per_run.items() if value is not None}
+        values[PER_RUN] = {name: value for name, value in per_run.items() if value is not None}
     if defaults.limits is not None:
-        said["limits"] = defaults.limits.to_json()
+        values["limits"] = defaults.limits.to_json()
     return {
-        name: value.value if isinstance(value, Enum) else value for name, value in said.items() if value is not None
+        name: value.value if isinstance(value, Enum) else value for name, value in values.items() if value is not None
     }
 
 

@@ -48,6 +48,12 @@ def set_cap(conn: Connection, name: str, cap: Cap | None) -> Group:
     return group_from(conn.execute(statement.returning(g)).one())
 
 
+def set_keep(conn: Connection, name: str, seconds: float | None) -> Group:
+    """Set how long the history of a group's runs is kept; None = as their jobs say."""
+    statement = update(g).where(g.c.name == name).values(keep=seconds)
+    return group_from(conn.execute(statement.returning(g)).one())
+
+
 def set_rate(conn: Connection, name: str, rate: Rate | None, full_at: datetime | None) -> Group:
     """Set how many runs of a group start in how long, None = any number, and when its bucket is full again."""
     values = {"rate": None if rate is None else rate.to_json(), "rate_full_at": full_at, "next_token_at": None}

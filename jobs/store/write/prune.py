@@ -5,15 +5,16 @@ Never touched: unfinished runs, open executions, and of every task its newest ex
 The walks over executions and runs start where the last batch ended, so that what is kept is not looked at again.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import UTC, datetime
+from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import cast
 
-from sqlalchemy import ColumnElement, Connection, Row, and_, bindparam, delete, exists, select, tuple_
+from sqlalchemy import ColumnElement, Connection, and_, bindparam, delete, exists, select, tuple_
 
 from ...core.nodes import LIVE_NODES
+from ...core.retention import Keeping
 from ...core.states import OCCUPYING
+from ..read.prunable import IN_FLOW, RunPlace, ended_runs
 from ..schema.tables import execution_log as line
 from ..schema.tables import flow as f
 from ..schema.tables import (
@@ -30,17 +31,6 @@ from ..schema.tables import job_execution as e
 from ..schema.tables import node as n
 from ..schema.tables import rate_bucket as b
 from ..schema.tables import run as r
-
-BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)
-"""Before every run."""
-
-
-@dataclass(frozen=True, slots=True)
-class RunPlace:
-    """A place in the order in which runs finished; the walk over runs proceeds from it."""
-
-    finished_at: datetime = BEGINNING
-    id: int = 0
 
 
 def delete_log_lines(conn: Connection, execution_ids: Sequence[int], limit: int) -> int:
@@ -60,25 +50,19 @@ def delete_executions(conn: Connection, ids: Sequence[int]) -> int:
     return conn.execute(delete(e).where(e.c.id.in_(ids), e.c.completed_at.is_not(None))).rowcount
 
 
-def delete_old_runs(conn: Connection, place: RunPlace, before: datetime, limit: int) -> tuple[int, RunPlace | None]:
+def delete_old_runs(
+    conn: Connection, place: RunPlace, before: datetime, limit: int, kept: Keeping | None = None
+) -> tuple[int, RunPlace | None]:
     """Look at ``limit`` runs that finished before ``before``, after ``place``; delete those without any execution.
+
+    With ``kept`` those stay that are to be kept longer.
 
     Returns:
         How many were deleted, and the place to proceed from; None = the end.
     """
-    statement = (
-        select(r.c.id, r.c.finished_at)
-        .where(
-            r.c.finished_at.is_not(None),
-            r.c.finished_at >= place.finished_at,
-            r.c.finished_at < before,
-            (r.c.finished_at > place.finished_at) | (r.c.id > place.id),
-        )
-        .order_by(r.c.finished_at, r.c.id)
-        .limit(limit)
-    )
-    rows = conn.execute(statement).all()
-    return _delete_bare_runs(conn, rows), RunPlace(rows[-1].finished_at, rows[-1].id) if len(rows) == limit else None
+    rows = conn.execute(ended_runs(place, before, limit)).all()
+    over = [row.id for row in rows if kept is None or kept.is_over(row.job_name, row.group_name, row.finished_at)]
+    return delete_bare_runs(conn, over), RunPlace(rows[-1].finished_at, rows[-1].id) if len(rows) == limit else None
 
 
 def delete_surplus_runs(conn: Connection, task_id: int, keep: int, after: int, limit: int) -> tuple[int, int | None]:
@@ -97,17 +81,16 @@ def delete_surplus_runs(conn: Connection, task_id: int, keep: int, after: int, l
         .limit(limit)
     )
     rows = conn.execute(statement).all()
-    return _delete_bare_runs(conn, rows), rows[-1].id if len(rows) == limit else None
+    return delete_bare_runs(conn, [row.id for row in rows]), rows[-1].id if len(rows) == limit else None
 
 
-def _delete_bare_runs(conn: Connection, rows: Sequence[Row[int] | Row[int, datetime]]) -> int:
-    if not rows:
+def delete_bare_runs(conn: Connection, ids: Sequence[int]) -> int:
+    """Delete those of these finished runs that have no execution and are no part of a flow; how many."""
+    if not ids:
         return 0
     executed = exists().where(e.c.run_id == r.c.id)
-    # A flow is pruned as a whole: as long as it is there, so are its runs.
-    in_flow = and_(r.c.flow_id.is_not(None), exists().where(f.c.id == r.c.flow_id))
-    doomed = r.c.id.in_([row.id for row in rows]) & r.c.finished_at.is_not(None)
-    gone = conn.execute(delete(r).where(doomed, ~executed, ~in_flow).returning(r.c.id, r.c.labels)).all()
+    doomed = r.c.id.in_(ids) & r.c.finished_at.is_not(None)
+    gone = conn.execute(delete(r).where(doomed, ~executed, ~IN_FLOW).returning(r.c.id, r.c.labels)).all()
     if gone:
         for of_run in (run_step, run_signal, signal_link):
             conn.execute(delete(of_run).where(of_run.c.run_id.in_([row.id for row in gone])))
@@ -128,13 +111,39 @@ _DELETE_LABEL = delete(run_label).where(
 )
 
 
-def delete_old_flows(conn: Connection, before: datetime, limit: int) -> int:
-    """Delete up to ``limit`` flows that ended before ``before``, with what their runs come after; how many.
+def delete_old_flows(
+    conn: Connection, place: RunPlace, before: datetime, limit: int, kept: Keeping | None = None
+) -> tuple[int, RunPlace | None]:
+    """Look at ``limit`` flows that ended before ``before``, after ``place``; delete them, with what runs come after.
 
-    Their runs ended before as well, and are no part of a flow any more.
+    Their runs ended before as well, and are no part of a flow any more. With ``kept`` a flow stays as long as one of
+    its runs is to be kept.
+
+    Returns:
+        How many were deleted, and the place to proceed from; None = the end.
     """
-    statement = select(f.c.id).where(f.c.finished_at.is_not(None), f.c.finished_at < before)
-    ids = list(conn.execute(statement.order_by(f.c.finished_at).limit(limit)).scalars())
+    statement = select(f.c.id, f.c.finished_at).where(
+        f.c.finished_at.is_not(None),
+        f.c.finished_at >= place.finished_at,
+        f.c.finished_at < before,
+        (f.c.finished_at > place.finished_at) | (f.c.id > place.id),
+    )
+    rows = conn.execute(statement.order_by(f.c.finished_at, f.c.id).limit(limit)).all()
+    next_place = RunPlace(rows[-1].finished_at, rows[-1].id) if len(rows) == limit else None
+    ended = {row.id: row.finished_at for row in rows}
+    if kept is not None and kept.has_longer:
+        return _delete_flows(conn, sorted(ended.keys() - _kept_flows(conn, ended, kept))), next_place
+    return _delete_flows(conn, list(ended)), next_place
+
+
+def _kept_flows(conn: Connection, ended: Mapping[int, datetime], kept: Keeping) -> set[int]:
+    """Those flows of which a run is to be kept longer."""
+    statement = select(r.c.flow_id, r.c.job_name, r.c.group_name).where(r.c.flow_id.in_(ended)).distinct()
+    rows = conn.execute(statement)
+    return {row.flow_id for row in rows if not kept.is_over(row.job_name, row.group_name, ended[row.flow_id])}
+
+
+def _delete_flows(conn: Connection, ids: Sequence[int]) -> int:
     if not ids:
         return 0
     members = select(m.c.run_id).where(m.c.flow_id.in_(ids))

@@ -73,7 +73,8 @@ REMOTE: Final[dict[str, Shape]] = {
         )
     ),
     **dict.fromkeys(
-        ("groups ageing", "groups cap", "groups limit", "groups pause", "groups rate", "groups resume"), _GROUP
+        ("groups ageing", "groups cap", "groups keep", "groups limit", "groups pause", "groups rate", "groups resume"),
+        _GROUP,
     ),
     "groups list": _listed(documents.GROUPS, "groups"),
     "jobs list": _listed(documents.JOBS, "jobs"),

@@ -64,9 +64,9 @@ def database_command(function: Callable[Concatenate[DatabaseCommand, P], None]) 
     """A command that takes ``--database-url``, ``--config``, ``--create`` and ``--json`` after its own options."""
 
     def working(*args: P.args, **given: P.kwargs) -> None:
-        said = cast("dict[str, Any]", given)
-        output = Output(as_json=said.pop("as_json", False))
-        url, config, create = said.pop("database_url", None), said.pop("config", None), said.pop("create", False)
+        values = cast("dict[str, Any]", given)
+        output = Output(as_json=values.pop("as_json", False))
+        url, config, create = values.pop("database_url", None), values.pop("config", None), values.pop("create", False)
         command = DatabaseCommand(url, config, output, create=create)
         with output.errors():
             function(command, *args, **given)

@@ -43,7 +43,7 @@ Jobs = Annotated[
     typer.Option("--jobs", metavar="MODULES", help="Modules to import jobs from: a,b, or repeat it for more."),
 ]
 Reload = Annotated[
-    bool, typer.Option("--reload", help="Start anew whenever a Python file of the project changes; for development.")
+    bool, typer.Option("--reload", help="Restart when a Python file of the project changes; for development.")
 ]
 ConfigFile = Annotated[
     Path | None, typer.Option("--config", help="Configuration file. (default: cronograph.toml, if there is one)")
@@ -108,9 +108,9 @@ def takes_settings(command: Callable[Concatenate[Flags, P], None], but: Collecti
     taken = {name: annotation for name, annotation in SETTINGS.items() if name not in but}
 
     def taking(*args: P.args, **given: P.kwargs) -> None:
-        said: dict[str, Any] = given
+        values: dict[str, Any] = given
         # An empty list and a switch that is off were not given.
-        flags = {name: said.pop(name, None) or None for name in taken}
+        flags = {name: values.pop(name, None) or None for name in taken}
         command(flags, *args, **given)
 
     shared = [

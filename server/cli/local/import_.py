@@ -57,12 +57,12 @@ def import_(
     found = read_program(program, paths, zone, is_system=system)
     text = jobs_module(found) if module else tasks_file(found, set_name)
     start = datetime.now(UTC).replace(microsecond=0)
-    said = report(found, start)
+    account = report(found, start)
     if report_to is not None:
-        _write(report_to, said, "--report")
+        _write(report_to, account, "--report")
     if out is not None:
         _write(out, text, "--out")
-    output.note(f"{said if report_to is None else f'the report is in {report_to}'}")
+    output.note(f"{account if report_to is None else f'the report is in {report_to}'}")
     written = f"{len(found.carried)} of {len(found.carried) + len(found.left_out)} schedules written to {out}"
     output.result({"ok": True, "text": text, **summary(found, start)}, text.rstrip("\n") if out is None else written)
 

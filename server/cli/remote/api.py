@@ -86,8 +86,8 @@ def at_server(command: Callable[Concatenate[Api, P], None]) -> Callable[..., Non
     """A command that takes ``--url`` and ``--json`` after its own options, and speaks to a server."""
 
     def speaking(*args: P.args, **given: P.kwargs) -> None:
-        said = cast("dict[str, Any]", given)
-        output, url = Output(as_json=said.pop("as_json", False)), said.pop("url", DEFAULT_SERVER)
+        values = cast("dict[str, Any]", given)
+        output, url = Output(as_json=values.pop("as_json", False)), values.pop("url", DEFAULT_SERVER)
         with output.errors(), server_at(url) as client:
             command(Api(output, client, url), *args, **given)
 

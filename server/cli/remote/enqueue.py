@@ -86,8 +86,8 @@ def _debounce(text: str | None) -> dict[str, float | None] | None:
     if text is None:
         return None
     delay, slash, most = text.partition("/")
-    said = {"delay": seconds_of("--debounce", delay)}
-    return {**said, "maxWait": seconds_of("--debounce", most)} if slash else said
+    debounce = {"delay": seconds_of("--debounce", delay)}
+    return {**debounce, "maxWait": seconds_of("--debounce", most)} if slash else debounce
 
 
 def _throttle(text: str | None, *, last: bool) -> dict[str, float | bool | None] | None:

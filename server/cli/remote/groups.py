@@ -62,17 +62,33 @@ def ageing(
     api: Api, name: Name, wait: Annotated[str, typer.Argument(help="A time, e.g. `10m`; `none` = no bound.")]
 ) -> None:
     """Let runs of low priority go first once they have waited so long."""
-    try:
-        seconds = None if wait == "none" else parse_duration(wait)
-    except ValueError as error:
-        raise ConfigurationError(
-            f"the time must be written e.g. `90s` or `10m`, or `none`, got {wait[:80]!r}"
-        ) from error
+    seconds = _seconds(wait, "`90s` or `10m`")
     changed = api.change(UPDATE_GROUP, name=name, maxWaitLow=seconds)["group"]
-    said = (
+    sentence = (
         "low priority waits as the counting scheme has it" if seconds is None else f"low priority waits {wait} at most"
     )
-    api.result({"group": changed}, f"Group {name}: {said}")
+    api.result({"group": changed}, f"Group {name}: {sentence}")
+
+
+def _seconds(text: str, examples: str) -> float | None:
+    """A time, or None for the word ``none``."""
+    try:
+        return None if text == "none" else parse_duration(text)
+    except ValueError as error:
+        raise ConfigurationError(f"the time must be written e.g. {examples}, or `none`, got {text[:80]!r}") from error
+
+
+@groups.command()
+@at_server
+def keep(
+    api: Api,
+    name: Name,
+    time: Annotated[str, typer.Argument(help="A time, e.g. `7d` or `12h`; `none` = as the jobs say.")],
+) -> None:
+    """Keep the history of a group's finished runs for so long."""
+    changed = api.change(UPDATE_GROUP, name=name, keep=_seconds(time, "`7d` or `12h`"))["group"]
+    said = "kept as the jobs say" if time == "none" else f"kept for {time}"
+    api.result({"group": changed}, f"Group {name}: history is {said}")
 
 
 @groups.command()
@@ -95,8 +111,8 @@ def cap(
         )
     wanted = None if most == "none" else {"limit": int(most), "whenFull": policy.upper()}
     changed = api.change(UPDATE_GROUP, name=name, cap=wanted)["group"]
-    said = "any number of runs may wait" if wanted is None else f"at most {most} runs wait, then {policy}"
-    api.result({"group": changed}, f"Group {name}: {said}")
+    sentence = "any number of runs may wait" if wanted is None else f"at most {most} runs wait, then {policy}"
+    api.result({"group": changed}, f"Group {name}: {sentence}")
 
 
 @groups.command()
@@ -113,5 +129,5 @@ def rate(
     """Limit how many runs of a group start in how long, on all nodes together."""
     wanted = None if rate == "none" else {**rate_of(rate), "burst": burst}
     changed = api.change(UPDATE_GROUP, name=name, rate=wanted)["group"]
-    said = "any number of runs may start" if wanted is None else f"at most {rate} runs start"
-    api.result({"group": changed}, f"Group {name}: {said}")
+    sentence = "any number of runs may start" if wanted is None else f"at most {rate} runs start"
+    api.result({"group": changed}, f"Group {name}: {sentence}")

@@ -50,8 +50,8 @@ def show_(api: Api, run: Key) -> None:
 @at_server
 def explain(api: Api, run: Key) -> None:
     """Say why a run is still waiting, or how it ended."""
-    told = _found(api, run)["explain"]
-    api.result({"explain": told}, "\n".join([told["sentence"], *told["details"]]))
+    explanation = _found(api, run)["explain"]
+    api.result({"explain": explanation}, "\n".join([explanation["sentence"], *explanation["details"]]))
 
 
 @runs.command()

@@ -24,7 +24,7 @@ def signal(
 ) -> None:
     """Send a signal to an unfinished run, on a running server.
 
-    It lies in the run's box until a wait of this name takes it. The exit status is 0 when it was sent, 1 when the
+    It stays with the run until a wait of this name takes it. The exit status is 0 when it was sent, 1 when the
     server refused, 3 when it cannot be reached.
     """
     if (run is None) == (unique_key is None):

@@ -72,8 +72,8 @@ def show_(api: Api, name: Name) -> None:
 @at_server
 def explain(api: Api, name: Name) -> None:
     """Say why a task is or is not running now, and what happens next."""
-    told = _found(api, name)["explain"]
-    api.result({"explain": told}, "\n".join([told["sentence"], *told["details"]]))
+    explanation = _found(api, name)["explain"]
+    api.result({"explain": explanation}, "\n".join([explanation["sentence"], *explanation["details"]]))
 
 
 @tasks.command(name="next")

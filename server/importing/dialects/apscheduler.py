@@ -37,12 +37,12 @@ def read_apscheduler(zone: tzinfo, given: Mapping[str, object]) -> Fields:
             raise DialectError(
                 f"{name}: there is no such field here; make it a `start_at` and `end_at`, or test it in the job"
             )
-    said = [name for name in FIELDS if given.get(name) is not None]
-    if not said:
+    named = [name for name in FIELDS if given.get(name) is not None]
+    if not named:
         raise DialectError("no field is given")
-    last = FIELDS.index(said[-1])
+    last = FIELDS.index(named[-1])
     texts = {
-        name: str(given[name]).strip() if name in said else str(_DEFAULTS.get(name, "*")) if at > last else "*"
+        name: str(given[name]).strip() if name in named else str(_DEFAULTS.get(name, "*")) if at > last else "*"
         for at, name in enumerate(FIELDS)
     }
     days, last_day, nth = _days(texts["day"])

@@ -57,13 +57,13 @@ def read(path: Path, text: str, zone: str) -> Iterator[Carried | LeftOut]:
         yield from _calendar(replace(made, text=f"OnCalendar={value}"), value, zone)
     for key in (*_REPEATED, *_FROM_START):
         for value in timer.get(key, ()):
-            said = f"{key}={value}"
+            line = f"{key}={value}"
             if key in _REPEATED:
                 spec = ScheduleSpec(Syntax.INTERVAL, f"{seconds(value)}s")
                 why = "it counts from the last start or end of the service there, and on a fixed grid here"
-                yield replace(made, text=said, schedules=[spec], uncompared=why)
+                yield replace(made, text=line, schedules=[spec], uncompared=why)
             elif not any(timer.get(one) for one in _REPEATED):
-                yield LeftOut(str(path), said, "nothing here is due a time after the start of a machine or server")
+                yield LeftOut(str(path), line, "nothing here is due a time after the start of a machine or server")
 
 
 def unit_of(text: str) -> dict[str, list[str]]:

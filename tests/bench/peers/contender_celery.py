@@ -57,7 +57,7 @@ def measured(broker: str, runs: int, tally: Tally) -> dict[str, float]:
         for _ in range(runs):
             nothing.apply_async(connection=connection)
     enqueued = time.perf_counter() - began
-    # Whoever measures the server's processor time may look at it now.
+    # Anyone who measures the server's processor time may look at it now.
     print("enqueued", flush=True)
     sys.stdin.readline()
     worker = app.Worker(pool="threads", concurrency=THREADS, **QUIET)

@@ -45,7 +45,7 @@ async def main(url: str, runs: int, tally: Tally) -> dict[str, float]:
     if not tally.member:
         migrate(url)
         enqueued = _enqueue(url, runs)
-    # Whoever measures the server's processor time may look at it now.
+    # Anyone who measures the server's processor time may look at it now.
     print("enqueued", flush=True)
     sys.stdin.readline()
     registry, database, ended = Registry(), Database(url), asyncio.Event()

@@ -31,7 +31,7 @@ def main(path: str, runs: int, _tally: Tally) -> dict[str, float]:
     for _ in range(runs):
         task()
     enqueued = time.perf_counter() - began
-    # Whoever measures the server's processor time may look at it now.
+    # Anyone who measures the server's processor time may look at it now.
     print("enqueued", flush=True)
     sys.stdin.readline()
     consumer = queue.create_consumer(workers=WORKERS, periodic=False, initial_delay=0.001)

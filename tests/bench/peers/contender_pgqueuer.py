@@ -29,7 +29,7 @@ async def main(url: str, runs: int, tally: Tally) -> dict[str, float]:
         size = min(1000, runs - first)
         await queries.enqueue(["nothing"] * size, [None] * size, [0] * size)
     enqueued = time.perf_counter() - began
-    # Whoever measures the server's processor time may look at it now.
+    # Anyone who measures the server's processor time may look at it now.
     print("enqueued", flush=True)
     sys.stdin.readline()
     queue = pgqueuer.PgQueuer(driver)

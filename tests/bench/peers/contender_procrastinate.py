@@ -29,7 +29,7 @@ async def main(url: str, runs: int, _tally: Tally) -> dict[str, float]:
         for first in range(0, runs, 1000):
             await nothing.batch_defer_async(*[{}] * min(1000, runs - first))
         enqueued = time.perf_counter() - began
-        # Whoever measures the server's processor time may look at it now.
+        # Anyone who measures the server's processor time may look at it now.
         print("enqueued", flush=True)
         sys.stdin.readline()
         began, cpu = time.perf_counter(), time.process_time()

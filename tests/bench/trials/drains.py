@@ -22,7 +22,7 @@ import uvloop
 from cronograph.jobs import job
 from cronograph.jobs.base.services import Services
 from cronograph.jobs.core.model import NewRun, Trigger
-from cronograph.jobs.queue.enqueue import put
+from cronograph.jobs.queue.enqueue.enqueue import put
 from cronograph.jobs.registry import Registry
 from cronograph.jobs.runtime.base.settings import EngineSettings
 from cronograph.jobs.runtime.duties import figures

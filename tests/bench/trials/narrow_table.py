@@ -30,11 +30,11 @@ import psycopg
 import uvloop
 
 from cronograph.jobs.core.events import ENDED, STARTED
-from cronograph.jobs.queue import statements
-from cronograph.jobs.queue.claim import Claimant
-from cronograph.jobs.queue.fairness import FairnessState
-from cronograph.jobs.queue.lane import claim_lane
-from cronograph.jobs.queue.shapes import HeldRun
+from cronograph.jobs.queue.base import statements
+from cronograph.jobs.queue.base.shapes import HeldRun
+from cronograph.jobs.queue.claims.claim import Claimant
+from cronograph.jobs.queue.claims.fairness import FairnessState
+from cronograph.jobs.queue.claims.lane import claim_lane
 from cronograph.jobs.store.db.autocommit import AutocommitConnection
 from cronograph.jobs.store.db.base.address import parse_url
 from cronograph.server.process.collector import leave_out_what_stays

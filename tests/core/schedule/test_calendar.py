@@ -297,7 +297,7 @@ def test_two_zones_are_refused(zone: str) -> None:
         parse(Syntax.CALENDAR, f"10:00 {zone}", "Europe/Berlin")
     error = caught.value
     assert error.message == (
-        f"timezone: 'Europe/Berlin' is given beside the zone '{zone}' of the text; leave it at UTC"
+        f"timezone: 'Europe/Berlin' is given as well as the zone '{zone}' of the text; leave it at UTC"
     )
     assert (error.field, error.position, error.suggestion) == ("timezone", 6, "UTC")
 

@@ -130,7 +130,9 @@ def test_an_offset_beside_a_zone_is_refused() -> None:
     with pytest.raises(ScheduleError) as caught:
         parse(Syntax.TIMESTAMP, "2030-01-31T09:00:00Z", "Europe/Berlin")
     error = caught.value
-    assert error.message == ("timezone: 'Europe/Berlin' is given beside the offset 'Z' of the time; leave it at UTC")
+    assert error.message == (
+        "timezone: 'Europe/Berlin' is given as well as the offset 'Z' of the time; leave it at UTC"
+    )
     assert (error.field, error.position, error.suggestion) == ("timezone", 19, "UTC")
 
 

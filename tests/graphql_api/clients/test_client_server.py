@@ -108,6 +108,7 @@ def test_groups_and_nodes_are_read_and_steered(client: Client) -> None:
     assert client.pause_group("quiet", reason="exams").pause_reason == "exams"
     assert client.limit_group("quiet", 3).max_running == 3
     assert client.age_group("quiet", 600).max_wait_low == 600
+    assert client.keep_group("quiet", 86400).keep == 86400
     capped = client.cap_group("quiet", 5).cap
     assert capped is not None
     assert (capped.limit, capped.when_full) == (5, "REFUSE")

@@ -111,7 +111,7 @@ class Part:
     """A part of ours, and what is asked to see what it is good for.
 
     Attributes:
-        query: Makes the root type, anew for each schema.
+        query: Makes the root type, again for each schema.
         document: What is asked.
         variables: Of so many rows or inputs.
         least: How many times the calls of ours the original makes, at least, as long as ours is needed.
@@ -181,7 +181,7 @@ def test_the_original_takes_many_times_the_steps(name: str) -> None:
     assert original >= part.least * ours, f"{name}: the original, with {original:g} calls to {ours:g}, {TAKE_OUT}"
 
 
-def test_the_original_reads_a_known_document_anew() -> None:
+def test_the_original_reads_a_known_document_again() -> None:
     document = "{ " + " ".join(f"a{number}: hello" for number in range(20)) + " }"
 
     @strawberry.type

@@ -6,7 +6,7 @@ import pytest
 
 from cronograph.jobs.core.defaults import FOLLOWED
 from cronograph.jobs.core.model import NewRun, Trigger
-from cronograph.jobs.queue.enqueue import put
+from cronograph.jobs.queue.enqueue.enqueue import put
 from tests.graphql_api.api import Api
 from tests.support.storage import START
 

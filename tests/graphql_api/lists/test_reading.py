@@ -14,7 +14,7 @@ from cronograph.jobs.actions.tasks import pause_task
 from cronograph.jobs.core.model import Priority
 from cronograph.jobs.core.outcome import Failed, Succeeded
 from cronograph.jobs.core.schedule import Syntax
-from cronograph.jobs.queue.runs import save_progress
+from cronograph.jobs.queue.base.runs import save_progress
 from cronograph.jobs.store.db.transaction import Tx
 from cronograph.jobs.store.schema.tables import run
 from tests.graphql_api.api import Api, counted_statements
@@ -28,7 +28,7 @@ BELOW = {
 """What is asked of the fields that are objects."""
 
 WHOLE = "job { name }"
-"""No matter of columns: whoever asks for it gets whole rows read."""
+"""No matter of columns: anyone who asks for it gets whole rows read."""
 
 TYPES: dict[str, type[ByField]] = {"tasks": TaskFields, "runs": RunFields, "executions": ExecutionFields}
 FIELDS = {

@@ -6,7 +6,7 @@ from contextlib import AsyncExitStack
 import pytest
 from sqlalchemy import delete
 
-from cronograph.jobs.queue.logs import append_lines
+from cronograph.jobs.queue.base.logs import append_lines
 from cronograph.jobs.store.read.logs import LogLine
 from cronograph.jobs.store.schema import tables
 from tests.graphql_api.api import Api, counted_statements, next_of, take

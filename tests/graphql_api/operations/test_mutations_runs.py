@@ -357,5 +357,11 @@ async def test_pruning_can_be_tried_first(api: Api) -> None:
         assert answer["pruneHistory"] == {**nothing, "executions": shown[:2], "count": 2}
     answer = await api.ask(document, input={"dryRun": True, "maxAgeDays": 1})
     assert answer["pruneHistory"]["count"] == 4
+    kept = 'mutation { updateGroup(input: { name: "default", keep: 86400 }) { group { keep } errors { code } } }'
+    assert (await api.ask(kept))["updateGroup"] == {"group": {"keep": 86400.0}, "errors": []}
+    assert (await api.ask(document, input={"dryRun": True}))["pruneHistory"]["count"] == 4
+    held = await api.ask("{ retention { seconds maxPerTask groups { name seconds } jobs { name } } }")
+    groups = [{"name": "default", "seconds": 86400.0}]
+    assert held["retention"] == {"seconds": 30 * 86400.0, "maxPerTask": None, "groups": groups, "jobs": []}
     assert len(api.stored.rows(job_execution)) == 4
     assert [row.job_name for row in api.stored.rows(run)] == ["j"] * 4

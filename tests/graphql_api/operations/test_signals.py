@@ -1,4 +1,4 @@
-"""Signals by the API: sent once, by whoever may, to runs that can take them."""
+"""Signals by the API: sent once, by anyone who may, to runs that can take them."""
 
 from typing import Any
 

@@ -62,7 +62,7 @@ class Real(Api):
     person = LOCAL_ADMINISTRATOR
 
     def context(self) -> Context:
-        """A fresh context of whoever asks."""
+        """A fresh context of anyone who asks."""
         return Context(self.database, self.bus, self.log_feed, self.person)
 
     async def all_of(self, table: Any) -> list[dict[str, Any]]:

@@ -14,7 +14,9 @@ from tests.support.storage import START
 STEPS = """
 query($ids: [ID!], $first: Int, $skip: Int) {
   runs(first: 2, filter: { id: { in: $ids } }) { nodes {
-    id steps(first: $first, skip: $skip) { label name key use state attempt startedAt finishedAt value error used }
+    id steps(first: $first, skip: $skip) {
+      label name key use state attempt startedAt finishedAt value error used latest
+    }
   } }
 }
 """
@@ -51,7 +53,7 @@ async def test_a_run_shows_its_steps(api: Api) -> None:
     assert len([one for one in sent if "run_step" in one]) == 1
     (found,) = answer["runs"]["nodes"]
     times = [time_text(START + timedelta(seconds=second)) for second in range(4)]
-    same = {"attempt": 1, "used": True}
+    same = {"attempt": 1, "used": True, "latest": True}
     assert found["steps"] == [
         {
             "label": "charge", "name": "charge", "key": None, "use": 1, "state": "DONE", "startedAt": times[0],

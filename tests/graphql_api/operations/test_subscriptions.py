@@ -13,7 +13,7 @@ from cronograph.graphql.generation.catalogue import SDL
 from cronograph.graphql.resolving.context import Context
 from cronograph.jobs.core.events import Change, EventKind
 from cronograph.jobs.core.outcome import Failed, Succeeded
-from cronograph.jobs.queue.claim import Started
+from cronograph.jobs.queue.claims.claim import Started
 from cronograph.jobs.runtime.live.bus import EventBus
 from cronograph.jobs.runtime.live.overviews import Overviews
 from cronograph.jobs.store.write import events as event_store

@@ -17,6 +17,7 @@ from cronograph.graphql.transport.body import BodyReader
 from cronograph.graphql.transport.bounds import Bounds
 from cronograph.graphql.transport.engine import Engine, encode_json
 from cronograph.graphql.transport.gateway import Gateway, cursor_of_answer
+from cronograph.graphql.transport.introspection import Introspections
 from cronograph.graphql.transport.persisted import PersistedDocuments
 from cronograph.graphql.transport.share_key import SharedField, SharePolicy
 from cronograph.graphql.transport.sharing import SharedStreams
@@ -105,6 +106,7 @@ def gateway() -> Gateway:
 
     return Gateway(
         engine=engine,
+        introspections=Introspections(engine),
         get_context=get_context,
         site=SitePolicy(None, ()),
         persisted=PersistedDocuments(engine.limits, None),

@@ -61,19 +61,19 @@ def test_a_kind_that_is_closed_is_left_out() -> None:
 def test_where_nothing_was_found_nobody_looks_for_a_moment_unless_there_is_news() -> None:
     node = Node()
     allowance = Allowance(("awaits",), 3)
-    node.capacity.note_empty(allowance.jobs, node.capacity.told)
+    node.capacity.note_empty(allowance.jobs, node.capacity.notices)
     assert node.capacity.was_empty(allowance.jobs)
     assert not node.capacity.was_empty(("blocks",))
     node.capacity.forget_empty()
     assert not node.capacity.was_empty(allowance.jobs)
-    node.capacity.note_empty(allowance.jobs, node.capacity.told)
+    node.capacity.note_empty(allowance.jobs, node.capacity.notices)
     node.now += PAUSE
     assert not node.capacity.was_empty(allowance.jobs)
 
 
 def test_what_is_told_of_while_a_claim_is_under_way_is_looked_for_at_once_though_the_claim_found_nothing() -> None:
     node = Node()
-    began = node.capacity.told
+    began = node.capacity.notices
     node.capacity.forget_empty()
     node.capacity.note_empty(("awaits",), began)
     assert not node.capacity.was_empty(("awaits",))

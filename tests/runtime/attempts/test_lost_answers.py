@@ -14,7 +14,7 @@ from typing_extensions import override
 from cronograph.jobs.base.services import Services
 from cronograph.jobs.core.model import Outcome
 from cronograph.jobs.core.states import RunState
-from cronograph.jobs.queue.lane import claim_lane
+from cronograph.jobs.queue.claims.lane import claim_lane
 from cronograph.jobs.queue.turn import turn
 from cronograph.jobs.registry import Registry, define
 from cronograph.jobs.runtime.attempts.capacity import PAUSE

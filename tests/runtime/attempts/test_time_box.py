@@ -90,7 +90,7 @@ async def test_the_checkpoint_of_a_run_without_a_task_outlives_its_attempts(
     engine = await start_engine(registry_of(kind))
     done = await engine.finish("counts", retries=2)
     assert (done.run.state, done.run.attempt, done.run.result) == (RunState.SUCCESS, 3, [1, 2, 3])
-    assert (await engine.finish("counts", retries=0)).run.state is RunState.FAILED, "another run begins anew"
+    assert (await engine.finish("counts", retries=0)).run.state is RunState.FAILED, "another run begins again"
 
 
 async def test_a_timed_out_attempt_is_retried_with_a_fresh_time_box(start_engine: StartEngine) -> None:

@@ -9,7 +9,7 @@ import pytest
 from cronograph.jobs.base.context import StopReason
 from cronograph.jobs.core.flows.spec import FlowSpec
 from cronograph.jobs.core.run_spec import RunSpec
-from cronograph.jobs.queue.claim import Started
+from cronograph.jobs.queue.claims.claim import Started
 from cronograph.jobs.runtime.job.host import LocalHost
 from cronograph.jobs.runtime.job.lines import RawLine
 from cronograph.jobs.runtime.job.stopping import StopSignal

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from cronograph.jobs.queue.logs import append_lines
+from cronograph.jobs.queue.base.logs import append_lines
 from cronograph.jobs.runtime.base.wakeup import Wakeup
 from cronograph.jobs.runtime.live.log_feed import LogFeed, LogFollower
 from cronograph.jobs.store.db.database import Database

@@ -1,4 +1,4 @@
-"""Log lines of executions: bounded, the newest kept, exact counts, and every kept line once for whoever follows."""
+"""Log lines of executions: bounded, the newest kept, exact counts, and every kept line once for anyone who follows."""
 
 import asyncio
 import logging
@@ -12,8 +12,8 @@ import pytest
 from cronograph.jobs import job
 from cronograph.jobs.base.context import current_host
 from cronograph.jobs.core.states import RunState
-from cronograph.jobs.queue.claim import Started
-from cronograph.jobs.queue.logs import KEPT_LINES
+from cronograph.jobs.queue.base.logs import KEPT_LINES
+from cronograph.jobs.queue.claims.claim import Started
 from cronograph.jobs.registry import Registry
 from cronograph.jobs.runtime.job.lines import MAX_FIELDS, MAX_LINE, JobLogHandler, RawLine, bounded_fields
 from cronograph.jobs.runtime.live.log_writer import BATCH, SLOWED_BY, LogWriter
@@ -329,7 +329,7 @@ async def test_what_a_job_s_own_threads_write_is_kept_with_its_execution_if_aske
     for word in ("a", "b"):
         assert (await engine.finish("blocks", {"word": word})).messages == [f"nested {word}", f"pool {word}"]
         assert (await engine.finish("awaits", {"word": word})).messages == [f"executor {word}"]
-    # The pool's thread was started for a job, but works for whoever calls it.
+    # The pool's thread was started for a job, but works for anyone who calls it.
     assert pool.submit(current_host.get).result() is None
     pool.shutdown()
 

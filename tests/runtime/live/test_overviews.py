@@ -29,7 +29,7 @@ async def test_those_who_look_at_the_same_time_are_shown_one_reading_and_later_a
     await database.close()
 
 
-async def test_a_fault_is_told_to_all_who_wait_and_the_next_who_looks_tries_anew(tmp_path: Path) -> None:
+async def test_a_fault_is_told_to_all_who_wait_and_the_next_who_looks_tries_again(tmp_path: Path) -> None:
     url = sqlite_address(tmp_path / "empty.db")
     database, overviews = Database(url), Overviews()
     found = await asyncio.gather(*(overviews.latest(database) for _ in range(3)), return_exceptions=True)
@@ -59,7 +59,7 @@ async def test_a_reading_ends_when_the_last_who_waits_for_it_has_left(postgres_u
         assert blocked() == 1
         second.cancel()
         await eventually(lambda: not blocked())
-        # Whoever comes now does not get what was given up.
+        # Anyone who comes now does not get what was given up.
         third = asyncio.create_task(overviews.latest(database))
         await eventually(blocked)
     assert (await third).failed == 0

@@ -16,7 +16,7 @@ from cronograph.jobs.core.explain.runs import explain_run
 from cronograph.jobs.core.model import Outcome
 from cronograph.jobs.core.outcome import HandedBack, JobOutcome
 from cronograph.jobs.core.states import RunState
-from cronograph.jobs.queue.claim import Started
+from cronograph.jobs.queue.claims.claim import Started
 from cronograph.jobs.registry import Registry, define
 from cronograph.jobs.runtime.attempts.attempt import Attempt
 from cronograph.jobs.runtime.attempts.bodies import execute

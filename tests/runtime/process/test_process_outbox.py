@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from cronograph.jobs.queue.logs import KEPT_LINES
+from cronograph.jobs.queue.base.logs import KEPT_LINES
 from cronograph.jobs.runtime.job.lines import RawLine
 from cronograph.jobs.runtime.process.outbox import AT_ONCE, Connection, NodeGoneError, Outbox
 from cronograph.jobs.runtime.process.wire import HEADER, Lines, Progress, ToNode, length_of, to_node
@@ -97,7 +97,7 @@ def test_a_node_that_is_gone_is_noticed(ends: tuple[socket.socket, socket.socket
         connection.send(Progress(done=1, total=None, message=None))
 
 
-def test_a_node_that_is_gone_with_unread_words_is_noticed_by_whoever_waits_for_its_answer(
+def test_a_node_that_is_gone_with_unread_words_is_noticed_by_anyone_who_waits_for_its_answer(
     ends: tuple[socket.socket, socket.socket],
 ) -> None:
     child, peer = ends

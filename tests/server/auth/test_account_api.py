@@ -140,7 +140,7 @@ def remove_the_head(conn: Connection) -> None:
         (remove_the_head, "the head of the chain is missing"),
     ],
 )
-async def test_whoever_tampers_with_the_log_is_noticed(server: Protected, deed: Any, fault: str) -> None:
+async def test_anyone_who_tampers_with_the_log_is_noticed(server: Protected, deed: Any, fault: str) -> None:
     await server.account("ada")
     for _ in range(3):
         await server.sign_in_as("ada", "a wrong password")

@@ -49,7 +49,7 @@ def read(text: str | None) -> Any:
 
 
 @pytest.mark.usefixtures("knows_the_job")
-async def test_whoever_changes_what_a_task_runs_becomes_its_submitter(server: Protected) -> None:
+async def test_anyone_who_changes_what_a_task_runs_becomes_its_submitter(server: Protected) -> None:
     for name in ("ada", "eve"):
         await server.account(name, Role.OPERATOR)
     ada, eve = await server.token("ada"), await server.token("eve")
@@ -81,7 +81,7 @@ async def test_a_token_of_a_lower_role_cannot_borrow_the_rights_of_its_account(s
 
 
 @pytest.mark.usefixtures("knows_the_job")
-async def test_whoever_changes_the_arguments_of_a_run_becomes_its_submitter(server: Protected) -> None:
+async def test_anyone_who_changes_the_arguments_of_a_run_becomes_its_submitter(server: Protected) -> None:
     tokens: dict[str, str] = {}
     for name in ("ada", "eve"):
         await server.account(name, Role.OPERATOR)
@@ -133,7 +133,7 @@ async def test_a_job_of_somebody_without_rights_is_answered_by_that_refusal(
 
 
 @pytest.mark.usefixtures("knows_the_job")
-async def test_whoever_is_called_like_a_submitter_later_has_none_of_his_rights(server: Protected) -> None:
+async def test_anyone_who_is_called_like_a_submitter_later_has_none_of_his_rights(server: Protected) -> None:
     ada = await server.account("ada", Role.ADMIN)
     token = await server.token("ada")
     assert (await server.ask(CREATE, token)).json()["data"]["createTask"]["errors"] == []

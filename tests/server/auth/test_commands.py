@@ -1,4 +1,4 @@
-"""`cronograph user` and `cronograph token` work on the database alone; the set-up link is for whoever sees it first."""
+"""`cronograph user` and `cronograph token` work on the database alone; the set-up link is for the first who sees it."""
 
 import json
 import stat

@@ -152,7 +152,7 @@ async def test_a_lost_answer_is_given_again_and_only_the_last_one_counts(server:
     server.clock.pass_time(seconds=9)
     again = (await device.refresh(first["refresh_token"])).json()
     assert await viewer(server, again["access_token"])
-    # Whoever has the answer that was lost is found out.
+    # Anyone who has the answer that was lost is found out.
     assert (await device.refresh(lost["refresh_token"])).json()["error"] == "invalid_grant"
     assert (await device.refresh(again["refresh_token"])).json()["error"] == "invalid_grant"
 

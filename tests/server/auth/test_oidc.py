@@ -129,7 +129,7 @@ async def test_an_account_is_connected_by_who_has_signed_in_and_no_way_is_the_la
     known.browser.cookies.clear()
     assert (await through(known)).status_code == 303
     assert (await asked(known, WHO)) == {"name": "ada", "role": "OPERATOR"}
-    # Nobody else gets it, and whoever is signed in when the answer comes must be who asked.
+    # Nobody else gets it, and anyone who is signed in when the answer comes must be who asked.
     await known.sign_in_as("eve")
     assert "connected to an account already" in (await through(known, connect)).text
     back = await visit(known, connect)

@@ -1,4 +1,4 @@
-"""Passkeys: made by who has signed in, signed in with by whoever has the device, and every wrong one refused."""
+"""Passkeys: made by who has signed in, signed in with by anyone who has the device, and every wrong one refused."""
 
 from functools import partial
 from typing import Any

@@ -174,7 +174,7 @@ def test_wrong_keys_are_refused_without_being_shown(
         with pytest.raises(InvalidSettingsError, match=words) as caught:
             load({"database_url": sqlite_url, "secret_key_file": str(file)})
         assert "hunter2" not in str(caught.value)
-    with pytest.raises(InvalidSettingsError, match="must not be given beside secret_key"):
+    with pytest.raises(InvalidSettingsError, match="must not be given together with secret_key"):
         load({"database_url": sqlite_url, "secret_key_file": str(file), "secret_key": fresh_key().text})
 
 

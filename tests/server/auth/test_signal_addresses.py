@@ -14,7 +14,7 @@ from cronograph.jobs.core.base.errors import InvalidState
 from cronograph.jobs.core.durable.steps import StepKind
 from cronograph.jobs.core.durable.waits import Wait
 from cronograph.jobs.core.outcome import Succeeded, Suspended
-from cronograph.jobs.queue.claim import Started
+from cronograph.jobs.queue.claims.claim import Started
 from cronograph.jobs.queue.waits import wait
 from cronograph.jobs.store.schema import tables
 from cronograph.server.http.signals import MAX_BODY

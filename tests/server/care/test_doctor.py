@@ -14,12 +14,16 @@ from sqlalchemy import create_engine, text
 from typer.testing import CliRunner
 
 from cronograph.jobs.core.nodes import Node, NodeState
-from cronograph.jobs.store.db.database import parse_url
+from cronograph.jobs.store.db.database import parse_url, sync_engine
+from cronograph.jobs.store.db.dialect import database_now
 from cronograph.jobs.store.db.opening import connected
+from cronograph.jobs.store.read.health.history import HistoryHealth
+from cronograph.jobs.store.read.health.history import read as read_history
 from cronograph.jobs.store.read.health.notifications import notification_delay
 from cronograph.jobs.store.read.health.postgres import Holder, PostgresHealth, TableHealth
 from cronograph.jobs.store.read.health.postgres import read as read_postgres
 from cronograph.jobs.store.read.health.sqlite import SqliteHealth
+from cronograph.jobs.store.schema.tables import job_execution
 from cronograph.server.cli import application
 from cronograph.server.database.doctor import file_system
 from cronograph.server.database.findings import Finding, Level
@@ -29,8 +33,9 @@ from cronograph.server.database.postgres_rules import (
     judge_pooler,
     judge_postgres,
 )
-from cronograph.server.database.shared_rules import judge_disk, judge_nodes, judge_schema
+from cronograph.server.database.shared_rules import judge_disk, judge_history, judge_nodes, judge_schema
 from cronograph.server.database.sqlite_rules import judge_sqlite
+from tests.support.history import history
 
 NOW = datetime(2030, 1, 1, tzinfo=UTC)
 
@@ -65,8 +70,42 @@ def test_a_fresh_database_is_well(database_url: str) -> None:
     bad = {check for check, all_ in found.items() for one in all_ if one["level"] == "problem"}
     assert bad == (set() if database_url.startswith("sqlite") else EXPECTED)
     assert status == (1 if bad else 0)
-    checks = {"schema", "indexes", "nodes", "bloat", "disk"}
+    checks = {"schema", "indexes", "nodes", "bloat", "history", "disk"}
     assert checks <= set(found)
+
+
+def test_it_says_how_much_history_there_is_and_what_a_shorter_time_would_free(database_url: str) -> None:
+    engine = sync_engine(parse_url(database_url))
+    with engine.connect() as connection:
+        now = database_now(connection)
+        assert read_history(connection, now).executions == 0
+        pruned, *_ = history(connection, None, *[now - timedelta(days=days) for days in (50, 30, 10, 3, 2, 0.5)])
+        connection.execute(job_execution.delete().where(job_execution.c.id == pruned[1]))
+        found = read_history(connection, now)
+        assert (found.executions, round(found.days)) == (5, 30)
+        assert found.older == {1: 0.8, 7: 0.4, 14: 0.2}
+        assert found.bytes is not None
+        assert found.bytes > 0
+    engine.dispose()
+
+
+HISTORY = HistoryHealth(20 * 10**9, 4_000_000, 30.0, {1: 0.96, 7: 0.7, 14: 0.5})
+
+
+@pytest.mark.parametrize(
+    ("health", "level", "advice"),
+    [
+        (replace(HISTORY, bytes=4 * 10**9), "ok", ""),
+        (replace(HISTORY, days=0.6, older={1: 0.0, 7: 0.0, 14: 0.0}), "advice", "@job(keep=…)"),
+        (HISTORY, "advice", "14 days would free about 10.0 GB, 7 days would free about 14.0 GB, 1 day would free"),
+        (replace(HISTORY, bytes=None), "advice", "groups keep NAME 1d"),
+    ],
+)
+def test_what_is_said_about_history(health: HistoryHealth, level: str, advice: str) -> None:
+    finding = judge_history(health, 10**10)
+    assert finding.level == level
+    assert advice in finding.advice
+    assert "4,000,000 executions of the last" in finding.says
 
 
 def test_a_missing_index_is_named_and_its_statement_makes_it(database_url: str) -> None:
@@ -79,7 +118,7 @@ def test_a_missing_index_is_named_and_its_statement_makes_it(database_url: str) 
 
 
 @pytest.mark.postgres
-def test_an_index_that_was_left_half_built_is_made_anew(postgres_url: str) -> None:
+def test_an_index_that_was_left_half_built_is_made_again(postgres_url: str) -> None:
     execute(postgres_url, "UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'cronograph.ix_run_job'::regclass")
     (finding,) = doctor(postgres_url)[1]["indexes"]
     assert "is invalid" in finding["says"]

@@ -93,7 +93,7 @@ def test_without_a_server_or_a_place_there_is_no_name_and_no_error(
     assert names("nodes", server.url, "") == ["n1"]
 
 
-def test_a_damaged_cache_is_made_anew(server: CronographProcess, cache: Path) -> None:
+def test_a_damaged_cache_is_made_again(server: CronographProcess, cache: Path) -> None:
     assert names("nodes", server.url, "") == ["n1"]
     (file,) = cache.iterdir()
     file.write_text("{ nonsense")

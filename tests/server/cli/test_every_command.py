@@ -105,6 +105,7 @@ REMOTE: dict[str, Row] = {
     "groups list": LISTED,
     "groups limit": Row("slow 3", "slow many", 2),
     "groups ageing": Row("slow 10m", "slow long", 2),
+    "groups keep": Row("slow 7d", "slow long", 2),
     "groups cap": Row("slow 50", "slow many", 2),
     "groups rate": Row("slow 100/1m", "slow many", 2),
     "groups pause": Row("slow", "slow --colour red", 2),

@@ -207,6 +207,8 @@ def test_tasks_groups_nodes_and_figures(run: Commands) -> None:
     assert run.json("groups", "limit", "slow", "3")["group"]["maxRunning"] == 3
     assert run.json("groups", "ageing", "slow", "10m")["group"]["maxWaitLow"] == 600.0
     assert run.json("groups", "ageing", "slow", "none")["group"]["maxWaitLow"] is None
+    assert run.json("groups", "keep", "slow", "7d")["group"]["keep"] == 7 * 86400.0
+    assert run.json("groups", "keep", "slow", "none")["group"]["keep"] is None
     rated = run.json("groups", "rate", "slow", "100/1m", "--burst", "7")["group"]
     assert rated["rate"] == {"limit": 100, "per": 60.0, "burst": 7}
     assert run.json("groups", "rate", "slow", "5/s")["group"]["rate"] == {"limit": 5, "per": 1.0, "burst": 1}
@@ -274,6 +276,7 @@ def test_what_the_server_does_not_know_is_refused(run: Commands, words: tuple[st
         (("tasks", "list", "--filter", "labels=a"), "say which, e.g. labels.customer=42"),
         (("groups", "limit", "slow", "many"), "must be a whole number"),
         (("groups", "ageing", "slow", "long"), "the time must be written e.g. `90s` or `10m`"),
+        (("groups", "keep", "slow", "long"), "the time must be written e.g. `7d` or `12h`"),
         (("signal", "approved"), "name the run by one of the two"),
         (("signal", "approved", "--run", "1", "--payload", "{"), "--payload"),
         (("signal", "approved", "--run", "1", "--payload", "NaN"), "--payload"),

@@ -50,7 +50,7 @@ async def test_a_statement_on_a_line_that_is_cancelled_waits_for_nobody(
     await own.close()
 
 
-async def test_whoever_waits_on_a_connection_hears_that_it_was_hung_up(line: Proxy) -> None:
+async def test_anyone_who_waits_on_a_connection_hears_that_it_was_hung_up(line: Proxy) -> None:
     database = Database(line.url)
     lane = database.autocommit_connection()
     assert lane is not None

@@ -52,7 +52,7 @@ async def test_a_part_that_uses_all_its_connections_leaves_those_of_the_other_al
     await engine.close()
 
 
-async def test_whoever_listens_hears_of_the_commits_of_every_part(database_url: str) -> None:
+async def test_anyone_who_listens_hears_of_the_commits_of_every_part(database_url: str) -> None:
     engine = Database(database_url)
     api = engine.separate_pool("api")
     heard: list[Wake] = []

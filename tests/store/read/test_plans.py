@@ -9,11 +9,12 @@ import pytest
 from sqlalchemy import Connection, Engine, insert, text
 
 from cronograph.jobs.core.model import FAILURES, Outcome, Trigger
+from cronograph.jobs.core.retention import Keeping
 from cronograph.jobs.core.states import UNFINISHED, RunState
-from cronograph.jobs.queue.candidates import Want, candidates
+from cronograph.jobs.queue.claims.candidates import Want, candidates
 from cronograph.jobs.store.db.database import parse_url, sync_engine
 from cronograph.jobs.store.db.dialect import is_postgresql
-from cronograph.jobs.store.read import executions, facts, groups
+from cronograph.jobs.store.read import executions, facts, groups, prunable
 from cronograph.jobs.store.read.figures import depth, reports, statistics
 from cronograph.jobs.store.read.figures import hours as stored_hours
 from cronograph.jobs.store.read.figures.percentiles import Series, percentiles
@@ -165,6 +166,14 @@ def test_the_few_rows_with_a_label_are_found_by_it(conn: Connection) -> None:
             for read in (listed, partial(count, conn, listing, criteria)):
                 assert work(conn, read) <= (FEW_ROWS if is_postgresql(conn) else FEW_STEPS), (listing.name, more, read)
             assert len(listed().items) == 10
+
+
+def test_what_is_kept_briefly_is_looked_for_from_where_the_last_pruning_came_to(conn: Connection) -> None:
+    place = prunable.RunPlace(LONG_AGO + timedelta(seconds=ROWS // 2))
+    kept = Keeping(LONG_AGO + timedelta(days=2), timedelta(days=30), {"job 3": 86400.0})
+    read = partial(prunable.briefly_kept, conn, timedelta(days=1), kept, place, 50)
+    assert [len(read().runs), len(read().executions)] == [5, 5]
+    assert work(conn, read) <= (FEW_ROWS if is_postgresql(conn) else FEW_STEPS)
 
 
 def test_the_depth_of_groups_does_not_look_at_what_is_over(conn: Connection) -> None:

@@ -9,6 +9,7 @@ from sqlalchemy import Connection, Table, func, insert, select
 
 from cronograph.jobs.store.db.database import parse_url, sync_engine
 from cronograph.jobs.store.read import prunable as stored_prunable
+from cronograph.jobs.store.read.prunable import RunPlace
 from cronograph.jobs.store.schema.tables import (
     execution_log,
     flow,
@@ -24,7 +25,6 @@ from cronograph.jobs.store.schema.tables import (
     skipped_occurrence,
 )
 from cronograph.jobs.store.write import prune
-from cronograph.jobs.store.write.prune import RunPlace
 from tests.support.history import add, add_execution, add_run, add_task, history
 
 NOW = datetime(2030, 5, 17, 12, 0, tzinfo=UTC)
@@ -236,7 +236,7 @@ def test_tasks_with_any_history_are_found_in_order(conn: Connection) -> None:
 
 def test_a_flow_goes_as_a_whole_once_it_has_ended_long_ago(conn: Connection) -> None:
     flows = [
-        add(conn, flow, name="f", state=state, submitted_at=OLD, closed_at=OLD, finished_at=finished, heirs={})
+        add(conn, flow, name="f", state=state, submitted_at=OLD, closed_at=OLD, finished_at=finished, callbacks={})
         for state, finished in (("running", None), ("success", CUTOFF), ("success", CUTOFF - MOMENT))
     ]
     runs = {one: [add_run(conn, OLD, state="cancelled", flow_id=one) for _ in range(2)] for one in flows}
@@ -245,7 +245,7 @@ def test_a_flow_goes_as_a_whole_once_it_has_ended_long_ago(conn: Connection) -> 
             add(conn, flow_run, run_id=run_id, flow_id=one, key=key, condition="success")
         add(conn, flow_edge, run_id=second, after_id=first)
     assert prune.delete_old_runs(conn, RunPlace(), CUTOFF, MANY) == (0, None)
-    assert prune.delete_old_flows(conn, CUTOFF, MANY) == 1
+    assert prune.delete_old_flows(conn, RunPlace(), CUTOFF, MANY) == (1, None)
     assert left(conn, flow) == set(flows[:2])
     assert left(conn, flow_run, "flow_id") == set(flows[:2])
     assert left(conn, flow_edge, "after_id") == {runs[one][0] for one in flows[:2]}

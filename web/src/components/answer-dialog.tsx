@@ -71,7 +71,7 @@ export function RejectDialog({ run, step, onClose }: AnswerProps) {
   const [busy, setBusy] = useState(false);
   const submit = async (event: Event): Promise<void> => {
     event.preventDefault();
-    if (reason.trim() === "") return setError("Must be given: the job is told it");
+    if (reason.trim() === "") return setError("Must be given: the job gets it as the reason");
     setBusy(true);
     const fault = await rejectSignal({ id: run.id, name: step.signal ?? step.label }, reason.trim());
     setBusy(false);
@@ -81,7 +81,7 @@ export function RejectDialog({ run, step, onClose }: AnswerProps) {
   return (
     <Dialog title={`Reject ${step.signal ?? step.label} of run ${run.id}`} onClose={onClose}>
       <form class="form" onSubmit={(event) => void submit(event)} noValidate>
-        <Field label="Reason" hint="The job is told it; unless it goes on without, its run fails" error={error}>
+        <Field label="Reason" hint="The job gets it as the reason. Its run fails, unless the job handles that" error={error}>
           <TextInput value={reason} onChange={setReason} invalid={error !== undefined} placeholder="too expensive" />
         </Field>
         <div class="form-actions">

@@ -64,7 +64,7 @@ function useFailing() {
     outdates: ({ kind, state, taskName }, shown) =>
       kind.startsWith("TASK_") ||
       (kind === "EXECUTION_FINISHED" && taskName !== null && ((state !== null && isFailure(state)) || shown.totalCount > shown.nodes.length || shown.nodes.some((task) => task.name === taskName))),
-    every: 3_000,
+    every: 1_500,
   });
 }
 
@@ -84,7 +84,7 @@ function useOthers() {
       const ends = nodes.nodes.map((node) => Date.parse(node.heartbeatAt) + LOST_FOR).filter((end) => end > serverNow());
       return ends.length === 0 ? null : Math.min(...ends);
     },
-    every: 2_000,
+    every: 1_500,
   });
 }
 

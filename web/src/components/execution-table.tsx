@@ -50,8 +50,8 @@ const OF_ONE_TASK: readonly ExecutionColumn[] = [
     rank: 0,
     card: "pair",
     bare: true,
-    cell: ({ id }) => (
-      <a class="row-main num" href={paths.execution(id)} data-key="Enter">
+    cell: ({ id, run, attempt }) => (
+      <a class="row-main num" href={run === null ? paths.execution(id) : paths.attempt(run.id, attempt)} data-key="Enter">
         #{id}
       </a>
     ),

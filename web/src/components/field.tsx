@@ -8,18 +8,23 @@ interface FieldProps {
   label: string;
   hint?: ComponentChildren;
   error?: string | undefined;
+  /** What stands behind the label, such as another way to fill it. */
+  aside?: ComponentChildren;
   children: ComponentChildren;
 }
 
 /** A labelled control with its hint or, instead of that, its error. */
-export function Field({ label, hint, error, children }: FieldProps) {
+export function Field({ label, hint, error, aside, children }: FieldProps) {
   const id = useId();
   const describedBy = `${id}-about`;
   return (
     <div class="field">
-      <label class="field-label" for={id}>
-        {label}
-      </label>
+      <span class="field-head">
+        <label class="field-label" for={id}>
+          {label}
+        </label>
+        {aside}
+      </span>
       <FieldContext.Provider value={{ id, describedBy }}>{children}</FieldContext.Provider>
       {error !== undefined && (
         <span class="field-error" id={describedBy} role="alert">
@@ -35,13 +40,22 @@ export function Field({ label, hint, error, children }: FieldProps) {
   );
 }
 
+/** A small button behind a field's label. */
+export function FieldButton({ onClick, children }: { onClick: () => void; children: ComponentChildren }) {
+  return (
+    <button type="button" class="link-button" onClick={onClick}>
+      {children}
+    </button>
+  );
+}
+
 interface TextProps {
   value: string;
   onChange: (value: string) => void;
   invalid?: boolean;
   placeholder?: string;
   list?: string;
-  type?: "text" | "datetime-local" | "number";
+  type?: "text" | "date" | "datetime-local" | "number";
   mono?: boolean;
   /** The id of a further description, besides the field's hint or error. */
   describedBy?: string;

@@ -3,6 +3,7 @@ import { useRef, useState } from "preact/hooks";
 import { plural } from "../lib/format";
 import { readArgs } from "../model/task-form";
 import type { PreviewParts } from "../services/previews";
+import type { UserError } from "../services/mutate";
 import { Action } from "./action";
 import { ArgsEditor } from "./args-editor";
 import { Dialog } from "./dialog";
@@ -23,8 +24,8 @@ interface RunWithArgsProps {
   /** Why the arguments cannot be changed, if so. */
   fixed?: string | undefined;
   onClose: () => void;
-  /** Answers whether it went well: the dialog then closes. */
-  onRun: Send<boolean>;
+  /** Answers whether it went well, or what was refused: unless it was, the dialog closes. */
+  onRun: Send<boolean | readonly UserError[]>;
   /** Answers what it would do; null if that was refused. */
   onTry?: Send<PreviewParts | null>;
 }
@@ -34,6 +35,7 @@ export function RunWithArgs({ title, action, args, schema, children, fixed, onCl
   const draft = useDraft(title, JSON.stringify(args ?? {}, null, 2));
   const text = draft.value;
   const [error, setError] = useState<string | undefined>(undefined);
+  const [refused, setRefused] = useState<readonly UserError[]>([]);
   const [busy, setBusy] = useState(false);
   const faults = useRef(0);
   const form = useRef<HTMLFormElement>(null);
@@ -51,7 +53,12 @@ export function RunWithArgs({ title, action, args, schema, children, fixed, onCl
   };
   const submit = async (event: Event): Promise<void> => {
     event.preventDefault();
-    if (await send(onRun)) leave();
+    const answer = await send(onRun);
+    if (answer === true || (Array.isArray(answer) && answer.length === 0)) return leave();
+    if (answer === undefined || answer === false) return undefined;
+    setRefused(answer);
+    setError(refusalOf(answer));
+    return focusFault(form.current);
   };
   const look = async (onTry: Send<PreviewParts | null>): Promise<void> => setPreview((await send(onTry)) ?? null);
   const leave = (): void => {
@@ -73,10 +80,12 @@ export function RunWithArgs({ title, action, args, schema, children, fixed, onCl
               draft.set(value);
               setPreview(null);
               setError(undefined);
+              setRefused([]);
             }}
             onFaults={(count) => (faults.current = count)}
             schema={schema}
             error={error}
+            refused={refused}
           />
         )}
         {preview !== null && <PreviewView preview={preview} />}
@@ -96,4 +105,9 @@ export function RunWithArgs({ title, action, args, schema, children, fixed, onCl
       </form>
     </Dialog>
   );
+}
+
+/** What was refused as a whole; where each fault has a field of its own, that says it. */
+function refusalOf(errors: readonly UserError[]): string {
+  return errors.map((error) => error.message).join("\n");
 }

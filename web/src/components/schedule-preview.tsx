@@ -2,11 +2,14 @@ import { useEffect, useState } from "preact/hooks";
 import { isAtZone, splitAtFault, withoutField } from "../lib/fault";
 import { namesZone } from "../lib/time";
 import { scheduleInput, type TaskForm } from "../model/task-form";
-import { type Validation, validateSchedule } from "../services/schedule";
+import { FORESEEN, type Validation, validateSchedule } from "../services/schedule";
+import { CalendarStrip } from "./calendar-strip";
 import { Icon } from "./icon";
 import { NextTimes } from "./next-times";
 
 const TYPING_PAUSE = 180;
+/** Times that are written out; all of them lie on the strip. */
+const LISTED = 3;
 
 interface Preview {
   /** The schedule that the answer is about. */
@@ -68,7 +71,8 @@ function PreviewContent({ preview, timezone, onUse }: SchedulePreviewProps) {
       <p class="preview-sentence">
         <Icon name="check" /> {answer.humanized} {!namesZone(answer.humanized, timezone) && <span class="zone-tag">{timezone || "UTC"}</span>}
       </p>
-      <NextTimes times={answer.nextExecutions} timezone={timezone} />
+      <CalendarStrip times={answer.nextExecutions} timezone={timezone} cut={answer.nextExecutions.length >= FORESEEN} />
+      <NextTimes times={answer.nextExecutions.slice(0, LISTED)} timezone={timezone} />
     </div>
   );
 }

@@ -68,12 +68,14 @@ export function TaskFormDialog({ title, stored, jobs, start, draftName = "new ta
   const form: TaskForm = { ...before, ...draft.value };
   const [errors, setErrors] = useState<FormErrors>({});
   const [general, setGeneral] = useState<readonly string[]>([]);
+  const [refused, setRefused] = useState<readonly UserError[]>([]);
   const [busy, setBusy] = useState(false);
   const argFaults = useRef(0);
   const element = useRef<HTMLFormElement>(null);
   const set = (field: FormField, value: string): void => {
     draft.set({ ...draft.value, [field]: value });
     setErrors((known) => ({ ...known, [field]: undefined }));
+    if (field === "args") setRefused([]);
   };
   const bind = (field: FormField): Binding => ({ value: form[field], onChange: (value) => set(field, value), invalid: errors[field] !== undefined });
   const submit = async (event: Event): Promise<void> => {
@@ -89,6 +91,7 @@ export function TaskFormDialog({ title, stored, jobs, start, draftName = "new ta
     setBusy(true);
     const refused = await onSave({ ...input, name: form.name.trim() });
     setBusy(false);
+    setRefused(refused.filter((error) => error.path.includes("args")));
     if (refused.length === 0) draft.drop();
     setErrors(
       Object.fromEntries(
@@ -131,7 +134,7 @@ export function TaskFormDialog({ title, stored, jobs, start, draftName = "new ta
         {form.jobName.trim() === "" && form.args.trim() === "{}" ? (
           <p class="dim">The arguments show here once a job is chosen.</p>
         ) : (
-          <ArgsEditor key={`${form.jobName} ${draft.restored}`} value={form.args} onChange={(value) => set("args", value)} onFaults={(count) => (argFaults.current = count)} schema={jobs.find((job) => job.name === form.jobName)?.argsSchema} error={errors.args} />
+          <ArgsEditor key={`${form.jobName} ${draft.restored}`} value={form.args} onChange={(value) => set("args", value)} onFaults={(count) => (argFaults.current = count)} schema={jobs.find((job) => job.name === form.jobName)?.argsSchema} error={errors.args} refused={refused} />
         )}
         <Policies bind={bind} errors={errors} />
         {general.map((message) => (

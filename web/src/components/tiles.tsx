@@ -5,7 +5,7 @@ import { wholeDuration } from "../lib/time";
 import { Sparkline } from "./sparkline";
 import { useTicker } from "./use-ticker";
 
-/** The server tells its figures every two seconds: older ones than this, in seconds, are said to be old. */
+/** The server tells its figures every second: older ones than this, in seconds, are said to be old. */
 const OLD = 7;
 
 interface TileProps {

@@ -117,6 +117,7 @@ export const GroupRowFragment = graphql(`
     pauseReason
     maxRunning
     maxWaitLow
+    keep
     cap { limit whenFull }
     rate { limit per burst }
     tokens

@@ -16,6 +16,7 @@ export const StepFragment = graphql(`
     flowId
     error
     used
+    latest
   }
 `);
 

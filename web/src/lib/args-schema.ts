@@ -1,13 +1,18 @@
 /** The JSON Schema of a job's arguments, as far as a form can show it. */
+import { localInput, readTime, type Zone } from "./time";
 
 export interface ArgField {
+  /** Where its value stands among the arguments, such as `customer.city`. */
   readonly name: string;
-  readonly kind: "text" | "number" | "integer" | "boolean" | "choice" | "json";
+  readonly path: readonly string[];
+  readonly kind: "text" | "number" | "integer" | "boolean" | "choice" | "date" | "datetime" | "json";
   readonly label: string;
   readonly hint: string;
   readonly required: boolean;
   readonly options: readonly unknown[];
   readonly default: unknown;
+  /** Objects around it that may be left out as a whole, by name. */
+  readonly within: readonly string[];
 }
 
 type Schema = Readonly<Record<string, unknown>>;
@@ -37,7 +42,7 @@ function kindOf(schema: Schema): ArgField["kind"] {
   if (Array.isArray(schema["enum"])) return "choice";
   switch (schema["type"]) {
     case "string":
-      return "text";
+      return schema["format"] === "date" ? "date" : schema["format"] === "date-time" ? "datetime" : "text";
     case "integer":
       return "integer";
     case "number":
@@ -49,23 +54,37 @@ function kindOf(schema: Schema): ArgField["kind"] {
   }
 }
 
-/** The fields of the arguments, in the order of their declaration. */
+/** Objects within objects are shown as fields so deep; what lies deeper, or has no declared members, is JSON. */
+const DEEPEST = 3;
+
+interface Place {
+  readonly path: readonly string[];
+  readonly within: readonly string[];
+}
+
+/** The fields of the arguments, those of objects among them, in the order of their declaration. */
 export function argFields(schema: unknown): readonly ArgField[] {
-  if (!isSchema(schema) || !isSchema(schema["properties"])) return [];
-  const required = Array.isArray(schema["required"]) ? schema["required"] : [];
-  return Object.entries(schema["properties"]).map(([name, raw]) => {
-    const property = withoutNull(resolve(isSchema(raw) ? raw : {}, schema), schema);
+  return isSchema(schema) ? fieldsOf(schema, schema, { path: [], within: [] }) : [];
+}
+
+function fieldsOf(object: Schema, root: Schema, { path, within }: Place): readonly ArgField[] {
+  if (!isSchema(object["properties"])) return [];
+  const required = Array.isArray(object["required"]) ? object["required"] : [];
+  return Object.entries(object["properties"]).flatMap(([label, raw]) => {
+    const property = withoutNull(resolve(isSchema(raw) ? raw : {}, root), root);
+    const own = [...path, label];
+    const name = own.join(".");
+    const needed = required.includes(label);
+    const members = own.length < DEEPEST && isClosed(property) ? fieldsOf(property, root, { path: own, within: needed ? within : [...within, name] }) : [];
+    if (members.length > 0) return members;
     const options = Array.isArray(property["enum"]) ? property["enum"] : [];
-    return {
-      name,
-      kind: kindOf(property),
-      label: name,
-      hint: hintOf(property),
-      required: required.includes(name),
-      options,
-      default: property["default"],
-    };
+    return [{ name, path: own, kind: kindOf(property), label, hint: hintOf(property), required: needed, options, default: property["default"], within }];
   });
+}
+
+/** Whether an object has the declared members alone: a form would hide the others. */
+function isClosed(schema: Schema): boolean {
+  return schema["type"] === "object" && (schema["additionalProperties"] === undefined || schema["additionalProperties"] === false);
 }
 
 function hintOf(schema: Schema): string {
@@ -75,12 +94,35 @@ function hintOf(schema: Schema): string {
   return parts.join("; ");
 }
 
-/** What a field's text means as a value; undefined = left to the default. */
-export function readArg(field: ArgField, text: string): { readonly value: unknown } | { readonly error: string } {
+/** How the text of a field begins that stands for a secret: nobody types this. */
+const SECRET = "\uE000secret:";
+
+/** The secret that a field's text stands for; null = none, "" = one that is still to be chosen. */
+export function secretOf(text: string): string | null {
+  return text.startsWith(SECRET) ? text.slice(SECRET.length) : null;
+}
+
+export function secretText(name: string): string {
+  return SECRET + name;
+}
+
+/** The value of `{"$secret": "name"}`; null for any other. */
+function secretNamed(value: unknown): string | null {
+  const name = isSchema(value) && Object.keys(value).length === 1 ? value["$secret"] : undefined;
+  return typeof name === "string" ? name : null;
+}
+
+/** What a field's text means as a value; undefined = left to the default. Times are written on the clock of `zone`. */
+export function readArg(field: ArgField, text: string, zone: Zone = "utc"): { readonly value: unknown } | { readonly error: string } {
   if (text === "") return { value: undefined };
+  const secret = secretOf(text);
+  if (secret !== null) return secret === "" ? { error: "Choose a secret" } : { value: { $secret: secret } };
   switch (field.kind) {
     case "text":
+    case "date":
       return { value: text };
+    case "datetime":
+      return { value: readTime(text, zone) };
     case "number":
     case "integer": {
       const value = Number(text);
@@ -103,9 +145,32 @@ export function readArg(field: ArgField, text: string): { readonly value: unknow
 }
 
 /** How a value is written into its field. */
-export function writeArg(field: ArgField, value: unknown): string {
-  if (value === undefined) return "";
+export function writeArg(field: ArgField, value: unknown, zone: Zone = "utc"): string {
+  if (value === undefined || value === null) return field.kind === "json" && value === null ? "null" : "";
+  const secret = secretNamed(value);
+  if (secret !== null && field.kind !== "json") return secretText(secret);
+  if (field.kind === "datetime") return localInput(String(value), zone);
   return field.kind === "json" ? JSON.stringify(value) : String(value);
+}
+
+/** The value at a place among the arguments. */
+export function valueAt(args: unknown, path: readonly string[]): unknown {
+  return path.reduce<unknown>((value, part) => (isSchema(value) ? value[part] : undefined), args);
+}
+
+const DATE = /^\d{4}-\d\d-\d\d$/;
+
+/** Whether the fields can show these arguments; where not, they are edited as JSON. */
+export function canShow(fields: readonly ArgField[], args: unknown): boolean {
+  return fields.every((field) => {
+    const around = field.path.slice(0, -1).map((_, index) => valueAt(args, field.path.slice(0, index + 1)));
+    if (around.some((value) => value !== undefined && (!isSchema(value) || secretNamed(value) !== null))) return false;
+    const value = valueAt(args, field.path);
+    if (value === undefined || value === null || secretNamed(value) !== null) return true;
+    if (field.kind === "date") return typeof value === "string" && DATE.test(value);
+    if (field.kind === "datetime") return typeof value === "string" && !Number.isNaN(Date.parse(value));
+    return field.kind === "json" || typeof value !== "object";
+  });
 }
 
 /** Whether a value is an object with nothing in it: a job without arguments has these. */

@@ -9,18 +9,20 @@ export interface GroupLimits {
   readonly tokens: number | null;
   readonly maxRunning: number | null;
   readonly maxWaitLow: number | null;
+  readonly keep: number | null;
   readonly rate: { readonly limit: number; readonly per: number } | null;
   readonly cap: { readonly limit: number } | null;
 }
 
 /** A line for each limit; none if there is none. */
 export function groupLimits(group: GroupLimits): readonly string[] {
-  const { maxRunning, maxWaitLow, rate, cap } = group;
+  const { maxRunning, maxWaitLow, keep, rate, cap } = group;
   return [
     ...(maxRunning === null ? [] : [`${group.running + group.scheduled} of ${maxRunning} at once`]),
     ...(rate === null ? [] : [`${rate.limit} in ${rate.per < 1 ? duration(rate.per) : wholeDuration(rate.per)}, ${group.tokens ?? 0} left`]),
     ...(cap === null ? [] : [`${group.waiting} of ${cap.limit} wait`]),
     ...(maxWaitLow === null ? [] : [`low waits ${wholeDuration(maxWaitLow)} at most`]),
+    ...(keep === null ? [] : [`history kept ${wholeDuration(keep)}`]),
   ];
 }
 

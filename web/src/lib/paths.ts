@@ -2,11 +2,14 @@
 
 export const paths = {
   task: (name: string): string => `/tasks/${encodeURIComponent(name)}`,
+  /** Leads to its run, with this attempt chosen. */
   execution: (id: string): string => `/log/${id}`,
   job: (name: string): string => `/jobs?job=${encodeURIComponent(name)}`,
   logOfJob: (name: string): string => `/log?job=${encodeURIComponent(name)}`,
   queueOfJob: (name: string): string => `/runs?job=${encodeURIComponent(name)}`,
   run: (id: string): string => `/runs/${id}`,
+  /** A run with one of its attempts chosen. */
+  attempt: (run: string, attempt: number): string => `/runs/${run}?attempt=${attempt}`,
   flow: (id: string): string => `/flows/${id}`,
   logOfRun: (id: string): string => `/log?run=${id}`,
   group: (name: string): string => `/runs?group=${encodeURIComponent(name)}`,

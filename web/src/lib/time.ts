@@ -155,3 +155,14 @@ export function zoneName(at: number, zone: Zone): string {
   const rest = size % 60 === 0 ? "" : `:${pad(size % 60)}`;
   return `UTC${minutes > 0 ? "+" : "−"}${Math.floor(size / 60)}${rest}`;
 }
+
+/** `2026-01-01T12:00` in that zone, as an input of times writes it without seconds of zero, as RFC 3339 in UTC. */
+export function readTime(text: string, zone: Zone): string {
+  const written = text.length === 16 ? `${text}:00` : text;
+  return zone === "utc" ? `${written}Z` : new Date(written).toISOString().replace(".000Z", "Z");
+}
+
+/** A time as an `<input type="datetime-local">` takes it, in that zone. */
+export function localInput(at: string | null, zone: Zone): string {
+  return at === null ? "" : full(Date.parse(at), zone).replace(" ", "T");
+}

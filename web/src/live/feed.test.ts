@@ -17,8 +17,8 @@ function fakeLink() {
   return { subscribers, open, link: { subscribe } as never };
 }
 
-function event(cursor: string, kind: LiveEvent["kind"] = "RUN_UPDATED"): { events: LiveEvent } {
-  return { events: { cursor, kind, at: "2026-01-01T00:00:00Z" } as LiveEvent };
+function event(cursor: string, kind: LiveEvent["kind"] = "RUN_UPDATED", late = 0): { events: LiveEvent } {
+  return { events: { cursor, kind, at: new Date(Date.now() - late).toISOString() } as LiveEvent };
 }
 
 const frames: (() => void)[] = [];
@@ -121,4 +121,21 @@ test("an answer from before the feed began takes the feed back to it: what came 
   expect(subscribers).toHaveLength(2);
   runFrames();
   expect(seen).toEqual(["13.0", "9.3"]);
+});
+
+test("one that is far behind is left for the pages' own questions, but not again and again", () => {
+  const { link, subscribers, open } = fakeLink();
+  const feed = new Feed(link);
+  const { seen, resyncs } = listening(feed);
+  feed.startAfter("10");
+  subscribers[0]?.next(event("11"));
+  subscribers[0]?.next(event("12", "RUN_UPDATED", 2_000));
+  expect(open.size).toBe(0);
+  runFrames();
+  expect([seen, resyncs()]).toEqual([["11"], 1]);
+  feed.startAfter("5000");
+  expect(subscribers[1]?.variables().after).toBe("5000");
+  subscribers[1]?.next(event("5001", "RUN_UPDATED", 2_000));
+  runFrames();
+  expect([seen, resyncs(), open.size]).toEqual([["11", "5001"], 1, 1]);
 });

@@ -7,6 +7,11 @@ import type { Link } from "./link";
 /** A part that nobody looks at any more is left out this much later: the next page often wants the same. */
 const SHRINK_AFTER = 500;
 
+/** A feed that is so many milliseconds behind is left: pages ask how things are instead of reading all that happened since. */
+const TOO_LATE = 1_500;
+/** It is left at most once in so many milliseconds: the pages' questions need their time, too. */
+const LEAVES_EVERY = 3_000;
+
 /** A page that follows the feed. */
 export interface Listener {
   /** Called within an animation frame, in the order of the changes. */
@@ -37,8 +42,13 @@ export class Feed {
   private readonly frames = new FrameQueue(() => this.resync());
   private parts: ReadonlySet<Part> = new Set();
   private shrinking: ReturnType<typeof setTimeout> | null = null;
+  /** When it was left last, by the server's clock. */
+  private leftAt = Number.NEGATIVE_INFINITY;
 
-  constructor(private readonly link: Pick<Link, "subscribe">) {}
+  constructor(
+    private readonly link: Pick<Link, "subscribe">,
+    private readonly clock: () => number = serverNow,
+  ) {}
 
   /**
    * Starts after this cursor, unless the feed already runs. One that began later goes back to it: two answers of the same
@@ -96,15 +106,19 @@ export class Feed {
 
   private receive(event: LiveEvent): void {
     this.cursor = event.cursor;
-    noteLag(Date.parse(event.at), serverNow());
-    if (event.kind === "RESYNC") this.frames.add(() => this.resync());
+    const [happened, now] = [Date.parse(event.at), this.clock()];
+    noteLag(happened, now);
+    if (now - happened > TOO_LATE && now - this.leftAt > LEAVES_EVERY) {
+      this.leftAt = now;
+      this.restart();
+    } else if (event.kind === "RESYNC") this.frames.add(() => this.resync());
     else
       this.frames.add(() => {
         for (const listener of [...this.listeners.keys()]) listener.event(event);
       });
   }
 
-  /** The server does not accept the cursor: the next query brings a new one. */
+  /** The server does not accept the cursor, or what follows it is long past: the next query brings a new one. */
   private restart(): void {
     this.dispose?.();
     this.dispose = null;

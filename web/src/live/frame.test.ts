@@ -32,7 +32,7 @@ test("work that arrives after a frame waits for the next one", () => {
 test("too much work is dropped whole and reported once", () => {
   const { queue, frames, overflows } = harness();
   let done = 0;
-  for (let index = 0; index < 5001; index += 1) queue.add(() => (done += 1));
+  for (let index = 0; index < 201; index += 1) queue.add(() => (done += 1));
   frames[0]?.();
   expect([done, overflows()]).toEqual([0, 1]);
 });

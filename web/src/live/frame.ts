@@ -2,8 +2,8 @@ import { batch } from "@preact/signals";
 
 type Task = () => void;
 
-/** At most this much is kept while the tab is hidden; beyond it a page asks again instead. */
-const LIMIT = 5000;
+/** At most this much is done in one frame, or kept while the tab is hidden: beyond it a page asks again, which costs it less. */
+const LIMIT = 200;
 
 /**
  * Collects work until the next animation frame and does it in one batch, so that a burst of events costs one render.

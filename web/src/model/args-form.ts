@@ -1,28 +1,63 @@
 /** The form of a job's arguments: what is typed, what it means, and what is wrong with it. Pure. */
-import { type ArgField, readArg, writeArg } from "../lib/args-schema";
+import { type ArgField, readArg, valueAt, writeArg } from "../lib/args-schema";
+import type { Zone } from "../lib/time";
 
 /** What is typed, by field. */
 export type ArgTexts = Readonly<Record<string, string>>;
 
+type Args = Readonly<Record<string, unknown>>;
+
 /** How the arguments are written into their fields. */
-export function argTexts(fields: readonly ArgField[], args: Readonly<Record<string, unknown>>): ArgTexts {
-  return Object.fromEntries(fields.map((field) => [field.name, writeArg(field, args[field.name])]));
+export function argTexts(fields: readonly ArgField[], args: Args, zone: Zone = "utc"): ArgTexts {
+  return Object.fromEntries(fields.map((field) => [field.name, writeArg(field, valueAt(args, field.path), zone)]));
 }
 
-/** What the fields mean: the arguments, or what is wrong by field. Arguments without a field are kept as they are. */
+/** What the fields mean: the arguments, or what is wrong by field. What has no field, and what was not changed, stays as it is. */
 export function readArgTexts(
   fields: readonly ArgField[],
   texts: ArgTexts,
-  others: Readonly<Record<string, unknown>> = {},
+  others: Args = {},
+  zone: Zone = "utc",
 ): { readonly args: Record<string, unknown>; readonly faults: Readonly<Record<string, string>> } {
-  const args: Record<string, unknown> = { ...others };
+  let args: Record<string, unknown> = { ...others };
   const faults: Record<string, string> = {};
+  const text = (field: ArgField): string => texts[field.name] ?? "";
+  const begun = new Set(fields.filter((field) => text(field) !== "").flatMap((field) => field.within));
   for (const field of fields) {
-    const read = readArg(field, texts[field.name] ?? "");
-    delete args[field.name];
+    const before = valueAt(others, field.path);
+    if (before !== undefined && writeArg(field, before, zone) === text(field)) continue;
+    const read = readArg(field, text(field), zone);
+    const value = "error" in read ? undefined : read.value;
+    args = withValue(args, field.path, value, field.within);
     if ("error" in read) faults[field.name] = read.error;
-    else if (read.value !== undefined) args[field.name] = read.value;
-    else if (field.required) faults[field.name] = "Must be given: it has no default";
+    else if (value === undefined && field.required && field.within.every((object) => begun.has(object))) faults[field.name] = "Must be given: it has no default";
   }
   return { args, faults };
+}
+
+/** The arguments with a value at its place, or without any there; an object that may be left out goes with its last member. */
+function withValue(args: Args, path: readonly string[], value: unknown, optional: readonly string[], above = ""): Record<string, unknown> {
+  const [first = "", ...rest] = path;
+  const name = above === "" ? first : `${above}.${first}`;
+  const { [first]: known, ...others } = args;
+  // There is nothing to take away from what is not there.
+  if (value === undefined && rest.length > 0 && (known === undefined || known === null)) return { ...args };
+  let inner = value;
+  if (rest.length > 0) {
+    const object = withValue((known ?? {}) as Args, rest, value, optional, name);
+    inner = Object.keys(object).length === 0 && (optional.includes(name) || known === undefined) ? undefined : object;
+  }
+  if (inner === undefined) return others;
+  return known === undefined ? { ...args, [first]: inner } : Object.fromEntries(Object.entries(args).map(([key, each]) => [key, key === first ? inner : each]));
+}
+
+/** What the server says of arguments, by field: its paths are such as `args`, `customer`, `city`. A path that leads deeper than a field, or to none, belongs to what it begins with. */
+export function argRefusals(fields: readonly ArgField[], errors: readonly { readonly path: readonly string[]; readonly message: string }[]): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    errors.flatMap(({ path, message }) => {
+      const inside = path.slice(path.indexOf("args") + 1).join(".");
+      const field = path.includes("args") ? fields.find(({ name }) => inside === name || inside.startsWith(`${name}.`)) : undefined;
+      return field === undefined ? [] : [[field.name, message]];
+    }),
+  );
 }

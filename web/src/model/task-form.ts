@@ -2,7 +2,9 @@
 
 import { labelsOf } from "../lib/labels";
 import { type Rate, rateText, readRate } from "../lib/limits";
-import { full, type Zone } from "../lib/time";
+import { localInput, readTime, type Zone } from "../lib/time";
+
+export { localInput, readTime };
 
 export type Syntax = "CRON" | "CALENDAR" | "INTERVAL" | "TIMESTAMP";
 
@@ -81,12 +83,6 @@ export function readLabels(text: string): Record<string, string> | string {
     found[key] = value;
   }
   return found;
-}
-
-/** `2026-01-01T12:00` in that zone, as an input of times writes it without seconds of zero, as RFC 3339 in UTC. */
-export function readTime(text: string, zone: Zone): string {
-  const written = text.length === 16 ? `${text}:00` : text;
-  return zone === "utc" ? `${written}Z` : new Date(written).toISOString().replace(".000Z", "Z");
 }
 
 /** What is sent for each field whose text differs from `before`; empty text means "the default" (null). */
@@ -195,9 +191,4 @@ export function formOfTask(task: EditableTask, zone: Zone): TaskForm {
     startAt: localInput(task.startAt, zone),
     endAt: localInput(task.endAt, zone),
   };
-}
-
-/** A time as an `<input type="datetime-local">` takes it, in that zone. */
-export function localInput(at: string | null, zone: Zone): string {
-  return at === null ? "" : full(Date.parse(at), zone).replace(" ", "T");
 }

@@ -10,6 +10,7 @@ import { Tokens } from "../components/tokens";
 import { graphql, type ResultOf } from "../graphql/tada";
 import { at } from "../lib/base";
 import { words } from "../lib/format";
+import { unannounced } from "../live/unannounced";
 import { useLive } from "../live/use-live";
 import { leaves } from "../services/sign-in";
 import { setTitle } from "../state/title";
@@ -34,7 +35,7 @@ export type Viewer = ResultOf<typeof AccountDocument>["viewer"];
 
 /** One's own account: what one signs in with, and where one is signed in. */
 export function AccountPage() {
-  const { state, error, reload } = useLive("account", { document: AccountDocument, variables: () => ({}), init: (data) => data.viewer });
+  const { state, error, reload } = useLive("account", { document: AccountDocument, variables: () => ({}), init: (data) => data.viewer, expires: unannounced });
   const [providers, setProviders] = useState<readonly Provider[]>([]);
   useEffect(() => setTitle("Account"), []);
   const signedIn = useMemo(() => state?.sessions.some((session) => session.current) ?? false, [state]);

@@ -10,6 +10,7 @@ import { PageHead } from "../components/section";
 import { Time } from "../components/time";
 import { graphql, type ResultOf } from "../graphql/tada";
 import { serverNow } from "../live/clock";
+import { unannounced } from "../live/unannounced";
 import { useLive } from "../live/use-live";
 import { searchParams } from "../state/route";
 import { setTitle } from "../state/title";
@@ -28,8 +29,6 @@ const AuditDocument = graphql(`
 type Entry = ResultOf<typeof AuditDocument>["auditLog"]["nodes"][number];
 
 const PAGE = 50;
-/** Milliseconds until the newest entries are asked for again, whatever happens. */
-const LOOK_AGAIN = 2_000;
 const FILTERS = ["actor", "subject", "action", "since"] as const;
 /** Families of entries, by how their action begins or what it holds. */
 const KINDS: readonly (readonly [string, string])[] = [
@@ -102,7 +101,7 @@ function AuditLog() {
     init: (data) => data.auditLog,
     // Most entries come with an event; of those about accounts and sign-ins the feed does not tell.
     outdates: () => true,
-    expires: () => (after === null ? serverNow() + LOOK_AGAIN : null),
+    expires: () => (after === null ? unannounced() : null),
   });
   const filtered = FILTERS.some((name) => params.has(name));
   return (

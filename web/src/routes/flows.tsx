@@ -97,7 +97,7 @@ export function Flows() {
     size: PAGE,
     // Progress changes with each run of a flow; other runs change nothing here.
     outdates: ({ flowId }) => flowId !== null,
-    every: 2_000,
+    every: 1_000,
   });
   useEffect(() => setTitle("Flows"), []);
   const filtered = FILTERS.some((name) => params.has(name));

@@ -180,7 +180,7 @@ export function Groups() {
   return (
     <>
       <PageHead title="Groups" />
-      <p class="page-sub dim">Nodes serve groups in turn, by name. A group exists while a task or an unfinished run names it, or once it has a setting.</p>
+      <p class="page-sub dim">Nodes serve groups in turn, by name. A group exists while a task or an unfinished run uses it, or once you have set something for it.</p>
       <FilterBar>
         <TextFilter name="q" value={params.get("q") ?? ""} label="Name" main />
         <SelectFilter name="state" value={params.get("state") ?? ""} label="State" all="Any state" options={[["on", "on"], ["paused", "paused"], ["limited", "limited"]]} />
@@ -215,7 +215,7 @@ export function Groups() {
   );
 }
 
-type LimitField = "maxRunning" | "limit" | "per" | "burst" | "maxWaitLow" | "cap";
+type LimitField = "maxRunning" | "limit" | "per" | "burst" | "maxWaitLow" | "cap" | "keep";
 
 const WHOLE = /^[1-9]\d*$/;
 const SECONDS = /^\d+(\.\d+)?$/;
@@ -227,7 +227,9 @@ const LIMIT_FIELDS: readonly (readonly [LimitField, string, string, RegExp, stri
   ["burst", "… and at once after a pause", "Empty: a twentieth of the starts, at least 1", WHOLE, "Must be a whole number of at least 1, or empty"],
   ["maxWaitLow", "Seconds that low priority waits at most behind high", "Empty: no bound", SECONDS, "Must be a number of seconds, or empty"],
   ["cap", "Runs that wait", "Empty: any number", WHOLE, "Must be a whole number of at least 1, or empty"],
+  ["keep", "Days that the history of its finished runs is kept", "Empty: as their jobs say, or else the task prune_history", SECONDS, "Must be a number of days, or empty"],
 ];
+const DAY = 86_400;
 const WHEN_FULL: readonly (readonly [WhenFull, string])[] = [
   ["REFUSE", "refuse the new run"],
   ["DROP_OLDEST", "skip the oldest run"],
@@ -243,11 +245,12 @@ function LimitDialog({ group, onClose }: { group: GroupRow; onClose: () => void 
     burst: shown(group.rate?.burst),
     maxWaitLow: shown(group.maxWaitLow),
     cap: shown(group.cap?.limit),
+    keep: shown(group.keep === null ? null : group.keep / DAY),
   });
   const [whenFull, setWhenFull] = useState<WhenFull>(group.cap?.whenFull ?? "REFUSE");
   const number = (field: LimitField): number | null => (texts[field].trim() === "" ? null : Number(texts[field]));
   const valid = LIMIT_FIELDS.every(([field, , , form]) => texts[field].trim() === "" || form.test(texts[field].trim()));
-  const [limit, most] = [number("limit"), number("cap")];
+  const [limit, most, days] = [number("limit"), number("cap"), number("keep")];
   return (
     <Dialog title={`Limits of group ${group.name}`} onClose={onClose}>
       <form
@@ -256,7 +259,7 @@ function LimitDialog({ group, onClose }: { group: GroupRow; onClose: () => void 
           event.preventDefault();
           if (!valid) return;
           const rate = limit === null ? null : { limit, per: number("per") ?? 1, burst: number("burst") };
-          const limits = { maxRunning: number("maxRunning"), rate, maxWaitLow: number("maxWaitLow"), cap: most === null ? null : { limit: most, whenFull } };
+          const limits = { maxRunning: number("maxRunning"), rate, maxWaitLow: number("maxWaitLow"), cap: most === null ? null : { limit: most, whenFull }, keep: days === null ? null : days * DAY };
           void limitGroup(group.name, limits).then((done) => done && onClose());
         }}
       >

@@ -12,6 +12,7 @@ import { PageHead } from "../components/section";
 import { Time } from "../components/time";
 import { graphql, type ResultOf } from "../graphql/tada";
 import { paths } from "../lib/paths";
+import { unannounced } from "../live/unannounced";
 import { useLive } from "../live/use-live";
 import { deleteSecret, setSecret } from "../services/secrets";
 import { searchParams } from "../state/route";
@@ -59,7 +60,7 @@ const COLUMNS: readonly Column<Secret, Context>[] = [
     card: "wide",
     cell: (secret, { set, remove }) => (
       <span class="row-actions spaced">
-        <Action needs="ADMIN" class="button small" aria-label={`Set secret ${secret.name} anew`} onClick={() => set(secret)}>
+        <Action needs="ADMIN" class="button small" aria-label={`Set secret ${secret.name} again`} onClick={() => set(secret)}>
           Set
         </Action>
         <Action needs="ADMIN" class="button small danger" aria-label={`Delete secret ${secret.name}`} onClick={() => remove(secret)}>
@@ -74,7 +75,7 @@ function SetDialog({ secret, onClose, onDone }: { secret: Secret | null; onClose
   const [name, setName] = useState(secret?.name ?? "");
   const [value, setValue] = useState("");
   return (
-    <FormDialog title={secret === null ? "Add a secret" : `Set ${secret.name} anew`} action="Set it" needs="ADMIN" onClose={onClose} send={() => setSecret(name.trim(), value)} onDone={onDone}>
+    <FormDialog title={secret === null ? "Add a secret" : `Set ${secret.name} again`} action="Set it" needs="ADMIN" onClose={onClose} send={() => setSecret(name.trim(), value)} onDone={onDone}>
       {(fault) => (
         <>
           {secret === null && (
@@ -97,6 +98,7 @@ function Secrets() {
     document: SecretsDocument,
     variables: () => ({ first: PAGE, after }),
     init: (data) => data.secrets,
+    expires: unannounced,
   });
   const [setting, setSetting] = useState<Secret | "new" | null>(null);
   const [removing, setRemoving] = useState<Secret | null>(null);

@@ -6,6 +6,7 @@ import { Facts } from "../components/task-facts";
 import { graphql } from "../graphql/tada";
 import { capped, words } from "../lib/format";
 import { paths } from "../lib/paths";
+import { wholeDuration } from "../lib/time";
 import { useLive } from "../live/use-live";
 import { type Theme, theme, zone } from "../state/prefs";
 import { setTitle } from "../state/title";
@@ -17,8 +18,37 @@ const SettingsDocument = graphql(`
     viewer { name role }
     nodes(first: 200, filter: { state: { in: [ACTIVE, STALLED] } }) { nodes { version } totalCount }
     task(name: "prune_history") { name args schedule { humanized } }
+    retention { seconds maxPerTask groups { name seconds } jobs { name seconds } }
   }
 `);
+
+interface Retention {
+  readonly seconds: number;
+  readonly maxPerTask: number | null;
+  readonly groups: readonly { readonly name: string; readonly seconds: number }[];
+  readonly jobs: readonly { readonly name: string; readonly seconds: number }[];
+}
+
+/** What holds for all, and for those groups and jobs that say something else. */
+function Kept({ retention }: { retention: Retention }) {
+  const { seconds, maxPerTask, groups, jobs } = retention;
+  return (
+    <>
+      {wholeDuration(seconds)}
+      {maxPerTask !== null && `, at most ${maxPerTask} executions of each task`}
+      {groups.map((one) => (
+        <span key={one.name} class="cell-sub">
+          group <a href={paths.group(one.name)}>{one.name}</a>: {wholeDuration(one.seconds)}
+        </span>
+      ))}
+      {jobs.map((one) => (
+        <span key={one.name} class="cell-sub">
+          job <a href={paths.job(one.name)}>{one.name}</a>: {wholeDuration(one.seconds)}
+        </span>
+      ))}
+    </>
+  );
+}
 
 export function Settings() {
   const { state, error, reload } = useLive("settings", { document: SettingsDocument, variables: () => ({}), init: (data) => data });
@@ -58,6 +88,7 @@ export function Settings() {
                     </a>
                   ),
                 ],
+                ["History is kept", <Kept retention={state.retention} />],
                 ["API", <a href="/graphiql">explorer</a>],
                 ["Schema", <a href="/schema.graphql" data-external>/schema.graphql</a>],
               ]}

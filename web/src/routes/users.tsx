@@ -14,6 +14,7 @@ import { Status } from "../components/status";
 import { Time } from "../components/time";
 import { graphql, type ResultOf } from "../graphql/tada";
 import { words } from "../lib/format";
+import { unannounced } from "../live/unannounced";
 import { useLive } from "../live/use-live";
 import { addUser, recoveryLink, setDisabled, setRole } from "../services/users";
 import { searchParams } from "../state/route";
@@ -117,6 +118,7 @@ function Users() {
     document: UsersDocument,
     variables: () => ({ first: PAGE, after }),
     init: (data) => data.accounts,
+    expires: unannounced,
   });
   const [asking, setAsking] = useState<Asking | "add" | null>(null);
   const [once, setOnce] = useState<{ readonly name: string; readonly link: string } | null>(null);
@@ -181,7 +183,7 @@ function Users() {
             if (link !== null) setOnce({ name: asking.user.name, link });
           }}
         >
-          <p>Whoever opens it sets a new password for this account, once and within 24 hours. An older link is worth nothing then.</p>
+          <p>The person who opens it sets a new password for this account, once and within 24 hours. Older links stop working.</p>
         </Confirm>
       )}
       {once !== null && <ShownOnce title={`A link for ${once.name}`} about={`Give this to ${once.name}: it sets a password, once and within 24 hours. It is shown this once.`} secret={once.link} onClose={() => setOnce(null)} />}

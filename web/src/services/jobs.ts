@@ -3,7 +3,7 @@ import { request } from "../graphql/client";
 import { graphql, type ResultOf } from "../graphql/tada";
 import { notify } from "../state/announce";
 import type { Rate } from "../lib/limits";
-import { mutate, type Outcome, report } from "./mutate";
+import { mutate, type Outcome, type UserError } from "./mutate";
 
 const JobChoices = graphql(`
   query JobChoices {
@@ -55,11 +55,11 @@ export async function updateJobRate(name: string, rate: Rate | null): Promise<Ou
   return mutate(UpdateJob, { input: { name, rate } }, (data) => data.updateJob);
 }
 
-/** Makes a run of a job now. */
-export async function triggerJob(jobName: string, args: unknown): Promise<boolean> {
+/** Makes a run of a job now; answers what was refused, nothing when it is on its way. */
+export async function triggerJob(jobName: string, args: unknown): Promise<readonly UserError[]> {
   const outcome = await mutate(TriggerJob, { jobName, args }, (data) => data.triggerJob);
-  if (!report(outcome)) return false;
+  if (!outcome.ok) return outcome.errors;
   const { success, message } = outcome.value;
   notify(message, { tone: success ? "info" : "bad" });
-  return success;
+  return success ? [] : [{ code: "REFUSED", message, path: [] }];
 }

@@ -1,4 +1,5 @@
 import { graphql } from "../graphql/tada";
+import { wholeDuration } from "../lib/time";
 import { notify } from "../state/announce";
 import { mutate, report } from "./mutate";
 
@@ -68,10 +69,11 @@ export interface GroupLimits {
   readonly maxRunning: number | null;
   readonly rate: { readonly limit: number; readonly per: number; readonly burst: number | null } | null;
   readonly maxWaitLow: number | null;
+  readonly keep: number | null;
   readonly cap: { readonly limit: number; readonly whenFull: WhenFull } | null;
 }
 
-/** Sets how many runs of the group may be on at once, how many start in how long, and how long low priority waits. */
+/** Sets how many runs of the group may be on at once, start in how long and wait, and how long its history is kept. */
 export async function limitGroup(name: string, limits: GroupLimits): Promise<boolean> {
   if (!report(await mutate(UpdateGroup, { input: { name, ...limits } }, (data) => data.updateGroup))) return false;
   const said = [
@@ -79,6 +81,7 @@ export async function limitGroup(name: string, limits: GroupLimits): Promise<boo
     ...(limits.rate === null ? [] : [`starts at most ${limits.rate.limit} in ${limits.rate.per} s`]),
     ...(limits.maxWaitLow === null ? [] : [`lets low priority wait ${limits.maxWaitLow} s`]),
     ...(limits.cap === null ? [] : [`has at most ${limits.cap.limit} waiting`]),
+    ...(limits.keep === null ? [] : [`keeps its history ${wholeDuration(limits.keep)}`]),
   ];
   notify(`Group ${name} ${said.length === 0 ? "has no limit" : said.join(", ")}`);
   return true;

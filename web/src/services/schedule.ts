@@ -15,7 +15,10 @@ const ValidateSchedule = graphql(`
 
 export type Validation = ResultOf<typeof ValidateSchedule>["validateSchedule"];
 
+/** Times that are asked for: enough for some weeks of a daily schedule. */
+export const FORESEEN = 40;
+
 /** What the server thinks of a schedule: the browser computes nothing of it. */
 export async function validateSchedule(schedule: { syntax: Syntax; value: string; timezone: string }, signal: AbortSignal): Promise<Validation> {
-  return (await request(ValidateSchedule, { schedule, count: 5 }, signal)).validateSchedule;
+  return (await request(ValidateSchedule, { schedule, count: FORESEEN }, signal)).validateSchedule;
 }

@@ -1,3 +1,5 @@
+import { useEffect, useState } from "preact/hooks";
+import { request } from "../graphql/client";
 import { graphql } from "../graphql/tada";
 import { notify } from "../state/announce";
 import { mutate, type Outcome, report } from "./mutate";
@@ -17,6 +19,28 @@ const DeleteSecret = graphql(`
     }
   }
 `);
+
+const SecretNames = graphql(`
+  query SecretNames {
+    secrets(first: 200) { nodes { name } }
+  }
+`);
+
+/** The names of the stored secrets, for forms; null until the answer is there. */
+export function useSecretNames(): readonly string[] | null {
+  const [names, setNames] = useState<readonly string[] | null>(null);
+  useEffect(() => {
+    const controller = new AbortController();
+    request(SecretNames, {}, controller.signal).then(
+      (data) => setNames(data.secrets.nodes.map((secret) => secret.name)),
+      (error: unknown) => {
+        if (!controller.signal.aborted) notify(`The secrets could not be listed: ${error instanceof Error ? error.message : String(error)}`, { tone: "bad" });
+      },
+    );
+    return () => controller.abort();
+  }, []);
+  return names;
+}
 
 /** Keeps a value, which is never shown again. */
 export async function setSecret(name: string, value: string): Promise<Outcome<null>> {

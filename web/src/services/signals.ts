@@ -31,5 +31,5 @@ export function answerSignal({ id, name }: SignalTarget, payload: unknown): Prom
 
 /** Says no to what a run waits for; why that was refused, or null. */
 export function rejectSignal({ id, name }: SignalTarget, reject: string): Promise<string | null> {
-  return send({ id, name, reject }, `Run ${id} is told no`);
+  return send({ id, name, reject }, `Run ${id} gets the answer no`);
 }

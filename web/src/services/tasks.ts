@@ -128,17 +128,24 @@ export async function deleteTask(name: string): Promise<boolean> {
 }
 
 /** Makes a run of the task now; its schedule does not move. The run shows as pending at once. */
-export async function runTask(name: string, args?: unknown): Promise<boolean> {
+export async function runTask(name: string): Promise<boolean> {
+  const errors = await runTaskWith(name);
+  for (const error of errors) notify(error.message, { tone: "bad" });
+  return errors.length === 0;
+}
+
+/** The same with other arguments than its own; answers what was refused. */
+export async function runTaskWith(name: string, args?: unknown): Promise<readonly UserError[]> {
   const pending = beginRun(name);
   const outcome = await mutate(TriggerTask, { input: args === undefined ? { name } : { name, args } }, (data) => data.triggerTask);
-  if (!report(outcome)) {
+  if (!outcome.ok) {
     pending.drop();
-    return false;
+    return outcome.errors;
   }
   const id = outcome.value.run?.id ?? "";
   pending.confirm(id);
   notify(`${name}: run ${id} is on its way`);
-  return true;
+  return [];
 }
 
 function named(names: readonly string[]): string {

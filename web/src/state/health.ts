@@ -23,7 +23,7 @@ export const TilesFragment = graphql(`
 const TickDocument = graphql(
   `
   subscription OverviewTick {
-    overview(seconds: 2) { ...Tiles }
+    overview(seconds: 1) { ...Tiles }
   }
 `,
   [TilesFragment],
@@ -31,7 +31,7 @@ const TickDocument = graphql(
 
 export type TilesData = FragmentOf<typeof TilesFragment>;
 
-/** The server's figures, pushed every two seconds: for the tiles, and for the title and icon of every page. */
+/** The server's figures, pushed every second: for the tiles, and for the title and icon of every page. */
 export const health = signal<TilesData | null>(null);
 
 /** Follows the figures. */

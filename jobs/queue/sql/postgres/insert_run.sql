@@ -1,6 +1,6 @@
 -- Inserts one new run with its event and the notification of the nodes.
 --
--- As `insert_runs`, which is planned anew for each number of runs: that costs more than inserting one.
+-- As `insert_runs`, which is planned again for each number of runs: that costs more than inserting one.
 --
 -- Parameters:
 --   run: a JSON object with the columns of the run; a policy that is null is as its job says, unless own_timeout (own_max_duration) is true;

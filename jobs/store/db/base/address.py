@@ -13,7 +13,7 @@ KEEPALIVES = {"keepalives_idle": "30", "keepalives_interval": "10", "keepalives_
 """Seconds: a peer that vanished without a word is noticed within a minute, on connections that only wait, too."""
 
 
-OWNER_ALONE = 0o600
+OWNER_ONLY = 0o600
 """The mode of every file that holds what a database does; SQLite gives its log and its index the same."""
 
 

@@ -13,7 +13,7 @@ from sqlalchemy.pool import NullPool
 
 from ....core.base.lazy import LazyModule
 from ...schema.types import loads
-from .address import KEEPALIVES, OWNER_ALONE, for_drivers, is_pooled, is_sqlite, schema_in, sqlite_path
+from .address import KEEPALIVES, OWNER_ONLY, for_drivers, is_pooled, is_sqlite, schema_in, sqlite_path
 from .compiled import COMPILED, for_shared_statements, name_tables
 
 if TYPE_CHECKING:
@@ -168,7 +168,7 @@ def _make_private(path: Path) -> None:
     """
     # Where no file can be made, SQLite says why.
     with suppress(OSError):
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, OWNER_ALONE))
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, OWNER_ONLY))
 
 
 def _prepare_sqlite(engine: Engine, *, read_only: bool) -> None:

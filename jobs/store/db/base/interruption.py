@@ -111,7 +111,7 @@ class _Interruption:
     def _begin(self, cancel: Callable[[], object]) -> None:
         with self._lock:
             if self._asked:
-                raise ReadAbandonedError("whoever asked for this read waits for it no more")
+                raise ReadAbandonedError("the caller of this read has left")
             self._cancel = cancel
 
     def _end(self) -> bool:

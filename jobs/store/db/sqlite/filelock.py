@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from ....core.base.errors import FileLocked, StorageError
-from ..base.address import OWNER_ALONE, parse_url, sqlite_path
+from ..base.address import OWNER_ONLY, parse_url, sqlite_path
 
 _FAR_BEHIND = 2**62
 """A byte that no database file reaches, and SQLite's own locks leave alone."""
@@ -38,7 +38,7 @@ class FileLock:
         if self._handle is not None:
             return
         try:
-            handle = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, OWNER_ALONE)
+            handle = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, OWNER_ONLY)
         except OSError as error:
             raise StorageError(
                 f"lock file: must be a file that can be written, got '{self.path}': {error.strerror}"
@@ -66,7 +66,7 @@ class FileLock:
             StorageError: it cannot be opened for writing.
         """
         try:
-            handle = os.open(self._database_file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, OWNER_ALONE)
+            handle = os.open(self._database_file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, OWNER_ONLY)
         except OSError as error:
             raise StorageError(
                 f"database '{self._database_file}': must be a file that can be written: {error.strerror}"

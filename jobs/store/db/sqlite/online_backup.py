@@ -6,7 +6,7 @@ from contextlib import closing
 from pathlib import Path
 
 from ....core.base.errors import StorageError
-from ..base.address import OWNER_ALONE
+from ..base.address import OWNER_ONLY
 
 MOST_FAULTS = 5
 """So many faults of a damaged file are named."""
@@ -28,7 +28,7 @@ def copy_online(source: Path, target: Path) -> int:
     """
     partial = target.with_name(f"{target.name}.partial")
     try:
-        os.close(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, OWNER_ALONE))
+        os.close(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, OWNER_ONLY))
     except OSError as error:
         raise StorageError(f"back-up '{partial}': must be a new file that can be written: {error.strerror}") from None
     try:

@@ -32,7 +32,7 @@ class FilePresence:
         elif found != self._known:
             what = "was deleted or moved away" if found is None else "was replaced by another file"
             fault = sqlite3.OperationalError(
-                f"database file '{self._path}' {what} while it was in use; put it back, or start anew"
+                f"database file '{self._path}' {what} while it was in use; put it back, or restart"
             )
             fault.sqlite_errorcode = sqlite3.SQLITE_CANTOPEN
             raise OperationalError(None, None, fault)

@@ -15,7 +15,7 @@ from sqlalchemy import (
 )
 
 from ....core.model import FAILURES
-from ....core.occurrence import is_stalled
+from ....core.occurrences.occurrence import is_stalled
 from ...db.functions import BucketStart, duration
 from ...db.literals import sql_literals
 from ...schema.tables import job_execution as e

@@ -1,4 +1,4 @@
-"""A transaction that fails in the middle of an answer keeps nobody from writing, whoever still holds that answer."""
+"""A transaction that fails in the middle of an answer keeps nobody from writing, even while the answer is held."""
 
 from typing import Any
 

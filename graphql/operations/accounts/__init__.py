@@ -1,0 +1,1 @@
+"""Who may come in: accounts, ways to sign in, tokens, secrets."""

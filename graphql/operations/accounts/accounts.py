@@ -1,0 +1,161 @@
+"""Accounts, tokens and sessions: who may sign in, and what oneself is signed in with."""
+
+from datetime import datetime
+from typing import Annotated
+
+import strawberry
+
+from ....jobs.accounts.actions import accounts as actions
+from ....jobs.accounts.actions import sessions as session_actions
+from ....jobs.accounts.actions import tokens as token_actions
+from ....jobs.accounts.actions.fresh import fresh_secret
+from ....jobs.accounts.read import accounts
+from ....jobs.accounts.rules import accounts as account_model
+from ....jobs.accounts.rules import sessions as session_model
+from ....jobs.accounts.rules.credentials import Prefix, shown_form, stored_form
+from ....jobs.accounts.rules.sessions import CredentialKind
+from ....jobs.core.base.codes import ErrorCode
+from ....jobs.core.base.errors import UserError as Refusal
+from ....jobs.store.db.transaction import Tx
+from ...base.arguments import INPUT
+from ...base.enums import Role
+from ...base.fields import mutates
+from ...lists.connections import Connection
+from ...lists.declared import ACCOUNT_LIST, AUDIT_LIST, listed
+from ...resolving.context import Info
+from ...types.account import Account, AccountChanged, ApiToken, ApiTokenChanged, AuditEntry, SessionsEnded
+from ..base.changes import Done, given, parse_key, perform_once
+from .account_inputs import (
+    CreateAccountInput,
+    CreateApiTokenInput,
+    EndSessionsInput,
+    RevokeApiTokenInput,
+    UpdateAccountInput,
+)
+
+
+@strawberry.type
+class AccountQueries:
+    """Who may sign in, and who did what."""
+
+    accounts: Connection[Account] = listed(
+        ACCOUNT_LIST, lambda: Account, description="The accounts, by name.", requires=Role.ADMIN
+    )
+
+    audit_log: Connection[AuditEntry] = listed(
+        AUDIT_LIST,
+        lambda: AuditEntry,
+        description="The audit log: who changed what, the newest first.",
+        requires=Role.ADMIN,
+    )
+
+
+@strawberry.type
+class AccountMutations:
+    """Everything that changes accounts, tokens and sessions."""
+
+    @mutates(
+        description="Makes an account. It has no password yet: its owner sets one by the link in `recoveryPath`.",
+        requires=Role.ADMIN,
+    )
+    async def create_account(self, info: Info, input: Annotated[CreateAccountInput, INPUT]) -> AccountChanged:
+        """The new account."""
+        secret = fresh_secret(Prefix.LINK)
+
+        def action(tx: Tx) -> account_model.Account:
+            made = actions.add_account(tx, input.name, input.role)
+            actions.prepare_recovery(tx, made.name, stored_form(secret))
+            return made
+
+        return _account(await perform_once(info, input, action), secret)
+
+    @mutates(
+        description="Changes an account: its role, whether it may sign in, or gives its owner a link to set a password "
+        "by. A new role and `disabled: true` end its sessions.",
+        requires=Role.ADMIN,
+    )
+    async def update_account(self, info: Info, input: Annotated[UpdateAccountInput, INPUT]) -> AccountChanged:
+        """The changed account."""
+        secret = fresh_secret(Prefix.LINK) if given(input.recovery) else None
+
+        def action(tx: Tx) -> account_model.Account:
+            changed = actions.the_account(tx, input.name)
+            role, disabled = given(input.role), given(input.disabled)
+            if role is not None:
+                changed = actions.set_role(tx, input.name, role)
+            if disabled is not None:
+                changed = (actions.disable if disabled else actions.enable)(tx, input.name)
+            if secret is not None:
+                actions.prepare_recovery(tx, input.name, stored_form(secret))
+            return changed
+
+        return _account(await perform_once(info, input, action), secret)
+
+    @mutates(
+        description="Makes a personal API token of one's own, of at most one's own role. Not possible by a token.",
+        requires=Role.VIEWER,
+    )
+    async def create_api_token(self, info: Info, input: Annotated[CreateApiTokenInput, INPUT]) -> ApiTokenChanged:
+        """The new token, and its secret."""
+        secret = fresh_secret(Prefix.API_TOKEN)
+        expires: datetime | None = given(input.expires_at)
+
+        def action(tx: Tx) -> session_model.ApiToken:
+            account = signed_in(tx, info)
+            new = token_actions.NewToken(input.name, input.role, stored_form(secret), shown_form(secret), expires)
+            return token_actions.create_token(tx, account, new)
+
+        done = await perform_once(info, input, action)
+        return done.answer(ApiTokenChanged, token=ApiToken.from_model, secret=lambda _: secret)
+
+    @mutates(description="Makes an API token worthless: one's own; administrators anybody's.", requires=Role.VIEWER)
+    async def revoke_api_token(self, info: Info, input: Annotated[RevokeApiTokenInput, INPUT]) -> ApiTokenChanged:
+        """The revoked token."""
+        person = info.context.person
+        # Without an account there are no tokens of one's own, and no account has the key 0.
+        whose = None if person.role is Role.ADMIN else (person.account_id or 0)
+
+        def action(tx: Tx) -> session_model.ApiToken:
+            return token_actions.revoke_token(tx, parse_key(input.id, "id"), account_id=whose)
+
+        done = await perform_once(info, input, action)
+        return done.answer(ApiTokenChanged, token=ApiToken.from_model)
+
+    @mutates(description="Ends sign-ins of one's own: one, or all but this one.", requires=Role.VIEWER)
+    async def end_sessions(self, info: Info, input: Annotated[EndSessionsInput, INPUT]) -> SessionsEnded:
+        """How many ended."""
+
+        def action(tx: Tx) -> int:
+            account = signed_in(tx, info)
+            chosen = given(input.id)
+            if chosen is None:
+                identity = info.context.person.identity
+                return session_actions.end_all_sessions(
+                    tx, account.id, but=identity.credential_id if identity else None
+                )
+            session_actions.end_session(tx, account.id, parse_key(chosen, "id"))
+            return 1
+
+        done = await perform_once(info, input, action)
+        return done.answer(SessionsEnded, ended=lambda ended: ended)
+
+
+def signed_in(tx: Tx, info: Info) -> account_model.Account:
+    """The account of who asks, if he has signed in and does not only show a token.
+
+    Raises:
+        UserError: code ``SIGN_IN_NEEDED``.
+    """
+    person = info.context.person
+    account = None if person.account_id is None else accounts.by_id(tx.conn, person.account_id)
+    if account is None or person.identity is None or person.identity.kind is CredentialKind.TOKEN:
+        raise Refusal(
+            "this can be done only by somebody who has signed in, not by an API token nor without an account",
+            code=ErrorCode.SIGN_IN_NEEDED,
+        )
+    return account
+
+
+def _account(done: Done[account_model.Account], secret: str | None) -> AccountChanged:
+    path = None if secret is None else f"/recover?token={secret}"
+    return done.answer(AccountChanged, account=Account.from_model, recovery_path=lambda _: path)

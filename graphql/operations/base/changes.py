@@ -1,0 +1,302 @@
+"""How mutations write: check the input, run one action in one transaction, turn refusals into data."""
+
+import hashlib
+import json
+import math
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from dataclasses import dataclass, fields, is_dataclass
+from datetime import datetime
+from enum import Enum
+from functools import cache, partial
+from itertools import chain
+from typing import Any, Final, Generic, Protocol, TypeVar, cast, runtime_checkable
+
+import strawberry
+
+from ....jobs.actions.idempotent import AnswerCodec, Request, once
+from ....jobs.core.audit import Record
+from ....jobs.core.base.errors import InvalidInput, NotFound, refuse
+from ....jobs.core.base.errors import UserError as Refusal
+from ....jobs.core.model import Json, Run, Task
+from ....jobs.store.db.transaction import Tx
+from ....jobs.store.read import runs as run_store
+from ....jobs.store.read import tasks as task_store
+from ...base.arguments import camel, decimal
+from ...base.scalars import unstorable
+from ...resolving.context import Info
+from ...types.common import MutationPayload, UserError
+
+P = TypeVar("P", bound=MutationPayload)
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Done(Generic[T]):
+    """The outcome of a write: a result, or the reasons why nothing was changed."""
+
+    result: T | None
+    errors: list[UserError]
+
+    def answer(self, kind: type[P], **shown: Callable[[T], object]) -> P:
+        """What the mutation answers: fields made of the result, or the reasons."""
+        result = self.result
+        if result is None:
+            return kind(errors=self.errors)
+        made: dict[str, Any] = {name: show(result) for name, show in shown.items()}
+        return kind(**made)
+
+
+async def perform(
+    info: Info,
+    input: object,
+    action: Callable[[Tx], T],
+    codec: AnswerCodec[T],
+    *,
+    key: str | None = None,
+    fast_path: Callable[[Record], Awaitable[T | None]] | None = None,
+    faults: Iterable[Refusal] = (),
+) -> Done[T]:
+    """Run ``action`` in one transaction.
+
+    What is wrong with the input is told all at once.
+
+    Args:
+        info: Of the resolver; its field's name is part of what an idempotency key stands for.
+        input: What the client sent; its texts and numbers are checked here.
+        action: Calls ``jobs.actions``.
+        codec: How a repeated request finds its answer.
+        key: The idempotency key, unless ``input`` carries it; a dry run is not remembered, for it does nothing.
+        fast_path: Does the same in less than a transaction, with this entry of the audit log; None: it cannot, and has
+            done nothing. Not asked where there is an idempotency key.
+        faults: What else is wrong with the input.
+    """
+
+    async def write() -> T:
+        chosen = key or getattr(input, "idempotency_key", None) or None
+        is_try = bool(getattr(input, "dry_run", None))
+        request = None if chosen is None or is_try else Request(chosen, info.field_name, digest(info, input))
+        if request is None and fast_path is not None:
+            subject, asked = _asked(input)
+            done = await fast_path(Record(info.context.person.actor, info.field_name, subject, after=asked))
+            if done is not None:
+                info.context.renew()
+                return done
+        return await info.context.write(once, request, partial(_audited, action, info.field_name, input), codec)
+
+    return await _done(input, write, faults)
+
+
+async def perform_once(info: Info, input: object, action: Callable[[Tx], T]) -> Done[T]:
+    """Run ``action`` in one transaction, for what must not be remembered, such as an answer with a secret."""
+    return await _done(input, partial(info.context.write, action))
+
+
+async def _done(input: object, write: Callable[[], Awaitable[T]], faults: Iterable[Refusal] = ()) -> Done[T]:
+    try:
+        refuse(chain(_faults(input), faults))
+        return Done(await write(), [])
+    except Refusal as refusal:
+        return Done(None, [UserError.from_error(fault) for fault in refusal.faults])
+
+
+def _audited(action: Callable[[Tx], T], operation: str, input: object, tx: Tx) -> T:
+    """Run an action; unless it says itself what it changed, the audit log gets what was asked for."""
+    result = action(tx)
+    if not tx.records and not getattr(input, "dry_run", None):
+        subject, asked = _asked(input)
+        tx.record(operation, subject, before=_before(tx), after=asked)
+    return result
+
+
+def _asked(input: object) -> tuple[str | None, Json]:
+    """What an entry of the audit log says of a request: what it names, and all of it."""
+    asked = audited_input(input)
+    return next((str(asked[name]) for name in NAMING if asked.get(name)), None), asked
+
+
+def _before(tx: Tx) -> Json:
+    """What was changed, as it was: of one thing its values, of several the first ones by name."""
+    if len(tx.before) == 1:
+        return next(iter(tx.before.values()))
+    return dict(list(tx.before.items())[:MOST_LISTED]) or None
+
+
+NAMING: Final = ("name", "jobName", "id", "owner")
+"""Members of inputs that name what is changed, the best first."""
+MOST_LISTED: Final = 20
+
+
+def audited_input(input: object) -> dict[str, Json]:
+    """What a client asked for, as the audit log keeps it: of arguments the names alone, of long lists the length."""
+    asked = {camel(name): _for_audit(name, value) for name, value in _present(input)}
+    return {name: value for name, value in asked.items() if value is not None and name != "idempotencyKey"}
+
+
+def _for_audit(name: str, value: object) -> Json:
+    if name == "args":
+        return sorted(cast("dict[str, Json]", value)) if isinstance(value, dict) else None
+    if is_dataclass(value):
+        return audited_input(value)
+    if isinstance(value, list):
+        items = cast("list[object]", value)
+        return [_for_audit("", one) for one in items] if len(items) <= MOST_LISTED else {"count": len(items)}
+    return _plain(value)
+
+
+@runtime_checkable
+class Judged(Protocol):
+    """An input about which more can be said without the database than that its values can be stored."""
+
+    def faults(self) -> Iterator[Refusal]:
+        """What the engine's rules say against it."""
+        ...
+
+
+def _faults(input: object) -> Iterator[Refusal]:
+    """What can never be stored, and then everything else: the rest is judged by the action, which asks the database."""
+    found = {fault.path: fault for fault in input_faults(input)}
+    yield from found.values()
+    if found and isinstance(input, Judged):
+        yield from (fault for fault in input.faults() if fault.path not in found)
+
+
+_HARMLESS: Final = frozenset({bool, int, datetime})
+"""Values of these exact types can be stored."""
+
+
+def input_faults(value: object, path: tuple[str, ...] = ()) -> Iterator[InvalidInput]:
+    """What no action can judge: texts and numbers that cannot be stored, arguments that are no object."""
+    if isinstance(value, str) and not isinstance(value, Enum):
+        fault = unstorable(value)
+        if fault is not None:
+            yield InvalidInput(f"{_shown(path)}: must not contain {fault}, got {value[:60]!r}", path=path)
+    elif isinstance(value, float) and not math.isfinite(value):
+        yield InvalidInput(f"{_shown(path)}: must be a finite number, got {value}", path=path)
+    elif isinstance(value, list):
+        for place, one in enumerate(cast("list[object]", value)):
+            yield from input_faults(one, (*path, str(place)))
+    elif is_dataclass(value):
+        for name, one in _present(value):
+            if name == "args":
+                yield from _args_faults(one, (*path, name))
+            elif one is not None and type(one) not in _HARMLESS:
+                yield from input_faults(one, (*path, camel(name)))
+
+
+def _args_faults(value: object, path: tuple[str, ...]) -> Iterator[InvalidInput]:
+    """The faults of a job's arguments, which may be nested as deep as a request may be."""
+    if value is not None and not isinstance(value, dict):
+        yield InvalidInput(f"{_shown(path)}: must be an object, got {value!r:.60}", path=path)
+        return
+    pending: list[tuple[object, tuple[str, ...]]] = [(value, path)]
+    while pending:
+        one, place = pending.pop()
+        if isinstance(one, dict):
+            members = cast("dict[str, object]", one)
+            for name in members:
+                yield from input_faults(name, place)
+            pending += [(inner, (*place, name)) for name, inner in reversed(members.items())]
+        elif isinstance(one, list):
+            items = cast("list[object]", one)
+            pending += [(inner, (*place, str(index))) for index, inner in reversed(list(enumerate(items)))]
+        else:
+            yield from input_faults(one, place)
+
+
+def parse_key(value: str, *path: str) -> int:
+    """The key behind an id of an input.
+
+    Raises:
+        InvalidInput: it is no decimal number of at most 64 bits.
+    """
+    number = decimal(value)
+    if number is None:
+        raise InvalidInput(
+            f"{_shown(path)}: must be an id as this API gives them, a decimal number, got {value[:60]!r}", path=path
+        )
+    return number
+
+
+def digest(info: Info, input: object) -> str:
+    """A hash of a request; the same key with another request is another request, and gets nobody else's answer."""
+    text = json.dumps([info.context.person.account_id, info.field_name, _plain(input)], sort_keys=True, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def args_of(value: object) -> dict[str, Json] | None:
+    """The arguments of a job that ``input_faults`` has nothing against; absent is None."""
+    return cast("dict[str, Json] | None", None if value is strawberry.UNSET else value)
+
+
+def given(value: T | None) -> T | None:
+    """The value of an optional input; absent is None."""
+    return None if value is strawberry.UNSET else value
+
+
+def _present(value: Any) -> Iterator[tuple[str, Any]]:  # noqa: ANN401 - any input object
+    for name in _names(cast("Any", type(value))):
+        one = getattr(value, name)
+        if one is not strawberry.UNSET:
+            yield name, one
+
+
+@cache
+def _names(kind: "type[Any]") -> tuple[str, ...]:
+    """The fields of a type of inputs; the library puts them together for each object."""
+    return tuple(field.name for field in fields(kind))
+
+
+def _plain(value: object) -> object:
+    if is_dataclass(value):
+        return {name: _plain(one) for name, one in _present(value) if name != "idempotency_key"}
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, datetime):
+        return value.isoformat()
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in cast("list[object]", value)]
+    return value
+
+
+def _shown(path: tuple[str, ...]) -> str:
+    return ".".join(path) or "input"
+
+
+def restore_task(tx: Tx, stored: Json) -> Task:
+    """The task of a repeated request, as it is now.
+
+    Raises:
+        NotFound: it was deleted since.
+    """
+    found = task_store.by_ids(tx.conn, [stored["task"]]).get(stored["task"])
+    if found is None:
+        raise NotFound(f"the task that this request answered with was deleted since (id {stored['task']})")
+    return found
+
+
+def restore_tasks(tx: Tx, stored: Json) -> list[Task]:
+    """The tasks of a repeated request, as they are now; those deleted since are left out."""
+    found = task_store.by_ids(tx.conn, stored["tasks"])
+    return [found[task_id] for task_id in stored["tasks"] if task_id in found]
+
+
+def restore_runs(tx: Tx, stored: Json) -> list[Run]:
+    """The runs of a repeated request, as they are now; those pruned since are left out."""
+    found = run_store.by_ids(tx.conn, stored["runs"])
+    return [found[run_id] for run_id in stored["runs"] if run_id in found]
+
+
+def restore_run(tx: Tx, stored: Json) -> Run:
+    """The run of a repeated request, as it is now.
+
+    Raises:
+        NotFound: it was pruned since.
+    """
+    found = restore_runs(tx, stored)
+    if not found:
+        raise NotFound("the run that this request answered with was pruned since")
+    return found[0]
+
+
+ONE_TASK: Final[AnswerCodec[Task]] = AnswerCodec(dump=lambda task: {"task": task.id}, load=restore_task)
+ONE_RUN: Final[AnswerCodec[Run]] = AnswerCodec(dump=lambda run: {"runs": [run.id]}, load=restore_run)

@@ -1,0 +1,1 @@
+"""Runs and flows: enqueue, cancel, retry, signal, prune."""

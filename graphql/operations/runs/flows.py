@@ -1,0 +1,117 @@
+"""Mutations of flows."""
+
+from typing import Annotated, Final
+
+import strawberry
+
+from ....jobs.actions import flows as actions
+from ....jobs.actions.idempotent import AnswerCodec
+from ....jobs.core.base.errors import NotFound
+from ....jobs.core.flows import model
+from ....jobs.core.model import Json
+from ....jobs.store.db.transaction import Tx
+from ....jobs.store.read import flows as stored
+from ...base.arguments import INPUT, MAX_RUNS
+from ...base.enums import Role
+from ...base.fields import mutates
+from ...base.sizes import Size
+from ...resolving.context import Info
+from ...types.flow import Flow
+from ...types.payloads import FlowChanged
+from ..base.changes import given, parse_key, perform
+from .flow_inputs import AddFlowRunsInput, CancelFlowInput, CloseFlowInput, EnqueueFlowInput, RetryFlowInput
+
+
+def restore_flow(tx: Tx, kept: Json) -> model.Flow:
+    """The flow of a repeated request, as it is now.
+
+    Raises:
+        NotFound: it was pruned since.
+    """
+    found = stored.by_ids(tx.conn, [kept["flow"]])
+    if not found:
+        raise NotFound("the flow that this request answered with was pruned since")
+    return found[kept["flow"]]
+
+
+ONE_FLOW: Final[AnswerCodec[model.Flow]] = AnswerCodec(dump=lambda flow: {"flow": flow.id}, load=restore_flow)
+
+
+@strawberry.type
+class FlowMutations:
+    """Everything that makes and changes flows."""
+
+    @mutates(
+        description='Enqueues a flow, all of its runs or none. An argument `{"$result": "key"}` is the value that '
+        "the run of that key returned.",
+        size=Size(("input.runs",), default=1, most=MAX_RUNS),
+        requires=Role.OPERATOR,
+    )
+    async def enqueue_flow(self, info: Info, input: Annotated[EnqueueFlowInput, INPUT]) -> FlowChanged:
+        """The new flow."""
+        submitter = info.context.person.submitter
+
+        def action(tx: Tx) -> model.Flow:
+            return actions.enqueue_flow(tx, input.to_flow(submitter), submitter=submitter[0])
+
+        done = await perform(info, input, action, ONE_FLOW)
+        return done.answer(FlowChanged, flow=Flow.from_model)
+
+    @mutates(
+        description="Adds runs to an open flow, all or none.",
+        size=Size(("input.runs",), default=1, most=MAX_RUNS),
+        requires=Role.OPERATOR,
+    )
+    async def add_flow_runs(self, info: Info, input: Annotated[AddFlowRunsInput, INPUT]) -> FlowChanged:
+        """The flow with the new runs."""
+        submitter = info.context.person.submitter
+
+        def action(tx: Tx) -> model.Flow:
+            key = parse_key(input.id, "id")
+            actions.add_runs(tx, key, [run.to_member(submitter) for run in input.runs])
+            return restore_flow(tx, {"flow": key})
+
+        done = await perform(info, input, action, ONE_FLOW)
+        return done.answer(FlowChanged, flow=Flow.from_model)
+
+    @mutates(
+        description="Lets an open flow take no further runs, so that it ends with the last one that it has.",
+        requires=Role.OPERATOR,
+    )
+    async def close_flow(self, info: Info, input: Annotated[CloseFlowInput, INPUT]) -> FlowChanged:
+        """The closed flow."""
+
+        def action(tx: Tx) -> model.Flow:
+            return actions.close_flow(tx, parse_key(input.id, "id"))
+
+        done = await perform(info, input, action, ONE_FLOW)
+        return done.answer(FlowChanged, flow=Flow.from_model)
+
+    @mutates(
+        description="Cancels all unfinished runs of a flow, running ones through the `should_stop` of their jobs.",
+        requires=Role.OPERATOR,
+    )
+    async def cancel_flow(self, info: Info, input: Annotated[CancelFlowInput, INPUT]) -> FlowChanged:
+        """The flow after the request."""
+        reason, actor = given(input.reason), info.context.person.name
+
+        def action(tx: Tx) -> model.Flow:
+            return actions.cancel_flow(tx, parse_key(input.id, "id"), reason=reason, actor=actor)
+
+        done = await perform(info, input, action, ONE_FLOW)
+        return done.answer(FlowChanged, flow=Flow.from_model)
+
+    @mutates(
+        description="Makes new runs in the place of those of a flow that failed or were cancelled, and of those that "
+        "these kept from starting. What succeeded stays.",
+        requires=Role.OPERATOR,
+    )
+    async def retry_flow(self, info: Info, input: Annotated[RetryFlowInput, INPUT]) -> FlowChanged:
+        """The flow, unfinished again."""
+        actor = info.context.person.name
+
+        def action(tx: Tx) -> model.Flow:
+            return actions.retry_flow(tx, parse_key(input.id, "id"), actor=actor)
+
+        done = await perform(info, input, action, ONE_FLOW)
+        return done.answer(FlowChanged, flow=Flow.from_model)

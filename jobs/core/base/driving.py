@@ -1,0 +1,41 @@
+"""One generator that says what is to be done, step by step, for threads and for event loops alike."""
+
+from collections.abc import Awaitable, Callable, Generator
+from typing import Any, TypeAlias, TypeVar
+
+S = TypeVar("S")
+T = TypeVar("T")
+Steps: TypeAlias = Generator[S, Any, T]
+"""It yields what is to be done, and gets what that brings or raises."""
+
+
+def drive(steps: Steps[S, T], run: Callable[[S], Any]) -> T:
+    """What the steps return at last; ``run`` does each."""
+    try:
+        step = next(steps)
+        while True:
+            try:
+                found = run(step)
+            except Exception as error:  # noqa: BLE001 - the steps judge it
+                step = steps.throw(error)
+            else:
+                step = steps.send(found)
+    except StopIteration as end:
+        result: T = end.value
+        return result
+
+
+async def drive_in_loop(steps: Steps[S, T], run: Callable[[S], Awaitable[Any]]) -> T:
+    """``drive`` where each step is awaited."""
+    try:
+        step = next(steps)
+        while True:
+            try:
+                found = await run(step)
+            except Exception as error:  # noqa: BLE001 - the steps judge it
+                step = steps.throw(error)
+            else:
+                step = steps.send(found)
+    except StopIteration as end:
+        result: T = end.value
+        return result

@@ -1,0 +1,80 @@
+"""Which events a change of a run, a task or an execution emits, and their place in the one order of all."""
+
+from collections.abc import Iterable, Sequence
+
+from ...core.events import CREATED, Change, EventKind, Listed, created
+from ...core.model import Outcome, Run, Task
+from ...core.states import RunState
+from ...store.db.transaction import Tx
+from ...store.write import events
+from .shapes import HeldRun, Reserved
+
+
+def task_change(kind: EventKind, task: Task) -> Change:
+    """The event of a created, updated or deleted task."""
+    return Change(kind, task_id=task.id, task_name=task.name, job_name=task.spec.job_name, group=task.spec.group)
+
+
+def run_change(
+    run: Run | HeldRun | Reserved, state: RunState, *, kind: EventKind = EventKind.RUN_UPDATED, node: str | None = None
+) -> Change:
+    """The event of a run that is in ``state`` now."""
+    return Change(
+        kind,
+        task_id=run.task_id,
+        task_name=run.task_name,
+        run_id=run.id,
+        job_name=run.job_name,
+        group=run.group,
+        node=node,
+        state=state.value,
+        flow_id=run.flow_id,
+    )
+
+
+def created_changes(runs: Sequence[Run]) -> Listed:
+    """The events of new runs that wait."""
+    alone = created((run.id, run.job_name, run.group) for run in runs if run.task_id is None)
+    of_tasks = [
+        (run.id, run.job_name, run.group, run.task_id, run.task_name) for run in runs if run.task_id is not None
+    ]
+    return Listed(CREATED, [*alone.runs, *of_tasks]) if of_tasks else alone
+
+
+def many_changes(entry: str, node: str, runs: Iterable[tuple[Run | HeldRun, int]]) -> Listed:
+    """The two events of each attempt that began (``STARTED``) or succeeded (``ENDED``): its run and its execution."""
+    listed = [
+        (run.id, execution_id, run.job_name, run.group, run.task_id, run.task_name)
+        if run.flow_id is None
+        else (run.id, execution_id, run.job_name, run.group, run.task_id, run.task_name, run.flow_id)
+        for run, execution_id in runs
+    ]
+    return Listed(entry, listed, node)
+
+
+def finished_changes(
+    run: Run | HeldRun, execution_id: int, node: str, state: RunState, outcome: Outcome
+) -> Iterable[Change]:
+    """The two events of an attempt that ended."""
+    yield _execution(EventKind.EXECUTION_FINISHED, run, execution_id, node, outcome.value)
+    yield run_change(run, state, node=node)
+
+
+def _execution(kind: EventKind, run: Run | HeldRun, execution_id: int, node: str, state: str) -> Change:
+    return Change(
+        kind,
+        task_id=run.task_id,
+        task_name=run.task_name,
+        run_id=run.id,
+        execution_id=execution_id,
+        job_name=run.job_name,
+        group=run.group,
+        node=node,
+        state=state,
+        flow_id=run.flow_id,
+    )
+
+
+def publish(tx: Tx, limit: int) -> int:
+    """Number up to ``limit`` transactions whose changes have no place yet, oldest first; returns how many."""
+    return events.publish(tx.conn, limit)

@@ -1,0 +1,240 @@
+"""Statements on ``run``: the durable queue."""
+
+from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime
+from typing import Any, Final
+
+from sqlalchemy import ColumnElement, Connection, delete, func, insert, literal_column, select, update
+
+from ...core.model import Json, Outcome, Priority, Run, SkipReason
+from ...core.states import CLAIMABLE, OCCUPYING, RunState, sources_of
+from ...store.db import dialect
+from ...store.db.literals import sql_literals, unindexed
+from ...store.read.runs import HOLDING, run_from, select_runs
+from ...store.schema.tables import IS_OPEN, run_label
+from ...store.schema.tables import job_execution as x
+from ...store.schema.tables import run as r
+
+_judged_state = unindexed(r.c.state)
+_AWAITS_NOTHING: Final[Mapping[str, None]] = {"awaits": None, "wake_at": None}
+"""What holds for every run that is not suspended."""
+
+
+def lock(conn: Connection, ids: Sequence[int]) -> dict[int, Run]:
+    """The runs of these ids, locked in ascending order (so that two bulk actions never wait for each other)."""
+    statement = select_runs().where(r.c.id.in_(ids)).order_by(r.c.id).with_for_update(of=r)
+    return {row.id: run_from(row) for row in conn.execute(statement)}
+
+
+def _set(conn: Connection, *where: ColumnElement[bool], **values: Any) -> list[int]:
+    """Set columns of the runs that meet these conditions; their ids."""
+    return list(conn.execute(update(r).where(*where).values(**values).returning(r.c.id)).scalars())
+
+
+def cancel_unstarted(conn: Connection, ids: Sequence[int], reason: str, now: datetime) -> list[int]:
+    """Cancel those of these runs that no node executes; returns their ids."""
+    startable = _judged_state.in_(sql_literals(sources_of(RunState.CANCELLED) - {RunState.RUNNING}))
+    asked = {"cancel_requested_at": now, "cancel_reason": reason}
+    return _set(
+        conn,
+        r.c.id.in_(ids),
+        startable,
+        state=RunState.CANCELLED.value,
+        finished_at=now,
+        error=reason,
+        **asked,
+        **_AWAITS_NOTHING,
+    )
+
+
+def request_cancel(conn: Connection, ids: Sequence[int], reason: str, now: datetime) -> list[int]:
+    """Ask those of these runs that are running to stop; returns the ids of those newly asked."""
+    unasked = (_judged_state == RunState.RUNNING.value, r.c.cancel_requested_at.is_(None))
+    return _set(conn, r.c.id.in_(ids), *unasked, cancel_requested_at=now, cancel_reason=reason)
+
+
+def wake(conn: Connection, run_id: int, now: datetime) -> None:
+    """Wake a locked suspended run: it waits again, and is due now."""
+    _set(conn, r.c.id == run_id, state=RunState.WAITING.value, available_at=now, **_AWAITS_NOTHING)
+
+
+def make_available(conn: Connection, ids: Sequence[int], at: datetime) -> list[int]:
+    """Make waiting and stuck runs due at ``at``; returns the ids of those changed."""
+    return _set(conn, r.c.id.in_(ids), _judged_state.in_(sql_literals(CLAIMABLE)), available_at=at, due_at=None)
+
+
+def edit(conn: Connection, run_id: int, values: Mapping[str, Any]) -> None:
+    """Set columns of a run that was locked and waits or is stuck."""
+    _set(conn, r.c.id == run_id, _judged_state.in_(sql_literals(CLAIMABLE)), **values)
+
+
+def relabel(conn: Connection, run_id: int, old: Mapping[str, str], new: Mapping[str, str]) -> None:
+    """Have a locked run found by other labels."""
+    conn.execute(update(r).where(r.c.id == run_id).values(labels=dict(new) or None))
+    n = run_label
+    for key in [key for key, value in old.items() if new.get(key) != value]:
+        conn.execute(delete(n).where(n.c.key == key, n.c.value == old[key], n.c.run_id == run_id))
+    added = [{"key": key, "value": value, "run_id": run_id} for key, value in new.items() if old.get(key) != value]
+    if added:
+        conn.execute(insert(n), added)
+
+
+def set_priority(conn: Connection, ids: Sequence[int], priority: Priority) -> list[int]:
+    """Set the priority of waiting and stuck runs; returns the ids of those that had another one."""
+    differing = (_judged_state.in_(sql_literals(CLAIMABLE)), r.c.priority != priority.value)
+    return _set(conn, r.c.id.in_(ids), *differing, priority=priority.value)
+
+
+def lock_unbegun(conn: Connection, key: str) -> Run | None:
+    """The run that has this unique key and has never begun, locked."""
+    unbegun = (r.c.attempt == literal_column("0"), _judged_state.in_(sql_literals(UNBEGUN)))
+    statement = select_runs().where(r.c.unique_key == key, *HOLDING, *unbegun).with_for_update(of=r)
+    row = conn.execute(statement).one_or_none()
+    return None if row is None else run_from(row)
+
+
+UNBEGUN: Final = (RunState.WAITING, RunState.SCHEDULED)
+"""States in which a run without an attempt has never begun."""
+
+
+def renew(conn: Connection, run_id: int, values: Mapping[str, Any]) -> None:
+    """Set columns of a locked run that has never begun; a node that it was reserved for has it no longer."""
+    _set(conn, r.c.id == run_id, state=RunState.WAITING.value, node_id=None, **values)
+
+
+def hold_key(conn: Connection, run_id: int, until: datetime | None, *, until_start: bool) -> None:
+    """Say how a new run holds its unique key."""
+    _set(conn, r.c.id == run_id, key_until=until, key_until_start=True if until_start else None)
+
+
+def withdraw(conn: Connection, run: Run) -> None:
+    """Delete a run of this transaction, of which nobody knows yet."""
+    relabel(conn, run.id, run.labels or {}, {})
+    conn.execute(delete(r).where(r.c.id == run.id))
+
+
+def skip(conn: Connection, ids: Sequence[int], error: str, now: datetime, reason: SkipReason) -> None:
+    """Drop runs before their start; what waits for one of a flow is told by `flow_ends.settle`."""
+    droppable = _judged_state.in_(sql_literals(sources_of(RunState.SKIPPED)))
+    dropped = {"state": RunState.SKIPPED.value, "finished_at": now, "node_id": None, "error": error}
+    _set(conn, r.c.id.in_(ids), droppable, skip_reason=reason.value, **dropped, **_AWAITS_NOTHING)
+
+
+def has_expired(now: datetime) -> tuple[ColumnElement[bool], ...]:
+    """That a run is too old to start."""
+    return (r.c.expires_at <= now, *_MAY_EXPIRE)
+
+
+def expired(conn: Connection, now: datetime, limit: int) -> list[Run]:
+    """Up to ``limit`` runs that are too old to start, locked, the longest expired first."""
+    statement = (
+        select_runs()
+        .where(*has_expired(now))
+        .order_by(r.c.expires_at, r.c.id)
+        .limit(limit)
+        .with_for_update(of=r, skip_locked=True)
+    )
+    return [run_from(row) for row in conn.execute(statement)]
+
+
+def next_limits(conn: Connection) -> tuple[datetime | None, datetime | None]:
+    """When the next run expires, and when the next that no node executes has to end; None = none does."""
+    expiry = select(func.min(r.c.expires_at)).where(*_MAY_EXPIRE).scalar_subquery()
+    deadline = select(func.min(r.c.deadline_at)).where(*_MAY_BE_OVERDUE).scalar_subquery()
+    row = conn.execute(select(expiry, deadline)).one()
+    return row[0], row[1]
+
+
+def overdue(conn: Connection, now: datetime, limit: int) -> list[Run]:
+    """Up to ``limit`` runs that no node executes and that had to end by now, locked, the longest overdue first."""
+    statement = (
+        select_runs()
+        .where(r.c.deadline_at <= now, *_MAY_BE_OVERDUE)
+        .order_by(r.c.deadline_at, r.c.id)
+        .limit(limit)
+        .with_for_update(of=r, skip_locked=True)
+    )
+    return [run_from(row) for row in conn.execute(statement)]
+
+
+def fail(conn: Connection, run_id: int, error: str, now: datetime) -> None:
+    """Fail a locked run that no node executes."""
+    failed = {"state": RunState.FAILED.value, "finished_at": now, "error": error}
+    _set(conn, r.c.id == run_id, **failed, **_AWAITS_NOTHING)
+
+
+_MAY_EXPIRE = (r.c.expires_at.is_not(None), r.c.attempt == literal_column("0"), IS_OPEN)
+"""As the index of those that may expire says it."""
+_MAY_BE_OVERDUE = (
+    r.c.deadline_at.is_not(None),
+    IS_OPEN,
+    _judged_state.in_(sql_literals(sources_of(RunState.FAILED) - {RunState.RUNNING})),
+)
+"""As the index of those that have to end by a time says it."""
+
+
+def end_others(conn: Connection, node_id: int, known: Collection[int], error: str, now: datetime) -> list[int]:
+    """Have the runs fail that a node executes, but those that are ``known``; their ids. Nothing of them is read."""
+    others = (r.c.node_id == node_id, _judged_state == RunState.RUNNING.value, r.c.id.not_in(known))
+    return _set(conn, *others, state=RunState.FAILED.value, finished_at=now, error=error)
+
+
+def close_attempts(conn: Connection, run_ids: Sequence[int], error_type: str, error: str, now: datetime) -> None:
+    """Close the open attempts of these runs as lost."""
+    end = {"completed_at": now, "success": False, "outcome": Outcome.LOST.value, "error_type": error_type}
+    opened = (x.c.run_id.in_(run_ids), x.c.completed_at.is_(None))
+    conn.execute(update(x).where(*opened).values(**end, error_message=error))
+
+
+def hand_back_scheduled(conn: Connection, condition: Mapping[str, Any]) -> list[int]:
+    """Give ``scheduled`` runs back to the queue, those for which all columns of ``condition`` are equal."""
+    equal = (r.c[name] == value for name, value in condition.items())
+    return _hand_back(conn, *equal, r.c.state == RunState.SCHEDULED.value)
+
+
+def hand_back(conn: Connection, ids: Sequence[int]) -> None:
+    """Give those of these runs that are ``scheduled`` back to the queue."""
+    _hand_back(conn, r.c.id.in_(ids), _judged_state == RunState.SCHEDULED.value)
+
+
+def _hand_back(conn: Connection, *which: ColumnElement[bool]) -> list[int]:
+    return _set(conn, *which, state=RunState.WAITING.value, node_id=None)
+
+
+def occupied(node_id: int) -> tuple[ColumnElement[bool], ...]:
+    """That a node holds a run, scheduled or running."""
+    return (r.c.node_id == node_id, r.c.state.in_(sql_literals(OCCUPYING)))
+
+
+def occupied_by(conn: Connection, node_id: int) -> list[Run]:
+    """The runs that a node holds, scheduled and running, locked, by id."""
+    statement = select_runs().where(*occupied(node_id)).order_by(r.c.id).with_for_update(of=r)
+    return [run_from(row) for row in conn.execute(statement)]
+
+
+def save_checkpoint(conn: Connection, run_id: int, value: Json) -> None:
+    """Keep a job's checkpoint with its run, which has no task."""
+    conn.execute(update(r).where(r.c.id == run_id).values(checkpoint=value))
+
+
+def save_progress(conn: Connection, rows: Sequence[tuple[int, int, int | None, Any]]) -> list[int]:
+    """Keep the latest progress of running attempts: (run id, attempt, node id, document); returns the runs changed.
+
+    A late value of an attempt that has ended, or was taken from its node, is left out.
+    """
+    columns = dict.fromkeys(("id", "attempt", "node_id"), dialect.KINDS[int]) | {"progress": dialect.KINDS[dict]}
+    batch, parameters = dialect.batch(conn, columns, rows)
+    statement = (
+        update(r)
+        .where(
+            r.c.id == batch.c.id,
+            # The planner knows how long this list is, and takes that of the values for a thousand.
+            r.c.id.in_([row[0] for row in rows]),
+            r.c.attempt == batch.c.attempt,
+            r.c.node_id + 0 == batch.c.node_id,
+            _judged_state == RunState.RUNNING.value,
+        )
+        .values(progress=batch.c.progress)
+        .returning(r.c.id)
+    )
+    return list(conn.execute(statement, parameters).scalars())

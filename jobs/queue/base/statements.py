@@ -1,0 +1,187 @@
+"""The queue's SQL: a file for each statement in ``sql/postgres`` and ``sql/sqlite``, found by its name.
+
+Each begins with a heading: what the statement does, its parameters, which index must serve it, who calls it. Parameters
+are written ``:name``, the word ``cronograph`` stands for the schema of the tables. Rows are read by the names of their
+columns.
+"""
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from operator import itemgetter
+from pathlib import Path
+from typing import Any, Final
+
+from sqlalchemy import Connection, CursorResult, TextClause, TextualSelect, bindparam, column
+from sqlalchemy.types import JSON, TypeEngine
+
+from ...store.db import dialect
+from ...store.db.autocommit import PLANNED
+from ...store.schema.naming import SQLITE_SCHEMA, SchemaText, in_schema
+from ...store.schema.tables import job_execution, periodic_task, run
+from ...store.schema.types import UtcDateTime
+
+POSTGRES: Final = "postgres"
+SQLITE: Final = "sqlite"
+FOLDER: Final = Path(__file__).parents[1] / "sql"
+_HEADING: Final = re.compile(r"(?:--.*\n)+")
+PARAMETER: Final = re.compile(r"(?<![:\w]):([a-z_][a-z0-9_]*)")
+"""A parameter in a statement; two colons are none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A statement as its file has it: ``heading`` without its dashes, and the ``text`` behind it."""
+
+    name: str
+    heading: str
+    text: str
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """The names of its parameters, in the order of their first use."""
+        return tuple(dict.fromkeys(PARAMETER.findall(self.text)))
+
+    @property
+    def for_driver(self) -> str:
+        """The text as psycopg takes it, which marks parameters in its own way."""
+        return PARAMETER.sub(r"%(\1)s", self.text.replace("%", "%%"))
+
+
+def names(database: str) -> list[str]:
+    """The names of all statements for ``POSTGRES`` or ``SQLITE``."""
+    return sorted(path.stem for path in (FOLDER / database).glob("*.sql"))
+
+
+@cache
+def statement(database: str, name: str) -> Statement:
+    """The statement of this name for ``POSTGRES`` or ``SQLITE``.
+
+    Raises:
+        FileNotFoundError: there is none.
+    """
+    whole = (FOLDER / database / f"{name}.sql").read_text(encoding="utf-8")
+    heading = _HEADING.match(whole)
+    assert heading is not None, f"{name}.sql has no heading"
+    lines = (connection.removeprefix("--").removeprefix(" ") for connection in heading[0].splitlines())
+    return Statement(name, "\n".join(lines), whole[heading.end() :])
+
+
+def read_all(database: str) -> None:
+    """Read all statements for ``POSTGRES`` or ``SQLITE``, for a process that may be able to open no file later on."""
+    for name in names(database):
+        statement(database, name)
+
+
+@cache
+def for_driver(name: str) -> str:
+    """A statement for a connection of psycopg's own, whose rows are named tuples."""
+    return statement(POSTGRES, name).for_driver
+
+
+def execute(conn: Connection, name: str, parameters: Mapping[str, Any]) -> CursorResult[Any]:
+    """Execute a statement; lists among the parameters are arrays on PostgreSQL and JSON on SQLite."""
+    if dialect.is_postgresql(conn):
+        return _prepared(POSTGRES, name).execute(conn, parameters)
+    values = {key: json.dumps(value) if isinstance(value, list | tuple) else value for key, value in parameters.items()}
+    return _prepared(SQLITE, name).execute(conn, values)
+
+
+def execute_on_sqlite(conn: Connection, name: str, parameters: dict[str, Any] | list[dict[str, Any]]) -> None:
+    """Execute a statement without rows, for each set of parameters; they are sent as they are."""
+    conn.exec_driver_sql(_for_sqlite(name), parameters)
+
+
+@cache
+def _for_sqlite(name: str) -> str:
+    return in_schema(statement(SQLITE, name).text, SQLITE_SCHEMA)
+
+
+def _converted() -> Mapping[str, TypeEngine[Any]]:
+    """The columns whose values a driver gives in another form than the product has them."""
+    columns = (one for table in (periodic_task, run, job_execution) for one in table.columns)
+    return {one.name: one.type for one in columns if isinstance(one.type, UtcDateTime | JSON)} | {"now": UtcDateTime()}
+
+
+_CONVERTED: Final = _converted()
+
+
+class _Prepared:
+    """A statement as SQLAlchemy takes it.
+
+    SQLAlchemy keeps what it knows of rows whose columns are told by place. So they are, once the first rows have said
+    what columns there are: to look up each by its name at each execution would take some 50 µs.
+    """
+
+    def __init__(self, found: Statement) -> None:
+        clause = SchemaText(found.text)
+        self._clause: TextClause = clause
+        if "now" in found.parameters:
+            self._clause = clause.bindparams(bindparam("now", type_=UtcDateTime()))
+        self._by_name = self._clause.columns(**_CONVERTED)
+        self._by_place: TextualSelect | None = None
+
+    def execute(self, conn: Connection, parameters: Mapping[str, Any]) -> CursorResult[Any]:
+        if self._by_place is not None:
+            return conn.execute(self._by_place, parameters)
+        rows = conn.execute(self._by_name, parameters)
+        if rows.returns_rows:
+            found = tuple(rows.keys())
+            self._by_place = self._clause.columns(*(column(name, _CONVERTED.get(name)) for name in found))
+        return rows
+
+
+@cache
+def _prepared(database: str, name: str) -> _Prepared:
+    return _Prepared(statement(database, name))
+
+
+def picked(
+    conn: Connection, name: str, parameters: Mapping[str, Any], wanted: tuple[str, ...]
+) -> list[tuple[Any, ...]]:
+    """Execute a statement; the ``wanted`` columns of its rows, at least two, in this order."""
+    rows = execute(conn, name, parameters)
+    return list(map(picker(tuple(rows.keys()), wanted), rows.all()))
+
+
+@lru_cache(maxsize=64)
+def picker(found: tuple[str, ...], wanted: tuple[str, ...]) -> Callable[[Sequence[Any]], tuple[Any, ...]]:
+    """What takes the ``wanted`` columns out of rows whose columns are ``found``.
+
+    To look up each by its name for each row would take half a microsecond a column.
+    """
+    return itemgetter(*map(found.index, wanted))
+
+
+def plan(conn: Connection, name: str) -> list[str]:
+    """The lines of the plan by which the present database would execute a statement; it is not executed.
+
+    On PostgreSQL that for all values of the parameters, made as on the connections that send it.
+    """
+    if dialect.is_postgresql(conn):
+        return _plan_on_postgres(conn, statement(POSTGRES, name))
+    found = statement(SQLITE, name)
+    nothing: dict[str, Any] = dict.fromkeys(found.parameters)
+    rows = conn.exec_driver_sql(f"EXPLAIN QUERY PLAN {_for_sqlite(name)}", nothing)
+    depths = {0: -1}
+    lines: list[str] = []
+    for row in rows:
+        depths[row.id] = depths[row.parent] + 1
+        lines.append(f"{'  ' * depths[row.id]}{row.detail}")
+    return lines
+
+
+def _plan_on_postgres(conn: Connection, found: Statement) -> list[str]:
+    places = {parameter: f"${place}" for place, parameter in enumerate(found.parameters, 1)}
+    numbered = PARAMETER.sub(lambda mark: places[mark[1]], found.text)
+    nothing = f"({', '.join('NULL' for _ in places)})" if places else ""
+    # Colons that are no parameters, as in the form of a time, are escaped for SQLAlchemy.
+    prepared = SchemaText(f"PREPARE explained AS {numbered}".replace(":", "\\:"))
+    with conn.begin_nested():
+        conn.execute(SchemaText(f"SELECT {PLANNED}"))
+        conn.execute(prepared)
+        lines = [row[0] for row in conn.execute(SchemaText(f"EXPLAIN EXECUTE explained{nothing}"))]
+        conn.execute(SchemaText("DEALLOCATE explained"))
+    return lines

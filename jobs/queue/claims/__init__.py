@@ -1,0 +1,1 @@
+"""A node takes runs: which it could take, in which order, and how they begin."""

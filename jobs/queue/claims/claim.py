@@ -1,0 +1,310 @@
+"""A node takes runs from the queue and starts them, in fair order, one transaction for many."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from enum import Enum, auto
+from functools import partial
+from typing import Any, TypeVar
+
+from ...core.admission.expiry import has_expired
+from ...core.base.wording import time_text
+from ...core.events import STARTED
+from ...core.model import Json, Run, SkipReason, Task, Trigger
+from ...core.nodes import TAKING_NODES
+from ...core.occurrences.effective_policies import earliest_start, effective_tolerance, interval_of
+from ...core.occurrences.misfire import Skip
+from ...core.states import RunState
+from ...store.db.transaction import Tx
+from ...store.read import tasks as stored_tasks
+from ...store.write import tasks
+from ..base import runs as run_store
+from ..base.changes import many_changes, run_change
+from ..base.shapes import Candidate, HeldRun, Reserved
+from ..base.skips import record_drop
+from ..limits.admission import Admission
+from . import starts as claims
+from .candidates import Want, candidates, jobs_among_others
+from .expiry import skip_expired
+from .fairness import FairnessState, choose, take
+from .starts import Source
+
+MAX_DEPTH = 500
+"""How many runs one round looks for; larger claims take several rounds in the same transaction."""
+_ROUNDS = 20
+_DEEPER = 4
+"""How much deeper a lane is looked into where its part was not enough."""
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Claimant:
+    """The node that takes runs, and the jobs it can run.
+
+    ``foreign``: signatures of other versions of its jobs that other nodes have; runs with these are left to them.
+    ``groups``: where it takes runs; empty = everywhere.
+    """
+
+    node_id: int
+    node: str
+    jobs: tuple[str, ...]
+    foreign: frozenset[str] = frozenset()
+    groups: tuple[str, ...] = ()
+
+
+class Standing(Enum):
+    """Whether a node may take runs: it may; it drains and takes nothing new; it was declared dead meanwhile."""
+
+    TAKES = auto()
+    DRAINS = auto()
+    DEAD = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """A run whose attempt has begun: ``run`` as it is now, its open execution, and the last checkpoint."""
+
+    run: Run | HeldRun
+    execution_id: int
+    checkpoint: Json = None
+
+
+@dataclass(frozen=True, slots=True)
+class Claimed:
+    """What a claim brought: started runs, runs reserved ahead, and the fairness state to go on with.
+
+    ``fenced``: the node was declared dead meanwhile and may take nothing. ``blocked``: jobs whose rate gives no token
+    before the time that is told. ``held_back``: how many runs wait for a slot or token of their key from now on.
+    ``busy``: some were left alone, because another node judges their keys at this moment.
+    """
+
+    started: tuple[Started, ...]
+    reserved: tuple[int, ...]
+    fairness: FairnessState
+    fenced: bool = False
+    blocked: Mapping[str, datetime] = field(default_factory=dict[str, datetime])
+    held_back: int = 0
+    busy: bool = False
+
+
+def claim(tx: Tx, claimant: Claimant, fairness: FairnessState, *, slots: int, prefetch: int = 0) -> Claimed:
+    """Take up to ``slots`` runs to start at once and ``prefetch`` more to start later.
+
+    Runs that start have their attempt counted and their execution opened in this transaction, so that a job which
+    kills its node counts too. ``fairness`` is not changed; take the returned one once the transaction is committed.
+    """
+    standing = standing_of(tx, claimant)
+    if standing is not Standing.TAKES:
+        return Claimed((), (), fairness, fenced=standing is Standing.DEAD)
+    return claim_more(tx, claimant, fairness, slots=slots, prefetch=prefetch)
+
+
+def standing_of(tx: Tx, claimant: Claimant) -> Standing:
+    """Whether the node may take runs; nobody declares it dead before the commit."""
+    state, now = claims.live_node(tx.conn, claimant.node_id)
+    tx.learn_now(now)
+    if state is None:
+        return Standing.DEAD
+    return Standing.TAKES if state in TAKING_NODES else Standing.DRAINS
+
+
+def claim_more(tx: Tx, claimant: Claimant, fairness: FairnessState, *, slots: int, prefetch: int) -> Claimed:
+    """``claim`` for a node of which this transaction knows already that it may take runs."""
+    state = fairness.copy()
+    admission = Admission(tx)
+    rounds = _rounds(tx, claimant, state, slots, partial(_start, tx, claimant, admission), admission)
+    started = tuple(one for some in rounds for one in some)
+    _emit(tx, claimant, started)
+    reserved: list[Reserved] = []
+    if len(started) == slots:
+        ahead = _rounds(tx, claimant, state, prefetch, partial(_reserve, tx, claimant), Admission(tx, reserves=True))
+        reserved = [one for some in ahead for one in some]
+    tx.emit(run_change(one, RunState.SCHEDULED, node=claimant.node) for one in reserved)
+    ids = tuple(one.id for one in reserved)
+    return Claimed(started, ids, state, False, admission.blocked, admission.held_back, admission.busy)
+
+
+def start_more(tx: Tx, claimant: Claimant, ids: Sequence[int]) -> tuple[Started, ...]:
+    """Start runs reserved by a node of which this transaction knows already that it may take runs (``standing_of``).
+
+    Those cancelled or taken away meanwhile are left out.
+    """
+    begun = _begin(tx, claimant, ids, Source.UNJUDGED)
+    judged = [run_id for run_id in ids if run_id not in begun]
+    if judged:
+        locked = claims.lock_scheduled(tx.conn, judged, claimant.node_id)
+        kept = _without_dropped(tx, claimant, [locked[run_id] for run_id in judged if run_id in locked])
+        begun |= _begin(tx, claimant, [run.id for run in kept], Source.RESERVE)
+        _give_back(tx, [run for run in kept if run.id not in begun])
+    started = tuple(begun[run_id] for run_id in ids if run_id in begun)
+    _emit(tx, claimant, started)
+    return started
+
+
+def _give_back(tx: Tx, reserved: Sequence[Run]) -> None:
+    """What was reserved and may not start, because its group was paused meanwhile, waits in the queue again."""
+    run_store.hand_back(tx.conn, [run.id for run in reserved])
+    tx.emit(run_change(run, RunState.WAITING) for run in reserved)
+
+
+def _rounds(
+    tx: Tx,
+    claimant: Claimant,
+    state: FairnessState,
+    wanted: int,
+    enact: Callable[[list[Candidate], list[Candidate]], Mapping[int, T]],
+    admission: Admission,
+) -> Iterator[list[T]]:
+    """Rounds of takes until ``wanted`` is reached or nothing is left.
+
+    Args:
+        tx: The transaction.
+        claimant: The node.
+        state: Advanced by what is taken.
+        wanted: How many runs.
+        enact: Takes what can be had of the runs that are its first argument; the second are all that were found.
+        admission: Judges what is limited.
+    """
+    if wanted <= 0:
+        return
+    elsewhere: set[int] = set()
+    own = jobs_among_others(tx.conn, claimant.jobs)
+    jobs = claimant.jobs if own is None else own
+    # Groups take turns: of each lane, its part of what is wanted is looked at, and one more in case a group has gone.
+    lane = -(-min(wanted, MAX_DEPTH) // state.groups)
+    # Where each of many groups gives one, a second one would double what is read.
+    lane += lane > 1
+    for turn in range(_ROUNDS):
+        count = min(wanted, MAX_DEPTH)
+        if count <= 0:
+            return
+        depth = count + len(elsewhere)
+        part = lane if lane < count and not elsewhere else None
+        # Behind those that were held back there may be many of the same keys.
+        part = MAX_DEPTH if admission.held_back else part
+        jobs = admission.unblocked(jobs)
+        want = Want(tx.now, jobs, depth, claimant.foreign, claimant.groups, by_job=own is not None, lane=part)
+        found = admission.reservable(_not_taken(candidates(tx.conn, want, state.last_group), elsewhere))
+        if turn == 0:
+            state.groups = max(1, len({one.group for one in found}))
+        if not found:
+            return
+        capacities = admission.capacities(sorted({one.group for one in found if one.limited}))
+        found = admission.aged(found)
+        trial, goes_on = choose(state.copy(), found, count, capacities=capacities, depth=part)
+        taken: Mapping[int, T] = enact(trial, found) if trial else {}
+        # Chosen again among what could be had, so that what others were faster to take costs no group its turn.
+        chosen = take(state, [one for one in found if one.run_id in taken], count, capacities=capacities)
+        yield [taken[one.run_id] for one in chosen]
+        wanted -= len(taken)
+        missed = {one.run_id for one in trial} - taken.keys()
+        elsewhere |= missed
+        lane *= _DEEPER
+        if not missed and not goes_on and len(taken) < count:
+            return
+
+
+def _not_taken(found: list[Candidate], elsewhere: set[int]) -> list[Candidate]:
+    """``found`` less what other nodes are taking at this moment, and less the other runs of such an exclusive task."""
+    if not elsewhere:
+        return found
+    blocked = {one.blocks for one in found if one.run_id in elsewhere and one.blocks is not None}
+    return [one for one in found if one.run_id not in elsewhere and one.blocks not in blocked]
+
+
+def _reserve(tx: Tx, claimant: Claimant, chosen: list[Candidate], found: list[Candidate]) -> dict[int, Reserved]:
+    del found
+    return claims.reserve(tx.conn, [one.run_id for one in chosen], claimant.node_id)
+
+
+def _start(
+    tx: Tx, claimant: Claimant, admission: Admission, chosen: list[Candidate], found: list[Candidate]
+) -> dict[int, Started]:
+    judged = [one.run_id for one in chosen if one.judged]
+    refused: set[int] = set()
+    if judged:
+        locked = claims.lock_claimable(tx.conn, judged)
+        kept = _without_dropped(tx, claimant, [locked[run_id] for run_id in judged if run_id in locked])
+        refused = set(judged) - {run.id for run in kept}
+    keyed = [one.run_id for one in chosen if one.keyed and one.run_id not in refused]
+    if keyed:
+        others = {one.run_id for one in chosen}
+        behind = [one.run_id for one in found if one.keyed and one.run_id not in others] if admission.held_back else []
+        refused |= set(keyed) - admission.admit(keyed, behind)
+    ids = [one.run_id for one in chosen if one.run_id not in refused]
+    begun = _begin(tx, claimant, ids, Source.QUEUE, admission.at)
+    admission.started([one.run for one in begun.values()])
+    return begun
+
+
+def _begin(
+    tx: Tx, claimant: Claimant, ids: Sequence[int], source: Source, at: datetime | None = None
+) -> dict[int, Started]:
+    if not ids:
+        return {}
+    begun = claims.start(tx.conn, ids, (claimant.node_id, claimant.node), at or tx.own_now, source)
+    firsts = _tasks_of_first_starts(((one.run, one.trigger) for one in begun.values()), attempt=1)
+    checkpoints = tasks.mark_started(tx.conn, firsts, tx.now) if firsts else {}
+    others = {one.run.task_id for one in begun.values() if one.run.task_id is not None} - checkpoints.keys()
+    if others:
+        checkpoints |= stored_tasks.checkpoints(tx.conn, sorted(others))
+    return {
+        # Of a run without a task, or whose task is gone, the run itself keeps the checkpoint.
+        run.id: Started(run, execution_id, checkpoints.get(run.task_id or 0, checkpoint))
+        for run, _, checkpoint, execution_id in begun.values()
+    }
+
+
+def _without_dropped(tx: Tx, claimant: Claimant, runs: Sequence[Run]) -> list[Run]:
+    """``runs`` less those that are too old, or too early after the last start of the task; these are dropped."""
+    judged = _tasks_of_first_starts(((run, run.trigger) for run in runs), attempt=0)
+    owners = stored_tasks.by_ids(tx.conn, judged) if judged else {}
+    kept: list[Run] = []
+    late = [run for run in runs if has_expired(run.expires_at, run.attempt, tx.now)]
+    if late:
+        # Flows are locked before their runs, so those of flows are left to the duty that skips them.
+        skip_expired(tx, [run for run in late if run.flow_id is None], node=claimant.node)
+        runs = [run for run in runs if not has_expired(run.expires_at, run.attempt, tx.now)]
+    for run in runs:
+        task = owners.get(run.task_id or 0) if run.attempt == 0 and run.trigger is Trigger.SCHEDULE else None
+        earliest = earliest_start(task.spec, task.last_started_at) if task is not None else None
+        if task is not None and earliest is not None and tx.now < earliest:
+            _drop(tx, claimant, run, task, earliest)
+            continue
+        if task is not None:
+            owners[task.id] = replace(task, last_started_at=tx.now)
+        kept.append(run)
+    return kept
+
+
+def _tasks_of_first_starts(runs: Iterable[tuple[Run | HeldRun, Trigger]], *, attempt: int) -> list[int]:
+    """Only the first start of a run made by the schedule is judged by the tolerance and sets the last start."""
+    return sorted(
+        {
+            run.task_id
+            for run, trigger in runs
+            if run.attempt == attempt and trigger is Trigger.SCHEDULE and run.task_id is not None
+        }
+    )
+
+
+def _drop(tx: Tx, claimant: Claimant, run: Run, task: Task, earliest: datetime) -> None:
+    nominal = run.scheduled_for or run.submitted_at
+    policy: dict[str, Any] = {
+        "interval": interval_of(task.spec.schedule),
+        "tolerance": effective_tolerance(task.spec),
+        "lastStartedAt": None if task.last_started_at is None else time_text(task.last_started_at),
+    }
+    sentence = (
+        f"about to start at {time_text(tx.now)}, but the task's last start allows the next no earlier than "
+        f"{time_text(earliest)} (last start + interval - tolerance)"
+    )
+    run_store.skip(tx.conn, [run.id], sentence, tx.now, SkipReason.TOLERANCE)
+    record_drop(tx, task, Skip(SkipReason.TOLERANCE, nominal, nominal, 1, policy), node=claimant.node, run_id=run.id)
+    tx.emit([run_change(run, RunState.SKIPPED, node=claimant.node)])
+
+
+def _emit(tx: Tx, claimant: Claimant, started: Sequence[Started]) -> None:
+    if started:
+        tx.emit([many_changes(STARTED, claimant.node, ((one.run, one.execution_id) for one in started))])

@@ -1,0 +1,96 @@
+"""Runs that are too old to start are skipped, each with its reason, and the jobs that want to hear of it get runs.
+
+A claim passes over none of them: those that it meets it skips itself. What no claim meets (its group is paused, nobody
+knows its job, it stands far behind) a duty of each node finds by an index of those that may expire.
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+from ...core.admission.expiry import Expired, expired_sentence
+from ...core.arguments.secrets import references, resolved
+from ...core.base.wording import time_text
+from ...core.defaults import FOLLOWED
+from ...core.model import NewRun, Run, SkipReason, Trigger
+from ...core.occurrences.misfire import Skip
+from ...core.states import RunState
+from ...store.db.transaction import Tx, Wake
+from ...store.read import jobs
+from ...store.read import tasks as stored_tasks
+from ..base import runs as run_store
+from ..base.changes import run_change
+from ..base.skips import record_drop
+from ..enqueue.enqueue import put_or_drop
+from ..flows.flow_ends import ended_of, hold_of, settle
+
+BATCH: Final = 500
+"""Runs that one transaction skips."""
+EXPIRY_OF: Final = "expiryOf"
+"""Carried by the run of a job that is told: the run that expired. Nobody is told when such a run expires."""
+
+
+def skip_due(tx: Tx, node: str | None, limit: int = BATCH) -> int:
+    """Skip up to ``limit`` runs that are too old to start; how many."""
+    hold_of(tx.conn, *run_store.has_expired(tx.now))
+    late = run_store.expired(tx.conn, tx.now, limit)
+    if late:
+        skip_expired(tx, late, node=node)
+    return len(late)
+
+
+def skip_expired(tx: Tx, runs: Sequence[Run], *, node: str | None) -> None:
+    """Skip locked runs that are too old to start, and have their jobs hear of it.
+
+    Args:
+        tx: The transaction that has locked them, and their flows before them.
+        runs: They have never begun.
+        node: The node that found them.
+    """
+    owners = stored_tasks.by_ids(tx.conn, sorted({run.task_id for run in runs if run.task_id is not None}))
+    for run in runs:
+        assert run.expires_at is not None, "it may expire"
+        sentence = expired_sentence(run.expires_at, run.available_at, tx.now)
+        run_store.skip(tx.conn, [run.id], sentence, tx.now, SkipReason.EXPIRED)
+        task = owners.get(run.task_id or 0)
+        if task is not None and run.scheduled_for is not None and run.trigger is Trigger.SCHEDULE:
+            policy = {"expiresAt": time_text(run.expires_at), "availableAt": time_text(run.available_at)}
+            skip = Skip(SkipReason.EXPIRED, run.scheduled_for, run.scheduled_for, 1, policy)
+            record_drop(tx, task, skip, node=node, run_id=run.id)
+    tx.emit(run_change(run, RunState.SKIPPED, node=node) for run in runs)
+    ended = ended_of((run, RunState.SKIPPED) for run in runs)
+    settle(tx, ended)
+    tx.wake(Wake.RUNS)
+    _tell(tx, runs)
+
+
+def _tell(tx: Tx, runs: Sequence[Run]) -> None:
+    """Put runs of the jobs into the queue that the jobs of these runs name by ``on_expired``."""
+    of_note = [run for run in runs if EXPIRY_OF not in (run.carried or {})]
+    defaults = jobs.defaults(tx.conn, {run.job_name for run in of_note})
+    expiry_jobs = [
+        NewRun(
+            job_name=expiry_job,
+            trigger=Trigger.API,
+            args={"expired": _expired(run, tx).document()},
+            inherits=FOLLOWED,
+            carried={**(run.carried or {}), EXPIRY_OF: run.id},
+            parent_labels=run.labels,
+        )
+        for run in of_note
+        if (expiry_job := defaults[run.job_name].on_expired) is not None
+    ]
+    if expiry_jobs:
+        put_or_drop(tx, expiry_jobs)
+
+
+def _expired(run: Run, tx: Tx) -> Expired:
+    assert run.expires_at is not None, "it has expired"
+    hidden = {name: f"[secret {name}]" for name in references(run.args)}
+    return Expired(
+        run_id=run.id,
+        job_name=run.job_name,
+        expires_at=time_text(run.expires_at),
+        waited=round((tx.now - run.available_at).total_seconds(), 3),
+        task_name=run.task_name,
+        args=resolved(run.args, hidden) if hidden else run.args,
+    )

@@ -1,0 +1,218 @@
+"""In which order a node takes runs: round-robin over groups, and within a group by class.
+
+Within a group: due stuck runs first, then HIGH and LOW under a counting scheme, then first in, first out. Taking k at
+once gives the same order as taking one k times, because every taken run advances the same pointer and counters.
+"""
+
+from bisect import bisect_right
+from collections import deque
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from ...core.model import Priority
+from ..base.shapes import Candidate
+
+
+@dataclass(frozen=True, slots=True)
+class CountingScheme:
+    """``high`` runs of priority HIGH, then ``low`` of LOW, and so on. ``2,1`` unless set."""
+
+    high: int = 2
+    low: int = 1
+
+    @classmethod
+    def parse(cls, text: str) -> "CountingScheme":
+        """The scheme behind ``"2,1"``.
+
+        Raises:
+            ValueError: not two whole numbers of at least 1.
+        """
+        parts = [part.strip() for part in text.split(",")]
+        if len(parts) != 2 or not all(part.isascii() and part.isdigit() and 0 < int(part) < 10_000 for part in parts):
+            raise ValueError(f"counting scheme: must be two whole numbers from 1 to 9999 such as '2,1', got {text!r}")
+        return cls(int(parts[0]), int(parts[1]))
+
+    def prefers(self, counter: int) -> Priority:
+        """The priority whose turn it is when ``counter`` runs were taken in this group before."""
+        return Priority.HIGH if counter % (self.high + self.low) < self.high else Priority.LOW
+
+
+@dataclass(slots=True)
+class FairnessState:
+    """What a node remembers between takes, in memory: the last served group and one counter per group.
+
+    ``groups``: in how many there was something to take when it last looked. It has no part in the order.
+    """
+
+    scheme: CountingScheme = CountingScheme()
+    last_group: str | None = None
+    counters: dict[str, int] = field(default_factory=dict[str, int])
+    groups: int = 1
+
+    def copy(self) -> "FairnessState":
+        """An independent copy, to take from on trial until the claim is committed."""
+        return FairnessState(self.scheme, self.last_group, dict(self.counters), self.groups)
+
+    def after(self, group: str, count: int) -> "FairnessState":
+        """The state that ``take`` leaves once it took ``count`` runs of this group, all of one class."""
+        if not count:
+            return self
+        return FairnessState(self.scheme, group, self.counters | {group: self.counters.get(group, 0) + count})
+
+
+@dataclass(slots=True)
+class _Lane:
+    """What is known of the runs of one class of a group, first in, first out; there may be more behind them."""
+
+    known: deque[Candidate] = field(default_factory=deque[Candidate])
+    goes_on: bool = False
+
+    def take(self, blocked: set[int]) -> Candidate | None:
+        """The oldest whose task is not taken yet; a blocked one stays blocked for the whole batch.
+
+        Raises:
+            _UnknownError: It may be one that is not known.
+        """
+        while self.known:
+            candidate = self.known.popleft()
+            if candidate.blocks is None or candidate.blocks not in blocked:
+                return candidate
+        if self.goes_on:
+            raise _UnknownError
+        return None
+
+
+class _UnknownError(Exception):
+    """Which run is next cannot be told from what was looked at."""
+
+
+@dataclass(slots=True)
+class _Group:
+    """The candidates of one group, by class."""
+
+    stuck: _Lane = field(default_factory=_Lane)
+    by_priority: dict[Priority, _Lane] = field(default_factory=lambda: {Priority.HIGH: _Lane(), Priority.LOW: _Lane()})
+    capacity: int | None = None
+
+    def lane(self, candidate: Candidate) -> _Lane:
+        """Where a candidate belongs."""
+        return self.stuck if candidate.stuck else self.by_priority[candidate.priority]
+
+    def take(self, preferred: Priority, blocked: set[int]) -> Candidate | None:
+        """The next run of this group, or None if nothing is left that may be taken.
+
+        Raises:
+            _UnknownError: It may be one that is not known.
+        """
+        if self.capacity == 0:
+            return None
+        low = self.by_priority[Priority.LOW].known
+        if low and low[0].overdue:
+            preferred = Priority.LOW
+        other = Priority.LOW if preferred is Priority.HIGH else Priority.HIGH
+        for lane in (self.stuck, self.by_priority[preferred], self.by_priority[other]):
+            candidate = lane.take(blocked)
+            if candidate is not None:
+                if self.capacity is not None:
+                    self.capacity -= 1
+                return candidate
+        return None
+
+
+class Choice(NamedTuple):
+    """Runs in fair order; ``goes_on``: which one would be next cannot be told from what was looked at."""
+
+    chosen: list[Candidate]
+    goes_on: bool
+
+
+def take(
+    state: FairnessState, candidates: Iterable[Candidate], count: int, *, capacities: dict[str, int] | None = None
+) -> list[Candidate]:
+    """``choose`` among all that can matter."""
+    return choose(state, candidates, count, capacities=capacities).chosen
+
+
+def choose(
+    state: FairnessState,
+    candidates: Iterable[Candidate],
+    count: int,
+    *,
+    capacities: dict[str, int] | None = None,
+    depth: int | None = None,
+) -> Choice:
+    """Choose up to ``count`` runs in fair order and advance ``state`` by every one chosen.
+
+    Args:
+        state: The node's pointer and counters; changed in place.
+        candidates: What could be taken now.
+        count: How many are wanted.
+        capacities: For groups with a limit, how many more may occupy a slot now.
+        depth: How many of a lane (the runs of one class of a group) were looked for: one that holds as many may go on;
+            None = all that can matter.
+    """
+    found = list(candidates)
+    if not capacities and _is_one_lane(found):
+        chosen = _take_lane(state, found[:count])
+        return Choice(chosen, len(chosen) < count and len(chosen) == depth)
+    groups = _by_group(found, capacities or {}, depth)
+    names = sorted(groups)
+    taken: list[Candidate] = []
+    blocked: set[int] = set()
+    while len(taken) < count:
+        try:
+            chosen_one = _take_one(state, groups, names, blocked)
+        except _UnknownError:
+            return Choice(taken, True)
+        if chosen_one is None:
+            break
+        taken.append(chosen_one)
+    return Choice(taken, False)
+
+
+def _is_one_lane(found: Sequence[Candidate]) -> bool:
+    """Whether all are of one group and class, and none is in the way of another: then their order is the fair one."""
+    if not found:
+        return False
+    first = found[0]
+    lane = (first.group, first.priority, first.stuck, None)
+    return all((one.group, one.priority, one.stuck, one.blocks) == lane for one in found)
+
+
+def _take_lane(state: FairnessState, chosen: list[Candidate]) -> list[Candidate]:
+    if chosen:
+        after = state.after(chosen[0].group, len(chosen))
+        state.last_group, state.counters = after.last_group, after.counters
+    return chosen
+
+
+def _take_one(state: FairnessState, groups: dict[str, _Group], names: list[str], blocked: set[int]) -> Candidate | None:
+    while names:
+        # In round-robin order: the smallest after the last one, wrapping.
+        after = 0 if state.last_group is None else bisect_right(names, state.last_group)
+        place = after % len(names)
+        name = names[place]
+        counter = state.counters.get(name, 0)
+        candidate = groups[name].take(state.scheme.prefers(counter), blocked)
+        if candidate is None:
+            del names[place]
+            continue
+        state.last_group = name
+        state.counters[name] = counter + 1
+        if candidate.blocks is not None:
+            blocked.add(candidate.blocks)
+        return candidate
+    return None
+
+
+def _by_group(candidates: Iterable[Candidate], capacities: dict[str, int], depth: int | None) -> dict[str, _Group]:
+    groups: dict[str, _Group] = {}
+    for candidate in candidates:
+        group = groups.get(candidate.group)
+        if group is None:
+            group = groups[candidate.group] = _Group(capacity=capacities.get(candidate.group))
+        lane = group.lane(candidate)
+        lane.known.append(candidate)
+        lane.goes_on = len(lane.known) == depth
+    return groups

@@ -1,0 +1,183 @@
+"""The usual claim, on PostgreSQL in one statement: runs of the only lane there is begin.
+
+Everything out of the ordinary is left to ``claim``, which does the same for every case.
+"""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING, Any, Final
+
+from ...core.base.lazy import LazyModule
+from ...store.db.autocommit import AutocommitConnection, NotConnectedError
+from ...store.db.database import Database
+from ...store.db.transaction import Wake
+from ..base import statements
+from ..base.shapes import HeldRun, LanePosition
+from .claim import Claimant, Started
+from .fairness import FairnessState
+
+if TYPE_CHECKING:
+    import psycopg
+else:
+    psycopg = LazyModule("psycopg")
+
+
+WHOLE_LOOK: Final = 1.0
+"""Seconds after which a lane is looked at from its beginning again, however much of it waits."""
+
+
+class Lane(Enum):
+    """What a look at the queue found.
+
+    ``TAKEN``: nothing or one lane, which was served. ``MIXED``: more than one lane, or runs that have to be judged; the
+    general claim sees to them, and nothing was taken. ``NOT_ACCEPTING``: the node may take nothing. ``SHARED``: runs of
+    jobs that the node does not know are pending too, and nothing was taken.
+    """
+
+    TAKEN = "taken"
+    MIXED = "mixed"
+    NOT_ACCEPTING = "not accepting"
+    SHARED = "shared"
+
+
+@dataclass(frozen=True, slots=True)
+class LaneClaim:
+    """What the claim of a lane brought.
+
+    Attributes:
+        served: Whether the queue was as simple as that; if not, nothing was taken, and ``turn`` has to see to it.
+        started: In fair order.
+        fairness: To go on with.
+        more: Whether more may be there.
+        next_in: Where slots stay free: seconds until the next run becomes available by time alone; None = none does.
+        place: Behind which the next claim for the same jobs may begin; None: at the beginning of the lane.
+        mixed: Whether the queue is not as simple as that, for all that is known here.
+    """
+
+    served: bool
+    started: tuple[Started, ...]
+    fairness: FairnessState
+    more: bool
+    next_in: float | None
+    place: LanePosition | None
+    mixed: bool = False
+
+
+_BEHIND_NOTHING: Final[Mapping[str, None]] = dict.fromkeys(LanePosition._fields)
+# All of a ``HeldRun`` but what is the same for all that a statement begins.
+_HELD: Final = tuple("group_name" if name == "group" else name for name in HeldRun._fields[:-5])
+
+
+async def claim_lane(
+    connection: AutocommitConnection,
+    claimant: Claimant,
+    fairness: FairnessState,
+    *,
+    slots: int,
+    behind: LanePosition | None = None,
+) -> tuple[LaneClaim, Wake]:
+    """Begin up to ``slots`` runs where all that is due is of one group and one class. ``fairness`` is not changed.
+
+    What has been taken leaves dead entries at the beginning of the lane in its index until the next VACUUM. A look
+    ``behind`` a place does not walk through them, and does not find what came before that place meanwhile. Whether
+    there is more than this lane it sees as any other look does, but for runs of jobs that the node does not know.
+
+    Args:
+        connection: A connection of the caller's.
+        claimant: The node.
+        fairness: What it remembers of earlier claims.
+        slots: How many.
+        behind: What the last claim for the same jobs brought.
+    """
+    not_served = LaneClaim(False, (), fairness, False, None, None), Wake.NONE
+    parameters: dict[str, Any] = {
+        "node_id": claimant.node_id,
+        "node": claimant.node,
+        "jobs": list(claimant.jobs),
+        "slots": slots,
+    }
+    place: Mapping[str, Any] = _BEHIND_NOTHING if behind is None else behind._asdict()
+    try:
+        rows = await connection.execute(statements.for_driver("claim_lane"), {**parameters, **place})
+        by_job = bool(rows) and rows[0].found == Lane.SHARED.value
+        if by_job:
+            rows = await connection.execute(statements.for_driver("claim_lane_by_job"), parameters)
+    except NotConnectedError:
+        # The connections of ``turn`` may be open although the server, or this process, is short of new ones.
+        return not_served
+    except psycopg.errors.UniqueViolation:
+        # Another node has begun a run of the same exclusive task at this moment.
+        return not_served
+    if not rows:
+        # What has begun cannot be read, and was left out.
+        return not_served
+    first = rows[0]
+    if Lane(first.found) is not Lane.TAKEN:
+        mixed = Lane(first.found) is Lane.MIXED
+        return LaneClaim(False, (), fairness, False, None, None, mixed), Wake.NONE
+    if not first.runs:
+        # At the end of what lies behind the place there may be something before it.
+        return LaneClaim(True, (), fairness, behind is not None, first.next_in, None), Wake.NONE
+    started = _started(rows, claimant)
+    after = fairness.after(started[0].run.group, len(started))
+    is_next = first.runs == slots and not by_job
+    last = (
+        LanePosition(first.lane_group, first.lane_high, first.last_available_at, started[-1].run.id)
+        if is_next
+        else None
+    )
+    return LaneClaim(True, started, after, first.is_full or behind is not None, first.next_in, last), Wake.EVENTS
+
+
+def _started(rows: Sequence[Any], claimant: Claimant) -> tuple[Started, ...]:
+    pick = statements.picker(rows[0]._fields, _HELD)
+    # What has a key is judged, and never begins here.
+    same = (None, None, rows[0].started_at, claimant.node_id, claimant.node)
+    return tuple(Started(HeldRun._make((*pick(row), *same)), row.execution_id, row.checkpoint) for row in rows)
+
+
+class LaneClaims:
+    """Takes runs where all that is due is one lane, and knows how far it has taken it.
+
+    A look from the beginning of a lane walks through all that has been taken since the last VACUUM. What comes before
+    the place meanwhile (a run that was due earlier and is stored later, one of an exclusive task that was passed over)
+    is taken when the lane ends, or ``WHOLE_LOOK`` seconds later.
+
+    Args:
+        database: The database of the connection.
+        connection: Used by these claims alone.
+        clock: Seconds that only grow.
+    """
+
+    def __init__(
+        self, database: Database, connection: AutocommitConnection, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._database = database
+        self._connection = connection
+        self._clock = clock
+        # By the jobs that are claimed: when their lane was looked at as a whole, and how far it was taken since.
+        self._places: dict[tuple[str, ...], tuple[float, LanePosition | None]] = {}
+
+    def goes_on(self, jobs: tuple[str, ...]) -> bool:
+        """Whether the last claim for these jobs brought as many as it wanted, so that more may wait."""
+        return self._places.get(jobs, (0.0, None))[1] is not None
+
+    async def claim(self, claimant: Claimant, fairness: FairnessState, slots: int) -> LaneClaim:
+        """See ``claim_lane``; one at a time."""
+        now = self._clock()
+        looked_at, behind = self._places.get(claimant.jobs, (0.0, None))
+        if now - looked_at >= WHOLE_LOOK:
+            behind = None
+        if behind is None:
+            looked_at = now
+        claim = await self._database.on_connection(
+            claim_lane, self._connection, claimant, fairness, slots=slots, behind=behind
+        )
+        self._places[claimant.jobs] = looked_at, claim.place
+        return claim
+
+    async def close(self) -> None:
+        """Close the connection."""
+        await self._connection.close()

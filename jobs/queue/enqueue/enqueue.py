@@ -1,0 +1,360 @@
+"""Enqueue inside the user's own SQLAlchemy transaction.
+
+Run, event and notification are committed with the user's data, or not at all.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from sqlalchemy import Connection
+
+from ...core.admission.caps import Line, Verdict, refusal
+from ...core.admission.holding import Hold
+from ...core.base.errors import InvalidInput, refuse
+from ...core.base.tracing import TRACED
+from ...core.defaults import FROM_ARGUMENTS, NO_DEFAULTS, PER_RUN, RUN_POLICIES, UNIQUE_KEY, settle
+from ...core.limits import LIMITS
+from ...core.model import Json, NewRun, Priority, Run, Trigger
+from ...core.rules import name_faults, new_run_faults
+from ...core.run_spec import NO_KEY, RunSpec
+from ...store.db import dialect, outbox
+from ...store.db.callers.connection import borrowed
+from ...store.db.database import SyncAutocommitConnection
+from ...store.db.transaction import Tx, Wake
+from ...store.read import jobs
+from ...store.read import runs as stored_runs
+from ..base import statements
+from ..base.changes import created_changes
+from ..base.new_runs import NewRuns, insert, insert_by
+from ..limits.caps import Capped, Room, capped, drop
+from ..limits.debounced import is_debounced, renew_by
+from ..limits.uniqueness import Enqueued, put_unique
+
+if TYPE_CHECKING:
+    # A caller with a session has imported its library.
+    from sqlalchemy.ext.asyncio import AsyncConnection, AsyncSession
+    from sqlalchemy.orm import Session
+
+Transaction: TypeAlias = "Session | Connection"
+"""A synchronous transaction of the user's."""
+AsyncTransaction: TypeAlias = "AsyncSession | AsyncConnection"
+"""An asynchronous one."""
+_NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
+"""In JSON text, the escaped U+0000, which PostgreSQL cannot store."""
+_ESCAPED = "\\u0000"
+_PRIORITIES = frozenset(priority.value for priority in Priority)
+_encode = json.JSONEncoder(allow_nan=False, ensure_ascii=False).encode
+
+
+def enqueue_sync(  # noqa: PLR0913 - each setting of a run has a name of its own
+    session: Transaction,
+    job_name: str,
+    args: Mapping[str, Json] | None = None,
+    *,
+    schema: str | None = None,
+    run_at: datetime | None = None,
+    unique_key: str | None = None,
+    group: str | None = None,
+    priority: Priority | str | None = None,
+    retries: int | None = None,
+    retry_delay: float | None = None,
+    timeout: float | None = None,
+    max_duration: float | None = None,
+    carried: Mapping[str, Json] | None = None,
+    labels: Mapping[str, str] | None = None,
+    expires_at: datetime | None = None,
+    ttl: float | None = None,
+    hold: Hold | None = None,
+    settled: bool = False,
+) -> Run:
+    """Put a run into the queue as part of ``session``'s transaction, which the caller commits.
+
+    Args:
+        session: A SQLAlchemy session or connection to the database that Cronograph uses.
+        job_name: Which job; the node that knows it may not have started yet.
+        args: Its arguments, plain JSON; validated when the run starts.
+        schema: That of the tables, for a session of the user's; None: ``session`` is a connection of our own.
+        run_at: Not before this time, with a time zone; None = at once.
+        unique_key: If an unfinished run has this key, that run is returned and nothing is added.
+        group: The unit of fairness and limits; ``default`` unless the job says otherwise.
+        priority: ``"high"`` or ``"low"`` (or a ``Priority``) within the group; low unless the job says otherwise.
+        retries: How many failures the run survives; 2 unless the job says otherwise.
+        retry_delay: Seconds before the first retry, doubled each time; 60 unless the job says otherwise.
+        timeout: Seconds each attempt may take; no limit unless the job says otherwise.
+        max_duration: Seconds that the whole run may take from its first start; likewise.
+        carried: What its attempts get as ``ctx.carried``, plain JSON; ``job.enqueue`` fills it by ``@carries``.
+        labels: By which it is found, beside those that the job gives it.
+        expires_at: If it has not started by then, it is skipped.
+        ttl: The same in seconds from when it may start.
+        hold: How the unique key holds; None: while the run is unfinished.
+        settled: Whether the job's own code has set all labels and the expiry.
+
+    Raises:
+        UserError: values are not what they must be.
+        StorageError: there are no tables.
+    """
+    spec = RunSpec(
+        job_name, args, group, priority, run_at, unique_key, retries, retry_delay, timeout, carried, labels,
+        expires_at=expires_at, ttl=ttl, hold=hold, max_duration=max_duration, settled=settled,
+    )  # fmt: skip
+    run = new_run(traced(spec))
+    conn = session if isinstance(session, Connection) else session.connection()
+    with borrowed(conn, schema):
+        if dialect.is_postgresql(conn) and run.hold is None:
+            new = NewRuns.of([run])
+            for stored in insert(conn, new, with_event=True).stored(new):
+                return stored
+        return enqueue_all(conn, [run])[0]
+
+
+def enqueue_autocommit(connection: SyncAutocommitConnection, runs: Sequence[NewRun]) -> list[Run] | None:
+    """Put what several callers enqueue at the same moment into the queue by one statement, a transaction of its own.
+
+    None, and nothing was added, where that takes more: a unique key that a run has, or that follows from arguments.
+    """
+
+    def send(name: str, parameters: dict[str, Any]) -> Sequence[Any]:
+        return connection.execute(statements.for_driver(name), parameters)
+
+    last = runs[-1]
+    if is_debounced(last) and last.unique_key is not None:
+        if any((run.job_name, run.unique_key, run.hold) != (last.job_name, last.unique_key, last.hold) for run in runs):
+            return None
+        renewed = renew_by(send, last)
+        return None if renewed is None else [renewed] * len(runs)
+    if any(run.hold is not None or (run.unique_key is not None and len(runs) > 1) for run in runs):
+        return None
+    new = NewRuns.of(runs)
+    return insert_by(send, new).stored(new) or None
+
+
+def enqueue_in_order_of_keys(conn: Connection, runs: Sequence[NewRun]) -> list[Run]:
+    """``enqueue_all`` of what several callers enqueue: in one order, so that two of these never wait for each other."""
+    order = sorted(range(len(runs)), key=lambda place: runs[place].unique_key or "")
+    stored = enqueue_all(conn, [runs[place] for place in order])
+    by_place = dict(zip(order, stored, strict=True))
+    return [by_place[place] for place in range(len(runs))]
+
+
+def traced(spec: RunSpec) -> RunSpec:
+    """A run to be that carries the trace of where it is put into the queue, if there is one."""
+    carried = TRACED.carried(spec.job_name, spec.carried)
+    return spec if carried is spec.carried else replace(spec, carried=carried)
+
+
+def new_run(spec: RunSpec) -> NewRun:
+    """A run to be, if all of it is what it must be; policies that are None are inherited from the job.
+
+    Raises:
+        UserError: it is not.
+    """
+    args, carried, labels = spec.args, spec.carried, spec.labels
+    given = {name: getattr(spec, name) for name in RUN_POLICIES}
+    of_job: dict[str, object] = {**given, UNIQUE_KEY: spec.unique_key, LIMITS: None, PER_RUN: spec.settled or None}
+    chosen: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    priority = chosen.pop("priority", Priority.LOW)
+    named = _is_priority(priority)
+    run = NewRun(
+        spec.job_name,
+        Trigger.API,
+        args=dict(args) if isinstance(args, Mapping) else {},
+        priority=Priority(priority.lower()) if named else Priority.LOW,
+        available_at=spec.run_at,
+        unique_key=spec.unique_key if spec.unique_key != NO_KEY else None,
+        inherits=frozenset(name for name, value in of_job.items() if value is None),
+        carried=dict(carried) if isinstance(carried, Mapping) and carried else None,
+        # What is no mapping is refused below.
+        labels=dict(labels) if isinstance(labels, Mapping) else labels,
+        parent_labels=None if spec.parent_labels is None else dict(spec.parent_labels),
+        expires_at=spec.expires_at,
+        ttl=spec.ttl,
+        hold=spec.hold,
+        **chosen,
+    )
+    refuse(_faults(run, args, priority, spec.run_at))
+    if carried:
+        args_text(carried, "carried")
+    return run
+
+
+def enqueue_all(conn: Connection, runs: Sequence[NewRun]) -> list[Run]:
+    """Insert runs, their events and a notification in ``conn``'s transaction, which the caller commits."""
+    tx = Tx(conn)
+    enqueued = put(tx, runs)
+    if tx.changes:
+        outbox.append(conn, tx.now, tx.changes)
+    dialect.notify(conn, str((Wake.RUNS | Wake.EVENTS).value))
+    return [one.run for one in enqueued]
+
+
+def args_text(args: Mapping[str, Json], name: str = "args") -> str:
+    """Arguments as JSON.
+
+    Raises:
+        UserError: no database could store them.
+    """
+    if not isinstance(args, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance] - of the user's, unchecked
+        raise InvalidInput(f"{name}: must be a mapping of names to values, got {args!r:.60}", path=(name,))
+    try:
+        text = _encode(dict(args))
+        text.encode()
+    except (TypeError, ValueError, RecursionError) as error:
+        raise _no_json(name, args, error) from None
+    # An even number of backslashes before it would make it an ordinary text.
+    if _ESCAPED in text and _NUL.search(text):
+        raise InvalidInput(f"{name}: a text must not hold the character U+0000", path=(name,))
+    return text
+
+
+def _no_json(name: str, args: Mapping[str, Json], error: Exception) -> InvalidInput:
+    """What no database could store, with the argument that it is in."""
+    for argument, value in args.items():
+        try:
+            _encode({argument: value}).encode()
+        except (TypeError, ValueError, RecursionError) as fault:
+            message = f"{name}: {_reason(fault)}, in argument {str(argument)!a:.60}"
+            return InvalidInput(message, path=(name, str(argument)))
+    return InvalidInput(f"{name}: {_reason(error)}", path=(name,))
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, UnicodeEncodeError):
+        return "a text must not hold half of a surrogate pair"
+    return "must be JSON: it contains itself" if isinstance(error, RecursionError) else f"must be JSON: {error}"
+
+
+def _faults(
+    settings: NewRun, args: Mapping[str, Json] | None, priority: object, run_at: object
+) -> Iterator[InvalidInput]:
+    """What is wrong with a run to be; whether anybody knows the job is not judged.
+
+    What the database would refuse in its own words, after which a transaction is spoilt, is refused here by name.
+    """
+    yield from name_faults(settings.job_name, "jobName")
+    yield from new_run_faults(settings)
+    yield from _priority_faults(priority)
+    yield from _time_faults(run_at)
+    yield from _args_faults(args)
+
+
+def _is_priority(value: object) -> bool:
+    return isinstance(value, str) and value.lower() in _PRIORITIES
+
+
+def _priority_faults(value: object) -> Iterator[InvalidInput]:
+    if not _is_priority(value):
+        yield InvalidInput(f"priority: must be 'high' or 'low', got {value!r:.60}", path=("priority",))
+
+
+def _time_faults(value: object) -> Iterator[InvalidInput]:
+    if value is None:
+        return
+    if not isinstance(value, datetime):
+        message = f"run_at: must be a datetime with a time zone, e.g. datetime.now(UTC), or None, got {value!r:.60}"
+        yield InvalidInput(message, path=("runAt",))
+    elif value.tzinfo is None:
+        message = f"run_at: must have a time zone, e.g. datetime.now(UTC), got the naive {value.isoformat()}"
+        yield InvalidInput(message, path=("runAt",))
+
+
+def _args_faults(value: Mapping[str, Json] | None) -> Iterator[InvalidInput]:
+    try:
+        args_text({} if value is None else value)
+    except InvalidInput as fault:
+        yield fault
+
+
+def put(tx: Tx, runs: Sequence[NewRun]) -> list[Enqueued]:
+    """Insert runs without judging their arguments; ``enqueue`` in the user's own transaction accepts any job.
+
+    What a run inherits, it has from its job as that is published now.
+
+    Raises:
+        QueueFull: as many runs wait as may; nothing was inserted.
+    """
+    runs, new = _settled(tx, runs)
+    done = _insert_capped(tx, runs, new) if new else _insert(tx, runs)
+    if isinstance(done, Line):
+        raise refusal(done, new.caps[done])
+    return done
+
+
+def put_or_drop(tx: Tx, runs: Sequence[NewRun]) -> None:
+    """``put`` where nobody is there who could be refused: what has no place in a full queue is dropped."""
+    runs, new = _settled(tx, runs)
+    if new:
+        _insert_capped(tx, runs, new.never_refusing())
+    else:
+        _insert(tx, runs)
+
+
+def _insert_capped(tx: Tx, runs: Sequence[NewRun], new: Capped) -> list[Enqueued] | Line:
+    """Insert runs of which only so many may wait, and drop what has to give way; or the line that refuses one."""
+    room = Room(tx.conn, new)
+    if room.suffices:
+        return _insert(tx, runs)
+    if any(run.unique_key is not None for run in runs):
+        return _insert_keyed(tx, runs, new, room)
+    verdict = room.verdict(new.asked)
+    if verdict.refused is not None:
+        return verdict.refused
+    return _after_drops(tx, _insert(tx, runs), verdict, new)
+
+
+def _insert_keyed(tx: Tx, runs: Sequence[NewRun], new: Capped, room: Room) -> list[Enqueued] | Line:
+    """The same for runs with unique keys: others may stand for them, which is known once they are inserted."""
+    attempt = tx.conn.begin_nested()
+    enqueued = _insert(tx, runs)
+    made = {one.run.id: new.asked[place] for place, one in enumerate(enqueued) if not one.deduplicated}
+    verdict = room.verdict(list(made.values()), list(made))
+    if verdict.refused is not None:
+        attempt.rollback()
+        return verdict.refused
+    attempt.commit()
+    return _after_drops(tx, enqueued, verdict, new)
+
+
+def _after_drops(tx: Tx, enqueued: list[Enqueued], verdict: Verdict, new: Capped) -> list[Enqueued]:
+    """Drop what a verdict says; the runs as they are then."""
+    made = [one.run.id for one in enqueued if not one.deduplicated]
+    own = {made[place]: line for place, line in verdict.dropped.items()}
+    drop(tx, {**verdict.replaced, **own}, new.caps)
+    after = stored_runs.by_ids(tx.conn, sorted(own)) if own else {}
+    return [replace(one, run=after.get(one.run.id, one.run)) for one in enqueued]
+
+
+def _insert(tx: Tx, runs: Sequence[NewRun]) -> list[Enqueued]:
+    """Insert runs that have what follows from their arguments."""
+    plain = NewRuns.of(run for run in runs if run.unique_key is None)
+    inserted = iter(insert(tx.conn, plain, tx.now).stored(plain) if plain.kind else ())
+    newest = {(run.job_name, run.unique_key): place for place, run in enumerate(runs) if is_debounced(run)}
+    made = {
+        place: Enqueued(next(inserted), deduplicated=False)
+        if run.unique_key is None
+        else put_unique(tx, run, run.unique_key)
+        for place, run in enumerate(runs)
+        if newest.get((run.job_name, run.unique_key), place) == place
+    }
+    # Of what is debounced, a later one has the arguments that count.
+    enqueued = [
+        made[place] if place in made else replace(made[newest[run.job_name, run.unique_key]], deduplicated=True)
+        for place, run in enumerate(runs)
+    ]
+    new = [one.run for one in made.values() if not one.deduplicated]
+    tx.emit([created_changes(new)] if new else ())
+    tx.wake(Wake.RUNS)
+    return enqueued
+
+
+def _settled(tx: Tx, runs: Sequence[NewRun]) -> tuple[Sequence[NewRun], Capped]:
+    """``runs`` with what follows from their arguments, as their jobs say, keys and labels; and where they count."""
+    names = {run.job_name for run in runs if run.inherits}
+    found, any_group = jobs.published_defaults_and_caps(tx.conn, names) if names else ({}, True)
+    defaults = {name: found.get(name, NO_DEFAULTS) for name in names}
+    if any(FROM_ARGUMENTS & run.inherits for run in runs):
+        runs = [settle(run, defaults[run.job_name]) if FROM_ARGUMENTS & run.inherits else run for run in runs]
+    return runs, capped(tx.conn, runs, defaults, any_group=any_group)

@@ -1,0 +1,129 @@
+"""Enqueue many runs inside the user's own SQLAlchemy transaction, a few thousand in each statement."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any
+
+from sqlalchemy import Connection
+
+from ...core.admission.labels import label_faults
+from ...core.base.errors import UserError, refuse
+from ...core.base.tracing import TRACED
+from ...core.events import created
+from ...core.model import NewRun
+from ...core.run_spec import RunSpec
+from ...store.db import dialect, outbox
+from ...store.db.callers.connection import borrowed
+from ...store.db.transaction import Tx, Wake
+from ...store.read import jobs
+from ..base.new_runs import NOTHING, NewRuns, insert, labels_text
+from .enqueue import Transaction, args_text, enqueue_all, new_run
+
+
+def enqueue_many_sync(session: Transaction, runs: Iterable[RunSpec], *, schema: str | None = None) -> list[int]:
+    """Put runs into the queue as part of ``session``'s transaction, all or none. The caller commits.
+
+    Args:
+        session: A SQLAlchemy session or connection to the database that Cronograph uses.
+        runs: What to put there, served first in, first out.
+        schema: See ``enqueue_sync``.
+
+    Returns:
+        The ids, in the order of ``runs``; for a unique key that an unfinished run has, the id of that run.
+
+    Raises:
+        UserError: the first run that is not what it must be, with its place in the path. Nothing was added.
+    """
+    conn = session if isinstance(session, Connection) else session.connection()
+    new = _checked(runs)
+    with borrowed(conn, schema):
+        if any(kind.unique_key is not None or kind.hold is not None for kind in new.kinds):
+            return [run.id for run in enqueue_all(conn, new.apart())]
+        if not new.kind:
+            return []
+        if dialect.is_postgresql(conn):
+            ids = insert(conn, new, with_event=True).ids
+            # None were inserted: a job says what follows from the arguments.
+            return ids or [run.id for run in enqueue_all(conn, new.apart())]
+        found, any_cap = jobs.published_defaults_and_caps(conn, {kind.job_name for kind in new.kinds})
+        if any_cap or any(defaults.settles for defaults in found.values()):
+            return [run.id for run in enqueue_all(conn, new.apart())]
+        return _insert_with_event(conn, new)
+
+
+def _insert_with_event(conn: Connection, new: NewRuns) -> list[int]:
+    """Insert runs and their event on SQLite, where no statement can do both; their ids."""
+    inserted = insert(conn, new)
+    about = [(kind.job_name, kind.group) for kind in inserted.kinds]
+    listed = created((key, *about[kind]) for key, kind in zip(inserted.ids, new.kind, strict=True))
+    outbox.append(conn, inserted.submitted_at, [listed])
+    return inserted.ids
+
+
+def _checked(runs: Iterable[RunSpec]) -> NewRuns:
+    """What is to be stored. Equal settings are judged once."""
+    known: dict[tuple[object, ...], int] = {}
+    new = NewRuns()
+    for place, spec in enumerate(runs):
+        settings = (
+            spec.job_name, spec.group, spec.priority, spec.run_at, spec.unique_key, spec.retries, spec.retry_delay,
+            spec.timeout, spec.settled, spec.expires_at, spec.ttl, spec.hold,
+            spec.max_duration,
+        )  # fmt: skip
+        try:
+            kind = known.get(settings)
+            if kind is None:
+                run = new_run(replace(spec, args=None, carried=None, labels=None, parent_labels=None))
+                known[settings] = kind = len(new.kinds)
+                new.kinds.append(run)
+            new.kind.append(kind)
+            new.args.append(args_text(spec.args) if spec.args else "{}")
+            carried = TRACED.carried(spec.job_name, spec.carried)
+            new.carried.append(args_text(carried, "carried") if carried else NOTHING)
+            new.labels.append(_labels(spec))
+            if spec.parent_labels:
+                new.parents[place] = dict(spec.parent_labels)
+        except UserError as error:
+            raise error.with_prefix("runs", str(place)) from error
+    return new
+
+
+def _labels(spec: RunSpec) -> str:
+    """The labels of a run, as they are stored."""
+    if not spec.labels:
+        return NOTHING
+    if _is_of_texts(spec.labels):
+        return _judged_labels(tuple(spec.labels.items()))
+    refuse(label_faults(spec.labels))
+    return NOTHING
+
+
+def _is_of_texts(labels: object) -> bool:
+    """Whether labels can be remembered."""
+    given: Any = labels
+    return isinstance(labels, dict) and all(isinstance(value, str) for value in given.values())
+
+
+@lru_cache(maxsize=4096)
+def _judged_labels(pairs: tuple[tuple[str, str], ...]) -> str:
+    """The text of labels that are what they must be; to judge them again takes as long as to store them."""
+    labels = dict(pairs)
+    refuse(label_faults(labels))
+    return labels_text(labels)
+
+
+def put_many(tx: Tx, runs: Iterable[RunSpec]) -> list[int]:
+    """``enqueue_many_sync`` as a part of a transaction of ours."""
+    ids = enqueue_many_sync(tx.conn, runs)
+    tx.wake(Wake.RUNS | Wake.EVENTS)
+    return ids
+
+
+def new_runs(runs: Iterable[RunSpec]) -> tuple[NewRun, ...]:
+    """Runs to be put into the queue by another transaction than the caller's.
+
+    Raises:
+        UserError: see ``enqueue_many_sync``.
+    """
+    return tuple(_checked(runs).apart())

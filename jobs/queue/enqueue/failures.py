@@ -1,0 +1,60 @@
+"""What happens when runs have failed for good: the jobs that want to be told get runs, in the same transaction."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from ...core.arguments.secrets import references, resolved
+from ...core.defaults import FOLLOWED
+from ...core.model import NewRun, Run, Trigger
+from ...core.outcome import Failure
+from ...store.db.transaction import Tx
+from ...store.read import jobs
+from ..base.shapes import HeldRun
+from .enqueue import put_or_drop
+
+FAILURE_OF = "failureOf"
+"""Carried by the run of a job that is told: the run that failed. Nobody is told of the failure of such a run."""
+
+
+class FinalFailure(NamedTuple):
+    """A run that has failed for good, and why."""
+
+    run: Run | HeldRun
+    error: str | None
+    error_type: str | None
+
+
+def failure_of(run: Run | HeldRun, error: str | None, error_type: str | None) -> Failure:
+    """What is told of a run that failed for good."""
+    hidden = {name: f"[secret {name}]" for name in references(run.args)}
+    return Failure(
+        run_id=run.id,
+        job_name=run.job_name,
+        attempt=run.attempt,
+        error=error or "no reason given",
+        error_type=error_type,
+        task_name=run.task_name,
+        args=resolved(run.args, hidden) if hidden else run.args,
+    )
+
+
+def enqueue_failure_jobs(tx: Tx, failed: Sequence[FinalFailure]) -> None:
+    """Put runs of the jobs into the queue that the jobs of these runs name by ``on_failure``."""
+    of_note = [one for one in failed if FAILURE_OF not in (one.run.carried or {})]
+    if not of_note:
+        return
+    defaults = jobs.defaults(tx.conn, {one.run.job_name for one in of_note})
+    failure_jobs = [
+        NewRun(
+            job_name=failure_job,
+            trigger=Trigger.API,
+            args={"failure": failure_of(*one).document()},
+            inherits=FOLLOWED,
+            carried={**(one.run.carried or {}), FAILURE_OF: one.run.id},
+            parent_labels=one.run.labels,
+        )
+        for one in of_note
+        if (failure_job := defaults[one.run.job_name].on_failure) is not None
+    ]
+    if failure_jobs:
+        put_or_drop(tx, failure_jobs)

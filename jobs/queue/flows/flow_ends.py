@@ -1,0 +1,224 @@
+"""What follows when runs of flows have ended: others start or are skipped, and flows are over.
+
+This is a part of the transaction in which the runs end. Nothing is counted: whether a run may start is read from the
+states of those that it comes after. The flow is locked first, so that of two transactions that end the last runs before
+another one, the second sees what the first has done.
+"""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from sqlalchemy import ColumnElement, Connection, Select, func, select, union, update
+
+from ...core.events import Change, EventKind
+from ...core.flows.conditions import Before, Standing, chained, standing
+from ...core.flows.model import Ending, FlowState, When, end_of
+from ...core.flows.results import filled
+from ...core.model import Run
+from ...core.states import FINAL, RunState
+from ...store.db import dialect
+from ...store.db.transaction import Tx, Wake
+from ...store.schema.callbacks import callback_from
+from ...store.schema.tables import flow as f
+from ...store.schema.tables import flow_run as m
+from ...store.schema.tables import run as r
+from ..base import statements
+from ..base.changes import run_change
+from ..base.runs import lock
+from ..base.shapes import HeldRun, Reserved
+from ..base.suspended import wake
+from ..enqueue.enqueue import put_or_drop
+
+
+class Ended(NamedTuple):
+    """A run of a flow that has reached a final state in this transaction."""
+
+    run_id: int
+    flow_id: int
+    state: RunState
+
+
+def ended_of(ends: Iterable[tuple[Run | HeldRun, RunState]]) -> list[Ended]:
+    """Those of these ends that concern a flow, since they are final."""
+    return [Ended(run.id, run.flow_id, state) for run, state in ends if run.flow_id is not None and state in FINAL]
+
+
+def hold(conn: Connection, flow_ids: Collection[int | None]) -> None:
+    """Lock flows before their runs are changed, in ascending order. SQLite's single writer needs no locks."""
+    ids = sorted({one for one in flow_ids if one is not None})
+    if ids and dialect.is_postgresql(conn):
+        conn.execute(select(f.c.id).where(f.c.id.in_(ids)).order_by(f.c.id).with_for_update())
+
+
+def hold_of(conn: Connection, *which: ColumnElement[bool]) -> None:
+    """Lock the flows of the runs that meet these conditions, before the runs themselves are locked.
+
+    Everybody locks flows first and runs after them, both in ascending order. So of two transactions one waits for the
+    other, and none waits for each other.
+    """
+    if dialect.is_postgresql(conn):
+        theirs = select(r.c.flow_id).where(*which, r.c.flow_id.is_not(None))
+        conn.execute(select(f.c.id).where(f.c.id.in_(theirs)).order_by(f.c.id).with_for_update())
+
+
+def hold_to_cancel(conn: Connection, run_ids: Sequence[int]) -> None:
+    """Lock the flows of these runs, and those of the runs that they wait for, and so on."""
+    if dialect.is_postgresql(conn):
+        conn.execute(select(f.c.id).where(f.c.id.in_(_reached(run_ids))).order_by(f.c.id).with_for_update())
+
+
+def _reached(run_ids: Sequence[int]) -> Select[tuple[int]]:
+    own = select(r.c.flow_id.label("id")).where(r.c.id.in_(run_ids), r.c.flow_id.is_not(None))
+    begun = select(f.c.id).where(f.c.parent_id.in_(run_ids), f.c.finished_at.is_(None))
+    reached = begun.cte("begun", recursive=True)
+    below = select(f.c.id).join_from(reached, m, m.c.flow_id == reached.c.id).join(f, f.c.parent_id == m.c.run_id)
+    reached = reached.union(below.where(f.c.finished_at.is_(None)))
+    return select(union(own, select(reached.c.id)).subquery().c.id)
+
+
+def settle(tx: Tx, ended: Sequence[Ended]) -> None:
+    """Start or skip what waited for these runs, whose flows are locked; end the flows of which nothing is left."""
+    if not ended:
+        return
+    unsuccessful = [one.run_id for one in ended if one.state is not RunState.SUCCESS]
+    unfinished = release(tx, [one.run_id for one in ended], unsuccessful)
+    over = {one.flow_id for one in ended} - unfinished
+    if over:
+        end_if_over(tx, over)
+
+
+def release(tx: Tx, ended: Sequence[int], unsuccessful: Sequence[int]) -> set[int]:
+    """Start or skip what waited for runs that have ended; what is skipped has ended as well.
+
+    Returns the flows of which a run was seen that is unfinished; others may have one too.
+
+    Args:
+        tx: The transaction, which has locked the flows.
+        ended: The runs.
+        unsuccessful: Those of them that have not succeeded.
+    """
+    chains: dict[int, tuple[str, ...]] = {}
+    unfinished: set[int] = set()
+    while ended:
+        doomed = _doomed(tx.conn, unsuccessful, chains) if unsuccessful else {}
+        _skip(tx, doomed)
+        ready: list[Any] = []
+        never: dict[int, str] = {}
+        for row in statements.execute(tx.conn, "flow_following", {"ids": [*ended, *doomed]}):
+            before = Before(bool(row.unfinished), bool(row.failed), bool(row.unsuccessful))
+            match standing(When(row.condition), before):
+                case Standing.START:
+                    ready.append(row)
+                    unfinished.add(row.flow_id)
+                case Standing.SKIP:
+                    never[row.run_id] = "none of the runs that it comes after failed"
+                case Standing.WAIT:
+                    unfinished.add(row.flow_id)
+        _start(tx, ready)
+        chains |= dict.fromkeys(never, ())
+        _skip(tx, never)
+        ended = unsuccessful = list(never)
+    return unfinished
+
+
+def _doomed(conn: Connection, unsuccessful: Sequence[int], chains: dict[int, tuple[str, ...]]) -> dict[int, str]:
+    """What can never start since these runs did not succeed, directly or by way of others; of each the reason.
+
+    ``chains`` gains the chain of each.
+    """
+    rows = {row.run_id: row for row in statements.execute(conn, "flow_doomed", {"ids": list(unsuccessful)})}
+    found: dict[int, str] = {}
+    pending = sorted(rows)
+    while pending:
+        later: list[int] = []
+        for run_id in pending:
+            row = rows[run_id]
+            if row.cause_id in rows and row.cause_id not in found:
+                later.append(run_id)
+                continue
+            chains[run_id] = chain = chained(chains.get(row.cause_id, ()), row.cause_key)
+            first = "" if len(chain) == 1 else f", because '{chain[0]}' did not succeed"
+            state = RunState.SKIPPED.value if row.cause_id in found else row.cause_state
+            found[run_id] = f"'{row.cause_key}', which it comes after, was {state}{first}".replace(
+                "was failed", "failed"
+            )
+        pending = later
+    for chunk in _chunks([(run_id, list(chains[run_id])) for run_id in found]):
+        columns = {"id": dialect.KINDS[int], "chain": dialect.KINDS[dict]}
+        batch, parameters = dialect.batch(conn, columns, chunk)
+        conn.execute(update(m).where(m.c.run_id == batch.c.id).values(chain=batch.c.chain), parameters)
+    return found
+
+
+def _skip(tx: Tx, reasons: Mapping[int, str]) -> None:
+    columns = {"id": dialect.KINDS[int], "error": dialect.KINDS[str]}
+    for chunk in _chunks([(run_id, f"PREDECESSOR: {reason}") for run_id, reason in reasons.items()]):
+        batch, parameters = dialect.batch(tx.conn, columns, chunk)
+        ended = {"state": RunState.SKIPPED.value, "finished_at": tx.now, "awaits": None, "wake_at": None}
+        statement = (
+            update(r)
+            .where(r.c.id == batch.c.id)
+            .values(**ended, error=batch.c.error)
+            .returning(r.c.id, r.c.task_id, r.c.task_name, r.c.job_name, r.c.group_name, r.c.flow_id)
+        )
+        rows = sorted((Reserved(*row) for row in tx.conn.execute(statement, parameters)), key=lambda run: run.id)
+        tx.emit(run_change(run, RunState.SKIPPED) for run in rows)
+
+
+def _chunks(rows: list[tuple[Any, ...]], size: int = 1000) -> Iterable[list[tuple[Any, ...]]]:
+    return (rows[first : first + size] for first in range(0, len(rows), size))
+
+
+def _start(tx: Tx, ready: Sequence[Any]) -> None:
+    """Let runs wait for a node, with the results in their arguments that they take from others."""
+    for row in ready:
+        if row.uses is not None:
+            _fill_in(tx.conn, row.run_id, row.flow_id)
+    wake(tx, [row.run_id for row in ready])
+
+
+def _fill_in(conn: Connection, run_id: int, flow_id: int) -> None:
+    uses = conn.execute(select(m.c.uses).where(m.c.run_id == run_id)).scalar_one()
+    results = (
+        select(m.c.key, r.c.result)
+        .join_from(m, r, r.c.id == m.c.run_id)
+        .where(m.c.flow_id == flow_id, m.c.key.in_(uses["keys"]))
+    )
+    values = {row.key: row.result for row in conn.execute(results)}
+    conn.execute(update(r).where(r.c.id == run_id).values(args=filled(uses["args"], values)))
+
+
+def end_if_over(tx: Tx, flow_ids: Collection[int]) -> None:
+    """End those of these locked flows that are closed and whose runs are all over."""
+    for row in statements.execute(tx.conn, "flows_over", {"ids": sorted(flow_ids)}).all():
+        states = _states(tx.conn, row.id)
+        state = end_of(states)
+        tx.conn.execute(update(f).where(f.c.id == row.id).values(state=state.value, finished_at=tx.now))
+        emit_flow(tx, row.id, state)
+        found, parent, labels = tx.conn.execute(
+            select(f.c.callbacks, f.c.parent_id, f.c.labels).where(f.c.id == row.id)
+        ).one()
+        if parent is not None:
+            # Locked: if its attempt is ending at this moment, one of the two transactions sees the other.
+            lock(tx.conn, [parent])
+            wake(tx, [parent])
+        ends = (Ending.END, Ending.SUCCESS if state is FlowState.SUCCESS else Ending.FAILURE)
+        callbacks = [callback_from(found[end.value], labels) for end in ends if end.value in found]
+        if callbacks:
+            put_or_drop(tx, callbacks)
+
+
+def emit_flow(tx: Tx, flow_id: int, state: FlowState, kind: EventKind = EventKind.FLOW_UPDATED) -> None:
+    """The event of a flow that is in ``state`` now."""
+    tx.emit([Change(kind, flow_id=flow_id, state=state.value)])
+    tx.wake(Wake.EVENTS)
+
+
+def _states(conn: Connection, flow_id: int) -> dict[RunState, int]:
+    statement = (
+        select(r.c.state, func.count())
+        .join_from(m, r, r.c.id == m.c.run_id)
+        .where(m.c.flow_id == flow_id)
+        .group_by(r.c.state)
+    )
+    return {RunState(state): count for state, count in conn.execute(statement)}

@@ -1,0 +1,135 @@
+"""Flows are put into the queue: all runs and what comes after what, in one transaction."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from sqlalchemy import Connection, insert, select, update
+
+from ...core.admission.labels import inherited
+from ...core.base.errors import AlreadyExists
+from ...core.defaults import JobDefaults, run_of_job
+from ...core.events import EventKind
+from ...core.flows.model import FlowState, NewFlow, NewMember
+from ...core.flows.results import references
+from ...core.model import Json, NewRun, Run
+from ...store.db import dialect
+from ...store.db.transaction import Tx, Wake
+from ...store.read import jobs
+from ...store.schema.callbacks import callback_document
+from ...store.schema.tables import flow as f
+from ...store.schema.tables import flow_edge as e
+from ...store.schema.tables import flow_run as m
+from ..base.changes import created_changes
+from ..base.new_runs import NewRuns
+from ..base.new_runs import insert as insert_runs
+from .flow_ends import emit_flow, end_if_over
+
+
+def put_flow(tx: Tx, new: NewFlow, submitter: str | None = None, submitter_id: int | None = None) -> int:
+    """Insert a flow whose members are in order (see ``shape.ordered``); its id.
+
+    Raises:
+        AlreadyExists: an unfinished flow has the unique key.
+    """
+    if new.unique_key is not None:
+        _refuse_taken(tx.conn, new.unique_key)
+    values = {
+        "name": new.name,
+        "state": FlowState.RUNNING.value,
+        "unique_key": new.unique_key,
+        "submitted_at": tx.now,
+        "closed_at": None if new.is_open else tx.now,
+        "submitter": submitter,
+        "submitter_id": submitter_id,
+        "parent_id": new.parent_id,
+        "labels": new.labels or None,
+        "callbacks": {end.value: callback_document(run) for end, run in new.callbacks.items()},
+    }
+    flow_id: int = tx.conn.execute(insert(f).values(**values).returning(f.c.id)).scalar_one()
+    emit_flow(tx, flow_id, FlowState.RUNNING, EventKind.FLOW_CREATED)
+    put_members(tx, flow_id, new.members, {}, new.labels)
+    if not new.members:
+        end_if_over(tx, {flow_id})
+    return flow_id
+
+
+def _refuse_taken(conn: Connection, unique_key: str) -> None:
+    other = conn.execute(select(f.c.id).where(f.c.unique_key == unique_key, f.c.finished_at.is_(None))).scalar()
+    if other is not None:
+        raise AlreadyExists(
+            f"uniqueKey: flow {other} has the key '{unique_key}' and is unfinished; wait for its end, cancel it, or "
+            "take another key",
+            path=("uniqueKey",),
+        )
+
+
+def put_members(
+    tx: Tx, flow_id: int, members: Sequence[NewMember], known: dict[str, int], labels: dict[str, str] | None
+) -> list[Run]:
+    """Insert runs of a flow, those that come after others suspended; in their order.
+
+    Args:
+        tx: The transaction.
+        flow_id: The flow, locked or new.
+        members: In order. What they may come after is among them or known.
+        known: The runs that are in the flow already, by key.
+        labels: Those of the flow.
+    """
+    if not members:
+        return []
+    defaults = jobs.defaults(tx.conn, {one.run.job_name for one in members if one.run.inherits})
+    new = NewRuns.of(_as_member(one, flow_id, labels, defaults) for one in members)
+    runs = insert_runs(tx.conn, new, tx.now).stored(new)
+    ids = {**known, **{one.key: run.id for one, run in zip(members, runs, strict=True)}}
+    rows = [
+        {
+            "run_id": run.id,
+            "flow_id": flow_id,
+            "key": one.key,
+            "condition": one.when.value,
+            "uses": _uses(one.run.args),
+            "chain": None,
+        }
+        for one, run in zip(members, runs, strict=True)
+    ]
+    edges = [
+        {"run_id": run.id, "after_id": ids[key]}
+        for one, run in zip(members, runs, strict=True)
+        for key in dict.fromkeys(one.after)
+    ]
+    dialect.insert_rows(tx.conn, m, rows, (m.c.run_id,))
+    dialect.insert_rows(tx.conn, e, edges, (e.c.run_id,))
+    waiting = [run for one, run in zip(members, runs, strict=True) if not one.after]
+    others = [run for one, run in zip(members, runs, strict=True) if one.after]
+    tx.emit(replace(created_changes(waiting), flow_id=flow_id) for _ in waiting[:1])
+    tx.emit(replace(created_changes(others), suspended=True, flow_id=flow_id) for _ in others[:1])
+    tx.wake(Wake.RUNS)
+    return runs
+
+
+def put_again(tx: Tx, old_id: int, new: NewRun) -> int:
+    """Insert a run that takes the place of another one in its flow: its key, and what comes before and after it."""
+    kinds = NewRuns.of([new])
+    (run,) = insert_runs(tx.conn, kinds, tx.now).stored(kinds)
+    tx.conn.execute(update(m).where(m.c.run_id == old_id).values(run_id=run.id, chain=None))
+    tx.conn.execute(update(e).where(e.c.run_id == old_id).values(run_id=run.id))
+    tx.conn.execute(update(e).where(e.c.after_id == old_id).values(after_id=run.id))
+    created = created_changes([run])
+    tx.emit([replace(created, suspended=new.suspended, flow_id=new.flow_id)])
+    tx.wake(Wake.RUNS)
+    return run.id
+
+
+def _uses(args: dict[str, Json]) -> dict[str, Json] | None:
+    """The keys whose results arguments take, and the arguments as they are before these are filled in."""
+    keys = sorted({str(key) for key in references(args).values()})
+    return {"keys": keys, "args": args} if keys else None
+
+
+def _as_member(
+    one: NewMember, flow_id: int, labels: dict[str, str] | None, defaults: Mapping[str, JobDefaults]
+) -> NewRun:
+    run = one.run if not one.run.inherits else run_of_job(one.run, defaults[one.run.job_name])
+    # No other run stands for a run of a flow: its key there is what makes it unique.
+    placed = replace(run, flow_id=flow_id, suspended=bool(one.after), unique_key=None)
+    return placed if not labels else replace(placed, parent_labels=inherited(run.parent_labels, labels))

@@ -1,0 +1,1 @@
+"""What holds runs back: rates, running at once, how many may wait, unique, debounced and exclusive keys."""

@@ -1,0 +1,135 @@
+"""Runs with unique keys: one is put into the queue, or the run that stands for it is answered."""
+
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from ...core.admission.expiry import expiry_of
+from ...core.admission.holding import Hold, Holding
+from ...core.admission.labels import inherited
+from ...core.base.errors import InvalidState
+from ...core.model import NewRun, Run
+from ...store.db.transaction import Tx
+from ...store.read import runs as stored_runs
+from ..base import runs as run_store
+from ..base.changes import run_change
+from ..base.new_runs import NewRuns, insert
+
+_TRIES: Final = 10
+"""The run that has a key may finish, or begin, between two statements; then the key is free again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Enqueued:
+    """A run that was asked for; ``deduplicated``: another one stands for it, which had its unique key, and is this."""
+
+    run: Run
+    deduplicated: bool
+
+
+def put_unique(tx: Tx, run: NewRun, key: str) -> Enqueued:
+    """Insert a run unless its key is held; then what its hold says becomes of it.
+
+    Raises:
+        InvalidState: the key changes hands all the time.
+    """
+    hold = run.hold
+    for _ in range(_TRIES):
+        found = _plain(tx, run, key) if hold is None else _held(tx, run, key, hold)
+        if found is not None:
+            return found
+    raise InvalidState(f"uniqueKey: '{key}' changes hands too fast; try again", path=("uniqueKey",))
+
+
+def _plain(tx: Tx, run: NewRun, key: str) -> Enqueued | None:
+    new = NewRuns.of([run])
+    for inserted in insert(tx.conn, new, tx.now).stored(new):
+        return Enqueued(inserted, deduplicated=False)
+    existing = stored_runs.unfinished_with_key(tx.conn, key)
+    return None if existing is None else Enqueued(existing, deduplicated=True)
+
+
+def _held(tx: Tx, run: NewRun, key: str, hold: Hold) -> Enqueued | None:
+    if hold.kind is Holding.DEBOUNCE:
+        later = replace(run, available_at=hold.due_at(tx.now, tx.now))
+        # First what mostly is the case where many are enqueued: one waits.
+        return _renewed(tx, run, key, hold) or _inserted(tx, later, key, hold)
+    renewed = _renewed(tx, run, key, hold) if hold.kind is Holding.LAST else None
+    if renewed is not None:
+        return renewed
+    standing = stored_runs.holding_for_a_time(tx.conn, key, tx.now)
+    if standing is None:
+        return _inserted(tx, run, key, hold)
+    if hold.kind is not Holding.LAST:
+        return Enqueued(standing, deduplicated=True)
+    # At the end of the period that the other one has begun; it begins the next.
+    return _inserted(tx, replace(run, available_at=stored_runs.key_until(tx.conn, standing.id)), key, hold)
+
+
+def _inserted(tx: Tx, run: NewRun, key: str, hold: Hold) -> Enqueued | None:
+    """The new run; or the one that was faster; None = look again.
+
+    Raises:
+        InvalidState: what is to have the newest arguments cannot: the key is held in another way.
+    """
+    put = _plain(tx, run, key)
+    if put is None:
+        return None
+    if put.deduplicated:
+        if hold.kind not in (Holding.DEBOUNCE, Holding.LAST):
+            return put
+        if put.run.state not in run_store.UNBEGUN or put.run.attempt > 0:
+            raise _held_otherwise(put.run, run)
+        # What is to have the newest arguments is renewed by the next look.
+        return None
+    until = hold.held_until(put.run.available_at)
+    # A run that held the key may have ended while this one was inserted: it is seen now, for the key is ours.
+    if until is not None and stored_runs.holding_for_a_time(tx.conn, key, put.run.available_at, but=put.run.id):
+        run_store.withdraw(tx.conn, put.run)
+        return None
+    run_store.hold_key(tx.conn, put.run.id, until, until_start=hold.until_start)
+    return put
+
+
+def _held_otherwise(holder: Run, run: NewRun) -> InvalidState:
+    return InvalidState(
+        f"uniqueKey: '{run.unique_key}' is held by run {holder.id} of job '{holder.job_name}', which is "
+        f"{holder.state.value}; this run of job '{run.job_name}' is debounced or throttled, and its arguments would be "
+        "lost. Enqueue all runs of a key by one job and with the same options",
+        path=("uniqueKey",),
+    )
+
+
+def _renewed(tx: Tx, run: NewRun, key: str, hold: Hold) -> Enqueued | None:
+    """The run that waits with this key, with the arguments of this one; None = none waits.
+
+    Raises:
+        InvalidState: it is a run of another job.
+    """
+    waiting = run_store.lock_unbegun(tx.conn, key)
+    if waiting is None:
+        return None
+    if waiting.job_name != run.job_name:
+        raise _held_otherwise(waiting, run)
+    debounced = hold.kind is Holding.DEBOUNCE
+    at = hold.due_at(waiting.submitted_at, tx.now) if debounced else waiting.available_at
+    changes: dict[str, Any] = {name: getattr(run, name) for name in _OF_THE_LAST}
+    changes |= {
+        "available_at": at,
+        # What waited for a slot or a token is looked at again.
+        "due_at": None,
+        "expires_at": expiry_of(run.expires_at, run.ttl, at),
+    }
+    run_store.renew(tx.conn, waiting.id, changes)
+    labels = inherited(run.parent_labels, run.labels) or {}
+    if labels != (waiting.labels or {}):
+        run_store.relabel(tx.conn, waiting.id, waiting.labels or {}, labels)
+    renewed = stored_runs.by_ids(tx.conn, [waiting.id])[waiting.id]
+    tx.emit([run_change(renewed, renewed.state)])
+    return Enqueued(renewed, deduplicated=True)
+
+
+_OF_THE_LAST: Final = (
+    "args", "carried", "signature", "submitter", "submitter_id", "concurrency_key", "max_concurrent", "rate_key",
+    "cap_key",
+)  # fmt: skip
+"""What a run that waits gets of the enqueue that takes its place, beside its labels and its times."""

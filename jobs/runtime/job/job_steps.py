@@ -1,0 +1,220 @@
+"""The steps of one attempt on its node: what is stored already, and what is on its way to the database."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from typing import Any, Protocol, TypeVar
+
+from ...core.durable.steps import StepEnd, StoredStep
+from ...core.durable.waits import Wait
+from ...core.model import Json
+from ...queue.claims.claim import Started
+from .redaction import Redactor
+from .results import message_of
+from .stopping import StopSignal, wait_unless_stopped
+from .values import plain_json
+
+T = TypeVar("T")
+
+
+class StepStore(Protocol):
+    """Where steps are stored."""
+
+    def may_have(self, started: Started) -> bool:
+        """Whether something may be stored of steps before this attempt."""
+        ...
+
+    async def stored(self, started: Started) -> Mapping[str, StoredStep]:
+        """The results that the run has, by label."""
+        ...
+
+    def keep(self, started: Started, end: StepEnd) -> asyncio.Future[bool]:
+        """Have the end of a step stored; False = refused, since the run was taken from this node."""
+        ...
+
+    async def wait(self, started: Started, asked: Wait) -> StoredStep | None:
+        """Begin or end a wait; None = refused, since the run was taken from this node."""
+        ...
+
+    async def signal_url(self, started: Started, label: str) -> str | None:
+        """A new address for the signal that a wait takes; None = refused, since the run was taken from this node."""
+        ...
+
+
+class Carrier(Protocol):
+    """What carries the job whose steps these are."""
+
+    redactor: Redactor
+
+    @property
+    def started(self) -> Started:
+        """The attempt."""
+        ...
+
+    @property
+    def signal(self) -> StopSignal:
+        """Why and when the job should stop."""
+        ...
+
+    def log(self, level: int, message: str, fields: Mapping[str, Json] | None) -> None:
+        """Keep a line with the execution."""
+        ...
+
+    def wait_for(self, twin: str, work: Coroutine[Any, Any, T]) -> T:
+        """Have the event loop do something, for a thread that waits for it."""
+        ...
+
+
+class RunTakenError(Exception):
+    """The run was taken from its node: another one may have begun its next attempt, so this one must do no more."""
+
+
+class JobSteps:
+    """What an attempt asks of its steps. What does not end in ``_waiting`` is called in the event loop.
+
+    Args:
+        carrier: What carries the job.
+        store: Where steps are stored.
+        pause: Waits so many seconds; unless given, real ones.
+    """
+
+    def __init__(self, carrier: Carrier, store: StepStore, pause: Callable[[float], object] | None) -> None:
+        self._carrier = carrier
+        self._started = carrier.started
+        self._store = store
+        self._pause = pause
+        self._loading: asyncio.Task[Mapping[str, StoredStep]] | None = None
+        self._asked: set[str] = set()
+        self._keeping: set[asyncio.Future[bool]] = set()
+
+    @property
+    def may_have_steps(self) -> bool:
+        """Whether earlier attempts at the run may have stored steps."""
+        return self._store.may_have(self._started)
+
+    async def find_step(self, label: str) -> StoredStep | None:
+        """What is stored of a step by an earlier attempt."""
+        if self._loading is None:
+            self._loading = asyncio.ensure_future(self._load())
+        stored = await asyncio.shield(self._loading)
+        self._asked.add(label)
+        return stored.get(label)
+
+    async def _load(self) -> Mapping[str, StoredStep]:
+        return await self._store.stored(self._started)
+
+    def find_step_waiting(self, label: str) -> StoredStep | None:
+        """``find_step`` for a thread."""
+        return self._carrier.wait_for("ctx.step", self.find_step(label))
+
+    def keep_step(self, end: StepEnd) -> Awaitable[None]:
+        """Store the end of a step, whether it is awaited or not.
+
+        Raises:
+            RunTakenError: where it is awaited: it is refused.
+        """
+        keeping = self._store.keep(self._started, end)
+        self._keeping.add(keeping)
+        keeping.add_done_callback(self._kept)
+        return _Keeping(keeping, end.label)
+
+    async def _keep(self, end: StepEnd) -> None:
+        await self.keep_step(end)
+
+    def keep_step_waiting(self, end: StepEnd) -> None:
+        """``keep_step`` for a thread."""
+        self._carrier.wait_for("ctx.step", self._keep(end))
+
+    async def begin_wait(self, asked: Wait) -> StoredStep:
+        """Begin a wait, and end it if what it waits for is there; how it stands.
+
+        Raises:
+            RunTakenError: it is refused.
+        """
+        found = await self._store.wait(self._started, asked)
+        if found is None:
+            raise RunTakenError(f"step '{asked.label}': not begun, since the run was taken from this node")
+        return found
+
+    def begin_wait_waiting(self, asked: Wait) -> StoredStep:
+        """``begin_wait`` for a thread."""
+        return self._carrier.wait_for("the method without _sync", self.begin_wait(asked))
+
+    async def signal_url(self, label: str) -> str:
+        """A new address for the signal that this wait takes.
+
+        Raises:
+            RunTakenError: it is refused.
+        """
+        made = await self._store.signal_url(self._started, label)
+        if made is None:
+            raise RunTakenError(f"signal_url for '{label}': not made, since the run was taken from this node")
+        return made
+
+    def signal_url_waiting(self, label: str) -> str:
+        """``signal_url`` for a thread."""
+        return self._carrier.wait_for("ctx.signal_url", self.signal_url(label))
+
+    def _kept(self, keeping: asyncio.Future[bool]) -> None:
+        self._keeping.discard(keeping)
+        if not keeping.cancelled():
+            # The job is told, if it waits.
+            keeping.exception()
+
+    def step_json(self, value: Json, label: str) -> Json:
+        """The value of a step as it is stored."""
+        return self._carrier.redactor.json(plain_json(value, f"the value of step '{label}'"))
+
+    def step_failed(self, label: str, error: BaseException, retry_in: float | None) -> str:
+        """Note that a step failed; the message."""
+        message = message_of(error, self._carrier.redactor)
+        self._carrier.log(logging.WARNING, failed_line(label, error, message, retry_in), None)
+        return message
+
+    async def pause(self, seconds: float) -> None:
+        """Wait, by the clock of the attempt."""
+        if self._pause is None:
+            await asyncio.sleep(seconds)
+        else:
+            self._pause(seconds)
+
+    def pause_waiting(self, seconds: float) -> bool:
+        """``pause`` for a thread; False, and at once: the job should stop."""
+        if self._pause is None:
+            return wait_unless_stopped(self._carrier.signal, seconds)
+        self._pause(seconds)
+        return True
+
+    @property
+    def left_more(self) -> bool:
+        """Whether ends are still to be stored, or results were read that were perhaps not asked for."""
+        return bool(self._keeping) or self._loading is not None
+
+    async def end(self) -> frozenset[str]:
+        """Wait until all that began to be stored is; the labels of results that the attempt did not ask for."""
+        while self._keeping:
+            await asyncio.wait(self._keeping)
+        loading = self._loading
+        if loading is None or not loading.done() or loading.cancelled() or loading.exception() is not None:
+            return frozenset()
+        return frozenset(loading.result()) - self._asked
+
+
+class _Keeping(Awaitable[None]):
+    """The end of a step on its way to the database."""
+
+    def __init__(self, keeping: asyncio.Future[bool], label: str) -> None:
+        self._keeping = keeping
+        self._label = label
+
+    def __await__(self) -> Any:  # noqa: ANN401 - what an event loop takes
+        # A job that is cancelled while it waits still keeps what its step returned.
+        is_stored = yield from asyncio.shield(self._keeping).__await__()
+        if not is_stored:
+            raise RunTakenError(f"step '{self._label}': not stored, since the run was taken from this node")
+
+
+def failed_line(label: str, error: BaseException, message: str, retry_in: float | None) -> str:
+    """The line that says that a step failed."""
+    then = "its retries are used up" if retry_in is None else f"again in {retry_in:g} s"
+    return f"step '{label}' failed with {type(error).__name__}: {message}; {then}"

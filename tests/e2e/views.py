@@ -1,0 +1,428 @@
+"""Every view open, every kind of change, totals against the API: how late each view says what is so.
+
+    python -m tests.e2e.views                            a server of its own, every change ten times
+    python -m tests.e2e.views --rounds 1                 once each
+    python -m tests.e2e.views --burst 5000 --view log    so many runs at once instead, and when this view is true again
+
+It opens all views side by side in one browser, changes something through the API, and looks at all of them until each
+says what the API answers at that moment. What it prints is how long each took at the most; one that took longer than
+`LATEST` seconds ends it with 1. The suite has a short form of it (`test_truth.py`), which only asks that views arrive.
+"""
+
+import argparse
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from playwright.sync_api import BrowserContext, Page, sync_playwright
+
+from tests.e2e.conftest import MODULE, SOURCE, Site, start_site
+from tests.support.browser import LAUNCH_OPTIONS, find_chromium
+from tests.support.forking import Nursery
+from tests.support.ports import free_port
+from tests.support.processes import ProcessStarter
+
+LATEST = 2.0
+"""Seconds after a change when every view says it."""
+
+Late = dict[str, tuple[float, str]]
+"""The seconds that each view took at the most, and after what."""
+
+GIVE_UP = 30.0
+"""Seconds after which a view is not waited for any more."""
+
+FACTS = """query Facts($task: String!, $run: ID!) {
+  all: runs(first: 0) { totalCount }
+  open: runs(first: 50, filter: { state: { in: [WAITING, SCHEDULED, RUNNING, STUCK, SUSPENDED] } }) {
+    nodes { id state }
+    totalCount
+  }
+  running: runs(first: 50, filter: { state: { eq: RUNNING } }) { nodes { id state } totalCount }
+  failed: runs(first: 50, filter: { state: { eq: FAILED } }, orderBy: [{ field: ID, direction: DESC }]) {
+    nodes { id state }
+    totalCount
+  }
+  suspended: runs(first: 50, filter: { state: { eq: SUSPENDED } }) { nodes { id state } }
+  executions(first: 50, orderBy: [{ field: ID, direction: DESC }]) { nodes { id outcome } }
+  failures: executions(
+    first: 50
+    filter: { outcome: { in: [FAILED, TIMED_OUT, LOST] } }
+    orderBy: [{ field: ID, direction: DESC }]
+  ) {
+    nodes { id outcome }
+  }
+  tasks(first: 100) { nodes { name pausedAt enabled nextExecution } }
+  paused: tasks(first: 100, filter: { pausedAt: { isNull: false } }) { nodes { name pausedAt enabled nextExecution } }
+  groups(first: 100) { nodes { name running waiting stuck suspended paused } }
+  nodes(first: 10) { nodes { name running slots state } }
+  flows(first: 50, orderBy: [{ field: ID, direction: DESC }]) {
+    nodes { id state progress { done total failed cancelled skipped } }
+  }
+  secrets(first: 50) { nodes { name } }
+  accounts(first: 50) { nodes { name role } }
+  auditLog(first: 50) { nodes { id } }
+  overview { running waiting scheduled stuck failedLast24h }
+  task(name: $task) { pausedAt enabled nextExecution description }
+  run(id: $run) { state }
+}"""
+"""All that the views say, as the API has it at one moment."""
+
+WORDS = {"HANDED_BACK": "handed back", "TIMED_OUT": "timed out", None: "running", "ENABLED": "on", "DEFAULT": "on"}
+
+
+def word(state: str | None) -> str:
+    """What a page calls a state."""
+    return WORDS.get(state) or (state or "").lower()
+
+
+def rows_of(connection: Any, state: str = "state") -> list[str]:
+    """The rows of a list: what they are and how they are."""
+    return [f"{row['id']} {word(row[state])}" for row in connection["nodes"]]
+
+
+def task_word(task: Any) -> str:
+    """What a page calls the state of a task."""
+    if task["pausedAt"] is not None:
+        return "paused"
+    return "finished" if task["nextExecution"] is None else "on" if task["enabled"] else "disabled"
+
+
+def tasks_of(connection: Any) -> list[str]:
+    """The rows of a list of tasks, in any order."""
+    return sorted(f"{task['name']} {task_word(task)}" for task in connection["nodes"])
+
+
+ROWS = """(key) => [...document.querySelectorAll('main tbody tr[data-id]')].map((row) =>
+  row.dataset.id + ' ' + (row.querySelector(`.cell-${key} .status`)?.textContent ?? '').trim())"""
+"""The rows of a list: what they are and how they are."""
+
+CELLS = """(keys) => [...document.querySelectorAll('main tbody tr[data-id]')].map((row) =>
+  [row.dataset.id, ...keys.map((key) => (row.querySelector(`.cell-${key}`)?.textContent ?? '').trim())].join(' '))"""
+"""What stands in some columns of each row."""
+
+TEXTS = "(kinds) => [...document.querySelectorAll(kinds)].map((each) => each.textContent.trim())"
+"""The texts of some elements."""
+
+
+@dataclass(frozen=True)
+class View:
+    """A page, what it says, and what it ought to say."""
+
+    path: str
+    says: Callable[[Page], Any]
+    ought: Callable[[Any], Any]
+
+
+def listed(key: str) -> Callable[[Page], Any]:
+    """The rows of a list in their order, with the state in this column."""
+    return lambda page: page.evaluate(ROWS, key)
+
+
+def cells(*keys: str) -> Callable[[Page], Any]:
+    """Some columns of a list, in any order."""
+    return lambda page: sorted(page.evaluate(CELLS, list(keys)))
+
+
+def texts(kinds: str, first: int | None = None) -> Callable[[Page], Any]:
+    """What these elements say."""
+    return lambda page: page.evaluate(TEXTS, kinds)[:first]
+
+
+def any_order(says: Callable[[Page], Any]) -> Callable[[Page], Any]:
+    """The same, sorted."""
+    return lambda page: sorted(says(page))
+
+
+def group_line(group: Any) -> str:
+    """What a row of the page of groups says."""
+    counts = " ".join(str(group[key]) for key in ("running", "waiting", "stuck"))
+    return f"{group['name']} {counts} {'paused' if group['paused'] else 'on'}"
+
+
+def tiles_of(facts: Any) -> list[str]:
+    """The first three tiles of the overview."""
+    figures = facts["overview"]
+    queued = figures["waiting"] + figures["scheduled"]
+    return [str(figures["running"]), str(queued), str(figures["failedLast24h"])]
+
+
+def views(task: str, run: str) -> Mapping[str, View]:
+    """All views, by name; two of them are of this task and of this run."""
+    state = "h1 .status"
+    return {
+        "overview, tiles": View("/", texts(".tile-value", 3), tiles_of),
+        "runs": View("/runs", any_order(listed("state")), lambda facts: sorted(rows_of(facts["open"]))),
+        "runs, counts": View(
+            "/runs?state=running",
+            texts(".tab-count", 2),
+            lambda facts: [str(facts[each]["totalCount"]) for each in ("open", "running")],
+        ),
+        "runs that failed": View("/runs?state=failed", listed("state"), lambda facts: rows_of(facts["failed"])),
+        "log": View("/log", listed("outcome"), lambda facts: rows_of(facts["executions"], "outcome")),
+        "log of failures": View(
+            "/log?outcome=failures", listed("outcome"), lambda facts: rows_of(facts["failures"], "outcome")
+        ),
+        "tasks": View("/tasks", any_order(listed("state")), lambda facts: tasks_of(facts["tasks"])),
+        "tasks that are paused": View(
+            "/tasks?state=paused", any_order(listed("state")), lambda facts: tasks_of(facts["paused"])
+        ),
+        "task": View(f"/tasks/{task}", texts(state), lambda facts: [task_word(facts["task"])]),
+        "run": View(f"/runs/{run}", texts(state), lambda facts: [word(facts["run"]["state"])]),
+        "groups": View(
+            "/groups",
+            cells("running", "waiting", "stuck", "state"),
+            lambda facts: sorted(group_line(each) for each in facts["groups"]["nodes"]),
+        ),
+        "nodes": View(
+            "/nodes",
+            texts(".cell-slots .num"),
+            lambda facts: [f"{each['running']} of {each['slots']}" for each in facts["nodes"]["nodes"]],
+        ),
+        "flows": View(
+            "/flows",
+            texts(".flow-progress > .num"),
+            lambda facts: [progress_line(each["progress"]) for each in facts["flows"]["nodes"]],
+        ),
+        "inbox": View(
+            "/inbox", texts("main article h2 .num"), lambda facts: [each["id"] for each in facts["suspended"]["nodes"]]
+        ),
+        "inbox, count": View(
+            "/settings", texts(".nav-count"), lambda facts: waiting_line(len(facts["suspended"]["nodes"]))
+        ),
+        "secrets": View("/secrets", cells(), lambda facts: sorted(each["name"] for each in facts["secrets"]["nodes"])),
+        "users": View(
+            "/users",
+            cells("role"),
+            lambda facts: sorted(f"{each['name']} {word(each['role'])}" for each in facts["accounts"]["nodes"]),
+        ),
+        "audit": View("/audit", cells(), lambda facts: sorted(each["id"] for each in facts["auditLog"]["nodes"])),
+    }
+
+
+def progress_line(progress: Any) -> str:
+    """How far a flow is."""
+    parts = [f"{progress['done']} of {progress['total']}"]
+    parts += [f"{progress[key]} {key}" for key in ("failed", "cancelled", "skipped") if progress[key] > 0]
+    return ", ".join(parts)
+
+
+def waiting_line(number: int) -> list[str]:
+    """What the menu says of the inbox."""
+    return [f"{number} waiting"] if number else []
+
+
+BATCH = 1000
+"""Runs that are enqueued by one mutation."""
+
+UNDER_WAY = """{
+  runs(first: 0, filter: { state: { in: [WAITING, SCHEDULED, RUNNING] }, group: { eq: "default" } }) { totalCount }
+}"""
+
+FRAMES = """() => {
+  window.longestTask = 0;
+  new PerformanceObserver((list) => {
+    for (const entry of list.getEntries()) window.longestTask = Math.max(window.longestTask, entry.duration);
+  }).observe({ type: 'longtask' });
+}"""
+"""Notes the longest task of a page from now on; shorter ones than 50 ms are none to the browser."""
+
+PAUSED = "held"
+"""A group that is paused: its runs wait."""
+
+
+def mutation(field: str) -> str:
+    """A mutation that takes an input and answers what is wrong with it."""
+    kind = field[0].upper() + field[1:] + "Input"
+    return f"mutation($input: {kind}!) {{ {field}(input: $input) {{ errors {{ message }} }} }}"
+
+
+@dataclass
+class Story:
+    """What is changed, by the API, as others would."""
+
+    site: Site
+    task: str = "watched"
+    number: int = 0
+    runs: dict[str, str] = field(default_factory=dict[str, str])
+
+    def do(self, name: str, /, **what: object) -> None:
+        """Change one thing."""
+        wrong = self.site.ask(mutation(name), input=what)[name]["errors"]
+        assert wrong == [], wrong
+
+    def enqueue(self, job: str, **more: object) -> str:
+        """Enqueue a run."""
+        query = "mutation($runs: [EnqueueRunInput!]!) { enqueueRuns(input: { runs: $runs }) { runs { id } } }"
+        run: str = self.site.ask(query, runs=[{"jobName": job, **more}])["enqueueRuns"]["runs"][0]["id"]
+        return run
+
+    def begin(self) -> None:
+        """Make what all rounds use."""
+        self.site.create_task(self.task, "quick")
+        self.do("pauseGroup", name=PAUSED)
+        self.runs["watched"] = self.enqueue("gated", args={"gate": "watched"}, group=PAUSED)
+
+    def changes(self) -> Iterator[tuple[str, Callable[[], object]]]:
+        """Every kind of change, in an order in which each is possible."""
+        self.number += 1
+        number, runs, site = self.number, self.runs, self.site
+        pair = [{"key": key, "jobName": "quick"} for key in "ab"]
+        gate, task, flow = f"gate-{number}", f"task-{number}", f"flow-{number}"
+        yield "a run waits", lambda: runs.update(held=self.enqueue("quick", group=PAUSED))
+        yield "it is cancelled", lambda: self.do("cancelRun", id=runs["held"])
+        yield "a run succeeds", lambda: self.enqueue("quick")
+        yield "a run fails", lambda: runs.update(broken=self.enqueue("broken"))
+        yield "it is retried", lambda: self.do("retryRun", id=runs["broken"])
+        yield "a run is stuck", lambda: self.enqueue("flaky", retryDelay=3600)
+        yield "a run begins", lambda: self.enqueue("gated", args={"gate": gate})
+        yield "it ends", lambda: site.open_gate(gate)
+        yield "a run waits for somebody", lambda: runs.update(asked=self.enqueue("ordered"))
+        yield "somebody decides", lambda: self.do("signalRun", id=runs["asked"], name="approved", payload={"limit": 5})
+        yield "a task is paused", lambda: self.do("pauseTask", name=self.task)
+        yield "a task is resumed", lambda: self.do("resumeTask", name=self.task)
+        yield "a task is made", lambda: site.create_task(task, "quick")
+        yield "a task is triggered", lambda: self.do("triggerTask", name=task)
+        yield "a task is deleted", lambda: self.do("deleteTask", name=task)
+        yield "a flow runs", lambda: self.do("enqueueFlow", name=flow, runs=pair)
+        yield "a group is resumed", lambda: self.do("resumeGroup", name=PAUSED)
+        yield "a group is paused", lambda: self.do("pauseGroup", name=PAUSED)
+        yield "a secret is set", lambda: self.do("setSecret", name=f"SECRET_{number}", value="hidden")
+        yield "a secret is deleted", lambda: self.do("deleteSecret", name=f"SECRET_{number}")
+        yield "an account is made", lambda: self.do("createAccount", name=f"user-{number}", role="VIEWER")
+        yield "the history is pruned", lambda: self.do("pruneHistory", maxPerTask=1)
+
+
+@dataclass
+class Watch:
+    """The views, side by side, and what the API says at the same time."""
+
+    story: Story
+    views: Mapping[str, View]
+    pages: Mapping[str, Page]
+    late: Late = field(default_factory=dict[str, tuple[float, str]])
+
+    def facts(self) -> Any:
+        """What is so."""
+        return self.story.site.ask(FACTS, task=self.story.task, run=self.story.runs["watched"])
+
+    def differing(self) -> dict[str, str]:
+        """The views that do not say what is so, and what they say instead."""
+        facts = self.facts()
+        found: dict[str, str] = {}
+        for name, view in self.views.items():
+            says, ought = view.says(self.pages[name]), view.ought(facts)
+            if says != ought:
+                found[name] = f"it says {says!r}, the API {ought!r}"
+        return found
+
+    def arrive(self, after: str, within: float = GIVE_UP) -> dict[str, float]:
+        """Wait until all views say what is so, twice in a row; the seconds that each took."""
+        began = time.monotonic()
+        took = dict.fromkeys(self.views, 0.0)
+        agreed = 0
+        while agreed < 2:
+            differing = self.differing()
+            now = time.monotonic() - began
+            agreed = 0 if differing else agreed + 1
+            took.update(dict.fromkeys(differing, now))
+            if now > within:
+                lines = "\n".join(f"{name}: {what}" for name, what in differing.items())
+                raise AssertionError(f"{within} s after “{after}” these views were not true:\n{lines}")
+        for name, seconds in took.items():
+            self.late[name] = max(self.late.get(name, (0.0, "")), (seconds, after))
+        return took
+
+
+@contextmanager
+def watching(site: Site, context: BrowserContext, only: Sequence[str] | None = None) -> Iterator[Watch]:
+    """All views, or some of them, open and at rest."""
+    story = Story(site)
+    story.begin()
+    every = views(story.task, story.runs["watched"])
+    wanted = every if only is None else {name: every[name] for name in only}
+    pages: dict[str, Page] = {}
+    for name, view in wanted.items():
+        pages[name] = context.new_page()
+        pages[name].set_viewport_size({"width": 1920, "height": 1000})
+        pages[name].goto(f"{site.url}{view.path}")
+    watch = Watch(story, wanted, pages)
+    watch.arrive("opening")
+    watch.late.clear()
+    yield watch
+    for page in pages.values():
+        page.close()
+
+
+def measure(site: Site, context: BrowserContext, rounds: int, only: Sequence[str] | None) -> Late:
+    """How late each view was at the most, and after what."""
+    with watching(site, context, only) as watch:
+        for _ in range(rounds):
+            for name, change in watch.story.changes():
+                change()
+                took = watch.arrive(name)
+                slowest = max(took, key=lambda view: took[view])
+                print(f"{name:28} {took[slowest]:5.1f} s  {slowest}", flush=True)
+        return watch.late
+
+
+def burst(site: Site, context: BrowserContext, size: int, only: Sequence[str] | None) -> Late:
+    """How late each view is after so many runs at once, counted from the end of the last."""
+    with watching(site, context, only) as watch:
+        for page in watch.pages.values():
+            page.evaluate(FRAMES)
+        for begin in range(0, size, BATCH):
+            runs = [{"jobName": "quick"}] * min(BATCH, size - begin)
+            site.ask(
+                "mutation($runs: [EnqueueRunInput!]!) { enqueueRuns(input: { runs: $runs }) { added: runs { id } } }",
+                runs=runs,
+            )
+        while site.ask(UNDER_WAY)["runs"]["totalCount"]:
+            pass
+        watch.arrive("the burst")
+        for name, page in watch.pages.items():
+            print(f"{name:28} longest task {page.evaluate('window.longestTask'):4.0f} ms")
+        return watch.late
+
+
+def report(late: Late) -> Sequence[str]:
+    """The views that were too late, after a table of all."""
+    print()
+    for name, (seconds, after) in sorted(late.items(), key=lambda entry: -entry[1][0]):
+        print(f"{name:28} {seconds:5.1f} s  after “{after}”")
+    return [name for name, (seconds, _) in late.items() if seconds > LATEST]
+
+
+def main() -> int:
+    """Play all changes as the command line asks."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=10, help="how often each change is made")
+    parser.add_argument("--view", action="append", help="only this one; all pages share a processor in the browser")
+    parser.add_argument("--burst", type=int, default=0, help="so many runs at once, instead of the changes")
+    chosen = parser.parse_args()
+    with TemporaryDirectory() as name, sync_playwright() as playwright:
+        folder = Path(name)
+        (folder / f"{MODULE}.py").write_text(SOURCE)
+        nursery = Nursery("commands")
+        starter = ProcessStarter(folder, nursery)
+        try:
+            site = start_site(folder, starter, free_port())
+            browser = playwright.chromium.launch(executable_path=find_chromium(), args=LAUNCH_OPTIONS)
+            context = browser.new_context()
+            play, size = (burst, chosen.burst) if chosen.burst else (measure, chosen.rounds)
+            late = play(site, context, size, chosen.view)
+            slow = report(late)
+            browser.close()
+        finally:
+            starter.end_all()
+            nursery.close()
+    print(f"\nlater than {LATEST} s: {', '.join(slow) or 'none'}")
+    return 1 if slow else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

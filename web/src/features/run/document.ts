@@ -1,0 +1,41 @@
+import { ExecutionRowFragment, RunRowFragment } from "../../graphql/fragments";
+import { graphql, type ResultOf } from "../../graphql/tada";
+
+/** A run with its newest attempts, and what was made of it. */
+export const RunDocument = graphql(
+  `
+  query RunPage($id: ID!) {
+    asOf
+    serverTime
+    run(id: $id) {
+      ...RunRow
+      args
+      result
+      timeout
+      retryDelay
+      uniqueKey
+      concurrencyKey
+      maxConcurrent
+      rateKey
+      expiresAt
+      skipReason
+      flowPlace { flowId key }
+      submitter
+      cancelReason
+      explain { code sentence details until run { id } }
+      retriedFrom { id }
+      task { id }
+      executions(first: 50, orderBy: [{ field: ID, direction: DESC }]) {
+        nodes { ...ExecutionRow }
+        pageInfo { hasNextPage }
+      }
+    }
+    retries: runs(first: 20, filter: { retriedFrom: { eq: $id } }, orderBy: [{ field: ID }]) { nodes { id state } }
+  }
+`,
+  [RunRowFragment, ExecutionRowFragment],
+);
+
+type Data = ResultOf<typeof RunDocument>;
+export type RunDetail = NonNullable<Data["run"]>;
+export type Retries = Data["retries"]["nodes"];

@@ -1,0 +1,104 @@
+import type { ComponentChildren } from "preact";
+import { useState } from "preact/hooks";
+import { Action } from "../../components/action";
+import { Icon } from "../../components/icon";
+import { PageHead } from "../../components/section";
+import { Status } from "../../components/status";
+import { paths } from "../../lib/paths";
+import { runActions } from "../../lib/run-filter";
+import { cancelRun, retryNow, retryRun, setPriority } from "../../services/runs";
+import { EditRun, RunAgain } from "./dialogs";
+import type { RunDetail } from "./document";
+import { useNeighbours } from "./neighbours";
+
+/** A link to another run; there is room for it even when there is none. */
+function Neighbour({ id, title, children }: { id: string | null; title: string; children: ComponentChildren }) {
+  if (id === null) {
+    return (
+      <span class="button" aria-disabled="true">
+        {children}
+      </span>
+    );
+  }
+  return (
+    <a class="button" href={paths.run(id)} title={title}>
+      {children}
+    </a>
+  );
+}
+
+const EXPLORE = `query Run($id: ID!) {
+  run(id: $id) {
+    id
+    jobName
+    state
+    args
+    result
+    executions(first: 10) {
+      nodes { id attempt outcome startedAt duration errorMessage traceback logLines(first: 50) { lines { at level message } } }
+    }
+  }
+}
+`;
+
+/** The name of a run, its neighbours, and what can be done. */
+export function RunHead({ run }: { run: RunDetail }) {
+  const [asking, setAsking] = useState<"again" | "edit" | null>(null);
+  const { older, newer } = useNeighbours(run);
+  const can = runActions(run.state);
+  const explore = `/graphiql?${new URLSearchParams({ query: EXPLORE, variables: JSON.stringify({ id: run.id }) }).toString()}`;
+  const of = run.task === null ? "job" : "task";
+  return (
+    <>
+      <PageHead
+        title={
+          <>
+            Run <span class="num">{run.id}</span> {run.taskName ?? run.jobName} <Status name={run.state} />
+          </>
+        }
+      >
+        <Neighbour id={older} title={`The run before, of the same ${of}`}>
+          <Icon name="left" /> Previous
+        </Neighbour>
+        <Neighbour id={newer} title={`The run after, of the same ${of}`}>
+          Next <Icon name="right" />
+        </Neighbour>
+        {can.retryNow && (
+          <Action class="button" onClick={() => void retryNow(run.id)}>
+            <Icon name="retry" /> Retry now
+          </Action>
+        )}
+        {can.edit && (
+          <Action class="button" onClick={() => setAsking("edit")}>
+            <Icon name="edit" /> Change
+          </Action>
+        )}
+        {can.priority && (
+          <Action class="button" onClick={() => void setPriority(run.id, run.priority === "HIGH" ? "LOW" : "HIGH")}>
+            {run.priority === "HIGH" ? "Low priority" : "High priority"}
+          </Action>
+        )}
+        {can.retry && (
+          <>
+            <Action class="button primary" onClick={() => void retryRun(run.id)}>
+              <Icon name="retry" /> Run again
+            </Action>
+            <Action class="button" onClick={() => setAsking("again")}>
+              Run again with…
+            </Action>
+          </>
+        )}
+        {can.cancel && (
+          <Action class="button danger" disabled={run.cancelRequestedAt !== null} onClick={() => void cancelRun(run.id)}>
+            <Icon name="stop" /> {run.cancelRequestedAt === null ? "Cancel" : "Asked to stop"}
+          </Action>
+        )}
+        <a class="button" href={explore} title="Open this as a query in the explorer">
+          <Icon name="explorer" /> Query
+        </a>
+      </PageHead>
+      {asking === "again" && <RunAgain run={run} onClose={() => setAsking(null)} />}
+      {asking === "edit" && <EditRun run={run} onClose={() => setAsking(null)} />}
+    </>
+  );
+}

@@ -1,0 +1,37 @@
+import { useEffect, useState } from "preact/hooks";
+import { request } from "../../graphql/client";
+import { graphql } from "../../graphql/tada";
+import { notify } from "../../state/announce";
+import type { RunDetail } from "./document";
+
+const NeighboursDocument = graphql(`
+  query Neighbours($older: RunFilter, $newer: RunFilter) {
+    older: runs(first: 1, filter: $older, orderBy: [{ field: ID, direction: DESC }]) { nodes { id } }
+    newer: runs(first: 1, filter: $newer, orderBy: [{ field: ID, direction: ASC }]) { nodes { id } }
+  }
+`);
+
+interface Neighbours {
+  readonly older: string | null;
+  readonly newer: string | null;
+}
+
+const NONE: Neighbours = { older: null, newer: null };
+
+/** The runs of the same task, or else of the same job, before and after this one by number. */
+export function useNeighbours({ id, task, jobName }: Pick<RunDetail, "id" | "task" | "jobName">): Neighbours {
+  const [found, setFound] = useState(NONE);
+  const taskId = task?.id ?? null;
+  useEffect(() => {
+    const controller = new AbortController();
+    const same = taskId === null ? { jobName: { eq: jobName } } : { taskId: { eq: taskId } };
+    request(NeighboursDocument, { older: { ...same, id: { lt: id } }, newer: { ...same, id: { gt: id } } }, controller.signal).then(
+      (data) => setFound({ older: data.older.nodes[0]?.id ?? null, newer: data.newer.nodes[0]?.id ?? null }),
+      (error: unknown) => {
+        if (!controller.signal.aborted) notify(`The neighbours could not be found: ${error instanceof Error ? error.message : String(error)}`, { tone: "bad" });
+      },
+    );
+    return () => controller.abort();
+  }, [taskId, jobName, id]);
+  return found;
+}

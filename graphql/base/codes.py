@@ -2,10 +2,10 @@
 
 from ...jobs.core.base.codes import ErrorCode
 from ...jobs.core.events import EventState
-from ...jobs.core.explain import ExplanationCode
+from ...jobs.core.explain import ExplanationCode, PreviewOutcome
 from .enums import describe
 
-__all__ = ["ErrorCode", "EventState", "ExplanationCode"]
+__all__ = ["ErrorCode", "EventState", "ExplanationCode", "PreviewOutcome"]
 
 describe(
     ErrorCode,
@@ -89,6 +89,18 @@ describe(
         ExplanationCode.WAITS_FOR_RUNS: "The run is suspended until other runs have ended.",
         ExplanationCode.WAITS_FOR_SIGNAL: "The run is suspended until somebody sends it a signal.",
         ExplanationCode.WINDOW_ENDED: "The window of the task is over.",
+    },
+)
+describe(
+    PreviewOutcome,
+    "What would become of a run that is asked for.",
+    {
+        PreviewOutcome.ENQUEUED: "It would wait in the queue.",
+        PreviewOutcome.DEDUPLICATED: "Another run holds its unique key and would be answered.",
+        PreviewOutcome.RENEWED: "The same, and that run, which still waits, would get its arguments.",
+        PreviewOutcome.DROPPED: "The queue is full, and it would be skipped at once.",
+        PreviewOutcome.REFUSED: "The queue is full (`QUEUE_FULL`), or the overlap policy of its task is against it "
+        "(`OVERLAP`): nothing at all would be enqueued.",
     },
 )
 describe(

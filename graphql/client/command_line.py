@@ -27,7 +27,12 @@ _FLOW: Final = """id name state isOpen uniqueKey labels submittedAt finishedAt s
     progress { total done running failed skipped }"""
 _GROUP: Final = """name paused pausedBy pauseReason maxRunning maxWaitLow keep cap { limit whenFull }
     rate { limit per burst } tokens nextTokenAt waiting scheduled running stuck suspended oldestWait"""
+_JOB: Final = "name declaredRate { limit per burst } limits { rate { limit per burst } maxConcurrent }"
 _NODE: Final = "name state running slots version startedAt heartbeatAt clockSkew stall"
+
+
+_PREVIEW: Final = """preview { sentence droppedIds runs { outcome jobName sentence group standsForId
+    explanation { code sentence details until } } }"""
 
 
 def _listed(field: str, kind: str, fields: str) -> str:
@@ -49,6 +54,7 @@ TASKS: Final = _listed("tasks", "Task", _TASK)
 EXECUTIONS: Final = _listed("executions", "Execution", _EXECUTION)
 GROUPS: Final = _listed("groups", "Group", _GROUP)
 FLOWS: Final = _listed("flows", "Flow", _FLOW)
+JOBS: Final = _listed("jobs", "Job", f"description schedule isolation {_JOB} ")
 NODES: Final = _listed("nodes", "Node", _NODE)
 ONE_RUN: Final = f"""query OneRun($id: ID!) {{ run(id: $id) {{ {_RUN} explain {{ code sentence details }}
     executions(last: 5) {{ nodes {{ {_EXECUTION} }} }} }} }}"""
@@ -83,13 +89,19 @@ LABEL_VALUES: Final = """query LabelValues($key: String!, $after: String, $first
   labelValues(key: $key, after: $after, first: $first) { value runs more }
 }"""
 ENQUEUE: Final = _changing("enqueueRuns", "runs { id state jobName deduplicated }")
+TRY_ENQUEUE: Final = _changing("enqueueRuns", _PREVIEW)
 CANCEL_RUNS: Final = _changing("cancelRuns", "count hasMore endCursor")
 RETRY_RUNS: Final = _changing("retryRuns", "count hasMore endCursor")
+TRY_RETRY_RUNS: Final = _changing("retryRuns", f"count hasMore {_PREVIEW}")
+TRY_TRIGGER_TASK: Final = _changing("triggerTask", _PREVIEW)
+TRY_CREATE_TASK: Final = _changing("createTask", f"task {{ {_TASK} }} {_PREVIEW}")
+TRY_UPDATE_TASK: Final = _changing("updateTask", f"task {{ {_TASK} }} {_PREVIEW}")
 RETRY_RUN: Final = _changing("retryRun", "run { id state jobName }")
 PRIORITY: Final = _changing("setRunPriority", "count hasMore endCursor")
 PAUSE_GROUP: Final = _changing("pauseGroup", f"group {{ {_GROUP} }}")
 RESUME_GROUP: Final = _changing("resumeGroup", f"group {{ {_GROUP} }}")
 UPDATE_GROUP: Final = _changing("updateGroup", f"group {{ {_GROUP} }}")
+UPDATE_JOB: Final = _changing("updateJob", f"job {{ {_JOB} }}")
 DRAIN_NODE: Final = _changing("drainNode", f"node {{ {_NODE} }}")
 RESUME_NODE: Final = _changing("resumeNode", f"node {{ {_NODE} }}")
 
@@ -110,6 +122,7 @@ DOCUMENTS: Final = (
     NODES,
     ONE_RUN,
     FLOWS,
+    JOBS,
     ONE_FLOW,
     CANCEL_FLOW,
     RETRY_FLOW,
@@ -123,6 +136,11 @@ DOCUMENTS: Final = (
     RESUME_TASK,
     DELETE_TASK,
     ENQUEUE,
+    TRY_ENQUEUE,
+    TRY_RETRY_RUNS,
+    TRY_TRIGGER_TASK,
+    TRY_CREATE_TASK,
+    TRY_UPDATE_TASK,
     CANCEL_RUNS,
     RETRY_RUNS,
     RETRY_RUN,
@@ -130,6 +148,7 @@ DOCUMENTS: Final = (
     PAUSE_GROUP,
     RESUME_GROUP,
     UPDATE_GROUP,
+    UPDATE_JOB,
     DRAIN_NODE,
     RESUME_NODE,
 )

@@ -214,6 +214,16 @@ class OverlapPolicy(OpenEnum):
     REPLACE = "REPLACE"
 
 
+class PreviewOutcome(OpenEnum):
+    """What would become of a run that is asked for."""
+
+    ENQUEUED = "ENQUEUED"
+    DEDUPLICATED = "DEDUPLICATED"
+    RENEWED = "RENEWED"
+    DROPPED = "DROPPED"
+    REFUSED = "REFUSED"
+
+
 class Priority(OpenEnum):
     """The two classes within a group; the node's counting scheme says how many of each are taken in turn."""
 

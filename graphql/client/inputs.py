@@ -212,6 +212,7 @@ class TaskSettings(TypedDict, total=False):
     end_at: datetime | None
     labels: Any | None
     rate: RateInput | None
+    dry_run: bool | None
 
 
 class TaskChanges(TaskSettings, total=False):

@@ -16,7 +16,7 @@ from .inputs import NewFlowRun, NewRun, ScheduleInput, TaskChanges, TaskSettings
 from .mutation_parts import deleted_of, many_tasks, settings_of
 from .operation import Operation
 from .queries import Filter
-from .records import Flow, Group, Node, Run, Task
+from .records import Flow, Group, Job, Node, Preview, Run, Task
 from .results import ChangedRuns, ChangedTasks, DeletedTasks, Pruning
 
 trigger_job = triggering.trigger_job
@@ -42,6 +42,15 @@ def enqueue_runs(runs: Sequence[NewRun], *, idempotency_key: str | None = None) 
     fields = f"runs {{ {selection(Run)} }}"
     return mutation(
         "enqueueRuns", given, fields, lambda payload: read_all(Run, payload.get("runs"), "enqueueRuns.runs")
+    )
+
+
+def preview_runs(runs: Sequence[NewRun]) -> Operation[Preview]:
+    """What ``enqueue_runs`` would do, and what each run would wait for; nothing is changed."""
+    given = present(runs=list(runs), dryRun=True)
+    fields = f"preview {{ {selection(Preview)} }}"
+    return mutation(
+        "enqueueRuns", given, fields, lambda payload: read(Preview, payload.get("preview"), "enqueueRuns.preview")
     )
 
 
@@ -342,6 +351,12 @@ def rate_group(name: str, limit: int | None, per: float = 1.0, burst: int | None
     """
     rate = {"limit": limit, "per": per, "burst": burst}
     return changed("updateGroup", {"name": name, "rate": None if limit is None else rate}, Group)
+
+
+def rate_job(name: str, limit: int | None, per: float = 1.0, burst: int | None = None) -> Operation[Job]:
+    """Limit how many runs of a job start in how long, None = as its code says; see ``rate_group``."""
+    rate = {"limit": limit, "per": per, "burst": burst}
+    return changed("updateJob", {"name": name, "rate": None if limit is None else rate}, Job)
 
 
 def cap_group(name: str, limit: int | None, when_full: WhenFull | None = None) -> Operation[Group]:

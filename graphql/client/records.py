@@ -21,6 +21,7 @@ from .enums import (
     NodeState,
     Outcome,
     OverlapPolicy,
+    PreviewOutcome,
     Priority,
     Role,
     RunState,
@@ -85,6 +86,7 @@ class Job(Record):
     on_expired: str | None
     labels_from: Any
     unique_key: UniqueKey | None
+    declared_rate: Rate | None
     limits: JobLimits | None
     known: bool
     nodes: tuple[str, ...]
@@ -207,6 +209,7 @@ class Task(Record):
     inherits: tuple[str, ...]
     jitter: float
     labels: Any
+    rate: Rate | None
     start_at: datetime | None
     end_at: datetime | None
     paused_at: datetime | None
@@ -307,16 +310,6 @@ class Flow(Record):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TriggeredJob(Record):
-    """The answer of ``triggerJob``."""
-
-    success: bool
-    message: str
-    job_name: str
-    run: Run | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Explanation(Record):
     """An answer to the question why something runs or does not."""
 
@@ -324,6 +317,38 @@ class Explanation(Record):
     sentence: str
     details: tuple[str, ...]
     until: datetime | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunPreview(Record):
+    """What would become of a run if it were enqueued now."""
+
+    outcome: PreviewOutcome
+    job_name: str
+    sentence: str
+    group: str | None
+    stands_for_id: int | None
+    explanation: Explanation | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Preview(Record):
+    """What an enqueue would do. It is tried and taken back, so it is judged as the real one."""
+
+    sentence: str
+    runs: tuple[RunPreview, ...]
+    dropped_ids: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TriggeredJob(Record):
+    """The answer of ``triggerJob``."""
+
+    success: bool
+    message: str
+    job_name: str
+    run: Run | None
+    preview: Preview | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

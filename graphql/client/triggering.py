@@ -24,6 +24,7 @@ def trigger_job(  # noqa: PLR0913 - each setting of a run has a name of its own
     throttle: ThrottleInput | None = None,
     expires_at: datetime | None = None,
     ttl: float | None = None,
+    dry_run: bool = False,
     idempotency_key: str | None = None,
 ) -> Operation[TriggeredJob]:
     """Make a run of a job now.
@@ -39,6 +40,7 @@ def trigger_job(  # noqa: PLR0913 - each setting of a run has a name of its own
         throttle: At most one run of the unique key is enqueued in a period.
         expires_at: It is skipped, with the reason ``EXPIRED``, unless it has started by then.
         ttl: The same in seconds from when it may start.
+        dry_run: Change nothing; ``preview`` says what would become of it, ``message`` the same in words.
         idempotency_key: Makes a repetition safe.
     """
 
@@ -62,6 +64,7 @@ def trigger_job(  # noqa: PLR0913 - each setting of a run has a name of its own
         "throttle": Argument("ThrottleInput", throttle),
         "expiresAt": Argument("DateTime", expires_at),
         "ttl": Argument("Float", ttl),
+        "dryRun": Argument("Boolean", dry_run or None),
     }
     text = document("mutation", "triggerJob", arguments, f"{selection(TriggeredJob)} {ERRORS}")
     return Operation(document=text, variables=variables(arguments), read=answer)

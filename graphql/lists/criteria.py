@@ -25,7 +25,7 @@ from ...jobs.store.read.listing.criteria import (
 from ..base.arguments import camel, checked_text, parse_id, refused
 from ..resolving.context import Info
 from .conditions import LISTS, absent_variables
-from .filters import AnyFilter, ArgumentFilter, IdFilter, LabelFilter, TaskFilter
+from .filters import AnyFilter, ArgumentFilter, FlowFilter, IdFilter, LabelFilter, TaskFilter
 
 MAX_VALUES: Final = 1_000
 """Values that one whole filter compares with, those in lists included."""
@@ -78,7 +78,7 @@ def _criteria(filter: AnyFilter, path: str) -> Criteria:
             parts.append(Not(_criteria(value, f"{path}.not")))
         else:
             place = f"{path}.{camel(field.name)}"
-            inside = isinstance(value, LabelFilter) and isinstance(filter, TaskFilter)
+            inside = isinstance(value, LabelFilter) and isinstance(filter, TaskFilter | FlowFilter)
             parts += _own_labels(value, place) if inside else _conditions(field.name, value, place)
     return AllOf(tuple(parts))
 
@@ -119,7 +119,7 @@ def _labels(name: str, asked: LabelFilter, path: str) -> Iterable[Criteria]:
 
 
 def _own_labels(asked: LabelFilter, path: str) -> Iterable[Criteria]:
-    """``_labels`` of tasks, which have theirs in a document: there are far fewer tasks than runs."""
+    """``_labels`` of tasks and flows, which have theirs in a document: there are far fewer of them than runs."""
     for one in _labels("labels", asked, path):
         yield _in_document(one)
 

@@ -128,7 +128,7 @@ class Filter(Generic[T]):
 
 @strawberry.input(description="Conditions on a label: `key`, and one of `eq`, `in` and `exists`.")
 class LabelFilter:
-    """A label of a run or a task."""
+    """A label of a run, a task or a flow."""
 
     key: str = strawberry.field(description="Its key.")
     eq: str | None = _condition("It has this value.")
@@ -222,6 +222,7 @@ class FlowFilter:
     submitted_at: DateTimeFilter | None = _condition("When it was enqueued.")
     finished_at: DateTimeFilter | None = _condition("When it ended.")
     submitter: StringFilter | None = _condition("Who asked for it.")
+    labels: LabelFilter | None = _condition("Its labels, which its runs inherit; several by `and`.")
 
 
 @_filter("Which executions.")
@@ -275,6 +276,9 @@ class GroupFilter:
     name: StringFilter | None = _condition("The name.")
     paused: BooleanFilter | None = _condition("Whether none of its runs may start.")
     max_running: IntFilter | None = _condition("How many of its runs may run together; no value = no limit.")
+    limited: BooleanFilter | None = _condition(
+        "Whether it has any limit: on what runs together (`maxRunning`), what starts (`rate`), or what waits (`cap`)."
+    )
 
 
 @_filter("Which nodes.")

@@ -6,22 +6,34 @@ from typing import Annotated
 import strawberry
 
 from ...jobs.actions import groups as actions
+from ...jobs.actions.groups import set_job_rate
 from ...jobs.actions.idempotent import AnswerCodec
 from ...jobs.actions.nodes import drain_node, resume_node
 from ...jobs.core import model, nodes
 from ...jobs.core.base.errors import NotFound
+from ...jobs.core.defaults import JobInfo
 from ...jobs.core.model import Json
+from ...jobs.core.rules import unknown_job
 from ...jobs.store.db.transaction import Tx
 from ...jobs.store.read import groups as group_store
+from ...jobs.store.read import jobs as job_store
 from ...jobs.store.read import nodes as node_store
 from ..base.arguments import INPUT
 from ..base.enums import Role
 from ..base.fields import mutates
 from ..resolving.context import Info
+from ..types.entities import Job
 from ..types.operation import Group, Node
-from ..types.payloads import GroupChanged, NodeChanged
+from ..types.payloads import GroupChanged, JobChanged, NodeChanged
 from .base.changes import given, perform
-from .base.inputs import DrainNodeInput, PauseGroupInput, ResumeGroupInput, ResumeNodeInput, UpdateGroupInput
+from .base.inputs import (
+    DrainNodeInput,
+    PauseGroupInput,
+    ResumeGroupInput,
+    ResumeNodeInput,
+    UpdateGroupInput,
+    UpdateJobInput,
+)
 
 
 def restore_group(tx: Tx, stored: Json) -> model.Group:
@@ -41,6 +53,19 @@ def restore_node(tx: Tx, stored: Json) -> nodes.Node:
     return found[stored["node"]]
 
 
+def restore_job(tx: Tx, stored: Json) -> JobInfo:
+    """The job of a repeated request, as it is now.
+
+    Raises:
+        UserError: code ``UNKNOWN_JOB``: no node publishes it any more.
+    """
+    found = job_store.by_names(tx.conn, [stored["job"]])
+    if not found:
+        raise unknown_job(stored["job"], job_store.all_names(tx.conn))
+    return found[stored["job"]]
+
+
+ONE_JOB: AnswerCodec[JobInfo] = AnswerCodec(dump=lambda job: {"job": job.name}, load=restore_job)
 ONE_GROUP: AnswerCodec[model.Group] = AnswerCodec(dump=lambda group: {"group": group.name}, load=restore_group)
 ONE_NODE: AnswerCodec[nodes.Node] = AnswerCodec(dump=lambda node: {"node": node.id}, load=restore_node)
 
@@ -88,6 +113,21 @@ class QueueMutations:
 
         done = await perform(info, input, action, ONE_GROUP)
         return done.answer(GroupChanged, group=Group.from_model)
+
+    @mutates(
+        description="Changes the rate of a job while it runs, instead of what its code says, which has to say one.",
+        requires=Role.OPERATOR,
+    )
+    async def update_job(self, info: Info, input: Annotated[UpdateJobInput, INPUT]) -> JobChanged:
+        """The changed job."""
+
+        def action(tx: Tx) -> JobInfo:
+            if input.rate is strawberry.UNSET:
+                return restore_job(tx, {"job": input.name})
+            return set_job_rate(tx, input.name, rate=None if input.rate is None else input.rate.to_rate())
+
+        done = await perform(info, input, action, ONE_JOB)
+        return done.answer(JobChanged, job=Job.from_model)
 
     @mutates(
         description="Asks a live node to take nothing new and to end once its running jobs have, as SIGTERM does: what "

@@ -10,6 +10,8 @@ import strawberry
 from ...jobs.actions import deletion
 from ...jobs.actions import tasks as actions
 from ...jobs.actions.idempotent import AnswerCodec
+from ...jobs.actions.previews import preview_task, preview_triggered
+from ...jobs.core.explain import previews as core
 from ...jobs.core.model import Run, Task, TaskSource
 from ...jobs.store.db.transaction import Tx
 from ...jobs.store.read import jobs as stored_jobs
@@ -22,9 +24,10 @@ from ..base.scalars import BigInt
 from ..resolving.context import Info
 from ..types import entities
 from ..types.payloads import RunChanged, TaskChanged, TaskDeleted, TasksChanged, TasksDeleted, TasksOfOwnerDeleted
+from ..types.preview import Preview
 from .base.bulk import BulkAction, answer_many, codec_of, many_tasks, perform_many
 from .base.bulk_inputs import DeleteTasksInput, PauseTasksInput, ResumeTasksInput
-from .base.changes import ONE_RUN, ONE_TASK, args_of, given, perform, restore_runs, restore_tasks
+from .base.changes import ONE_RUN, ONE_TASK, Done, args_of, given, perform, perform_once, restore_runs, restore_tasks
 from .base.inputs import (
     CreateTaskInput,
     DeleteTaskInput,
@@ -101,6 +104,8 @@ class TaskMutations:
         def action(tx: Tx) -> Task:
             return actions.create_task(tx, input.to_spec(), submitter=submitter)
 
+        if given(input.dry_run):
+            return _previewed(await perform_once(info, input, lambda tx: preview_task(tx, action)))
         done = await perform(info, input, action, ONE_TASK)
         return done.answer(TaskChanged, task=entities.Task.from_model)
 
@@ -121,6 +126,8 @@ class TaskMutations:
                 actor=info.context.person.name,
             )
 
+        if given(input.dry_run):
+            return _previewed(await perform_once(info, input, lambda tx: preview_task(tx, action)))
         done = await perform(info, input, action, ONE_TASK)
         return done.answer(TaskChanged, task=entities.Task.from_model)
 
@@ -198,6 +205,9 @@ class TaskMutations:
         action = partial(
             actions.trigger_task, name=input.name, args=args_of(input.args), actor=info.context.person.name
         )
+        if given(input.dry_run):
+            tried = await perform_once(info, input, lambda tx: preview_triggered(tx, input.name, action))
+            return tried.answer(RunChanged, preview=Preview.from_model)
         done = await perform(info, input, action, ONE_RUN)
         return done.answer(RunChanged, run=entities.Run.from_model)
 
@@ -241,6 +251,15 @@ class TaskMutations:
             has_more=lambda deleted: deleted.has_more,
             end_cursor=lambda deleted: deleted.end_cursor,
         )
+
+
+def _previewed(tried: Done[tuple[Task, core.Preview]]) -> TaskChanged:
+    """The task as it would be, and what would become of a run of it."""
+    return tried.answer(
+        TaskChanged,
+        task=lambda both: entities.Task.from_model(both[0]),
+        preview=lambda both: Preview.from_model(both[1]),
+    )
 
 
 def _deletable(tx: Tx) -> Criteria:

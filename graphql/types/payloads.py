@@ -6,13 +6,15 @@ from ..base.fields import sized
 from ..base.scalars import BigInt
 from ..base.sizes import SHOWN
 from .common import MutationPayload
-from .entities import JobExecution, Run, Task
+from .entities import Job, JobExecution, Run, Task
 from .flow import Flow
 from .operation import Group, Node
+from .preview import Preview
 
 END_CURSOR = (
     "With `filter`: pass it as `after` while `hasMore`, and all that match are done; null if none were selected."
 )
+PREVIEW = "On a dry run: what would become of it; null otherwise."
 HAS_MORE = "Whether more match the filter than one call changes: call again with `after: endCursor`."
 
 
@@ -20,14 +22,24 @@ HAS_MORE = "Whether more match the filter than one call changes: call again with
 class TaskChanged(MutationPayload):
     """A task or errors."""
 
-    task: Task | None = strawberry.field(description="The task as it is now; null if it was refused.", default=None)
+    task: Task | None = strawberry.field(
+        description="The task as it is now (on a dry run as it would be); null if it was refused.", default=None
+    )
+    preview: Preview | None = strawberry.field(
+        description="On a dry run of `createTask` and `updateTask`: what would become of a run if it were triggered "
+        "then; null otherwise.",
+        default=None,
+    )
 
 
 @strawberry.type
 class RunChanged(MutationPayload):
     """A run or errors."""
 
-    run: Run | None = strawberry.field(description="The run as it is now; null if it was refused.", default=None)
+    run: Run | None = strawberry.field(
+        description="The run as it is now; null if it was refused, and on a dry run.", default=None
+    )
+    preview: Preview | None = strawberry.field(description=PREVIEW, default=None)
 
 
 @strawberry.type
@@ -42,6 +54,13 @@ class GroupChanged(MutationPayload):
     """A group or errors."""
 
     group: Group | None = strawberry.field(description="The group as it is now; null if it was refused.", default=None)
+
+
+@strawberry.type
+class JobChanged(MutationPayload):
+    """A job or errors."""
+
+    job: Job | None = strawberry.field(description="The job as it is now; null if it was refused.", default=None)
 
 
 @strawberry.type
@@ -69,6 +88,9 @@ class RunsChanged(ManyChanged):
         "change), at most 200 of them.",
         default_factory=list[Run],
         metadata=sized(SHOWN),
+    )
+    preview: Preview | None = strawberry.field(
+        description="On a dry run of `retryRuns`: what would become of the new runs; null otherwise.", default=None
     )
 
 
@@ -138,8 +160,9 @@ class JobTriggered(MutationPayload):
     )
     job_name: str = strawberry.field(description="The job that was asked for.")
     run: Run | None = strawberry.field(
-        description="The new run; the one that has its unique key says `deduplicated`.", default=None
+        description="The new run; the one that has its unique key says `deduplicated`. Null on a dry run.", default=None
     )
+    preview: Preview | None = strawberry.field(description=PREVIEW, default=None)
 
 
 @strawberry.type
@@ -147,9 +170,11 @@ class RunsEnqueued(MutationPayload):
     """Runs or errors."""
 
     runs: list[Run] = strawberry.field(
-        description="The runs, in the order of the input; those that existed already say `deduplicated`.",
+        description="The runs, in the order of the input; those that existed already say `deduplicated`. None on a dry "
+        "run.",
         default_factory=list[Run],
     )
+    preview: Preview | None = strawberry.field(description=PREVIEW, default=None)
 
 
 @strawberry.type

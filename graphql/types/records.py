@@ -113,6 +113,9 @@ class JobFields(FromModel):
         description="The unique key of its runs: while one is unfinished, no second one is made. Null = they have none."
     )
 
+    declared_rate: Rate | None = strawberry.field(
+        description="What its code says where an operator has set another rate (`updateJob`); null = nobody has."
+    )
     limits: JobLimits | None = strawberry.field(
         description="How many of its runs start, and how many run at once; null = its code says nothing."
     )
@@ -123,6 +126,7 @@ class JobFields(FromModel):
         "on_expired": lambda job: job.defaults.on_expired,
         "labels": lambda job: {} if job.defaults.labels is None else dict(job.defaults.labels.fixed),
         "labels_from": lambda job: {} if job.defaults.labels is None else dict(job.defaults.labels.arguments),
+        "declared_rate": lambda job: None if job.declared_rate is None else Rate.from_model(job.declared_rate),
         "limits": lambda job: None if job.defaults.limits is None else JobLimits.from_model(job.defaults.limits),
         "unique_key": lambda job: (
             None if job.defaults.unique_key is None else UniqueKey.from_model(job.defaults.unique_key)

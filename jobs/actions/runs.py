@@ -1,7 +1,6 @@
 """What can be done to runs, each in one transaction."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import chain
 from typing import Any
@@ -11,16 +10,14 @@ from sqlalchemy.exc import IntegrityError
 from ..core.arguments.judging import KnownCode, argument_faults
 from ..core.base.errors import InvalidState, Overlap, UserError, refuse
 from ..core.defaults import FOLLOWED, UNIQUE_KEY, run_of_job
-from ..core.limits import LIMITS, task_of_key
 from ..core.model import Json, NewRun, Priority, Run, Trigger
 from ..core.rules import check_reason, new_run_faults, unknown, unknown_job
-from ..core.states import CLAIMABLE, FINAL
+from ..core.states import CLAIMABLE
 from ..queue.base import runs as run_store
 from ..queue.base.changes import run_change
 from ..queue.cancel import cancel_all
 from ..queue.enqueue import enqueue
 from ..queue.limits.uniqueness import Enqueued
-from ..queue.steps import copy_results, labels_before
 from ..store.db.transaction import Tx, Wake
 from ..store.read import jobs
 from ..store.read import runs as stored_runs
@@ -159,11 +156,6 @@ def put_new(tx: Tx, run: NewRun, asked: str) -> Run:
     return made.run
 
 
-def submit(tx: Tx, runs: Sequence[NewRun]) -> list[Run]:
-    """``put``; for a unique key that an unfinished run has, that run."""
-    return [one.run for one in put(tx, runs)]
-
-
 def cancel_runs(tx: Tx, ids: Sequence[int], *, reason: str | None = None, actor: str | None = None) -> list[Run]:
     """Cancel runs; finished ones are left as they are. See ``cancel_all`` for what happens in which state.
 
@@ -177,75 +169,13 @@ def cancel_runs(tx: Tx, ids: Sequence[int], *, reason: str | None = None, actor:
     return runs
 
 
-def retry_runs(
-    tx: Tx,
-    ids: Sequence[int],
-    *,
-    args: dict[str, Json] | None = None,
-    from_step: str | None = None,
-    actor: str | None = None,
-) -> list[Run]:
-    """Make a new run of each finished one, linked to it; with ``args`` instead of the old arguments.
-
-    With ``from_step``, of one run, the new one gets the results of the steps that began before that step.
-
-    It has the unique key of the old run, or what follows from its arguments as the job declares. Where an unfinished
-    run has that key already, this one is answered.
-
-    Raises:
-        NotFound: one of the ids does not exist.
-        NotFound: code ``UNKNOWN_STEP``: the run has no such step.
-        InvalidState: a run is not finished.
-        Overlap: it should go on from a step, and an unfinished run has its unique key.
-    """
-    new: list[NewRun] = []
-    for run in _existing(tx, ids):
-        if run.state not in FINAL:
-            raise InvalidState(
-                f"run {run.id} is {run.state.value}, not finished; its next attempt can be made due now instead",
-                path=("id",),
-            )
-        tx.note_before(str(run.id), state=run.state.value)
-        again = replace(_again(tx, run, args, actor), signature=run.signature)
-        if args is not None:
-            schema = check_job_args(tx, run.job_name, args)
-            again = replace(again, signature=schema.signature, labels=_labels_of_changed(run, args, schema))
-        new.append(again)
-    if from_step is None:
-        return submit(tx, new) if new else []
-    ((source, again),) = zip(ids, new, strict=True)
-    kept = labels_before(tx, source, from_step)
-    made = put_new(tx, again, f"run {source} from step '{from_step}'")
-    copy_results(tx.conn, source, made.id, kept)
-    return [made]
-
-
-_LIKE_BEFORE = (
-    "job_name args group priority task_id task_name scheduled_for retries retry_delay timeout max_duration exclusive "
-    "submitter submitter_id description carried unique_key labels"
-)
-"""What a run that is made again has of the one before."""
-
-
-def _again(tx: Tx, run: Run, args: dict[str, Json] | None, actor: str | None) -> NewRun:
-    same = {name: getattr(run, name) for name in _LIKE_BEFORE.split()}
-    same["rate_key"] = run.rate_key if task_of_key(run.rate_key) is not None else None
-    if args is not None:
-        same["args"] = args
-    keeps_key = args is None and run.unique_key is not None
-    same["inherits"] = frozenset({LIMITS} if keeps_key else {LIMITS, UNIQUE_KEY})
-    if actor:
-        same |= {"submitter": actor, "submitter_id": account_of(tx)}
-    return NewRun(trigger=Trigger.RETRY, retried_from=run.id, **same)
-
-
 def retry_now(tx: Tx, run_id: int) -> Run:
     """Make a run that waits for its time (a retry, a snooze, a later ``runAt``) due at once.
 
     Raises:
         InvalidState: the run does not wait.
     """
-    run = _existing(tx, [run_id])[0]
+    run = existing(tx, [run_id])[0]
     if run.state not in CLAIMABLE:
         raise InvalidState(
             f"run {run_id} is {run.state.value}; only waiting and stuck runs can be made due now", path=("id",)
@@ -262,7 +192,7 @@ def make_due(tx: Tx, ids: Sequence[int]) -> list[Run]:
     Raises:
         NotFound: one of the ids does not exist.
     """
-    late = [run for run in _existing(tx, ids) if run.state in CLAIMABLE]
+    late = [run for run in existing(tx, ids) if run.state in CLAIMABLE]
     for run in late:
         _note_time(tx, run)
     keys = [run.id for run in late]
@@ -291,7 +221,7 @@ def edit_run(
         InvalidState: by its new arguments it has the unique key of another unfinished run.
         UserError: code ``UNKNOWN_JOB``, ``INVALID_ARGS`` or ``FORBIDDEN``: as when it is enqueued.
     """
-    run = _existing(tx, [run_id])[0]
+    run = existing(tx, [run_id])[0]
     if run.state not in CLAIMABLE:
         raise InvalidState(
             f"run {run_id} is {run.state.value}; only waiting and stuck runs can be changed", path=("id",)
@@ -309,7 +239,7 @@ def edit_run(
         check_submitter(tx, [run.job_name])
         change |= {"args": args, "signature": schema.signature, "submitter": actor, "submitter_id": account_of(tx)}
         change |= _key_of_changed(tx, run, args, schema)
-        labels = _labels_of_changed(run, args, schema)
+        labels = labels_of_changed(run, args, schema)
         if schema.defaults.limits is not None:
             change |= schema.defaults.limits.keys_of(run.job_name, args, run.rate_key)._asdict()
     if available_at is not None:
@@ -323,7 +253,7 @@ def edit_run(
     return _changed(tx, [run_id], [run_id])[0]
 
 
-def _labels_of_changed(run: Run, args: dict[str, Json], schema: Schema) -> dict[str, str] | None:
+def labels_of_changed(run: Run, args: dict[str, Json], schema: Schema) -> dict[str, str] | None:
     """The labels of a run that gets other arguments, some of which may be labels.
 
     Raises:
@@ -376,7 +306,7 @@ def set_priority(tx: Tx, ids: Sequence[int], priority: Priority) -> list[Run]:
     Raises:
         NotFound: one of the ids does not exist.
     """
-    for run in _existing(tx, ids):
+    for run in existing(tx, ids):
         tx.note_before(str(run.id), priority=run.priority.value)
     return _changed(tx, ids, run_store.set_priority(tx.conn, ids, priority))
 
@@ -394,7 +324,12 @@ def _check_all_exist(ids: Sequence[int], found: Collection[int]) -> None:
         raise unknown("run", str(missing), [], field="id")
 
 
-def _existing(tx: Tx, ids: Sequence[int]) -> list[Run]:
+def existing(tx: Tx, ids: Sequence[int]) -> list[Run]:
+    """These runs, which nobody else changes until the commit.
+
+    Raises:
+        NotFound: one of the ids does not exist.
+    """
     found = run_store.lock(tx.conn, ids)
     _check_all_exist(ids, found)
     return [found[run_id] for run_id in ids]

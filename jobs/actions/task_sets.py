@@ -1,7 +1,7 @@
 """Tasks that are defined together become what their file wants, all in one transaction or none."""
 
-from collections.abc import Generator, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -60,31 +60,13 @@ def apply_sets(
     """
     options = options or ApplyOptions()
     refuse(_faults_of_names(wanted))
-    with _undone(tx) if options.dry_run else _done():
+    with tx.undone() if options.dry_run else nullcontext():
         plan = _Plan(options, actor)
         for place, one in enumerate(wanted):
             _apply(tx, one, ("sets", str(place)), plan)
         _create(tx, plan)
         refuse(plan.faults)
     return plan.planned
-
-
-@contextmanager
-def _done() -> Generator[None, None, None]:
-    yield
-
-
-@contextmanager
-def _undone(tx: Tx) -> Generator[None, None, None]:
-    """What happens in the block is judged by the database like anything else, and then taken back."""
-    changes, records, before, wakes = len(tx.changes), len(tx.records), dict(tx.before), tx.wakes
-    nested = tx.conn.begin_nested()
-    try:
-        yield
-    finally:
-        nested.rollback()
-        del tx.changes[changes:], tx.records[records:]
-        tx.before, tx.wakes = before, wakes
 
 
 def _faults_of_names(wanted: Sequence[WantedSet]) -> Iterator[UserError]:

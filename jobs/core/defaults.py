@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from .admission.holding import Hold, time_faults
 from .admission.labels import LabelRule
+from .base.rates import Rate
 from .base.signature import signature_of
 from .limits import LIMITS, Limits
 from .model import (
@@ -135,7 +136,8 @@ def task_of_job(spec: TaskSpec, defaults: JobDefaults) -> TaskSpec:
 class JobInfo:
     """A job as the nodes publish it.
 
-    ``schedule`` is the declared cron string, ``args_schema`` a JSON Schema; nodes may choose by ``tags``.
+    ``schedule`` is the declared cron string, ``args_schema`` a JSON Schema; nodes may choose by ``tags``. Where an
+    operator has set another rate, this is in ``defaults``, and ``declared_rate`` is that of the code.
     """
 
     name: str
@@ -146,6 +148,7 @@ class JobInfo:
     nodes: tuple[str, ...] = ()
     defaults: JobDefaults = NO_DEFAULTS
     tags: tuple[str, ...] = ()
+    declared_rate: Rate | None = None
 
     @property
     def signature(self) -> str:

@@ -15,19 +15,19 @@ NEVER: Final = datetime(9999, 1, 1, tzinfo=UTC)
 """When a run becomes available that waits for a slot or a token of its key: no claim sees it before it is let go."""
 OF_THE_JOB: Final = ""
 """The key of a rate or a cap that all runs of a job share."""
-_OF_TASK: Final = "\ttask "
-"""Begins the key of a task's own bucket; no key that is made of arguments has a tab (see ``unique_key``)."""
+OF_TASKS: Final = "\ttask "
+"""Begins the key of each task's own bucket; no key that is made of arguments has a tab (see ``unique_key``)."""
 MAX_CONCURRENT: Final = 1_000_000
 
 
 def key_of_task(task_id: int) -> str:
     """The rate key of the runs of a task that says a rate itself: they share its bucket."""
-    return f"{_OF_TASK}{task_id}"
+    return f"{OF_TASKS}{task_id}"
 
 
 def task_of_key(rate_key: str | None) -> int | None:
     """The task whose bucket this is; None = it is one of its job."""
-    return int(rate_key.removeprefix(_OF_TASK)) if rate_key is not None and rate_key.startswith(_OF_TASK) else None
+    return int(rate_key.removeprefix(OF_TASKS)) if rate_key is not None and rate_key.startswith(OF_TASKS) else None
 
 
 class Keys(NamedTuple):

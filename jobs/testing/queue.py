@@ -11,6 +11,7 @@ from typing import Any, Self, TypedDict, Unpack
 from ..actions.checkpoints import save_checkpoint
 from ..actions.declarations import declare_tasks
 from ..actions.nodes import NewNode, join
+from ..actions.previews import preview
 from ..actions.runs import enqueue_runs, put
 from ..actions.signal_links import signal_by_link
 from ..actions.signals import signal_run
@@ -19,8 +20,9 @@ from ..base.services import Services
 from ..core.defaults import TASK_POLICIES
 from ..core.durable.steps import StepState
 from ..core.durable.waits import Signal
+from ..core.explain.previews import Preview
 from ..core.flows.spec import FlowSpec
-from ..core.model import Json, MisfirePolicy, OverlapPolicy, Priority, Run, ScheduleSpec, TaskSpec
+from ..core.model import Json, MisfirePolicy, NewRun, OverlapPolicy, Priority, Run, ScheduleSpec, TaskSpec
 from ..core.outcome import Succeeded
 from ..core.run_spec import RunSpec
 from ..core.states import RunState
@@ -232,11 +234,20 @@ class Queue:
         Raises:
             UserError: unknown job, arguments that do not fit.
         """
+        (enqueued,) = await self.database.write(enqueue_runs, [self._new_run(job, args, options)])
+        return enqueued.run.id
+
+    async def preview(
+        self, job: AnyJob, args: Mapping[str, Json] | None = None, **options: Unpack[RunOptions]
+    ) -> Preview:
+        """What ``enqueue`` would do at the clock's time, ``QueueFull`` included, and what the run would wait for."""
+        new = self._new_run(job, args, options)
+        return await self.database.write(preview, [new.job_name], lambda tx: enqueue_runs(tx, [new]))
+
+    def _new_run(self, job: AnyJob, args: Mapping[str, Json] | None, options: RunOptions) -> NewRun:
         definition = find(job, self.registry)
         chosen: dict[str, Any] = {"unique_key": definition.unique_key_of(args or {}), **in_seconds(options)}
-        new = new_run(RunSpec(definition.name, args, **chosen))
-        (enqueued,) = await self.database.write(enqueue_runs, [new])
-        return enqueued.run.id
+        return new_run(RunSpec(definition.name, args, **chosen))
 
     async def schedule(
         self,

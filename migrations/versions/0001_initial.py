@@ -235,6 +235,7 @@ def _job() -> None:
         Column("defaults", DOCUMENT, nullable=False),
         Column("tags", DOCUMENT, nullable=False),
         Column("signature", String(16), nullable=False),
+        Column("rate", DOCUMENT),
         PrimaryKeyConstraint("name", name="pk_job"),
     )
 

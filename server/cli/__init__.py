@@ -29,6 +29,7 @@ COMMANDS = (
     "flows",
     "groups",
     "import",
+    "jobs",
     "log",
     "login",
     "logout",
@@ -55,9 +56,9 @@ COMMANDS = (
 REMOTE = frozenset(
     {
         "enqueue",
-        "events",
         "flows",
         "groups",
+        "jobs",
         "log",
         "logs",
         "nodes",
@@ -71,8 +72,8 @@ REMOTE = frozenset(
 """Those that speak to a running server, in a folder of their own."""
 CARE = frozenset({"backup", "doctor"})
 """Those that look after a database."""
-LIVE = frozenset({"top"})
-"""Those that fill a terminal."""
+LIVE = frozenset({"events", "top"})
+"""Those that follow what happens."""
 LOCAL = frozenset({"import", "schedule"})
 """Those that ask neither a server nor a database."""
 TASK_FILES = frozenset({"apply", "export", "plan"})

@@ -5,7 +5,7 @@ from datetime import timedelta
 
 from cronograph.jobs.actions.groups import pause_group, update_group
 from cronograph.jobs.actions.nodes import NewNode, join, leave
-from cronograph.jobs.actions.runs import cancel_runs, enqueue_runs, submit
+from cronograph.jobs.actions.runs import cancel_runs, enqueue_runs, put
 from cronograph.jobs.actions.tasks import pause_task, update_task
 from cronograph.jobs.core.defaults import JobInfo
 from cronograph.jobs.core.explain import Explanation, RunFacts, explain_run, explain_task
@@ -304,13 +304,13 @@ class TestRun:
 
     def test_its_job_is_unknown_everywhere(self, stored: Stored) -> None:
         stored.node()
-        (run,) = stored.do(submit, [NewRun("mystery", Trigger.API)])
+        run = stored.do(put, [NewRun("mystery", Trigger.API)])[0].run
         says(of_run(stored, run.id), "NO_JOB", "'mystery'", "waits")
 
     def test_its_job_has_lost_its_nodes(self, stored: Stored) -> None:
         stored.node()
         stored.do(lambda tx: jobs.publish(tx.conn, [JobInfo("old")]))
-        (run,) = stored.do(submit, [NewRun("old", Trigger.API)])
+        run = stored.do(put, [NewRun("old", Trigger.API)])[0].run
         says(of_run(stored, run.id), "NO_NODE", "'old'")
 
     def test_its_group_is_paused(self, stored: Stored) -> None:

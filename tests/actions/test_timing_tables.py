@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import pytest
 
-from cronograph.jobs.actions.runs import retry_runs
+from cronograph.jobs.actions.retries import retry_runs
 from cronograph.jobs.actions.tasks import trigger_task
 from cronograph.jobs.core.outcome import Failed, TimedOut
 from cronograph.jobs.core.schedule import Syntax

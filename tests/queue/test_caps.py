@@ -9,7 +9,8 @@ from sqlalchemy import select
 
 from cronograph.jobs import QueueFull, RunSpec, enqueue_many_sync, enqueue_sync
 from cronograph.jobs.actions.groups import set_group_cap
-from cronograph.jobs.actions.runs import cancel_runs, enqueue_runs, retry_runs
+from cronograph.jobs.actions.retries import retry_runs
+from cronograph.jobs.actions.runs import cancel_runs, enqueue_runs
 from cronograph.jobs.actions.tasks import trigger_task
 from cronograph.jobs.core.admission.caps import Cap, WhenFull
 from cronograph.jobs.core.admission.holding import Debounce

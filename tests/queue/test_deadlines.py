@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import update
 
 from cronograph.jobs import RunSpec, enqueue_many_sync, enqueue_sync
-from cronograph.jobs.actions.runs import retry_runs
+from cronograph.jobs.actions.retries import retry_runs
 from cronograph.jobs.actions.tasks import trigger_task
 from cronograph.jobs.core.base.awaits import AwaitedKind, Awaits
 from cronograph.jobs.core.base.errors import UserError

@@ -8,7 +8,8 @@ import pytest
 from sqlalchemy import select, update
 
 from cronograph.jobs import RunSpec, enqueue_many_sync, enqueue_sync
-from cronograph.jobs.actions.runs import edit_run, enqueue_runs, retry_runs, trigger_job
+from cronograph.jobs.actions.retries import retry_runs
+from cronograph.jobs.actions.runs import edit_run, enqueue_runs, trigger_job
 from cronograph.jobs.actions.tasks import trigger_task, update_task
 from cronograph.jobs.core.admission.labels import LabelRule
 from cronograph.jobs.core.base.errors import UserError

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from cronograph.jobs.actions.runs import edit_run, retry_runs
+from cronograph.jobs.actions.retries import retry_runs
+from cronograph.jobs.actions.runs import edit_run
 from cronograph.jobs.actions.tasks import trigger_task, update_task
 from cronograph.jobs.core.base.errors import UserError
 from cronograph.jobs.core.base.rates import Rate

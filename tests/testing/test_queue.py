@@ -37,7 +37,7 @@ async def counts(ctx: JobContext) -> None:
 
 
 def test_what_is_said_of_a_task_has_the_names_that_it_has_elsewhere() -> None:
-    assert set(TaskSettings.__annotations__) | {"args"} == set(ClientTaskSettings.__annotations__)
+    assert set(TaskSettings.__annotations__) | {"args", "dry_run"} == set(ClientTaskSettings.__annotations__)
 
 
 async def test_a_run_takes_the_options_that_it_takes_elsewhere() -> None:

@@ -11,6 +11,7 @@ from typing import Any, Final, Generic, TypeVar, cast
 from ....jobs.actions.idempotent import AnswerCodec
 from ....jobs.core.base.codes import ErrorCode
 from ....jobs.core.base.errors import InvalidInput, NotFound, UserError
+from ....jobs.core.explain.previews import Preview
 from ....jobs.core.model import Json, Run, Task
 from ....jobs.core.rules import unknown
 from ....jobs.store.db.transaction import Tx
@@ -44,12 +45,16 @@ MAX_SHOWN: Final = 200
 
 @dataclass(frozen=True, slots=True)
 class Changed(Generic[M]):
-    """What was done to many, or would be: the rows afterwards, how many changed, whether more match and behind what."""
+    """What was done to many, or would be: the rows afterwards, how many changed, whether more match and behind what.
+
+    On a dry run that asks for it, ``preview`` is what would become of the new runs.
+    """
 
     rows: list[M]
     count: int
     has_more: bool = False
     end_cursor: str | None = None
+    preview: Preview | None = None
 
 
 def codec_of(name: str, load: Callable[[Tx, Json], list[M]]) -> AnswerCodec[Changed[M]]:

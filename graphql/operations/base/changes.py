@@ -65,7 +65,7 @@ async def perform(
         input: What the client sent; its texts and numbers are checked here.
         action: Calls ``jobs.actions``.
         codec: How a repeated request finds its answer.
-        key: The idempotency key, unless ``input`` carries it.
+        key: The idempotency key, unless ``input`` carries it; a dry run is not remembered, for it does nothing.
         fast_path: Does the same in less than a transaction, with this entry of the audit log; None: it cannot, and has
             done nothing. Not asked where there is an idempotency key.
         faults: What else is wrong with the input.
@@ -73,7 +73,8 @@ async def perform(
 
     async def write() -> T:
         chosen = key or getattr(input, "idempotency_key", None) or None
-        request = None if chosen is None else Request(chosen, info.field_name, digest(info, input))
+        is_try = bool(getattr(input, "dry_run", None))
+        request = None if chosen is None or is_try else Request(chosen, info.field_name, digest(info, input))
         if request is None and fast_path is not None:
             subject, asked = _asked(input)
             done = await fast_path(Record(info.context.person.actor, info.field_name, subject, after=asked))

@@ -31,6 +31,7 @@ UNIQUE_KEY: Final = (
     "While a run with this key is unfinished, that one is answered instead; as the job declares, unless given."
 )
 LABELS: Final = "Words by which it is found, added to those of the job: an object of texts."
+TRY: Final = "Change nothing; answer in `preview` what would become of it, and which limits it would meet."
 REASON: Final = "Why; shown to others. At most 1,000 characters."
 
 
@@ -122,6 +123,7 @@ class CreateTaskInput(TaskSettings):
     )
     job_name: str = strawberry.field(description="The job it runs; see `availableJobs`.")
     schedule: ScheduleInput = strawberry.field(description="When it is due; try it with `validateSchedule`.")
+    dry_run: bool | None = optional(TRY)
     idempotency_key: str | None = optional(KEY)
 
     def to_spec(self) -> TaskSpec:
@@ -144,6 +146,7 @@ class UpdateTaskInput(TaskSettings):
     expected_version: int | None = optional("Refuse if the task was edited since this `version` was read.")
     job_name: str | None = optional("The job it runs.")
     schedule: ScheduleInput | None = optional("When it is due.")
+    dry_run: bool | None = optional(TRY)
     idempotency_key: str | None = optional(KEY)
 
     def changes(self) -> dict[str, Any]:
@@ -217,6 +220,7 @@ class TriggerTaskInput:
 
     name: str = strawberry.field(description="Which task.")
     args: JSON | None = optional("Arguments instead of the task's, an object.")
+    dry_run: bool | None = optional(TRY)
     idempotency_key: str | None = optional(KEY)
 
 
@@ -274,6 +278,18 @@ class UpdateGroupInput:
     cap: CapInput | None = optional("How many of its runs wait at most; null = any number, absent = unchanged.")
     keep: float | None = optional(
         "Seconds that the history of its finished runs is kept; null = as their job says, absent = unchanged."
+    )
+    idempotency_key: str | None = optional(KEY)
+
+
+@strawberry.input(description="What an operator sets of a job, instead of its code.")
+class UpdateJobInput:
+    """The input of ``updateJob``."""
+
+    name: str = strawberry.field(description="Which job; see `availableJobs`.")
+    rate: RateInput | None = optional(
+        "How many of its runs start in how long, on all nodes together, for each of its keys if it has a `rateKey`; "
+        "null = as its code says, absent = unchanged."
     )
     idempotency_key: str | None = optional(KEY)
 

@@ -18,7 +18,7 @@ from ....jobs.core.states import RunState
 from ...base.arguments import MAX_RUNS
 from ...base.fields import sized
 from ...base.sizes import Size
-from ..base.inputs import KEY, LABELS, UNIQUE_KEY, optional
+from ..base.inputs import KEY, LABELS, TRY, UNIQUE_KEY, optional
 
 T = TypeVar("T")
 
@@ -153,6 +153,7 @@ class EnqueueRunsInput:
     runs: list[EnqueueRunInput] = strawberry.field(
         description="The runs, 1 to 10,000.", metadata=sized(Size(most=MAX_RUNS))
     )
+    dry_run: bool | None = optional(TRY)
     idempotency_key: str | None = optional(KEY)
 
     def to_runs(self, submitter: Submitter) -> list[NewRun]:

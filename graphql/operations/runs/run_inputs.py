@@ -5,7 +5,7 @@ from datetime import datetime
 import strawberry
 from strawberry.scalars import JSON
 
-from ..base.inputs import KEY, REASON, optional
+from ..base.inputs import KEY, REASON, TRY, optional
 
 
 @strawberry.input(description="A run to be cancelled.")
@@ -40,6 +40,7 @@ class RetryRunInput:
     from_step: str | None = optional(
         "Go on from this step, e.g. `charge` or `charge#2`: the new run has the results of all that began before it."
     )
+    dry_run: bool | None = optional(TRY)
     idempotency_key: str | None = optional(KEY)
 
 

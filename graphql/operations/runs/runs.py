@@ -1,6 +1,7 @@
 """Mutations of runs."""
 
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from typing import Annotated, Final
@@ -8,14 +9,17 @@ from typing import Annotated, Final
 import strawberry
 from strawberry.scalars import JSON
 
+from ....jobs.actions import retries
 from ....jobs.actions import runs as actions
 from ....jobs.actions.idempotent import AnswerCodec
+from ....jobs.actions.previews import preview
 from ....jobs.actions.requested_runs import put_requested
 from ....jobs.actions.signals import signal_run
 from ....jobs.core.audit import Record
 from ....jobs.core.base.codes import ErrorCode
 from ....jobs.core.base.errors import InvalidInput
 from ....jobs.core.durable.waits import Signal
+from ....jobs.core.explain.previews import Preview, PreviewOutcome
 from ....jobs.core.model import Json, Run
 from ....jobs.core.states import CLAIMABLE, FINAL, UNFINISHED, RunState
 from ....jobs.queue.limits.uniqueness import Enqueued
@@ -27,13 +31,16 @@ from ...base.enums import Role
 from ...base.fields import mutates
 from ...base.scalars import BigInt
 from ...base.sizes import Size
+from ...lists.selection import asked_of
 from ...resolving.context import Info
 from ...types import entities
+from ...types import preview as shown
+from ...types.common import UserError
 from ...types.payloads import HistoryPruned, JobTriggered, RunChanged, RunsChanged, RunsEnqueued, RunsMadeDue
 from ..base.bulk import BulkAction, Changed, answer_many, codec_of, many_runs, perform_many, selection_faults
 from ..base.bulk_inputs import CancelRunsInput, RetryNowInput, RetryRunsInput, SetRunPriorityInput
-from ..base.changes import ONE_RUN, args_of, given, parse_key, perform, restore_run, restore_runs
-from ..base.inputs import LABELS, UNIQUE_KEY, PruneHistoryInput
+from ..base.changes import ONE_RUN, Done, args_of, given, parse_key, perform, perform_once, restore_run, restore_runs
+from ..base.inputs import LABELS, TRY, UNIQUE_KEY, PruneHistoryInput
 from .enqueue_inputs import (
     DEBOUNCE,
     EXPIRES_AT,
@@ -113,6 +120,7 @@ class RunMutations:
         throttle: Annotated[ThrottleInput | None, strawberry.argument(description=THROTTLE)] = None,
         expires_at: Annotated[datetime | None, strawberry.argument(description=EXPIRES_AT)] = None,
         ttl: Annotated[float | None, strawberry.argument(description=TTL)] = None,
+        dry_run: Annotated[bool, strawberry.argument(description=TRY)] = False,
     ) -> JobTriggered:
         """The new run, or that which has its unique key; an unknown job is data and no error."""
         asked = TriggerJobInput(
@@ -126,11 +134,12 @@ class RunMutations:
         async def fast_path(record: Record) -> Enqueued | None:
             return await put_requested(database, asked.to_run(submitter), record)
 
+        if dry_run:
+            tried = await perform_once(info, asked, lambda tx: preview(tx, [job_name], lambda tx: [action(tx)]))
+            return _previewed(job_name, tried)
         done = await perform(info, asked, action, ONE_ENQUEUED, key=idempotency_key, fast_path=fast_path)
         if done.result is None:
-            error = done.errors[0]
-            message = f"Unknown job: {job_name}" if error.code is ErrorCode.UNKNOWN_JOB else error.message
-            return JobTriggered(success=False, message=message, job_name=job_name, errors=done.errors)
+            return _not_triggered(job_name, done.errors)
         made = done.result
         message = f"Job {job_name} triggered successfully"
         if made.deduplicated:
@@ -151,6 +160,11 @@ class RunMutations:
             if not 1 <= len(input.runs) <= MAX_RUNS:
                 raise InvalidInput(f"runs: must be 1 to {MAX_RUNS:,} runs, got {len(input.runs):,}", path=("runs",))
             return actions.enqueue_runs(tx, input.to_runs(submitter))
+
+        if given(input.dry_run):
+            names = [run.job_name for run in input.runs]
+            tried = await perform_once(info, input, lambda tx: preview(tx, names, action))
+            return tried.answer(RunsEnqueued, preview=shown.Preview.from_model)
 
         async def fast_path(record: Record) -> list[Enqueued] | None:
             if len(input.runs) != 1:
@@ -225,12 +239,18 @@ class RunMutations:
     async def retry_run(self, info: Info, input: Annotated[RetryRunInput, INPUT]) -> RunChanged:
         """The new run."""
 
-        def action(tx: Tx) -> Run:
+        def again(tx: Tx) -> list[Enqueued]:
             keys, args = [parse_key(input.id, "id")], args_of(input.args)
             step, actor = given(input.from_step), info.context.person.name
-            return actions.retry_runs(tx, keys, args=args, from_step=step, actor=actor)[0]
+            return retries.retry_each(tx, keys, args=args, from_step=step, actor=actor)
 
-        done = await perform(info, input, action, ONE_RUN)
+        def tried(tx: Tx) -> Preview:
+            before = run_store.by_ids(tx.conn, [parse_key(input.id, "id")])
+            return preview(tx, [run.job_name for run in before.values()], again)
+
+        if given(input.dry_run):
+            return (await perform_once(info, input, tried)).answer(RunChanged, preview=shown.Preview.from_model)
+        done = await perform(info, input, lambda tx: again(tx)[0].run, ONE_RUN)
         return done.answer(RunChanged, run=entities.Run.from_model)
 
     @mutates(
@@ -240,11 +260,20 @@ class RunMutations:
     )
     async def retry_runs(self, info: Info, input: Annotated[RetryRunsInput, INPUT]) -> RunsChanged:
         """The new runs."""
-        retry = partial(actions.retry_runs, actor=info.context.person.name)
+        actor = info.context.person.name
+        retry, retry_all = partial(retries.retry_runs, actor=actor), partial(retries.retry_each, actor=actor)
         once_only = [_unless_retried] if input.exclude_retried else []
         action = partial(many_runs, selection=input, bulk_action=bulk_action(FINAL, retry, *once_only))
-        done = await perform_many(info, input, action, CHANGED)
-        return answer_many(RunsChanged, done, runs=entities.Run.from_model)
+
+        def tried(tx: Tx) -> Changed[Run]:
+            would = action(tx)
+            return replace(would, preview=_preview_of_retries(tx, would.rows, retry_all))
+
+        wanted = given(input.dry_run) and "preview" in asked_of(info)
+        done = await perform_many(info, input, tried if wanted else action, CHANGED)
+        payload = answer_many(RunsChanged, done, runs=entities.Run.from_model)
+        payload.preview = _shown(None if done.result is None else done.result.preview)
+        return payload
 
     @mutates(
         description="Deletes old history, by a run of the job `prune_history`: never unfinished runs, nor a task's "
@@ -296,6 +325,33 @@ class RunMutations:
         differs = Condition("priority", Operator.NE, input.priority)
         action = partial(many_runs, selection=input, bulk_action=bulk_action(CLAIMABLE, change, lambda _: differs))
         return answer_many(RunsChanged, await perform_many(info, input, action, CHANGED), runs=entities.Run.from_model)
+
+
+def _preview_of_retries(
+    tx: Tx, runs: Sequence[Run], retry: Callable[[Tx, Sequence[int]], Sequence[Enqueued]]
+) -> Preview:
+    """What would become of these finished runs if they were retried."""
+    return preview(tx, [run.job_name for run in runs], lambda tx: retry(tx, [run.id for run in runs]))
+
+
+def _shown(found: Preview | None) -> shown.Preview | None:
+    return None if found is None else shown.Preview.from_model(found)
+
+
+def _not_triggered(job_name: str, errors: list[UserError]) -> JobTriggered:
+    """Why a job was not triggered, as data."""
+    error = errors[0]
+    message = f"Unknown job: {job_name}" if error.code is ErrorCode.UNKNOWN_JOB else error.message
+    return JobTriggered(success=False, message=message, job_name=job_name, errors=errors)
+
+
+def _previewed(job_name: str, tried: Done[Preview]) -> JobTriggered:
+    """What triggering a job would do."""
+    found = tried.result
+    if found is None:
+        return _not_triggered(job_name, tried.errors)
+    success = not found.counts.get(PreviewOutcome.REFUSED)
+    return JobTriggered(success=success, message=found.sentence, job_name=job_name, preview=_shown(found))
 
 
 def _not_due(tx: Tx) -> Criteria:

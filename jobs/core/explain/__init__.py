@@ -5,6 +5,7 @@ An operator reads these at night, so each sentence names the thing in the way an
 
 from .codes import ExplanationCode
 from .facts import COUNTED_AHEAD, AwaitedRun, Explanation, Leaving, LostAttempt, RunFacts, TaskFacts
+from .previews import Preview, PreviewOutcome, RunPreview
 from .runs import explain_run
 from .tasks import explain_task
 
@@ -15,7 +16,10 @@ __all__ = [
     "ExplanationCode",
     "Leaving",
     "LostAttempt",
+    "Preview",
+    "PreviewOutcome",
     "RunFacts",
+    "RunPreview",
     "TaskFacts",
     "explain_run",
     "explain_task",

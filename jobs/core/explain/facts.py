@@ -102,6 +102,24 @@ class TaskFacts:
 
 
 @dataclass(frozen=True, slots=True)
+class Ahead:
+    """What goes before a run that is only tried: other new runs of the same request, and what waits for its tokens.
+
+    Attributes:
+        group: New runs of its group.
+        key: New runs with its concurrency key.
+        tokens: New and stored runs that take a token of its bucket.
+    """
+
+    group: int = 0
+    key: int = 0
+    tokens: int = 0
+
+
+NOTHING_AHEAD = Ahead()
+
+
+@dataclass(frozen=True, slots=True)
 class RunFacts:
     """What is known beside the run itself.
 
@@ -126,6 +144,7 @@ class RunFacts:
         key_holder: One of them.
         bucket: What is left of the rate of its job; None = it takes no token of any.
         caps: Where it is counted among those that wait, how many may, and how many do.
+        before: Of a run that is only tried, what goes before it.
         awaited: Those of the runs that a suspended run names as awaited that are unfinished, in ascending order.
     """
 
@@ -149,6 +168,7 @@ class RunFacts:
     bucket: Bucket | None = None
     awaited: tuple[AwaitedRun, ...] = ()
     caps: tuple[tuple[Line, Cap, int], ...] = ()
+    before: Ahead = NOTHING_AHEAD
 
 
 def moment(instant: datetime) -> str:

@@ -227,22 +227,31 @@ def _group(run: Run, facts: RunFacts, now: datetime) -> Explanation | None:
             "it waits until the group is resumed."
         )
         return Explanation(Code.GROUP_PAUSED, sentence)
-    if group.max_running is not None and facts.group_occupied >= group.max_running:
+    before = facts.before.group
+    if group.max_running is not None and facts.group_occupied + before >= group.max_running:
         sentence = (
-            f"Its group '{run.group}' may have {group.max_running} running at once, and has {facts.group_occupied} now."
+            f"Its group '{run.group}' may have {group.max_running} running at once, and has {facts.group_occupied} now"
+            f"{_and_before(before)}."
         )
         return Explanation(Code.GROUP_LIMIT, sentence)
     if group.rate is None:
         return None
-    return _without_token(Bucket(group.rate, group.rate_full_at).settled(now), f"its group '{run.group}'", now)
+    bucket = Bucket(group.rate, group.rate_full_at).settled(now)
+    return _without_token(bucket, f"its group '{run.group}'", before, now)
+
+
+def _and_before(count: int) -> str:
+    """That further new runs are tried before it."""
+    return f", and {count:,} new run{'s go' if count != 1 else ' goes'} before it" if count else ""
 
 
 def _limited(run: Run, facts: RunFacts, now: datetime) -> Explanation | None:
     """What a run with a key waits for."""
-    if run.concurrency_key is not None and facts.key_running >= (run.max_concurrent or 1):
+    before = facts.before.key
+    if run.concurrency_key is not None and facts.key_running + before >= (run.max_concurrent or 1):
         sentence = (
             f"{facts.key_running} of {run.max_concurrent} runs with its concurrency key '{run.concurrency_key}' run "
-            "now; it starts once one of them has ended."
+            f"now{_and_before(before)}; it starts once one of them has ended."
         )
         return Explanation(Code.KEY_LIMIT, sentence, run_id=facts.key_holder)
     if facts.bucket is None:
@@ -251,15 +260,18 @@ def _limited(run: Run, facts: RunFacts, now: datetime) -> Explanation | None:
         whose = f"its task '{run.task_name}'"
     else:
         whose = f"its job '{run.job_name}'" + (f" for the key '{run.rate_key}'" if run.rate_key else "")
-    return _without_token(facts.bucket.settled(now), whose, now)
+    return _without_token(facts.bucket.settled(now), whose, facts.before.tokens, now)
 
 
-def _without_token(bucket: Bucket, whose: str, now: datetime) -> Explanation | None:
-    if bucket.tokens(now) > 0:
+def _without_token(bucket: Bucket, whose: str, before: int, now: datetime) -> Explanation | None:
+    """That a run waits for a token; ``before``: how many others take one first."""
+    left = bucket.take(before, now) if before else bucket
+    if left.tokens(now) > 0:
         return None
-    due = bucket.due(now)
+    due = left.due(now)
+    first = f"{before:,} run{'s take theirs' if before != 1 else ' takes its own'} before it, and " if before else ""
     sentence = (
-        f"It waits for a token of {whose}: none of {bucket.rate.words} is left until {moment(due)}, in "
+        f"It waits for a token of {whose}: {first}none of {bucket.rate.words} is left until {moment(due)}, in "
         f"{brief_span((due - now).total_seconds())}."
     )
     return Explanation(Code.RATE_LIMIT, sentence, until=due)

@@ -11,10 +11,10 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from sqlalchemy import Connection, and_, exists, or_, select, text, update
+from sqlalchemy import Connection, and_, exists, not_, or_, select, text, update
 
 from ...core.base.rates import Bucket, Rate
-from ...core.limits import NEVER, OF_THE_JOB, key_of_task, task_of_key
+from ...core.limits import NEVER, OF_TASKS, OF_THE_JOB, key_of_task, task_of_key
 from ...core.model import Priority, Run
 from ...core.states import CLAIMABLE
 from ...store.db import dialect
@@ -240,12 +240,8 @@ def rates_of(conn: Connection, wanted: Collection[BucketName]) -> dict[BucketNam
     stored = tasks.rates_of(conn, of_tasks.values()) if of_tasks else {}
     found = {name: stored[task_id] for name, task_id in of_tasks.items() if task_id in stored}
     of_jobs = [name for name in wanted if name not in of_tasks]
-    declared = jobs.published_defaults(conn, {name.job_name for name in of_jobs}) if of_jobs else {}
-    for name in of_jobs:
-        limits = declared[name.job_name].limits if name.job_name in declared else None
-        if limits is not None and limits.rate is not None:
-            found[name] = limits.rate
-    return found
+    said = jobs.rates_of(conn, {name.job_name for name in of_jobs}) if of_jobs else {}
+    return found | {name: said[name.job_name] for name in of_jobs if name.job_name in said}
 
 
 def change_task_rate(tx: Tx, task_id: int, rate: Rate | None) -> None:
@@ -256,6 +252,17 @@ def change_task_rate(tx: Tx, task_id: int, rate: Rate | None) -> None:
         values = {"full_at": full_at, "next_token_at": None if row.next_token_at is None else tx.now}
         this = and_(b.c.job_name == row.job_name, b.c.rate_key == row.rate_key)
         tx.conn.execute(update(b).where(this).values(**values))
+    tx.wake(Wake.RUNS)
+
+
+def change_job_rate(tx: Tx, job_name: str, rate: Rate) -> None:
+    """Let the buckets of a job go on by another rate, and have what waits for their tokens looked at now."""
+    latest = Bucket(rate).take(rate.burst, tx.now).full_at
+    mine = and_(b.c.job_name == job_name, not_(b.c.rate_key.startswith(OF_TASKS, autoescape=True)))
+    # In the order in which claims lock them.
+    tx.conn.execute(select(b.c.rate_key).where(mine).order_by(b.c.rate_key).with_for_update()).all()
+    tx.conn.execute(update(b).where(mine, b.c.full_at > latest).values(full_at=latest))
+    tx.conn.execute(update(b).where(mine, b.c.next_token_at.is_not(None)).values(next_token_at=tx.now))
     tx.wake(Wake.RUNS)
 
 

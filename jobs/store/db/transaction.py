@@ -1,7 +1,8 @@
 """One transaction: its connection, its time, what it changed, and whom to wake once it is committed."""
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Generator, Iterable
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Flag, auto
@@ -98,6 +99,18 @@ class Tx:
     def wake(self, whom: Wake) -> None:
         """Wake ``whom`` on every node after the commit."""
         self.wakes |= whom
+
+    @contextmanager
+    def undone(self) -> Generator[None]:
+        """What happens in the block is judged by the database like anything else, and then taken back."""
+        changes, records, before, wakes = len(self.changes), len(self.records), dict(self.before), self.wakes
+        nested = self.conn.begin_nested()
+        try:
+            yield
+        finally:
+            nested.rollback()
+            del self.changes[changes:], self.records[records:]
+            self.before, self.wakes = before, wakes
 
     def note_before(self, subject: str, **values: Json) -> None:
         """Note what a thing was before a change, for the record of the change."""

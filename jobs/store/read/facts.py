@@ -232,6 +232,27 @@ def _full_at(conn: Connection, names: Collection[tuple[str, str]]) -> dict[tuple
     return {(job_name, rate_key): full_at for job_name, rate_key, full_at in conn.execute(statement)}
 
 
+def waiting_for_tokens(
+    conn: Connection, buckets: Collection[tuple[str, str]], before: int
+) -> dict[tuple[str, str], int]:
+    """How many runs older than this id wait that take a token of each of these buckets, by job and rate key.
+
+    No index counts them: it is for one look of a person, not for the way of a run.
+    """
+    if not buckets:
+        return {}
+    statement = (
+        select(r.c.job_name, r.c.rate_key, func.count())
+        .where(
+            tuple_(r.c.job_name, r.c.rate_key).in_(sorted(buckets)),
+            r.c.state.in_(sql_literals(CLAIMABLE)),
+            r.c.id < before,
+        )
+        .group_by(r.c.job_name, r.c.rate_key)
+    )
+    return {(job_name, rate_key): count for job_name, rate_key, count in conn.execute(statement)}
+
+
 def _runs_awaited_by(run: Run) -> tuple[int, ...]:
     return () if run.awaits is None else Awaits.from_json(run.awaits).runs
 

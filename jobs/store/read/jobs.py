@@ -1,13 +1,16 @@
 """What the nodes have published that they can run."""
 
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Row, bindparam, exists, func, select
 
 from ...core.arguments.judging import Judge
+from ...core.base.rates import Rate
 from ...core.defaults import NO_DEFAULTS, JobDefaults, JobInfo
+from ...core.limits import Limits
 from ...core.model import Isolation
 from ...core.nodes import Node
 from ..db import dialect
@@ -22,8 +25,27 @@ _ANY_CAP = exists().where(queue_group.c.cap.is_not(None)).label("any_cap")
 def job_from(row: Row[Any], nodes: Sequence[str] = ()) -> JobInfo:
     """The job behind a whole row, with the live nodes that take it."""
     kind, defaults = Isolation(row.isolation), defaults_from(row.defaults)
-    tags = tuple(row.tags)
-    return JobInfo(row.name, row.description, row.schedule, kind, row.args_schema, tuple(nodes), defaults, tags)
+    tags, declared, limits = tuple(row.tags), None, defaults.limits
+    rate = _in_force(limits, row.rate)
+    if limits is not None and rate != limits.rate:
+        declared, defaults = limits.rate, replace(defaults, limits=replace(limits, rate=rate))
+    return JobInfo(
+        row.name, row.description, row.schedule, kind, row.args_schema, tuple(nodes), defaults, tags, declared
+    )
+
+
+def _in_force(limits: Limits | None, of_operator: dict[str, Any] | None) -> Rate | None:
+    """The rate that holds; where the code says none, the runs have no bucket, and no operator can give them one."""
+    if limits is None or limits.rate is None or of_operator is None:
+        return None if limits is None else limits.rate
+    return Rate.from_json(of_operator)
+
+
+def rates_of(conn: Connection, names: Collection[str]) -> dict[str, Rate]:
+    """The rates that hold for those of these jobs that have one, by the job's name."""
+    statement = select(j.c.name, j.c.defaults, j.c.rate).where(j.c.name.in_(sorted(names)))
+    found = {row.name: _in_force(defaults_from(row.defaults).limits, row.rate) for row in conn.execute(statement)}
+    return {name: rate for name, rate in found.items() if rate is not None}
 
 
 def published_defaults(conn: Connection, names: Collection[str]) -> dict[str, JobDefaults]:

@@ -12,6 +12,7 @@ from sqlalchemy import (
     func,
     literal,
     literal_column,
+    or_,
     select,
     text,
 )
@@ -151,7 +152,7 @@ FLOWS: Listing[Flow] = Listing(
     name="flows",
     rows=select(flow),
     key=flow.c.id,
-    fields=columns(flow, "id name state unique_key submitted_at finished_at submitter"),
+    fields=columns(flow, "id name state unique_key submitted_at finished_at submitter labels"),
     order=(OrderKey("id", descending=True),),
     model=flow_from,
     indexes=Indexes(
@@ -291,6 +292,7 @@ GROUPS: Listing[Group] = Listing(
         **columns(_NAMED, "name"),
         "paused": queue_group.c.paused_at.is_not(None),
         "max_running": queue_group.c.max_running,
+        "limited": or_(*(queue_group.c[name].is_not(None) for name in ("max_running", "rate", "cap"))),
         "depth": select(func.count()).where(*_QUEUED_IN).scalar_subquery(),
         "wait": func.coalesce(duration(_FIRST_IN_LINE, literal(FAR, UtcDateTime())), 0.0),
     },

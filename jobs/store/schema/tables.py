@@ -359,6 +359,8 @@ job = Table(
     Column("defaults", JsonDocument, nullable=False),
     Column("tags", JsonDocument, nullable=False),
     Column("signature", String(16), nullable=False),
+    # Of an operator, instead of the one that its code says.
+    Column("rate", JsonDocument),
 )
 
 node = Table(

@@ -2,8 +2,9 @@
 
 from collections.abc import Collection, Sequence
 
-from sqlalchemy import Connection, delete
+from sqlalchemy import Connection, delete, update
 
+from ...core.base.rates import Rate
 from ...core.defaults import JobInfo
 from ..db import dialect
 from ..schema.specs import defaults_document
@@ -24,6 +25,11 @@ def publish(conn: Connection, jobs: Sequence[JobInfo]) -> None:
         for job in sorted(jobs, key=lambda job: job.name)
     ]
     conn.execute(statement, rows)
+
+
+def set_rate(conn: Connection, name: str, rate: Rate | None) -> None:
+    """Let this rate hold instead of the one that the code of a job says; None = that one."""
+    conn.execute(update(j).where(j.c.name == name).values(rate=None if rate is None else rate.to_json()))
 
 
 def forget(conn: Connection, *, keep: Collection[str]) -> list[str]:

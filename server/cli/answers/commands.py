@@ -27,6 +27,9 @@ _WAITED = thing({"ok": FLAG, "run": _RUN})
 _GROUP = done(group=answered(documents.PAUSE_GROUP, "pauseGroup.group"))
 _TASK = done(task=answered(documents.PAUSE_TASK, "pauseTask.task"))
 _NODE = done(node=answered(documents.DRAIN_NODE, "drainNode.node"))
+_PREVIEW = answered(documents.TRY_ENQUEUE, "enqueueRuns.preview")
+_TRIED = done(preview=_PREVIEW)
+"""Of a dry run."""
 _PLANNED = many(answered(documents.APPLY_TASKS, "applyTasks.planned")["items"])
 _SENT = thing({"id": INTEGER, "state": TEXT})
 _MADE = thing({"id": INTEGER, "state": TEXT, "jobName": TEXT})
@@ -56,7 +59,7 @@ def _listed(document: str, name: str, field: str | None = None) -> Shape:
 
 REMOTE: Final[dict[str, Shape]] = {
     "apply": done(tasks=_PLANNED),
-    "enqueue": either(done(run=answered(documents.ENQUEUE, "enqueueRuns.runs")["items"]), _WAITED),
+    "enqueue": either(done(run=answered(documents.ENQUEUE, "enqueueRuns.runs")["items"]), _WAITED, _TRIED),
     "export": thing({"ok": {"const": True}, "tasks": _EXPORTED, "file": TEXT}, optional=frozenset({"file"})),
     "flows cancel": done(flow=answered(documents.CANCEL_FLOW, "cancelFlow.flow")),
     "flows list": _listed(documents.FLOWS, "flows"),
@@ -74,6 +77,8 @@ REMOTE: Final[dict[str, Shape]] = {
         _GROUP,
     ),
     "groups list": _listed(documents.GROUPS, "groups"),
+    "jobs list": _listed(documents.JOBS, "jobs"),
+    "jobs rate": done(job=answered(documents.UPDATE_JOB, "updateJob.job")),
     "log": _listed(documents.EXECUTIONS, "executions"),
     **dict.fromkeys(("login", "whoami"), _VIEWER),
     "logout": done(url=TEXT, ended=FLAG),
@@ -83,11 +88,20 @@ REMOTE: Final[dict[str, Shape]] = {
     **dict.fromkeys(("runs cancel", "runs priority"), done(count=INTEGER)),
     "runs explain": done(explain=_EXPLAINED),
     "runs list": _listed(documents.RUNS, "runs"),
-    "runs retry": either(done(count=INTEGER), done(run=answered(documents.RETRY_RUN, "retryRun.run")), _WAITED),
+    "runs retry": either(
+        done(count=INTEGER),
+        done(run=answered(documents.RETRY_RUN, "retryRun.run")),
+        _WAITED,
+        done(count=INTEGER, preview=_PREVIEW),
+    ),
     "runs show": done(run=_RUN),
     "signal": done(run=_SENT),
     "stats": done(overview=answered(documents.STATS, "overview")),
-    **dict.fromkeys(("tasks create", "tasks pause", "tasks resume", "tasks update"), _TASK),
+    **dict.fromkeys(("tasks pause", "tasks resume"), _TASK),
+    **dict.fromkeys(
+        ("tasks create", "tasks update"),
+        either(_TASK, done(task=answered(documents.TRY_CREATE_TASK, "createTask.task"), preview=_PREVIEW)),
+    ),
     "tasks delete": done(deletedName=maybe(TEXT), cancelledCount=INTEGER),
     "tasks explain": done(explain=_EXPLAINED),
     "tasks list": _listed(documents.TASKS, "tasks"),
@@ -101,7 +115,7 @@ REMOTE: Final[dict[str, Shape]] = {
         failures=answered(documents.TOP, "failures.nodes"),
     ),
     "trigger": either(
-        done(run=maybe(_MADE)), done(success=FLAG, message=TEXT, jobName=TEXT, run=maybe(_MADE)), _WAITED
+        done(run=maybe(_MADE)), done(success=FLAG, message=TEXT, jobName=TEXT, run=maybe(_MADE)), _WAITED, _TRIED
     ),
 }
 """Of those that speak to a running server."""

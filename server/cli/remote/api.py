@@ -1,5 +1,6 @@
 """What commands share that speak to a running server: its address, what they ask, and how refusals are told."""
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from typing import Annotated, Any, Concatenate, Final, ParamSpec, cast
 
@@ -15,6 +16,12 @@ PAGE: Final = 200
 """Rows asked for at once."""
 
 Limit = Annotated[int, typer.Option("--limit", "-n", min=1, max=100_000, help="Rows at most.")]
+
+DryRun = Annotated[
+    bool, typer.Option("--dry-run", help="Change nothing; say what would become of it, and which limits it would meet.")
+]
+LINES: Final = 20
+"""Sentences that are shown; runs with the same one share a line."""
 
 
 class Api:
@@ -85,3 +92,26 @@ def at_server(command: Callable[Concatenate[Api, P], None]) -> Callable[..., Non
             command(Api(output, client, url), *args, **given)
 
     return with_options(command, speaking, after=(option("url", ServerUrl, DEFAULT_SERVER), AS_JSON))
+
+
+def tell(api: Api, payload: dict[str, Any], **more: object) -> None:
+    """Answer the preview of a payload, and what else is given."""
+    preview = payload["preview"]
+    api.result({**more, "preview": preview}, "\n".join([preview["sentence"], *_lines(preview)]))
+
+
+def _lines(preview: dict[str, Any]) -> Iterator[str]:
+    said = Counter(" ".join(_sentences(run)) for run in preview["runs"])
+    for text, count in list(said.items())[:LINES]:
+        yield f"  {f'{count} x ' if count > 1 else ''}{text}"
+    if len(said) > LINES:
+        yield f"  and {len(said) - LINES} more"
+    if preview["droppedIds"]:
+        yield f"  skipped to make room: {', '.join(preview['droppedIds'][:LINES])}"
+
+
+def _sentences(run: dict[str, Any]) -> Iterator[str]:
+    yield run["sentence"]
+    if run["explanation"] is not None:
+        yield run["explanation"]["sentence"]
+        yield from run["explanation"]["details"]

@@ -4,9 +4,9 @@ from typing import Annotated, Any
 
 import typer
 
-from ....graphql.client.command_line import ENQUEUE
+from ....graphql.client.command_line import ENQUEUE, TRY_ENQUEUE
 from ....jobs.core.base.errors import ConfigurationError
-from .api import Api, at_server
+from .api import Api, DryRun, at_server, tell
 from .names import group_names, job_names
 from .values import Label, arguments_of, labels_of, seconds_of
 from .waiting import Wait, wait_for
@@ -52,6 +52,7 @@ def enqueue(
         bool, typer.Option("--throttle-last", help="With --throttle: the last one runs at the period's end.")
     ] = False,
     wait: Wait = False,
+    dry_run: DryRun = False,
 ) -> None:
     """Put a run of a job into the queue."""
     given: dict[str, Any] = {
@@ -69,7 +70,11 @@ def enqueue(
         "debounce": _debounce(debounce),
         "throttle": _throttle(throttle, last=throttle_last),
     }
-    (made,) = api.change(ENQUEUE, runs=[{name: value for name, value in given.items() if value is not None}])["runs"]
+    run = {name: value for name, value in given.items() if value is not None}
+    if dry_run:
+        tell(api, api.change(TRY_ENQUEUE, runs=[run], dryRun=True))
+        return
+    (made,) = api.change(ENQUEUE, runs=[run])["runs"]
     if wait:
         wait_for(api, made["id"])
         return

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from ....graphql.client.command_line import EXECUTIONS, FLOWS, GROUPS, NODES, RUNS, TASKS
+from ....graphql.client.command_line import EXECUTIONS, FLOWS, GROUPS, JOBS, NODES, RUNS, TASKS
 from .lists import Listing
 from .values import FLAG, INSIDE, NUMBER, TEXT, TIME, WORD
 
@@ -187,14 +187,24 @@ FLOW_LIST: Final = Listing(
         "progress.running",
         "progress.failed",
         "progress.skipped",
+        "labels",
     ),
     ("id", "name", "state", "progress.done", "progress.total", "progress.failed", "submittedAt", "finishedAt"),
     {
         **dict.fromkeys(("id", "name", "uniqueKey", "submitter"), TEXT),
         "state": WORD,
+        "labels": INSIDE,
         **dict.fromkeys(("submittedAt", "finishedAt"), TIME),
     },
     ("ID", "NAME", "FINISHED_AT"),
+)
+JOB_LIST: Final = Listing(
+    "jobs",
+    JOBS,
+    ("name", "description", "schedule", "isolation", "limits.rate", "declaredRate", "limits.maxConcurrent"),
+    ("name", "isolation", "schedule", "limits.rate", "declaredRate"),
+    {**dict.fromkeys(("name", "description", "schedule"), TEXT), "isolation": WORD},
+    ("NAME",),
 )
 NODE_LIST: Final = Listing(
     "nodes",

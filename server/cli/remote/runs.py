@@ -5,11 +5,11 @@ from typing import Annotated, Any
 
 import typer
 
-from ....graphql.client.command_line import CANCEL_RUNS, ONE_RUN, PRIORITY, RETRY_RUN, RETRY_RUNS
+from ....graphql.client.command_line import CANCEL_RUNS, ONE_RUN, PRIORITY, RETRY_RUN, RETRY_RUNS, TRY_RETRY_RUNS
 from ....jobs.core.base.errors import ConfigurationError
 from ..base.application import CommandLine
 from ..base.output import Refused
-from .api import Api, Limit, at_server
+from .api import Api, DryRun, Limit, at_server, tell
 from .listings import RUN_LIST
 from .lists import Columns, Filter, Sort, Watch, details, show
 from .values import arguments_of, filter_of
@@ -80,8 +80,15 @@ def retry(
     ] = None,
     wait: Wait = False,
     yes: Yes = False,
+    dry_run: DryRun = False,
 ) -> None:
     """Make new runs like finished ones. With --wait the exit status says how the new run ended, for one run."""
+    if dry_run:
+        if args is not None or from_step is not None or wait:
+            raise ConfigurationError("--dry-run: is not for --args, --from-step and --wait")
+        would = api.change(TRY_RETRY_RUNS, **_chosen(ids, filter), dryRun=True)
+        tell(api, would, count=would["count"])
+        return
     if args is None and from_step is None and not wait:
         _many(api, RETRY_RUNS, "retried", ids, filter, yes=yes)
         return
@@ -109,14 +116,17 @@ def priority(
     _many(api, PRIORITY, f"now of priority {level.upper()}", ids, filter, yes=yes, priority=level.upper())
 
 
+def _chosen(ids: list[str] | None, terms: list[str] | None) -> dict[str, Any]:
+    if bool(ids) == bool(terms):
+        raise ConfigurationError("name the runs by their ids, or choose them by --filter FIELD=VALUE")
+    return {"ids": ids} if ids else {"filter": filter_of(terms or (), RUN_LIST.fields)}
+
+
 def _many(
     api: Api, document: str, word: str, ids: list[str] | None, terms: list[str] | None, *, yes: bool, **more: object
 ) -> None:
     """Change many runs: how many is said first, and asked on a terminal."""
-    if bool(ids) == bool(terms):
-        raise ConfigurationError("name the runs by their ids, or choose them by --filter FIELD=VALUE")
-    chosen: dict[str, Any] = {"ids": ids} if ids else {"filter": filter_of(terms or (), RUN_LIST.fields)}
-    given = {**chosen, **{name: value for name, value in more.items() if value is not None}}
+    given = {**_chosen(ids, terms), **{name: value for name, value in more.items() if value is not None}}
     if terms:
         would = api.change(document, **given, dryRun=True)
         some = f"{would['count']}{' or more' if would['hasMore'] else ''} runs"

@@ -10,12 +10,14 @@ from ....graphql.client.command_line import (
     ONE_TASK,
     PAUSE_TASK,
     RESUME_TASK,
+    TRY_CREATE_TASK,
+    TRY_UPDATE_TASK,
     UPDATE_TASK,
 )
 from ....jobs.core.base.errors import ConfigurationError
 from ..base.application import CommandLine
 from ..base.output import Refused
-from .api import Api, Limit, at_server
+from .api import Api, DryRun, Limit, at_server, tell
 from .listings import TASK_LIST
 from .lists import Columns, Filter, Sort, Watch, details, show
 from .names import job_names, task_names
@@ -95,9 +97,13 @@ def create(
     syntax: Syntax = None,
     timezone: Zone = None,
     args: Arguments = None,
+    dry_run: DryRun = False,
 ) -> None:
     """Make a task, e.g. tasks create nightly report '0 0 3 * * *' retries=5."""
     given = {"name": name, "jobName": job, **_given(fields, args, schedule, syntax, timezone)}
+    if dry_run:
+        _tell(api, TRY_CREATE_TASK, given)
+        return
     task = api.change(CREATE_TASK, **given)["task"]
     api.result({"task": task}, f"Task {name} made; next: {task['nextExecution'] or 'no occurrence is left'}")
 
@@ -112,13 +118,22 @@ def update(
     syntax: Syntax = None,
     timezone: Zone = None,
     args: Arguments = None,
+    dry_run: DryRun = False,
 ) -> None:
     """Change fields of a task; the others stay, and FIELD=null asks for the default."""
     given = _given(fields, args, schedule, syntax, timezone)
     if not given:
         raise ConfigurationError("nothing to change; name fields, e.g. retries=5, or --schedule or --args")
+    if dry_run:
+        _tell(api, TRY_UPDATE_TASK, {"name": name, **given})
+        return
     task = api.change(UPDATE_TASK, name=name, **given)["task"]
     api.result({"task": task}, f"Task {name} changed; next: {task['nextExecution'] or 'no occurrence is left'}")
+
+
+def _tell(api: Api, document: str, given: dict[str, Any]) -> None:
+    would = api.change(document, **given, dryRun=True)
+    tell(api, would, task=would["task"])
 
 
 def _given(

@@ -180,6 +180,7 @@ def test_a_refused_mutation_tells_code_and_path() -> None:
 
 def test_a_job_that_nobody_knows_is_refused_also_without_a_list_of_errors() -> None:
     answer = {"triggerJob": {"success": False, "message": "Unknown job: x", "jobName": "x", "run": None}}
+    answer["triggerJob"]["preview"] = None
     with answering(data=answer) as client, pytest.raises(RefusedError, match="Unknown job: x"):
         client.trigger_job("x")
 

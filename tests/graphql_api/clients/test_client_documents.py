@@ -141,6 +141,8 @@ SAMPLES: dict[Callable[..., object], list[Sample]] = {
     mutations.age_group: [mutations.age_group("x", None), mutations.age_group("x", 600)],
     mutations.cap_group: [mutations.cap_group("x", None), mutations.cap_group("x", 5, WhenFull.DROP_OLDEST)],
     mutations.rate_group: [mutations.rate_group("x", None), mutations.rate_group("x", 100, 60, 7)],
+    mutations.rate_job: [mutations.rate_job("x", None), mutations.rate_job("x", 100, 60, 7)],
+    mutations.preview_runs: [mutations.preview_runs([NewRun(job_name="x")])],
     mutations.prune_history: [mutations.prune_history(max_age_days=7, dry_run=True), mutations.prune_history()],
     mutations.drain_node: [mutations.drain_node("x")],
     mutations.resume_node: [mutations.resume_node("x")],

@@ -83,3 +83,24 @@ async def test_a_flow_is_added_to_closed_cancelled_and_retried(api: Api) -> None
     assert (again["state"], again["progress"]["total"], again["progress"]["done"]) == ("RUNNING", 3, 0)
     (error,) = (await api.ask(change("retryFlow"), id=flow["id"]))["retryFlow"]["errors"]
     assert (error["code"], error["path"]) == ("INVALID_STATE", ["id"])
+
+
+async def test_flows_are_found_and_counted_by_their_labels(api: Api) -> None:
+    for customer in ("1", "1", "2"):
+        answer = await api.ask(ENQUEUE, input=two(labels={"customer": customer, "team": "a.b"}))
+        assert answer["enqueueFlow"]["errors"] == []
+    await api.ask(ENQUEUE, input=two())
+    count = "query($labels: LabelFilter) { flows(filter: { labels: $labels }) { totalCount nodes { labels } } }"
+    asked = [
+        {"key": "customer", "eq": "1"},
+        {"key": "customer", "in": ["1", "2"]},
+        {"key": "team", "eq": "a.b"},
+        {"key": "team", "exists": True},
+        {"key": "team", "exists": False},
+        {"key": "customer", "eq": "3"},
+    ]
+    found = [(await api.ask(count, labels=one))["flows"] for one in asked]
+    assert [one["totalCount"] for one in found] == [2, 3, 3, 3, 1, 0]
+    assert all(flow["labels"]["customer"] == "1" for flow in found[0]["nodes"])
+    runs = "query($labels: LabelFilter) { runs(filter: { labels: $labels }) { totalCount } }"
+    assert (await api.ask(runs, labels=asked[0]))["runs"]["totalCount"] == 4

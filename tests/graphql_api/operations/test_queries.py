@@ -271,3 +271,20 @@ async def test_explanations_name_the_run_in_the_way(api: Api) -> None:
     assert task["explain"]["code"] == "QUEUED"
     assert task["explain"]["run"] == {"id": run["id"], "state": "WAITING"}
     assert run["explain"]["code"] == "NEXT"
+
+
+async def test_groups_with_any_limit_are_found_as_limited(api: Api) -> None:
+    limits = ("maxRunning: 1", "rate: { limit: 5 }", "cap: { limit: 5 }", "maxWaitLow: 60")
+    for name, limit in zip("abcd", limits, strict=True):
+        change = f'mutation {{ updateGroup(input: {{ name: "{name}", {limit} }}) {{ errors {{ message }} }} }}'
+        assert (await api.ask(change))["updateGroup"]["errors"] == []
+    found = {
+        is_limited: (
+            await api.ask(
+                "query($is: Boolean) { groups(filter: { limited: { eq: $is } }) { nodes { name } } }",
+                **{"is": is_limited},
+            )
+        )["groups"]["nodes"]
+        for is_limited in (True, False)
+    }
+    assert [[one["name"] for one in found[which]] for which in (True, False)] == [["a", "b", "c"], ["d", "default"]]

@@ -30,7 +30,7 @@ AT_ONCE = 4
 JOBS = """
 import asyncio
 
-from cronograph.jobs import JobContext, PermanentFailure, Result, job
+from cronograph.jobs import JobContext, PermanentFailure, Rate, Result, job
 
 @job("greet")
 async def greet(ctx: JobContext, name: str = "you") -> Result:
@@ -44,6 +44,10 @@ async def broken() -> None:
 @job("patient")
 async def patient(ctx: JobContext) -> None:
     await ctx.wait_for("go")
+
+@job("paced", rate=Rate(5))
+async def paced() -> None:
+    pass
 
 @job("long")
 async def long(ctx: JobContext) -> None:
@@ -106,6 +110,8 @@ REMOTE: dict[str, Row] = {
     "groups rate": Row("slow 100/1m", "slow many", 2),
     "groups pause": Row("slow", "slow --colour red", 2),
     "groups resume": Row("slow", "slow --colour red", 2),
+    "jobs list": LISTED,
+    "jobs rate": Row("paced 100/1m", "greet 100/1m"),
     "nodes list": LISTED,
     "nodes drain": Row("n1", "nope"),
     "nodes resume": Row("n1", "nope"),

@@ -124,6 +124,26 @@ def test_what_is_enqueued_may_expire_and_its_key_may_hold(run: Commands) -> None
     assert "--expires-at" in run("enqueue", "--help")[1]
 
 
+def test_a_dry_run_says_what_would_become_of_it_and_does_nothing(run: Commands) -> None:
+    assert run("groups", "cap", "tried", "1")[0] == 0
+    enqueue = ("enqueue", "greet", "--group", "tried", "--at", "2090-01-01T00:00:00Z")
+    status, said = run(*enqueue, "--dry-run")
+    assert (status, said.splitlines()[0]) == (0, "1 run would be enqueued."), said
+    assert "It was enqueued for 2090-01-01" in said
+    assert run.json("runs", "list", "--filter", "group=tried")["runs"] == []
+    waiting = run.json(*enqueue, "--key", "tried")["run"]["id"]
+    (full,) = run.json(*enqueue, "--dry-run")["preview"]["runs"]
+    assert (full["outcome"], "group 'tried' may have 1 runs waiting" in full["sentence"]) == ("REFUSED", True)
+    (held,) = run.json("trigger", "greet", "--unique-key", "tried", "--dry-run")["preview"]["runs"]
+    assert (held["outcome"], held["standsForId"]) == ("DEDUPLICATED", waiting)
+    made = ("tasks", "create", "tried", "greet", "0 0 3 * * *", "group=tried", "--dry-run")
+    assert run.json(*made)["preview"]["runs"][0]["outcome"] == "REFUSED"
+    assert run("tasks", "show", "tried")[0] == 1
+    assert run.json("runs", "cancel", waiting)["count"] == 1
+    assert run.json("runs", "retry", waiting, "--dry-run")["preview"]["sentence"] == "1 run would be enqueued."
+    assert run("runs", "retry", waiting, "--dry-run", "--wait")[0] == 2
+
+
 def test_tasks_have_labels_that_are_edited_and_found(run: Commands) -> None:
     made = run.json("tasks", "create", "labelled", "greet", "0 0 3 * * *", 'labels={"team":"a"}')
     assert made["task"]["name"] == "labelled"

@@ -2,9 +2,11 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { integer, plural } from "../lib/format";
 import { feed } from "../live";
 import { type BulkKind, type BulkTarget, countBulk, runBulk } from "../services/runs";
+import { type PreviewParts, tryRetries } from "../services/previews";
 import { notify } from "../state/announce";
 import { Action } from "./action";
 import { Dialog } from "./dialog";
+import { PreviewView } from "./preview";
 
 interface BulkDialogProps {
   kind: BulkKind;
@@ -52,6 +54,7 @@ function countOn(kind: BulkKind, target: BulkTarget, tell: (count: number | null
 export function BulkDialog({ kind, target, onClose, onDone }: BulkDialogProps) {
   const [count, setCount] = useState<number | null>(null);
   const [done, setDone] = useState<number | null>(null);
+  const [preview, setPreview] = useState<PreviewParts | null>(null);
   const words = WORDS[kind];
   const started = useRef(false);
   useEffect(() => countOn(kind, target, (value) => (started.current ? undefined : value === null ? onClose() : setCount(value))), []);
@@ -80,10 +83,16 @@ export function BulkDialog({ kind, target, onClose, onDone }: BulkDialogProps) {
           </span>
         </p>
       )}
+      {preview !== null && done === null && <PreviewView preview={preview} />}
       <div class="form-actions">
         <button type="button" class="button" onClick={onClose}>
           Leave them
         </button>
+        {kind === "retry" && (
+          <Action class="button" disabled={count === null || count === 0 || done !== null} onClick={() => void tryRetries(target).then(setPreview)}>
+            Dry run
+          </Action>
+        )}
         <Action class={kind === "cancel" ? "button danger" : "button primary"} disabled={count === null || count === 0 || done !== null} onClick={() => void start()}>
           {words.action}
         </Action>

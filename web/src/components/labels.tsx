@@ -4,7 +4,7 @@ import { place, setParams } from "../state/route";
 interface LabelsProps {
   labels: unknown;
   /** The list that a click filters. */
-  list?: "/runs" | "/log";
+  list?: "/runs" | "/log" | "/flows";
   /** At most so many are shown. */
   most?: number;
 }

@@ -2,13 +2,17 @@ import type { ComponentChildren } from "preact";
 import { useRef, useState } from "preact/hooks";
 import { plural } from "../lib/format";
 import { readArgs } from "../model/task-form";
+import type { PreviewParts } from "../services/previews";
 import type { UserError } from "../services/mutate";
 import { Action } from "./action";
 import { ArgsEditor } from "./args-editor";
 import { Dialog } from "./dialog";
 import { DraftNote } from "./draft-note";
 import { focusFault } from "./field";
+import { PreviewView } from "./preview";
 import { useDraft } from "./use-draft";
+
+type Send<T> = (args: Record<string, unknown>) => Promise<T>;
 
 interface RunWithArgsProps {
   title: string;
@@ -21,11 +25,13 @@ interface RunWithArgsProps {
   fixed?: string | undefined;
   onClose: () => void;
   /** Answers whether it went well, or what was refused: unless it was, the dialog closes. */
-  onRun: (args: Record<string, unknown>) => Promise<boolean | readonly UserError[]>;
+  onRun: Send<boolean | readonly UserError[]>;
+  /** Answers what it would do; null if that was refused. */
+  onTry?: Send<PreviewParts | null>;
 }
 
 /** Asks for the arguments of one run. */
-export function RunWithArgs({ title, action, args, schema, children, fixed, onClose, onRun }: RunWithArgsProps) {
+export function RunWithArgs({ title, action, args, schema, children, fixed, onClose, onRun, onTry }: RunWithArgsProps) {
   const draft = useDraft(title, JSON.stringify(args ?? {}, null, 2));
   const text = draft.value;
   const [error, setError] = useState<string | undefined>(undefined);
@@ -33,21 +39,28 @@ export function RunWithArgs({ title, action, args, schema, children, fixed, onCl
   const [busy, setBusy] = useState(false);
   const faults = useRef(0);
   const form = useRef<HTMLFormElement>(null);
-  const submit = async (event: Event): Promise<void> => {
-    event.preventDefault();
+  const [preview, setPreview] = useState<PreviewParts | null>(null);
+  /** Does something with the arguments, if they can be sent. */
+  const send = async <T,>(action: Send<T>): Promise<T | undefined> => {
     const read = readArgs(text);
     const fault = typeof read === "string" ? read : faults.current > 0 ? `${plural(faults.current, "argument")} cannot be sent like this` : undefined;
     setError(fault);
-    if (fault !== undefined || typeof read === "string") return focusFault(form.current);
+    if (fault !== undefined || typeof read === "string") return void focusFault(form.current);
     setBusy(true);
-    const answer = await onRun(read);
+    const done = await action(read);
     setBusy(false);
-    if (answer === true || (answer !== false && answer.length === 0)) return leave();
-    if (answer === false) return undefined;
+    return done;
+  };
+  const submit = async (event: Event): Promise<void> => {
+    event.preventDefault();
+    const answer = await send(onRun);
+    if (answer === true || (Array.isArray(answer) && answer.length === 0)) return leave();
+    if (answer === undefined || answer === false) return undefined;
     setRefused(answer);
     setError(refusalOf(answer));
     return focusFault(form.current);
   };
+  const look = async (onTry: Send<PreviewParts | null>): Promise<void> => setPreview((await send(onTry)) ?? null);
   const leave = (): void => {
     draft.drop();
     onClose();
@@ -65,6 +78,7 @@ export function RunWithArgs({ title, action, args, schema, children, fixed, onCl
             value={text}
             onChange={(value) => {
               draft.set(value);
+              setPreview(null);
               setError(undefined);
               setRefused([]);
             }}
@@ -74,10 +88,16 @@ export function RunWithArgs({ title, action, args, schema, children, fixed, onCl
             refused={refused}
           />
         )}
+        {preview !== null && <PreviewView preview={preview} />}
         <div class="form-actions">
           <button type="button" class="button" onClick={leave}>
             Cancel
           </button>
+          {onTry !== undefined && (
+            <Action class="button" disabled={busy} onClick={() => void look(onTry)}>
+              Dry run
+            </Action>
+          )}
           <Action type="submit" class="button primary" disabled={busy}>
             {action}
           </Action>

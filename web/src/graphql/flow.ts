@@ -8,6 +8,7 @@ export const FlowRowFragment = graphql(`
     state
     isOpen
     uniqueKey
+    labels
     submittedAt
     finishedAt
     cancelRequestedAt

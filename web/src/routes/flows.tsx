@@ -2,6 +2,7 @@ import { useEffect } from "preact/hooks";
 import type { Column } from "../components/data-table";
 import { Empty } from "../components/feedback";
 import { ClearFilters, FilterBar, SelectFilter, TextFilter } from "../components/filters";
+import { Labels } from "../components/labels";
 import { ListPanel } from "../components/list-panel";
 import { ListTools } from "../components/list-tools";
 import { Name } from "../components/name";
@@ -11,6 +12,7 @@ import { Elapsed, Time } from "../components/time";
 import { FlowRowFragment, type FlowRow } from "../graphql/flow";
 import { graphql } from "../graphql/tada";
 import { integer, words } from "../lib/format";
+import { labelInput } from "../lib/labels";
 import { paths } from "../lib/paths";
 import { useLiveList } from "../live/use-live-list";
 import { byNumber } from "../model/live-list";
@@ -18,7 +20,7 @@ import { searchParams } from "../state/route";
 import { setTitle } from "../state/title";
 
 const PAGE = 50;
-const FILTERS = ["q", "state"] as const;
+const FILTERS = ["q", "state", "label"] as const;
 const STATES = ["RUNNING", "SUCCESS", "FAILED", "CANCELLED"] as const;
 
 const FlowsDocument = graphql(
@@ -44,7 +46,7 @@ const COLUMNS: readonly Column<FlowRow>[] = [
     grow: 2,
     rank: 0,
     card: "title",
-    cell: ({ id, name, isOpen }) => (
+    cell: ({ id, name, isOpen, labels }) => (
       <>
         <a class="row-main" href={paths.flow(id)} data-key="Enter">
           <Name text={name} />
@@ -53,6 +55,7 @@ const COLUMNS: readonly Column<FlowRow>[] = [
           flow {id}
           {isOpen && ", open for more runs"}
         </span>
+        <Labels labels={labels} list="/flows" most={3} />
       </>
     ),
   },
@@ -81,9 +84,11 @@ export function Flows() {
   const after = params.get("after");
   const q = params.get("q") ?? "";
   const state = STATES.find((each) => each === params.get("state"));
-  const list = useLiveList(`flows${JSON.stringify([q, state, after])}`, {
+  const label = params.get("label") ?? "";
+  const labels = labelInput(label);
+  const list = useLiveList(`flows${JSON.stringify([q, state, label, after])}`, {
     document: FlowsDocument,
-    variables: () => ({ first: PAGE, after, filter: { ...(q !== "" && { name: { contains: q } }), ...(state !== undefined && { state: { eq: state } }) } }),
+    variables: () => ({ first: PAGE, after, filter: { ...(q !== "" && { name: { contains: q } }), ...(state !== undefined && { state: { eq: state } }), ...(labels !== null && { labels }) } }),
     page: ({ flows }) => flows,
     id: ({ id }) => id,
     matches: () => null,
@@ -102,6 +107,7 @@ export function Flows() {
       <FilterBar>
         <TextFilter name="q" value={q} label="Name" main />
         <SelectFilter name="state" value={state ?? ""} label="State" all="Any state" options={STATES.map((each) => [each, words(each)] as const)} />
+        {label !== "" && <TextFilter name="label" value={label} label="Label" names="label" exact />}
         {filtered && <ClearFilters names={FILTERS} />}
         <ListTools table="flows" columns={COLUMNS} rows={list.state?.rows ?? null} />
       </FilterBar>
@@ -109,7 +115,7 @@ export function Flows() {
         label="Flows"
         id="flows"
         after={after ?? ""}
-        page={JSON.stringify([q, state, after])}
+        page={JSON.stringify([q, state, label, after])}
         list={list}
         columns={COLUMNS}
         context={null}

@@ -47,7 +47,7 @@ function groupFilter(params: URLSearchParams) {
     ...(q !== "" && { name: { contains: q } }),
     ...(state === "paused" && { paused: { eq: true } }),
     ...(state === "on" && { paused: { eq: false } }),
-    ...(state === "limited" && { maxRunning: { isNull: false } }),
+    ...(state === "limited" && { limited: { eq: true } }),
   };
 }
 

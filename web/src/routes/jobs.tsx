@@ -7,6 +7,7 @@ import { Icon } from "../components/icon";
 import { JsonView } from "../components/json-view";
 import { ListTools } from "../components/list-tools";
 import { Name } from "../components/name";
+import { JobRate } from "../components/job-rate";
 import { RunWithArgs } from "../components/run-with-args";
 import { PageHead } from "../components/section";
 import { Status } from "../components/status";
@@ -19,6 +20,7 @@ import { quantile } from "../lib/strip";
 import { duration } from "../lib/time";
 import { useLive } from "../live/use-live";
 import { triggerJob } from "../services/jobs";
+import { tryJob } from "../services/previews";
 import { searchParams, setParams } from "../state/route";
 import { setTitle } from "../state/title";
 
@@ -33,6 +35,8 @@ const JobsDocument = graphql(`
       isolation
       argsSchema
       uniqueKey { arguments template inCode }
+      declaredRate { limit per burst }
+      limits { rate { limit per burst } }
       known
       nodes
       tasks(first: 4) { nodes { name } pageInfo { hasNextPage } }
@@ -47,10 +51,11 @@ type JobRow = ResultOf<typeof JobsDocument>["availableJobs"][number];
 
 interface JobContext {
   run(job: JobRow): void;
+  changed(): void;
 }
 
 const COLUMNS: readonly Column<JobRow, JobContext>[] = [
-  { key: "name", title: "Job", width: 220, grow: 3, rank: 0, card: "title", cell: (job) => <NameOf job={job} /> },
+  { key: "name", title: "Job", width: 220, grow: 3, rank: 0, card: "title", cell: (job, context) => <><NameOf job={job} /><JobRate job={job} onChanged={context.changed} /></> },
   { key: "arguments", title: "Arguments", width: 150, grow: 1, rank: 3, card: "wide", cell: (job) => <Arguments job={job} /> },
   { key: "schedule", title: "Declared schedule", width: 150, rank: 4, card: "wide", cell: (job) => (job.schedule === null ? "none" : <code>{job.schedule}</code>) },
   { key: "tasks", title: "Tasks", width: 150, grow: 1, rank: 2, card: "wide", cell: (job) => <Tasks job={job} /> },
@@ -147,7 +152,7 @@ export function Jobs() {
   });
   const [running, setRunning] = useState<JobRow | null>(null);
   useEffect(() => setTitle("Jobs"), []);
-  const context = useMemo((): JobContext => ({ run: setRunning }), []);
+  const context = useMemo((): JobContext => ({ run: setRunning, changed: reload }), [reload]);
   const wanted = params.get("job") ?? "";
   const shown = (state ?? []).filter((job) => `${job.name} ${job.description}`.toLowerCase().includes(wanted.toLowerCase()));
   return (
@@ -173,6 +178,7 @@ export function Jobs() {
           schema={running.argsSchema}
           onClose={() => setRunning(null)}
           onRun={(args) => triggerJob(running.name, args)}
+          onTry={(args) => tryJob(running.name, args)}
         >
           <UniqueKeyNote uniqueKey={running.uniqueKey} />
         </RunWithArgs>

@@ -34,6 +34,7 @@ import { inZone } from "../lib/time";
 import { frozen, serverNow } from "../live/clock";
 import { useLive } from "../live/use-live";
 import { streakOf } from "../model/attention";
+import { tryTask } from "../services/previews";
 import { pauseTasks, resetTask, resumeTasks, runTask, runTaskWith } from "../services/tasks";
 import { pendingRuns, stillPending } from "../state/pending";
 import { zone } from "../state/prefs";
@@ -357,7 +358,7 @@ function TaskHead({ task, mark, reload }: TaskHeadProps) {
       {asking === "edit" && <EditTask name={task.name} onClose={close} />}
       {asking === "duplicate" && <DuplicateTask name={task.name} onClose={close} />}
       {asking === "run" && (
-        <RunWithArgs title={`Run ${task.name}`} action="Run now" args={task.args} schema={task.job?.argsSchema} onClose={close} onRun={(args) => runTaskWith(task.name, args)} />
+        <RunWithArgs title={`Run ${task.name}`} action="Run now" args={task.args} schema={task.job?.argsSchema} onClose={close} onRun={(args) => runTaskWith(task.name, args)} onTry={(args) => tryTask(task.name, args)} />
       )}
       {asking === "delete" && <DeleteTask name={task.name} onClose={close} onDeleted={() => navigate("/tasks")} />}
     </>

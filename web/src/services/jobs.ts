@@ -2,7 +2,8 @@ import { useEffect, useState } from "preact/hooks";
 import { request } from "../graphql/client";
 import { graphql, type ResultOf } from "../graphql/tada";
 import { notify } from "../state/announce";
-import { mutate, type UserError } from "./mutate";
+import type { Rate } from "../lib/limits";
+import { mutate, type Outcome, type UserError } from "./mutate";
 
 const JobChoices = graphql(`
   query JobChoices {
@@ -39,6 +40,20 @@ const TriggerJob = graphql(`
     }
   }
 `);
+
+const UpdateJob = graphql(`
+  mutation UpdateJob($input: UpdateJobInput!) {
+    updateJob(input: $input) {
+      job { name }
+      errors { code message path }
+    }
+  }
+`);
+
+/** Sets the rate of a job instead of that of its code; null = that one. */
+export async function updateJobRate(name: string, rate: Rate | null): Promise<Outcome<unknown>> {
+  return mutate(UpdateJob, { input: { name, rate } }, (data) => data.updateJob);
+}
 
 /** Makes a run of a job now; answers what was refused, nothing when it is on its way. */
 export async function triggerJob(jobName: string, args: unknown): Promise<readonly UserError[]> {

@@ -8,6 +8,7 @@ import { sameJson } from "../../lib/args-schema";
 import { paths } from "../../lib/paths";
 import { useLive } from "../../live/use-live";
 import { localInput, readTime } from "../../model/task-form";
+import { tryRetry } from "../../services/previews";
 import { retryRun, updateRun } from "../../services/runs";
 import { zone, zoneWord } from "../../state/prefs";
 import { navigate } from "../../state/route";
@@ -67,6 +68,7 @@ export function RunAgain({ run, onClose }: { run: Repeatable; onClose: () => voi
           args={run.args}
           schema={schema}
           onClose={onClose}
+          onTry={(args) => tryRetry(run.id, args)}
           onRun={async (args) => {
             const made = await retryRun(run.id, args);
             if (made !== null) navigate(paths.run(made));

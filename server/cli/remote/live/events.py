@@ -8,10 +8,10 @@ from typing import Annotated, Any
 
 import typer
 
-from ....jobs.core.base.wording import time_text
-from .api import Api, at_server
-from .lists import stream_line
-from .values import camel
+from .....jobs.core.base.wording import time_text
+from ..api import Api, at_server
+from ..lists import stream_line
+from ..values import camel
 
 
 @at_server

@@ -1,0 +1,89 @@
+"""Finished runs are made again, each linked to the one before."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from ..core.base.errors import InvalidState
+from ..core.defaults import UNIQUE_KEY
+from ..core.limits import LIMITS, task_of_key
+from ..core.model import Json, NewRun, Run, Trigger
+from ..core.states import FINAL
+from ..queue.limits.uniqueness import Enqueued
+from ..queue.steps import copy_results, labels_before
+from ..store.db.transaction import Tx
+from .acting import account_of
+from .runs import check_job_args, existing, labels_of_changed, put, put_new
+
+
+def retry_runs(
+    tx: Tx,
+    ids: Sequence[int],
+    *,
+    args: dict[str, Json] | None = None,
+    from_step: str | None = None,
+    actor: str | None = None,
+) -> list[Run]:
+    """``retry_each``; of each finished run the new one, or that which stands for it."""
+    return [one.run for one in retry_each(tx, ids, args=args, from_step=from_step, actor=actor)]
+
+
+def retry_each(
+    tx: Tx,
+    ids: Sequence[int],
+    *,
+    args: dict[str, Json] | None = None,
+    from_step: str | None = None,
+    actor: str | None = None,
+) -> list[Enqueued]:
+    """Make a new run of each finished one, linked to it; with ``args`` instead of the old arguments.
+
+    With ``from_step``, of one run, the new one gets the results of the steps that began before that step.
+
+    It has the unique key of the old run, or what follows from its arguments as the job declares. Where an unfinished
+    run has that key already, this one is answered.
+
+    Raises:
+        NotFound: one of the ids does not exist.
+        NotFound: code ``UNKNOWN_STEP``: the run has no such step.
+        InvalidState: a run is not finished.
+        Overlap: it should go on from a step, and an unfinished run has its unique key.
+    """
+    new: list[NewRun] = []
+    for run in existing(tx, ids):
+        if run.state not in FINAL:
+            raise InvalidState(
+                f"run {run.id} is {run.state.value}, not finished; its next attempt can be made due now instead",
+                path=("id",),
+            )
+        tx.note_before(str(run.id), state=run.state.value)
+        again = replace(_again(tx, run, args, actor), signature=run.signature)
+        if args is not None:
+            schema = check_job_args(tx, run.job_name, args)
+            again = replace(again, signature=schema.signature, labels=labels_of_changed(run, args, schema))
+        new.append(again)
+    if from_step is None:
+        return put(tx, new) if new else []
+    ((source, again),) = zip(ids, new, strict=True)
+    kept = labels_before(tx, source, from_step)
+    made = put_new(tx, again, f"run {source} from step '{from_step}'")
+    copy_results(tx.conn, source, made.id, kept)
+    return [Enqueued(made, deduplicated=False)]
+
+
+_LIKE_BEFORE = (
+    "job_name args group priority task_id task_name scheduled_for retries retry_delay timeout max_duration exclusive "
+    "submitter submitter_id description carried unique_key labels"
+)
+"""What a run that is made again has of the one before."""
+
+
+def _again(tx: Tx, run: Run, args: dict[str, Json] | None, actor: str | None) -> NewRun:
+    same = {name: getattr(run, name) for name in _LIKE_BEFORE.split()}
+    same["rate_key"] = run.rate_key if task_of_key(run.rate_key) is not None else None
+    if args is not None:
+        same["args"] = args
+    keeps_key = args is None and run.unique_key is not None
+    same["inherits"] = frozenset({LIMITS} if keeps_key else {LIMITS, UNIQUE_KEY})
+    if actor:
+        same |= {"submitter": actor, "submitter_id": account_of(tx)}
+    return NewRun(trigger=Trigger.RETRY, retried_from=run.id, **same)

@@ -1,0 +1,90 @@
+import { graphql, type ResultOf } from "../graphql/tada";
+import { mutate, report } from "./mutate";
+import type { BulkTarget } from "./runs";
+
+const PreviewFragment = graphql(`
+  fragment PreviewParts on Preview @_unmask {
+    sentence
+    droppedIds
+    runs {
+      outcome
+      sentence
+      explanation { sentence details until }
+    }
+  }
+`);
+
+const TryJob = graphql(
+  `
+  mutation TryJob($jobName: String!, $args: JSON) {
+    triggerJob(jobName: $jobName, args: $args, dryRun: true) {
+      preview { ...PreviewParts }
+      errors { code message path }
+    }
+  }
+`,
+  [PreviewFragment],
+);
+
+const TryTask = graphql(
+  `
+  mutation TryTask($input: TriggerTaskInput!) {
+    triggerTask(input: $input) {
+      preview { ...PreviewParts }
+      errors { code message path }
+    }
+  }
+`,
+  [PreviewFragment],
+);
+
+const TryRetry = graphql(
+  `
+  mutation TryRetry($input: RetryRunInput!) {
+    retryRun(input: $input) {
+      preview { ...PreviewParts }
+      errors { code message path }
+    }
+  }
+`,
+  [PreviewFragment],
+);
+
+const TryRetries = graphql(
+  `
+  mutation TryRetries($input: RetryRunsInput!) {
+    retryRuns(input: $input) {
+      preview { ...PreviewParts }
+      errors { code message path }
+    }
+  }
+`,
+  [PreviewFragment],
+);
+
+export type PreviewParts = ResultOf<typeof PreviewFragment>;
+
+/** What triggering a job would do; null if the server refuses. */
+export async function tryJob(jobName: string, args: unknown): Promise<PreviewParts | null> {
+  const outcome = await mutate(TryJob, { jobName, args }, (data) => data.triggerJob);
+  return report(outcome) ? outcome.value.preview : null;
+}
+
+/** What triggering a task would do; null if the server refuses. */
+export async function tryTask(name: string, args: unknown): Promise<PreviewParts | null> {
+  const outcome = await mutate(TryTask, { input: { name, args, dryRun: true } }, (data) => data.triggerTask);
+  return report(outcome) ? outcome.value.preview : null;
+}
+
+/** What retrying a run would do; null if the server refuses. */
+export async function tryRetry(id: string, args: unknown): Promise<PreviewParts | null> {
+  const outcome = await mutate(TryRetry, { input: { id, args, dryRun: true } }, (data) => data.retryRun);
+  return report(outcome) ? outcome.value.preview : null;
+}
+
+/** What retrying many runs would do, the first 10,000 of them; null if the server refuses. */
+export async function tryRetries(target: BulkTarget): Promise<PreviewParts | null> {
+  const chosen = "ids" in target ? { ids: [...target.ids] } : { filter: target.filter };
+  const outcome = await mutate(TryRetries, { input: { ...chosen, dryRun: true } }, (data) => data.retryRuns);
+  return report(outcome) ? outcome.value.preview : null;
+}

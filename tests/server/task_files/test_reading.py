@@ -9,6 +9,7 @@ import jsonschema
 import pytest
 import yaml
 
+from cronograph.jobs.core.base.rates import Rate
 from cronograph.jobs.core.model import MisfirePolicy, OverlapPolicy, Priority, ScheduleSpec, TaskSpec
 from cronograph.jobs.core.schedule import Syntax
 from cronograph.jobs.core.task_sets import WantedSet, WantedTask, definition_of
@@ -28,6 +29,7 @@ tasks:
     misfire: all
     priority: high
     enabled: false
+    rate: {limit: 10, per: 60, burst: 2}
     timeout: 90
     retries: null
     start_at: 2030-01-01T00:00:00Z
@@ -62,6 +64,7 @@ def test_what_is_written_is_wanted_and_nothing_else(file: Path) -> None:
         "misfire": MisfirePolicy.ALL,
         "priority": Priority.HIGH,
         "enabled": False,
+        "rate": Rate(10, 60.0, 2),
         "timeout": 90,
         "retries": None,
         "start_at": datetime(2030, 1, 1, tzinfo=UTC),
@@ -141,6 +144,7 @@ def test_what_is_exported_is_read_back_as_it_was(tmp_path: Path) -> None:
         overlap=OverlapPolicy.QUEUE,
         misfire_grace=5.0,
         start_at=datetime(2030, 1, 1, tzinfo=UTC),
+        rate=Rate(10, 60.0, 2),
         inherits=frozenset({"retries", "retry_delay", "timeout", "misfire", "priority", "group", "max_duration"}),
     )
     camel = {"job_name": "jobName", "misfire_grace": "misfireGrace", "start_at": "startAt"}
@@ -157,4 +161,4 @@ def test_what_is_exported_is_read_back_as_it_was(tmp_path: Path) -> None:
     }
     read = sets["billing"][0].settings
     assert read == {name: getattr(spec, name) for name in read}
-    assert set(read) == {"job_name", "schedule", "args", "overlap", "misfire_grace", "start_at"}
+    assert set(read) == {"job_name", "schedule", "args", "overlap", "misfire_grace", "start_at", "rate"}

@@ -30,9 +30,9 @@ from ..lists.upcoming import Planned, planned
 from ..resolving.context import Info
 from ..types.account import Viewer
 from ..types.entities import PlannedOccurrence, Task
-from ..types.failures import merge
+from ..types.figures.failures import merge
+from ..types.figures.statistics import FailureGroup, Overview, QueuePoint, Statistics, parts_of
 from ..types.schedule import TIMES, ScheduleValidation
-from ..types.statistics import FailureGroup, Overview, QueuePoint, Statistics, parts_of
 from .base.inputs import ScheduleInput
 from .labels import LabelInput
 

@@ -23,7 +23,7 @@ from ..resolving.context import Info
 from ..types.common import LogEvent
 from ..types.entities import JobExecution, Run, load_run
 from ..types.event import Event, EventFilter
-from ..types.statistics import Overview, parts_of
+from ..types.figures.statistics import Overview, parts_of
 from .live import follow_executions, follow_log, live, parse_cursor
 
 MIN_TICK: Final = 1.0

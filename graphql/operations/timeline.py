@@ -12,7 +12,7 @@ from ..base.enums import Role
 from ..base.fields import resolved
 from ..base.sizes import Size
 from ..resolving.context import Info
-from ..types.timeline import Timeline
+from ..types.figures.timeline import Timeline
 from .reports import A_DAY_BEFORE, TO_NOW, span
 
 MAX_ROWS: Final = 100

@@ -84,10 +84,10 @@ async def test_what_has_not_started_in_time_is_skipped_and_heard_of() -> None:
     [
         ({"ttl": -1}, "ttl: must be seconds from"),
         ({"on_expired": "x/y"}, "on_expired: must not contain"),
-        ({"unique_for": 0}, "uniqueFor: must be seconds from"),
+        ({"unique_for": 0}, "unique_for: must be seconds from"),
         ({"debounce": Debounce(5), "throttle": Throttle(5)}, "debounce: contradicts throttle"),
         ({"debounce": 5}, "debounce: must be a Debounce"),
-        ({"unique_among": ("finished",)}, "uniqueAmong: must be"),
+        ({"unique_among": ("finished",)}, "unique_among: must be"),
     ],
 )
 def test_what_cannot_be_or_contradicts_itself_is_refused_at_the_import(options: dict[str, Any], fault: str) -> None:

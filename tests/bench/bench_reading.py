@@ -20,7 +20,7 @@ from typing import Any
 from sqlalchemy import Connection, Engine, event, func, select, update
 
 from cronograph.graphql.lists.upcoming import planned as occurrences
-from cronograph.graphql.types.failures import merge
+from cronograph.graphql.types.figures.failures import merge
 from cronograph.jobs.builtin.prune import Retention, prune
 from cronograph.jobs.core.model import FAILURES, Outcome, Trigger
 from cronograph.jobs.core.states import UNFINISHED, RunState

@@ -184,7 +184,7 @@ def comes_from_the_provider(team: Team, page: Page) -> None:
     ready(page)
     expect(page.locator(".who")).to_have_text("Olga")
     page.get_by_role("button", name="Run quick…").click()
-    page.get_by_role("dialog").get_by_role("button", name="Run").click()
+    page.get_by_role("dialog").get_by_role("button", name="Run now").click()
     expect(page.get_by_role("dialog")).to_have_count(0)
     page.locator(".who").click()
     expect(

@@ -43,7 +43,7 @@ SHAPES: Final[Mapping[tuple[Table, str], str]] = {
     (job_execution, "progress"): OBJECT,
     (execution_log, "fields"): OBJECT,
     (skipped_occurrence, "policy"): OBJECT,
-    **{(job, name): OBJECT for name in ("args_schema", "defaults")},
+    **{(job, name): OBJECT for name in ("args_schema", "defaults", "rate")},
     (job, "tags"): LIST,
     (node, "jobs"): LIST,
     **{(node, name): OBJECT for name in ("signatures", "choice", "blockage")},
@@ -153,5 +153,6 @@ MEANINGS: Final[Mapping[tuple[Table, str], tuple[str, Callable[[Any], object]]]]
     (queue_group, "rate"): ("a rate", Rate.from_json),
     (queue_group, "cap"): ("a cap on waiting runs", Cap.from_json),
     (periodic_task, "rate"): ("a rate", Rate.from_json),
+    (job, "rate"): ("a rate", Rate.from_json),
 }
 """The documents that the product reads as more than a document, with what makes that of them."""

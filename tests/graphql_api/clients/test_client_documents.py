@@ -178,6 +178,7 @@ LEFT_OUT = {
     "labelKeys": "for pages that complete what people type",
     "labelValues": "for pages that complete what people type",
     "retention": "what the settings page shows",
+    "timeline": "what the dashboard draws",
     "auditLog": "`cronograph audit` lists, verifies and exports it",
     "jobs": "`available_jobs` answers them all",
     "group": "`groups` takes a filter",

@@ -46,8 +46,10 @@ def members(places: Mapping[str, tuple[str, ...]]) -> list[dict[str, Any]]:
     return [{"key": key, "jobName": "work", "after": after} for key, after in places.items()]
 
 
-def everything(api: Api) -> list[list[Any]]:
-    return [api.stored.rows(table) for table in CHANGED]
+def everything(api: Api) -> list[list[dict[str, Any]]]:
+    """All rows but the numbers of events, which they get at any time after their commit."""
+    rows = [[row._asdict() for row in api.stored.rows(table)] for table in CHANGED]
+    return [[{name: value for name, value in row.items() if name != "seq"} for row in table] for table in rows]
 
 
 def refusal_of(call: Callable[[], object]) -> list[tuple[str, str, tuple[str, ...]]]:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from cronograph.graphql.lists.upcoming import planned
-from cronograph.graphql.types.failures import fingerprint, merge
+from cronograph.graphql.types.figures.failures import fingerprint, merge
 from cronograph.jobs.core.outcome import Failed, Succeeded
 from cronograph.jobs.core.schedule import Syntax
 from cronograph.jobs.runtime.base.clock import Clock

@@ -241,7 +241,7 @@ async def test_the_audit_log_says_what_things_were_before_they_were_changed(serv
     }
     was = [(action, before) for (action, _), before in found.items()][2:]
     nothing = {"paused": False, "pausedBy": None, "pauseReason": None}
-    unlimited = {"maxRunning": None, "maxWaitLow": None, "rate": None, "cap": None}
+    unlimited = {"maxRunning": None, "maxWaitLow": None, "rate": None, "cap": None, "keep": None}
     assert was[:8] == [
         ("pauseTask", nothing),
         ("resumeTask", {"paused": True, "pausedBy": "ada", "pauseReason": "r"}),

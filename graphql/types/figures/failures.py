@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Final, TypeAlias
 
-from ...jobs.store.read.figures.statistics import FailureRow
+from ....jobs.store.read.figures.statistics import FailureRow
 
 FailureGroup: TypeAlias = FailureRow
 

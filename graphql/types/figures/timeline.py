@@ -5,9 +5,9 @@ from typing import Self
 
 import strawberry
 
-from ...jobs.core.model import SkipReason
-from ...jobs.store.read.figures import timeline as stored
-from ..base.scalars import BigInt
+from ....jobs.core.model import SkipReason
+from ....jobs.store.read.figures import timeline as stored
+from ...base.scalars import BigInt
 
 
 @strawberry.type(

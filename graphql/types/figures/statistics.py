@@ -7,15 +7,15 @@ from typing import ClassVar, Final, Self
 
 import strawberry
 
-from ...jobs.core.states import UNFINISHED, RunState
-from ...jobs.store.read.figures import reports
-from ...jobs.store.read.figures.depth import DepthPoint
-from ..base.fields import resolved, sized
-from ..base.scalars import BigInt
-from ..base.sizes import Size
-from ..execution.shown import FromModel, Makers
-from ..resolving.context import Info
-from .entities import JobExecution, load_execution
+from ....jobs.core.states import UNFINISHED, RunState
+from ....jobs.store.read.figures import reports
+from ....jobs.store.read.figures.depth import DepthPoint
+from ...base.fields import resolved, sized
+from ...base.scalars import BigInt
+from ...base.sizes import Size
+from ...execution.shown import FromModel, Makers
+from ...resolving.context import Info
+from ..entities import JobExecution, load_execution
 from .failures import FailureGroup as StoredGroup
 
 RATE_MINUTES: Final = 5

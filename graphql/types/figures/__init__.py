@@ -1,0 +1,1 @@
+"""Figures as GraphQL objects: statistics, groups of failures, the timeline."""

@@ -28,7 +28,8 @@ SLOW = {
     "sqlite": "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT count(*) FROM n",
     "postgresql": "SELECT pg_sleep(3600)",
 }
-LIMITS = Limits()
+LIMITS = Limits(search_seconds=60)
+"""Those of a server, with time for a busy machine."""
 ROWS = 6_000
 """More than are read like anything else."""
 TEXT = 'executions(first: 1, filter: {errorMessage: {contains: "xyzzy"}}) { nodes { id } }'
@@ -207,7 +208,7 @@ async def test_too_many_waiting_searches_are_refused(sqlite_url: str) -> None:
     def wait(_conn: Connection) -> None:
         asyncio.run_coroutine_threadsafe(gate.wait(), loop).result()
 
-    async with api(sqlite_url, Limits(queued_operations=1, queue_seconds=0.05)) as found:
+    async with api(sqlite_url, Limits(queued_operations=1, queue_seconds=0.05, search_seconds=60)) as found:
         first = asyncio.create_task(found.lane.read(Searches(found.lane, "a"), wait))
         await asyncio.sleep(0)
         late = asyncio.create_task(found.lane.read(Searches(found.lane, "b"), fill))

@@ -42,7 +42,7 @@ def test_what_waits_goes_on_by_the_new_rate_and_back_by_that_of_the_code(stored:
     assert [started(worker), started(worker)] == [1, 0]
     last = waiting[-1]
     known = stored.do(lambda tx: facts.of_runs(tx.conn, [last], tx.now))[last.id]
-    assert "none of 1 a hour is left" in explain_run(last, known, stored.now).sentence
+    assert "none of 1 an hour is left" in explain_run(last, known, stored.now).sentence
 
 
 def test_a_new_version_of_the_code_keeps_the_rate_of_the_operator(stored: Stored) -> None:

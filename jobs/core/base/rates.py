@@ -57,9 +57,10 @@ class Rate:
 
     @property
     def words(self) -> str:
-        """``100 a minute``, ``5 in 90 s``."""
+        """``100 a minute``, ``1 an hour``, ``5 in 90 s``."""
         unit = _UNITS.get(self.per)
-        return f"{self.limit:,} a {unit}" if unit else f"{self.limit:,} in {number_text(self.per)} s"
+        article = "an" if unit == "hour" else "a"
+        return f"{self.limit:,} {article} {unit}" if unit else f"{self.limit:,} in {number_text(self.per)} s"
 
     @property
     def length(self) -> int:

@@ -173,7 +173,7 @@ function Items({ failing, others }: { failing: Failing | null; others: Others })
       {failing !== null && <More count={failing.totalCount} shown={failing.nodes.length} href="/log?outcome=failures" what="All failures are in the log" />}
       {late?.nodes.map((task) => (
         <Item key={`late ${task.name}`} id={`late ${task.name}`} tone="warn" name={task.name} href={paths.task(task.name)} detail={task.explain.sentence}>
-          is late{task.lastDueAt !== null && <>: due <Time at={task.lastDueAt} /></>}
+          did not start when it was due{task.lastDueAt !== null && <>, <Time at={task.lastDueAt} /></>}
         </Item>
       ))}
       {late !== undefined && <More count={late.totalCount} shown={late.nodes.length} href="/tasks?sort=started" what="All tasks, the longest not started last" />}

@@ -37,10 +37,11 @@ def kill_before_a_step_is_stored(stage: Stage) -> None:
 
 
 def kill_before_a_signal_is_stored(stage: Stage) -> None:
-    """A signal is on its way into its box, nothing of it is committed, and the node that stores it dies."""
+    """A signal is in its box, the run is woken, nothing of it is committed, and the node that does it dies."""
     run_id = _waiting_for_a_signal(stage)
     victim = stage.some_node()
     asking = threading.Thread(target=_ask_for_a_signal, args=(stage, victim, run_id, "first"), daemon=True)
+    # The event is the last thing that such a transaction writes.
     with held(stage, "LOCK TABLE cronograph.event IN SHARE MODE") as lock:
         asking.start()
         if stage.postmaster is None:

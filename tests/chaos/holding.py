@@ -12,9 +12,10 @@ from tests.chaos.stage import Stage
 _BLOCKED = text("""
 SELECT a.application_name FROM pg_stat_activity a
 WHERE :pid = ANY(pg_blocking_pids(a.pid))
-  AND (CAST(:table AS text) IS NULL OR position(CAST(:table AS text) IN a.query) > 0)
+  AND (CAST(:written AS text) IS NULL OR EXISTS (
+      SELECT FROM pg_locks l WHERE l.pid = a.pid AND l.granted AND l.mode = 'RowExclusiveLock'
+        AND l.relation = CAST(CAST(:written AS text) AS regclass)))
 """)
-"""Which tables a waiting statement has locked already says little: a prepared one locks them in another order."""
 
 
 @dataclass
@@ -30,12 +31,12 @@ class Held:
     pid: int | None
 
     def blocked(self, writes: str | None = None) -> set[str]:
-        """The names of the nodes that wait for it now; those alone whose waiting statement names this table."""
+        """The names of the nodes that wait for it now; those alone that have written this table in the transaction."""
         assert self.pid is not None, "SQLite does not say who waits"
         table = None if writes is None else f"cronograph.{writes}"
         # Within one transaction PostgreSQL goes on showing the sessions of the first look.
         self.conn.execute(text("SELECT pg_stat_clear_snapshot()"))
-        return set(self.conn.execute(_BLOCKED, {"pid": self.pid, "table": table}).scalars())
+        return set(self.conn.execute(_BLOCKED, {"pid": self.pid, "written": table}).scalars())
 
 
 @contextmanager

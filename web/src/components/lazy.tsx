@@ -1,3 +1,4 @@
+import { signal } from "@preact/signals";
 import type { ComponentType } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { LinkError } from "../graphql/client";
@@ -32,30 +33,29 @@ export function lazy<P extends object>(
   load: () => Promise<ComponentType<P>>,
   of: "page" | "part" | "overlay" = "page",
 ): LazyComponent<P> {
-  let loaded: ComponentType<P> | null = null;
-  const keep = (component: ComponentType<P>): ComponentType<P> => (loaded = component);
+  // A signal, so that whoever shows it is drawn again: the code may come by any of them, and by `preload()`, also between
+  // a first render and the effects of that render.
+  const loaded = signal<ComponentType<P> | null>(null);
+  const keep = (component: ComponentType<P>): void => void (loaded.value = component);
   // A failure here is no news: it shows when the page is asked for.
   const preload = (): void => void load().then(keep, () => undefined);
   function Lazy(props: P) {
-    const [Page, setPage] = useState<{ readonly component: ComponentType<P> | null }>({ component: loaded });
+    const Page = loaded.value;
     const [error, setError] = useState<Error | null>(null);
     const [attempt, setAttempt] = useState(0);
     useEffect(() => {
-      if (loaded !== null) return undefined;
+      if (loaded.peek() !== null) return undefined;
       let timer = 0;
-      load().then(
-        (component) => setPage({ component: keep(component) }),
-        (cause: unknown) => {
-          setError(new LinkError("This page cannot be fetched: the server cannot be reached, or has been updated (then reload)", { cause }));
-          timer = window.setTimeout(() => {
-            reloadOnce();
-            setAttempt(attempt + 1);
-          }, RETRY_AFTER);
-        },
-      );
+      load().then(keep, (cause: unknown) => {
+        setError(new LinkError("This page cannot be fetched: the server cannot be reached, or has been updated (then reload)", { cause }));
+        timer = window.setTimeout(() => {
+          reloadOnce();
+          setAttempt(attempt + 1);
+        }, RETRY_AFTER);
+      });
       return () => window.clearTimeout(timer);
     }, [attempt]);
-    if (Page.component !== null) return <Page.component {...props} />;
+    if (Page !== null) return <Page {...props} />;
     if (of === "overlay") return null;
     return (
       <>

@@ -7,7 +7,8 @@ from typing import Final
 
 from graphql.type import is_enum_type, is_input_object_type, is_interface_type, is_object_type
 
-from graphql import GraphQLSchema, build_schema
+from cronograph.server.cli.answers.documents import committed_schema
+from graphql import GraphQLSchema
 from tests.support.sources import PRODUCT_FOLDERS, ROOT, read_sources
 
 FEWEST: Final = 3
@@ -49,8 +50,7 @@ def in_python() -> Iterator[tuple[str, str]]:
 
 def in_the_schema() -> Iterator[tuple[str, str]]:
     """The descriptions of the API: type, field or argument, and the text."""
-    schema = build_schema((ROOT / "graphql" / "schema.graphql").read_text(encoding="utf-8"))
-    yield from ((where, text) for where, text in _described(schema) if text)
+    yield from ((where, text) for where, text in _described(committed_schema()) if text)
 
 
 def in_the_dashboard() -> Iterator[tuple[str, str]]:

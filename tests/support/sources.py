@@ -10,6 +10,9 @@ ROOT = Path(__file__).resolve().parents[2]
 PRODUCT_FOLDERS = ("graphql", "jobs", "migrations", "server")
 """The folders that become `cronograph.<folder>`."""
 
+NOT_OURS = frozenset({"node_modules", "__pycache__", "static"})
+"""Folders of what is installed, compiled or built."""
+
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -74,18 +77,23 @@ def body_lines(function: Function) -> int:
 
 def read_sources(*folders: str) -> list[Source]:
     """The Python files below these folders of the project, in order."""
-    paths = sorted(path for folder in folders for path in (ROOT / folder).rglob("*.py") if is_ours(path))
-    return [_source(path) for path in paths]
+    return [_source(path) for path in sorted(path for folder in folders for path in _paths(ROOT / folder))]
+
+
+def _paths(folder: Path) -> Iterator[Path]:
+    """Without a look into what is not ours: npm's packages have more folders than all the rest."""
+    for path in folder.iterdir():
+        if path.name in NOT_OURS:
+            continue
+        if path.is_dir():
+            yield from _paths(path)
+        elif path.suffix == ".py":
+            yield path
 
 
 @cache
 def _source(path: Path) -> Source:
     return Source(path.relative_to(ROOT).as_posix(), path.read_text())
-
-
-def is_ours(path: Path) -> bool:
-    """Whether a file is written by us: not installed, generated or built."""
-    return not {"node_modules", "__pycache__", "static"} & set(path.relative_to(ROOT).parts)
 
 
 def product_sources() -> list[Source]:

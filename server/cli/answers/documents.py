@@ -46,7 +46,7 @@ def answered(document: str, path: str) -> Shape:
     """
     (operation,) = parse(document).definitions
     assert isinstance(operation, OperationDefinitionNode)
-    parent: GraphQLNamedType | None = _sdl().get_root_type(operation.operation)
+    parent: GraphQLNamedType | None = committed_schema().get_root_type(operation.operation)
     selections: SelectionSetNode | None = operation.selection_set
     kind: Any = None
     for name in path.split("."):
@@ -60,7 +60,7 @@ def answered(document: str, path: str) -> Shape:
 
 def scalars_of(name: str, left_out: frozenset[str]) -> dict[str, Shape]:
     """The fields of a type that have no fields of their own, with their shapes."""
-    kind = _sdl().type_map[name]
+    kind = committed_schema().type_map[name]
     assert isinstance(kind, GraphQLObjectType)
     return {
         field_name: _shape(field.type, None)
@@ -70,7 +70,8 @@ def scalars_of(name: str, left_out: frozenset[str]) -> dict[str, Shape]:
 
 
 @cache
-def _sdl() -> GraphQLSchema:
+def committed_schema() -> GraphQLSchema:
+    """The API's schema as its file has it, parsed once in a process; nobody changes it."""
     return build_schema(KEPT.read_text(encoding="utf-8"))
 
 

@@ -33,10 +33,11 @@ from cronograph.graphql.client import (
 )
 from cronograph.graphql.client.base.shapes import camel
 from cronograph.graphql.generation.typed_client import modules, snake
-from graphql import build_schema, parse, validate
+from cronograph.server.cli.answers.documents import committed_schema
+from graphql import parse, validate
 from tests.support.sources import ROOT
 
-SCHEMA = build_schema((ROOT / "graphql" / "schema.graphql").read_text())
+SCHEMA = committed_schema()
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 WHERE: Mapping[str, Any] = {"id": {"in": ["1", "2"]}}
 ORDER = [{"field": "ID", "direction": "DESC"}]

@@ -6,18 +6,17 @@ from typing import Any
 import pytest
 
 from cronograph.graphql.client import Client
+from cronograph.server.cli.answers.documents import committed_schema
 from graphql import (
     GraphQLEnumType,
     GraphQLInputField,
     GraphQLInputObjectType,
     GraphQLNamedType,
-    build_schema,
     print_ast,
 )
 from tests.support.processes import CronographProcess
-from tests.support.sources import ROOT
 
-SCHEMA = build_schema((ROOT / "graphql" / "schema.graphql").read_text())
+SCHEMA = committed_schema()
 LISTS = {
     "tasks": "Task",
     "runs": "Run",

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from graphql import build_schema
+from cronograph.server.cli.answers.documents import committed_schema
 from tests.support.databases import sqlite_address
 from tests.support.forking import Nursery
 from tests.support.job_modules import write_example_jobs
@@ -20,7 +20,7 @@ EXAMPLES = 3
 
 COMMAND = Path(sys.executable).with_name("schemathesis")
 HOOKS = "tests.graphql_api.clients.scalars_for_schemathesis"
-SDL = build_schema((ROOT / "graphql" / "schema.graphql").read_text())
+SDL = committed_schema()
 
 
 def root_fields() -> list[tuple[str, str]]:

@@ -11,8 +11,8 @@ import httpx
 import pytest
 
 from cronograph.graphql.client import Client, NewRun, RefusedError, cron
-from cronograph.graphql.generation.catalogue import SDL
-from graphql import GraphQLEnumType, GraphQLInputObjectType, GraphQLNonNull, build_schema, get_named_type
+from cronograph.server.cli.answers.documents import committed_schema
+from graphql import GraphQLEnumType, GraphQLInputObjectType, GraphQLNonNull, get_named_type
 from tests.support.job_modules import write_example_jobs
 from tests.support.processes import CronographProcess, ProcessStarter
 from tests.support.web import open_client
@@ -124,7 +124,7 @@ class Bulk:
 
 def bulk_mutations() -> Iterator[Bulk]:
     """Every mutation whose input has a filter."""
-    root = build_schema(SDL.read_text()).mutation_type
+    root = committed_schema().mutation_type
     assert root is not None
     for name, one in root.fields.items():
         argument = one.args.get("input")

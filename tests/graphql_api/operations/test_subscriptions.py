@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from cronograph.graphql.generation.catalogue import SDL
 from cronograph.graphql.resolving.context import Context
 from cronograph.jobs.core.events import Change, EventKind
 from cronograph.jobs.core.outcome import Failed, Succeeded
@@ -17,7 +16,7 @@ from cronograph.jobs.queue.claims.claim import Started
 from cronograph.jobs.runtime.live.bus import EventBus
 from cronograph.jobs.runtime.live.overviews import Overviews
 from cronograph.jobs.store.write import events as event_store
-from graphql import build_schema
+from cronograph.server.cli.answers.documents import committed_schema
 from tests.graphql_api.api import Api, counted_statements, next_of, take
 from tests.support.waiting import eventually
 
@@ -344,7 +343,7 @@ async def test_subscriptions_answer_by_their_old_names_too(api: Api, old: str) -
 
 
 def test_the_old_names_say_what_to_use() -> None:
-    root = build_schema(SDL.read_text()).subscription_type
+    root = committed_schema().subscription_type
     assert root is not None
     said = {name: field.deprecation_reason for name, field in root.fields.items() if field.deprecation_reason}
     assert said == {old: f"Use `{new}`, which takes and sends the same." for old, (new, _) in OLD.items()}

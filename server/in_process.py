@@ -73,7 +73,7 @@ class Exchange(httpx.AsyncByteStream):
         """Let the application answer."""
         try:
             await app(scope, self._receive, self._pieces.put)
-        except Exception as error:  # noqa: BLE001 - whatever it raises reaches who asked
+        except Exception as error:  # noqa: BLE001 - any fault reaches who asked
             self._failure = error
         await self._pieces.put(None)
 

@@ -70,7 +70,7 @@ def _group(title: str, names: tuple[str, ...]) -> Iterator[str]:
         yield from _about(name, getattr(jobs, name))
 
 
-def _about(name: str, value: Any) -> Iterator[str]:  # noqa: ANN401 - whatever is public
+def _about(name: str, value: Any) -> Iterator[str]:  # noqa: ANN401 - anything may be public
     if inspect.isfunction(value):
         yield from section(f"### {name}", signature_text(name, value), value)
         return

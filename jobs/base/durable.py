@@ -158,7 +158,7 @@ class DurableContext:
         on_timeout: object = "raise",
         key: str | int | None = None,
         role: Role | str = Role.OPERATOR,
-    ) -> Any: ...  # noqa: ANN401 - whatever JSON it is
+    ) -> Any: ...  # noqa: ANN401 - any JSON
     async def wait_for(
         self,
         name: str,
@@ -197,7 +197,7 @@ class DurableContext:
     def wait_for_sync(
         self,
         name: str,
-        model: Any = Any,  # noqa: ANN401 - whatever an annotation can be
+        model: Any = Any,  # noqa: ANN401 - all that an annotation can be
         /,
         *,
         timeout: float | timedelta | None = None,

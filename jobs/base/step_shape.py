@@ -26,10 +26,10 @@ class Shape:
     """What a function returns.
 
     Args:
-        annotation: Of its result; ``Any`` = whatever JSON it is.
+        annotation: Of its result; ``Any`` = any JSON.
     """
 
-    def __init__(self, annotation: Any) -> None:  # noqa: ANN401 - whatever an annotation can be
+    def __init__(self, annotation: Any) -> None:  # noqa: ANN401 - all that an annotation can be
         self.annotation = annotation
         self._adapter: pydantic.TypeAdapter[Any] | None = None
         if annotation is not Any:
@@ -99,7 +99,7 @@ _ANYTHING: Final = Shape(Any)
 
 
 def shape_of(function: Callable[..., object]) -> Shape:
-    """What a function says it returns; a function without an annotation returns whatever JSON it is.
+    """What a function says it returns; a function without an annotation returns any JSON.
 
     Raises:
         ConfigurationError: its annotation cannot be read.

@@ -50,7 +50,7 @@ class Submitter(NamedTuple):
 
     Attributes:
         name: Of the account, at that time; for people.
-        account_id: Whose rights hold, whatever is called by that name now; None for anyone who acts without an account.
+        account_id: Whose rights hold, even if another account has that name now; None for a call without an account.
     """
 
     name: str

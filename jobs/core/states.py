@@ -57,7 +57,7 @@ CLAIMABLE = frozenset({RunState.WAITING, RunState.STUCK})
 
 
 RELEASING = frozenset({RunState.CANCELLED, RunState.SKIPPED})
-"""States of a run that holds its unique key no longer, whatever time is left."""
+"""States of a run that holds its unique key no longer, even if time is left."""
 
 
 def sources_of(new: RunState) -> frozenset[RunState]:

@@ -99,7 +99,7 @@ class ApplyOptions:
     Attributes:
         prune: Archive the tasks of the sets that are not wanted any more.
         allow_delete: So many of them may go even if they are more than half of their set.
-        expected: The versions that a plan saw, by name, None = no such task; None: whatever they are.
+        expected: The versions that a plan saw, by name, None = no such task; None: any.
         dry_run: Change nothing.
     """
 

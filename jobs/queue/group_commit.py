@@ -251,7 +251,7 @@ class LoopGroupCommit(Generic[A, R]):
                 some = _taken(self._waiting, self._most(one.what for one in self._waiting))
                 await drive_in_loop(_shares(some, self._apart), self._write)
         finally:
-            # Nobody else would end the waiting, whatever ended this.
+            # Nobody else would end the waiting, for any end of this.
             self._end_waiting(some)
 
     def _end_waiting(self, some: Sequence[_Pending[A, R]]) -> None:

@@ -96,7 +96,7 @@ async def results_of(
         try:
             rows = await connection.execute(statements.for_driver("step_results"), {"run_ids": list(run_ids)})
         except (NotConnectedError, psycopg.Error) as error:
-            # Whatever it was: a snapshot, on another connection, says it again or does it.
+            # In each case: a snapshot, on another connection, says it again or does it.
             log.debug("reading the results of %d runs again: %s", len(run_ids), error)
         else:
             return stored_steps.stored_by_run(rows)

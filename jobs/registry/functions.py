@@ -56,7 +56,7 @@ def check_takes(function: Callable[..., Any], option: str, *given: str) -> None:
         raise ValueError(f"{option}: the function is called with {wanted}, but takes {signature}: {error}") from None
 
 
-def _parameters(handler: Any) -> tuple[str, ...]:  # noqa: ANN401 - whatever was written
+def _parameters(handler: Any) -> tuple[str, ...]:  # noqa: ANN401 - anything may be written
     try:
         return tuple(inspect.signature(handler).parameters)
     except ValueError:

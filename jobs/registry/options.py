@@ -49,7 +49,7 @@ class JobOptions(TypedDict, total=False):
         give_up_on: These exceptions fail the run at once, as ``PermanentFailure`` does.
         timeout: Seconds each attempt may take; no limit unless given (for an INTERVAL schedule half the interval).
         max_duration: How long a whole run may take from its first start: all attempts, and what it sleeps and waits.
-            Then it is failed, whatever retries are left. No limit unless given.
+            Then it is failed, even if retries are left. No limit unless given.
         group: The unit of fairness and limits; ``default`` unless given.
         priority: ``"high"`` or ``"low"``; low unless given.
         overlap: What its tasks do while a run of theirs is unfinished: ``"skip"``, ``"queue"``, ``"allow"``,

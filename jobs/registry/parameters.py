@@ -15,7 +15,7 @@ from .hooks import GIVEN, name_of
 # A number that JSON does not have stays what it is, to be refused by name, and becomes no null.
 _CONFIG: Final = ConfigDict(extra="forbid", strict=False, ser_json_inf_nan="constants")
 _NO_VALUES: Final = frozenset({type, Callable, Generator, AsyncGenerator})
-"""Types of which JSON has no values, whatever they are of."""
+"""Types of which JSON has no values, with any parameters."""
 
 NO_ARGUMENTS: Final = create_model("no_args", __config__=ConfigDict(extra="forbid", strict=False))
 """The model of every job without arguments: to make one of its own takes 4 ms, also in each new child process."""

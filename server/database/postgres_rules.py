@@ -13,7 +13,7 @@ WRAPAROUND: Final = (0.3, 0.7)
 DEAD_SHARE: Final = (0.3, 1.0)
 """Dead rows for each live one."""
 FEW_ROWS: Final = 10_000
-"""Fewer rows than that cost nothing, whatever they are."""
+"""Fewer rows than that cost nothing, in any table."""
 SKEW: Final = (1.0, 10.0)
 DELAY: Final = (0.1, 1.0)
 CONNECTIONS: Final = (0.8, 0.95)

@@ -78,7 +78,7 @@ class Cluster:
         began = self._clock()
         try:
             figures = await self._database.read(cluster.read, await server_time(self._database))
-        except Exception as error:  # noqa: BLE001 - whatever keeps them from being read is told as that
+        except Exception as error:  # noqa: BLE001 - any fault that keeps them from being read is told as that
             log.warning("the figures of the cluster cannot be read: %s", error)
             self._figures, self._is_up = None, False
             self._failures += 1

@@ -48,7 +48,7 @@ class RequestCounts:
 
 
 def route_of(path: str) -> str:
-    """The label of a path: one of a few, whatever clients ask for."""
+    """The label of a path: one of a few, no matter what clients ask for."""
     if path in _ROUTES:
         return path
     first = path.removeprefix("/").partition("/")[0]

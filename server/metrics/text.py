@@ -89,7 +89,7 @@ class Histograms(Family):
     def _block(self, values: tuple[str, ...], histogram: Histogram) -> str:
         counts = histogram.counts.copy()
         written = self._written.get(values)
-        # Whatever is observed changes a count.
+        # All that is observed changes a count.
         if written is not None and written[0] == counts:
             return written[1]
         *buckets, count = accumulate(counts)

@@ -1,5 +1,6 @@
 """The pages are written in short sentences, without the words that strangers stumbled over."""
 
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -7,7 +8,7 @@ import pytest
 
 from tests.docs.messages import in_python, in_the_dashboard, in_the_schema, is_message
 from tests.docs.plain_english import IN_MESSAGES, average, faults, long_sentences, sentences, stumbling_blocks
-from tests.support.sources import ROOT
+from tests.support.sources import ROOT, product_sources
 
 PAGES = [
     ROOT / "README.md",
@@ -52,6 +53,15 @@ def test_messages_are_in_plain_english(texts: Callable[[], Iterator[tuple[str, s
     assert len(found) >= at_least, "the texts are collected in another way"
     assert [(where, text) for where, text in found if stumbling_blocks(text, IN_MESSAGES)] == []
     assert [(where, text) for where, text in found if long_sentences(text)] == []
+
+
+def test_the_code_has_no_word_that_people_stumbled_over_most() -> None:
+    texts = {source.name: source.text for source in product_sources()}
+    for path in (ROOT / "web" / "src").rglob("*.ts*"):
+        texts[name(path)] = path.read_text(encoding="utf-8")
+    assert [
+        where for where, text in texts.items() if re.search(r"\b(anew|whoever|whatever)\b", text, re.IGNORECASE)
+    ] == []
 
 
 def test_what_is_no_message_is_left_out() -> None:

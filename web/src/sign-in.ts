@@ -6,7 +6,7 @@ import { storedTheme } from "./state/stored-theme";
 const chosen = storedTheme();
 if (chosen !== "auto") document.documentElement.dataset["theme"] = chosen;
 
-/** A path of this site, below where it is mounted, whatever the form says. */
+/** A path of this site, below where it is mounted, even if the form says otherwise. */
 function nextPath(form: HTMLFormElement | null): string {
   const wanted = form?.querySelector<HTMLInputElement>('input[name="next"]')?.value ?? "/";
   return new URL(wanted, location.origin).origin === location.origin ? wanted : "/";

@@ -1,4 +1,4 @@
-"""The pipeline: what was done is not done again, whatever becomes of the process in between."""
+"""The pipeline: what was done is not done again, even if the process ends in between."""
 
 import asyncio
 import json

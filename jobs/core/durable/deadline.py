@@ -1,4 +1,4 @@
-"""By when a whole run has to end: so long after its first start, whatever it does meanwhile."""
+"""By when a whole run has to end: so long after its first start, no matter what it does meanwhile."""
 
 from datetime import datetime, timedelta
 from typing import Protocol

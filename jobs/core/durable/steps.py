@@ -138,7 +138,7 @@ class StoredStep:
         attempt: Which attempt at the run stored it, or began the wait; 0 = it was copied from the run that this one
             retries.
         value: What the step returned, or the signal that came brought along, as JSON.
-        kind: What it is; None = whatever the job says, in tests without a database.
+        kind: What it is; None = as the job says, in tests without a database.
         state: Where it stands.
         wake_at: Of a wait: when it ends by time.
         error: Why a signal says no.

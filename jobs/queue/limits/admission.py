@@ -1,7 +1,7 @@
 """How many runs start, and how many run at once: what a claim may start of the runs that are limited.
 
 Rates of groups are a matter of how many of a group are taken. What has a key of its own is judged run by run: one that
-finds no slot or no token of its key is held back, and let go by whatever makes room: the end of a run with its key, or
+finds no slot or no token of its key is held back, and let go by what makes room: the end of a run with its key, or
 the time of the next token. So no claim reads the same blocked runs again and again.
 """
 

@@ -153,7 +153,7 @@ def _selected(conn: Connection, table: Table) -> str:
 
 
 def _shown(conn: Connection, table: Table) -> Iterator[str]:
-    # Whatever is there: the driver makes times and numbers of nothing.
+    # As it is there: the driver makes times and numbers of nothing.
     postgres = dialect.is_postgresql(conn)
     keys = {column.name for column in table.primary_key.columns}
     for column in table.columns:

@@ -58,7 +58,7 @@ def holding_for_a_time(conn: Connection, unique_key: str, now: datetime, but: in
 
 
 def key_until(conn: Connection, run_id: int) -> datetime | None:
-    """Until when a run holds its unique key, whatever becomes of it; None = it does not."""
+    """Until when a run holds its unique key, with any outcome; None = it does not."""
     found: datetime | None = conn.execute(select(r.c.key_until).where(r.c.id == run_id)).scalar()
     return found
 

@@ -161,7 +161,7 @@ function sideOf<Row, Context>(columns: readonly Column<Row, Context>[], column: 
   return columns.filter((each) => each.card === "pair").indexOf(column) % 2 === 0 ? "pairs-left" : "pairs-right";
 }
 
-/** Drawn anew only when something of it changed: a burst of events costs the rows that it is about. */
+/** Drawn again only when something of it changed: a burst of events costs the rows that it is about. */
 class RowView<Row, Context> extends Component<RowProps<Row, Context>> {
   override shouldComponentUpdate(next: RowProps<Row, Context>): boolean {
     const { row, columns, context, look, chosen } = this.props;

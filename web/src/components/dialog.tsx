@@ -18,7 +18,7 @@ function firstOf(dialog: HTMLElement): HTMLElement | null {
   return first("input, select, textarea") ?? first("button");
 }
 
-/** What opened the dialog, or what has taken its place since: its row, or the heading of the page. Whoever went on meanwhile, by a key, stays there. */
+/** What opened the dialog, or what has taken its place since: its row, or the heading of the page. A person who went on meanwhile, by a key, stays there. */
 function giveFocusBack(opener: Element | null, row: string | undefined): void {
   const present = document.activeElement;
   if (present !== opener && present !== document.body && present !== null) return;
@@ -61,7 +61,7 @@ export function Dialog({ title, onClose, wide = false, askBefore = true, childre
         leave();
       }}
       onClose={() => {
-        // A second Escape in a row closes it whatever the page says to that.
+        // A second Escape in a row closes it, even if the page says no.
         if (!closing.current) onClose();
       }}
       onMouseDown={(event) => {

@@ -7,13 +7,13 @@ import { PageHead } from "./section";
 import { ErrorBox, Skeleton } from "./feedback";
 
 const RETRY_AFTER = 3_000;
-/** The page is loaded anew at most this often, in milliseconds. */
+/** The page is loaded again at most this often, in milliseconds. */
 const RELOAD_EVERY = 60_000;
 const RELOADED = "cronograph.reloaded";
 
 /**
  * Browsers remember a module that could not be fetched as missing for as long as the page lives, and after an update its
- * file has another name: once the server is there again, only the page loaded anew helps.
+ * file has another name: once the server is there again, only a page that is loaded again helps.
  */
 function reloadOnce(): void {
   const last = Number(sessionStorage.getItem(RELOADED) ?? 0);
@@ -33,7 +33,7 @@ export function lazy<P extends object>(
   load: () => Promise<ComponentType<P>>,
   of: "page" | "part" | "overlay" = "page",
 ): LazyComponent<P> {
-  // A signal, so that whoever shows it is drawn again: the code may come by any of them, and by `preload()`, also between
+  // A signal, so that all that show it are drawn again: the code may come by any of them, and by `preload()`, also between
   // a first render and the effects of that render.
   const loaded = signal<ComponentType<P> | null>(null);
   const keep = (component: ComponentType<P>): void => void (loaded.value = component);

@@ -96,7 +96,7 @@ interface ChunkProps {
   zone: "utc" | "local";
 }
 
-/** Two hundred lines: drawn anew only when one of them is new. */
+/** Two hundred lines: drawn again only when one of them is new. */
 class ChunkView extends Component<ChunkProps> {
   override shouldComponentUpdate(next: ChunkProps): boolean {
     return next.chunk !== this.props.chunk || next.level !== this.props.level || next.marked !== this.props.marked || next.zone !== this.props.zone;

@@ -61,7 +61,7 @@ interface Binding {
   readonly invalid: boolean;
 }
 
-/** Creates or edits a task. The dialog keeps what is typed, whatever happens around it. */
+/** Creates or edits a task. The dialog keeps what is typed, no matter what happens around it. */
 export function TaskFormDialog({ title, stored, jobs, start, draftName = "new task", onClose, onSave }: TaskFormProps) {
   const before = stored ?? EMPTY_FORM;
   const draft = useDraft<Partial<TaskForm>>(stored === null ? draftName : `task ${stored.name}`, start ?? {});

@@ -13,7 +13,7 @@ function written(at: number, form: Form): string {
     case "countdown":
       return countdown(at, now.value);
     case "moment":
-      // The date changes at midnight only: no need to write this anew every second.
+      // The date changes at midnight only: no need to write this again every second.
       return moment(at, now.peek(), zone.value);
     case "clock":
       return clock(at, zone.value);

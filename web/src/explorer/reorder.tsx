@@ -6,7 +6,7 @@
 import { createContext, type ComponentProps, type PointerEvent, useContext, useMemo, useRef } from "react";
 import { moved } from "./moved";
 
-/** A tab. What it holds is made anew while somebody types; its id stays. */
+/** A tab. What it holds is made again while somebody types; its id stays. */
 interface Value {
   readonly id: string;
 }

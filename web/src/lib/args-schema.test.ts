@@ -47,7 +47,7 @@ test("values are written back as text", () => {
 
 test("something that is no object schema has no fields", () => expect(argFields(null)).toEqual([]));
 
-test("values are the same whatever the order of their members", () => {
+test("values are the same in any order of their members", () => {
   expect(sameJson({ a: 1, b: [{ c: null, d: 2 }] }, { b: [{ d: 2, c: null }], a: 1 })).toBe(true);
   expect(sameJson({ a: 1 }, { a: "1" })).toBe(false);
 });

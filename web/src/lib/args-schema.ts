@@ -178,7 +178,7 @@ export function isEmptyObject(value: unknown): boolean {
   return isSchema(value) && Object.keys(value).length === 0;
 }
 
-/** Whether two values of JSON say the same, whatever the order of their members. */
+/** Whether two values of JSON say the same, in any order of their members. */
 export function sameJson(left: unknown, right: unknown): boolean {
   return JSON.stringify(sorted(left)) === JSON.stringify(sorted(right));
 }

@@ -1,6 +1,6 @@
 /** How numbers are written. */
 
-/** `1,234`; digits in groups of three whatever the browser's language, so that columns line up. */
+/** `1,234`; digits in groups of three in any language of the browser, so that columns line up. */
 export function integer(value: number): string {
   return value.toLocaleString("en-US", { maximumFractionDigits: 0 });
 }

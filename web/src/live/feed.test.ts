@@ -79,7 +79,7 @@ test("RESYNC makes listeners ask again and the feed go on after its cursor", () 
   expect(subscribers[0]?.variables().after).toBe("90");
 });
 
-test("a refused cursor starts anew from the next query", () => {
+test("a refused cursor starts again from the next query", () => {
   const { link, subscribers } = fakeLink();
   const feed = new Feed(link);
   const { resyncs } = listening(feed);
@@ -91,7 +91,7 @@ test("a refused cursor starts anew from the next query", () => {
   expect(subscribers[1]?.variables().after).toBe("50");
 });
 
-test("only what some page looks at is asked for: a page that looks at more makes it subscribe anew after its cursor", () => {
+test("only what some page looks at is asked for: a page that looks at more makes it subscribe again after its cursor", () => {
   vi.useFakeTimers();
   const { link, subscribers, open } = fakeLink();
   const feed = new Feed(link);

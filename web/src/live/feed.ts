@@ -87,7 +87,7 @@ export class Feed {
     if ([...this.parts].some((part) => !wanted.has(part))) this.renew();
   }
 
-  /** Subscribes anew after the last cursor, with what is looked at now. */
+  /** Subscribes again after the last cursor, with what is looked at now. */
   private renew(): void {
     this.parts = this.wanted();
     if (this.dispose === null) return;

@@ -34,7 +34,7 @@ describe("the link", () => {
     expect([41, 42, 44, 45].map((attempt) => retryDelay(attempt, 0))).toEqual([1500, 3000, 12_000, 15_000]);
   });
 
-  test("begins a subscription that ended by itself anew, ever more slowly", () => {
+  test("begins a subscription that ended by itself again, ever more slowly", () => {
     expect([0, 1, 2, 5, 20].map((attempt) => resumeDelay(attempt, 0))).toEqual([500, 1000, 2000, 15_000, 15_000]);
   });
 
@@ -54,7 +54,7 @@ describe("the link", () => {
     expect(step(live, { type: "due" })).toBe(live);
   });
 
-  test("starts the waits anew after it was live again", () => {
+  test("starts the waits again after it was live again", () => {
     const again = step(step(closedAt(live, 5000), { type: "due" }), { type: "opened", at: 6000 });
     expect(closedAt(again, 7000)).toMatchObject({ attempt: 0, downSince: 7000 });
   });

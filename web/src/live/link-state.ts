@@ -45,7 +45,7 @@ export function retryDelay(attempt: number, spread: number): number {
   return Math.round(base * (1 + spread / 4));
 }
 
-/** Milliseconds until a subscription that ended for a reason that passes is begun anew: 0.5 s, doubled each time up to 15 s. */
+/** Milliseconds until a subscription that ended for a reason that passes is begun again: 0.5 s, doubled each time up to 15 s. */
 export function resumeDelay(attempt: number, spread: number): number {
   return Math.round(Math.min(LONGEST_DELAY, FIRST_DELAY * 2 ** Math.min(attempt, 10)) * (1 + spread / 4));
 }

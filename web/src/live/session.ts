@@ -8,7 +8,7 @@ import { type LastAnswer, untilNext, untilRetry } from "./pace";
 /** A page's data: asked for once, then kept up to date by events. */
 export interface LiveQuery<R extends Stamps, V, S> {
   readonly document: TadaDocumentNode<R, V>;
-  /** Made anew at each question, so that spans of time move with the clock. */
+  /** Made again at each question, so that spans of time move with the clock. */
   variables(): V;
   /** Makes the page's state from an answer; `before` is what was shown until now. */
   init(data: R, before: S | null): S;

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { gather } from "./use-rest";
 
-test("what was known stays in sight until all that is asked anew is there", () => {
+test("what was known stays in sight until all that is asked again is there", () => {
   const first = gather(null, [1, 2], "c", 1, 3);
   expect(first.shown).toEqual([1, 2]);
   const whole = gather(first, [1, 2, 3, 4], null, 2, 3);

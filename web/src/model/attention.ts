@@ -30,7 +30,7 @@ export function streakOf(attempts: readonly Attempt[]): Streak {
   return { failures: runs.size, since: failed.at(-1)?.startedAt ?? null, longer: success < 0 };
 }
 
-/** A node that was lost matters for an hour: then whoever has to look has looked. */
+/** A node that was lost matters for an hour: then the people who have to look have looked. */
 export const LOST_FOR = 3_600_000;
 
 interface Node {

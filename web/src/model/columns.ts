@@ -10,7 +10,7 @@ export interface ColumnSize {
   readonly rank: number;
 }
 
-/** Below this many pixels a table becomes cards, whatever its columns. */
+/** Below this many pixels a table becomes cards, with any columns. */
 export const CARDS_BELOW = 620;
 
 /** The columns that fit, with their widths in pixels; null = cards. `hidden` are those that the reader does not want. */

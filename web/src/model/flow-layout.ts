@@ -30,7 +30,7 @@ export interface FlowLayout {
 
 type Linked = Pick<FlowBox, "id" | "after">;
 
-/** The same for the same boxes, whatever their states are. */
+/** The same for the same boxes in any state. */
 export function layoutOf(boxes: readonly Linked[]): FlowLayout {
   const graph = new graphlib.Graph();
   graph.setGraph({ rankdir: "LR", ...GAPS });

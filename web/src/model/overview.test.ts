@@ -37,7 +37,7 @@ describe("runs", () => {
 });
 
 describe("executions", () => {
-  test("newest first whatever the order of arrival, and bounded", () => {
+  test("newest first in any order of arrival, and bounded", () => {
     let state = EMPTY;
     for (const id of [2, 1, 3, 20, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16]) {
       const execution = { id: String(id) } as ExecutionRow;

@@ -21,7 +21,7 @@ export class StripsWanted {
     this.changed.add(taskId);
   }
 
-  /** Whatever was missed or moved: the page is asked for as a whole next time. */
+  /** Something was missed or moved: the page is asked for as a whole next time. */
   everything(): void {
     this.whole = true;
   }

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { toBytes, toText } from "./passkeys";
 
-test("bytes survive the way to the server and back, whatever they are", () => {
+test("any bytes survive the way to the server and back", () => {
   const bytes = Uint8Array.from({ length: 256 }, (_, index) => index);
   const text = toText(bytes.buffer);
   expect(text).toMatch(/^[\w-]+$/);

@@ -11,7 +11,7 @@ let waiting: (() => void)[] = [];
 /** Over once the browser has the session that it is being given; null if it is given none. */
 let renewal: Promise<void> | null = null;
 
-/** From now on an open form stays while one signs in again: whoever calls this shows the dialog. */
+/** From now on an open form stays while one signs in again: the caller shows the dialog. */
 export function signInInPlace(): void {
   inPlace = true;
 }

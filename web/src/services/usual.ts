@@ -19,7 +19,7 @@ const FRESH_FOR = 5 * 60_000;
 /** With fewer executions a percentile says nothing. */
 const ENOUGH = 10;
 
-/** A signal, so that whoever asks is drawn again: an answer may come by the question of another page, or while it leaves. */
+/** A signal, so that what asks is drawn again: an answer may come by the question of another page, or while it leaves. */
 const known = signal<ReadonlyMap<string, { readonly p95: number | null; readonly at: number }>>(new Map());
 
 function keep(keys: readonly string[], p95: (key: string) => number | null): void {

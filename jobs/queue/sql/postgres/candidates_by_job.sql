@@ -2,7 +2,7 @@
 --
 -- As `candidates`, but each of its jobs is looked for by itself, along the index that begins with the job: so what it
 -- costs does not grow with the runs of others. The conditions compare rows of columns, and the order names all of them:
--- no other index can serve them, whatever statistics say.
+-- no other index can serve them, no matter what statistics say.
 --
 -- Parameters:
 --   jobs: the names of the jobs that the node can run

@@ -2,7 +2,7 @@
 --
 -- As `claim_lane`, but each of the node's own jobs is looked for by itself, so that what it costs does not grow with the
 -- runs of others. The conditions compare rows of columns, and the order names all of them: so the index that begins
--- with the job is the only one that can serve them, whatever statistics say of a queue that is now empty and now full.
+-- with the job is the only one that can serve them, no matter what statistics say of a queue that is now empty and now full.
 --
 -- Parameters:
 --   node_id, node: the node that takes the runs

@@ -24,7 +24,7 @@ class Request:
     Attributes:
         sets: The sets, as the API takes them.
         prune: Whether tasks that are not named go.
-        allow_delete: How many may, whatever their share.
+        allow_delete: How many may, with any share.
         versions: What a plan saw; None: not demanded.
     """
 

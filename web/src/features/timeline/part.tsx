@@ -60,7 +60,7 @@ function keyOf(chosen: Chosen): string {
   return chosen.kind === "last" ? chosen.range : `${chosen.from}-${chosen.to}`;
 }
 
-/** What ran and was skipped, small whatever the span; asked again when something began or ended, less often for long spans. */
+/** What ran and was skipped, small for any span; asked again when something began or ended, less often for long spans. */
 function usePast(chosen: Chosen, taskName: string | null) {
   const { from, to } = windowAt(chosen, serverNow());
   const length = to - from;

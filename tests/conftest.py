@@ -46,13 +46,13 @@ def pytest_configure() -> None:
 def pytest_collection() -> Generator[None, object, object]:
     """Keep the garbage collector from looking again and again at all that the collection imports, now and afterwards.
 
-    Nothing of it is garbage. Where no byte code is there yet this saves a quarter of the collection's processor time.
+    Hardly anything of it is garbage, and to look for that takes a tenth of the collection's processor time. Where no
+    byte code is there yet this saves a quarter of it.
     """
     gc.disable()
     try:
         return (yield)
     finally:
-        gc.collect()
         gc.freeze()
         gc.enable()
 

@@ -31,7 +31,7 @@ from cronograph.jobs.registry import Registry, define
 from cronograph.jobs.runtime.base.clock import Clock
 from cronograph.jobs.runtime.base.settings import EngineSettings
 from cronograph.jobs.runtime.base.wakeup import Wakeup
-from cronograph.jobs.runtime.duties.figures import HourCounter, without_rest
+from cronograph.jobs.runtime.duties.figures import HourCounter
 from cronograph.jobs.runtime.live.feeds import LiveFeeds
 from cronograph.jobs.store.db.database import Database
 from cronograph.server.http.health import health_routes
@@ -40,7 +40,7 @@ from cronograph.server.process.engine_thread import EngineThread
 from cronograph.server.process.lifecycle import Lifecycle, Phase
 from cronograph.server.service import SWITCH_SECONDS
 from tests.bench.large_log import Size, fill, publish_jobs
-from tests.bench.measuring import DATABASES, cpu_seconds, fresh_database, load, percentile
+from tests.bench.measuring import DATABASES, cpu_seconds, fresh_database, load, percentile, without_rest
 from tests.bench.probes import JOB, Notes, Probe, Prober, Start
 
 CALLER = "x-caller"

@@ -25,7 +25,7 @@ from cronograph.jobs.builtin.prune import Retention, prune
 from cronograph.jobs.core.model import FAILURES, Outcome, Trigger
 from cronograph.jobs.core.states import UNFINISHED, RunState
 from cronograph.jobs.runtime.base.clock import Clock
-from cronograph.jobs.runtime.duties.figures import HourCounter, without_rest
+from cronograph.jobs.runtime.duties.figures import HourCounter
 from cronograph.jobs.store.db.database import Database, parse_url, sync_engine
 from cronograph.jobs.store.db.transaction import Tx
 from cronograph.jobs.store.read import facts
@@ -42,7 +42,7 @@ from cronograph.jobs.store.schema.tables import job_execution, node
 from tests.bench.bare_reads import compare_all
 from tests.bench.large_log import GROUPS, JOBS, RARE_JOB, RARE_TASK, Size, fill
 from tests.bench.large_log import TASKS as TASK_COUNT
-from tests.bench.measuring import DATABASES, fresh_database, load, milliseconds, percentile
+from tests.bench.measuring import DATABASES, fresh_database, load, milliseconds, percentile, without_rest
 from tests.bench.recording import again, recorded
 
 NEWEST = (OrderKey("id", descending=True),)

@@ -107,3 +107,7 @@ def counting_statements(*, listed: bool = False) -> Generator[Statements]:
         yield statements
     finally:
         event.remove(Engine, "before_cursor_execute", count)
+
+
+async def without_rest(_seconds: float) -> None:
+    """Wait for nothing: the hours of a log are counted as fast as the database can."""

@@ -22,10 +22,6 @@ BRIEF = 0.05
 """Seconds that an hour may take without a rest."""
 
 
-async def without_rest(seconds: float) -> None:
-    """Wait for nothing: count as fast as the database can."""
-
-
 class HourCounter:
     """Counts hour after hour, each in a transaction of its own; any node may do it, also several at once.
 

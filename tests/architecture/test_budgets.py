@@ -66,6 +66,7 @@ SLEEPERS = {
 PATCHERS: dict[str, str] = {
     "tests/at_home/test_litestar.py": "the page declares jobs in the registry of the process: it gets its own",
     "tests/runtime/process/test_kernel.py": "a kernel that tells nothing: this machine's tells it under another path",
+    "tests/runtime/process/test_last_words.py": "a node that listens late: it gives last words no time at all",
     "tests/runtime/attempts/test_lost_answers.py": "a pause between looks by time is an hour: nothing missed is found",
 }
 """Test files that may replace attributes by `monkeypatch`, each with the reason."""

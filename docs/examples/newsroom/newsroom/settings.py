@@ -15,6 +15,5 @@ DATABASES = {
 }
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 DEFAULT_FROM_EMAIL = "newsroom@example.org"
-EMAIL_BACKEND = "django.core.mail.backends.console.EmailBackend"  # what it prints is in the log of the run
 USE_TZ = True
 CRONOGRAPH = {"SETTINGS": {"slots": 5}}

@@ -21,7 +21,7 @@ PROGRAMS := browser pgbouncer nginx prometheus tmux
 install-by-uv = { [ -x $(UV) ] && $(UV) pip install --quiet --python $(BIN)/python --constraint $(LOCK) $(1); } || $(PIP) $(1)
 
 .DEFAULT_GOAL := help
-.PHONY: help run install install-test libraries dashboard debian-lists $(PROGRAMS) chaos test test-web test-python check collect check-style check-types check-mypy check-pyright check-imports check-schema format docs cluster bench schema coverage test-costs wheel release lock clean
+.PHONY: help run install install-test libraries dashboard debian-lists $(PROGRAMS) chaos test test-web test-python test-django check collect check-style check-types check-mypy check-pyright check-imports check-schema format docs cluster bench schema coverage test-costs wheel release lock clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -52,6 +52,13 @@ test-python: export PYTHONDONTWRITEBYTECODE =
 test-python: install-test ## Run pytest, with more workers than cores; PYTEST_ARGS="-n 0 tests/core" replaces the options
 	@$(BIN)/python -m pytest $(PYTEST_ARGS)
 
+# The settings of pytest are those of this repository; projects have their own.
+test-django: install-test ## Run the tests of the Django projects in docs/examples, with the Django that is installed
+	for name in newsroom shop; do \
+	  PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 $(BIN)/python -m pytest -q -c /dev/null --rootdir docs/examples/$$name -p no:cacheprovider \
+	    -p cronograph.jobs.testing.pytest docs/examples/$$name || exit; \
+	done
+
 # In a fresh clone one process compiles what each worker of pytest would compile beside the others otherwise.
 collect: export PYTHONDONTWRITEBYTECODE =
 collect: install-test
@@ -67,7 +74,7 @@ check-types: check-mypy check-pyright
 
 check-mypy: install-test
 	$(BIN)/mypy
-	for name in orders pipeline shop; do MYPYPATH=docs/examples/$$name $(BIN)/mypy docs/examples/$$name || exit; done
+	for name in newsroom orders pipeline shop; do MYPYPATH=docs/examples/$$name $(BIN)/mypy docs/examples/$$name || exit; done
 
 # With room for new objects Node collects them less often: a quarter less processor time. The Node of PyPI knows this option.
 check-pyright: export NODE_OPTIONS = --max-semi-space-size=128

@@ -1,12 +1,12 @@
 """``Flow``: runs of jobs that are enqueued together, of which some start after others have ended."""
 
-import asyncio
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar, cast
 
 from . import lazy
 from .base.context import current_host
+from .core.base.lazy import LazyModule
 from .core.flows.model import Ending, When
 from .core.flows.results import REFERENCE
 from .core.flows.spec import FlowSpec, MemberSpec
@@ -17,8 +17,12 @@ from .registry import Registry, default_registry
 from .registry.queue import check_session
 
 if TYPE_CHECKING:
+    import asyncio
+
     from .core.model import Json
     from .queue.enqueue.enqueue import AsyncTransaction, Transaction
+else:
+    asyncio = LazyModule("asyncio")
 
 F = ParamSpec("F")
 P = ParamSpec("P")

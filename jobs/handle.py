@@ -1,17 +1,22 @@
 """What an enqueue gives: a run to wait for, to look at and to cancel."""
 
-import asyncio
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from .base.outcomes import RunFailed
 from .core.base.errors import ConfigurationError, NotFound
+from .core.base.lazy import LazyModule
 from .core.durable.waits import Signal
 from .core.model import Json, Run
 from .core.states import FINAL, RunState
 from .registry.queue import RunQueue
+
+if TYPE_CHECKING:
+    import asyncio
+else:
+    asyncio = LazyModule("asyncio")
 
 _FIRST_PAUSE: Final = 0.02
 _LONGEST_PAUSE: Final = 0.5

@@ -1,6 +1,5 @@
 """The steps of one attempt: each is done once in its run, and every later attempt gets what it returned."""
 
-import asyncio
 import inspect
 import threading
 from collections.abc import Awaitable, Callable, Generator
@@ -8,10 +7,11 @@ from contextlib import contextmanager
 from contextvars import ContextVar, Token
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Final, Protocol, cast
+from typing import TYPE_CHECKING, Any, Final, Protocol, cast
 
 from ..core.base.awaits import AwaitedKind, Awaits
 from ..core.base.errors import InvalidInput, InvalidState, StepMismatch
+from ..core.base.lazy import LazyModule
 from ..core.durable.steps import StepEnd, StepKind, StepName, StepState, StoredStep, check_step
 from ..core.durable.waits import Wait
 from ..core.model import Json
@@ -19,6 +19,11 @@ from ..core.outcome import retry_delay
 from ..core.rules import MAX_RETRIES, MAX_SECONDS
 from .outcomes import JobSignal, PermanentFailure, Suspend
 from .step_shape import Shape, shape_of
+
+if TYPE_CHECKING:
+    import asyncio
+else:
+    asyncio = LazyModule("asyncio")
 
 
 class StepUnstorable(PermanentFailure):

@@ -7,12 +7,16 @@ from dataclasses import asdict, dataclass, field, fields
 from datetime import date, datetime, time, timedelta
 from functools import cache
 from string import Formatter
-from typing import Any, Final, Self, cast
+from typing import TYPE_CHECKING, Any, Final, Self, cast
 from uuid import UUID
 
-from pydantic import TypeAdapter, ValidationError
-
+from .base.lazy import LazyModule
 from .rules import MAX_UNIQUE_KEY
+
+if TYPE_CHECKING:
+    import pydantic
+else:
+    pydantic = LazyModule("pydantic")
 
 _KINDS: Final[Mapping[str, type[Any]]] = {
     "date-time": datetime,
@@ -106,8 +110,8 @@ def _format_of(rule: Mapping[str, Any]) -> str:
 
 
 @cache
-def _adapter(kind: str) -> TypeAdapter[Any]:
-    return TypeAdapter(_KINDS[kind])
+def _adapter(kind: str) -> "pydantic.TypeAdapter[Any]":
+    return pydantic.TypeAdapter(_KINDS[kind])
 
 
 def _same(kind: str, value: str) -> object:
@@ -115,7 +119,7 @@ def _same(kind: str, value: str) -> object:
     adapter = _adapter(kind)
     try:
         return adapter.dump_python(adapter.validate_python(value), mode="json")
-    except ValidationError:
+    except pydantic.ValidationError:
         return value
 
 

@@ -6,12 +6,11 @@ import re
 import typing
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any, Final, Unpack, cast
-
-from pydantic import BaseModel, ValidationError
+from typing import TYPE_CHECKING, Any, Final, Unpack, cast
 
 from ..base.outcomes import Result
 from ..core.base.errors import ConfigurationError, InvalidInput
+from ..core.base.lazy import LazyModule
 from ..core.model import Isolation, Json, ScheduleSpec
 from ..core.outcome import Failure
 from ..core.rules import check_name, check_text
@@ -21,12 +20,20 @@ from .functions import check_job_function, check_takes
 from .labels import labels_of
 from .limits import LIMITS, limits_of
 from .options import JobOptions, unknown_option
-from .parameters import arguments_of, hints_of
 from .place import place_of
 from .policies import JobPolicies, policies_of
 from .queue import holding
 from .reuse import reuse_of
 from .unique_key import key_of
+
+if TYPE_CHECKING:
+    import pydantic
+
+    from . import parameters
+else:
+    pydantic = LazyModule("pydantic")
+    # It makes models, which `import cronograph.jobs` does without; the first job loads it.
+    parameters = LazyModule(f"{__package__}.parameters")
 
 # Declared schedules are only judged here; where an INTERVAL begins is decided when its task is made.
 _ANY_TIME = datetime(2000, 1, 1, tzinfo=UTC)
@@ -69,8 +76,8 @@ def _defined(name: str, handler: Handler, where: str, known: Collection[Any], op
     if name == "<lambda>":
         raise ValueError("a lambda has no name of its own: give the job one, job('name')(…), or write a function")
     check_job_function(handler)
-    hints = hints_of(handler)
-    model, context_parameter, given = arguments_of(name, handler, hints, known)
+    hints = parameters.hints_of(handler)
+    model, context_parameter, given = parameters.arguments_of(name, handler, hints, known)
     _check_result(hints.get("return", Any))
     description = _description(options.get("description"))
     definition = JobDefinition(
@@ -106,7 +113,7 @@ def _first_line(handler: Handler) -> str:
     return (inspect.getdoc(handler) or "").partition("\n")[0]
 
 
-def _policies(options: JobOptions, model: type[BaseModel]) -> JobPolicies:
+def _policies(options: JobOptions, model: "type[pydantic.BaseModel]") -> JobPolicies:
     given: dict[str, Any] = {**options}
     chosen: dict[str, Any] = {name: given[name] for name in _POLICIES if name in given}
     wanted = given.get("on_failure")
@@ -238,7 +245,7 @@ def _check_declared_args(definition: JobDefinition, options: JobOptions) -> None
         raise ValueError(f"args: must be JSON: {error}") from error
     try:
         definition.args_model.model_validate(definition.declared_args)
-    except ValidationError as error:
+    except pydantic.ValidationError as error:
         fault = error.errors(include_url=False)[0]
         place = ".".join(str(part) for part in fault["loc"])
         missing = fault["type"] == "missing"

@@ -4,13 +4,12 @@ import inspect
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any
-
-from pydantic import BaseModel, ValidationError
+from typing import TYPE_CHECKING, Any
 
 from ..base.context import JobContext
 from ..core.base.codes import ErrorCode
 from ..core.base.errors import ConfigurationError, InvalidInput
+from ..core.base.lazy import LazyModule
 from ..core.defaults import JobInfo
 from ..core.flows.results import with_results
 from ..core.model import Isolation, Json, ScheduleSpec
@@ -20,6 +19,11 @@ from .names import check_expiry_job, check_failure_job, check_named
 from .policies import NO_POLICIES, JobPolicies
 from .queue import RunQueue
 from .reuse import Reuse
+
+if TYPE_CHECKING:
+    import pydantic
+else:
+    pydantic = LazyModule("pydantic")
 
 Handler = Callable[..., Any]
 
@@ -55,7 +59,7 @@ class JobDefinition:
     description: str
     schedule: ScheduleSpec | None
     isolation: Isolation
-    args_model: type[BaseModel]
+    args_model: "type[pydantic.BaseModel]"
     context_parameter: str | None
     where: str
     policies: JobPolicies = NO_POLICIES
@@ -124,7 +128,7 @@ class JobDefinition:
                 continue
             try:
                 self.args_model.__pydantic_validator__.validate_assignment(model, name, value)
-            except ValidationError as error:
+            except pydantic.ValidationError as error:
                 fault = error.errors(include_url=False)[0]
                 message = f"argument '{parameter}' of job '{self.name}': {fault['msg']}"
                 raise InvalidInput(message, path=("args", parameter), code=ErrorCode.INVALID_ARGS) from error
@@ -134,7 +138,7 @@ class JobDefinition:
         document: dict[str, Json] = model.model_dump(mode="json", by_alias=True, include=known) if known else {}
         return {**document, **later}, {}
 
-    def _document(self, model: BaseModel) -> dict[str, Json]:
+    def _document(self, model: "pydantic.BaseModel") -> dict[str, Json]:
         """The arguments that were given, as JSON.
 
         Raises:
@@ -148,7 +152,7 @@ class JobDefinition:
             message = f"arguments of job '{self.name}': cannot be written as JSON: {_why(error)}"
             raise InvalidInput(message, path=("args",), code=ErrorCode.INVALID_ARGS) from None
 
-    def _check_by_itself(self, model: BaseModel, name: str) -> None:
+    def _check_by_itself(self, model: "pydantic.BaseModel", name: str) -> None:
         try:
             model.model_dump(mode="json", include={name})
         except (ValueError, RecursionError) as error:
@@ -165,14 +169,14 @@ class JobDefinition:
     def _signature(self) -> inspect.Signature:
         return _signature_without(self.handler, (self.context_parameter, *self.given))
 
-    def _by_parameter(self, model: BaseModel) -> dict[str, Any]:
+    def _by_parameter(self, model: "pydantic.BaseModel") -> dict[str, Any]:
         fields = self.args_model.model_fields
         return {_parameter_of(name, field.alias): getattr(model, name) for name, field in fields.items()}
 
-    def _model(self, args: Mapping[str, object]) -> BaseModel:
+    def _model(self, args: Mapping[str, object]) -> "pydantic.BaseModel":
         try:
             return self.args_model.model_validate(dict(args))
-        except ValidationError as error:
+        except pydantic.ValidationError as error:
             fault = error.errors(include_url=False)[0]
             place = ".".join(str(part) for part in fault["loc"])
             message = f"argument '{place}' of job '{self.name}': {fault['msg']}"
@@ -305,7 +309,7 @@ def _why(error: Exception) -> str:
     return str(error)
 
 
-def names_of(model: type[BaseModel]) -> dict[str, str]:
+def names_of(model: "type[pydantic.BaseModel]") -> dict[str, str]:
     """The arguments of a job by the names of their parameters, with those that they have in JSON."""
     return {_parameter_of(name, one.alias): one.alias or name for name, one in model.model_fields.items()}
 

@@ -2,15 +2,19 @@
 
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
-from typing import Final, NamedTuple, Protocol
-
-from pydantic import BaseModel, ValidationError
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from ..core.admission.expiry import Expired
 from ..core.base.errors import ConfigurationError
+from ..core.base.lazy import LazyModule
 from ..core.model import Json
 from ..core.outcome import Failure
 from .hooks import Hook
+
+if TYPE_CHECKING:
+    import pydantic
+else:
+    pydantic = LazyModule("pydantic")
 
 
 class _Role(NamedTuple):
@@ -40,7 +44,7 @@ class KnownJob(Protocol):
     """A job that may be named."""
 
     @property
-    def args_model(self) -> type[BaseModel]:
+    def args_model(self) -> "type[pydantic.BaseModel]":
         """Its arguments."""
         ...
 
@@ -107,7 +111,7 @@ def _check_follower(name: str, where: str, chosen: str | None, registry: KnownJo
         raise ConfigurationError(f"job '{name}' at {where}: {role.option}: there is no job '{chosen}'{hint}")
     try:
         job.args_model.model_validate({role.argument: role.example})
-    except ValidationError as error:
+    except pydantic.ValidationError as error:
         fault = error.errors(include_url=False)[0]
         place = ".".join(str(part) for part in fault["loc"])
         raise ConfigurationError(

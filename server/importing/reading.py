@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Final
 
 from ...jobs.core.base.errors import ConfigurationError
-from .base.model import Carried, Import, LeftOut
+from .base.model import AtStart, Carried, Import, LeftOut
 from .dialects.fields import DialectError
 from .naming import with_own_names
 from .readers import apscheduler, celery, crontab, queues, systemd
@@ -35,7 +35,7 @@ def read_program(program: str, paths: Sequence[Path], zone: str, *, is_system: b
         ConfigurationError: a file cannot be read.
     """
     left_out: list[LeftOut] = []
-    found: Iterator[Carried | LeftOut]
+    found: Iterator[Carried | AtStart | LeftOut]
     notes: Sequence[str]
     if program in OF_PYTHON:
         sources: list[Source] = []
@@ -55,7 +55,8 @@ def read_program(program: str, paths: Sequence[Path], zone: str, *, is_system: b
     several = list(found)
     left_out += [one for one in several if isinstance(one, LeftOut)]
     carried = with_own_names(one for one in several if isinstance(one, Carried))
-    return Import(program, carried, left_out, notes)
+    at_start = [one for one in several if isinstance(one, AtStart)]
+    return Import(program, carried, left_out, notes, at_start)
 
 
 def _files(paths: Sequence[Path], pattern: str) -> Iterator[Path]:

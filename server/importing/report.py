@@ -9,6 +9,7 @@ from ...jobs.core.schedule import parse
 from .base.model import NEXT, Carried, Import
 from .comparing import SPAN, Comparison, compare, times_here
 from .naming import names_of
+from .starting import NOTES, start_module
 
 _SHOWN: Final = "%a %Y-%m-%d %H:%M:%S %z"
 
@@ -20,11 +21,12 @@ def report(found: Import, start: datetime) -> str:
         found: What is reported.
         start: From when on times are compared.
     """
-    whole = len(found.carried) + len(found.left_out)
+    whole = len(found.carried) + len(found.left_out) + len(found.at_start)
     lines = [f"# {len(found.carried)} of {whole} schedules of {found.program} carried", ""]
     lines += [f"- {note}" for note in found.notes]
     for one in found.carried:
         lines += ["", *_carried(one, start)]
+    lines += _at_start(found)
     if found.left_out:
         lines += ["", "## Not carried", ""]
         lines += [f"- {one.place}: `{one.text}`: {one.why}" for one in found.left_out]
@@ -37,7 +39,16 @@ def summary(found: Import, start: datetime) -> dict[str, Any]:
         "carried": [_summary(one, start) for one in found.carried],
         "leftOut": [{"place": one.place, "text": one.text, "why": one.why} for one in found.left_out],
         "notes": list(found.notes),
+        "startModule": start_module(found) or None,
     }
+
+
+def _at_start(found: Import) -> Iterator[str]:
+    if found.at_start:
+        yield from ("", "## At the start of a node", "")
+        yield from (f"- {one.place}: `{one.text}`" for one in found.at_start)
+        yield from (f"- {note}" for note in NOTES)
+        yield from ("", "```python", start_module(found).rstrip("\n"), "```")
 
 
 def _summary(one: Carried, start: datetime) -> dict[str, Any]:

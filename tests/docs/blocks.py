@@ -49,7 +49,7 @@ def documents() -> list[Path]:
     """README and every document but the decisions and what is made by `make schema`."""
     generated = {"api-reference.md", "codes.md", "cli-reference.md", "client-reference.md", "python-reference.md"}
     found = [path for path in sorted((ROOT / "docs").rglob("*.md")) if path.name not in generated]
-    return [ROOT / "README.md", *(path for path in found if "decisions" not in path.parts)]
+    return [ROOT / "ABOUT.md", ROOT / "README.md", *(path for path in found if "decisions" not in path.parts)]
 
 
 def blocks_of(path: Path) -> Iterator[Block]:

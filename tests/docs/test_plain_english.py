@@ -11,6 +11,7 @@ from tests.docs.plain_english import IN_MESSAGES, average, faults, long_sentence
 from tests.support.sources import ROOT, product_sources
 
 PAGES = [
+    ROOT / "ABOUT.md",
     ROOT / "README.md",
     ROOT / "CONTRIBUTING.md",
     *sorted((ROOT / "docs").glob("*.md")),

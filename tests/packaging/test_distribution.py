@@ -9,6 +9,7 @@ import sysconfig
 import tarfile
 import zipfile
 from collections.abc import Iterator
+from email import message_from_string
 from importlib.metadata import version
 from pathlib import Path
 
@@ -30,7 +31,16 @@ EXAMPLES = ROOT / "docs" / "examples"
 LOCK = ROOT / ".ci" / "requirements.txt"
 LOWEST = ROOT / ".ci" / "lowest.txt"
 VERSION = version("cronograph")
-TOP_FILES = ("pyproject.toml", "README.md", "LICENSE", "MANIFEST.in", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
+TOP_FILES = (
+    "pyproject.toml",
+    "ABOUT.md",
+    "README.md",
+    "LICENSE",
+    "MANIFEST.in",
+    "CHANGELOG.md",
+    "CONTRIBUTING.md",
+    "SECURITY.md",
+)
 
 
 def newest_python() -> str | None:
@@ -177,6 +187,15 @@ def test_every_link_of_the_readme_leads_to_a_file_of_the_sdist(sdist: Path) -> N
     assert [link for link in links if link not in held] == []
 
 
+def test_what_an_index_shows_of_the_wheel_has_no_link_into_the_repository(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as file:
+        (name,) = (one for one in file.namelist() if one.endswith(".dist-info/METADATA"))
+        shown = message_from_string(file.read(name).decode()).get_payload()
+    assert isinstance(shown, str)
+    assert shown.startswith("# Cronograph")
+    assert re.findall(r"\]\((?!https://)[^)]*\)|<(?:img|a) ", shown) == []
+
+
 def test_the_installed_wheel_serves_the_dashboard_and_its_assets(installed_server: CronographProcess) -> None:
     with open_client(installed_server.url) as client:
         page = client.get("/")
@@ -264,7 +283,7 @@ def test_the_examples_of_the_documents_pass_their_own_tests_with_the_wheel(
     plugin = ["-p", "cronograph.jobs.testing.pytest"]
     command = [str(installed / "python"), "-m", "pytest", "-q", "-p", "no:cacheprovider", *plugin]
     names = sorted(path.name for path in EXAMPLES.iterdir() if path.is_dir())
-    assert names == ["orders", "pipeline", "shop"]
+    assert names == ["newsroom", "orders", "pipeline", "shop"]
     said: dict[str, str] = {}
     for name in names:
         copy = shutil.copytree(EXAMPLES / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))

@@ -9,12 +9,17 @@ import re
 from datetime import UTC, datetime, timedelta
 from difflib import get_close_matches
 from functools import lru_cache
-from importlib.resources import files
-from typing import Final
+from typing import TYPE_CHECKING, Final
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+from ..base.lazy import LazyModule
 from .model import UNKNOWN_TIMEZONE, ScheduleError
 from .wall import END_OF_TIME, WallPattern
+
+if TYPE_CHECKING:
+    from importlib import resources
+else:
+    resources = LazyModule("importlib.resources")
 
 _ZONE_NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_+\-]*(/[A-Za-z0-9_+\-]+)*", re.ASCII)
 _MAX_ZONE_LENGTH: Final = 64
@@ -76,7 +81,7 @@ def near_zone_names(name: str) -> list[str]:
 @lru_cache(maxsize=1)
 def _names_by_lower_case() -> dict[str, str]:
     # The list in the tzdata package; `zoneinfo.available_timezones()` opens every file of the system's database.
-    names = files("tzdata").joinpath("zones").read_text(encoding="ascii").split()
+    names = resources.files("tzdata").joinpath("zones").read_text(encoding="ascii").split()
     return {name.lower(): name for name in sorted(names) if name not in _NODE_DEPENDENT}
 
 

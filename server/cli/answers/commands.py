@@ -140,7 +140,9 @@ LOCAL: Final[dict[str, Shape]] = {
     ),
     "doctor": thing({"ok": FLAG, "database": one_of("sqlite", "postgresql"), "findings": many(_FINDING)}),
     "migrate": done(applied=many(TEXT)),
-    "import": done(text=TEXT, carried=many(_CARRIED), leftOut=many(_LEFT_OUT), notes=many(TEXT)),
+    "import": done(
+        text=TEXT, carried=many(_CARRIED), leftOut=many(_LEFT_OUT), notes=many(TEXT), startModule=maybe(TEXT)
+    ),
     "schedule": done(humanized=TEXT, nextExecutions=many(TIME)),
     "schema": either(done(schema=TEXT), done()),
     "secret delete": done(name=TEXT),

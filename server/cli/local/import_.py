@@ -12,6 +12,7 @@ from ....jobs.core.schedule import ScheduleError
 from ....jobs.core.schedule.zones import find_zone
 from ...importing.reading import OF_PYTHON, PROGRAMS, read_program
 from ...importing.report import report, summary
+from ...importing.starting import start_module
 from ...importing.writing import jobs_module, tasks_file
 from ..base.output import Output, answering
 
@@ -34,6 +35,10 @@ def import_(
     ] = False,
     set_name: Annotated[str, typer.Option("--set", metavar="NAME", help="The set of the tasks.")] = "imported",
     out: Annotated[Path | None, typer.Option("--out", help="Write to this file instead of standard output.")] = None,
+    start: Annotated[
+        Path | None,
+        typer.Option("--start", help="Write what began with the machine (@reboot, OnBootSec) to this module of jobs."),
+    ] = None,
     report_to: Annotated[
         Path | None, typer.Option("--report", help="Write the report to this file instead of standard error.")
     ] = None,
@@ -56,15 +61,18 @@ def import_(
         raise ConfigurationError(f"--timezone: {error}") from None
     found = read_program(program, paths, zone, is_system=system)
     text = jobs_module(found) if module else tasks_file(found, set_name)
-    start = datetime.now(UTC).replace(microsecond=0)
-    account = report(found, start)
+    now = datetime.now(UTC).replace(microsecond=0)
+    account, module_of_start = report(found, now), start_module(found)
     if report_to is not None:
         _write(report_to, account, "--report")
+    if start is not None and module_of_start:
+        _write(start, module_of_start, "--start")
     if out is not None:
         _write(out, text, "--out")
     output.note(f"{account if report_to is None else f'the report is in {report_to}'}")
-    written = f"{len(found.carried)} of {len(found.carried) + len(found.left_out)} schedules written to {out}"
-    output.result({"ok": True, "text": text, **summary(found, start)}, text.rstrip("\n") if out is None else written)
+    count = len(found.carried) + len(found.left_out) + len(found.at_start)
+    written = f"{len(found.carried)} of {count} schedules written to {out}"
+    output.result({"ok": True, "text": text, **summary(found, now)}, text.rstrip("\n") if out is None else written)
 
 
 def _write(path: Path, text: str, option: str) -> None:

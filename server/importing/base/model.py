@@ -69,6 +69,23 @@ class Carried:
 
 
 @dataclass(frozen=True, slots=True)
+class AtStart:
+    """A line that is due when something starts: there the machine or its scheduler, here a node.
+
+    Attributes:
+        place: Where it stands.
+        text: As it is written there.
+        args: The arguments of the job ``shell``.
+        delay: Seconds after the start.
+    """
+
+    place: str
+    text: str
+    args: Mapping[str, Any]
+    delay: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class LeftOut:
     """A line that becomes nothing.
 
@@ -92,12 +109,14 @@ class Import:
         carried: With names that are all different.
         left_out: What could not be carried.
         notes: What holds for all of them, one sentence each.
+        at_start: What begins with a node.
     """
 
     program: str
     carried: Sequence[Carried]
     left_out: Sequence[LeftOut]
     notes: Sequence[str]
+    at_start: Sequence[AtStart] = ()
 
 
 def plain_name(text: str) -> str:

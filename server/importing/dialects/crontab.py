@@ -15,6 +15,8 @@ NICKNAMES: Final = {
     "@midnight": "0 0 * * *",
     "@hourly": "0 * * * *",
 }
+REBOOT: Final = "@reboot"
+"""The nickname of no time: once, when cron is started with the machine."""
 _GRAMMAR: Final = Grammar(to_zero=True)
 
 
@@ -27,9 +29,11 @@ def read_crontab(text: str, zone: tzinfo) -> Fields:
     Raises:
         DialectError: cron refuses it, or the crons disagree about it.
     """
-    fields = NICKNAMES.get(text.lower(), text).split()
+    fields = NICKNAMES.get(text, text).split()
     if len(fields) != 5:
-        raise DialectError(f"'{text}' is neither five fields nor a nickname that cron knows")
+        known = text.lower() if text.lower() in {*NICKNAMES, REBOOT} else ""
+        hint = f", which wants small letters: '{known}'" if known else ""
+        raise DialectError(f"'{text}' is neither five fields nor a nickname that cron knows{hint}")
     if "~" in text:
         raise DialectError("'~' is a number that cron chooses at random each time it reads the file")
     minute, hour, day, month, weekday = fields

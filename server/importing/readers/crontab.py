@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any, Final
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from ..base.model import Carried, LeftOut, plain_name
-from ..dialects.crontab import read_crontab
+from ..base.model import AtStart, Carried, LeftOut, plain_name
+from ..dialects.crontab import REBOOT, read_crontab
 from ..dialects.expressions import schedules_of
 from ..dialects.fields import DialectError
 
@@ -32,13 +32,9 @@ _ASSIGNMENT: Final = re.compile(r"""\s*(?:"([^"]*)"|'([^']*)'|([^\s=]+))\s*=\s*(
 _INTERPRETERS: Final = frozenset(
     {"sh", "bash", "dash", "env", "nice", "ionice", "flock", "timeout", "sudo", "exec", "cd"}
 )
-_REBOOT: Final = (
-    "no task is due when a machine or a server starts; a `@resource` that yields nothing runs at each start of a node, "
-    "see writing-jobs.md, or leave the line in the crontab"
-)
 
 
-def read(path: Path, text: str, zone: str, *, is_system: bool) -> Iterator[Carried | LeftOut]:
+def read(path: Path, text: str, zone: str, *, is_system: bool) -> Iterator[Carried | AtStart | LeftOut]:
     """Each line of a crontab that is one.
 
     Args:
@@ -71,16 +67,18 @@ def _unquoted(value: str) -> str:
     return value[1:-1] if len(value) > 1 and value[0] == value[-1] and value[0] in "\"'" else value
 
 
-def _line(place: str, line: str, environment: dict[str, str], zone: str, remark: str, *, is_system: bool) -> Carried:
+def _line(
+    place: str, line: str, environment: dict[str, str], zone: str, remark: str, *, is_system: bool
+) -> Carried | AtStart:
     bare = line.removeprefix("-")
     count = (1 if bare.startswith("@") else 5) + is_system
     parts = bare.split(None, count)
-    if bare.lower().startswith("@reboot"):
-        raise DialectError(_REBOOT)
     if len(parts) <= count:
         raise DialectError(f"has too few fields; a line has {count} and a command")
     user = parts[count - 1] if is_system else ""
     expression, command = " ".join(parts[: count - is_system]), parts[count]
+    if expression == REBOOT:
+        return AtStart(place, line, _command(command, environment))
     chosen, used = environment.get("CRON_TZ", zone), zone_of(environment.get("CRON_TZ", zone))
     fields = read_crontab(expression, used)
     schedules = schedules_of(fields, chosen)

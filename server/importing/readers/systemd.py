@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from ....jobs.core.model import ScheduleSpec
 from ....jobs.core.schedule import ScheduleError, Syntax, parse
-from ..base.model import NEXT, Carried, LeftOut, Times, plain_name
+from ..base.model import NEXT, AtStart, Carried, LeftOut, Times, plain_name
 from ..dialects.fields import DialectError
 
 NOTES: Final = (
@@ -36,7 +36,7 @@ Unit = Mapping[str, Sequence[str]]
 """Key of a unit -> its values, in order; an empty one has cleared those before."""
 
 
-def read(path: Path, text: str, zone: str) -> Iterator[Carried | LeftOut]:
+def read(path: Path, text: str, zone: str) -> Iterator[Carried | AtStart | LeftOut]:
     """What a file ``.timer`` becomes; its service is looked for beside it."""
     timer = unit_of(text)
     service_name = timer.get("Unit", [f"{path.stem}.service"])[-1]
@@ -63,7 +63,7 @@ def read(path: Path, text: str, zone: str) -> Iterator[Carried | LeftOut]:
                 why = "it counts from the last start or end of the service there, and on a fixed grid here"
                 yield replace(made, text=line, schedules=[spec], uncompared=why)
             elif not any(timer.get(one) for one in _REPEATED):
-                yield LeftOut(str(path), line, "nothing here is due a time after the start of a machine or server")
+                yield AtStart(str(path), line, args, seconds(value))
 
 
 def unit_of(text: str) -> dict[str, list[str]]:

@@ -38,6 +38,12 @@ CELERY: tuple[dict[str, Any], ...] = (
     {"minute": "0,30", "hour": [1, 2, 3], "month_of_year": "*/3"},
     {"minute": 7, "hour": "*/3", "day_of_week": "monday,wednesday"},
     {"minute": 0, "hour": 0, "day_of_month": 1, "month_of_year": "nov-feb"},
+    {"minute": 0, "hour": 0, "day_of_week": "*/2"},
+    {"minute": 0, "hour": 0, "day_of_month": "29", "month_of_year": "2"},
+    {"minute": 0, "hour": 12, "day_of_week": [0, 6]},
+    {"minute": 0, "hour": 12, "day_of_week": "sunday"},
+    {"minute": "10-50/20,5", "hour": "8-18/5"},
+    {"minute": 0, "hour": 0, "day_of_month": "31", "month_of_year": "*/2"},
 )
 HUEY: tuple[dict[str, str], ...] = (
     {"minute": "0", "hour": "3"},
@@ -52,9 +58,12 @@ HUEY: tuple[dict[str, str], ...] = (
 RQ = (
     "0 3 * * *", "*/15 2 * * *", "30 2 * * *", "0 0 13 * 5", "0 0 */2 * 1", "5/15 4 * * *", "0 22-3 * * *", "0 9 L * *",
     "0 9 * * fri#2", "0 9 * * L5", "0 9 * * sat-mon", "0 12 1,15 * * 30", "0 0 1 */4 *", "0 9 * * 7",
+    "0 0 29 2 *", "0 0 31 * 1", "0 12 * jan-mar mon-fri", "0 12 * * */2", "0 0 1-7 * mon",
+    "30 1-5/2 * * *", "0 9 * * 1#1", "0 9 * * 0",
 )  # fmt: skip
 RQ_SCHEDULER = (
     "0 3 * * *", "0 0 13 * 5", "5/15 4 * * *", "0 9 L * *", "0 9 * * sat-sun", "0 9 * * 7", "0 0 1 */4 *",
+    "0 12 * jan-mar mon-fri", "30 1-5/2 * * *", "0 12 * * 0",
 )  # fmt: skip
 
 

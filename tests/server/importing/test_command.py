@@ -45,7 +45,7 @@ def test_a_command_of_the_page_finds_schedules(command: str, tmp_path: Path, mon
 
     assert done.exit_code == 0, done.output
     assert "schedules of" in done.output or "the report is in report.md" in done.output
-    named = {words[place + 1] for place, word in enumerate(words) if word in {"--out", "--report"}}
+    named = {words[place + 1] for place, word in enumerate(words) if word in {"--out", "--report", "--start"}}
     assert {path.name for path in set(tmp_path.rglob("*")) - before} == named
 
 

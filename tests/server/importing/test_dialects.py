@@ -31,6 +31,13 @@ APSCHEDULER: list[dict[str, Any]] = [
     {"second": "*/20", "minute": "5/25", "hour": 1},
     {"day": "*/3"},
     {"day": "1st mon,3rd mon"},
+    {"day": 29, "month": 2},
+    {"day": 31},
+    {"day": "5th mon"},
+    {"day_of_week": 6},
+    {"day_of_week": "mon-fri", "hour": 9, "minute": "10-50/20"},
+    {"hour": "*/7", "minute": "*/7"},
+    {"hour": "22-23,0-2/2"},
 ]
 
 

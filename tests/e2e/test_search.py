@@ -8,6 +8,7 @@ from playwright.sync_api import Locator, Page, expect
 from tests.e2e.conftest import Site
 from tests.e2e.test_pages import AXE, CUT_OFF, EVERY_RULE, axe_source, ready, violations
 from tests.support.browser import ColorScheme, PageOpener
+from tests.support.waiting import wait_until
 
 SEARCHED = "/log?job=quick&outcome=SUCCESS&label=team%3Aa+b&over=0.001s"
 """An address as lists have had them before there was a field for it, and a duration."""
@@ -131,3 +132,31 @@ def test_on_a_phone_the_filters_are_in_a_sheet(site: Site, new_page: PageOpener)
     expect(page).to_have_url(f"{site.url}/log")
     sheet.get_by_role("button", name="Show the list").click()
     expect(sheet).to_have_count(0)
+
+
+def test_lines_of_logs_are_found_across_a_job_and_in_one_execution(site: Site, new_page: PageOpener) -> None:
+    run = site.trigger("chatty", lines=1000)
+    wait_until(lambda: site.run_state(run) == "SUCCESS", message="the lines to be written")
+    page = new_page(site.url)
+    field = listed(page, "/lines")
+    expect(page.get_by_text("What to look for, and where")).to_be_visible()
+    field.fill("job:chatty number 99")
+    lines = page.locator(".lines > li")
+    # 99, and 990 to 999.
+    expect(lines).to_have_count(11)
+    expect(page.get_by_role("status").filter(has_text="11 lines found")).to_contain_text("all there are")
+    expect(page).to_have_url(f"{site.url}/lines?job=chatty&q=number+99")
+    expect(lines.first.locator("mark")).to_have_text("number 99")
+    field.fill("LINE")
+    expect(lines).to_have_count(50)
+    expect(page.get_by_text("then the search stopped")).to_be_visible()
+    assert violations(page) == []
+    page.get_by_role("button", name="Next").click()
+    expect(lines.first).to_contain_text("line number 950")
+    # From a line to its place, and from there to a search in this log alone.
+    page.keyboard.press("Escape")
+    page.keyboard.press("j")
+    page.keyboard.press("Enter")
+    expect(page.locator("#L950.marked")).to_be_in_viewport()
+    page.get_by_role("link", name="search its log").click()
+    expect(chips(page)).to_have_text([f"execution:{site.execution_of(run)}"])

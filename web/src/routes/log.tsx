@@ -2,6 +2,7 @@ import { useEffect } from "preact/hooks";
 import { EXECUTION_COLUMNS, executionId, NothingYet } from "../components/execution-table";
 import { Empty } from "../components/feedback";
 import { ClearFilters, SelectFilter } from "../components/filters";
+import { Icon } from "../components/icon";
 import { ListPanel } from "../components/list-panel";
 import { ListTools } from "../components/list-tools";
 import { PageHead } from "../components/section";
@@ -105,7 +106,11 @@ export function Log() {
   );
   return (
     <>
-      <PageHead title="Execution log" />
+      <PageHead title="Execution log">
+        <a class="button" href={`/lines${filter.job === "" ? "" : `?job=${encodeURIComponent(filter.job)}`}`}>
+          <Icon name="search" /> Log lines
+        </a>
+      </PageHead>
       <SearchBar vocabulary={SEARCH} order={<LogOrder sort={sort} />}>
         <ListTools table="executions" columns={EXECUTION_COLUMNS} rows={list.state?.rows ?? null} />
       </SearchBar>

@@ -65,6 +65,14 @@ ONE_FLOW: Final = f"""query OneFlow($id: ID!, $first: Int!) {{ flow(id: $id) {{ 
     flowPlace {{ key when after skippedAfter }} }} }} }} }}"""
 CANCEL_FLOW: Final = _changing("cancelFlow", f"flow {{ {_FLOW} }}")
 RETRY_FLOW: Final = _changing("retryFlow", f"flow {{ {_FLOW} }}")
+SEARCH_LOGS: Final = """query SearchLogs(
+  $text: String!, $job: String, $task: String, $execution: ID, $from: DateTime, $first: Int!
+) {
+  logSearch(text: $text, jobName: $job, taskName: $task, executionId: $execution, from: $from, first: $first) {
+    matches { executionId line { line at level message fields } }
+    executions lines bounded sentence
+  }
+}"""
 STATS: Final = """query Stats { overview { at running waiting scheduled stuck suspended failedLast24h succeededLast24h
     successRate
     runsPerMinute stalledTasks liveNodes drainingNodes slots } }"""
@@ -127,6 +135,7 @@ DOCUMENTS: Final = (
     CANCEL_FLOW,
     RETRY_FLOW,
     ONE_TASK,
+    SEARCH_LOGS,
     STATS,
     TOP,
     *NAMES.values(),

@@ -45,6 +45,7 @@ from .accounts.accounts import AccountQueries
 from .accounts.secrets import SecretQueries
 from .history import HistoryQueries
 from .labels import LabelQueries
+from .log_search import LogSearchQueries
 from .reports import ReportQueries
 from .retention import RetentionQueries
 from .timeline import TimelineQueries
@@ -52,7 +53,14 @@ from .timeline import TimelineQueries
 
 @strawberry.type(description="Everything that can be read.")
 class Query(
-    ReportQueries, TimelineQueries, HistoryQueries, LabelQueries, RetentionQueries, AccountQueries, SecretQueries
+    ReportQueries,
+    TimelineQueries,
+    HistoryQueries,
+    LabelQueries,
+    LogSearchQueries,
+    RetentionQueries,
+    AccountQueries,
+    SecretQueries,
 ):
     """Queries."""
 

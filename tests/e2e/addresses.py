@@ -6,6 +6,7 @@ PAGES = (
     "/tasks?new=1",
     "/runs",
     "/log",
+    "/lines?job=chatty&q=line",
     "/jobs",
     "/groups",
     "/nodes",

@@ -289,7 +289,7 @@ def plan_and_run(page: Page, cluster: Site) -> None:
 def run_again_from_the_log(page: Page) -> None:
     """An execution is found by a filter, its log read, and it is run again with other arguments."""
     visit(page, "Log", "Execution log")
-    page.get_by_label("Job", exact=True).fill("chatty")
+    page.get_by_label("Job, task or error").fill("chatty")
     expect(page.locator("tbody tr")).to_have_count(1)
     page.locator("tbody tr a.row-main").click()
     expect(page.get_by_role("log")).to_contain_text("line number 3")

@@ -41,13 +41,15 @@ class TestFilters:
         ended(site, "quick")
         failed = ended(site, "broken")
         page.goto("/log")
-        page.get_by_label("Outcome", exact=True).select_option("failures")
+        field = page.get_by_label("Job, task or error")
+        field.fill("outcome:failures")
+        field.press("Enter")
         expect(page).to_have_url(f"{site.url}/log?outcome=failures")
         expect(page.locator("tbody .status", has_text="success")).to_have_count(0)
         page.locator("tbody a", has_text=f"#{failed}").click()
         expect(page.get_by_role("region", name="Attempt 1")).to_contain_text(f"#{failed}")
         page.go_back()
-        expect(page.get_by_label("Outcome", exact=True)).to_have_value("failures")
+        expect(page.get_by_role("button", name="Change outcome:failures")).to_be_visible()
         expect(page.locator("tbody .status", has_text="success")).to_have_count(0)
 
     def test_only_matching_executions_join_live(self, page: Page, site: Site) -> None:

@@ -17,6 +17,7 @@ const Jobs = lazy(() => import("./routes/jobs").then((module) => module.Jobs));
 const Runs = lazy(() => import("./routes/runs").then((module) => module.Runs));
 const RunPage = lazy(() => import("./features/run/page").then((module) => module.RunPage));
 const Log = lazy(() => import("./routes/log").then((module) => module.Log));
+const Lines = lazy(() => import("./features/lines/page").then((module) => module.Lines));
 const ExecutionPage = lazy(() => import("./features/run/execution").then((module) => module.ExecutionPage));
 const Groups = lazy(() => import("./routes/groups").then((module) => module.Groups));
 const Nodes = lazy(() => import("./routes/nodes").then((module) => module.Nodes));
@@ -33,7 +34,7 @@ const FlowPage = lazy(() => import("./routes/flow").then((module) => module.Flow
 
 const Palette = lazy(() => import("./components/palette").then((module) => module.Palette), "overlay");
 
-const PAGES = [Overview, Tasks, TaskPage, Jobs, Runs, RunPage, Log, ExecutionPage, Groups, Nodes, Settings, Account, Secrets, Users, Audit, Inbox, Flows, FlowPage, Palette];
+const PAGES = [Overview, Tasks, TaskPage, Jobs, Runs, RunPage, Log, Lines, ExecutionPage, Groups, Nodes, Settings, Account, Secrets, Users, Audit, Inbox, Flows, FlowPage, Palette];
 
 function NotFound() {
   return (
@@ -62,6 +63,8 @@ function Route({ page }: { page: Page }) {
       return <RunPage key={page.id} id={page.id} />;
     case "log":
       return <Log />;
+    case "lines":
+      return <Lines />;
     case "execution":
       return <ExecutionPage key={page.id} id={page.id} />;
     case "groups":

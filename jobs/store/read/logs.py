@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import Connection, func, select, true
+from sqlalchemy import ColumnElement, Connection, and_, case, func, or_, select, true
 
 from ...core.model import Execution, Json
 from ..db import dialect
@@ -12,6 +12,8 @@ from ..schema.rows import reader_of
 from ..schema.tables import execution_log as log
 from ..schema.tables import job_execution as execution
 from .executions import by_ids
+from .listing.case_insensitive import contains
+from .listing.spans import began_after, began_before
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,3 +113,81 @@ def ends(conn: Connection, execution_ids: Sequence[int]) -> dict[int, LogEnd]:
         for row in conn.execute(statement.where(execution.c.id.in_(execution_ids)))
     }
     return {one: found.get(one, LogEnd(0, over=True)) for one in execution_ids}
+
+
+@dataclass(frozen=True, slots=True)
+class LogPlace:
+    """A line in a log. Line 0 stands behind all lines of its execution, since the newest come first."""
+
+    execution_id: int
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Searched:
+    """Which executions are looked through for a text: of a job, of a task, or one; those that began in a span."""
+
+    job_name: str | None = None
+    task_name: str | None = None
+    execution_id: int | None = None
+    start: datetime | None = None
+    end: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Logged:
+    """An execution, when it began, and how many lines of it are kept."""
+
+    execution_id: int
+    started_at: datetime
+    lines: int
+
+
+def logged(conn: Connection, searched: Searched, behind: LogPlace | None, limit: int) -> list[Logged]:
+    """The newest executions that are looked through, of those behind a place, at most so many."""
+    kept = select(func.count()).where(log.c.execution_id == execution.c.id).scalar_subquery()
+    # What runs says only at its end how many lines it has.
+    lines = case((execution.c.completed_at.is_(None), kept), else_=execution.c.log_lines)
+    statement = select(execution.c.id, execution.c.started_at, lines.label("lines")).where(*_wanted(searched, behind))
+    rows = conn.execute(statement.order_by(execution.c.id.desc()).limit(limit))
+    return [Logged(row.id, row.started_at, row.lines) for row in rows]
+
+
+def _wanted(searched: Searched, behind: LogPlace | None) -> list[ColumnElement[bool]]:
+    wanted: list[ColumnElement[bool]] = []
+    if searched.job_name is not None:
+        wanted.append(execution.c.job_name == searched.job_name)
+    if searched.task_name is not None:
+        wanted.append(execution.c.task_name == searched.task_name)
+    if searched.execution_id is not None:
+        wanted.append(execution.c.id == searched.execution_id)
+    if searched.start is not None:
+        wanted += [execution.c.started_at >= searched.start, began_after(searched.start)]
+    if searched.end is not None:
+        wanted += [execution.c.started_at < searched.end, began_before(searched.end)]
+    if behind is not None:
+        first = behind.execution_id if behind.line > 0 else behind.execution_id - 1
+        wanted.append(execution.c.id <= first)
+    return wanted
+
+
+def holding(
+    conn: Connection, text: str, execution_ids: Sequence[int], behind: LogPlace | None, limit: int
+) -> list[LogLine]:
+    """Lines of these executions that hold a text, in any case, of those behind a place; the newest, at most so many."""
+    fits = contains(log.c.message, text)
+    if behind is not None:
+        fits &= or_(log.c.execution_id < behind.execution_id, log.c.line < behind.line)
+    if dialect.is_postgresql(conn):
+        # Execution by execution: else the planner may walk through the whole table in the order of the key.
+        rows = [(one,) for one in execution_ids]
+        wanted, parameters = dialect.batch(conn, {"id": dialect.KINDS[int]}, rows, name="wanted")
+        mine = select(log).where(and_(log.c.execution_id == wanted.c.id, fits)).order_by(log.c.line.desc())
+        lines = mine.limit(limit).correlate(wanted).lateral("lines")
+        found = select(lines).select_from(wanted.join(lines, true())).order_by(lines.c.execution_id.desc())
+        statement = found.order_by(lines.c.line.desc()).limit(limit)
+    else:
+        parameters = {}
+        mine = select(log).where(log.c.execution_id.in_(execution_ids), fits)
+        statement = mine.order_by(log.c.execution_id.desc(), log.c.line.desc()).limit(limit)
+    return [line_from(row) for row in conn.execute(statement, parameters)]

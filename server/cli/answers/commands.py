@@ -183,7 +183,15 @@ LINES: Final[dict[str, Shape]] = {
     ),
     "demo": _READY,
     "events": thing(_EVENT, "Event", optional=frozenset(_EVENT) - {"cursor", "at", "kind"}),
-    "logs": thing({"line": INTEGER, "at": TIME, "level": TEXT, "message": TEXT, "fields": ANY}, "LogLine"),
+    "logs": either(
+        thing(
+            {"executionId": TEXT, "line": INTEGER, "at": TIME, "level": TEXT, "message": TEXT, "fields": ANY},
+            "LogLine",
+            optional=frozenset({"executionId"}),
+        ),
+        # What a search says behind the lines that it found.
+        thing({"executions": INTEGER, "lines": INTEGER, "bounded": FLAG, "sentence": TEXT}, "LogSearch"),
+    ),
     "serve": _READY,
     "worker": _READY,
 }

@@ -1,37 +1,92 @@
 """``cronograph logs``: what jobs have logged."""
 
-from typing import Annotated
+from datetime import UTC, datetime, timedelta
+from typing import Annotated, Any, Final
 
 import typer
 
-from ....graphql.client.command_line import ONE_RUN
+from ....graphql.client.command_line import ONE_RUN, SEARCH_LOGS
+from ....jobs.core.base.errors import ConfigurationError
 from ..base.output import Refused
 from .api import Api, at_server
 from .lists import stream_line
+from .values import seconds_of
+
+PAGE: Final = 200
+"""Lines that one search finds at most."""
 
 
 @at_server
 def logs(
     api: Api,
-    run: Annotated[str, typer.Argument(help="The run's id; with --execution, that of an execution.")],
+    run: Annotated[
+        str | None,
+        typer.Argument(help="The run's id; with --execution, that of an execution; or else --job or --task."),
+    ] = None,
     follow: Annotated[bool, typer.Option("-f", "--follow", help="Go on until the execution has ended.")] = False,
     execution: Annotated[bool, typer.Option("--execution", help="The id is that of an execution.")] = False,
+    search: Annotated[
+        str | None, typer.Option("--search", help="Only lines that hold this text, the newest first.")
+    ] = None,
+    job: Annotated[str | None, typer.Option("--job", help="Search in the newest executions of this job.")] = None,
+    task: Annotated[str | None, typer.Option("--task", help="Search in the newest executions of this task.")] = None,
+    since: Annotated[
+        str | None, typer.Option("--since", help="Search in executions that began so long ago at most, such as 24h.")
+    ] = None,
+    limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=PAGE, help="Lines found at most.")] = 50,
 ) -> None:
-    """Show the log lines of a run's newest execution; JSON lines with --json."""
-    key = run
-    if not execution:
-        found = api.ask(ONE_RUN, id=run)["run"]
-        if found is None:
-            raise Refused(f"run {run} does not exist; was it pruned?")
-        if not found["executions"]["nodes"]:
-            raise Refused(f"run {run} has not begun yet: {found['explain']['sentence']}")
-        key = found["executions"]["nodes"][-1]["id"]
-    elif api.client.execution(int(key)) is None:
-        raise Refused(f"execution {key} does not exist; was it pruned?")
-    for part in api.client.execution_log(int(key)):
+    """Show the log lines of a run's newest execution, or those that hold a text; JSON lines with --json."""
+    if sum(one is not None for one in (run, job, task)) != 1:
+        raise ConfigurationError("logs: give one of RUN, --job and --task")
+    if search is None:
+        if run is None or since is not None:
+            raise ConfigurationError("logs: --job, --task and --since need --search TEXT")
+        _show(api, _execution_of(api, run, execution=execution), follow=follow)
+        return
+    if follow:
+        raise ConfigurationError("logs: --search looks through what is there; it does not go with --follow")
+    if job is not None or task is not None:
+        where = {"job": job, "task": task}
+    else:
+        where = {"execution": str(_execution_of(api, run or "", execution=execution))}
+    seconds = seconds_of("--since", since)
+    start = None if seconds is None else (datetime.now(UTC) - timedelta(seconds=seconds)).isoformat()
+    _search(api, text=search, first=limit, **where, **{"from": start})
+
+
+def _execution_of(api: Api, key: str, *, execution: bool) -> int:
+    """The id of the execution that is meant.
+
+    Raises:
+        Refused: there is none.
+    """
+    if execution:
+        if api.client.execution(int(key)) is None:
+            raise Refused(f"execution {key} does not exist; was it pruned?")
+        return int(key)
+    found = api.ask(ONE_RUN, id=key)["run"]
+    if found is None:
+        raise Refused(f"run {key} does not exist; was it pruned?")
+    if not found["executions"]["nodes"]:
+        raise Refused(f"run {key} has not begun yet: {found['explain']['sentence']}")
+    return int(found["executions"]["nodes"][-1]["id"])
+
+
+def _show(api: Api, key: int, *, follow: bool) -> None:
+    for part in api.client.execution_log(key):
         for line in part.lines:
             at = line.at.isoformat().replace("+00:00", "Z")
             data = {"line": line.line, "at": at, "level": line.level, "message": line.message, "fields": line.fields}
             stream_line(api, data, f"{at} {str(line.level).lower():<8} {line.message}")
         if part.ended or not follow:
             return
+
+
+def _search(api: Api, **variables: Any) -> None:  # noqa: ANN401 - any JSON value
+    """The lines that were found, and behind them how far the search went."""
+    found = api.ask(SEARCH_LOGS, **variables)["logSearch"]
+    for match in found.pop("matches"):
+        line, key = match["line"], match["executionId"]
+        text = f"{line['at']} {line['level'].lower():<8} {line['message']}"
+        stream_line(api, {"executionId": key, **line}, f"execution {key} line {line['line']}  {text}")
+    stream_line(api, found, found["sentence"])

@@ -178,6 +178,7 @@ LEFT_OUT = {
     "applyTasks": "`cronograph plan` and `apply` send it for files of tasks",
     "labelKeys": "for pages that complete what people type",
     "labelValues": "for pages that complete what people type",
+    "logSearch": "`cronograph logs --search` and the dashboard ask it",
     "retention": "what the settings page shows",
     "timeline": "what the dashboard draws",
     "auditLog": "`cronograph audit` lists, verifies and exports it",

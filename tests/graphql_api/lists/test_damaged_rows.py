@@ -41,6 +41,7 @@ ARGUMENTS: Mapping[str, str] = {
     "group": 'name: "default"',
     "node": 'name: "node-a"',
     "labelValues": 'key: "team"',
+    "logSearch": 'text: "a", executionId: "1"',
 }
 
 

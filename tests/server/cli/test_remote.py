@@ -78,6 +78,11 @@ def test_a_run_is_enqueued_waited_for_and_looked_at(run: Commands) -> None:
     assert "hello ada" in run("logs", key, "-f")[1]
     (line,) = run("logs", key, "--json")[1].splitlines()
     assert json.loads(line)["message"] == "hello ada"
+    assert "1 line found among" in run("logs", key, "--search", "HELLO")[1]
+    found = run("logs", "--job", "greet", "--search", "o ada", "--since", "1h", "--json")[1].splitlines()
+    match, end = json.loads(found[0]), json.loads(found[-1])
+    assert (match["message"], match["line"], end["bounded"]) == ("hello ada", 1, False)
+    assert "execution" in end["sentence"]
     assert run.json("runs", "show", key)["run"]["id"] == key
     assert run.json("runs", "explain", key)["explain"]["code"] == "SUCCESS"
     status, said = run("runs", "list", "--filter", "job_name=greet", "--columns", "id,state", "--sort", "-id")
@@ -238,6 +243,7 @@ def test_events_are_read_from_a_cursor_on(run: Commands) -> None:
         (("tasks", "show", "nope"), "task 'nope' does not exist"),
         (("logs", "999999"), "run 999999 does not exist"),
         (("logs", "--execution", "999999"), "execution 999999 does not exist"),
+        (("logs", "--job", "greet", "--search", ""), "text: must have 1 to 200 characters, got 0"),
         (("enqueue", "nope"), "Unknown job: nope"),
         (("trigger", "nope"), "Unknown job: nope"),
         (("nodes", "drain", "nope"), "NOT_FOUND"),
@@ -343,3 +349,19 @@ def test_a_task_that_cannot_be_made_or_changed(run: Commands, words: tuple[str, 
     found, said = run("tasks", *words)
     assert (found, says in said) == (status, True), said
     assert run("tasks", "show", "t2")[0] == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ((), "logs: give one of RUN, --job and --task"),
+        (("1", "--job", "greet", "--search", "x"), "logs: give one of RUN, --job and --task"),
+        (("--job", "greet"), "--job, --task and --since need --search TEXT"),
+        (("1", "-f", "--search", "x"), "it does not go with --follow"),
+        (("--job", "greet", "--search", "x", "--since", "ages"), "--since: must be a duration"),
+    ],
+)
+def test_logs_say_what_does_not_go_together(run: Commands, words: tuple[str, ...], said: str) -> None:
+    status, answer = run("logs", *words)
+    assert status == 2
+    assert said in answer

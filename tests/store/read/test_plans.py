@@ -14,7 +14,7 @@ from cronograph.jobs.core.states import UNFINISHED, RunState
 from cronograph.jobs.queue.claims.candidates import Want, candidates
 from cronograph.jobs.store.db.database import parse_url, sync_engine
 from cronograph.jobs.store.db.dialect import is_postgresql
-from cronograph.jobs.store.read import executions, facts, groups, prunable
+from cronograph.jobs.store.read import executions, facts, groups, logs, prunable
 from cronograph.jobs.store.read.figures import depth, reports, statistics
 from cronograph.jobs.store.read.figures import hours as stored_hours
 from cronograph.jobs.store.read.figures.percentiles import Series, percentiles
@@ -34,7 +34,7 @@ from cronograph.jobs.store.read.listing.keyset import OrderKey, PageRequest
 from cronograph.jobs.store.read.listing.listing import Listing
 from cronograph.jobs.store.read.listing.pages import count, page, page_with_newest, pages_of
 from cronograph.jobs.store.read.lists import EXECUTIONS, OCCURRENCES, RUNS, TASKS
-from cronograph.jobs.store.schema.tables import job_execution, queue_depth, run, run_label
+from cronograph.jobs.store.schema.tables import execution_log, job_execution, queue_depth, run, run_label
 from cronograph.jobs.store.write.figures import count_hour
 from tests.support.databases import sqlite_address
 from tests.support.history import LONG_AGO, add_run, add_task
@@ -143,6 +143,28 @@ def test_pages_touch_few_rows_however_large_the_table(conn: Connection) -> None:
     for name, listing, request in CASES:
         touched = work(conn, partial(page, conn, listing, request))
         assert touched <= (FEW_ROWS if is_postgresql(conn) else FEW_STEPS), name
+
+
+def test_a_search_in_log_lines_reads_those_of_its_executions_and_no_others(conn: Connection) -> None:
+    conn.execute(
+        insert(execution_log),
+        [
+            {"execution_id": number, "line": 1, "at": LONG_AGO, "level": "info", "message": f"line of {number}"}
+            for number in range(1, ROWS + 1)
+        ],
+    )
+    conn.execute(text("ANALYZE"))
+    span = LONG_AGO + timedelta(seconds=ROWS // 2), LONG_AGO + timedelta(seconds=ROWS // 2 + 60)
+    for searched in (logs.Searched(job_name="job 3"), logs.Searched(job_name="job 3", start=span[0], end=span[1])):
+        found = logs.logged(conn, searched, None, 50)
+        assert found
+        asked = partial(logs.logged, conn, searched, None, 50)
+        assert work(conn, asked) <= (FEW_ROWS if is_postgresql(conn) else FEW_STEPS), searched
+        ids = [one.execution_id for one in found]
+        for wanted, hits in (("LINE OF", len(ids)), ("nothing like that", 0)):
+            read = partial(logs.holding, conn, wanted, ids, None, 100)
+            assert len(read()) == hits
+            assert work(conn, read) <= (FEW_ROWS if is_postgresql(conn) else FEW_STEPS), (searched, wanted)
 
 
 def test_counting_the_runs_of_a_state_does_not_look_at_those_that_succeeded(conn: Connection) -> None:

@@ -1,33 +1,15 @@
-import type { ComponentChildren } from "preact";
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { type NameKind, useNames } from "../services/suggest";
 import { searchParams, setParams } from "../state/route";
 import { Icon } from "./icon";
 
-/** One line of filters above a list. On a phone only the main one shows, and the others once they are asked for. */
-export function FilterBar({ children }: { children: ComponentChildren }) {
-  const [open, setOpen] = useState(false);
-  return (
-    <div class={open ? "filter-bar open" : "filter-bar"} role="search">
-      {children}
-      <button type="button" class="button filter-more" aria-expanded={open} onClick={() => setOpen(!open)}>
-        Filters <Icon name={open ? "close" : "down"} />
-      </button>
-    </div>
-  );
-}
-
 const TYPING_PAUSE = 250;
-/** A field has room for so many characters at least, and for what it is called. */
-const FEWEST_CHARACTERS = 9;
 
 interface TextFilterProps {
   /** The parameter of the address that it sets. */
   name: string;
   value: string;
   label: string;
-  /** Whether `/` goes here. */
-  main?: boolean;
   /** Names of this kind are offered while one types. */
   names?: NameKind;
   /** The name in full is wanted, not a part of it: it takes effect when it is chosen, or with Enter. */
@@ -35,13 +17,12 @@ interface TextFilterProps {
 }
 
 /** A text filter: takes effect when one pauses typing, and lives in the address. */
-export function TextFilter({ name, value, label, main = false, names, exact = false }: TextFilterProps) {
+export function TextFilter({ name, value, label, names, exact = false }: TextFilterProps) {
   const [typed, setTyped] = useState(value);
   const [focused, setFocused] = useState(false);
   const applied = useRef(value);
   const offered = useNames(names ?? null, typed, focused);
   const list = useId();
-  const placeholder = main ? `${label}  /` : label;
   const apply = (text: string): void => {
     applied.current = text.trim();
     setParams({ [name]: applied.current, after: null }, { replace: true });
@@ -60,13 +41,11 @@ export function TextFilter({ name, value, label, main = false, names, exact = fa
   return (
     <>
       <input
-        class={main ? "input filter-text filter-main" : "input filter-text"}
+        class="input filter-text"
         type="search"
         aria-label={label}
-        placeholder={placeholder}
-        size={Math.max(FEWEST_CHARACTERS, placeholder.length)}
+        placeholder={label}
         value={typed}
-        data-search={main ? "" : undefined}
         list={names === undefined ? undefined : list}
         autocomplete="off"
         onInput={(event) => setTyped(event.currentTarget.value)}

@@ -1,6 +1,7 @@
 /** The filters of the execution log: as the address bar holds them, as the API takes them, as events are judged by them. */
 import { hasLabel, labelInput, type LabelFilterInput } from "./labels";
 import type { ExecutionRow } from "../graphql/fragments";
+import { secondsOf } from "./time";
 
 type Outcome = NonNullable<ExecutionRow["outcome"]>;
 type Trigger = ExecutionRow["trigger"];
@@ -23,14 +24,22 @@ export interface LogFilter {
   readonly owner: string;
   readonly node: string;
   readonly run: string;
+  /** In the names of job and task, and in the error. */
   readonly text: string;
   /** `key:value`, a label of the run. */
   readonly label: string;
   readonly range: Range | "";
+  /** Seconds that it took at least, as a text such as `5s`; and at most. */
+  readonly over: string;
+  readonly under: string;
 }
 
 function oneOf<T extends string>(value: string | null, allowed: readonly T[]): T | "" {
   return allowed.find((candidate) => candidate === value) ?? "";
+}
+
+function duration(text: string | null): string {
+  return secondsOf(text ?? "") === null ? "" : (text ?? "");
 }
 
 /** Reads the filter of an address; what makes no sense is left out. */
@@ -47,13 +56,15 @@ export function readLogFilter(params: Pick<URLSearchParams, "get">): LogFilter {
     text: params.get("q") ?? "",
     label: params.get("label") ?? "",
     range: oneOf(params.get("range"), Object.keys(RANGES) as Range[]),
+    over: duration(params.get("over")),
+    under: duration(params.get("under")),
   };
 }
 
 /** The `ExecutionFilter` of the API. */
 export interface ExecutionFilterInput {
   jobName?: { contains: string };
-  taskName?: { eq: string };
+  taskName?: { eq: string } | { contains: string };
   group?: { eq: string };
   owner?: { eq: string };
   outcome?: { eq: Outcome } | { in: Outcome[] } | { isNull: true };
@@ -62,6 +73,8 @@ export interface ExecutionFilterInput {
   runId?: { eq: string };
   errorMessage?: { contains: string };
   startedAt?: { gte: string };
+  duration?: { gt?: number; lt?: number };
+  or?: ExecutionFilterInput[];
   labels?: LabelFilterInput;
 }
 
@@ -75,6 +88,7 @@ function outcomeInput(outcome: LogFilter["outcome"]): ExecutionFilterInput["outc
 export function logFilterInput(filter: LogFilter, now: number): ExecutionFilterInput | null {
   const outcome = outcomeInput(filter.outcome);
   const labels = labelInput(filter.label);
+  const [over, under] = [secondsOf(filter.over), secondsOf(filter.under)];
   const input: ExecutionFilterInput = {
     ...(filter.job && { jobName: { contains: filter.job } }),
     ...(filter.task && { taskName: { eq: filter.task } }),
@@ -85,7 +99,8 @@ export function logFilterInput(filter: LogFilter, now: number): ExecutionFilterI
     ...(filter.node && { node: { contains: filter.node } }),
     ...(filter.run && { runId: { eq: filter.run } }),
     ...(labels && { labels }),
-    ...(filter.text && { errorMessage: { contains: filter.text } }),
+    ...(filter.text && { or: [{ jobName: { contains: filter.text } }, { taskName: { contains: filter.text } }, { errorMessage: { contains: filter.text } }] }),
+    ...((over !== null || under !== null) && { duration: { ...(over !== null && { gt: over }), ...(under !== null && { lt: under }) } }),
     ...(filter.range && { startedAt: { gte: new Date(now - RANGES[filter.range] * 3_600_000).toISOString() } }),
   };
   return Object.keys(input).length === 0 ? null : input;
@@ -93,6 +108,11 @@ export function logFilterInput(filter: LogFilter, now: number): ExecutionFilterI
 
 function includes(text: string | null, part: string): boolean {
   return part === "" || (text ?? "").toLowerCase().includes(part.toLowerCase());
+}
+
+function lasted(seconds: number | null, { over, under }: LogFilter): boolean {
+  const [least, most] = [secondsOf(over), secondsOf(under)];
+  return (least === null && most === null) || (seconds !== null && seconds > (least ?? -1) && seconds < (most ?? Infinity));
 }
 
 function outcomeMatches(outcome: Outcome | null, wanted: LogFilter["outcome"]): boolean {
@@ -116,7 +136,8 @@ export function matchesLogFilter(filter: LogFilter, execution: ExecutionRow): bo
     (filter.trigger === "" || execution.trigger === filter.trigger) &&
     includes(execution.node, filter.node) &&
     (filter.run === "" || execution.run?.id === filter.run) &&
-    includes(execution.errorMessage, filter.text) &&
+    [execution.jobName, execution.taskName, execution.errorMessage].some((text) => includes(text, filter.text)) &&
+    lasted(execution.duration, filter) &&
     (execution.labels === undefined || hasLabel(execution.labels, filter.label));
   return matches && (isOfGroupOrOwner(filter) || (filter.label !== "" && execution.labels === undefined)) ? null : matches;
 }

@@ -12,10 +12,11 @@ export const paths = {
   attempt: (run: string, attempt: number): string => `/runs/${run}?attempt=${attempt}`,
   flow: (id: string): string => `/flows/${id}`,
   logOfRun: (id: string): string => `/log?run=${id}`,
+  linesOf: (execution: string): string => `/lines?execution=${execution}`,
   group: (name: string): string => `/runs?group=${encodeURIComponent(name)}`,
 } as const;
 
-const PLAIN_NAMES = ["overview", "tasks", "jobs", "runs", "log", "groups", "nodes", "settings", "account", "secrets", "users", "audit", "inbox", "flows"] as const;
+const PLAIN_NAMES = ["overview", "tasks", "jobs", "runs", "log", "lines", "groups", "nodes", "settings", "account", "secrets", "users", "audit", "inbox", "flows"] as const;
 type PlainName = (typeof PLAIN_NAMES)[number];
 
 export type Page =

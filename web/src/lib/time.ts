@@ -166,3 +166,11 @@ export function readTime(text: string, zone: Zone): string {
 export function localInput(at: string | null, zone: Zone): string {
   return at === null ? "" : full(Date.parse(at), zone).replace(" ", "T");
 }
+
+/** `5s`, `500ms`, `1.5h` and `90` in seconds; null for what is none. */
+export function secondsOf(text: string): number | null {
+  const match = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)?$/.exec(text);
+  if (match === null) return null;
+  const unit = { ms: 0.001, s: 1, m: 60, h: 3600, d: 86_400 }[match[2] as "ms" | "s" | "m" | "h" | "d" | undefined ?? "s"];
+  return Number(match[1]) * unit;
+}

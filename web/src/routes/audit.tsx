@@ -1,13 +1,15 @@
 import { useEffect } from "preact/hooks";
 import { type Column, DataTable } from "../components/data-table";
 import { Empty, ErrorBox, Skeleton } from "../components/feedback";
-import { ClearFilters, FilterBar, SelectFilter, TextFilter } from "../components/filters";
+import { ClearFilters } from "../components/filters";
 import { ListTools } from "../components/list-tools";
 import { Name } from "../components/name";
 import { Pager } from "../components/pager";
 import { Permitted } from "../components/permitted";
 import { PageHead } from "../components/section";
 import { Time } from "../components/time";
+import { SearchBar } from "../features/search/bar";
+import type { Vocabulary } from "../features/search/model";
 import { graphql, type ResultOf } from "../graphql/tada";
 import { serverNow } from "../live/clock";
 import { unannounced } from "../live/unannounced";
@@ -45,6 +47,16 @@ const KINDS: readonly (readonly [string, string])[] = [
 ];
 const HOUR = 3_600_000;
 const SINCE: readonly (readonly [string, string])[] = [["1", "last hour"], ["24", "last day"], ["168", "last week"]];
+
+const SEARCH: Vocabulary = {
+  label: "Who",
+  param: "actor",
+  terms: [
+    { prefix: "subject:", param: "subject", label: "Of what" },
+    { prefix: "what:", param: "action", label: "What", options: KINDS },
+    { prefix: "since:", param: "since", label: "When", options: SINCE },
+  ],
+};
 
 function auditFilter(params: URLSearchParams) {
   const [actor = "", subject = "", action = "", since = ""] = FILTERS.map((name) => params.get(name) ?? "");
@@ -107,14 +119,9 @@ function AuditLog() {
   return (
     <>
       <PageHead title="Audit log" />
-      <FilterBar>
-        <TextFilter name="actor" value={params.get("actor") ?? ""} label="Who" main />
-        <TextFilter name="subject" value={params.get("subject") ?? ""} label="Of what" />
-        <SelectFilter name="action" value={params.get("action") ?? ""} label="What" all="Anything" options={KINDS} />
-        <SelectFilter name="since" value={params.get("since") ?? ""} label="When" all="At any time" options={SINCE} />
-        {filtered && <ClearFilters names={FILTERS} />}
+      <SearchBar vocabulary={SEARCH}>
         <ListTools table="audit" columns={COLUMNS} rows={state?.nodes ?? null} />
-      </FilterBar>
+      </SearchBar>
       {error !== null && <ErrorBox error={error} retry={reload} />}
       {state === null ? (
         error === null && <Skeleton rows={10} />

@@ -1,7 +1,7 @@
 import { useEffect } from "preact/hooks";
 import type { Column } from "../components/data-table";
 import { Empty } from "../components/feedback";
-import { ClearFilters, FilterBar, SelectFilter, TextFilter } from "../components/filters";
+import { ClearFilters } from "../components/filters";
 import { Labels } from "../components/labels";
 import { ListPanel } from "../components/list-panel";
 import { ListTools } from "../components/list-tools";
@@ -9,6 +9,8 @@ import { Name } from "../components/name";
 import { PageHead } from "../components/section";
 import { Status } from "../components/status";
 import { Elapsed, Time } from "../components/time";
+import { SearchBar } from "../features/search/bar";
+import { filtersOf, type Vocabulary } from "../features/search/model";
 import { FlowRowFragment, type FlowRow } from "../graphql/flow";
 import { graphql } from "../graphql/tada";
 import { integer, words } from "../lib/format";
@@ -20,8 +22,16 @@ import { searchParams } from "../state/route";
 import { setTitle } from "../state/title";
 
 const PAGE = 50;
-const FILTERS = ["q", "state", "label"] as const;
 const STATES = ["RUNNING", "SUCCESS", "FAILED", "CANCELLED"] as const;
+const SEARCH: Vocabulary = {
+  label: "Name",
+  param: "q",
+  terms: [
+    { prefix: "state:", param: "state", label: "State", options: STATES.map((state) => [state, words(state)]) },
+    { prefix: "label:", param: "label", label: "Label", names: "label", form: "label" },
+  ],
+};
+const FILTERS = filtersOf(SEARCH);
 
 const FlowsDocument = graphql(
   `
@@ -104,13 +114,9 @@ export function Flows() {
   return (
     <>
       <PageHead title="Flows" />
-      <FilterBar>
-        <TextFilter name="q" value={q} label="Name" main />
-        <SelectFilter name="state" value={state ?? ""} label="State" all="Any state" options={STATES.map((each) => [each, words(each)] as const)} />
-        {label !== "" && <TextFilter name="label" value={label} label="Label" names="label" exact />}
-        {filtered && <ClearFilters names={FILTERS} />}
+      <SearchBar vocabulary={SEARCH}>
         <ListTools table="flows" columns={COLUMNS} rows={list.state?.rows ?? null} />
-      </FilterBar>
+      </SearchBar>
       <ListPanel
         label="Flows"
         id="flows"

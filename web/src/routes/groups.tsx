@@ -4,7 +4,7 @@ import type { Column } from "../components/data-table";
 import { Dialog } from "../components/dialog";
 import { Empty } from "../components/feedback";
 import { Field, Select, TextInput } from "../components/field";
-import { ClearFilters, FilterBar, SelectFilter, TextFilter } from "../components/filters";
+import { ClearFilters } from "../components/filters";
 import { Icon } from "../components/icon";
 import { ListPanel } from "../components/list-panel";
 import { ListTools } from "../components/list-tools";
@@ -12,6 +12,8 @@ import { Name } from "../components/name";
 import { PauseDialog } from "../components/pause-dialog";
 import { PageHead } from "../components/section";
 import { Status } from "../components/status";
+import { SearchBar } from "../features/search/bar";
+import { filtersOf, type Vocabulary } from "../features/search/model";
 import { GroupRowFragment, type GroupRow } from "../graphql/fragments";
 import { graphql } from "../graphql/tada";
 import { capped } from "../lib/format";
@@ -39,7 +41,8 @@ const GroupsDocument = graphql(
 );
 
 const PAGE = 100;
-const FILTERS = ["q", "state"] as const;
+const SEARCH: Vocabulary = { label: "Name", param: "q", terms: [{ prefix: "state:", param: "state", label: "State", options: [["on", "on"], ["paused", "paused"], ["limited", "limited"]] }] };
+const FILTERS = filtersOf(SEARCH);
 
 function groupFilter(params: URLSearchParams) {
   const [q, state] = [params.get("q") ?? "", params.get("state") ?? ""];
@@ -181,13 +184,10 @@ export function Groups() {
     <>
       <PageHead title="Groups" />
       <p class="page-sub dim">Nodes serve groups in turn, by name. A group exists while a task or an unfinished run uses it, or once you have set something for it.</p>
-      <FilterBar>
-        <TextFilter name="q" value={params.get("q") ?? ""} label="Name" main />
-        <SelectFilter name="state" value={params.get("state") ?? ""} label="State" all="Any state" options={[["on", "on"], ["paused", "paused"], ["limited", "limited"]]} />
-        {filtered && <ClearFilters names={FILTERS} />}
+      <SearchBar vocabulary={SEARCH}>
         {state?.total != null && <span class="dim num filter-count">{capped(state.total)} {state.total === 1 ? "group" : "groups"}</span>}
         <ListTools table="groups" columns={COLUMNS} rows={state?.rows ?? null} />
-      </FilterBar>
+      </SearchBar>
       <ListPanel
         label="Groups"
         id="groups"

@@ -2,7 +2,6 @@ import { useEffect, useMemo, useState } from "preact/hooks";
 import { Action } from "../components/action";
 import { type Column, DataTable } from "../components/data-table";
 import { Command, Empty, ErrorBox, Skeleton } from "../components/feedback";
-import { FilterBar, TextFilter } from "../components/filters";
 import { Icon } from "../components/icon";
 import { JsonView } from "../components/json-view";
 import { ListTools } from "../components/list-tools";
@@ -11,6 +10,8 @@ import { JobRate } from "../components/job-rate";
 import { RunWithArgs } from "../components/run-with-args";
 import { PageHead } from "../components/section";
 import { Status } from "../components/status";
+import { SearchBar } from "../features/search/bar";
+import type { Vocabulary } from "../features/search/model";
 import { graphql, type ResultOf } from "../graphql/tada";
 import { argFields } from "../lib/args-schema";
 import { plural } from "../lib/format";
@@ -141,6 +142,8 @@ function JobButtons({ job, context }: { job: JobRow; context: JobContext }) {
   );
 }
 
+const SEARCH: Vocabulary = { label: "Name or description", param: "job", terms: [] };
+
 export function Jobs() {
   const params = searchParams.value;
   const { state, error, reload } = useLive("jobs", {
@@ -158,11 +161,10 @@ export function Jobs() {
   return (
     <>
       <PageHead title="Jobs" />
-      <FilterBar>
-        <TextFilter name="job" value={wanted} label="Name or description" main />
+      <SearchBar vocabulary={SEARCH}>
         {state !== null && <span class="dim num filter-count">{plural(shown.length, "job")}</span>}
         <ListTools table="jobs" columns={COLUMNS} rows={state === null ? null : shown} />
-      </FilterBar>
+      </SearchBar>
       {error !== null && <ErrorBox error={error} retry={reload} />}
       {state === null && error === null && <Skeleton rows={8} />}
       {state !== null && (

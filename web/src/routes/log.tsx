@@ -1,15 +1,17 @@
 import { useEffect } from "preact/hooks";
 import { EXECUTION_COLUMNS, executionId, NothingYet } from "../components/execution-table";
 import { Empty } from "../components/feedback";
-import { ClearFilters, FilterBar, SelectFilter, TextFilter, UnknownValue } from "../components/filters";
+import { ClearFilters, SelectFilter } from "../components/filters";
+import { Icon } from "../components/icon";
 import { ListPanel } from "../components/list-panel";
 import { ListTools } from "../components/list-tools";
 import { PageHead } from "../components/section";
+import { SearchBar } from "../features/search/bar";
+import { filtersOf, type Vocabulary } from "../features/search/model";
 import { executionOf, ExecutionRowFragment, type ExecutionRow } from "../graphql/fragments";
 import { graphql } from "../graphql/tada";
 import { words } from "../lib/format";
 import { isFiltered, isOfGroupOrOwner, type LogFilter, logFilterInput, matchesLogFilter, OUTCOMES, RANGES, readLogFilter, TRIGGERS } from "../lib/log-filter";
-import { paths } from "../lib/paths";
 import { serverNow } from "../live/clock";
 import { useLiveList } from "../live/use-live-list";
 import { byNumber } from "../model/live-list";
@@ -19,7 +21,25 @@ import { setTitle } from "../state/title";
 import { LogCharts } from "./log-charts";
 
 const PAGE = 50;
-const FILTERS = ["job", "task", "group", "owner", "outcome", "trigger", "node", "run", "q", "range", "label"] as const;
+const SEARCH: Vocabulary = {
+  label: "Job, task or error",
+  param: "q",
+  terms: [
+    { prefix: "job:", param: "job", label: "Job", names: "job" },
+    { prefix: "task:", param: "task", label: "Task", names: "task", exact: true },
+    { prefix: "outcome:", param: "outcome", label: "Outcome", options: [["failures", "any failure"], ["running", "running"], ...OUTCOMES.map((outcome) => [outcome, words(outcome)] as const)] },
+    { prefix: "range:", param: "range", label: "Started within", options: Object.keys(RANGES).map((range) => [range, `last ${range.replace("h", " h").replace("d", " d")}`]) },
+    { prefix: ">", param: "over", label: "Longer than", form: "duration" },
+    { prefix: "<", param: "under", label: "Shorter than", form: "duration" },
+    { prefix: "group:", param: "group", label: "Group", names: "group", exact: true },
+    { prefix: "owner:", param: "owner", label: "Owner", names: "owner", exact: true },
+    { prefix: "label:", param: "label", label: "Label", names: "label", form: "label" },
+    { prefix: "trigger:", param: "trigger", label: "Trigger", options: TRIGGERS.map((trigger) => [trigger, words(trigger)]) },
+    { prefix: "node:", param: "node", label: "Node", names: "node" },
+    { prefix: "run:", param: "run", label: "Run", form: "number" },
+  ],
+};
+const FILTERS = filtersOf(SEARCH);
 
 const LogDocument = graphql(
   `
@@ -86,8 +106,14 @@ export function Log() {
   );
   return (
     <>
-      <PageHead title="Execution log" />
-      <LogFilters filter={filter} sort={sort} rows={list.state?.rows ?? null} />
+      <PageHead title="Execution log">
+        <a class="button" href={`/lines${filter.job === "" ? "" : `?job=${encodeURIComponent(filter.job)}`}`}>
+          <Icon name="search" /> Log lines
+        </a>
+      </PageHead>
+      <SearchBar vocabulary={SEARCH} order={<LogOrder sort={sort} />}>
+        <ListTools table="executions" columns={EXECUTION_COLUMNS} rows={list.state?.rows ?? null} />
+      </SearchBar>
       {after === null && <LogCharts filter={filter} />}
       <ListPanel
         label="Executions"
@@ -105,30 +131,6 @@ export function Log() {
   );
 }
 
-function LogFilters({ filter, sort, rows }: { filter: LogFilter; sort: Sort; rows: readonly ExecutionRow[] | null }) {
-  return (
-    <FilterBar>
-      <TextFilter name="job" value={filter.job} label="Job" main names="job" />
-      <TextFilter name="task" value={filter.task} label="Task" names="task" exact />
-      <TextFilter name="group" value={filter.group} label="Group" names="group" exact />
-      <TextFilter name="owner" value={filter.owner} label="Owner" names="owner" exact />
-      <TextFilter name="node" value={filter.node} label="Node" names="node" />
-      <TextFilter name="q" value={filter.text} label="Text of the error" />
-      <TextFilter name="label" value={filter.label} label="Label" names="label" exact />
-      <SelectFilter
-        name="outcome"
-        value={filter.outcome}
-        label="Outcome"
-        all="Any outcome"
-        options={[["failures", "failures"], ["running", "running"], ...OUTCOMES.map((outcome) => [outcome, words(outcome)] as const)]}
-      />
-      <SelectFilter name="trigger" value={filter.trigger} label="Trigger" all="Any trigger" options={TRIGGERS.map((trigger) => [trigger, words(trigger)] as const)} />
-      <SelectFilter name="range" value={filter.range} label="Started within" all="Any time" options={Object.keys(RANGES).map((range) => [range, `last ${range.replace("h", " h").replace("d", " d")}`] as const)} />
-      <SelectFilter name="sort" value={sort === "newest" ? "" : sort} label="Order" all="newest first" usual="newest" options={[["oldest", "oldest first"], ["longest", "longest first"], ["records", "most records"]]} />
-      <UnknownValue name="run" label="Run" known={[filter.run]} />
-      {filter.run !== "" && <a class="chip" href={paths.run(filter.run)}>run {filter.run}</a>}
-      {isFiltered(filter) && <ClearFilters names={FILTERS} />}
-      <ListTools table="executions" columns={EXECUTION_COLUMNS} rows={rows} />
-    </FilterBar>
-  );
+function LogOrder({ sort }: { sort: Sort }) {
+  return <SelectFilter name="sort" value={sort === "newest" ? "" : sort} label="Order" all="newest first" usual="newest" options={[["oldest", "oldest first"], ["longest", "longest first"], ["records", "most records"]]} />;
 }

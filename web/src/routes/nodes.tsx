@@ -3,13 +3,15 @@ import { Action } from "../components/action";
 import { Confirm } from "../components/confirm";
 import type { Column } from "../components/data-table";
 import { Empty } from "../components/feedback";
-import { ClearFilters, FilterBar, SelectFilter, TextFilter } from "../components/filters";
+import { ClearFilters } from "../components/filters";
 import { ListPanel } from "../components/list-panel";
 import { ListTools } from "../components/list-tools";
 import { Name } from "../components/name";
 import { PageHead } from "../components/section";
 import { Status } from "../components/status";
 import { Time } from "../components/time";
+import { SearchBar } from "../features/search/bar";
+import { filtersOf, type Vocabulary } from "../features/search/model";
 import { NodeRowFragment, type NodeRow } from "../graphql/fragments";
 import { graphql } from "../graphql/tada";
 import { plural } from "../lib/format";
@@ -40,7 +42,8 @@ const NodesDocument = graphql(
 const SKEW = 2;
 
 const PAGE = 100;
-const FILTERS = ["q", "state"] as const;
+const SEARCH: Vocabulary = { label: "Name", param: "q", terms: [{ prefix: "state:", param: "state", label: "State", options: [["up", "up"], ["gone", "gone"]] }] };
+const FILTERS = filtersOf(SEARCH);
 const UP: NodeRow["state"][] = ["STARTING", "ACTIVE", "STALLED", "DRAINING", "STOPPING"];
 const GONE: NodeRow["state"][] = ["STOPPED", "EXPIRED"];
 
@@ -194,12 +197,9 @@ export function Nodes() {
   return (
     <>
       <PageHead title="Nodes" />
-      <FilterBar>
-        <TextFilter name="q" value={params.get("q") ?? ""} label="Name" main />
-        <SelectFilter name="state" value={params.get("state") ?? ""} label="State" all="Any state" options={[["up", "up"], ["gone", "gone"]]} />
-        {filtered && <ClearFilters names={FILTERS} />}
+      <SearchBar vocabulary={SEARCH}>
         <ListTools table="nodes" columns={COLUMNS} rows={list.state?.rows ?? null} />
-      </FilterBar>
+      </SearchBar>
       <ListPanel
         label="Nodes"
         id="nodes"

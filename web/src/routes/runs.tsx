@@ -3,7 +3,7 @@ import { useEffect, useMemo, useState } from "preact/hooks";
 import { Action } from "../components/action";
 import { BulkDialog } from "../components/bulk-dialog";
 import { Command, Empty } from "../components/feedback";
-import { ClearFilters, FilterBar, SelectFilter, TextFilter, UnknownValue } from "../components/filters";
+import { ClearFilters } from "../components/filters";
 import { ListPanel } from "../components/list-panel";
 import { ListTools } from "../components/list-tools";
 import { QueueCharts } from "../components/queue-charts";
@@ -11,6 +11,8 @@ import { RUN_COLUMNS, runId, runName } from "../components/run-table";
 import { PageHead } from "../components/section";
 import { SelectedCount } from "../components/selected-count";
 import { useSelection } from "../components/use-selection";
+import { SearchBar } from "../features/search/bar";
+import { filtersOf, type Vocabulary } from "../features/search/model";
 import { type LiveEvent, RunRowFragment } from "../graphql/fragments";
 import { graphql } from "../graphql/tada";
 import { capped, cappedPlural, words } from "../lib/format";
@@ -24,9 +26,18 @@ import { searchParams, setParams } from "../state/route";
 import { setTitle } from "../state/title";
 
 const PAGE = 50;
-/** The tabs as the address may call them. */
-const STATES = RUN_TABS.flatMap((tab) => [tab, tab.toLowerCase()]);
-const FILTERS = ["q", "job", "group", "priority", "label"] as const;
+const SEARCH: Vocabulary = {
+  label: "Task or job",
+  param: "q",
+  terms: [
+    { prefix: "job:", param: "job", label: "Job", names: "job", exact: true },
+    { prefix: "group:", param: "group", label: "Group", names: "group", exact: true },
+    { prefix: "label:", param: "label", label: "Label", names: "label", form: "label" },
+    { prefix: "priority:", param: "priority", label: "Priority", options: [["HIGH", "high"], ["LOW", "low"]] },
+    { prefix: "state:", param: "state", label: "State", tab: true, options: RUN_TABS.filter((tab) => tab !== "").map((tab) => [tab, words(tab)]) },
+  ],
+};
+const FILTERS = filtersOf(SEARCH);
 
 const RunsDocument = graphql(
   `
@@ -143,19 +154,12 @@ export function Runs() {
     <>
       <PageHead title="Runs" />
       <RunTabs tab={filter.tab} counts={counts} />
-      <FilterBar>
-        <TextFilter name="q" value={filter.q} label="Task or job" main />
-        <TextFilter name="job" value={filter.job} label="Job" names="job" exact />
-        <TextFilter name="group" value={filter.group} label="Group" names="group" exact />
-        {filter.label !== "" && <TextFilter name="label" value={filter.label} label="Label" names="label" exact />}
-        <SelectFilter name="priority" value={filter.priority} label="Priority" all="Any priority" options={[["HIGH", "high"], ["LOW", "low"]]} />
-        <UnknownValue name="state" label="State" known={STATES} />
-        {filtered && <ClearFilters names={FILTERS} />}
+      <SearchBar vocabulary={SEARCH}>
         <span class="filter-end">
           <BulkAll filter={filter} count={counts?.get(filter.tab) ?? 0} ask={(kind) => setBulk({ kind, target: { filter: runsFilterInput(filter) } })} />
           <ListTools table="runs" columns={RUN_COLUMNS} rows={rows} />
         </span>
-      </FilterBar>
+      </SearchBar>
       {after === null && !isFinishedTab(filter.tab) && <QueueCharts filter={filter} />}
       {selection.selected.size > 0 && (
         <BulkBar can={runActions(filter.tab === "" ? "WAITING" : filter.tab)} ask={(kind) => setBulk({ kind, target: { ids: [...selection.selected] } })}>

@@ -2,7 +2,7 @@ import { useEffect, useMemo, useState } from "preact/hooks";
 import { Action } from "../components/action";
 import { EditTask, NewTask } from "../components/edit-task";
 import { Command, Empty, ErrorBox } from "../components/feedback";
-import { ClearFilters, FilterBar, SelectFilter, TextFilter } from "../components/filters";
+import { ClearFilters, SelectFilter } from "../components/filters";
 import { Icon } from "../components/icon";
 import { ListPanel } from "../components/list-panel";
 import { ListTools } from "../components/list-tools";
@@ -11,11 +11,13 @@ import { PageHead } from "../components/section";
 import { SelectedCount } from "../components/selected-count";
 import { TASK_COLUMNS, taskName } from "../components/task-table";
 import { useSelection } from "../components/use-selection";
+import { SearchBar } from "../features/search/bar";
+import { filtersOf, type Vocabulary } from "../features/search/model";
 import { TaskRowFragment, type TaskRow } from "../graphql/fragments";
 import { StripFragment } from "../graphql/strip";
 import { graphql } from "../graphql/tada";
 import { capped, plural } from "../lib/format";
-import { matchesTasksFilter, readTasksFilter, TASK_ORDERS, type TasksFilter, tasksFilterInput } from "../lib/task-filter";
+import { matchesTasksFilter, readTasksFilter, TASK_ORDERS, type TasksFilter, type TaskSort, tasksFilterInput } from "../lib/task-filter";
 import { serverNow } from "../live/clock";
 import { useLive } from "../live/use-live";
 import { patchRows, useLiveList } from "../live/use-live-list";
@@ -28,7 +30,17 @@ import { setTitle } from "../state/title";
 const PAGE = 30;
 /** What its headings order the list by. */
 const SORTS = { name: { ascending: "name" }, next: { ascending: "next" }, last: { descending: "started" } } as const;
-const FILTERS = ["q", "state", "group", "owner", "label"] as const;
+const SEARCH: Vocabulary = {
+  label: "Name, job or owner",
+  param: "q",
+  terms: [
+    { prefix: "state:", param: "state", label: "State", options: [["on", "on"], ["paused", "paused"]] },
+    { prefix: "group:", param: "group", label: "Group", names: "group", exact: true },
+    { prefix: "owner:", param: "owner", label: "Owner", names: "owner", exact: true },
+    { prefix: "label:", param: "label", label: "Label", names: "label", form: "label" },
+  ],
+};
+const FILTERS = filtersOf(SEARCH);
 
 const TasksDocument = graphql(
   `
@@ -138,23 +150,10 @@ export function Tasks() {
           <Icon name="plus" /> New task
         </Action>
       </PageHead>
-      <FilterBar>
-        <TextFilter name="q" value={filter.q} label="Name, job or owner" main />
-        <SelectFilter name="state" value={filter.state} label="State" all="Any state" options={[["on", "on"], ["paused", "paused"]]} />
-        <TextFilter name="group" value={filter.group} label="Group" names="group" exact />
-        <TextFilter name="owner" value={filter.owner} label="Owner" names="owner" exact />
-        <TextFilter name="label" value={filter.label} label="Label" names="label" exact />
-        <SelectFilter
-          name="sort"
-          value={filter.sort === "name" ? "" : filter.sort}
-          label="Order"
-          all="by name"
-          options={[["next", "by next time"], ["started", "by last start"], ["created", "newest first"], ["group", "by group"]]}
-        />
-        {filtered && <ClearFilters names={FILTERS} />}
+      <SearchBar vocabulary={SEARCH} order={<TaskOrder sort={filter.sort} />}>
         {state?.total != null && <span class="dim num filter-count">{capped(state.total)} {state.total === 1 ? "task" : "tasks"}</span>}
         <ListTools table="tasks" columns={TASK_COLUMNS} rows={state?.rows ?? null} />
-      </FilterBar>
+      </SearchBar>
       {names.length > 0 && (
         <div class="bulk-bar" role="toolbar" aria-label="Selected tasks">
           <SelectedCount selection={selection} shown={state?.rows.map(taskName) ?? []} one="task" />
@@ -196,6 +195,11 @@ export function Tasks() {
       )}
     </>
   );
+}
+
+function TaskOrder({ sort }: { sort: TaskSort }) {
+  const options = [["next", "by next time"], ["started", "by last start"], ["created", "newest first"], ["group", "by group"]] as const;
+  return <SelectFilter name="sort" value={sort === "name" ? "" : sort} label="Order" all="by name" options={options} />;
 }
 
 function NoTasks({ filtered }: { filtered: boolean }) {

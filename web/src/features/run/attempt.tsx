@@ -7,6 +7,7 @@ import { Elapsed, Time } from "../../components/time";
 import type { ExecutionRow } from "../../graphql/fragments";
 import { graphql } from "../../graphql/tada";
 import { integer } from "../../lib/format";
+import { paths } from "../../lib/paths";
 import { executionStatus } from "../../lib/status";
 import { duration } from "../../lib/time";
 import { useLive } from "../../live/use-live";
@@ -67,6 +68,7 @@ function AttemptFacts({ execution, traceUrl }: { execution: ExecutionRow; traceU
       {wait !== null && <span class="dim">waited {duration(wait)}</span>}
       {recordsProcessed !== null && <span class="num">{integer(recordsProcessed)} records</span>}
       <span class="dim">on {node}</span>
+      <a href={paths.linesOf(execution.id)}>search its log</a>
       {traceUrl !== null && (
         <a href={traceUrl} rel="noreferrer" target="_blank">
           trace

@@ -1,0 +1,181 @@
+"""The search in log lines: bounded by what it reads, and honest about it."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated, Final
+
+import strawberry
+
+from ...jobs.store.read import logs as stored
+from ...jobs.store.read.logs import Logged, LogLine, LogPlace, Searched
+from ..base.arguments import DEFAULT_PAGE, MAX_PAGE, checked_range, checked_text, parse_id, refused
+from ..base.enums import Role
+from ..base.fields import resolved
+from ..base.scalars import BigInt
+from ..base.sizes import Size
+from ..resolving.context import Info
+from ..types.log_search import LogMatch, LogSearch
+
+MAX_EXECUTIONS: Final = 1_000
+"""Executions that one search looks through at most."""
+MAX_LINES: Final = 20_000
+"""Lines that one search looks through at most, those of a first execution that has more by itself apart."""
+MAX_TEXT: Final = 200
+_CURSOR: Final = re.compile(r"([1-9][0-9]{0,18})\.([0-9]{1,10})")
+_WHY: Final = "Log lines are looked through one by one; name a shorter span of time, or one execution."
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """How far a search looks: through these executions, and whether there are more behind them."""
+
+    executions: Sequence[Logged]
+    more: bool
+
+    @property
+    def lines(self) -> int:
+        """How many lines they have."""
+        return sum(one.lines for one in self.executions)
+
+    @property
+    def end(self) -> LogPlace:
+        """The place behind all of it."""
+        return LogPlace(self.executions[-1].execution_id, 0)
+
+
+def reach_of(found: Sequence[Logged], *, executions: int, lines: int) -> Reach:
+    """How far a search looks within its bounds.
+
+    Args:
+        found: The executions to be looked through, in their order, one more than the bound if there are so many.
+        executions: So many at most.
+        lines: So many lines at most; those of the first one in any case.
+    """
+    taken: list[Logged] = []
+    left = lines
+    for one in found[:executions]:
+        left -= one.lines
+        if left < 0 and taken:
+            break
+        taken.append(one)
+    return Reach(taken, more=len(taken) < len(found))
+
+
+def sentence_of(reach: Reach, matches: int, *, full: bool) -> str:
+    """What was found and looked through, in words."""
+    what = f"{matches} {'line' if matches == 1 else 'lines'} found"
+    if not reach.executions:
+        return f"{what}: no such execution has begun in this span of time."
+    count = len(reach.executions)
+    where = f"{reach.lines} {'line' if reach.lines == 1 else 'lines'} of {count} "
+    where += "execution" if count == 1 else "executions"
+    if full:
+        older = " and in older ones" if reach.more else ""
+        return f"{what}, then the search stopped: there may be more among {where}{older}."
+    if reach.more:
+        last = f"{reach.executions[-1].started_at:%Y-%m-%d %H:%M:%S} UTC"
+        return f"{what} among {where}; older ones than that of {last} have not been looked through."
+    return f"{what} among {where}: all there are."
+
+
+@strawberry.type
+class LogSearchQueries:
+    """The search in log lines."""
+
+    @resolved(
+        description="Lines of logs that hold a text, in any case: of one execution, or of the newest executions of a "
+        "job or a task. It ends at a bound and says so; `after` looks on.",
+        size=Size(("first",), default=DEFAULT_PAGE, most=MAX_PAGE, own=200),
+        requires=Role.VIEWER,
+    )
+    async def log_search(
+        self,
+        info: Info,
+        *,
+        text: Annotated[str, strawberry.argument(description="What to look for, 1 to 200 characters.")],
+        job_name: Annotated[str | None, strawberry.argument(description="In executions of this job.")] = None,
+        task_name: Annotated[str | None, strawberry.argument(description="In executions of this task.")] = None,
+        execution_id: Annotated[strawberry.ID | None, strawberry.argument(description="In this execution.")] = None,
+        from_: Annotated[
+            datetime | None,
+            strawberry.argument(name="from", description="Only of executions that began then or after."),
+        ] = None,
+        to: Annotated[
+            datetime | None, strawberry.argument(description="Only of executions that began before that.")
+        ] = None,
+        first: Annotated[int, strawberry.argument(description="At most so many lines, 1 to 200.")] = DEFAULT_PAGE,
+        after: Annotated[str | None, strawberry.argument(description="Only lines behind this `endCursor`.")] = None,
+    ) -> LogSearch:
+        """Lines that hold a text."""
+        checked_range(first, "first", 1, MAX_PAGE)
+        wanted, behind = _checked_text(text), _place(after)
+        searched = _searched(job_name, task_name, execution_id, from_, to)
+        found = await info.context.database.read(stored.logged, searched, behind, MAX_EXECUTIONS + 1)
+        reach = reach_of(found, executions=MAX_EXECUTIONS, lines=MAX_LINES)
+        lines = await _lines(info, wanted, reach, behind, first + 1) if reach.lines else []
+        return _answer(reach, lines, first)
+
+
+async def _lines(info: Info, text: str, reach: Reach, behind: LogPlace | None, limit: int) -> list[LogLine]:
+    """The lines that hold the text; read as searches are, each caller having so much time for them."""
+    ids, searches = [one.execution_id for one in reach.executions if one.lines], info.context.searches
+    if searches is None:
+        return await info.context.database.read(stored.holding, text, ids, behind, limit)
+    searches.add(reach.lines, _WHY)
+    try:
+        return await searches.read(stored.holding, text, ids, behind, limit)
+    except TimeoutError:
+        raise searches.too_long(_WHY) from None
+
+
+def _answer(reach: Reach, lines: Sequence[LogLine], first: int) -> LogSearch:
+    shown, full = lines[:first], len(lines) > first
+    end: LogPlace | None = None
+    if full:
+        end = LogPlace(shown[-1].execution_id, shown[-1].line)
+    elif reach.more:
+        end = reach.end
+    return LogSearch(
+        matches=[LogMatch.from_model(line) for line in shown],
+        executions=len(reach.executions),
+        lines=BigInt(reach.lines),
+        bounded=end is not None,
+        sentence=sentence_of(reach, len(shown), full=full),
+        end_cursor=None if end is None else f"{end.execution_id}.{end.line}",
+    )
+
+
+def _checked_text(text: str) -> str:
+    if not 1 <= len(text) <= MAX_TEXT:
+        raise refused(f"text: must have 1 to {MAX_TEXT} characters, got {len(text)}")
+    return checked_text(text, "text")
+
+
+def _place(after: str | None) -> LogPlace | None:
+    if after is None:
+        return None
+    found = _CURSOR.fullmatch(after)
+    if found is None or int(found[1]) >= 2**63 or int(found[2]) >= 2**31:
+        raise refused(f"after: must be an endCursor as this field gives them, got {after[:60]!r}")
+    return LogPlace(int(found[1]), int(found[2]))
+
+
+def _searched(
+    job_name: str | None, task_name: str | None, execution_id: str | None, start: datetime | None, end: datetime | None
+) -> Searched:
+    given = {"jobName": job_name, "taskName": task_name, "executionId": execution_id}
+    names = [name for name, value in given.items() if value is not None]
+    if len(names) != 1:
+        got = " and ".join(names) or "none of them"
+        raise refused(f"logSearch: must be given one of {', '.join(given)}, got {got}")
+    if start is not None and end is not None and start >= end:
+        raise refused(f"from: must be before to, got {start.isoformat()} and {end.isoformat()}")
+    return Searched(
+        job_name=None if job_name is None else checked_text(job_name, "jobName"),
+        task_name=None if task_name is None else checked_text(task_name, "taskName"),
+        execution_id=None if execution_id is None else parse_id(execution_id, "executionId"),
+        start=start,
+        end=end,
+    )

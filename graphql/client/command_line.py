@@ -29,7 +29,7 @@ _TASK: Final = """id name jobName enabled source setName description group prior
     rate { limit per burst } schedule { syntax value timezone humanized } nextExecution lastStartedAt finished
     pausedAt pausedBy pauseReason version"""
 _EXECUTION: Final = """id jobName taskName runId attempt outcome success startedAt completedAt duration wait node
-    trigger recordsProcessed errorType errorMessage labels"""
+    trigger recordsProcessed errorType errorMessage labels traceId"""
 _FLOW: Final = """id name state isOpen uniqueKey labels submittedAt finishedAt submitter
     progress { total done running failed skipped }"""
 _GROUP: Final = """name paused pausedBy pauseReason maxRunning maxWaitLow keep cap { limit whenFull }

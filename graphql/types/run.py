@@ -131,6 +131,9 @@ class ExecutionFields(ByField):
     error_type: str | None = strawberry.field(description="The type of the error, e.g. `ValueError`.")
     traceback: str | None = strawberry.field(description="Where the error was raised.")
     value: JSON | None = strawberry.field(description="What the job returned.")
+    trace_id: str | None = strawberry.field(
+        description="The trace that tells of it, 32 hexadecimal digits; null while it runs, and where it is not traced."
+    )
     progress: Progress | None = strawberry.field(description="How far the job said it was.")
 
 

@@ -134,6 +134,7 @@ class Settings(BaseSettings):
             minute, ``off`` = tell nothing.
         trace_link: Where a person finds the trace of an attempt, with ``{run}``, ``{attempt}``, ``{execution}``,
             ``{trace}`` and ``{job}`` in it.
+        trace_logs: Send the log lines of jobs as well, as OTLP logs; with ``traces`` only.
         log_format: ``human``, ``json``, or ``auto`` = human on a terminal, else JSON.
         log_level: The least severe log line that is written.
     """
@@ -220,6 +221,7 @@ class Settings(BaseSettings):
         Field(pattern=r"^https?://\S*(\{run\}|\{execution\}|\{trace\})\S*$"),
         MustBe("an http or https address with {run}, {execution} or {trace} in it"),
     ] = None
+    trace_logs: Annotated[bool, MustBe("true or false")] = False
     log_format: Annotated[Literal["auto", "human", "json"], MustBe("auto, human or json")] = "auto"
     log_level: Annotated[
         Literal["debug", "info", "warning", "error"],

@@ -132,7 +132,7 @@ class ExecutionFields(ByField):
     traceback: str | None = strawberry.field(description="Where the error was raised.")
     value: JSON | None = strawberry.field(description="What the job returned.")
     trace_id: str | None = strawberry.field(
-        description="The trace that tells of it, 32 hexadecimal digits; null while it runs, and where it is not traced."
+        description="The id of its trace, 32 hexadecimal digits; null while it runs, and if it is not traced."
     )
     progress: Progress | None = strawberry.field(description="How far the job said it was.")
 

@@ -14,6 +14,7 @@ from cronograph.jobs.core.actor import Role
 from cronograph.jobs.store.db.database import Database
 from cronograph.jobs.store.schema.tables import periodic_task
 from cronograph.jobs.store.schema.tables import run as run_table
+from cronograph.server.cli.remote.task_files.sets import in_words
 from cronograph.server.task_files.reading import read_files
 from tests.server.auth.serving import hashed
 from tests.support.forking import Nursery
@@ -157,6 +158,22 @@ def test_limits_of_groups_are_planned_applied_and_exported(run: Commands, file: 
     assert "keep" in run.json("plan", str(file), status=1)["errors"][0]
     file.write_text("groups: {mail: {max_running: null, rate: null, cap: null, keep: null}}\n")
     assert len(run.json("apply", str(file))["groups"][0]["changes"]) == 4
+
+
+def test_limits_and_schedules_of_tasks_are_in_words_and_arguments_are_shown_as_they_are() -> None:
+    changes = [
+        {"field": "schedule", "before": None, "after": {"syntax": "CRON", "value": "0 0 3 * * *", "timezone": "UTC"}},
+        {"field": "rate", "before": {"limit": 10, "per": 60.0, "burst": 2}, "after": None},
+        {"field": "args", "before": {"burst": 1}, "after": {"syntax": "x", "whenFull": 2}},
+    ]
+    task = {"name": "a", "setName": "s", "action": "CHANGE", "version": 1, "changes": changes}
+    said = in_words({"planned": [task], "groups": []}, done=False)
+    for line in (
+        "schedule: null -> CRON '0 0 3 * * *'",
+        "rate: 10 a minute, 2 at once -> null",
+        'args: {"burst": 1} -> {"syntax": "x", "whenFull": 2}',
+    ):
+        assert line in said
 
 
 def test_what_is_wrong_is_told_and_nothing_is_done(run: Commands, file: Path, tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, cast
@@ -188,18 +188,31 @@ _TOTALS: Final = {
 
 
 def _change(change: Mapping[str, Any], *, new: bool) -> str:
-    after = _value(change["after"])
-    return f"{change['field']}: {after}" if new else f"{change['field']}: {_value(change['before'])} -> {after}"
+    field: str = change["field"]
+    before, after = _value(field, change["before"]), _value(field, change["after"])
+    return f"{field}: {after}" if new else f"{field}: {before} -> {after}"
 
 
-def _value(value: Any) -> str:  # noqa: ANN401 - any JSON value
-    if isinstance(value, dict) and "syntax" in value:
-        found = cast("dict[str, str]", value)
-        zone = "" if found["timezone"] == "UTC" else f" in {found['timezone']}"
-        return f"{found['syntax']} '{found['value']}'{zone}"
-    if isinstance(value, dict) and "burst" in value:
-        limit, per, burst = value["limit"], value["per"], value["burst"]
-        return f"{Rate.of(limit, per, burst).words}, {burst} at once"
-    if isinstance(value, dict) and "whenFull" in value:
-        return f"{value['limit']:,} waiting, then {str(value['whenFull']).lower()}"
-    return json.dumps(value, ensure_ascii=False)
+def _value(field: str, value: Any) -> str:  # noqa: ANN401 - any JSON value
+    known = _IN_WORDS.get(field)
+    return json.dumps(value, ensure_ascii=False) if known is None or value is None else known(value)
+
+
+def _schedule_in_words(schedule: Mapping[str, str]) -> str:
+    zone = "" if schedule["timezone"] == "UTC" else f" in {schedule['timezone']}"
+    return f"{schedule['syntax']} '{schedule['value']}'{zone}"
+
+
+def _rate_in_words(rate: Mapping[str, Any]) -> str:
+    return f"{Rate.of(rate['limit'], rate['per'], rate['burst']).words}, {rate['burst']} at once"
+
+
+def _cap_in_words(cap: Mapping[str, Any]) -> str:
+    return f"{cap['limit']:,} waiting, then {str(cap['whenFull']).lower()}"
+
+
+_IN_WORDS: Final[Mapping[str, Callable[[Any], str]]] = {
+    "schedule": _schedule_in_words,
+    "rate": _rate_in_words,
+    "cap": _cap_in_words,
+}

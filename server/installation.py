@@ -260,7 +260,8 @@ def begin_traces(settings: Settings) -> Callable[[], None]:
     if find_spec("opentelemetry") is None:
         raise ConfigurationError("traces: needs OpenTelemetry; install it by pip install 'cronograph[traces]'")
     # Its libraries take a quarter of a second to import: nobody else pays for them.
-    end: Callable[[], None] = import_module(".process.traces", __package__).begin(settings.traces, settings.node_name)
+    begin = import_module(".process.traces", __package__).begin
+    end: Callable[[], None] = begin(settings.traces, settings.node_name, logs=settings.trace_logs)
     return end
 
 

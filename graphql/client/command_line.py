@@ -5,12 +5,19 @@ from typing import Final
 APPLY_TASKS: Final = """mutation ApplyTasks($input: ApplyTasksInput!) {
   applyTasks(input: $input) {
     planned { name setName action version changes { field before after } }
+    groups { name version changes { field before after } }
     errors { code message path }
   }
 }"""
 EXPORTED_TASKS: Final = """query ExportedTasks($first: Int, $after: String, $filter: TaskFilter) {
   tasks(first: $first, after: $after, filter: $filter, orderBy: [{ field: NAME }]) {
     nodes { name source setName definition }
+    pageInfo { hasNextPage endCursor }
+  }
+}"""
+EXPORTED_GROUPS: Final = """query ExportedGroups($first: Int, $after: String) {
+  groups(first: $first, after: $after, orderBy: [{ field: NAME }]) {
+    nodes { name maxRunning maxWaitLow keep cap { limit whenFull } rate { limit per burst } }
     pageInfo { hasNextPage endCursor }
   }
 }"""
@@ -22,7 +29,7 @@ _TASK: Final = """id name jobName enabled source setName description group prior
     rate { limit per burst } schedule { syntax value timezone humanized } nextExecution lastStartedAt finished
     pausedAt pausedBy pauseReason version"""
 _EXECUTION: Final = """id jobName taskName runId attempt outcome success startedAt completedAt duration wait node
-    trigger recordsProcessed errorType errorMessage labels"""
+    trigger recordsProcessed errorType errorMessage labels traceId"""
 _FLOW: Final = """id name state isOpen uniqueKey labels submittedAt finishedAt submitter
     progress { total done running failed skipped }"""
 _GROUP: Final = """name paused pausedBy pauseReason maxRunning maxWaitLow keep cap { limit whenFull }
@@ -123,6 +130,7 @@ NAMES: Final = {
 DOCUMENTS: Final = (
     APPLY_TASKS,
     EXPORTED_TASKS,
+    EXPORTED_GROUPS,
     RUNS,
     TASKS,
     EXECUTIONS,

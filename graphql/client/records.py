@@ -170,6 +170,7 @@ class Execution(JobLog):
     wait: float
     error_type: str | None
     value: Any
+    trace_id: str | None
     progress: Progress | None
     args: dict[str, Any] | None
     labels: Any

@@ -98,17 +98,7 @@ class QueueMutations:
         """The changed group."""
 
         def action(tx: Tx) -> model.Group:
-            if input.max_running is not strawberry.UNSET:
-                actions.update_group(tx, input.name, max_running=input.max_running)
-            if input.rate is not strawberry.UNSET:
-                rate = None if input.rate is None else input.rate.to_rate()
-                actions.set_group_rate(tx, input.name, rate=rate)
-            if input.max_wait_low is not strawberry.UNSET:
-                actions.set_max_wait_low(tx, input.name, seconds=input.max_wait_low)
-            if input.cap is not strawberry.UNSET:
-                actions.set_group_cap(tx, input.name, cap=None if input.cap is None else input.cap.to_cap())
-            if input.keep is not strawberry.UNSET:
-                actions.set_group_keep(tx, input.name, seconds=input.keep)
+            actions.change_limits(tx, input.name, input.limits())
             return restore_group(tx, {"group": input.name})
 
         done = await perform(info, input, action, ONE_GROUP)

@@ -1,19 +1,15 @@
 """How long history is kept: by the task that prunes, by jobs, and by groups."""
 
 from collections.abc import Mapping
-from datetime import timedelta
 from typing import Final
 
 import strawberry
 
-from ...jobs.builtin.prune import DEFAULT_AGE_DAYS
-from ...jobs.store.read import tasks
-from ...jobs.store.read.prunable import keeping
 from ..base.enums import Role
 from ..base.fields import resolved
 from ..base.sizes import Size
 from ..resolving.context import Info
-from .runs.pruning import JOB
+from ..resolving.retention import retained
 
 MAX_NAMES: Final = 200
 
@@ -52,16 +48,12 @@ class RetentionQueries:
     )
     async def retention(self, info: Info) -> Retention:
         """What holds now."""
-        database = info.context.database
-        task = await database.read(tasks.by_name, JOB)
-        args = {} if task is None else task.spec.args
-        usual = timedelta(days=args.get("max_age_days", DEFAULT_AGE_DAYS))
-        kept = await database.read(keeping, await info.context.now(), usual)
+        found = await info.context.database.read(retained, await info.context.now())
         return Retention(
-            seconds=usual.total_seconds(),
-            max_per_task=args.get("max_per_task"),
-            groups=_named(kept.groups),
-            jobs=_named(kept.jobs),
+            seconds=found.kept.age.total_seconds(),
+            max_per_task=found.max_per_task,
+            groups=_named(found.kept.groups),
+            jobs=_named(found.kept.jobs),
         )
 
 

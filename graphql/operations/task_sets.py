@@ -1,4 +1,4 @@
-"""The mutation of tasks that are defined together, as a file does."""
+"""The mutation of tasks that are defined together, and of limits of groups, as a file does."""
 
 from dataclasses import asdict
 from typing import Annotated, Any, Final
@@ -7,7 +7,7 @@ import strawberry
 from strawberry.scalars import JSON
 
 from ...jobs.actions.idempotent import AnswerCodec
-from ...jobs.actions.task_sets import apply_sets
+from ...jobs.actions.task_sets import Applied, apply_sets
 from ...jobs.core.model import Json
 from ...jobs.core.task_sets import (
     ApplyOptions,
@@ -17,6 +17,7 @@ from ...jobs.core.task_sets import (
     WantedSet,
     WantedTask,
 )
+from ...jobs.core.wanted_groups import LIMITS, PlannedGroup, WantedGroup
 from ...jobs.store.db.transaction import Tx
 from ..base.arguments import INPUT, MAX_TASKS, camel
 from ..base.enums import Role
@@ -25,22 +26,31 @@ from ..base.sizes import Size
 from ..resolving.context import Info
 from ..types.common import MutationPayload
 from .base.changes import given, perform
-from .base.inputs import DRY_RUN, KEY, ScheduleInput, TaskSettings, optional, settings_of
+from .base.inputs import DRY_RUN, KEY, GroupLimits, ScheduleInput, TaskSettings, optional, settings_of
 
 MAX_SETS: Final = 200
 MOST_CHANGES: Final = 30
 
-Done = list[PlannedTask]
-PLANNED: Final[AnswerCodec[Done]] = AnswerCodec(
-    dump=lambda done: [{**asdict(one), "action": one.action.value} for one in done],
-    load=lambda _, stored: [_loaded(one) for one in stored],
+MAX_GROUPS: Final = 1_000
+PLANNED: Final[AnswerCodec[Applied]] = AnswerCodec(
+    dump=lambda done: {
+        "tasks": [{**asdict(one), "action": one.action.value} for one in done.tasks],
+        "groups": [asdict(one) for one in done.groups],
+    },
+    load=lambda _, stored: Applied(
+        [_loaded(one) for one in stored["tasks"]],
+        [PlannedGroup(one["name"], one["version"], _changes(one)) for one in stored["groups"]],
+    ),
 )
 
 
 def _loaded(stored: dict[str, Any]) -> PlannedTask:
-    changes = tuple(FieldChange(**one) for one in stored["changes"])
-    given: dict[str, Any] = {**stored, "action": TaskAction(stored["action"]), "changes": changes}
+    given: dict[str, Any] = {**stored, "action": TaskAction(stored["action"]), "changes": _changes(stored)}
     return PlannedTask(**given)
+
+
+def _changes(stored: dict[str, Any]) -> tuple[FieldChange, ...]:
+    return tuple(FieldChange(**one) for one in stored["changes"])
 
 
 @strawberry.input(description="A task of a set. What is absent is left alone, null sets the default.")
@@ -80,12 +90,30 @@ class TaskVersionInput:
     version: int | None = optional("Its version; null = it did not exist.")
 
 
-@strawberry.input(description="Sets of tasks to be brought about.")
+@strawberry.input(description="Limits of a group. What is absent is left alone, null takes a limit away.")
+class GroupOfFileInput(GroupLimits):
+    """A wanted group."""
+
+    name: str = strawberry.field(description="Which group; it exists once it is named.")
+
+
+@strawberry.input(description="The version of the limits of a group that a plan saw.")
+class GroupVersionInput:
+    """A name and a version."""
+
+    name: str = strawberry.field(description="Which group.")
+    version: str = strawberry.field(description="The `version` of the planned group.")
+
+
+@strawberry.input(description="Sets of tasks to be brought about, and limits of groups.")
 class ApplyTasksInput:
     """The input of ``applyTasks``."""
 
     sets: list[TaskSetInput] = strawberry.field(
         description="The sets; tasks of other sets are left alone.", metadata=sized(Size(most=MAX_SETS))
+    )
+    groups: list[GroupOfFileInput] | None = optional(
+        "Groups with limits; other groups are left alone.", Size(most=MAX_GROUPS)
     )
     prune: bool | None = optional("Archive tasks of these sets that are not named; false unless given.")
     allow_delete: int | None = optional(
@@ -94,25 +122,29 @@ class ApplyTasksInput:
     expected_versions: list[TaskVersionInput] | None = optional(
         "What a plan saw: refuse if any of these tasks has changed since.", Size(most=MAX_TASKS)
     )
+    expected_groups: list[GroupVersionInput] | None = optional(
+        "What a plan saw: refuse if the limits of any of these groups have changed since.", Size(most=MAX_GROUPS)
+    )
     dry_run: bool | None = optional(DRY_RUN)
     idempotency_key: str | None = optional(KEY)
 
     def options(self) -> ApplyOptions:
         """The engine's form."""
-        seen = given(self.expected_versions)
+        seen, groups = given(self.expected_versions), given(self.expected_groups)
         return ApplyOptions(
             prune=bool(given(self.prune)),
             allow_delete=given(self.allow_delete) or 0,
             expected=None if seen is None else {one.name: given(one.version) for one in seen},
+            expected_groups=None if groups is None else {one.name: one.version for one in groups},
             dry_run=bool(given(self.dry_run)),
         )
 
 
-@strawberry.type(name="TaskFieldChange", description="A field of a task that differs.")
+@strawberry.type(name="TaskFieldChange", description="A field of a task, or a limit of a group, that differs.")
 class TaskFieldChange:
     """Before and after."""
 
-    field: str = strawberry.field(description="Its name, as in `createTask`; or `setName`.")
+    field: str = strawberry.field(description="Its name, as in `createTask` or `updateGroup`; or `setName`.")
     before: JSON | None = strawberry.field(description="As it is; null for a new task.")
     after: JSON | None = strawberry.field(description="As it is wanted.")
 
@@ -133,19 +165,39 @@ class PlannedTaskShown:
     @classmethod
     def from_model(cls, planned: PlannedTask) -> "PlannedTaskShown":
         """The GraphQL object of a planned task."""
-        changes = [
-            TaskFieldChange(
-                field=camel(one.field), before=_shown(one.field, one.before), after=_shown(one.field, one.after)
-            )
-            for one in planned.changes
-        ]
         return cls(
             name=planned.name,
             set_name=planned.set_name,
             action=planned.action,
             version=planned.version,
-            changes=changes,
+            changes=_changes_shown(planned.changes),
         )
+
+
+@strawberry.type(name="PlannedGroup", description="What becomes of the limits of a group.")
+class PlannedGroupShown:
+    """One group."""
+
+    name: str = strawberry.field(description="The group.")
+    version: str = strawberry.field(description="Of its limits before that: it differs once one of them has changed.")
+    changes: list[TaskFieldChange] = strawberry.field(
+        description="The limits that are set; none if all are as they are wanted.",
+        metadata=sized(Size(default=1, most=len(LIMITS))),
+    )
+
+    @classmethod
+    def from_model(cls, planned: PlannedGroup) -> "PlannedGroupShown":
+        """The GraphQL object of a planned group."""
+        return cls(name=planned.name, version=planned.version, changes=_changes_shown(planned.changes))
+
+
+def _changes_shown(changes: tuple[FieldChange, ...]) -> list[TaskFieldChange]:
+    return [
+        TaskFieldChange(
+            field=camel(one.field), before=_shown(one.field, one.before), after=_shown(one.field, one.after)
+        )
+        for one in changes
+    ]
 
 
 def _shown(field: str, value: Json) -> Json:
@@ -162,6 +214,11 @@ class TasksApplied(MutationPayload):
         default_factory=list[PlannedTaskShown],
         metadata=sized(Size(default=200, most=MAX_TASKS)),
     )
+    groups: list[PlannedGroupShown] = strawberry.field(
+        description="Every group that was named, and what was done with its limits (of a dry run: what would be).",
+        default_factory=list[PlannedGroupShown],
+        metadata=sized(Size(default=20, most=MAX_GROUPS)),
+    )
 
 
 @strawberry.type
@@ -169,7 +226,8 @@ class TaskSetMutations:
     """What changes many tasks as a file wants them."""
 
     @mutates(
-        description="Makes, changes and archives tasks until the sets are as they are wanted, all in one transaction. "
+        description="Makes, changes and archives tasks until the sets are as they are wanted, and sets limits of "
+        "groups, all in one transaction. "
         "`enabled` counts when a task is made; later, pauses belong to operators. Archived tasks keep their history, "
         "and their names can be taken again. With `dryRun` it is a plan.",
         requires=Role.OPERATOR,
@@ -177,10 +235,15 @@ class TaskSetMutations:
     async def apply_tasks(self, info: Info, input: Annotated[ApplyTasksInput, INPUT]) -> TasksApplied:
         """What was done with each task."""
         wanted = [WantedSet(one.name, tuple(task.wanted() for task in one.tasks)) for one in input.sets]
+        groups = [WantedGroup(one.name, one.limits()) for one in given(input.groups) or ()]
         options, actor = input.options(), info.context.person.name
 
-        def action(tx: Tx) -> Done:
-            return apply_sets(tx, wanted, options, actor=actor)
+        def action(tx: Tx) -> Applied:
+            return apply_sets(tx, wanted, options, groups=groups, actor=actor)
 
         done = await perform(info, input, action, PLANNED)
-        return done.answer(TasksApplied, planned=lambda planned: [PlannedTaskShown.from_model(one) for one in planned])
+        return done.answer(
+            TasksApplied,
+            planned=lambda applied: [PlannedTaskShown.from_model(one) for one in applied.tasks],
+            groups=lambda applied: [PlannedGroupShown.from_model(one) for one in applied.groups],
+        )

@@ -124,7 +124,8 @@ class Context:
         slices: Where its resolvers that compute take turns.
         overviews: Reads the overview for all subscribers; None = each reads it for itself.
         searches: How rows are read that no index finds; None = as any others.
-        trace_link: The address of an attempt's trace, with ``{run}`` or ``{execution}`` in it; None = there is none.
+        trace_link: The address of an attempt's trace, with ``{run}``, ``{execution}`` or ``{trace}`` in it; None =
+            there is none.
     """
 
     database: Database

@@ -13,6 +13,7 @@ from ...jobs.core.durable.steps import Step
 from ...jobs.core.explain import Explanation, RunFacts, explain_run, explain_task
 from ...jobs.core.model import Execution, Group, Run, SkippedOccurrence, Task
 from ...jobs.core.nodes import Node
+from ...jobs.core.states import FINAL
 from ...jobs.store.db.database import Connection, Database
 from ...jobs.store.read import executions, facts, logs, runs, tasks
 from ...jobs.store.read import groups as stored_groups
@@ -34,6 +35,7 @@ from .children import Children, Reader
 from .data_loader import MAX_BATCH, DataLoader
 from .flow_loaders import FlowLoaders
 from .keys import LinesKey, ListKey, SearchKey
+from .retention import retained
 from .slices import Slices
 
 K = TypeVar("K")
@@ -307,10 +309,13 @@ class Loaders:
     async def _explain_runs(self, runs: list[Run]) -> list[Explanation]:
         now = await self.now()
         found = await self._database.read(facts.of_runs, runs, now)
+        over = await self._database.read(retained, now) if any(run.state in FINAL for run in runs) else None
         explained = list[Explanation]()
         for run in runs:
             await self._slices.turn()
-            known = found.get(run.id) or RunFacts(job_known=False, isolation=None, nodes=(), group=Group(run.group))
+            known = found.get(run.id) or RunFacts(
+                job_known=False, isolation=None, nodes=(), group=Group(run.group), retention=over
+            )
             explained.append(explain_run(run, known, now))
         return explained
 

@@ -274,7 +274,10 @@ class JobExecution(ExecutionFields):
         """Its task."""
         return await load_task(info, self.stored.task_id)
 
-    @resolved(description="Where its trace is shown, as the setting `trace_link` says; null without that setting.")
+    @resolved(
+        description="Where its trace is shown, as the setting `trace_link` says; null without that setting, and where "
+        "that names a `{trace}` and there is no `traceId`."
+    )
     async def trace_url(self, info: Info) -> str | None:
         """The address of its trace."""
         link = info.context.trace_link
@@ -299,13 +302,16 @@ class JobExecution(ExecutionFields):
         )
 
 
-def _filled(link: str, execution: model.Execution) -> str:
-    """The address of a trace: ``link`` with what it says of the execution."""
+def _filled(link: str, execution: model.Execution) -> str | None:
+    """The address of a trace: ``link`` with what it says of the execution; None if that has no trace to name."""
+    if execution.trace_id is None and "{trace}" in link:
+        return None
     values = {
         "run": execution.run_id,
         "attempt": execution.attempt,
         "execution": execution.id,
         "job": execution.job_name,
+        "trace": execution.trace_id,
     }
     for name, value in values.items():
         link = link.replace(f"{{{name}}}", quote(str(value), safe=""))

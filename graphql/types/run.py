@@ -131,6 +131,9 @@ class ExecutionFields(ByField):
     error_type: str | None = strawberry.field(description="The type of the error, e.g. `ValueError`.")
     traceback: str | None = strawberry.field(description="Where the error was raised.")
     value: JSON | None = strawberry.field(description="What the job returned.")
+    trace_id: str | None = strawberry.field(
+        description="The id of its trace, 32 hexadecimal digits; null while it runs, and if it is not traced."
+    )
     progress: Progress | None = strawberry.field(description="How far the job said it was.")
 
 

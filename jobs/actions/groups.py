@@ -1,7 +1,10 @@
 """What can be done to queue groups, and to the rates of jobs."""
 
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
 from ..core.admission.caps import Cap, cap_faults
-from ..core.base.errors import InvalidInput, refuse
+from ..core.base.errors import InvalidInput, UserError, refuse
 from ..core.base.rates import Bucket, Rate, rate_faults
 from ..core.defaults import JobInfo
 from ..core.events import Change, EventKind
@@ -120,6 +123,30 @@ def set_group_keep(tx: Tx, name: str, *, seconds: float | None) -> Group:
     refuse(keep_faults(seconds))
     before = groups.ensure(tx.conn, name)
     return _changed(tx, before, groups.set_keep(tx.conn, name, seconds))
+
+
+_SETTERS: Final[Mapping[str, Callable[[Tx, str, Any], Group]]] = {
+    "max_running": lambda tx, name, value: update_group(tx, name, max_running=value),
+    "rate": lambda tx, name, value: set_group_rate(tx, name, rate=value),
+    "max_wait_low": lambda tx, name, value: set_max_wait_low(tx, name, seconds=value),
+    "cap": lambda tx, name, value: set_group_cap(tx, name, cap=value),
+    "keep": lambda tx, name, value: set_group_keep(tx, name, seconds=value),
+}
+
+
+def change_limits(tx: Tx, name: str, limits: Mapping[str, Any]) -> None:
+    """Set some limits of a group, by the names they have in ``Group``; None = no limit.
+
+    Raises:
+        UserError: with everything that is wrong.
+    """
+    faults: list[UserError] = []
+    for limit, value in limits.items():
+        try:
+            _SETTERS[limit](tx, name, value)
+        except UserError as refusal:
+            faults += refusal.faults
+    refuse(faults)
 
 
 def _changed(tx: Tx, before: Group, group: Group) -> Group:

@@ -1,4 +1,4 @@
-"""Tasks that are defined together become what their file wants, all in one transaction or none."""
+"""Tasks that are defined together, and limits of groups, become what files want, all in one transaction or none."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
@@ -8,7 +8,7 @@ from typing import Any
 from ..core.base.errors import InvalidInput, UserError, refuse
 from ..core.defaults import TASK_POLICIES
 from ..core.model import Task, TaskSource, TaskSpec
-from ..core.rules import name_faults
+from ..core.rules import check_name, name_faults
 from ..core.task_sets import (
     AT_CREATION,
     ApplyOptions,
@@ -22,30 +22,58 @@ from ..core.task_sets import (
     check_version,
     conflict_of,
 )
+from ..core.wanted_groups import (
+    PlannedGroup,
+    WantedGroup,
+    changes_of,
+    check_group_version,
+    limits_that_differ,
+    version_of,
+)
 from ..store.db.transaction import Tx
 from ..store.read import tasks as stored_tasks
+from ..store.write import groups as stored_groups
 from ..store.write import tasks
 from .deletion import delete_task
+from .groups import change_limits
 from .tasks import create_tasks, edited, set_columns, update_task
 
 Path = tuple[str, ...]
 
 
 @dataclass(slots=True)
+class Applied:
+    """What was done, or would be.
+
+    Attributes:
+        tasks: With each task, by set and name.
+        groups: With each group that files name.
+    """
+
+    tasks: list[PlannedTask] = field(default_factory=list[PlannedTask])
+    groups: list[PlannedGroup] = field(default_factory=list[PlannedGroup])
+
+
+@dataclass(slots=True)
 class _Plan:
-    """What becomes of the tasks of all sets, and what is wrong with them."""
+    """What becomes of the tasks of all sets, and of groups, and what is wrong with them."""
 
     options: ApplyOptions
     actor: str | None
-    planned: list[PlannedTask] = field(default_factory=list[PlannedTask])
+    applied: Applied = field(default_factory=Applied)
     made: list[tuple[Path, str, TaskSpec]] = field(default_factory=list[tuple[Path, str, TaskSpec]])
     faults: list[UserError] = field(default_factory=list[UserError])
 
 
 def apply_sets(
-    tx: Tx, wanted: Sequence[WantedSet], options: ApplyOptions | None = None, *, actor: str | None = None
-) -> list[PlannedTask]:
-    """Make, change and archive tasks until the sets are as they are wanted; what was done, by set and name.
+    tx: Tx,
+    wanted: Sequence[WantedSet],
+    options: ApplyOptions | None = None,
+    *,
+    groups: Sequence[WantedGroup] = (),
+    actor: str | None = None,
+) -> Applied:
+    """Make, change and archive tasks until the sets are as they are wanted, and set limits of groups.
 
     A task that exists through the API, and is of no set, becomes one of the set that names it.
 
@@ -53,20 +81,23 @@ def apply_sets(
         tx: The transaction.
         wanted: The sets; others are left alone.
         options: How; by default nothing is archived.
+        groups: Groups with the limits that they shall have; other groups, and other limits, are left alone.
         actor: In whose name.
 
     Raises:
-        UserError: a task cannot be as it is wanted; all that is wrong is told, and nothing was changed.
+        UserError: a task or a group cannot be as it is wanted; all that is wrong is told, and nothing was changed.
     """
     options = options or ApplyOptions()
-    refuse(_faults_of_names(wanted))
+    refuse([*_faults_of_names(wanted), *_groups_named_twice(groups)])
     with tx.undone() if options.dry_run else nullcontext():
         plan = _Plan(options, actor)
         for place, one in enumerate(wanted):
             _apply(tx, one, ("sets", str(place)), plan)
         _create(tx, plan)
+        for place, group in enumerate(groups):
+            _limit(tx, group, ("groups", str(place)), plan)
         refuse(plan.faults)
-    return plan.planned
+    return plan.applied
 
 
 def _faults_of_names(wanted: Sequence[WantedSet]) -> Iterator[UserError]:
@@ -86,6 +117,29 @@ def _faults_of_names(wanted: Sequence[WantedSet]) -> Iterator[UserError]:
             seen[task.name] = one.name
 
 
+def _groups_named_twice(groups: Sequence[WantedGroup]) -> Iterator[UserError]:
+    seen: set[str] = set()
+    for place, one in enumerate(groups):
+        if one.name in seen:
+            yield InvalidInput(f"group '{one.name}' is named twice", path=("groups", str(place), "name"))
+        seen.add(one.name)
+
+
+def _limit(tx: Tx, wanted: WantedGroup, path: Path, plan: _Plan) -> None:
+    """Set those limits of a group that differ."""
+    try:
+        check_name(wanted.name, "name")
+        group = stored_groups.locked(tx.conn, wanted.name)
+        differing = limits_that_differ(group, wanted.limits)
+        planned = PlannedGroup(group.name, version_of(group), changes_of(group, differing))
+        check_group_version(planned, plan.options.expected_groups)
+        change_limits(tx, group.name, differing)
+    except UserError as refusal:
+        plan.faults += [fault.with_prefix(*path) for fault in refusal.faults]
+    else:
+        plan.applied.groups.append(planned)
+
+
 def _apply(tx: Tx, wanted: WantedSet, path: Path, plan: _Plan) -> None:
     members = stored_tasks.of_set(tx.conn, wanted.name)
     for place, task in enumerate(wanted.tasks):
@@ -94,11 +148,11 @@ def _apply(tx: Tx, wanted: WantedSet, path: Path, plan: _Plan) -> None:
         except UserError as refusal:
             plan.faults += [fault.with_prefix(*path, "tasks", str(place)) for fault in refusal.faults]
         else:
-            plan.planned.append(planned)
+            plan.applied.tasks.append(planned)
     names = {task.name for task in wanted.tasks}
     others = [task for task in members if task.name not in names]
     try:
-        plan.planned += _archive(tx, wanted.name, others, len(members), plan)
+        plan.applied.tasks += _archive(tx, wanted.name, others, len(members), plan)
     except UserError as refusal:
         plan.faults += refusal.faults
 

@@ -23,6 +23,8 @@ from .tools import services_of
 P = ParamSpec("P")
 T = TypeVar("T")
 
+JOB = "prune_history"
+"""The job, and the task that runs it."""
 DEFAULT_AGE_DAYS = 30.0
 BATCH = 500
 """Rows per transaction: some ten milliseconds of work, in which others wait on SQLite."""

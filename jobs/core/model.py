@@ -314,7 +314,10 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Execution:
-    """One attempt at a run, a row of the execution log. ``completed_at`` and ``outcome`` are None while it runs."""
+    """One attempt at a run, a row of the execution log. ``completed_at`` and ``outcome`` are None while it runs.
+
+    ``trace_id``: in which trace it was told of, once it has ended; None = in none.
+    """
 
     id: int
     job_name: str
@@ -339,6 +342,7 @@ class Execution:
     progress: Json
     log_lines: int
     log_cut: int
+    trace_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

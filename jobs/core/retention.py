@@ -37,10 +37,15 @@ class Keeping:
 
     def of(self, job_name: str, group_name: str | None) -> timedelta:
         """How long the history of such a run is kept."""
-        said = self.groups.get(group_name) if group_name is not None else None
-        if said is None:
-            said = self.jobs.get(job_name)
-        return self.age if said is None else timedelta(seconds=said)
+        return self.rule_of(job_name, group_name)[0]
+
+    def rule_of(self, job_name: str, group_name: str | None) -> tuple[timedelta, str | None]:
+        """The same, and who says so: ``group 'mail'``, ``job 'send'``; None = nobody but the pruning."""
+        if group_name is not None and group_name in self.groups:
+            return timedelta(seconds=self.groups[group_name]), f"group '{group_name}'"
+        if job_name in self.jobs:
+            return timedelta(seconds=self.jobs[job_name]), f"job '{job_name}'"
+        return self.age, None
 
     def is_over(self, job_name: str, group_name: str | None, ended: datetime) -> bool:
         """Whether what ended at ``ended`` is kept no longer."""
@@ -68,3 +73,20 @@ class Keeping:
         """Differs when jobs or groups say something else."""
         said = json.dumps([sorted(self.jobs.items()), sorted(self.groups.items())])
         return hashlib.sha256(said.encode()).hexdigest()[:16]
+
+
+@dataclass(frozen=True, slots=True)
+class Retained:
+    """What holds for all history.
+
+    Attributes:
+        kept: How long it is kept.
+        max_per_task: How many executions of each task are kept at most; None = any number.
+        pruning: The task that prunes; None = there is none.
+        is_paused: Whether it is paused.
+    """
+
+    kept: Keeping
+    max_per_task: int | None
+    pruning: str | None
+    is_paused: bool = False

@@ -6,6 +6,7 @@ from datetime import datetime
 from enum import Enum, StrEnum
 from typing import Any, Final, cast
 
+from .admission.caps import Cap
 from .base.codes import ErrorCode
 from .base.errors import InvalidState, UserError, VersionConflict
 from .base.rates import Rate
@@ -100,12 +101,14 @@ class ApplyOptions:
         prune: Archive the tasks of the sets that are not wanted any more.
         allow_delete: So many of them may go even if they are more than half of their set.
         expected: The versions that a plan saw, by name, None = no such task; None: any.
+        expected_groups: Likewise the versions of the limits of groups.
         dry_run: Change nothing.
     """
 
     prune: bool = False
     allow_delete: int = 0
     expected: Mapping[str, int | None] | None = None
+    expected_groups: Mapping[str, str] | None = None
     dry_run: bool = field(default=False)
 
 
@@ -133,8 +136,10 @@ def definition_of(spec: TaskSpec) -> dict[str, Json]:
     return {"job_name": spec.job_name, "schedule": shown(spec.schedule), **decided}
 
 
-def shown(value: Any) -> Json:  # noqa: ANN401 - any field of a task
+def shown(value: Any) -> Json:  # noqa: ANN401 - any field of a task or group
     """A field's value as JSON, in the words of the API."""
+    if isinstance(value, Cap):
+        return {"limit": value.limit, "whenFull": value.when_full.name}
     if isinstance(value, ScheduleSpec | Rate):
         return {name: shown(one) for name, one in asdict(value).items()}
     if isinstance(value, Enum):

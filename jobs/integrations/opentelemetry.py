@@ -6,8 +6,9 @@
 A server does this itself where the setting ``traces`` says so. Programs that only enqueue call it once.
 """
 
+import logging
 import time
-from collections.abc import Generator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from enum import StrEnum
 from typing import Any, Final, cast
@@ -15,17 +16,25 @@ from urllib.parse import urlsplit
 
 from opentelemetry import context as contexts
 from opentelemetry import trace
+from opentelemetry._logs import Logger, LoggerProvider, LogRecord, SeverityNumber, get_logger
 from opentelemetry.context import Context
 from opentelemetry.trace import Link, Span, SpanKind, Status, StatusCode, Tracer, TracerProvider
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
 from ..core.base.errors import ConfigurationError
-from ..core.base.tracing import CARRIED, TRACED, TracedAttempt
+from ..core.base.tracing import CARRIED, TRACED, TracedAttempt, TracedLine
 
 SOON: Final = 60.0
 """Seconds within which a run has to start after it was put into the queue, to be a part of that trace by ``auto``."""
 _SYSTEM: Final = "cronograph"
 _W3C: Final = TraceContextTextMapPropagator()
+_SEVERITIES: Final = {
+    logging.DEBUG: SeverityNumber.DEBUG,
+    logging.INFO: SeverityNumber.INFO,
+    logging.WARNING: SeverityNumber.WARN,
+    logging.ERROR: SeverityNumber.ERROR,
+    logging.CRITICAL: SeverityNumber.FATAL,
+}
 
 
 class Traces(StrEnum):
@@ -41,12 +50,20 @@ class Traces(StrEnum):
     CHILD = "child"
 
 
-def start_tracing(traces: Traces | str = Traces.AUTO, *, tracer_provider: TracerProvider | None = None) -> None:
+def start_tracing(
+    traces: Traces | str = Traces.AUTO,
+    *,
+    tracer_provider: TracerProvider | None = None,
+    logs: bool = False,
+    logger_provider: LoggerProvider | None = None,
+) -> None:
     """From now on tell OpenTelemetry of what this process enqueues, executes and answers.
 
     Args:
         traces: How attempts go together with what put their run into the queue: ``auto``, ``link`` or ``child``.
         tracer_provider: Who is told; the global one unless given.
+        logs: Tell of the lines, too, that jobs log.
+        logger_provider: Who is told of these; the global one unless given.
 
     Raises:
         ConfigurationError: ``traces`` is none of these words.
@@ -55,7 +72,8 @@ def start_tracing(traces: Traces | str = Traces.AUTO, *, tracer_provider: Tracer
         how = Traces(traces)
     except ValueError:
         raise ConfigurationError(f"traces: must be 'auto', 'link' or 'child', got {traces!r:.60}") from None
-    TRACED.by = OpenTelemetry(how, trace.get_tracer(_SYSTEM, tracer_provider=tracer_provider))
+    logger = get_logger(_SYSTEM, logger_provider=logger_provider) if logs else None
+    TRACED.by = OpenTelemetry(how, trace.get_tracer(_SYSTEM, tracer_provider=tracer_provider), logger)
 
 
 def stop_tracing() -> None:
@@ -74,11 +92,13 @@ class OpenTelemetry:
     Args:
         traces: How attempts go together with what put their run into the queue.
         tracer: Makes the spans.
+        logger: Takes the lines that jobs log; None = nobody does.
     """
 
-    def __init__(self, traces: Traces, tracer: Tracer) -> None:
+    def __init__(self, traces: Traces, tracer: Tracer, logger: Logger | None = None) -> None:
         self._traces = traces
         self._tracer = tracer
+        self._logger = logger
 
     def enqueued(self, job_name: str, *, alone: bool) -> dict[str, Any] | None:
         """Tell of a run that is put into the queue; see ``Tracing.enqueued``."""
@@ -107,7 +127,7 @@ class OpenTelemetry:
         )
         if not claim.is_recording():
             # Left out by the sampler, which leaves out what follows as well: only its context is handed on.
-            return TracedByOpenTelemetry(claim)
+            return TracedByOpenTelemetry(claim, self._lines_of(attempt))
         claim.end(now)
         about: dict[str, str | int] = {
             "messaging.message.id": message,
@@ -126,7 +146,11 @@ class OpenTelemetry:
             SpanKind.CONSUMER,
             {**_messaging(attempt.job_name, "execute", "process"), **about},
         )
-        return TracedByOpenTelemetry(span)
+        return TracedByOpenTelemetry(span, self._lines_of(attempt))
+
+    def _lines_of(self, attempt: TracedAttempt) -> "LinesByOpenTelemetry | None":
+        """What takes the lines of an attempt; None = nothing does."""
+        return None if self._logger is None else LinesByOpenTelemetry(self._logger, attempt)
 
     def _origin(self, attempt: TracedAttempt) -> tuple[Context, list[Link]]:
         """What the claim is a part of, and what it links to."""
@@ -171,10 +195,17 @@ class OpenTelemetry:
 class TracedByOpenTelemetry:
     """An attempt; see ``AttemptSpan``."""
 
-    __slots__ = ("_span",)
+    __slots__ = ("_lines", "_span")
 
-    def __init__(self, span: Span) -> None:
+    def __init__(self, span: Span, lines: "LinesByOpenTelemetry | None" = None) -> None:
         self._span = span
+        self._lines = lines
+
+    @property
+    def tell(self) -> Callable[[TracedLine], None] | None:
+        """Tell of a line; None = nobody wants any."""
+        lines = self._lines
+        return None if lines is None else lines.of(self._span)
 
     @property
     def context(self) -> Mapping[str, str]:
@@ -209,6 +240,46 @@ class TracedByOpenTelemetry:
                 about["exception.stacktrace"] = traceback
             span.add_event("exception", about)
         span.end()
+
+
+class LinesByOpenTelemetry:
+    """Tells of the lines that an attempt logs, each with what finds its run.
+
+    Args:
+        logger: Takes them.
+        attempt: Whose.
+    """
+
+    __slots__ = ("_about", "_logger")
+
+    def __init__(self, logger: Logger, attempt: TracedAttempt) -> None:
+        self._logger = logger
+        self._about: dict[str, Any] = {
+            "cronograph.job": attempt.job_name,
+            "cronograph.run.id": attempt.run_id,
+            "cronograph.execution.id": attempt.execution_id,
+            "cronograph.attempt": attempt.attempt,
+        }
+        if attempt.task_name is not None:
+            self._about["cronograph.task"] = attempt.task_name
+
+    def of(self, span: Span) -> Callable[[TracedLine], None]:
+        """What tells of a line of this span."""
+        context = trace.set_span_in_context(span, Context())
+
+        def tell(line: TracedLine) -> None:
+            step = {} if line.step is None else {"cronograph.step": line.step}
+            record = LogRecord(
+                timestamp=int(line.at * 1e9),
+                context=context,
+                severity_number=_SEVERITIES.get(line.level, SeverityNumber.INFO),
+                severity_text=logging.getLevelName(line.level),
+                body=line.message,
+                attributes={**(line.fields or {}), **self._about, **step},
+            )
+            self._logger.emit(record)
+
+        return tell
 
 
 class RequestByOpenTelemetry:

@@ -44,6 +44,7 @@ class Ending(NamedTuple):
     records_processed: int | None
     log_lines: int
     log_cut: int
+    trace_id: str | None
     is_common: bool
 
 
@@ -93,7 +94,7 @@ def _end_on_sqlite(conn: Connection, node_id: int, now: datetime, endings: Seque
     common = [one for one in ended if one.is_common]
     if common:
         runs = json.dumps([one.id for one in common])
-        executions = json.dumps({one.execution_id: one.records_processed for one in common})
+        executions = json.dumps({one.execution_id: _success_of(one) for one in common})
         statements.execute_on_sqlite(conn, "end_successes", {"ids": runs, "now": at})
         statements.execute_on_sqlite(conn, "close_successes", {"executions": executions, "now": at})
     others = [_as_stored(one, at) for one in ended if not one.is_common]
@@ -102,6 +103,10 @@ def _end_on_sqlite(conn: Connection, node_id: int, now: datetime, endings: Seque
         statements.execute_on_sqlite(conn, "close_execution", others)
     done = {one.id for one in ended}
     return {run_id: Before._make((*row[:-1], bool(row[-1]), run_id in done)) for run_id, row in before.items()}
+
+
+def _success_of(one: Ending) -> Any:
+    return one.records_processed if one.trace_id is None else [one.records_processed, one.trace_id]
 
 
 def _is_open(stored: Sequence[Any], one: Ending, node_id: int) -> bool:

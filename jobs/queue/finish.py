@@ -37,7 +37,7 @@ class Finish:
     ``cancelled`` says that a cancel had been requested when the job ended. ``log_tail`` are its last lines, written
     in the same transaction; ``log_lines`` is how many are kept in all, ``log_cut`` how many were dropped. ``at_end`` is
     put into the queue in that transaction, if the run ends well; ``unused_steps`` are results that it did not ask for.
-    ``seconds`` is how long its code ran, for monitoring.
+    ``seconds`` is how long its code ran, for monitoring; ``trace_id`` in which trace it was told of.
     """
 
     run: Run | HeldRun
@@ -51,6 +51,7 @@ class Finish:
     at_end: tuple[NewRun, ...] = ()
     unused_steps: frozenset[str] = frozenset()
     seconds: float = 0.0
+    trace_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,14 +176,14 @@ def _successes(node_id: int, node: str, ended: Sequence[Finish], now: datetime |
     """The parameters of ``end_successes``."""
     # In ascending order, so that nobody waits for anybody in a circle.
     successes = sorted(
-        (one.run.id, one.run.attempt, one.execution_id, one.outcome.records_processed)
+        (one.run.id, one.run.attempt, one.execution_id, one.outcome.records_processed, one.trace_id)
         for one in ended
         if isinstance(one.outcome, Succeeded)
     )
-    ids, attempts, executions, records = map(list, zip(*successes, strict=True))
+    ids, attempts, executions, records, traces = map(list, zip(*successes, strict=True))
     return {
         "node_id": node_id, "node": node, "now": now, "ids": ids, "attempts": attempts, "executions": executions,
-        "records": records,
+        "records": records, "traces": traces if any(traces) else None,
     }  # fmt: skip
 
 
@@ -293,5 +294,6 @@ def _ending(tx: Tx, one: Finish, *, cancelled: bool) -> Ending:
         records_processed=it.records_processed,
         log_lines=one.log_lines,
         log_cut=one.log_cut,
+        trace_id=one.trace_id,
         is_common=_is_bare_success(one) and not cancelled,
     )

@@ -266,6 +266,7 @@ def _job_execution() -> None:
         Column("progress", DOCUMENT),
         Column("log_lines", Integer(), nullable=False),
         Column("log_cut", KEY, nullable=False),
+        Column("trace_id", String(32)),
         PrimaryKeyConstraint("id", name="pk_job_execution"),
         UniqueConstraint("run_id", "attempt", name="uq_job_execution_run_id_attempt"),
         CheckConstraint("(completed_at IS NULL) = (success IS NULL)", name="ck_job_execution_completed_iff_judged"),

@@ -217,6 +217,9 @@ def _together(settings: Settings, sources: _Sources) -> Iterator[tuple[set[str],
     except ConfigurationError:
         shown = _shown(", ".join(settings.http_allow))
         yield {"http_allow"}, f"{sources.called('http_allow')}: must be {must_be('http_allow')}, got {shown}"
+    if settings.trace_logs and settings.traces == "off":
+        needs = "needs traces, which are off; set traces to auto, link or child"
+        yield {"trace_logs", "traces"}, f"{sources.called('trace_logs')}: {needs}"
     yield from _unreadable_documents(settings, sources)
     yield from _wrong_keys(settings, sources)
     for key, provider in settings.oidc.items():

@@ -132,8 +132,9 @@ class Settings(BaseSettings):
         traces: Tell OpenTelemetry of runs and operations: ``child`` = attempts are a part of the trace that put their
             run into the queue, ``link`` = each has one of its own, ``auto`` = the first one is if it starts within a
             minute, ``off`` = tell nothing.
-        trace_link: Where a person finds the trace of an attempt, with ``{run}``, ``{attempt}``, ``{execution}`` and
-            ``{job}`` in it.
+        trace_link: Where a person finds the trace of an attempt, with ``{run}``, ``{attempt}``, ``{execution}``,
+            ``{trace}`` and ``{job}`` in it.
+        trace_logs: Send the log lines of jobs as well, as OTLP logs; with ``traces`` only.
         log_format: ``human``, ``json``, or ``auto`` = human on a terminal, else JSON.
         log_level: The least severe log line that is written.
     """
@@ -217,9 +218,10 @@ class Settings(BaseSettings):
     traces: Annotated[Literal["off", "auto", "link", "child"], MustBe("off, auto, link or child")] = "off"
     trace_link: Annotated[
         str | None,
-        Field(pattern=r"^https?://\S*(\{run\}|\{execution\})\S*$"),
-        MustBe("an http or https address with {run} or {execution} in it"),
+        Field(pattern=r"^https?://\S*(\{run\}|\{execution\}|\{trace\})\S*$"),
+        MustBe("an http or https address with {run}, {execution} or {trace} in it"),
     ] = None
+    trace_logs: Annotated[bool, MustBe("true or false")] = False
     log_format: Annotated[Literal["auto", "human", "json"], MustBe("auto, human or json")] = "auto"
     log_level: Annotated[
         Literal["debug", "info", "warning", "error"],

@@ -12,7 +12,7 @@ from ...jobs.integrations.opentelemetry import Traces, start_tracing, stop_traci
 NEEDED = ("opentelemetry.sdk", "opentelemetry.exporter.otlp.proto.http")
 
 
-def begin(traces: str, node_name: str | None) -> Callable[[], None]:
+def begin(traces: str, node_name: str | None, *, logs: bool) -> Callable[[], None]:
     """Tell OpenTelemetry from now on; what ends that, and sends what has not been sent.
 
     Where job code, or ``opentelemetry-instrument``, has set up a provider of tracers, that one is told. Else there is
@@ -21,14 +21,15 @@ def begin(traces: str, node_name: str | None) -> Callable[[], None]:
     Args:
         traces: ``auto``, ``link`` or ``child``.
         node_name: That of the settings.
+        logs: Tell of the lines, too, that jobs log.
 
     Raises:
         ConfigurationError: there is no such provider, and what makes one is not installed.
     """
     close = None
     if isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider):
-        close = _set_up(node_name)
-    start_tracing(Traces(traces))
+        close = _set_up(node_name, logs=logs)
+    start_tracing(Traces(traces), logs=logs)
 
     def end() -> None:
         stop_tracing()
@@ -38,13 +39,13 @@ def begin(traces: str, node_name: str | None) -> Callable[[], None]:
     return end
 
 
-def _set_up(node_name: str | None) -> Callable[[], None]:
+def _set_up(node_name: str | None, *, logs: bool) -> Callable[[], None]:
     if not all(map(_is_installed, NEEDED)):
         raise ConfigurationError(
             "traces: needs the SDK of OpenTelemetry and its exporter; install them by "
             "pip install 'cronograph[traces]', or set up a provider of tracers in the code of your jobs"
         )
-    close: Callable[[], None] = import_module(".trace_export", __package__).set_up_provider(node_name)
+    close: Callable[[], None] = import_module(".trace_export", __package__).set_up_providers(node_name, logs=logs)
     return close
 
 

@@ -1,15 +1,14 @@
-"""Brings the tasks of the files that ``serve --tasks`` names about: at the start, and again at SIGHUP."""
+"""Brings about what the files of ``serve --tasks`` want of tasks and groups: at the start, and again at SIGHUP."""
 
 import asyncio
 import logging
-from collections.abc import Sequence
 from pathlib import Path
 
 from ...jobs.actions.task_sets import apply_sets
 from ...jobs.core.base.errors import CronographError, UserError
-from ...jobs.core.task_sets import TaskAction, WantedSet
+from ...jobs.core.task_sets import TaskAction
 from ...jobs.store.db.database import Database, SQLAlchemyError
-from .reading import TaskFilesError, read_sets
+from .reading import TaskFilesError, Wanted, read_files
 
 log = logging.getLogger("cronograph")
 
@@ -33,12 +32,13 @@ class TaskFiles:
         Raises:
             TaskFilesError: they cannot be used, or the tasks cannot be as they are wanted; nothing was changed.
         """
-        sets = await asyncio.to_thread(read_sets, self._path)
+        wanted = await asyncio.to_thread(read_files, self._path)
         try:
-            planned = await self._database.write(apply_sets, sets)
+            applied = await self._database.write(apply_sets, wanted.sets, groups=wanted.groups)
         except UserError as refusal:
-            sentences = [f"{self._path}: {_place(fault, sets)}{fault.message}" for fault in refusal.faults]
+            sentences = [f"{self._path}: {_place(fault, wanted)}{fault.message}" for fault in refusal.faults]
             raise TaskFilesError(sentences) from None
+        planned = applied.tasks
         counts = {action: sum(1 for one in planned if one.action is action) for action in TaskAction}
         summary = ", ".join(f"{count} {action.value}" for action, count in counts.items() if count)
         log.info("tasks of %s: %s", self._path, summary or "none")
@@ -47,6 +47,9 @@ class TaskFiles:
                 changed = one.changes if one.action is TaskAction.CHANGE else ()
                 fields = f" ({', '.join(change.field for change in changed)})" if changed else ""
                 log.info("task %s of set %s: %s%s", one.name, one.set_name, one.action.value, fields)
+        for group in applied.groups:
+            if group.changes:
+                log.info("group %s: change (%s)", group.name, ", ".join(change.field for change in group.changes))
 
     def apply_again(self) -> None:
         """Apply them in the running event loop, for a signal; what is wrong is logged, and changes nothing."""
@@ -65,8 +68,10 @@ class TaskFiles:
             log.error("tasks were not applied: %s", fault)
 
 
-def _place(fault: UserError, sets: Sequence[WantedSet]) -> str:
-    """``task 'x': `` where the fault is about one."""
+def _place(fault: UserError, wanted: Wanted) -> str:
+    """``task 'x': `` or ``group 'x': `` where the fault is about one."""
+    if len(fault.path) >= 2 and fault.path[0] == "groups":
+        return f"group '{wanted.groups[int(fault.path[1])].name}': "
     if len(fault.path) < 4 or fault.path[0] != "sets":
         return ""
-    return f"task '{sets[int(fault.path[1])].tasks[int(fault.path[3])].name}': "
+    return f"task '{wanted.sets[int(fault.path[1])].tasks[int(fault.path[3])].name}': "

@@ -1,13 +1,15 @@
-"""What a file of tasks may say; its JSON Schema is made of this."""
+"""What a file of tasks and groups may say; its JSON Schema is made of this."""
 
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, model_validator
 
+from ...jobs.core.admission.caps import Cap, WhenFull
 from ...jobs.core.base.rates import Rate
 from ...jobs.core.model import MisfirePolicy, OverlapPolicy, Priority, ScheduleSpec
 from ...jobs.core.schedule import Syntax
 from ...jobs.core.task_sets import WantedSet, WantedTask
+from ...jobs.core.wanted_groups import WantedGroup
 
 SCHEMA_ID: Final = "https://json-schema.org/draft/2020-12/schema"
 _SYNTAXES: Final = {
@@ -112,15 +114,75 @@ def _schedule(value: str | ScheduleOfFile) -> ScheduleSpec:
     return ScheduleSpec(Syntax.CRON, value) if isinstance(value, str) else value.spec()
 
 
+class CapOfFile(FileModel):
+    """How many runs wait at most, and what becomes of one more."""
+
+    limit: int = Field(description="How many runs wait that have never begun.")
+    when_full: Literal["refuse", "drop_oldest", "drop_newest"] = Field(
+        "refuse", description="What becomes of one that comes when so many wait."
+    )
+
+    def cap(self) -> Cap:
+        """The engine's form, of which nobody has seen yet whether it is one."""
+        return Cap(self.limit, WhenFull(self.when_full))
+
+
+class GroupOfFile(FileModel):
+    """The limits of a group. What is absent is left as it is; `null` takes a limit away."""
+
+    max_running: int | None = Field(None, description="How many of its runs run at once, on all nodes together.")
+    rate: RateOfFile | None = Field(None, description="How many of its runs start in how long, on all nodes together.")
+    cap: CapOfFile | None = Field(None, description="How many of its runs wait at most.")
+    max_wait_low: Seconds | None = Field(
+        None, description="Seconds after which a due run of low priority goes before those of high priority."
+    )
+    keep: Seconds | None = Field(None, description="Seconds that the history of its finished runs is kept.")
+
+    def wanted(self, name: str) -> WantedGroup:
+        """The engine's form: what was written, and nothing else."""
+        limits: dict[str, Any] = {}
+        for key in sorted(self.model_fields_set):
+            value = getattr(self, key)
+            if isinstance(value, RateOfFile):
+                value = value.rate()
+            limits[key] = value.cap() if isinstance(value, CapOfFile) else value
+        return WantedGroup(name, limits)
+
+
 class TaskFile(FileModel):
-    """A file: the tasks of one set, by name."""
+    """A file: the tasks of one set by name, and limits of groups."""
 
-    set: str = Field(min_length=1, max_length=200, description="The set of these tasks; it is stored at each of them.")
-    tasks: dict[str, TaskOfFile] = Field(description="The tasks by name.")
+    model_config = ConfigDict(
+        json_schema_extra={
+            "anyOf": [{"required": ["set", "tasks"]}, {"required": ["groups"]}],
+            "dependentRequired": {"tasks": ["set"], "set": ["tasks"]},
+        }
+    )
 
-    def wanted(self) -> WantedSet:
-        """The engine's form."""
+    set: str | None = Field(
+        None, min_length=1, max_length=200, description="The set of these tasks; it is stored at each of them."
+    )
+    tasks: dict[str, TaskOfFile] | None = Field(None, description="The tasks by name.")
+    groups: dict[str, GroupOfFile] | None = Field(None, description="Limits of groups by name; groups are of no set.")
+
+    @model_validator(mode="after")
+    def _of_a_set(self) -> "TaskFile":
+        if (self.set is None) != (self.tasks is None):
+            lacking = "set" if self.set is None else "tasks"
+            raise ValueError(f"must have set and tasks together, and has no {lacking}")
+        if self.tasks is None and self.groups is None:
+            raise ValueError("must have set and tasks, or groups, or all three")
+        return self
+
+    def wanted(self) -> WantedSet | None:
+        """The set in the engine's form; None if there are only groups."""
+        if self.set is None or self.tasks is None:
+            return None
         return WantedSet(self.set, tuple(task.wanted(name) for name, task in self.tasks.items()))
+
+    def wanted_groups(self) -> list[WantedGroup]:
+        """The groups in the engine's form."""
+        return [group.wanted(name) for name, group in (self.groups or {}).items()]
 
 
 def schema() -> dict[str, Any]:

@@ -1,9 +1,10 @@
-"""Reads files of tasks: YAML or TOML, with variables of the environment."""
+"""Reads files of tasks and groups: YAML or TOML, with variables of the environment."""
 
 import os
 import re
 import tomllib
 from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, cast
 
@@ -12,6 +13,7 @@ from pydantic import ValidationError
 
 from ...jobs.core.base.errors import ConfigurationError
 from ...jobs.core.task_sets import WantedSet, WantedTask
+from ...jobs.core.wanted_groups import WantedGroup
 from .model import TaskFile
 
 ENDINGS: Final = frozenset({".yaml", ".yml", ".toml"})
@@ -31,8 +33,21 @@ class TaskFilesError(ConfigurationError):
         self.faults = list(faults)
 
 
-def read_sets(path: Path, environment: Mapping[str, str] | None = None) -> list[WantedSet]:
-    """The sets of a file, or of all files in a folder; sets that several files name are put together.
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What files want.
+
+    Attributes:
+        sets: The sets with their tasks.
+        groups: Groups with their limits.
+    """
+
+    sets: list[WantedSet]
+    groups: list[WantedGroup]
+
+
+def read_files(path: Path, environment: Mapping[str, str] | None = None) -> Wanted:
+    """The sets and groups of a file, or of all files in a folder; sets that several files name are put together.
 
     Args:
         path: The file or folder.
@@ -44,21 +59,28 @@ def read_sets(path: Path, environment: Mapping[str, str] | None = None) -> list[
     values = os.environ if environment is None else environment
     faults: list[str] = []
     sets: dict[str, dict[str, tuple[Path, WantedTask]]] = {}
+    groups: dict[str, tuple[Path, WantedGroup]] = {}
     for file in _files(path):
         try:
-            found = [one.wanted() for one in _read(file, values)]
+            found = _read(file, values)
         except TaskFilesError as error:
             faults += error.faults
             continue
-        for one in found:
-            tasks = sets.setdefault(one.name, {})
-            for task in one.tasks:
+        for document in found:
+            one = document.wanted()
+            tasks = {} if one is None else sets.setdefault(one.name, {})
+            for task in () if one is None else one.tasks:
                 if task.name in tasks:
                     faults.append(f"{file}: tasks.{task.name}: is in {tasks[task.name][0]} already")
                 tasks[task.name] = (file, task)
+            for group in document.wanted_groups():
+                if group.name in groups:
+                    faults.append(f"{file}: groups.{group.name}: is in {groups[group.name][0]} already")
+                groups[group.name] = (file, group)
     if faults:
         raise TaskFilesError(faults)
-    return [WantedSet(name, tuple(task for _, task in tasks.values())) for name, tasks in sets.items()]
+    whole = [WantedSet(name, tuple(task for _, task in tasks.values())) for name, tasks in sets.items()]
+    return Wanted(whole, [group for _, group in groups.values()])
 
 
 def _files(path: Path) -> list[Path]:

@@ -1,4 +1,4 @@
-"""Writes tasks in the form that ``reading`` reads, so that what is exported and applied changes nothing."""
+"""Writes tasks and limits of groups in the form that ``reading`` reads: an export that is applied changes nothing."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, cast
@@ -20,19 +20,43 @@ _KEYS: Final = {
 _ENUMS: Final = frozenset({"priority", "overlap", "misfire"})
 
 
-def files_of(tasks: Sequence[Mapping[str, Any]], unset_name: str = UNSET_NAME) -> str:
-    """The tasks as YAML, a document for each set.
+def files_of(
+    tasks: Sequence[Mapping[str, Any]], unset_name: str = UNSET_NAME, groups: Sequence[Mapping[str, Any]] = ()
+) -> str:
+    """The tasks as YAML, a document for each set, and before them one with the limits of groups.
 
     Args:
         tasks: As the API shows them; those of code are left out.
         unset_name: The set of those that are of none.
+        groups: As the API shows them; those without limits are left out.
     """
     sets: dict[str, dict[str, Any]] = {}
     for task in sorted(tasks, key=lambda one: str(one["name"])):
         if task["source"] != "CODE":
             sets.setdefault(task["setName"] or unset_name, {})[task["name"]] = _written(task["definition"])
-    documents = [{"set": name, "tasks": found} for name, found in sorted(sets.items())]
-    return yaml.safe_dump_all(documents, sort_keys=False, allow_unicode=True, width=120, explicit_start=len(sets) > 1)
+    documents: list[dict[str, Any]] = [{"set": name, "tasks": found} for name, found in sorted(sets.items())]
+    limited = {str(one["name"]): limits for one in groups if (limits := _limits(one))}
+    if limited:
+        documents.insert(0, {"groups": dict(sorted(limited.items()))})
+    several = len(documents) > 1
+    return yaml.safe_dump_all(documents, sort_keys=False, allow_unicode=True, width=120, explicit_start=several)
+
+
+def has_limits(group: Mapping[str, Any]) -> bool:
+    """Whether a group, as the API shows it, has any limit that a file can say."""
+    return bool(_limits(group))
+
+
+def _limits(group: Mapping[str, Any]) -> dict[str, Any]:
+    cap = group["cap"]
+    limits: dict[str, Any] = {
+        "max_running": group["maxRunning"],
+        "rate": group["rate"],
+        "cap": None if cap is None else {"limit": cap["limit"], "when_full": cap["whenFull"].lower()},
+        "max_wait_low": group["maxWaitLow"],
+        "keep": group["keep"],
+    }
+    return {name: value for name, value in limits.items() if value is not None}
 
 
 def _written(definition: Mapping[str, Any]) -> dict[str, Any]:

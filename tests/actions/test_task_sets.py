@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from cronograph.jobs.actions.task_sets import apply_sets
+from cronograph.jobs.actions.task_sets import Applied, apply_sets
 from cronograph.jobs.actions.tasks import declare_new, pause_task, update_task
 from cronograph.jobs.core.base.codes import ErrorCode
 from cronograph.jobs.core.base.errors import UserError
@@ -28,7 +28,8 @@ def billing(*tasks: WantedTask, name: str = "billing") -> WantedSet:
 
 
 def apply(stored: Stored, *sets: WantedSet, **options: Any) -> list[PlannedTask]:
-    return stored.do(apply_sets, sets, ApplyOptions(**options), actor="ada")
+    applied: Applied = stored.do(apply_sets, sets, ApplyOptions(**options), actor="ada")
+    return applied.tasks
 
 
 def actions(planned: list[PlannedTask]) -> Mapping[str, TaskAction]:

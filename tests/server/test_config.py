@@ -124,6 +124,12 @@ def test_a_heartbeat_slow_for_the_lease_is_warned_of() -> None:
     assert warning.startswith("--heartbeat: should be at most a third of lease (20 s), got 25")
 
 
+def test_log_lines_are_sent_with_traces_only() -> None:
+    refused = "--trace-logs: needs traces, which are off; set traces to auto, link or child"
+    assert faults_of({"trace_logs": "true"}) == [refused]
+    assert load({"trace_logs": "true", "traces": "link"}).settings.trace_logs
+
+
 def test_settings_wrong_by_themselves_take_no_part_in_comparisons() -> None:
     assert len(faults_of({"heartbeat": "31", "lease": "never"})) == 1
 

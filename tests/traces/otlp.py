@@ -1,4 +1,4 @@
-"""A receiver of traces: it takes what an exporter sends by OTLP over HTTP, and decodes it."""
+"""A receiver of traces and log lines: it takes what an exporter sends by OTLP over HTTP, and decodes it."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -6,7 +6,9 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 
+from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+from opentelemetry.proto.logs.v1.logs_pb2 import LogRecord
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
 
@@ -16,10 +18,16 @@ class Receiver:
 
     port: int = 0
     spans: dict[str, Span] = field(default_factory=dict[str, Span])
+    lines: dict[str, LogRecord] = field(default_factory=dict[str, LogRecord])
     resource: dict[str, str] = field(default_factory=dict[str, str])
 
     def take(self, path: str, body: bytes) -> int:
         """Keep what was sent; the status of the answer."""
+        if path == "/v1/logs":
+            logs = ExportLogsServiceRequest.FromString(body)
+            scopes = [scope for one in logs.resource_logs for scope in one.scope_logs]
+            self.lines |= {line.body.string_value: line for scope in scopes for line in scope.log_records}
+            return 200
         if path != "/v1/traces":
             return 404
         request = ExportTraceServiceRequest.FromString(body)

@@ -259,7 +259,7 @@ async def test_http_request_hands_the_trace_on(told: Told, empty_sqlite_url: str
 
 
 TRIGGER = 'mutation Now { triggerJob(jobName: "cleanup_expired_sessions") { run { id } } }'
-LOG = "{ executions { nodes { jobName attempt runId traceUrl } } }"
+LOG = "{ executions { nodes { jobName attempt runId traceId traceUrl } } }"
 ASKS = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 
 
@@ -271,7 +271,7 @@ def test_a_server_sends_traces_from_an_operation_to_the_attempt(database_url: st
             "n1",
             env={
                 "CRONOGRAPH_TRACES": "auto",
-                "CRONOGRAPH_TRACE_LINK": "https://traces.example.com/?run={run}&attempt={attempt}&job={job}",
+                "CRONOGRAPH_TRACE_LINK": "https://traces.example.com/{trace}?run={run}&attempt={attempt}&job={job}",
                 "OTEL_EXPORTER_OTLP_ENDPOINT": f"http://127.0.0.1:{receiver.port}",
                 "OTEL_BSP_SCHEDULE_DELAY": "50",
             },
@@ -281,7 +281,17 @@ def test_a_server_sends_traces_from_an_operation_to_the_attempt(database_url: st
             answer = client.post("/graphql", json={"query": TRIGGER})
         run = answer.json()["data"]["triggerJob"]["run"]["id"]
         wait_until(lambda: "execute cleanup_expired_sessions" in receiver.spans, message="the attempt")
-        (execution,) = post(url, {"query": LOG}).json()["data"]["executions"]["nodes"]
+
+        def stored() -> dict[str, Any]:
+            (found,) = post(url, {"query": LOG}).json()["data"]["executions"]["nodes"]
+            assert (found["traceUrl"] is None) == (found["traceId"] is None), "it has no trace to name yet"
+            return dict(found)
+
+        wait_until(lambda: stored()["traceId"] is not None, message="the end of the attempt to be stored")
+        execution = stored()
+        for command in (("log", "--json"), ("runs", "show", run, "--json"), ("runs", "show", run)):
+            status, said = processes.run(*command, "--url", server.url)
+            assert (status, "traceId" in said, ASKS.split("-")[1] in said) == (0, True, True), said
         assert post(url, {"query": '{ run(id: "x") { id } }'}).json()["errors"]
         server.stop()
         spans = receiver.spans
@@ -293,7 +303,8 @@ def test_a_server_sends_traces_from_an_operation_to_the_attempt(database_url: st
     assert spans["query run"].status.code == spans["query run"].status.STATUS_CODE_ERROR
     assert receiver.resource["service.name"] == "cronograph"
     assert receiver.resource["service.instance.id"] == "n1"
-    link = f"https://traces.example.com/?run={run}&attempt=1&job=cleanup_expired_sessions"
+    assert execution["traceId"] == ASKS.split("-")[1]
+    link = f"https://traces.example.com/{execution['traceId']}?run={run}&attempt=1&job=cleanup_expired_sessions"
     assert execution["traceUrl"] == link
 
 

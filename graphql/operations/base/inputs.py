@@ -12,7 +12,7 @@ from typing import Any, Final
 import strawberry
 from strawberry.scalars import JSON
 
-from ....jobs.core.admission.caps import Cap, WhenFull, cap_faults
+from ....jobs.core.admission.caps import Cap, WhenFull
 from ....jobs.core.base.errors import UserError, refuse
 from ....jobs.core.base.rates import Rate, rate_faults
 from ....jobs.core.defaults import TASK_POLICIES
@@ -250,21 +250,15 @@ class CapInput:
         description="What becomes of one that comes when so many wait.", default=WhenFull.REFUSE
     )
 
-    def to_cap(self) -> Cap:
-        """The engine's form.
-
-        Raises:
-            UserError: it is none.
-        """
-        refuse(cap_faults(self.limit, self.when_full))
+    def unchecked(self) -> Cap:
+        """The engine's form, of which nobody has seen yet whether it is one."""
         return Cap(self.limit, self.when_full)
 
 
-@strawberry.input(description="The limits of a group.")
-class UpdateGroupInput:
-    """The input of ``updateGroup``."""
+@strawberry.input
+class GroupLimits:
+    """What can be set of a group. Null = no limit."""
 
-    name: str = strawberry.field(description="Which group; it exists once it is named.")
     max_running: int | None = optional(
         "How many of its runs may be scheduled or running on all nodes together; null = no limit, absent = unchanged."
     )
@@ -279,6 +273,22 @@ class UpdateGroupInput:
     keep: float | None = optional(
         "Seconds that the history of its finished runs is kept; null = as their job says, absent = unchanged."
     )
+
+    def limits(self) -> dict[str, Any]:
+        """The limits that are present, by the names they have in ``Group``."""
+        named = ((one.name, getattr(self, one.name)) for one in fields(GroupLimits))
+        given = {name: value for name, value in named if value is not strawberry.UNSET}
+        for name in ("rate", "cap"):
+            if given.get(name) is not None:
+                given[name] = given[name].unchecked()
+        return given
+
+
+@strawberry.input(description="The limits of a group.")
+class UpdateGroupInput(GroupLimits):
+    """The input of ``updateGroup``."""
+
+    name: str = strawberry.field(description="Which group; it exists once it is named.")
     idempotency_key: str | None = optional(KEY)
 
 

@@ -7,7 +7,7 @@ from typing import Final
 
 from ....jobs.actions.idempotent import AnswerCodec
 from ....jobs.actions.runs import check_job_args, trigger_job
-from ....jobs.builtin.prune import DEFAULT_AGE_DAYS
+from ....jobs.builtin.prune import DEFAULT_AGE_DAYS, JOB
 from ....jobs.core.base.errors import UserError
 from ....jobs.core.model import Execution, Json, Run
 from ....jobs.store.db.transaction import Tx
@@ -17,8 +17,6 @@ from ...base.arguments import camel
 from ..base.changes import given, restore_run
 from ..base.inputs import PruneHistoryInput
 
-JOB: Final = "prune_history"
-"""The built-in job that prunes."""
 MAX_SHOWN: Final = 200
 
 

@@ -46,6 +46,35 @@ class TracedAttempt:
     carried: Mapping[str, Any] | None
 
 
+class TracedLine(Protocol):
+    """A line that a job logs, without its secrets."""
+
+    @property
+    def at(self) -> float:
+        """When, in seconds since the epoch."""
+        ...
+
+    @property
+    def level(self) -> int:
+        """As in ``logging``."""
+        ...
+
+    @property
+    def message(self) -> str:
+        """What it says."""
+        ...
+
+    @property
+    def fields(self) -> Mapping[str, Any] | None:
+        """What else it says, as JSON."""
+        ...
+
+    @property
+    def step(self) -> str | None:
+        """The step that wrote it."""
+        ...
+
+
 class AttemptSpan(Protocol):
     """The span of an attempt that executes.
 
@@ -62,6 +91,11 @@ class AttemptSpan(Protocol):
     @property
     def fields(self) -> Mapping[str, str]:
         """What the attempt's log lines say of it."""
+        ...
+
+    @property
+    def tell(self) -> Callable[[TracedLine], None] | None:
+        """Tell the tracing system of a line that the attempt logs; None = it does not want any."""
         ...
 
     def enter(self) -> None:

@@ -9,6 +9,7 @@ from ..base.blockage import Blockage
 from ..base.rates import Bucket
 from ..model import Group, Isolation, Run, SkippedOccurrence
 from ..node_choice import LeftBy
+from ..retention import Retained
 from ..states import RunState
 from .codes import ExplanationCode as Code
 
@@ -145,6 +146,7 @@ class RunFacts:
         bucket: What is left of the rate of its job; None = it takes no token of any.
         caps: Where it is counted among those that wait, how many may, and how many do.
         before: Of a run that is only tried, what goes before it.
+        retention: How long its history is kept; only of one that is over.
         awaited: Those of the runs that a suspended run names as awaited that are unfinished, in ascending order.
     """
 
@@ -166,6 +168,7 @@ class RunFacts:
     key_running: int = 0
     key_holder: int | None = None
     bucket: Bucket | None = None
+    retention: Retained | None = None
     awaited: tuple[AwaitedRun, ...] = ()
     caps: tuple[tuple[Line, Cap, int], ...] = ()
     before: Ahead = NOTHING_AHEAD

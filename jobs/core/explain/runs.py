@@ -12,13 +12,17 @@ from ..model import Isolation, Run
 from ..states import FINAL, RunState
 from .codes import ExplanationCode as Code
 from .facts import COUNTED_AHEAD, Explanation, RunFacts, TaskFacts, all_stalled, brief_span, moment, no_job, span
+from .retention import kept_until
 from .suspended import explain_suspended
 
 
 def explain_run(run: Run, facts: RunFacts, now: datetime) -> Explanation:
     """Why ``run`` is in its state, why it has not started yet, and what happens next."""
     if run.state in FINAL:
-        return _final(run)
+        ended = _final(run)
+        if facts.retention is None or run.finished_at is None:
+            return ended
+        return replace(ended, details=(*ended.details, *kept_until(run, run.finished_at, facts.retention)))
     standing = _unfinished(run, facts, now)
     if run.expires_at is not None and run.attempt == 0:
         standing = replace(standing, details=(*standing.details, _expiry(run.expires_at, now)))

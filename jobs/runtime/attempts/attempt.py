@@ -77,7 +77,19 @@ class Attempt:
     def ended(self, outcome: JobOutcome) -> Finish:
         """Its end, where nothing else is to be kept of it."""
         progress, seconds = self.host.latest_progress, self.signal.elapsed()
-        return Finish(self.started.run, self.started.execution_id, outcome, progress=progress, seconds=seconds)
+        return Finish(
+            self.started.run,
+            self.started.execution_id,
+            outcome,
+            progress=progress,
+            seconds=seconds,
+            trace_id=self.trace_id,
+        )
+
+    @property
+    def trace_id(self) -> str | None:
+        """In which trace it is told of; None = in none, or in one that is not recorded."""
+        return None if self.host.trace is None else self.host.trace.get("trace_id")
 
     def traced(self) -> TracedAttempt:
         """What a trace says of it."""

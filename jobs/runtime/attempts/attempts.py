@@ -295,6 +295,7 @@ class Attempts:
             at_end=attempt.host.at_end if isinstance(outcome, Succeeded) else (),
             unused_steps=unused if isinstance(outcome, Succeeded) else frozenset(),
             seconds=seconds,
+            trace_id=attempt.trace_id,
         )
         self._store(attempt, end)
 

@@ -85,6 +85,7 @@ class LocalHost:
         exit: What code of the job raised to end the process or the loop, where nobody awaited it; it fails the attempt.
         redactor: Cuts the secrets that the job was given out of what it says.
         trace: What each of its log lines says besides, to be found from a trace; None = nothing is traced.
+        tell: Tells a tracing system of each of its log lines; None = there is none that wants them.
     """
 
     # One is made for every attempt.
@@ -115,6 +116,7 @@ class LocalHost:
         "latest_progress",
         "main",
         "redactor",
+        "tell",
         "trace",
         "unstoppable",
     )
@@ -144,6 +146,7 @@ class LocalHost:
         self._show_progress = show_progress
         self.redactor = NOTHING_HIDDEN
         self.trace: Mapping[str, str] | None = None
+        self.tell: Callable[[RawLine], None] | None = None
         self._pieces: Pieces | None = None
         self._loop = asyncio.get_running_loop()
         self._thread = threading.get_ident()
@@ -287,6 +290,8 @@ class LocalHost:
     def log(self, level: int, message: str, fields: Mapping[str, Json] | None) -> None:
         """Keep a line with the execution."""
         line = RawLine.now(level, message, fields, self.redactor)
+        if self.tell is not None:
+            self.tell(line)
         if self.trace is not None:
             line = line.also(self.trace)
         pause = self._lines.write(self._started.execution_id, (line,))
@@ -327,7 +332,11 @@ class LocalHost:
 
     def log_all(self, lines: Iterable[RawLine], *, dropped: int) -> None:
         """Keep lines that a child process sent."""
-        trace = self.trace
+        trace, tell = self.trace, self.tell
+        if tell is not None:
+            lines = list(lines)
+            for line in lines:
+                tell(line)
         kept = lines if trace is None else [line.also(trace) for line in lines]
         self._lines.write(self._started.execution_id, kept, dropped=dropped)
 

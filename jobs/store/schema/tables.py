@@ -327,6 +327,7 @@ job_execution = Table(
     Column("progress", JsonDocument),
     Column("log_lines", Integer, nullable=False),
     Column("log_cut", Key, nullable=False),
+    Column("trace_id", String(32)),
     UniqueConstraint("run_id", "attempt"),
     CheckConstraint("(completed_at IS NULL) = (success IS NULL)", name="completed_iff_judged"),
     CheckConstraint("(completed_at IS NULL) = (outcome IS NULL)", name="completed_iff_outcome"),

@@ -18,6 +18,12 @@ def ensure(conn: Connection, name: str) -> Group:
     return group_from(conn.execute(select(g).where(g.c.name == name).with_for_update()).one())
 
 
+def locked(conn: Connection, name: str) -> Group:
+    """The group of this name, locked until the commit; one without pause and limits if it has no row."""
+    row = conn.execute(select(g).where(g.c.name == name).with_for_update()).one_or_none()
+    return Group(name) if row is None else group_from(row)
+
+
 def pause(conn: Connection, name: str, *, actor: str, reason: str | None, now: datetime) -> Group:
     """Mark a group as paused since ``now``."""
     statement = update(g).where(g.c.name == name).values(paused_at=now, paused_by=actor, pause_reason=reason)

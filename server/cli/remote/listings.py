@@ -132,6 +132,7 @@ EXECUTION_LIST: Final = Listing(
         "errorType",
         "errorMessage",
         "labels",
+        "traceId",
     ),
     ("id", "jobName", "runId", "attempt", "outcome", "startedAt", "duration", "errorMessage"),
     {

@@ -43,6 +43,9 @@ def show_(api: Api, run: Key) -> None:
     """Show a run."""
     found = _found(api, run)
     shown = {key: value for key, value in found.items() if key not in {"explain", "executions"}}
+    executions: list[dict[str, Any]] = found["executions"]["nodes"]
+    if executions:
+        shown["traceId"] = max(executions, key=lambda one: int(one["attempt"]))["traceId"]
     api.result({"run": found}, details(shown))
 
 

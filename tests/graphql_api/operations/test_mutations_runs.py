@@ -363,5 +363,12 @@ async def test_pruning_can_be_tried_first(api: Api) -> None:
     held = await api.ask("{ retention { seconds maxPerTask groups { name seconds } jobs { name } } }")
     groups = [{"name": "default", "seconds": 86400.0}]
     assert held["retention"] == {"seconds": 30 * 86400.0, "maxPerTask": None, "groups": groups, "jobs": []}
+    explained = (await api.ask("{ runs(last: 1) { nodes { explain { details } } } }"))["runs"]["nodes"][0]["explain"]
+    assert "kept for good: no task prunes it" in explained["details"][-1]
+    daily = '{ syntax: CRON, value: "0 0 3 * * *" }'
+    task = f'createTask(input: {{ name: "prune_history", jobName: "prune_history", schedule: {daily} }})'
+    assert (await api.ask(f"mutation {{ {task} {{ errors {{ code }} }} }}"))["createTask"]["errors"] == []
+    explained = (await api.ask("{ runs(last: 1) { nodes { explain { details } } } }"))["runs"]["nodes"][0]["explain"]
+    assert "as group 'default' says" in " ".join(explained["details"])
     assert len(api.stored.rows(job_execution)) == 4
     assert [row.job_name for row in api.stored.rows(run)] == ["j"] * 4

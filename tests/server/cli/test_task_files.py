@@ -14,7 +14,8 @@ from cronograph.jobs.core.actor import Role
 from cronograph.jobs.store.db.database import Database
 from cronograph.jobs.store.schema.tables import periodic_task
 from cronograph.jobs.store.schema.tables import run as run_table
-from cronograph.server.task_files.reading import read_sets
+from cronograph.server.cli.remote.task_files.sets import in_words
+from cronograph.server.task_files.reading import read_files
 from tests.server.auth.serving import hashed
 from tests.support.forking import Nursery
 from tests.support.ports import free_port
@@ -78,7 +79,7 @@ def test_the_file_in_the_documents_is_one(tmp_path: Path) -> None:
     (block,) = re.findall(r"```yaml run-by=[^\n]*\n(.*?)```", text, re.DOTALL)
     path = tmp_path / "tasks.yaml"
     path.write_text(block)
-    (found,) = read_sets(path, {"REPORT_TO": "ada"})
+    (found,) = read_files(path, {"REPORT_TO": "ada"}).sets
     assert [task.name for task in found.tasks] == ["nightly-report", "poll-orders"]
 
 
@@ -116,6 +117,63 @@ def test_a_file_is_planned_applied_exported_and_pruned(run: Commands, file: Path
     file.write_text("set: billing\ntasks: {}\n")
     assert "--allow-delete 1" in run.json("apply", str(file), "--prune", status=1)["errors"][0]
     assert actions(run.json("apply", str(file), "--prune", "--allow-delete", "1")) == {"nightly": "ARCHIVE"}
+
+
+GROUPS = """
+groups:
+  mail: {max_running: ${MOST:-3}, rate: {limit: 100, per: 60}, cap: {limit: 50}, keep: 86400}
+"""
+
+
+def test_limits_of_groups_are_planned_applied_and_exported(run: Commands, file: Path, tmp_path: Path) -> None:
+    file.write_text(GROUPS.replace("${", '"${').replace("3}", '3}"'))
+    status, said = run("plan", str(file), "--detailed-exitcode")
+    assert status == 6
+    for line in (
+        "~ mail: change",
+        "maxRunning: null -> 3",
+        "rate: null -> 100 a minute, 5 at once",
+        "cap: null -> 50 waiting, then refuse",
+        "keep: null -> 86400.0",
+        "Plan: 4 limits of groups to set",
+    ):
+        assert line in said, said
+    assert "Done: 4 limits of groups set" in run("apply", str(file))[1]
+    assert run("plan", str(file), "--detailed-exitcode") == (0, "Groups\n  = 1 unchanged\nPlan: nothing to do\n")
+
+    exported = tmp_path / "exported.yaml"
+    assert "the limits of 1 group written" in run("export", "--out", str(exported))[1]
+    assert run("plan", str(exported), "--detailed-exitcode")[0] == 0
+    assert run("export")[1] == exported.read_text()
+    assert run.json("export", "--set", "billing")["groups"] == []
+
+    kept = tmp_path / "plan.json"
+    assert "maxRunning: 3 -> 4" in run("plan", str(file), "--out", str(kept), MOST="4")[1]
+    assert run("groups", "limit", "mail", "9")[0] == 0
+    assert "have changed since the plan was made" in run.json("apply", str(kept), status=1)["errors"][0]
+    run("plan", str(file), "--out", str(kept), MOST="4")
+    (changed,) = run.json("apply", str(kept))["groups"]
+    assert changed["changes"] == [{"field": "maxRunning", "before": 9, "after": 4}]
+    file.write_text("groups: {mail: {keep: 0.5}}\n")
+    assert "keep" in run.json("plan", str(file), status=1)["errors"][0]
+    file.write_text("groups: {mail: {max_running: null, rate: null, cap: null, keep: null}}\n")
+    assert len(run.json("apply", str(file))["groups"][0]["changes"]) == 4
+
+
+def test_limits_and_schedules_of_tasks_are_in_words_and_arguments_are_shown_as_they_are() -> None:
+    changes = [
+        {"field": "schedule", "before": None, "after": {"syntax": "CRON", "value": "0 0 3 * * *", "timezone": "UTC"}},
+        {"field": "rate", "before": {"limit": 10, "per": 60.0, "burst": 2}, "after": None},
+        {"field": "args", "before": {"burst": 1}, "after": {"syntax": "x", "whenFull": 2}},
+    ]
+    task = {"name": "a", "setName": "s", "action": "CHANGE", "version": 1, "changes": changes}
+    said = in_words({"planned": [task], "groups": []}, done=False)
+    for line in (
+        "schedule: null -> CRON '0 0 3 * * *'",
+        "rate: 10 a minute, 2 at once -> null",
+        'args: {"burst": 1} -> {"syntax": "x", "whenFull": 2}',
+    ):
+        assert line in said
 
 
 def test_what_is_wrong_is_told_and_nothing_is_done(run: Commands, file: Path, tmp_path: Path) -> None:
@@ -186,12 +244,18 @@ def test_a_server_applies_its_file_at_the_start_and_again_at_sighup(
     file.write_text(FILE.replace("old", "new"))
     server.hang_up()
     wait_until(lambda: tasks()["nightly"] == "new")
-    for wrong in ("set: [", FILE.replace("cleanup_expired_challenges", "nope")):
+    file.write_text(FILE.replace("old", "new") + "groups: {mail: {max_running: 3}}\n")
+    server.hang_up()
+    limit = {"query": '{ groups(filter: {name: {eq: "mail"}}) { nodes { maxRunning } } }'}
+    wait_until(lambda: '"maxRunning":3' in post(f"{server.url}/graphql", limit).text, message="the limit of the group")
+    assert "group mail: change (max_running)" in server.output()
+    for wrong in ("set: [", "groups: {mail: {keep: 0.5}}", FILE.replace("cleanup_expired_challenges", "nope")):
         file.write_text(wrong)
         before = server.output().count("tasks were not applied")
         server.hang_up()
         wait_until(lambda before=before: server.output().count("tasks were not applied") > before)  # type: ignore[misc]
     assert tasks() == {"nightly": "new", "hourly": ""}
+    assert "group 'mail': keep" in server.output()
     assert server.stop() == 0
     status, said = processes.run(
         "serve", "--port", "0", "--no-auth", "--database-url", database_url, "--tasks", str(file)

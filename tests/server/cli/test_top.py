@@ -213,28 +213,65 @@ def test_without_a_terminal_it_says_what_to_do(processes: ProcessStarter, server
     assert (status, json.loads(said)["nodes"][0]["name"]) == (0, "n1")
 
 
-def test_in_a_real_terminal(server: CronographProcess, tmp_path: Path) -> None:
+class Terminal:
+    """A terminal of tmux in which `top` runs."""
+
+    def __init__(self, socket: Path) -> None:
+        self._tmux = ["tmux", "-S", str(socket), "-f", "/dev/null"]
+
+    def start(self, url: str) -> None:
+        env = {**os.environ, "CRONOGRAPH_URL": url, "no_proxy": "*", "LANG": "C.UTF-8"}
+        words = ["-u", "new-session", "-d", "-x", "140", "-y", "40", f"{COMMAND} top; sleep 60"]
+        subprocess.run([*self._tmux, *words], env=env, check=True)
+
+    def press(self, *keys: str) -> None:
+        subprocess.run([*self._tmux, "send-keys", *keys], check=True)
+
+    def capture(self) -> str:
+        return subprocess.run([*self._tmux, "capture-pane", "-p"], capture_output=True, text=True, check=False).stdout
+
+    def end(self) -> None:
+        subprocess.run([*self._tmux, "kill-server"], check=False)
+
+
+@pytest.fixture
+def terminal(tmp_path: Path) -> Iterator[Terminal]:
     if shutil.which("tmux") is None:
         unavailable("tmux", "as root, apt-get install tmux")
-    tmux = ["tmux", "-S", str(tmp_path / "tmux"), "-f", "/dev/null"]
-    env = {**os.environ, "CRONOGRAPH_URL": server.url, "no_proxy": "*", "LANG": "C.UTF-8"}
+    made = Terminal(tmp_path / "tmux")
+    yield made
+    made.end()
 
-    def capture() -> str:
-        return subprocess.run([*tmux, "capture-pane", "-p"], capture_output=True, text=True, check=False).stdout
 
+def test_in_a_real_terminal(server: CronographProcess, terminal: Terminal) -> None:
     run = trigger(server.url, "long")
-    start = ["-u", "new-session", "-d", "-x", "140", "-y", "40", f"{COMMAND} top; sleep 60"]
-    subprocess.run([*tmux, *start], env=env, check=True)
-    try:
-        wait_until(lambda: "a quarter" in capture(), message="the run on the screen")
-        shown = capture()
-        assert "█████░" in shown
-        assert "n1" in shown
-        subprocess.run([*tmux, "send-keys", "c", "y"], check=True)
-        wait_until(lambda: "a quarter" not in capture(), message="the run to go")
-        subprocess.run([*tmux, "send-keys", "q"], check=True)
-        wait_until(lambda: "running of" not in capture(), message="the screen to be given back")
-    finally:
-        subprocess.run([*tmux, "kill-server"], check=False)
+    terminal.start(server.url)
+    wait_until(lambda: "a quarter" in terminal.capture(), message="the run on the screen")
+    shown = terminal.capture()
+    assert "█████░" in shown
+    assert "n1" in shown
+    terminal.press("c", "y")
+    wait_until(lambda: "a quarter" not in terminal.capture(), message="the run to go")
+    terminal.press("q")
+    wait_until(lambda: "running of" not in terminal.capture(), message="the screen to be given back")
     document = f'{{ run(id: "{run}") {{ state }} }}'
     wait_until(lambda: "CANCELLED" in post(f"{server.url}/graphql", {"query": document}).text)
+
+
+def test_a_real_terminal_survives_a_restart_of_the_server(
+    processes: ProcessStarter, sqlite_url: str, terminal: Terminal
+) -> None:
+    server = processes.serve(sqlite_url, "--node-name", "the-node")
+
+    def shows(away: bool) -> bool:
+        shown = terminal.capture()
+        # What was seen last stays.
+        return ("no answer since" in shown) == away and "the-node" in shown and "running of" in shown
+
+    terminal.start(server.url)
+    wait_until(lambda: shows(away=False), message="the node on the screen")
+    server.kill()
+    wait_until(lambda: shows(away=True), message="the loss to be said")
+    again = processes.start(*server.arguments, port=server.port)
+    again.wait_ready()
+    wait_until(lambda: shows(away=False), message="the answers to come again")

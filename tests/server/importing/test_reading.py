@@ -16,7 +16,7 @@ from cronograph.server.importing.base.model import Import
 from cronograph.server.importing.reading import read_program
 from cronograph.server.importing.report import report, summary
 from cronograph.server.importing.writing import jobs_module, tasks_file
-from cronograph.server.task_files.reading import read_sets
+from cronograph.server.task_files.reading import read_files
 
 START = datetime(2026, 11, 23, 12, 0, tzinfo=UTC)
 
@@ -157,7 +157,7 @@ def tasks(found: Import, folder: Path) -> dict[str, Any]:
     """The tasks as `apply` reads them."""
     path = folder / "tasks.yaml"
     path.write_text(tasks_file(found, "imported"))
-    (only,) = read_sets(path)
+    (only,) = read_files(path).sets
     return {task.name: task.settings for task in only.tasks}
 
 

@@ -13,7 +13,8 @@ WITH endings AS (
     SELECT * FROM json_to_recordset(CAST(:endings AS json)) AS ending(
         id bigint, attempt bigint, cancelled boolean, execution_id bigint, state text, failures bigint,
         available_at timestamptz, finished_at timestamptz, error text, awaits jsonb, wake_at timestamptz, value jsonb, progress jsonb, success boolean,
-        outcome text, error_type text, traceback text, records_processed bigint, log_lines bigint, log_cut bigint)),
+        outcome text, error_type text, traceback text, records_processed bigint, log_lines bigint, log_cut bigint,
+        trace_id text)),
 held AS (
     SELECT r.id, r.state, r.attempt, r.node_id, r.cancel_requested_at IS NOT NULL AS cancel_requested
     FROM cronograph.run r WHERE r.id IN (SELECT id FROM endings) ORDER BY r.id FOR UPDATE),
@@ -31,7 +32,8 @@ closed AS (
     UPDATE cronograph.job_execution x
     SET completed_at = CAST(:now AS timestamptz), success = n.success, outcome = n.outcome, error_message = n.error,
         error_type = n.error_type, traceback = n.traceback, records_processed = n.records_processed, value = n.value,
-        progress = coalesce(n.progress, x.progress), log_lines = n.log_lines, log_cut = n.log_cut
+        progress = coalesce(n.progress, x.progress), log_lines = n.log_lines, log_cut = n.log_cut,
+        trace_id = n.trace_id
     FROM endings n, ended d WHERE x.id = n.execution_id AND d.id = n.id)
 SELECT h.id, h.state, h.attempt, h.node_id, h.cancel_requested, d.id IS NOT NULL AS ended
 FROM held h LEFT JOIN ended d ON d.id = h.id

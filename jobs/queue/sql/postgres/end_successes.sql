@@ -7,6 +7,7 @@
 --   node_id, node: the node that executed them
 --   now: the time of the end; null: the database's own
 --   ids, attempts, executions, records: of each attempt its run, its number, its execution, its records processed
+--   traces: of each its trace; null: none of them has one
 -- Index: pk_run, pk_job_execution
 -- Called by: finish.finish_common
 WITH moment AS MATERIALIZED (SELECT coalesce(CAST(:now AS timestamptz), statement_timestamp()) AS at),
@@ -14,14 +15,16 @@ ended AS (
     UPDATE cronograph.run r
     SET state = 'success', finished_at = m.at, done_attempt = r.attempt, error = NULL, result = NULL
     FROM unnest(CAST(:ids AS bigint[]), CAST(:attempts AS int[]), CAST(:executions AS bigint[]),
-                CAST(:records AS bigint[])) WITH ORDINALITY AS u(id, attempt, execution_id, records, place), moment m
+                CAST(:records AS bigint[]), CAST(:traces AS text[]))
+         WITH ORDINALITY AS u(id, attempt, execution_id, records, trace_id, place), moment m
     WHERE r.id = u.id AND r.attempt = u.attempt AND r.node_id + 0 = :node_id AND r.state || '' = 'running'
       AND r.cancel_requested_at IS NULL
     RETURNING r.id, r.job_name, r.group_name, r.task_id, r.task_name, r.flow_id, u.execution_id, u.records,
-        m.at),
+        u.trace_id, m.at),
 closed AS (
     UPDATE cronograph.job_execution x
-    SET completed_at = d.at, success = true, outcome = 'success', records_processed = d.records
+    SET completed_at = d.at, success = true, outcome = 'success', records_processed = d.records,
+        trace_id = d.trace_id
     FROM ended d WHERE x.id = d.execution_id),
 event_written AS (
     INSERT INTO cronograph.event (at, changes)

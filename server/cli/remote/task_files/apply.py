@@ -18,10 +18,10 @@ def apply(
     prune: Prune = False,
     allow_delete: AllowDelete = 0,
 ) -> None:
-    """Create, change and archive tasks until they are as the files want them, in one transaction.
+    """Create, change and archive tasks, and set limits of groups, as the files want them, in one transaction.
 
-    A plan that `plan --out` has kept is refused if one of its tasks has changed since.
+    A plan that `plan --out` has kept is refused if one of its tasks or groups has changed since.
     """
     request = request_of(path, prune=prune, allow_delete=allow_delete)
-    planned = api.change(APPLY_TASKS, **request.input(dry_run=False))["planned"]
-    api.result({"tasks": planned}, in_words(planned, done=True))
+    answer = api.change(APPLY_TASKS, **request.input(dry_run=False))
+    api.result({"tasks": answer["planned"], "groups": answer["groups"]}, in_words(answer, done=True))

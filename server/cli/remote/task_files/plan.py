@@ -31,14 +31,16 @@ def plan(
         bool, typer.Option("--detailed-exitcode", help="Exit status 6 when something differs.")
     ] = False,
 ) -> None:
-    """Show what `apply` would create, change and archive; nothing is changed.
+    """Show what `apply` would create, change and archive, and which limits of groups it would set; nothing is changed.
 
     The exit status is 0, with --detailed-exitcode 6 when something differs; 1 when the server refuses the tasks.
     """
     request = request_of(path, prune=prune, allow_delete=allow_delete)
-    planned = api.change(APPLY_TASKS, **request.input(dry_run=True))["planned"]
+    answer = api.change(APPLY_TASKS, **request.input(dry_run=True))
     if out is not None:
-        keep(out, request, planned)
-    api.result({"differs": differs(planned), "tasks": planned}, in_words(planned, done=False))
-    if detailed_exitcode and differs(planned):
+        keep(out, request, answer)
+    changed = differs(answer)
+    shown = {"differs": changed, "tasks": answer["planned"], "groups": answer["groups"]}
+    api.result(shown, in_words(answer, done=False))
+    if detailed_exitcode and changed:
         raise typer.Exit(ExitCode.DIFFERS)

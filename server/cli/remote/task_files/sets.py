@@ -2,16 +2,18 @@
 
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, cast
 
 from .....jobs.core.base.errors import ConfigurationError
+from .....jobs.core.base.rates import Rate
 from .....jobs.core.task_sets import WantedSet, shown
-from ....task_files.reading import read_sets
+from .....jobs.core.wanted_groups import WantedGroup
+from ....task_files.reading import read_files
 
-FORMAT: Final = 1
+FORMAT: Final = 2
 """The form of a plan that is kept in a file."""
 _SIGNS: Final = {"CREATE": "+", "CHANGE": "~", "ARCHIVE": "-", "LEFT": "?", "KEEP": "="}
 _WORDS: Final = {"CREATE": "create", "CHANGE": "change", "ARCHIVE": "archive", "LEFT": "left over", "KEEP": "unchanged"}
@@ -23,20 +25,32 @@ class Request:
 
     Attributes:
         sets: The sets, as the API takes them.
+        groups: Groups with limits, likewise.
         prune: Whether tasks that are not named go.
         allow_delete: How many may, with any share.
-        versions: What a plan saw; None: not demanded.
+        versions: What a plan saw of tasks; None: not demanded.
+        group_versions: Likewise of groups.
     """
 
     sets: list[dict[str, Any]]
+    groups: list[dict[str, Any]]
     prune: bool
     allow_delete: int
     versions: list[dict[str, Any]] | None = None
+    group_versions: list[dict[str, Any]] | None = None
 
     def input(self, *, dry_run: bool) -> dict[str, Any]:
         """The input of ``applyTasks``."""
-        asked = {"sets": self.sets, "prune": self.prune, "allowDelete": self.allow_delete, "dryRun": dry_run}
-        return asked if self.versions is None else {**asked, "expectedVersions": self.versions}
+        asked = {
+            "sets": self.sets,
+            "groups": self.groups,
+            "prune": self.prune,
+            "allowDelete": self.allow_delete,
+            "dryRun": dry_run,
+        }
+        if self.versions is None:
+            return asked
+        return {**asked, "expectedVersions": self.versions, "expectedGroups": self.group_versions}
 
 
 def request_of(path: Path, *, prune: bool, allow_delete: int) -> Request:
@@ -47,10 +61,14 @@ def request_of(path: Path, *, prune: bool, allow_delete: int) -> Request:
     """
     kept = _kept(path)
     if kept is None:
-        return Request([_set(one) for one in read_sets(path)], prune, allow_delete)
+        wanted = read_files(path)
+        groups = [_group(one) for one in wanted.groups]
+        return Request([_set(one) for one in wanted.sets], groups, prune, allow_delete)
     if prune or allow_delete:
         raise ConfigurationError(f"{path}: is a plan and says itself what goes; leave --prune and --allow-delete out")
-    return Request(kept["sets"], kept["prune"], kept["allowDelete"], kept["versions"])
+    return Request(
+        kept["sets"], kept["groups"], kept["prune"], kept["allowDelete"], kept["versions"], kept["groupVersions"]
+    )
 
 
 def _kept(path: Path) -> dict[str, Any] | None:
@@ -66,25 +84,39 @@ def _kept(path: Path) -> dict[str, Any] | None:
     raise ConfigurationError(f"{path}: must be a plan that `cronograph plan --out` has written")
 
 
-def keep(path: Path, request: Request, planned: Sequence[Mapping[str, Any]]) -> None:
+def keep(path: Path, request: Request, answer: Mapping[str, Any]) -> None:
     """Write a plan with the versions that it saw, for its owner alone.
+
+    Args:
+        path: Where.
+        request: What was planned.
+        answer: What the server says of it.
 
     Raises:
         ConfigurationError: the file cannot be written.
     """
-    versions = [{"name": one["name"], "version": one["version"]} for one in planned]
     document = {
         "cronographPlan": FORMAT,
         "sets": request.sets,
+        "groups": request.groups,
         "prune": request.prune,
         "allowDelete": request.allow_delete,
-        "versions": versions,
+        "versions": _versions(answer["planned"]),
+        "groupVersions": _versions(answer["groups"]),
     }
     try:
         path.touch(mode=0o600)
         path.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
     except OSError as error:
         raise ConfigurationError(f"--out: cannot write {path}: {error.strerror}") from None
+
+
+def _versions(planned: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    return [{"name": one["name"], "version": one["version"]} for one in planned]
+
+
+def _group(one: WantedGroup) -> dict[str, Any]:
+    return {"name": one.name, **{_camel(name): shown(value) for name, value in one.limits.items()}}
 
 
 def _set(one: WantedSet) -> dict[str, Any]:
@@ -100,14 +132,15 @@ def _camel(name: str) -> str:
     return first + "".join(word.capitalize() for word in others)
 
 
-def differs(planned: Sequence[Mapping[str, Any]]) -> bool:
+def differs(answer: Mapping[str, Any]) -> bool:
     """Whether anything would be done, or is left over."""
-    return any(one["action"] != "KEEP" for one in planned)
+    return any(one["action"] != "KEEP" for one in answer["planned"]) or any(one["changes"] for one in answer["groups"])
 
 
-def in_words(planned: Sequence[Mapping[str, Any]], *, done: bool) -> str:
+def in_words(answer: Mapping[str, Any], *, done: bool) -> str:
     """A plan for people, or what was done."""
-    lines: list[str] = []
+    planned: Sequence[Mapping[str, Any]] = answer["planned"]
+    lines = _groups_in_words(answer["groups"])
     for set_name in dict.fromkeys(one["setName"] for one in planned):
         lines.append(f"Set {set_name}")
         own = [one for one in planned if one["setName"] == set_name]
@@ -120,10 +153,25 @@ def in_words(planned: Sequence[Mapping[str, Any]], *, done: bool) -> str:
             lines.append(f"  = {kept} unchanged")
     counts = Counter(str(one["action"]) for one in planned)
     parts = [f"{counts[action]} {word}" for action, word in _TOTALS[done].items() if counts[action]]
+    limits = sum(len(one["changes"]) for one in answer["groups"])
+    if limits:
+        parts.append(f"{limits} limit{'s' if limits > 1 else ''} of groups {'set' if done else 'to set'}")
     lines.append(f"{'Done' if done else 'Plan'}: {', '.join(parts) or 'nothing to do'}")
     if counts["LEFT"]:
         lines.append("Tasks that are left over are not in the file any more; --prune archives them.")
     return "\n".join(lines)
+
+
+def _groups_in_words(planned: Sequence[Mapping[str, Any]]) -> list[str]:
+    if not planned:
+        return []
+    lines = ["Groups"]
+    for one in planned:
+        if one["changes"]:
+            lines.append(f"  ~ {one['name']}: {_WORDS['CHANGE']}")
+            lines += [f"      {_change(change, new=False)}" for change in one["changes"]]
+    kept = sum(1 for one in planned if not one["changes"])
+    return [*lines, f"  = {kept} unchanged"] if kept else lines
 
 
 _DONE: Final = {
@@ -140,13 +188,31 @@ _TOTALS: Final = {
 
 
 def _change(change: Mapping[str, Any], *, new: bool) -> str:
-    after = _value(change["after"])
-    return f"{change['field']}: {after}" if new else f"{change['field']}: {_value(change['before'])} -> {after}"
+    field: str = change["field"]
+    before, after = _value(field, change["before"]), _value(field, change["after"])
+    return f"{field}: {after}" if new else f"{field}: {before} -> {after}"
 
 
-def _value(value: Any) -> str:  # noqa: ANN401 - any JSON value
-    if isinstance(value, dict) and "syntax" in value:
-        found = cast("dict[str, str]", value)
-        zone = "" if found["timezone"] == "UTC" else f" in {found['timezone']}"
-        return f"{found['syntax']} '{found['value']}'{zone}"
-    return json.dumps(value, ensure_ascii=False)
+def _value(field: str, value: Any) -> str:  # noqa: ANN401 - any JSON value
+    known = _IN_WORDS.get(field)
+    return json.dumps(value, ensure_ascii=False) if known is None or value is None else known(value)
+
+
+def _schedule_in_words(schedule: Mapping[str, str]) -> str:
+    zone = "" if schedule["timezone"] == "UTC" else f" in {schedule['timezone']}"
+    return f"{schedule['syntax']} '{schedule['value']}'{zone}"
+
+
+def _rate_in_words(rate: Mapping[str, Any]) -> str:
+    return f"{Rate.of(rate['limit'], rate['per'], rate['burst']).words}, {rate['burst']} at once"
+
+
+def _cap_in_words(cap: Mapping[str, Any]) -> str:
+    return f"{cap['limit']:,} waiting, then {str(cap['whenFull']).lower()}"
+
+
+_IN_WORDS: Final[Mapping[str, Callable[[Any], str]]] = {
+    "schedule": _schedule_in_words,
+    "rate": _rate_in_words,
+    "cap": _cap_in_words,
+}

@@ -21,7 +21,11 @@ PROGRAMS := browser pgbouncer nginx prometheus tmux
 install-by-uv = { [ -x $(UV) ] && $(UV) pip install --quiet --python $(BIN)/python --constraint $(LOCK) $(1); } || $(PIP) $(1)
 
 .DEFAULT_GOAL := help
+<<<<<<< HEAD
 .PHONY: help run install install-test libraries dashboard debian-lists $(PROGRAMS) chaos test test-web test-python test-django check collect check-style check-types check-mypy check-pyright check-imports check-schema format docs cluster bench schema coverage test-costs wheel release lock clean
+=======
+.PHONY: help run install install-test libraries dashboard debian-lists $(PROGRAMS) chaos test test-web test-python check collect check-style check-types check-mypy check-pyright check-imports check-schema format docs cluster bench bench-table bench-soak schema coverage test-costs wheel release lock clean
+>>>>>>> pace
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -123,6 +127,12 @@ bench: install-test ## Run the benchmarks one after the other; BENCH=engine sele
 	@for name in $(BENCH); do \
 	  echo "== $$name" && $(BIN)/python -m tests.bench.bench_$$name $(BENCH_ARGS) || exit; \
 	done
+
+bench-table: install-test ## Measure the table of docs/performance.md in three interleaved rounds; TABLE_ARGS="--write" writes it there
+	@$(BIN)/python -m tests.bench.table.run $(TABLE_ARGS)
+
+bench-soak: install-test ## Serve half an hour of steady traffic and watch memory and answers; SOAK_ARGS="--minutes 2" shortens it
+	@$(BIN)/python -m tests.bench.watch_soak --database postgres $(SOAK_ARGS)
 
 # Measured in nodes and child processes too; it takes twice the time of the tests, which is why `.ci/run` leaves it out.
 coverage: export PYTHONDONTWRITEBYTECODE =

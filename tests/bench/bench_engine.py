@@ -173,6 +173,11 @@ async def _enqueue_elsewhere(connection: Connection, _bench: Bench, key: str) ->
 
 async def due_together(bench: Bench, tasks: int) -> str:
     """How late the jobs of many tasks start that are due at the same second."""
+    return milliseconds(await lateness(bench, tasks))
+
+
+async def lateness(bench: Bench, tasks: int) -> Sequence[float]:
+    """By how many seconds each of the jobs is late."""
     await bench.engine.start()
     due = datetime.now(UTC).replace(microsecond=0) + timedelta(seconds=5 + tasks // 500)
     schedule = ScheduleSpec(Syntax.TIMESTAMP, due.isoformat().replace("+00:00", "Z"))
@@ -180,7 +185,7 @@ async def due_together(bench: Bench, tasks: int) -> str:
         names = [f"task-{place:06}" for place in range(first, min(tasks, first + CHUNK))]
         await bench.database.write(_create, [TaskSpec(name, "late", schedule) for name in names])
     await eventually(lambda: len(bench.recorder.late) >= tasks, within=120, interval=0.05)
-    return milliseconds(bench.recorder.late)
+    return bench.recorder.late
 
 
 async def each_second(bench: Bench, tasks: int) -> str:

@@ -54,18 +54,21 @@ def fill(url: str, kind: str, runs: int, groups: int) -> None:
         SELECT {_COPIED}, 'group-' || (s.n % :groups) FROM cronograph.run r, s WHERE r.id = 1"""
     engine = sync_engine(parse_url(url))
     with engine.begin() as conn:
+        # A fill takes longer than any statement of the product may.
+        if kind == "postgres":
+            conn.execute(SchemaText("SET LOCAL statement_timeout = 0"))
         conn.execute(SchemaText(statement), {"runs": runs, "groups": groups})
         conn.execute(SchemaText("ANALYZE cronograph.run"))
     engine.dispose()
 
 
-def fill_log(url: str, kind: str, executions: int) -> None:
-    """So many executions that succeeded, one of each run, ten a second until now."""
+def fill_log(url: str, kind: str, executions: int, hourly: int = 36_000) -> None:
+    """So many executions that succeeded, one of each run, evenly until now."""
     ended = "submitted_at, available_at, started_at, finished_at"
     moment = (
-        "to_timestamp(extract(epoch FROM now()) - (CAST(:runs AS int) - s.n) / 10.0)"
+        "to_timestamp(extract(epoch FROM now()) - (CAST(:runs AS int) - s.n) * 3600.0 / CAST(:hourly AS int))"
         if kind == "postgres"
-        else "strftime('%Y-%m-%dT%H:%M:%f000Z', 'now', '-' || ((:runs - s.n) / 10) || ' seconds')"
+        else "strftime('%Y-%m-%dT%H:%M:%f000Z', 'now', '-' || ((:runs - s.n) * 3600.0 / :hourly) || ' seconds')"
     )
     runs = f"""
         {_NUMBERS[kind]} INSERT INTO cronograph.run (job_name, args, group_name, priority, state, trigger, {ended},
@@ -80,10 +83,9 @@ def fill_log(url: str, kind: str, executions: int) -> None:
     engine = sync_engine(parse_url(url))
     for statement in (runs, log):
         with engine.begin() as conn:
-            # A fill takes longer than any statement of the product may.
             if kind == "postgres":
                 conn.execute(SchemaText("SET LOCAL statement_timeout = 0"))
-            conn.execute(SchemaText(statement), {"runs": executions})
+            conn.execute(SchemaText(statement), {"runs": executions, "hourly": hourly})
     with engine.begin() as conn:
         conn.execute(SchemaText("ANALYZE"))
     engine.dispose()

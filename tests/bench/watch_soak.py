@@ -34,6 +34,7 @@ RUNS = """{ runs(first: 50, filter: { state: { in: [WAITING, RUNNING, STUCK] } }
 QUESTIONS: Sequence[tuple[str, dict[str, Any]]] = (
     (OVERVIEW, {}), (LOG_PAGE, {}), (STRIPS, {"first": 30}), (RUNS, {}), ("{ serverTime }", {}),
 )  # fmt: skip
+UNFINISHED = "{ runs(filter: { state: { in: [WAITING, SCHEDULED, RUNNING, STUCK] } }) { totalCount } }"
 FIELDS = "cursor at kind runId executionId taskName jobName group state"
 BATCHES = 10
 """Requests a second by which the runs come in."""
@@ -145,7 +146,7 @@ def soak(bench: Bench, options: argparse.Namespace) -> None:
                 now, took = Usage.of(bench.server), pressure.times()
                 pipe.send("count")
                 events, faults = pipe.recv()
-                unfinished = bench.api.ask("{ runs(filter: { finishedAt: { isNull: true } }) { totalCount } }")
+                unfinished = bench.api.ask(UNFINISHED)
                 minutes.append(Minute(now.rss / 2**20, took))
                 print(
                     f"minute {number:3}: {now.rss / 2**20:6.1f} MB, {(now.cpu - used) / 0.6:4.0f} % of a core;"

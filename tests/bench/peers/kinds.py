@@ -56,9 +56,14 @@ WAYS = {
     "celery, processes kept": Way(_others("celery", "celery[redis]"), "process"),
 }
 TASKS = {("thread", "nothing"): 10_000, ("thread", "sleep5"): 10_000, ("process", "nothing"): 1_000,
-         ("process", "cpu20"): 400}  # fmt: skip
+         ("process", "cpu20"): 400, ("process", "import200"): 100}  # fmt: skip
 """How many runs of which work by which kind."""
 IDEAL = {"sleep5": THREADS / 0.005, "cpu20": PROCESSES / 0.02}
+
+
+def does(way: Way, kind: str, work: str) -> bool:
+    """Whether a way runs this; how often a module is imported is asked of ours alone."""
+    return (way.kind == "thread") == (kind == "thread") and (work != "import200" or way.contender.file == "cronograph")
 
 
 @contextlib.contextmanager
@@ -113,13 +118,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--environment", type=Path, default=Path(".peers"), help="where the others are installed")
     parser.add_argument("--way", choices=list(WAYS), action="append", help="all unless given")
-    parser.add_argument("--work", choices=["nothing", "sleep5", "cpu20"], action="append", help="all unless given")
+    parser.add_argument("--work", choices=sorted({work for _, work in TASKS}), action="append", help="all unless given")
     chosen = parser.parse_args(arguments)
     ways = {name: WAYS[name] for name in chosen.way or WAYS}
     pythons = {name: python_of(way.contender, chosen.environment) for name, way in ways.items()}
     with durable_server() as server:
         for (kind, work), runs in TASKS.items():
-            mine = {name: way for name, way in ways.items() if (way.kind == "thread") == (kind == "thread")}
+            mine = {name: way for name, way in ways.items() if does(way, kind, work)}
             if not mine or work not in (chosen.work or [work]):
                 continue
             count = max(10, round(runs * chosen.part))

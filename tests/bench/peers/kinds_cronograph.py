@@ -1,6 +1,7 @@
 """Cronograph in ``tests.bench.peers.kinds``, with its defaults."""
 
 import asyncio
+import importlib
 
 import uvloop
 
@@ -10,13 +11,15 @@ from cronograph.jobs.runtime.base.settings import EngineSettings
 from cronograph.jobs.runtime.engine import Engine
 from cronograph.jobs.store.db.database import Database, parse_url, sync_engine
 from cronograph.server.process.collector import leave_out_what_stays
-from tests.bench.peers.kinds_jobs import REGISTRIES
+from tests.bench.peers.kinds_jobs import REGISTRIES, declare
 from tests.bench.peers.kinds_work import Round
 from tests.support.schema import migrate
 
 
 async def main(this: Round) -> None:
     """Enqueue, drain, tell."""
+    if this.work == "import200":
+        declare(this.work, importlib.import_module("tests.bench.peers.kinds_slow").import200)
     migrate(this.place)
     engine = sync_engine(parse_url(this.place), pooled=1)
     with engine.begin() as conn:

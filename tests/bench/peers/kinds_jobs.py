@@ -10,7 +10,8 @@ THREAD, PROCESS, PRELOADED, REUSED = (Registry() for _ in range(4))
 REGISTRIES = {"thread": THREAD, "process": PROCESS, "preloaded": PRELOADED, "reused": REUSED}
 
 
-def _declare(name: str, function: Callable[[], None]) -> None:
+def declare(name: str, function: Callable[[], None]) -> None:
+    """As a job of each kind."""
     job(name, registry=THREAD)(function)
     job(name, registry=PROCESS, isolation="process")(function)
     job(name, registry=PRELOADED, isolation="process", preload=True)(function)
@@ -18,4 +19,4 @@ def _declare(name: str, function: Callable[[], None]) -> None:
 
 
 for _name, _function in kinds_work.WORK.items():
-    _declare(_name, _function)
+    declare(_name, _function)

@@ -81,15 +81,20 @@ def python_of(contender: Contender, environments: Path) -> str:
     folder = environments / contender.file
     python = folder / "bin" / "python"
     if not python.exists():
-        found = [path for name in contender.pythons if (path := shutil.which(name))] or [sys.executable]
+        found = [path for name in contender.pythons if (path := shutil.which(name)) and _runs(path)] or [sys.executable]
         subprocess.run([found[0], "-m", "venv", str(folder)], check=True)
         subprocess.run([python, "-m", "pip", "install", "--quiet", *contender.packages], check=True)
     return str(python)
 
 
-def server_seconds(server: PostgresServer) -> float:
-    """Processor time of the server so far; of connections that are closed too."""
-    process = psutil.Process(server.process.pid)
+def _runs(python: str) -> bool:
+    """Whether it is an interpreter: pyenv has a stand-in for each that it knows, chosen or not."""
+    return subprocess.run([python, "--version"], capture_output=True, check=False).returncode == 0
+
+
+def server_seconds(pid: int) -> float:
+    """Processor time of a PostgreSQL server so far; of connections that are closed too."""
+    process = psutil.Process(pid)
     used = process.cpu_times()
     seconds = used.user + used.system + used.children_user + used.children_system
     for child in process.children(recursive=True):
@@ -141,7 +146,7 @@ def _measured(command: Sequence[str], processes: int, tally: Path, server: Postg
             assert process.stdout is not None
             if (said := process.stdout.readline()) != "enqueued\n":
                 raise SystemExit(f"{command[1]} said {said!r} instead of that its runs are enqueued")
-        before = server_seconds(server)
+        before = server_seconds(server.process.pid)
         for process in running:
             assert process.stdin is not None
             process.stdin.write("\n")
@@ -154,7 +159,7 @@ def _measured(command: Sequence[str], processes: int, tally: Path, server: Postg
         "drain": max(answer["drain"] for answer in answers),
         "cpu": sum(answer["cpu"] for answer in answers),
     }
-    return together, server_seconds(server) - before
+    return together, server_seconds(server.process.pid) - before
 
 
 def compare(pythons: Mapping[str, str], server: PostgresServer, *, runs: int, rounds: int) -> dict[str, list[Measures]]:

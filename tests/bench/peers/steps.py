@@ -25,7 +25,7 @@ CONTENDERS = {"cronograph": Contender("steps"), "dbos": Contender("dbos", ("dbos
 
 def once(name: str, python: str, server: PostgresServer, runs: int) -> str:
     """One round of one contender on a fresh database, in words."""
-    before = server_seconds(server)
+    before = server_seconds(server.process.pid)
     command = [python, str(FOLDER / f"steps_{name}.py"), server.url(server.create_database()), str(runs)]
     environment = {**os.environ, "PYTHONPATH": "."}
     said = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, env=environment).stdout
@@ -34,7 +34,7 @@ def once(name: str, python: str, server: PostgresServer, runs: int) -> str:
     return (
         f"{name:10} {found['version']:8} {steps / found['seconds']:7.0f} steps/s, "
         f"{found['cpu'] / steps * 1e6:6.0f} µs of its process and "
-        f"{(server_seconds(server) - before) / steps * 1e6:6.0f} µs of the server for a step"
+        f"{(server_seconds(server.process.pid) - before) / steps * 1e6:6.0f} µs of the server for a step"
     )
 
 

@@ -41,8 +41,15 @@ Figures = tuple[float, float, float]
 """Runs a second, microseconds of the node, microseconds of the server."""
 
 
-async def drain(server: PostgresServer, url: str, runs: int, groups: int) -> Figures:
-    """Enqueue, start a node, and wait until all runs have been executed; its start counts."""
+async def drain(server: int, url: str, runs: int, groups: int) -> Figures:
+    """Start a node, and wait until so many runs have been executed; its start counts.
+
+    Args:
+        server: The process of the database's server.
+        url: The database, migrated.
+        runs: How many to wait for.
+        groups: In how many groups they are enqueued first; 0 = they wait already.
+    """
     registry, done = Registry(), 0
 
     @job("nothing", registry=registry)
@@ -51,7 +58,7 @@ async def drain(server: PostgresServer, url: str, runs: int, groups: int) -> Fig
         done += 1
 
     database = Database(url)
-    for first in range(0, runs, CHUNK):
+    for first in range(0, runs if groups else 0, CHUNK):
         some = range(first, min(first + CHUNK, runs))
         await database.write(put, [NewRun("nothing", Trigger.API, group=f"g{one % groups}") for one in some])
     leave_out_what_stays()
@@ -79,7 +86,7 @@ def in_groups(server: PostgresServer, chosen: argparse.Namespace) -> Iterator[tu
     for number in range(chosen.rounds):
         for groups in chosen.groups or (1, 50, 1_000):
             url = copy_of(server, template, f"{template}_{groups}_{number}")
-            yield f"{groups} groups", uvloop.run(drain(server, url, chosen.runs, groups))
+            yield f"{groups} groups", uvloop.run(drain(server.process.pid, url, chosen.runs, groups))
 
 
 def beside_a_log(server: PostgresServer, chosen: argparse.Namespace) -> Iterator[tuple[str, Figures]]:
@@ -98,7 +105,7 @@ def beside_a_log(server: PostgresServer, chosen: argparse.Namespace) -> Iterator
         for way, (name, template, rest) in enumerate(ways):
             url = copy_of(server, template, f"{template}_{way}_{number}")
             figures.REST_OF_HOURS = rest
-            yield name, uvloop.run(drain(server, url, chosen.runs, 1))
+            yield name, uvloop.run(drain(server.process.pid, url, chosen.runs, 1))
     figures.REST_OF_HOURS = as_it_is
 
 

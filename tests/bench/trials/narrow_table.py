@@ -308,7 +308,7 @@ def measured(server: PostgresServer, variant: str, runs: int, processes: int) ->
             assert worker.stdout is not None
             assert worker.stdout.readline() == "ready\n"
         watching.execute("CHECKPOINT")
-        before = server_seconds(server)
+        before = server_seconds(server.process.pid)
         (wal,) = watching.execute("SELECT pg_current_wal_lsn()").fetchone() or ("",)
         said = []
         for worker in workers:
@@ -316,7 +316,7 @@ def measured(server: PostgresServer, variant: str, runs: int, processes: int) ->
             worker.stdin.write("\n")
             worker.stdin.flush()
         said = [json.loads(worker.communicate()[0]) for worker in workers]
-        used = server_seconds(server) - before
+        used = server_seconds(server.process.pid) - before
         (written,) = watching.execute("SELECT pg_current_wal_lsn() - %s::pg_lsn", [wal]).fetchone() or (0,)
         _judge(watching, variant, runs)
     assert sum(one["runs"] for one in said) == runs, said

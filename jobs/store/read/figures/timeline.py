@@ -20,7 +20,7 @@ from ...schema.tables import periodic_task as t
 from ...schema.tables import skipped_occurrence as s
 from ...schema.types import UtcDateTime
 from .scope import Scope
-from .statistics import stalled
+from .stalled import stalled
 
 LOOKED_AT: Final = 100_000
 """Executions of a span that are read at most, the newest."""

@@ -2,6 +2,7 @@ import { useEffect } from "preact/hooks";
 import { EXECUTION_COLUMNS, executionId, NothingYet } from "../components/execution-table";
 import { Empty } from "../components/feedback";
 import { ClearFilters, FilterBar, SelectFilter, TextFilter, UnknownValue } from "../components/filters";
+import { lazy } from "../components/lazy";
 import { ListPanel } from "../components/list-panel";
 import { ListTools } from "../components/list-tools";
 import { PageHead } from "../components/section";
@@ -18,6 +19,7 @@ import { searchParams } from "../state/route";
 import { setTitle } from "../state/title";
 import { LogCharts } from "./log-charts";
 
+const RunPeek = lazy(() => import("../features/run/peek").then((module) => module.RunPeek), "part");
 const PAGE = 50;
 const FILTERS = ["job", "task", "group", "owner", "outcome", "trigger", "node", "run", "q", "range", "label"] as const;
 
@@ -99,6 +101,7 @@ export function Log() {
         columns={EXECUTION_COLUMNS}
         context={null}
         rowId={executionId}
+        detail={({ run }) => (run === null ? <Empty title="Its run was pruned" /> : <RunPeek key={run.id} id={run.id} />)}
         empty={empty}
       />
     </>

@@ -4,6 +4,7 @@ import { Action } from "../components/action";
 import { BulkDialog } from "../components/bulk-dialog";
 import { Command, Empty } from "../components/feedback";
 import { ClearFilters, FilterBar, SelectFilter, TextFilter, UnknownValue } from "../components/filters";
+import { lazy } from "../components/lazy";
 import { ListPanel } from "../components/list-panel";
 import { ListTools } from "../components/list-tools";
 import { QueueCharts } from "../components/queue-charts";
@@ -23,6 +24,7 @@ import type { BulkKind, BulkTarget } from "../services/runs";
 import { searchParams, setParams } from "../state/route";
 import { setTitle } from "../state/title";
 
+const RunPeek = lazy(() => import("../features/run/peek").then((module) => module.RunPeek), "part");
 const PAGE = 50;
 /** The tabs as the address may call them. */
 const STATES = RUN_TABS.flatMap((tab) => [tab, tab.toLowerCase()]);
@@ -173,6 +175,7 @@ export function Runs() {
         rowId={runId}
         rowName={runName}
         selection={selection}
+        detail={(run) => <RunPeek key={run.id} id={run.id} />}
         empty={<NoRuns filtered={filtered || filter.tab !== ""} />}
       />
       {bulk !== null && (

@@ -13,6 +13,9 @@ from sqlalchemy import make_url
 from tests.docs.blocks import blocks_of
 from tests.support.sources import ROOT
 
+pytestmark = pytest.mark.timeout(240)
+"""Each program sets up Django in an interpreter of its own."""
+
 PROJECT = {
     "news/__init__.py": "",
     "news/settings.py": """
@@ -204,7 +207,7 @@ class Project:
         environment = {**os.environ, **variables, "DJANGO_SETTINGS_MODULE": "news.settings"}
         command = [sys.executable, *arguments]
         ended = subprocess.run(
-            command, cwd=self.folder, env=environment, capture_output=True, text=True, check=False, timeout=50
+            command, cwd=self.folder, env=environment, capture_output=True, text=True, check=False, timeout=100
         )
         assert ended.returncode == 0, ended.stdout + ended.stderr
         return ended.stdout

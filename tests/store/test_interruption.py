@@ -1,11 +1,13 @@
 """Reads for which nobody waits any more are ended, and give their thread and connection back."""
 
 import asyncio
+from contextlib import suppress
 
 import pytest
 from sqlalchemy import Connection, text
 
 from cronograph.jobs.store.db.database import Database, ReadBounds
+from tests.support.waiting import eventually
 
 ENDLESS = {
     "sqlite": "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT count(*) FROM n",
@@ -21,6 +23,13 @@ def endless(conn: Connection) -> object:
 
 def one(conn: Connection) -> object:
     return conn.execute(text("SELECT 1")).scalar()
+
+
+async def reads(database: Database) -> bool:
+    """Whether it reads in time, which a busy machine may use up."""
+    with suppress(TimeoutError):
+        return await database.read(one) == 1
+    return False
 
 
 async def test_a_read_ends_at_its_deadline_and_its_connection_serves_the_next(database_url: str) -> None:
@@ -49,7 +58,7 @@ async def test_the_reads_of_a_bounded_access_end_one_by_one_and_leave_the_others
     bounded = database.separate_pool("search", ReadBounds(connections=1, seconds=0.2))
     ended = await asyncio.gather(*(bounded.read(endless) for _ in range(3)), return_exceptions=True)
     assert {type(error) for error in ended} == {TimeoutError}
-    assert await bounded.read(one) == 1
+    await eventually(lambda: reads(bounded))
     assert await asyncio.gather(*(database.read(one) for _ in range(MANY))) == [1] * MANY
     await bounded.close()
     await database.close()
@@ -62,8 +71,8 @@ async def test_postgresql_ends_the_statements_of_a_bounded_access_by_itself(post
         return [conn.execute(text(f"SHOW {name}")).scalar() for name in names]
 
     database = Database(postgres_url)
-    bounded = database.separate_pool("search", ReadBounds(connections=1, seconds=0.2))
-    assert await bounded.read(settings) == ["200ms", "0"]
+    bounded = database.separate_pool("search", ReadBounds(connections=1, seconds=29))
+    assert await bounded.read(settings) == ["29s", "0"]
     assert (await database.read(settings))[0] == "30s"
     await bounded.close()
     await database.close()

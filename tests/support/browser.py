@@ -98,8 +98,10 @@ def find_chromium() -> str | None:
 REMEDY = "apt-get install chromium-headless-shell, or name one in CRONOGRAPH_TEST_CHROMIUM"
 
 PATIENCE = 45_000.0
-"""Milliseconds: how long a page may take to show what is expected, on a machine that does everything else too. Less than
-the limit of a test, which would end it without a word of what the page showed instead."""
+"""Milliseconds: how long a page may take to show what is expected, on a machine that does everything else too.
+
+The limit of a test is longer: by it the test would end without a word of what the page showed instead.
+"""
 
 
 @pytest.fixture

@@ -9,7 +9,10 @@ import socket
 import subprocess
 import sys
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import SupportsIndex
+
+from typing_extensions import override
 
 from ..base.launcher import LauncherProcess, StartLauncher, start_launcher
 from .killing import kill_group, kill_strays
@@ -19,7 +22,8 @@ from .wire import HEADER, ToChild, ToNode, frame, length_of, to_node
 log = logging.getLogger(__name__)
 
 _LAST_WORDS = 1.0
-"""Seconds after a child's exit in which what it sent may still arrive: what it left behind may hold its end open."""
+"""Seconds of silence after a child's exit until nothing more is expected of it: what it left behind may hold its end
+open."""
 _CHUNK = 4096
 _LAUNCHERS = 2
 """How many launchers are tried for one child."""
@@ -37,6 +41,17 @@ def places(path: Sequence[object]) -> list[str]:
     return [place for place in path if isinstance(place, str)]
 
 
+class _Words(asyncio.StreamReader):
+    """What comes from a child; `heard` says how many times something came."""
+
+    heard = 0
+
+    @override
+    def feed_data(self, data: Iterable[SupportsIndex]) -> None:
+        self.heard += 1
+        super().feed_data(data)
+
+
 class Child:
     """One child process: frames to and from it, its exit, and its end by force.
 
@@ -44,7 +59,7 @@ class Child:
         spawner: Where it came from.
         identity: Its number there.
         exited: Its exit status, negative = the signal that killed it; None = its launcher was lost.
-        reader: From the child.
+        words: From the child.
         writer: To the child.
     """
 
@@ -53,18 +68,41 @@ class Child:
         spawner: "Spawner",
         identity: int,
         exited: asyncio.Future[int | None],
-        reader: asyncio.StreamReader,
+        words: _Words,
         writer: asyncio.StreamWriter,
     ) -> None:
         self._spawner = spawner
         self._identity = identity
-        self._reader = reader
+        self._words = words
         self._writer = writer
+        self._receiving: object | None = None
         self.exited = exited
-        exited.add_done_callback(self._end_of_words)
+        exited.add_done_callback(lambda _: self._expect_silence())
 
-    def _end_of_words(self, _: asyncio.Future[int | None]) -> None:
-        asyncio.get_running_loop().call_later(_LAST_WORDS, self._reader.feed_eof)
+    @classmethod
+    async def connect(
+        cls, spawner: "Spawner", identity: int, exited: asyncio.Future[int | None], connection: socket.socket
+    ) -> "Child":
+        """The child at the other end of a connection."""
+        loop, words = asyncio.get_running_loop(), _Words()
+        protocol = asyncio.StreamReaderProtocol(words)
+        transport, _ = await loop.create_unix_connection(lambda: protocol, sock=connection)
+        return cls(spawner, identity, exited, words, asyncio.StreamWriter(transport, protocol, words, loop))
+
+    def _expect_silence(self) -> None:
+        asyncio.get_running_loop().call_later(_LAST_WORDS, self._end_if_silent, self._receiving, self._words.heard)
+
+    def _end_if_silent(self, receiving: object | None, heard: int) -> None:
+        """End its words if one and the same `receive` has waited since the last look, and nothing came.
+
+        A node that has no time to listen finds everything later: nothing says how long that takes.
+        """
+        if self._writer.is_closing() or self._words.at_eof():
+            return
+        if self._receiving is not None and (self._receiving, self._words.heard) == (receiving, heard):
+            self._words.feed_eof()
+        else:
+            self._expect_silence()
 
     def send(self, message: ToChild) -> None:
         """Send a message; one to a child that is gone is left out."""
@@ -77,11 +115,14 @@ class Child:
         Raises:
             FrameError: what came is none.
         """
+        self._receiving = object()
         try:
-            header = await self._reader.readexactly(HEADER.size)
-            return to_node(await self._reader.readexactly(length_of(header)))
+            header = await self._words.readexactly(HEADER.size)
+            return to_node(await self._words.readexactly(length_of(header)))
         except (asyncio.IncompleteReadError, ConnectionError):
             return None
+        finally:
+            self._receiving = None
 
     def kill(self) -> None:
         """SIGKILL to it and all that it started; one that has exited is left alone."""
@@ -203,7 +244,7 @@ class Spawner:
         if exited.done():
             ours.close()
             return None
-        return Child(self, identity, exited, *await asyncio.open_unix_connection(sock=ours))
+        return await Child.connect(self, identity, exited, ours)
 
     def _order(self, order: bytes, handed_over: socket.socket | None = None) -> None:
         """Give an order after those that wait already; a socket that is handed over is closed here."""

@@ -14,7 +14,7 @@ const KEYS: readonly (readonly [string, string])[] = [
   ["/", "Search or filter on this page"],
   ["j k", "Next or previous row"],
   ["x", "Select the row"],
-  ["Enter", "Open the row: beside its list where there is room, and its page at a second press"],
+  ["Enter", "Open the row beside its list, or its page"],
   ["r", "Run or retry the row"],
   ["c", "Cancel the row"],
   ["?", "This help"],

@@ -14,7 +14,7 @@ const KEYS: readonly (readonly [string, string])[] = [
   ["/", "Search or filter on this page"],
   ["j k", "Next or previous row"],
   ["x", "Select the row"],
-  ["Enter", "Open the row beside its list, or its page"],
+  ["Enter", "Open the row"],
   ["r", "Run or retry the row"],
   ["c", "Cancel the row"],
   ["?", "This help"],

@@ -25,11 +25,11 @@ const server = process.env["CRONOGRAPH_URL"] ?? "http://127.0.0.1:8000";
  */
 const CHUNKS = [
   { name: "base", priority: 40, test: /web\/src\/(lib\/(base|close-code)|services\/(sign-in|post)|state\/(pages|stored-theme|drafts))\.ts/ },
-  { name: "preact", priority: 30, test: /node_modules\/(preact|@preact|graphql-ws)\// },
+  { name: "preact", priority: 30, test: /node_modules\/(preact|@preact|graphql-ws)\/|rolldown\/runtime/ },
   { name: "shared", priority: 20, minShareCount: 3, test: /web\/src\/(components|graphql|lib|live|model|services|state)\// },
   { name: "search", priority: 15, test: /web\/src\/features\/search\/(bar|field|model)/ },
-  { name: "one", priority: 10, test: /web\/src\/routes\/(task|run|execution|flow)\.tsx/ },
-  { name: "pages", priority: 10, test: /web\/src\/routes\/(tasks|runs|log|log-charts|jobs|groups|nodes|flows|inbox|account|secrets|users|audit|settings)\.tsx/ },
+  { name: "one", priority: 10, test: /web\/src\/(routes\/(task|flow)\.tsx|features\/run\/)/ },
+  { name: "pages", priority: 10, test: /web\/src\/(routes\/(tasks|runs|log|log-charts|jobs|groups|nodes|flows|inbox|account|secrets|users|audit|settings)|components\/palette|model\/palette)\.tsx?/ },
 ];
 
 export default defineConfig({

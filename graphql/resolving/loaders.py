@@ -23,7 +23,7 @@ from ...jobs.store.read import nodes as stored_nodes
 from ...jobs.store.read import skipped as stored_skipped
 from ...jobs.store.read import steps as stored_steps
 from ...jobs.store.read.clock import server_time
-from ...jobs.store.read.figures import statistics
+from ...jobs.store.read.figures import stalled as stalled_tasks
 from ...jobs.store.read.listing import pages, searching
 from ...jobs.store.read.listing.criteria import Criteria, LabelMatch, Spread
 from ...jobs.store.read.listing.keyset import Page, PageRequest
@@ -214,7 +214,17 @@ class Loaders:
 
     async def stalled(self) -> tuple[int, ...]:
         """The keys of the tasks that should have started and did not."""
-        return await self._database.read(statistics.stalled, await self.now())
+        return await self._database.read(stalled_tasks.stalled, await self.now())
+
+    @cached_property
+    def is_stalled(self) -> DataLoader[Task, bool]:
+        """Whether tasks that were read already should have started and did not."""
+
+        async def load(tasks: list[Task]) -> list[bool]:
+            found = set(await self._database.read(stalled_tasks.stalled_of, tasks, await self.now()))
+            return [task.id in found for task in tasks]
+
+        return DataLoader(load, max_batch_size=MAX_BATCH, cache_key_fn=lambda task: task.id)
 
     async def page(self, listing: Listing[M], request: PageRequest) -> Page[M]:
         """One page of a whole list."""

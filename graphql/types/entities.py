@@ -8,7 +8,6 @@ import strawberry
 from strawberry.scalars import JSON
 
 from ...jobs.core import model
-from ...jobs.core.occurrences.occurrence import is_stalled
 from ..base.arguments import (
     AFTER,
     BEFORE,
@@ -101,12 +100,13 @@ class Task(TaskFields):
         return self.source is not model.TaskSource.CODE or not await info.context.loaders.declaring.load(self.name)
 
     @resolved(
-        description="Whether it should have started and did not: enabled, and no start since the last due time and the "
-        "misfire grace after it."
+        description="Whether it should have started and did not: enabled, no start since the last due time and the "
+        "misfire grace after it, and a start is still owed: a run of it waits, or no node knew its job. What a policy "
+        "skipped is not late."
     )
     async def stalled(self, info: Info) -> bool:
         """Judged by the database's time."""
-        return is_stalled(self.stored, await info.context.now())
+        return await info.context.loaders.is_stalled.load(self.stored)
 
     @resolved(description="Why it is or is not running now, and what happens next.", size=EXPLAINED)
     async def explain(self, info: Info) -> "Explanation":

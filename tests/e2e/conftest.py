@@ -20,14 +20,15 @@ SOURCE = """
 import asyncio
 import logging
 from pathlib import Path
+from typing import Annotated
 
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from cronograph.jobs import JobContext, PermanentFailure, Rejected, Result, job
 
 
 @job("quick", description="Is over at once")
-async def quick(batch: int = 7) -> int:
+async def quick(batch: Annotated[int, Field(le=1_000)] = 7) -> int:
     return batch
 
 

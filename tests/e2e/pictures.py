@@ -1,4 +1,4 @@
-"""Takes pictures of every page of a running server, at four widths and in both themes, to be looked at.
+"""Takes pictures of every page of a running server, at five widths and in both themes, to be looked at.
 
     cronograph demo --port 8080
     python -m tests.e2e.pictures http://127.0.0.1:8080 /tmp/pictures            everything
@@ -19,7 +19,7 @@ from tests.support.browser import LAUNCH_OPTIONS, ColorScheme, find_chromium
 DETAILS = {"/tasks": "a[href^='/tasks/']", "/runs?state=success": "a[href^='/runs/']", "/log": "a[href*='?attempt=']"}
 """Lists, and the link whose page is shown too."""
 
-WIDTHS = (390, 820, 1360, 1920)
+WIDTHS = (320, 768, 1280, 1920, 2560)
 THEMES: tuple[ColorScheme, ...] = ("light", "dark")
 HEIGHT = 900
 

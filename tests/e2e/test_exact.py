@@ -215,6 +215,18 @@ class TestPlan:
         expect(page).to_have_url(re.compile("from=.*&to="))
         timeline.get_by_role("button", name="24 h").click()
         expect(page).to_have_url(f"{site.url}/?range=24h")
+        span = timeline.get_by_role("slider", name="Span to zoom to")
+        span.focus()
+        for key in ("Home", "ArrowRight", "Shift+ArrowRight", "Shift+ArrowRight"):
+            span.press(key)
+        expect(span).to_have_attribute("aria-valuetext", re.compile(" to "))
+        expect(timeline.locator(".timeline-brush")).to_be_visible()
+        span.press("Escape")
+        expect(timeline.locator(".timeline-brush")).to_have_count(0)
+        for key in ("Home", "Shift+End", "Enter"):
+            span.press(key)
+        expect(page).to_have_url(re.compile("from=.*&to="))
+        timeline.get_by_role("button", name="24 h").click()
         expect(timeline).to_contain_text("last 24 h and next 4 h")
         for name in names:
             site.ask("mutation($n: String!) { deleteTask(input: { name: $n }) { errors { message } } }", n=name)

@@ -43,11 +43,31 @@ def test_what_waits_gets_other_arguments_and_another_time(page: Page, site: Site
     dialog.get_by_label("batch").fill("nine")
     dialog.get_by_role("button", name="Save").click()
     expect(dialog.get_by_label("batch")).to_be_focused()
+    dialog.get_by_label("batch").fill("1001")
+    dialog.get_by_role("button", name="Save").click()
+    expect(dialog.get_by_role("alert")).to_contain_text("1000")
+    expect(dialog.get_by_label("batch")).to_be_focused()
     dialog.get_by_label("batch").fill("9")
     dialog.get_by_role("button", name="Save").click()
     expect(page.get_by_role("region", name="Arguments")).to_contain_text("9")
     changed = site.ask("query($id: ID!) { run(id: $id) { args availableAt } }", id=run)["run"]
     assert changed == {"args": {"batch": 9}, "availableAt": "2090-01-01T00:00:00Z"}
+
+
+def test_what_is_refused_of_a_run_again_stands_at_its_field(page: Page, site: Site) -> None:
+    run = site.trigger("quick")
+    wait_until(lambda: site.run_state(run) == "SUCCESS", message="the run to end")
+    page.goto(f"/runs/{run}")
+    page.get_by_role("button", name="Run again with…").click()
+    dialog = page.get_by_role("dialog", name="Run quick again")
+    dialog.get_by_label("batch").fill("1001")
+    dialog.get_by_role("button", name="Run again").click()
+    expect(dialog.get_by_role("alert")).to_contain_text("1000")
+    expect(dialog.get_by_label("batch")).to_be_focused()
+    dialog.get_by_label("batch").fill("8")
+    dialog.get_by_role("button", name="Run again").click()
+    expect(page.get_by_role("region", name="Arguments")).to_contain_text("8")
+    expect(page).not_to_have_url(f"{site.url}/runs/{run}")
 
 
 def test_the_counts_of_the_tabs_obey_the_filters(page: Page, site: Site) -> None:
@@ -104,3 +124,38 @@ def test_all_that_match_get_high_priority_after_the_server_has_counted_them(page
 def test_the_state_in_the_address_may_be_in_small_letters(page: Page) -> None:
     page.goto("/runs?state=cancelled")
     expect(page.get_by_role("button", name="cancelled")).to_have_attribute("aria-current", "true")
+
+
+def test_enter_opens_details_beside_the_list_where_there_is_room(site: Site, new_page: PageOpener) -> None:
+    first, second = enqueue(site, "beside", 2)
+    page = new_page(site.url, viewport={"width": 1920, "height": 900})
+    page.goto("/runs?group=beside")
+    rows = page.locator("tbody tr")
+    expect(rows).to_have_count(2)
+    page.keyboard.press("j")
+    expect(rows.first).to_be_focused()
+    page.keyboard.press("Enter")
+    details = page.get_by_role("complementary", name="Details of run")
+    expect(details.get_by_role("link", name=f"quick {first}")).to_be_visible()
+    expect(details).to_contain_text("is paused")
+    expect(page).to_have_url(f"{site.url}/runs?group=beside")
+    expect(rows.first).to_be_focused()
+    page.keyboard.press("j")
+    expect(details.get_by_role("link", name=f"quick {second}")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(details).to_have_count(0)
+    expect(rows.nth(1)).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(details.get_by_role("link", name=f"quick {second}")).to_be_visible()
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(f"{site.url}/runs/{second}")
+
+
+def test_enter_goes_to_the_page_of_a_row_where_there_is_no_room(page: Page, site: Site) -> None:
+    [run] = enqueue(site, "narrow", 1)
+    page.goto("/runs?group=narrow")
+    expect(page.locator("tbody tr")).to_have_count(1)
+    page.keyboard.press("j")
+    expect(page.locator("tbody tr")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(f"{site.url}/runs/{run}")

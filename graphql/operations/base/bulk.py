@@ -17,7 +17,7 @@ from ....jobs.core.rules import unknown
 from ....jobs.store.db.transaction import Tx
 from ....jobs.store.read import runs as stored_runs
 from ....jobs.store.read import tasks as stored_tasks
-from ....jobs.store.read.figures import statistics
+from ....jobs.store.read.figures.stalled import stalled
 from ....jobs.store.read.listing import pages
 from ....jobs.store.read.listing.criteria import AllOf, Condition, Criteria, Operator, mentions, stand_in
 from ....jobs.store.read.listing.keyset import OrderKey
@@ -216,7 +216,7 @@ def _criteria(tx: Tx, filter: AnyFilter) -> Criteria:
         raise InvalidInput(error.message, path=("filter",)) from error
     if not mentions(criteria, "stalled"):
         return criteria
-    return stand_in(criteria, "stalled", statistics.stalled(tx.conn, tx.now))
+    return stand_in(criteria, "stalled", stalled(tx.conn, tx.now))
 
 
 def _place(tx: Tx, listing: Listing[Any], after: str | None) -> tuple[int, int]:

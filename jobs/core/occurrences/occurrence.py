@@ -31,12 +31,20 @@ def occurrences(spec: TaskSpec, schedule: Schedule, first: datetime | None) -> I
         occurrence = following(spec, schedule, occurrence)
 
 
-def is_stalled(task: Task, now: datetime) -> bool:
+def is_stalled(task: Task, now: datetime, *, owed: bool) -> bool:
     """Whether the task should have started and did not: enabled, and a due time and the grace passed without a start.
 
     The first due time since the last start counts, so a task that is due more often than its grace is long is found
     as well. Due times before the last edit are judged no more: they belonged to another schedule.
+
+    Args:
+        task: The task as it is stored.
+        now: The database's time.
+        owed: Whether a start is still owed for what was due: a run of it waits, or no node knew its job. Nothing is
+            owed for occurrences that were skipped by a policy, nor for runs that were cancelled: they are not late.
     """
+    if not owed:
+        return False
     due, started = task.last_due_at, task.last_started_at
     if task.paused or due is None or (started is not None and started >= due):
         return False

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from cronograph.jobs.core.model import MisfirePolicy, OverlapPolicy
 from cronograph.jobs.core.outcome import Failed, JobOutcome, Succeeded
 from cronograph.jobs.core.schedule import Syntax
 from tests.graphql_api.api import Api
@@ -133,6 +134,65 @@ async def test_a_task_that_is_due_more_often_than_its_grace_is_long_is_stalled_t
     assert found == [False, False, False, True, True]
     worker.start()
     assert (await api.ask(document))["tasks"]["nodes"] == [{"stalled": False}]
+
+
+async def _late(api: Api) -> bool:
+    """Whether the only task is late; all that say so agree."""
+    document = (
+        "{ tasks { nodes { stalled } } late: tasks(filter: { stalled: { eq: true } }) { totalCount } "
+        "overview { stalledTasks } statistics { stalled } }"
+    )
+    data = await api.ask(document)
+    (task,) = data["tasks"]["nodes"]
+    said = {data["late"]["totalCount"], data["overview"]["stalledTasks"], data["statistics"]["stalled"]}
+    assert said == {int(task["stalled"])}
+    late: bool = task["stalled"]
+    return late
+
+
+async def test_a_task_whose_occurrence_was_missed_and_is_not_made_up_is_not_late(api: Api) -> None:
+    api.stored.task("0 * * * * *", misfire=MisfirePolicy.NONE, misfire_grace=10.0)
+    api.stored.node("w")
+    api.stored.at(100)
+    api.stored.dispatch()
+    (skip,) = (await api.ask("{ skippedOccurrences { nodes { reason } } }"))["skippedOccurrences"]["nodes"]
+    assert skip == {"reason": "MISSED"}
+    assert not await _late(api)
+
+
+async def test_a_task_whose_occurrences_overlap_a_long_run_is_not_late(api: Api) -> None:
+    api.stored.task("0 * * * * *", overlap=OverlapPolicy.SKIP, misfire_grace=10.0)
+    worker = api.stored.node("w")
+    api.stored.at(60)
+    api.stored.dispatch()
+    worker.start()
+    for seconds in (120, 180, 200):
+        api.stored.at(seconds)
+        api.stored.dispatch()
+    assert not await _late(api)
+
+
+async def test_a_task_that_was_paused_over_a_due_time_is_not_late_once_it_is_resumed(api: Api) -> None:
+    api.stored.task("0 * * * * *", name="nightly", misfire_grace=10.0)
+    api.stored.node("w")
+    await api.ask('mutation { pauseTask(input: { name: "nightly" }) { errors { message } } }')
+    api.stored.at(60)
+    api.stored.dispatch()
+    api.stored.at(75)
+    await api.ask('mutation { resumeTask(input: { name: "nightly" }) { errors { message } } }')
+    assert not await _late(api)
+
+
+async def test_a_task_whose_waiting_run_was_cancelled_is_not_late(api: Api) -> None:
+    api.stored.task("0 * * * * *", misfire_grace=10.0)
+    api.stored.node("w")
+    api.stored.at(60)
+    api.stored.dispatch()
+    api.stored.at(75)
+    assert await _late(api)
+    (run,) = (await api.ask("{ runs { nodes { id } } }"))["runs"]["nodes"]
+    await api.ask("mutation($id: ID!) { cancelRun(input: { id: $id }) { errors { message } } }", id=run["id"])
+    assert not await _late(api)
 
 
 async def test_a_run_leads_to_its_task_its_attempts_and_the_run_it_retries(api: Api) -> None:

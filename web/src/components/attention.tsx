@@ -18,16 +18,19 @@ import { Time } from "./time";
 /** So many of each kind are listed; the link below them leads to all. */
 const SHOWN = 5;
 
+/** Attempts of a failing task that are looked at for how long it has failed. */
+const LOOKED_AT = 12;
+
 /** Asked apart: to find the tasks that fail, the server looks at each. So it is asked seldom, and of a limited number. */
 const FailingDocument = graphql(`
-  query FailingTasks($first: Int!, $outcomes: [Outcome!]!) {
+  query FailingTasks($first: Int!, $looked: Int!, $outcomes: [Outcome!]!) {
     asOf
     tasks(first: $first, filter: { lastOutcome: { in: $outcomes }, enabled: { eq: true }, pausedAt: { isNull: true } }, orderBy: [{ field: LAST_STARTED_AT, direction: DESC }]) {
       totalCount
       nodes {
         name
         lastStatus { id outcome errorType errorMessage }
-        executions(first: 30, orderBy: [{ field: ID, direction: DESC }]) { nodes { id outcome startedAt run { id } } }
+        executions(first: $looked, orderBy: [{ field: ID, direction: DESC }]) { nodes { id outcome startedAt run { id } } }
       }
     }
   }
@@ -59,7 +62,7 @@ type Others = ResultOf<typeof AttentionDocument>;
 function useFailing() {
   return useLive("overview/failing", {
     document: FailingDocument,
-    variables: () => ({ first: SHOWN, outcomes: [...FAILURES] }),
+    variables: () => ({ first: SHOWN, looked: LOOKED_AT, outcomes: [...FAILURES] }),
     init: (data): Failing => data.tasks,
     outdates: ({ kind, state, taskName }, shown) =>
       kind.startsWith("TASK_") ||

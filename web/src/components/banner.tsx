@@ -1,4 +1,5 @@
 import type { ComponentChildren } from "preact";
+import { useLayoutEffect, useState } from "preact/hooks";
 import { graphql } from "../graphql/tada";
 import { now } from "../live/clock";
 import { useLive } from "../live/use-live";
@@ -62,17 +63,24 @@ interface BannerProps {
 /** The worst that can be said of the server, above everything else; nothing when all is well. */
 export function Banner({ children }: BannerProps) {
   const condition = useCondition();
-  if (condition === null) return <>{children(false)}</>;
-  return condition.knownJobs.length > MOST_NAMES ? <Said condition={condition} unknown={NONE_UNKNOWN} below={children} /> : <WithUnknown condition={condition} below={children} />;
+  // What stands below stays where it is, and asks once, whatever of this is known by now.
+  const [worse, setWorse] = useState(false);
+  return (
+    <>
+      <div role="status">{condition !== null && (condition.knownJobs.length > MOST_NAMES ? <Said condition={condition} unknown={NONE_UNKNOWN} tell={setWorse} /> : <WithUnknown condition={condition} tell={setWorse} />)}</div>
+      {children(worse)}
+    </>
+  );
 }
 
 interface SaidProps {
   condition: Condition;
   unknown: Unknown;
-  below: BannerProps["children"];
+  /** Is told whether there is something to say. */
+  tell: (worse: boolean) => void;
 }
 
-function WithUnknown({ condition, below }: Omit<SaidProps, "unknown">) {
+function WithUnknown({ condition, tell }: Omit<SaidProps, "unknown">) {
   const known = condition.knownJobs;
   const { state } = useLive(`overview/unknown ${known.join()}`, {
     document: UnknownDocument,
@@ -81,24 +89,19 @@ function WithUnknown({ condition, below }: Omit<SaidProps, "unknown">) {
     outdates: (event) => event.kind.startsWith("RUN_") && event.jobName !== null && !known.includes(event.jobName),
     every: 1_500,
   });
-  return <Said condition={condition} unknown={state ?? NONE_UNKNOWN} below={below} />;
+  return <Said condition={condition} unknown={state ?? NONE_UNKNOWN} tell={tell} />;
 }
 
-function Said({ condition, unknown, below }: SaidProps) {
+function Said({ condition, unknown, tell }: SaidProps) {
   const { liveNodes } = health.value ?? condition;
   const worst = worstOf({ ...condition, liveNodes, ...unknown, now: now.value });
+  useLayoutEffect(() => tell(worst !== null), [worst !== null]);
+  if (worst === null) return null;
   return (
-    <>
-      <div role="status">
-        {worst !== null && (
-          <a class={`banner banner-${worst.tone}`} href={worst.href}>
-            <Icon name="alert" />
-            <span>{worst.text}</span>
-            <Icon name="right" />
-          </a>
-        )}
-      </div>
-      {below(worst !== null)}
-    </>
+    <a class={`banner banner-${worst.tone}`} href={worst.href}>
+      <Icon name="alert" />
+      <span>{worst.text}</span>
+      <Icon name="right" />
+    </a>
   );
 }

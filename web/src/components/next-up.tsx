@@ -14,19 +14,19 @@ import { Section } from "./section";
 import { Time } from "./time";
 import { useSteady } from "./use-steady";
 
-/** So many occurrences are looked at; where tasks come often these are of few tasks, and the next ones follow by their own next time. */
-const LOOK = 40;
+/** Of each task one occurrence in so many seconds is looked at: a task that comes often pushes no other off the list. What is due later than a day from now follows by its own next time. */
+const APART = 86_400;
 
 const NextDocument = graphql(`
-  query NextUp($first: Int!) {
+  query NextUp($first: Int!, $apart: Float!) {
     asOf
-    upcoming(first: $first) {
+    upcoming(first: $first, apart: $apart) {
       nodes {
         effectiveAt
         task { name schedule { humanized timezone } }
       }
     }
-    tasks(first: 20, orderBy: [{ field: NEXT_EXECUTION }], filter: { enabled: { eq: true }, pausedAt: { isNull: true }, nextExecution: { isNull: false } }) {
+    tasks(first: $first, orderBy: [{ field: NEXT_EXECUTION }], filter: { enabled: { eq: true }, pausedAt: { isNull: true }, nextExecution: { isNull: false } }) {
       nodes { name nextExecution schedule { humanized timezone } }
     }
     any: tasks(first: 1) { nodes { name } }
@@ -52,7 +52,7 @@ function nextOf({ name, schedule }: Planned, at: string): Next {
 function useNextUp() {
   return useLive("overview/next", {
     document: NextDocument,
-    variables: () => ({ first: LOOK }),
+    variables: () => ({ first: NEXT_UP, apart: APART }),
     init: ({ upcoming, tasks, any }): State => ({
       next: firstOfEach([...upcoming.nodes.map(({ effectiveAt, task }) => nextOf(task, effectiveAt)), ...tasks.nodes.flatMap((task) => (task.nextExecution === null ? [] : nextOf(task, task.nextExecution)))]),
       any: any.nodes.length > 0,

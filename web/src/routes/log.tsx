@@ -3,6 +3,7 @@ import { EXECUTION_COLUMNS, executionId, NothingYet } from "../components/execut
 import { Empty } from "../components/feedback";
 import { ClearFilters, SelectFilter } from "../components/filters";
 import { Icon } from "../components/icon";
+import { lazy } from "../components/lazy";
 import { ListPanel } from "../components/list-panel";
 import { ListTools } from "../components/list-tools";
 import { PageHead } from "../components/section";
@@ -20,6 +21,7 @@ import { searchParams } from "../state/route";
 import { setTitle } from "../state/title";
 import { LogCharts } from "./log-charts";
 
+const RunPeek = lazy(() => import("../features/run/peek").then((module) => module.RunPeek), "part");
 const PAGE = 50;
 const SEARCH: Vocabulary = {
   label: "Job, task or error",
@@ -125,6 +127,7 @@ export function Log() {
         columns={EXECUTION_COLUMNS}
         context={null}
         rowId={executionId}
+        detail={({ run }) => (run === null ? <Empty title="Its run was pruned" /> : <RunPeek key={run.id} id={run.id} />)}
         empty={empty}
       />
     </>

@@ -4,6 +4,7 @@ import { Action } from "../components/action";
 import { BulkDialog } from "../components/bulk-dialog";
 import { Command, Empty } from "../components/feedback";
 import { ClearFilters } from "../components/filters";
+import { lazy } from "../components/lazy";
 import { ListPanel } from "../components/list-panel";
 import { ListTools } from "../components/list-tools";
 import { QueueCharts } from "../components/queue-charts";
@@ -25,6 +26,7 @@ import type { BulkKind, BulkTarget } from "../services/runs";
 import { searchParams, setParams } from "../state/route";
 import { setTitle } from "../state/title";
 
+const RunPeek = lazy(() => import("../features/run/peek").then((module) => module.RunPeek), "part");
 const PAGE = 50;
 const SEARCH: Vocabulary = {
   label: "Task or job",
@@ -177,6 +179,7 @@ export function Runs() {
         rowId={runId}
         rowName={runName}
         selection={selection}
+        detail={(run) => <RunPeek key={run.id} id={run.id} />}
         empty={<NoRuns filtered={filtered || filter.tab !== ""} />}
       />
       {bulk !== null && (

@@ -35,7 +35,7 @@ type Data = ResultOf<typeof SettingsDocument>;
 const ENTRIES = {
   theme: [["auto", "as the system has it"], ["light", "light"], ["dark", "dark"]],
   zone: [["utc", "UTC"], ["local", "local time"]],
-  density: [["comfortable", "comfortable"], ["compact", "one line each"]],
+  density: [["compact", "one line each"], ["comfortable", "comfortable"]],
 } as const;
 
 /** What this browser keeps for itself. */
@@ -50,7 +50,7 @@ function OfBrowser() {
           <Select value={zone.value} onChange={(value) => (zone.value = value === "local" ? "local" : "utc")} options={ENTRIES.zone} />
         </Field>
         <Field label="Rows of lists">
-          <Select value={density.value} onChange={(value) => (density.value = value === "compact" ? "compact" : "comfortable")} options={ENTRIES.density} />
+          <Select value={density.value} onChange={(value) => (density.value = value === "comfortable" ? "comfortable" : "compact")} options={ENTRIES.density} />
         </Field>
       </div>
     </Section>

@@ -1,7 +1,7 @@
 import { graphql, type ResultOf, type VariablesOf } from "../graphql/tada";
 import type { RunFilterInput } from "../lib/run-filter";
 import { notify } from "../state/announce";
-import { mutate, report } from "./mutate";
+import { mutate, type Outcome, report, type UserError } from "./mutate";
 
 const CancelRun = graphql(`
   mutation CancelRun($input: CancelRunInput!) {
@@ -80,20 +80,30 @@ export async function cancelRun(id: string): Promise<boolean> {
 }
 
 /** Makes a new run like the old one, which goes on from a durable step if one is named; answers its id, or null. */
-export async function retryRun(id: string, args?: Record<string, unknown>, fromStep?: string): Promise<string | null> {
-  const input = { id, ...(args !== undefined && { args }), ...(fromStep !== undefined && { fromStep }) };
-  const outcome = await mutate(RetryRun, { input }, (data) => data.retryRun);
-  if (!report(outcome)) return null;
-  const made = outcome.value.run?.id ?? "";
-  notify(`Run ${id} is tried again as run ${made}`);
-  return made;
+export async function retryRun(id: string, fromStep?: string): Promise<string | null> {
+  const outcome = await again({ id, ...(fromStep !== undefined && { fromStep }) });
+  return report(outcome) ? outcome.value : null;
 }
 
-/** Changes what of a run that waits is given: its arguments, and the time before which it does not start. */
-export async function updateRun(input: VariablesOf<typeof UpdateRun>["input"]): Promise<boolean> {
-  if (!report(await mutate(UpdateRun, { input }, (data) => data.updateRun))) return false;
+/** The same with other arguments; answers what was refused, for the fields that it names. */
+export async function retryRunWith(id: string, args: Record<string, unknown>): Promise<Outcome<string>> {
+  return again({ id, args });
+}
+
+async function again(input: VariablesOf<typeof RetryRun>["input"]): Promise<Outcome<string>> {
+  const outcome = await mutate(RetryRun, { input }, (data) => data.retryRun);
+  if (!outcome.ok) return outcome;
+  const made = outcome.value.run?.id ?? "";
+  notify(`Run ${input.id} is tried again as run ${made}`);
+  return { ok: true, value: made };
+}
+
+/** Changes what of a run that waits is given: its arguments, and the time before which it does not start; answers what was refused. */
+export async function updateRun(input: VariablesOf<typeof UpdateRun>["input"]): Promise<readonly UserError[]> {
+  const outcome = await mutate(UpdateRun, { input }, (data) => data.updateRun);
+  if (!outcome.ok) return outcome.errors;
   notify(`Run ${input.id} is changed`);
-  return true;
+  return [];
 }
 
 /** Makes the next attempt of a stuck run due at once. */

@@ -7,7 +7,7 @@ export type { Theme } from "./stored-theme";
 const ZONE_KEY = "cronograph.zone";
 const DENSITY_KEY = "cronograph.density";
 
-/** Rows of lists with their second lines, or each in one line. */
+/** Each row of a list in one line, or with second lines for who chooses so. */
 export type Density = "comfortable" | "compact";
 
 function stored<T extends string>(key: string, allowed: readonly T[], fallback: T): T {
@@ -21,7 +21,7 @@ export const theme = signal<Theme>(storedTheme());
 /** Whether times are shown in UTC or in the browser's zone: one choice for the whole page. */
 export const zone = signal<Zone>(stored(ZONE_KEY, ["utc", "local"], "utc"));
 
-export const density = signal<Density>(stored(DENSITY_KEY, ["comfortable", "compact"], "comfortable"));
+export const density = signal<Density>(stored(DENSITY_KEY, ["comfortable", "compact"], "compact"));
 
 /** What the chosen zone is called. */
 export function zoneWord(): string {

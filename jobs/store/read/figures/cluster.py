@@ -17,7 +17,7 @@ from ...schema.tables import node as n
 from ...schema.tables import run as r
 from ...schema.types import UtcDateTime
 from ..nodes import LIVE
-from .statistics import stalled
+from .stalled import stalled
 
 DEAD_FOR: Final = timedelta(hours=1)
 """For so long a node that was found dead is counted."""

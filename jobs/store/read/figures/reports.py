@@ -19,7 +19,8 @@ from .hours import Tally
 from .percentiles import Percentiles, Series, percentiles
 from .recent import MINUTE, NONE, Lately, Recent, since_of, total
 from .scope import Scope
-from .statistics import Figures, Point, counts, scaled, stalled
+from .stalled import stalled
+from .statistics import Figures, Point, counts, scaled
 
 DAY = timedelta(days=1)
 MINUTES = 60

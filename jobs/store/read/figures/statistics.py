@@ -5,23 +5,18 @@ from datetime import UTC, datetime
 
 from sqlalchemy import (
     Connection,
-    and_,
     case,
     func,
     literal,
     literal_column,
-    or_,
     select,
 )
 
 from ....core.model import FAILURES
-from ....core.occurrences.occurrence import is_stalled
-from ...db.functions import BucketStart, duration
+from ...db.functions import BucketStart
 from ...db.literals import sql_literals
 from ...schema.tables import job_execution as e
-from ...schema.tables import periodic_task as t
 from ...schema.types import UtcDateTime
-from ..tasks import task_from
 from .scope import Scope
 
 MESSAGE_PREFIX = 300
@@ -82,36 +77,6 @@ def counts(conn: Connection, scope: Scope, seconds: int) -> list[Point]:
         Point(datetime.fromtimestamp(at, UTC), Figures(count, int(failed), int(records), None, None, None))
         for at, count, failed, records in conn.execute(statement)
     ]
-
-
-def stalled(
-    conn: Connection,
-    now: datetime,
-    *,
-    job_name: str | None = None,
-    task_name: str | None = None,
-    group: str | None = None,
-) -> tuple[int, ...]:
-    """The tasks that should have started and did not, as ``is_stalled`` judges; only those in question are read."""
-    conditions = [
-        t.c.enabled,
-        t.c.last_due_at.is_not(None),
-        or_(
-            t.c.last_started_at.is_(None),
-            and_(
-                t.c.last_started_at < t.c.last_due_at,
-                duration(t.c.last_started_at, literal(now, UtcDateTime())) > t.c.misfire_grace,
-            ),
-        ),
-    ]
-    if job_name is not None:
-        conditions.append(t.c.job_name == job_name)
-    if task_name is not None:
-        conditions.append(t.c.name == task_name)
-    if group is not None:
-        conditions.append(t.c.group_name == group)
-    asked = (task_from(row) for row in conn.execute(select(t).where(*conditions).order_by(t.c.id)))
-    return tuple(task.id for task in asked if is_stalled(task, now))
 
 
 def failures(

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Connection, case, func, literal, select
+from sqlalchemy import ColumnElement, Connection, case, func, literal, literal_column, select
 
 from ....core.model import FAILURES, SkipReason
 from ...db.functions import BucketStart
@@ -20,7 +20,7 @@ from ...schema.tables import periodic_task as t
 from ...schema.tables import skipped_occurrence as s
 from ...schema.types import UtcDateTime
 from .scope import Scope
-from .statistics import stalled
+from .stalled import stalled
 
 LOOKED_AT: Final = 100_000
 """Executions of a span that are read at most, the newest."""
@@ -197,17 +197,27 @@ def _bars(
             _FAILURES.label("failures"),
             func.coalesce(_NEWEST_FAILED, func.max(e.c.id)).label("execution_id"),
         )
-        .where(_within(scope, start))
+        .where(_within(scope, start), _of_rows(shown))
         .group_by(e.c.task_name, _JOB, bucket)
         .order_by(bucket)
     )
     found: defaultdict[RowName, list[Bar]] = defaultdict(list)
     rows: Iterable[Any] = conn.execute(statement)
     for row in rows:
-        if (row.task_name, row.job) in shown:
-            end = row.end if row.ended == row.number else None
-            found[row.task_name, row.job].append(Bar(row.begin, end, row.number, int(row.failures), row.execution_id))
+        end = row.end if row.ended == row.number else None
+        found[row.task_name, row.job].append(Bar(row.begin, end, row.number, int(row.failures), row.execution_id))
     return found
+
+
+def _of_rows(shown: Collection[RowName]) -> ColumnElement[bool]:
+    """That an execution belongs to one of these rows: those of others are not put into parts of the span.
+
+    By what SQLite cannot look up by name: it would read all that these rows ever did, and not the span.
+    """
+    tasks = sorted(task for task, _ in shown if task is not None)
+    jobs = sorted(job for task, job in shown if task is None and job is not None)
+    task_name = func.coalesce(e.c.task_name, literal_column("''"))
+    return task_name.in_(tasks) | ((task_name == literal_column("''")) & e.c.job_name.in_(jobs))
 
 
 def _skips(conn: Connection, scope: Scope) -> dict[str, list[Skip]]:

@@ -9,7 +9,7 @@ import { paths } from "../../lib/paths";
 import { useLive } from "../../live/use-live";
 import { localInput, readTime } from "../../model/task-form";
 import { tryRetry } from "../../services/previews";
-import { retryRun, updateRun } from "../../services/runs";
+import { retryRunWith, updateRun } from "../../services/runs";
 import { zone, zoneWord } from "../../state/prefs";
 import { navigate } from "../../state/route";
 
@@ -70,9 +70,10 @@ export function RunAgain({ run, onClose }: { run: Repeatable; onClose: () => voi
           onClose={onClose}
           onTry={(args) => tryRetry(run.id, args)}
           onRun={async (args) => {
-            const made = await retryRun(run.id, args);
-            if (made !== null) navigate(paths.run(made));
-            return made !== null;
+            const made = await retryRunWith(run.id, args);
+            if (!made.ok) return made.errors;
+            navigate(paths.run(made.value));
+            return true;
           }}
         />
       )}

@@ -117,7 +117,7 @@ function StepValue({ run, step, nth }: { run: RunDetail; step: StepRow; nth: num
 /** Makes a new run that goes on from this step, and leads there. */
 function RetryFrom({ run, label }: { run: RunDetail; label: string }) {
   const retry = async (): Promise<void> => {
-    const made = await retryRun(run.id, undefined, label);
+    const made = await retryRun(run.id, label);
     if (made !== null) navigate(paths.run(made));
   };
   return (

@@ -12,7 +12,7 @@ import { now } from "../../live/clock";
 import { zone } from "../../state/prefs";
 import { navigate, setParams } from "../../state/route";
 import { type Bar, type Block, blocksOf, foldedRow, type Frame, type Planned, type ServerRow, type SkipMark, timelineRows, type TimelineRow } from "./model";
-import { aheadOfHours, type Chosen, paramsOf, RANGES, windowAt } from "./window";
+import { aheadOfHours, brushedBy, type Brushed, type Chosen, paramsOf, RANGES, windowAt } from "./window";
 
 const ROW = 24;
 const BAR = 12;
@@ -153,6 +153,7 @@ function Plot({ lines, frame, plannedUntil }: PlotProps) {
   const ticks = axisTicks(frame.from, frame.to);
   const every = Math.max(1, Math.ceil(LABEL_ROOM / (((ticks[1] ?? frame.to) - (ticks[0] ?? frame.from)) * scale)));
   return (
+    <>
     <svg width={frame.width} height={height} role="img" aria-label={`${plural(lines.length, "row")}; the table view has the numbers`} {...brush.handlers}>
       {futureX < frame.width && <rect class="timeline-future" x={futureX} y={0} width={frame.width - futureX} height={rowsHeight} />}
       {ticks.map((tick, index) => (
@@ -192,23 +193,56 @@ function Plot({ lines, frame, plannedUntil }: PlotProps) {
           </text>
         </>
       )}
-      {brush.area !== null && <rect class="timeline-brush" x={brush.area.x} y={0} width={brush.area.width} height={rowsHeight} />}
+      {brush.area !== null && <rect class="timeline-brush" x={brush.area.x} y={0} width={Math.max(2, brush.area.width)} height={rowsHeight} />}
     </svg>
+    <div
+      class="timeline-keys"
+      role="slider"
+      tabIndex={0}
+      aria-label="Span to zoom to: arrows move, Shift and arrows draw, Enter zooms, Escape ends"
+      aria-valuemin={frame.from}
+      aria-valuemax={frame.to}
+      aria-valuenow={Math.round(brush.at)}
+      aria-valuetext={brush.words}
+      onKeyDown={brush.onKey}
+      onBlur={brush.end}
+    />
+    </>
   );
 }
 
-/** Drawing a span with the mouse or a pen zooms there; a finger scrolls the page. */
+/** Drawing a span with the mouse, a pen or keys zooms there; a finger scrolls the page. */
 function useBrush(frame: Frame) {
   const begin = useRef<number | null>(null);
-  const [area, setArea] = useState<{ readonly x: number; readonly width: number } | null>(null);
+  const [drawn, setArea] = useState<{ readonly x: number; readonly width: number } | null>(null);
+  const [keys, setKeys] = useState<Brushed | null>(null);
+  const byKeys = keys === null ? null : { x: Math.min(keys.from, keys.to) * frame.width, width: Math.abs(keys.to - keys.from) * frame.width };
+  const area = drawn ?? byKeys;
   const xOf = (event: PointerEvent & { currentTarget: SVGSVGElement }): number => event.clientX - event.currentTarget.getBoundingClientRect().left;
   const timeAt = (x: number): number => frame.from + (x / frame.width) * (frame.to - frame.from);
   const end = (): void => {
     begin.current = null;
     setArea(null);
+    setKeys(null);
   };
+  const written = (at: number): string => moment(at, frame.now, zone.value);
   return {
     area,
+    end,
+    at: timeAt((keys?.to ?? 0.5) * frame.width),
+    words: area === null || area.width === 0 ? written(timeAt(area?.x ?? frame.width / 2)) : `${written(timeAt(area.x))} to ${written(timeAt(area.x + area.width))}`,
+    onKey: (event: KeyboardEvent): void => {
+      if (event.ctrlKey || event.metaKey || event.altKey) return;
+      const next = brushedBy(event.key, event.shiftKey, keys);
+      if (next !== null) setKeys(next);
+      else if (event.key === "Escape" && keys !== null) setKeys(null);
+      else if (event.key === "Enter" && byKeys !== null && byKeys.width >= BRUSH) {
+        setParams(paramsOf(timeAt(byKeys.x), timeAt(byKeys.x + byKeys.width)));
+        setKeys(null);
+      } else return;
+      event.preventDefault();
+      event.stopPropagation();
+    },
     handlers: {
       onPointerDown: (event: PointerEvent & { currentTarget: SVGSVGElement }): void => {
         if (event.button === 0 && event.pointerType !== "touch") begin.current = xOf(event);
@@ -217,13 +251,13 @@ function useBrush(frame: Frame) {
         const from = begin.current;
         if (from === null) return;
         const to = Math.min(frame.width, Math.max(0, xOf(event)));
-        if (area === null && Math.abs(to - from) < BRUSH) return;
+        if (drawn === null && Math.abs(to - from) < BRUSH) return;
         // From now on the picture has the pointer: a bar below it is not clicked.
         event.currentTarget.setPointerCapture(event.pointerId);
         setArea({ x: Math.min(from, to), width: Math.abs(to - from) });
       },
       onPointerUp: (): void => {
-        if (area !== null && area.width >= BRUSH) setParams(paramsOf(timeAt(area.x), timeAt(area.x + area.width)));
+        if (drawn !== null && drawn.width >= BRUSH) setParams(paramsOf(timeAt(drawn.x), timeAt(drawn.x + drawn.width)));
         end();
       },
       onPointerCancel: end,

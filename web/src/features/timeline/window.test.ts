@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { paramsOf, readChosen, windowAt } from "./window";
+import { brushedBy, paramsOf, readChosen, windowAt } from "./window";
 
 const read = (query: string) => readChosen(new URLSearchParams(query));
 const T = Date.UTC(2026, 0, 1, 12);
@@ -29,4 +29,15 @@ test("it is no shorter than a minute, and no longer than thirty days", () => {
   expect(paramsOf(T, T + 10_000)).toEqual({ from: "2026-01-01T11:59:35Z", to: "2026-01-01T12:00:35Z", range: null });
   const { from, to } = paramsOf(T - 1_000 * H, T + 1_000 * H);
   expect(Date.parse(to) - Date.parse(from)).toBe(720 * H);
+});
+
+test("arrows move the brush, with Shift they draw a span, and it stays within the window", () => {
+  const right = brushedBy("ArrowRight", false, null);
+  expect(right?.from).toBe(right?.to);
+  expect(right?.to).toBeGreaterThan(0.5);
+  const drawn = brushedBy("End", true, right);
+  expect(drawn).toEqual({ from: right?.from, to: 1 });
+  expect(brushedBy("ArrowRight", true, drawn)).toEqual(drawn);
+  expect(brushedBy("Home", false, drawn)).toEqual({ from: 0, to: 0 });
+  expect(brushedBy("j", false, drawn)).toBeNull();
 });

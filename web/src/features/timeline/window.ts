@@ -40,3 +40,21 @@ export function paramsOf(from: number, to: number): { readonly from: string; rea
   const written = (at: number): string => new Date(Math.round(at / 1000) * 1000).toISOString().replace(".000Z", "Z");
   return { from: written(middle - length / 2), to: written(middle + length / 2), range: null };
 }
+
+/** What is brushed by keys, as shares of the window's width: `to` is the end that moves. */
+export interface Brushed {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** So much of the window is one press of an arrow. */
+const PRESS = 1 / 48;
+
+/** What a key makes of the brush: arrows, Home and End move it, with Shift they draw a span. Null for another key. */
+export function brushedBy(key: string, shift: boolean, before: Brushed | null): Brushed | null {
+  const { from, to } = before ?? { from: 0.5, to: 0.5 };
+  const moved = { ArrowLeft: to - PRESS, ArrowRight: to + PRESS, Home: 0, End: 1 }[key];
+  if (moved === undefined) return null;
+  const end = Math.min(1, Math.max(0, moved));
+  return { from: shift ? from : end, to: end };
+}

@@ -1,0 +1,50 @@
+import { ExplanationView } from "../../components/explanation";
+import { Empty } from "../../components/feedback";
+import { JsonView } from "../../components/json-view";
+import { LivePart } from "../../components/live-part";
+import { Status } from "../../components/status";
+import { isEmptyObject } from "../../lib/args-schema";
+import { paths } from "../../lib/paths";
+import { useLive } from "../../live/use-live";
+import { type Retries, RunDocument, type RunDetail } from "./document";
+import { RunFacts } from "./facts";
+
+interface State {
+  readonly run: RunDetail | null;
+  readonly retries: Retries;
+}
+
+/** A run beside the list it stands in: where it stands, why, and what it is made of; its page has all of it. */
+export function RunPeek({ id }: { id: string }) {
+  const live = useLive(`run/${id}/peek`, {
+    document: RunDocument,
+    variables: () => ({ id }),
+    init: ({ run, retries }): State => ({ run, retries: retries.nodes }),
+    outdates: (event) => event.runId === id,
+  });
+  return (
+    <LivePart live={live} rows={8}>
+      {({ run, retries }) => (run === null ? <Empty title={`There is no run ${id}`} /> : <Peeked run={run} retries={retries} />)}
+    </LivePart>
+  );
+}
+
+function Peeked({ run, retries }: { run: RunDetail; retries: Retries }) {
+  return (
+    <>
+      <div class="panel-body peek-head">
+        <h3>
+          <a href={paths.run(run.id)}>
+            {run.taskName ?? run.jobName} {run.id}
+          </a>
+        </h3>
+        <Status name={run.state} />
+        <ExplanationView explain={run.explain} />
+        {run.error !== null && <p class="error-full">{run.error}</p>}
+        {!isEmptyObject(run.args) && <JsonView value={run.args} label="Arguments" />}
+        {run.result !== null && <JsonView value={run.result} label="Result" />}
+      </div>
+      <RunFacts run={run} retries={retries} />
+    </>
+  );
+}

@@ -63,7 +63,7 @@ interface BannerProps {
 /** The worst that can be said of the server, above everything else; nothing when all is well. */
 export function Banner({ children }: BannerProps) {
   const condition = useCondition();
-  // What stands below stays where it is, and asks once, whatever of this is known by now.
+  // What stands below stays where it is, and asks once, no matter what of this is known by now.
   const [worse, setWorse] = useState(false);
   return (
     <>

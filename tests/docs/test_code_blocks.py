@@ -33,7 +33,7 @@ BLOCKS = all_blocks()
 RUN = [block for block in BLOCKS if block.runs_here]
 LANGUAGES = {"python", "sh", "graphql", "toml", "json", "text"}
 """What is run here; a text is only shown."""
-NOT_RUN = 11
+NOT_RUN = 12
 """So many blocks are run by no test; a new one needs a reason better than any of theirs. CONTRIBUTING lists them."""
 OF_OTHERS = "code of "
 """How the reason of a block of another program, or of a mistake, begins."""
@@ -119,8 +119,9 @@ def test_python_runs_as_it_is_printed(
     pages = sorted({str(ROOT / block.document) for block in blocks_in("python") if together(block.document) == name})
     words = ["-m", "tests.docs.run_python", *pages, postgres_url, my_server.url]
     said = tmp_path / "output"
+    addresses = {"CRONOGRAPH_URL": my_server.url, "CRONOGRAPH_DATABASE_URL": postgres_url}
     with said.open("wb") as output:
-        run = nursery.start(words, ROOT, {**os.environ, "CRONOGRAPH_URL": my_server.url}, output.fileno())
+        run = nursery.start(words, ROOT, {**os.environ, **addresses}, output.fileno())
     try:
         assert run.wait(120) == 0, said.read_text()
     finally:

@@ -75,7 +75,7 @@ def test_the_counts_of_the_tabs_obey_the_filters(page: Page, site: Site) -> None
     enqueue(site, "other", 2)
     page.goto("/runs?group=counted")
     expect(page.get_by_role("button", name="waiting")).to_contain_text("3")
-    page.get_by_label("Group", exact=True).fill("other")
+    page.get_by_label("Task or job").fill("group:other")
     page.keyboard.press("Enter")
     expect(page.get_by_role("button", name="waiting")).to_contain_text("2")
     expect(page).to_have_url(f"{site.url}/runs?group=other")

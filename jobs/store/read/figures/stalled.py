@@ -3,7 +3,7 @@
 from collections.abc import Collection
 from datetime import datetime
 
-from sqlalchemy import Connection, and_, literal, literal_column, or_, select
+from sqlalchemy import Connection, and_, literal, or_, select
 
 from ....core.model import SkipReason, Task
 from ....core.occurrences.occurrence import is_stalled
@@ -61,7 +61,7 @@ def _owed(conn: Connection, tasks: Collection[Task]) -> set[int]:
     keys = [task.id for task in tasks]
     asked, parameters = dialect.batch(conn, {"task_id": dialect.KINDS[int]}, [(key,) for key in keys], name="asked")
     unbegun = (
-        select(literal_column("1"))
+        select(r.c.id)
         .where(r.c.task_id == asked.c.task_id, IS_OPEN, r.c.attempt == 0, r.c.scheduled_for.is_not(None))
         .exists()
     )

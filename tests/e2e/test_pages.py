@@ -90,16 +90,17 @@ def _content(site: Site) -> None:
 
 
 def test_rows_have_one_line_unless_the_reader_has_chosen_otherwise(site: Site, new_page: PageOpener) -> None:
+    name = "a-name-with-many-places-where-it-could-break"
+    site.create_task(name, "quick")
     page = new_page(site.url)
     page.goto("/tasks")
-    row = page.locator("tbody tr", has_text="shown")
-    expect(row).to_be_visible()
-    assert row.evaluate("(row) => row.clientHeight") < 36
+    row = page.locator("tbody tr", has_text=name)
+    wait_until(lambda: row.evaluate("(row) => row.clientHeight") < 36, message="rows of one line")
     page.goto("/settings")
     page.get_by_label("Rows of lists").select_option("comfortable")
     page.goto("/tasks")
     expect(row.locator(".cell-sub").first).to_have_css("display", "block")
-    assert row.evaluate("(row) => row.clientHeight") > 36
+    wait_until(lambda: row.evaluate("(row) => row.clientHeight") > 36, message="rows of several lines")
 
 
 @pytest.mark.parametrize("path", [*PAGES, "/tasks/shown", "/tasks/shown?tab=schedule", "/runs/1", "/log/1"])

@@ -3,8 +3,10 @@ import { useEffect, useMemo } from "preact/hooks";
 import { type ColumnSize, fitColumns } from "../model/columns";
 import { headingOf, type Sorts } from "../model/sorting";
 import { hiddenColumns } from "../state/columns";
+import { density } from "../state/prefs";
 import { setParams, takeRowFocus } from "../state/route";
 import { FreshButton } from "./fresh-button";
+import { OneLine } from "./one-line";
 import type { Selection } from "./use-selection";
 import { useSteady } from "./use-steady";
 import { useWidth } from "./use-width";
@@ -41,6 +43,8 @@ interface DataTableProps<Row, Context> {
   sorting?: { readonly sorts: Sorts; readonly sort: string; readonly usual: string } | undefined;
   /** Without it rows cannot be chosen. */
   selection?: Selection | undefined;
+  /** Its rows need several lines, no matter what the reader has chosen. */
+  tall?: boolean | undefined;
 }
 
 const CHECK_WIDTH = 40;
@@ -58,6 +62,7 @@ export function DataTable<Row, Context>(props: DataTableProps<Row, Context>) {
     if (width > 0) takeRowFocus(ref.current);
   }, [width > 0, rows.length > 0]);
   const chosen = selection?.selected;
+  const oneLine = fit !== null && props.tall !== true && density.value === "compact";
   return (
     <div ref={ref} class="table-wrap" {...bind}>
       {fresh > 0 && (
@@ -66,7 +71,7 @@ export function DataTable<Row, Context>(props: DataTableProps<Row, Context>) {
         </div>
       )}
       {width > 0 && (
-        <table style={fit === null ? { "--actions": `${columns.find((column) => column.card === "actions")?.width ?? 0}px` } : {}} class={`table ${id} ${fit === null ? "as-cards" : ""} ${selection === undefined ? "" : "selectable"}`}>
+        <table style={fit === null ? { "--actions": `${columns.find((column) => column.card === "actions")?.width ?? 0}px` } : {}} class={`table ${id} ${fit === null ? "as-cards" : ""} ${oneLine ? "one-line" : ""} ${selection === undefined ? "" : "selectable"}`}>
           {fit !== null && (
             <colgroup>
               {selection !== undefined && <col style={{ width: `${CHECK_WIDTH}px` }} />}
@@ -93,10 +98,12 @@ export function DataTable<Row, Context>(props: DataTableProps<Row, Context>) {
             </tr>
           </thead>
           <tbody onMouseOver={nameWhatIsCut}>
-            {rows.map((row) => {
-              const key = rowId(row);
-              return <RowView key={key} id={key} row={row} columns={shown} context={props.context} name={props.rowName?.(row) ?? key} look={`${props.rowClass?.(row) ?? ""} ${left.has(key) ? "left" : ""}`} chosen={chosen?.has(key) ?? null} toggle={selection?.toggle} />;
-            })}
+            <OneLine.Provider value={oneLine}>
+              {rows.map((row) => {
+                const key = rowId(row);
+                return <RowView key={key} id={key} row={row} columns={shown} context={props.context} name={props.rowName?.(row) ?? key} look={`${props.rowClass?.(row) ?? ""} ${left.has(key) ? "left" : ""}`} chosen={chosen?.has(key) ?? null} toggle={selection?.toggle} />;
+              })}
+            </OneLine.Provider>
           </tbody>
         </table>
       )}

@@ -42,7 +42,7 @@ const NAME: ExecutionColumn = { key: "name", title: "Task or job", width: 160, g
 
 /** Columns that say the same in every row are left out where a list is of one task. */
 const OF_ONE_TASK: readonly ExecutionColumn[] = [
-  { key: "outcome", title: "Outcome", width: 124, rank: 0, card: "pair", bare: true, cell: (execution) => <Status name={executionStatus(execution)} /> },
+  { key: "outcome", title: "Outcome", width: 132, rank: 0, card: "pair", bare: true, cell: (execution) => <Status name={executionStatus(execution)} /> },
   {
     key: "id",
     title: "Execution",

@@ -32,6 +32,8 @@ interface ListPanelProps<Row, Context> {
   selection?: Selection | undefined;
   /** The details of a row, which `Enter` opens beside the list where there is room; without it, `Enter` goes to its page. */
   detail?: ((row: Row) => ComponentChildren) | undefined;
+  /** Its rows need several lines, no matter what the reader has chosen. */
+  tall?: boolean;
   /** What to say when there is no row. */
   empty: ComponentChildren;
 }

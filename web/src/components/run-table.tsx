@@ -23,7 +23,7 @@ function since(run: RunRow): string {
 }
 
 export const RUN_COLUMNS: readonly RunColumn[] = [
-  { key: "state", title: "State", width: 124, rank: 0, card: "pair", bare: true, cell: (run) => <Status name={run.state} /> },
+  { key: "state", title: "State", width: 132, rank: 0, card: "pair", bare: true, cell: (run) => <Status name={run.state} /> },
   {
     key: "id",
     title: "Run",

@@ -191,6 +191,7 @@ export function Groups() {
       <ListPanel
         label="Groups"
         id="groups"
+        tall
         after={after ?? ""}
         page={key}
         list={list}

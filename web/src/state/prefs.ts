@@ -36,8 +36,5 @@ export function startPrefs(): void {
     localStorage.setItem(THEME_KEY, theme.value);
   });
   effect(() => localStorage.setItem(ZONE_KEY, zone.value));
-  effect(() => {
-    document.documentElement.dataset["density"] = density.value;
-    localStorage.setItem(DENSITY_KEY, density.value);
-  });
+  effect(() => localStorage.setItem(DENSITY_KEY, density.value));
 }

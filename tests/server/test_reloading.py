@@ -19,7 +19,20 @@ from tests.support.processes import ProcessStarter
 from tests.support.waiting import wait_until
 from tests.support.web import post
 
-SERVES = 'trap "echo ended >> log; exit 0" TERM INT; echo started >> log; while :; do sleep 0.05; done'
+SERVER = """
+import os, signal, sys
+
+ENDS = {signal.SIGTERM, signal.SIGINT}
+signal.pthread_sigmask(signal.SIG_BLOCK, ENDS)
+os.chdir(sys.argv[1])
+
+def tell(word):
+    with open("log", "a") as log:
+        log.write(word + "\\n")
+
+"""
+"""What stands before each program that is run here. It waits for signals: a shell in a loop of `sleep` can lose one."""
+SERVES = 'tell("started"); signal.sigwait(ENDS); tell("ended")'
 
 
 def told(folder: Path) -> list[str]:
@@ -28,8 +41,13 @@ def told(folder: Path) -> list[str]:
     return log.read_text().split() if log.exists() else []
 
 
-def run_while_changing(folder: Path, script: str, change: Callable[[], None]) -> int:
-    """The exit status of a reloader of a shell script; beside it a thread makes changes, then asks for the end."""
+def server_of(folder: Path, program: str) -> list[str]:
+    """The command of a program that tells what it does."""
+    return [sys.executable, "-I", "-S", "-c", SERVER + program, str(folder)]
+
+
+def run_while_changing(folder: Path, program: str, change: Callable[[], None]) -> int:
+    """The exit status of a reloader of a program; beside it a thread makes changes, then asks for the end."""
 
     def act() -> None:
         try:
@@ -40,7 +58,7 @@ def run_while_changing(folder: Path, script: str, change: Callable[[], None]) ->
     changing = threading.Thread(target=act)
     changing.start()
     try:
-        return Reloader(["sh", "-c", f"cd {folder}; {script}"], [folder], [folder / "cronograph.toml"]).run()
+        return Reloader(server_of(folder, program), [folder], [folder / "cronograph.toml"]).run()
     finally:
         changing.join()
 
@@ -66,8 +84,8 @@ def test_code_that_fails_is_tried_again_at_the_next_change(tmp_path: Path) -> No
         (tmp_path / "right.py").write_text("")
         wait_until(lambda: told(tmp_path)[1:] == ["started"], message="the second start")
 
-    script = f"test -e right.py || {{ echo broken >> log; exit 2; }}; {SERVES}"
-    assert run_while_changing(tmp_path, script, change) == 0
+    program = f'if not os.path.exists("right.py"): tell("broken"); sys.exit(2)\n{SERVES}'
+    assert run_while_changing(tmp_path, program, change) == 0
     assert told(tmp_path) == ["broken", "started", "ended"]
 
 
@@ -80,8 +98,7 @@ def test_a_server_that_is_killed_has_the_status_of_its_signal(tmp_path: Path) ->
     def change() -> None:
         wait_until(lambda: told(tmp_path) == ["started"], message="the start")
 
-    # dash loses an interrupt that reaches it on its way into `exec`: the shell itself stays, and kills itself.
-    killed = "trap 'kill -KILL $$' INT; echo started >> log; while :; do sleep 0.05; done"
+    killed = 'tell("started"); signal.sigwait(ENDS); os.kill(os.getpid(), signal.SIGKILL)'
     assert run_while_changing(tmp_path, killed, change) == 128 + signal.SIGKILL
 
 
@@ -92,16 +109,16 @@ def test_nothing_is_started_again_once_the_end_is_asked_for(tmp_path: Path) -> N
         wait_until(lambda: told(tmp_path)[1:] == ["asked"], message="the request to end for the change")
 
     # It ends when it is asked for the second time: while the reloader waits for it.
-    counting = "n=0; trap 'echo asked >> log; n=$((n+1))' TERM INT; echo started >> log"
-    assert run_while_changing(tmp_path, f"{counting}; until test $n -ge 2; do sleep 0.05; done", change) == 0
+    counting = 'tell("started")\nfor _ in range(2): signal.sigwait(ENDS); tell("asked")'
+    assert run_while_changing(tmp_path, counting, change) == 0
     assert told(tmp_path) == ["started", "asked", "asked"]
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells a process of its parent's death")
 def test_the_server_ends_with_a_reloader_that_is_killed(tmp_path: Path) -> None:
     code = "import sys; from pathlib import Path; from cronograph.server.process.reloading import Reloader; "
-    code += "Reloader(['sh', '-c', sys.argv[2]], [Path(sys.argv[1])]).run()"
-    reloader = subprocess.Popen([sys.executable, "-c", code, str(tmp_path), f"cd {tmp_path}; {SERVES}"])
+    code += "Reloader(sys.argv[2:], [Path(sys.argv[1])]).run()"
+    reloader = subprocess.Popen([sys.executable, "-c", code, str(tmp_path), *server_of(tmp_path, SERVES)])
     try:
         wait_until(lambda: told(tmp_path) == ["started"], message="the start")
     finally:

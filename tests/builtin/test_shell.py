@@ -101,7 +101,11 @@ def test_a_command_that_is_none_is_refused(args: dict[str, Any]) -> None:
 
 
 @ON_SQLITE
-async def test_a_cancel_asks_the_command_to_end_with_all_that_it_started(engine: RunningEngine, tmp_path: Path) -> None:
+async def test_a_cancel_asks_the_command_to_end_with_all_that_it_started(
+    start_engine: StartEngine, tmp_path: Path
+) -> None:
+    # Who is asked to end has time for it.
+    engine = await start_engine(JOBS, hard_stop_grace=30.0)
     command = f"trap 'echo ending; exit 0' TERM; sleep 600 & echo $! > {tmp_path}/pid; wait"
     run_id = await engine.enqueue("shell", {"command": command})
     note = tmp_path / "pid"

@@ -4,9 +4,10 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from strawberry.types import ExecutionResult
 
 from cronograph.graphql.guard.limits import Limits
-from cronograph.graphql.guard.searches import Searches, SearchLane
+from cronograph.graphql.guard.searches import Searches, SearchLane, bounds_of
 from cronograph.graphql.operations.log_search import Reach, reach_of
 from cronograph.jobs.queue.base.logs import append_lines
 from cronograph.jobs.store.read.logs import Logged, LogLine
@@ -111,6 +112,21 @@ async def test_a_search_takes_from_the_budget_of_those_who_search(api: Api) -> N
     assert result.data is not None
     assert context.searches.requested == 1
     assert context.searches.used > 0
+
+
+async def test_a_search_that_takes_too_long_ends_and_says_why(api: Api) -> None:
+    log(api, api.stored.node("w"), "hit")
+    # The shortest time that there is: none is fast enough.
+    limits = Limits(search_seconds=1e-4)
+    searched = api.database.separate_pool("search", bounds_of(limits))
+    context = api.context()
+    context.searches = Searches(SearchLane(searched, limits), "ada")
+    result = await api.schema.execute(SEARCH, {"text": "hit", "job": "work", "first": 5}, context_value=context)
+    await searched.close()
+    assert isinstance(result, ExecutionResult)
+    (error,) = result.errors or []
+    assert (error.extensions or {})["code"] == "LIMIT_SEARCH_SECONDS"
+    assert "name a shorter span of time, or one execution" in error.message
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@ import { graphql, type ResultOf } from "../graphql/tada";
 import { integer, words } from "../lib/format";
 import { FAILURES, isFailure } from "../lib/log-filter";
 import { paths } from "../lib/paths";
+import { inZone } from "../lib/time";
 import { frozen, now, serverNow } from "../live/clock";
 import { useLive } from "../live/use-live";
 import { blockedGroups, headline, LOST_FOR, nodesInTrouble, streakOf, toneOf } from "../model/attention";
@@ -10,6 +11,7 @@ import { resumeGroup } from "../services/operations";
 import { runTask } from "../services/tasks";
 import { health } from "../state/health";
 import { WAITING_FOR_PEOPLE } from "../state/inbox";
+import { zone } from "../state/prefs";
 import { Action } from "./action";
 import { ErrorBox } from "./feedback";
 import { Icon } from "./icon";
@@ -175,7 +177,7 @@ function Items({ failing, others }: { failing: Failing | null; others: Others })
       {failing?.nodes.map((task) => <FailingItem key={task.name} task={task} />)}
       {failing !== null && <More count={failing.totalCount} shown={failing.nodes.length} href="/log?outcome=failures" what="All failures are in the log" />}
       {late?.nodes.map((task) => (
-        <Item key={`late ${task.name}`} id={`late ${task.name}`} tone="warn" name={task.name} href={paths.task(task.name)} detail={task.explain.sentence}>
+        <Item key={`late ${task.name}`} id={`late ${task.name}`} tone="warn" name={task.name} href={paths.task(task.name)} detail={inZone(task.explain.sentence, zone.value)}>
           did not start when it was due{task.lastDueAt !== null && <>, <Time at={task.lastDueAt} /></>}
         </Item>
       ))}
@@ -199,7 +201,7 @@ function Items({ failing, others }: { failing: Failing | null; others: Others })
         </Item>
       ))}
       {nodesInTrouble(others.nodes.nodes, now.value).map((node) => (
-        <Item key={`node ${node.id}`} id={`node ${node.id}`} tone={node.state === "STALLED" ? "bad" : "warn"} name={node.name} href={node.state === "STALLED" ? "/nodes" : "/nodes?state=gone"} detail={node.stall ?? undefined}>
+        <Item key={`node ${node.id}`} id={`node ${node.id}`} tone={node.state === "STALLED" ? "bad" : "warn"} name={node.name} href={node.state === "STALLED" ? "/nodes" : "/nodes?state=gone"} detail={node.stall === null ? undefined : inZone(node.stall, zone.value)}>
           {node.state === "STALLED" ? "makes no progress" : <>was lost <Time at={node.heartbeatAt} />; other nodes take its runs</>}
         </Item>
       ))}

@@ -12,7 +12,7 @@ export function PreviewView({ preview }: { preview: PreviewParts }) {
   return (
     <div class="explain" role="status">
       <p class="explain-sentence">
-        <strong>Dry run:</strong> {preview.sentence}
+        <strong>Dry run:</strong> {inZone(preview.sentence, zone.value)}
       </p>
       {only !== undefined && others.length === 0 ? (
         <>

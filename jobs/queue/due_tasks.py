@@ -5,9 +5,11 @@ time, that would cost as much as what they do.
 """
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from functools import lru_cache
+from itertools import groupby
+from operator import itemgetter
 from typing import Any, Final, NamedTuple
 
 from sqlalchemy import Connection, Row
@@ -97,7 +99,11 @@ class Written(NamedTuple):
 _OVERLAPS, _MISFIRES, _STATES = members(OverlapPolicy), members(MisfirePolicy), members(RunState)
 _PLAN: Final = SchemaText(f"SELECT {PLANNED}")
 _OWN: Final = tuple({"group": "group_name", "schedule": "schedule_value"}.get(name, name) for name in DueTask._fields)
-_PLACE: Final = {name: place for place, name in enumerate(DueTask._fields)}
+_ALL_BUT_TASK: Final = itemgetter(slice(1, None))
+"""Of an occurrence or of how a task goes on: what tasks may have in common."""
+_SCHEDULE, _OVERLAP, _MISFIRE, _ENABLED, _RATE = map(
+    DueTask._fields.index, ("schedule", "overlap", "misfire", "enabled", "rate")
+)
 
 
 def due(conn: Connection, now: datetime | None, limit: int) -> list[Found]:
@@ -111,15 +117,16 @@ def due(conn: Connection, now: datetime | None, limit: int) -> list[Found]:
         limit: How many at most.
     """
     rows = statements.execute(conn, "due_tasks", {"now": now, "limit": limit})
-    pick = statements.picker(tuple(rows.keys()), _OWN)
+    pick = statements.picker(tuple(rows.keys()), (*_OWN, "schedule_syntax", "timezone", "declared", "job_known"))
+    every = rows.all()
     return [
         Found(
-            _due_task(pick(row), row.schedule_syntax, row.timezone),
-            _declared(row.declared) if row.job_known else None,
-            row.now,
-            bool(row.any_cap),
+            _due_task(own, syntax, timezone),
+            _declared(declared) if known else None,
+            every[0].now,
+            bool(every[0].any_cap),
         )
-        for row in rows
+        for *own, syntax, timezone, declared, known in map(pick, every)
     ]
 
 
@@ -129,14 +136,13 @@ def plan(conn: Connection) -> None:
         conn.execute(_PLAN)
 
 
-def _due_task(own: Sequence[Any], syntax: str, timezone: str) -> DueTask:
-    values = list(own)
-    values[_PLACE["schedule"]] = _schedule(syntax, values[_PLACE["schedule"]], timezone)
-    values[_PLACE["overlap"]] = _OVERLAPS[values[_PLACE["overlap"]]]
-    values[_PLACE["misfire"]] = _MISFIRES[values[_PLACE["misfire"]]]
-    values[_PLACE["enabled"]] = bool(values[_PLACE["enabled"]])
-    if values[_PLACE["rate"]] is not None:
-        values[_PLACE["rate"]] = _rate(values[_PLACE["rate"]])
+def _due_task(values: list[Any], syntax: str, timezone: str) -> DueTask:
+    values[_SCHEDULE] = _schedule(syntax, values[_SCHEDULE], timezone)
+    values[_OVERLAP] = _OVERLAPS[values[_OVERLAP]]
+    values[_MISFIRE] = _MISFIRES[values[_MISFIRE]]
+    values[_ENABLED] = bool(values[_ENABLED])
+    if values[_RATE] is not None:
+        values[_RATE] = _rate(values[_RATE])
     return DueTask._make(values)
 
 
@@ -214,7 +220,10 @@ def _written(runs: int, rows: Sequence[Row[Any]]) -> Written:
     return Written(runs, sorted(Made(row.id, row.task_id, _STATES[row.state]) for row in rows))
 
 
-def _listed(rows: Iterable[Occurrence | Moved]) -> str:
-    """Rows as a JSON array of objects, each with its place."""
-    named = [{**row._asdict(), "place": place} for place, row in enumerate(rows)]
-    return json.dumps(named, default=dialect.time_text)
+def _listed(rows: Sequence[Occurrence] | Sequence[Moved]) -> str:
+    """Rows as a JSON array of objects, each for all neighbours that differ by their tasks alone, and with its place."""
+    listed: list[dict[str, Any]] = []
+    for place, (_, some) in enumerate(groupby(rows, _ALL_BUT_TASK)):
+        alike = list(some)
+        listed.append({**alike[0]._asdict(), "task_ids": [one.task_id for one in alike], "place": place})
+    return json.dumps(listed, default=dialect.time_text)

@@ -15,7 +15,7 @@ from ..core.limits import key_of_task
 from ..core.model import Json, NewRun, OverlapPolicy, SkipReason, Task, Trigger
 from ..core.occurrences.due import DueTask, due_of
 from ..core.occurrences.effective_policies import effective_overlap, effective_timeout, jitter_offset
-from ..core.occurrences.misfire import Decision, decide
+from ..core.occurrences.misfire import Decision, PlannedRun, decide
 from ..core.states import RunState
 from ..store.db.transaction import Tx, Wake
 from ..store.read import jobs
@@ -193,11 +193,19 @@ def _decide_each(
     """A decision for each task; one whose schedule cannot be computed is set aside and does not hold up the others."""
     limit = max(1, OCCURRENCES // len(due))
     decided: list[tuple[DueTask, Decision]] = []
+    # Many tasks that are due at one moment have their schedule and their policies in common.
+    alike: dict[tuple[object, ...], Decision] = {}
     for task in due:
         count, _ = unfinished.get(task.id, (0, 0))
         try:
             key = keys.in_force(task)
-            decision = decide(task, tx.now, unfinished=count, job_known=task.job_name in known, limit=limit, key=key)
+            deciding = task.deciding if key is None and count == 0 else None
+            decision = None if deciding is None else alike.get(deciding)
+            if decision is None:
+                job_known = task.job_name in known
+                decision = decide(task, tx.now, unfinished=count, job_known=job_known, limit=limit, key=key)
+                if deciding is not None:
+                    alike[deciding] = decision
         except Exception as error:  # noqa: BLE001  (a fault of one task must not stop the others)
             _set_aside(tx, task, error)
         else:
@@ -261,11 +269,13 @@ def _write(
     ttls: Mapping[str, float],
 ) -> Written:
     """Make the runs and move the tasks on; which runs were made, if some of them have unique keys."""
+    are_plain = not (keys.keys or keys.limits or labels or ttls)
     wanted = [
-        occurrence._replace(scheduled_for=planned.scheduled_for, exclusive=planned.exclusive, replaced=planned.replaced)
+        Occurrence(task.id, one.scheduled_for, effective_timeout(task), one.exclusive, one.replaced)
+        if are_plain
+        else _limited(task, one, keys, labels, ttls, tx.now)
         for task, decision in pairs
-        for occurrence in (_like(task, keys, labels, ttls, tx.now),)
-        for planned in decision.runs
+        for one in decision.runs
     ]
     moved = [
         Moved(task.id, after.next_nominal, after.next_execution, after.last_due_at, len(after.runs))
@@ -280,19 +290,32 @@ def _write(
     return written
 
 
-def _like(
-    task: DueTask, keys: TaskKeys, labels: Mapping[int, str], ttls: Mapping[str, float], now: datetime
+def _limited(
+    task: DueTask,
+    planned: PlannedRun,
+    keys: TaskKeys,
+    labels: Mapping[int, str],
+    ttls: Mapping[str, float],
+    now: datetime,
 ) -> Occurrence:
-    """What the runs of a task have in common."""
+    """A run of a task with what its job says of it."""
     ttl = ttls.get(task.job_name)
-    until = None if ttl is None else expiry_of(None, ttl, now)
-    timeout, key = effective_timeout(task), keys.keys.get(task.id)
-    alike = Occurrence(task.id, now, timeout, False, False, key, labels.get(task.id), ttl=ttl, expires_at=until)
     hold = keys.holds.get(task.id)
-    if hold is not None:
-        alike = alike._replace(key_until=hold.held_until(now), key_until_start=True if hold.until_start else None)
     limits = keys.limits.get(task.id)
-    return alike if limits is None else alike._replace(**limits._asdict())
+    made = Occurrence(
+        task.id,
+        planned.scheduled_for,
+        effective_timeout(task),
+        planned.exclusive,
+        planned.replaced,
+        unique_key=keys.keys.get(task.id),
+        labels=labels.get(task.id),
+        ttl=ttl,
+        expires_at=None if ttl is None else expiry_of(None, ttl, now),
+        key_until=None if hold is None else hold.held_until(now),
+        key_until_start=True if hold is not None and hold.until_start else None,
+    )
+    return made if limits is None else made._replace(**limits._asdict())
 
 
 def _with_left_out(

@@ -37,6 +37,16 @@ class DueTask(NamedTuple):
     last_due_at: datetime | None
     rate: Rate | None = None
 
+    @property
+    def deciding(self) -> tuple[object, ...] | None:
+        """What a decision depends on, equal for tasks of which the same is decided; None = it depends on the id."""
+        if self.jitter > 0:
+            return None
+        anchor = self.anchor_at if self.schedule.syntax.is_anchored else None
+        times = (anchor, self.end_at, self.next_nominal)
+        policies = (self.overlap, self.misfire, self.misfire_grace, self.catch_up_limit)
+        return (self.schedule, *times, *policies, self.job_name, self.enabled, self.paused_by, self.pause_reason)
+
 
 def due_of(task: Task) -> DueTask:
     """What the dispatcher needs to know of a task that was read whole."""

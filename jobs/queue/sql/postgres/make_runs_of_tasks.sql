@@ -5,8 +5,9 @@
 --
 -- Parameters:
 --   now: the database's time
---   occurrences: a JSON array of objects with the fields of `Occurrence` and their place
---   tasks: a JSON array of objects with the fields of `Moved`
+--   occurrences: a JSON array of objects with the fields of `Occurrence`, each for all tasks that follow one another and
+--     have them in common, with these tasks and their place
+--   tasks: the same with the fields of `Moved`
 --   with_event: true: write their event here, and answer with their number alone
 -- Index: pk_periodic_task, uq_run_occurrence, uq_run_unique_key
 -- Called by: due_tasks.write
@@ -16,8 +17,9 @@ moved AS (
     SET next_nominal = v.next_nominal, next_execution = v.next_execution,
         last_due_at = coalesce(v.last_due_at, t.last_due_at), counter = t.counter + v.made
     FROM json_to_recordset(CAST(:tasks AS json)) AS v(
-        task_id bigint, next_nominal timestamptz, next_execution timestamptz, last_due_at timestamptz, made bigint)
-    WHERE t.id = v.task_id),
+            next_nominal timestamptz, next_execution timestamptz, last_due_at timestamptz, made bigint, task_ids bigint[])
+        CROSS JOIN LATERAL unnest(v.task_ids) AS w(task_id)
+    WHERE t.id = w.task_id),
 made AS (
     INSERT INTO cronograph.run (task_id, task_name, job_name, args, group_name, priority, retries, retry_delay,
         submitter, submitter_id, description, signature, state, trigger, scheduled_for, submitted_at, available_at,
@@ -31,12 +33,13 @@ made AS (
         o.key_until, o.key_until_start,
         CASE WHEN o.replaced THEN 'replaced by a newer occurrence of its task' END, t.max_duration
     FROM json_to_recordset(CAST(:occurrences AS json)) AS o(
-            task_id bigint, scheduled_for timestamptz, timeout float8, exclusive boolean, replaced boolean,
+            scheduled_for timestamptz, timeout float8, exclusive boolean, replaced boolean,
             unique_key text, concurrency_key text, max_concurrent int, rate_key text, cap_key text, labels text, ttl float8,
-            key_until timestamptz, key_until_start boolean, place bigint)
+            key_until timestamptz, key_until_start boolean, task_ids bigint[], place bigint)
+        CROSS JOIN LATERAL unnest(o.task_ids) WITH ORDINALITY AS w(task_id, place)
         CROSS JOIN moment m CROSS JOIN cronograph.periodic_task t
-    WHERE t.id = o.task_id
-    ORDER BY o.place
+    WHERE t.id = w.task_id
+    ORDER BY o.place, w.place
     ON CONFLICT DO NOTHING
     RETURNING id, task_id, state, job_name, group_name, task_name, labels),
 labelled AS (

@@ -15,6 +15,7 @@ from ..store.db.literals import sql_literal
 from ..store.schema.tables import job_execution as e
 from ..store.schema.types import to_text
 from .base import statements
+from .base.minutes import count_ends
 
 
 class Ending(NamedTuple):
@@ -101,6 +102,7 @@ def _end_on_sqlite(conn: Connection, node_id: int, now: datetime, endings: Seque
     if others:
         statements.execute_on_sqlite(conn, "end_attempt", others)
         statements.execute_on_sqlite(conn, "close_execution", others)
+    count_ends(conn, [one.execution_id for one in ended])
     done = {one.id for one in ended}
     return {run_id: Before._make((*row[:-1], bool(row[-1]), run_id in done)) for run_id, row in before.items()}
 

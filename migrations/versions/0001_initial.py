@@ -34,12 +34,7 @@ NAME = String(200).with_variant(String(200, collation="C"), "postgresql")
 DOCUMENT = JSON().with_variant(JSONB(), "postgresql")
 FIRST = {"id": 1, "last_seq": 0}
 # Hot tables: room for updates in place, and a vacuum that comes early.
-HOT = {
-    "fillfactor": 70,
-    "autovacuum_vacuum_scale_factor": 0.02,
-    "autovacuum_vacuum_cost_delay": 0,
-    "autovacuum_analyze_scale_factor": 0.05,
-}
+HOT = {"fillfactor": 50}
 
 
 def upgrade() -> None:
@@ -143,6 +138,19 @@ def _execution_log() -> None:
         Column("fields", DOCUMENT),
         Column("step", Text()),
         PrimaryKeyConstraint("execution_id", "line", name="pk_execution_log"),
+    )
+
+
+def _execution_minute() -> None:
+    op.create_table(
+        "execution_minute",
+        Column("minute", TIME, nullable=False),
+        Column("shard", KEY, autoincrement=False, nullable=False),
+        Column("ended", KEY, nullable=False),
+        Column("failures", KEY, nullable=False),
+        Column("successes", KEY, nullable=False),
+        PrimaryKeyConstraint("minute", "shard", name="pk_execution_minute"),
+        postgresql_with=HOT,
     )
 
 
@@ -423,7 +431,12 @@ def _periodic_task() -> None:
             "schedule_syntax IN ('calendar', 'cron', 'interval', 'timestamp')", name="ck_periodic_task_schedule_syntax"
         ),
         CheckConstraint("source IN ('api', 'code', 'file')", name="ck_periodic_task_source"),
-        postgresql_with=HOT,
+        postgresql_with={
+            "fillfactor": 70,
+            "autovacuum_vacuum_scale_factor": 0.02,
+            "autovacuum_vacuum_cost_delay": 0,
+            "autovacuum_analyze_scale_factor": 0.05,
+        },
         sqlite_autoincrement=True,
     )
 
@@ -570,7 +583,12 @@ def _run() -> None:
         ),
         CheckConstraint("(awaits IS NOT NULL) = (state = 'suspended')", name="ck_run_suspended_iff_awaits"),
         CheckConstraint("trigger IN ('api', 'manual', 'retry', 'schedule')", name="ck_run_trigger"),
-        postgresql_with=HOT,
+        postgresql_with={
+            "fillfactor": 70,
+            "autovacuum_vacuum_scale_factor": 0.02,
+            "autovacuum_vacuum_cost_delay": 0,
+            "autovacuum_analyze_scale_factor": 0.05,
+        },
         sqlite_autoincrement=True,
     )
 
@@ -1032,6 +1050,7 @@ MAKERS = (
     _execution_hour,
     _execution_hour_indexes,
     _execution_log,
+    _execution_minute,
     _flow,
     _flow_indexes,
     _flow_edge,

@@ -13,6 +13,7 @@ import asyncio
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 import uvloop
 
@@ -32,9 +33,11 @@ from cronograph.jobs.runtime.base.settings import EngineSettings
 from cronograph.jobs.runtime.engine import Engine
 from cronograph.jobs.runtime.node import register
 from cronograph.jobs.store.db.database import AutocommitConnection, Database, parse_url, sync_engine
+from cronograph.jobs.store.read.figures.minutes import KEPT_FOR
 from cronograph.jobs.store.schema.naming import SchemaText
 from cronograph.jobs.store.schema.tables import run
 from tests.bench.measuring import DATABASES, cpu_seconds, fresh_database, load, milliseconds
+from tests.support.history import count_log
 from tests.support.waiting import eventually
 
 CHUNK = 5_000
@@ -87,6 +90,7 @@ def fill_log(url: str, kind: str, executions: int, hourly: int = 36_000) -> None
                 conn.execute(SchemaText("SET LOCAL statement_timeout = 0"))
             conn.execute(SchemaText(statement), {"runs": executions, "hourly": hourly})
     with engine.begin() as conn:
+        count_log(conn, datetime.now(UTC) - KEPT_FOR)
         conn.execute(SchemaText("ANALYZE"))
     engine.dispose()
 

@@ -21,6 +21,7 @@ from cronograph.jobs.core.defaults import JobInfo
 from cronograph.jobs.core.model import Isolation
 from cronograph.jobs.store.db.database import parse_url, sqlite_path, sync_engine
 from cronograph.jobs.store.db.transaction import Tx
+from cronograph.jobs.store.read.figures.minutes import KEPT_FOR
 from cronograph.jobs.store.schema.tables import (
     execution_log,
     job,
@@ -32,6 +33,7 @@ from cronograph.jobs.store.schema.tables import (
 )
 from cronograph.jobs.store.schema.types import UtcDateTime, to_text
 from cronograph.jobs.store.write.jobs import publish
+from tests.support.history import count_log
 
 JOBS, TASKS, GROUPS, NODES = 200, 300, 30, 40
 RARE_JOB, RARE_TASK = "rare-job", "rare-task"
@@ -88,6 +90,8 @@ def fill(url: str, size: Size) -> None:
     ]
     for table, rows in tables:
         _insert(url, table, rows, size)
+    with engine.begin() as conn:
+        count_log(conn, size.now - KEPT_FOR)
     if engine.dialect.name == "postgresql":
         # As autovacuum would have done by then. On SQLite nothing does it, in the product either.
         with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as conn:

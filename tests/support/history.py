@@ -1,10 +1,14 @@
 """Rows of the past, put straight into the tables, for tests of what reads or deletes history."""
 
+from collections import Counter
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import Connection, Table, insert
+from sqlalchemy import Connection, Table, func, insert, select
 
+from cronograph.jobs.core.model import FAILURES, Outcome
+from cronograph.jobs.queue.base.minutes import count_ends
+from cronograph.jobs.store.schema.tables import execution_minute as minutes
 from cronograph.jobs.store.schema.tables import job_execution, periodic_task, run
 
 LONG_AGO = datetime(2020, 1, 1, tzinfo=UTC)
@@ -65,3 +69,30 @@ def history(conn: Connection, task_id: int | None, *ends: datetime) -> list[tupl
         run_id = add_run(conn, end, task_id)
         pairs.append((run_id, add_execution(conn, run_id, end, end, task_id)))
     return pairs
+
+
+def counted_minutes(conn: Connection) -> dict[datetime, tuple[int, int, int]]:
+    """What the transactions that ended executions counted: by minute the ends, the failures, the successes."""
+    columns = (minutes.c.ended, minutes.c.failures, minutes.c.successes)
+    statement = select(minutes.c.minute, *map(func.sum, columns)).group_by(minutes.c.minute)
+    return {minute: (int(ended), int(failed), int(good)) for minute, ended, failed, good in conn.execute(statement)}
+
+
+def minutes_of_log(conn: Connection) -> dict[datetime, tuple[int, int, int]]:
+    """The same as the log says it, one execution after the other."""
+    ended, failed, good = (Counter[datetime]() for _ in range(3))
+    x = job_execution.c
+    for began, done, outcome in conn.execute(
+        select(x.started_at, x.completed_at, x.outcome).where(x.success.is_not(None))
+    ):
+        begin = began.replace(second=0, microsecond=0)
+        ended[done.replace(second=0, microsecond=0)] += 1
+        failed[begin] += Outcome(outcome) in FAILURES
+        good[begin] += Outcome(outcome) is Outcome.SUCCESS
+    return {minute: (ended[minute], failed[minute], good[minute]) for minute in ended.keys() | failed.keys()}
+
+
+def count_log(conn: Connection, since: datetime = LONG_AGO) -> None:
+    """Count the ends since a time that a test has put straight into the log; each must be counted once."""
+    over = select(job_execution.c.id).where(job_execution.c.completed_at >= since)
+    count_ends(conn, conn.execute(over).scalars().all())

@@ -24,6 +24,7 @@ from cronograph.jobs.queue.occurrences import dispatch_due
 from cronograph.jobs.store.db.database import Database
 from cronograph.jobs.store.db.transaction import Tx
 from cronograph.jobs.store.write import nodes
+from tests.support.history import counted_minutes, minutes_of_log
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -151,7 +152,8 @@ class Worker:
 
 @pytest.fixture
 def stored(database_url: str) -> Iterator[Stored]:
-    """A fresh database, once on SQLite and once on PostgreSQL."""
+    """A fresh database, once on SQLite and once on PostgreSQL; every end that a test wrote has been counted."""
     opened = Stored(database_url)
     yield opened
+    assert opened.do(lambda tx: counted_minutes(tx.conn)) == opened.do(lambda tx: minutes_of_log(tx.conn))
     opened.close()

@@ -14,6 +14,7 @@ from ...store.read.runs import HOLDING, run_from, select_runs
 from ...store.schema.tables import IS_OPEN, run_label
 from ...store.schema.tables import job_execution as x
 from ...store.schema.tables import run as r
+from .minutes import count_ends
 
 _judged_state = unindexed(r.c.state)
 _AWAITS_NOTHING: Final[Mapping[str, None]] = {"awaits": None, "wake_at": None}
@@ -183,7 +184,8 @@ def close_attempts(conn: Connection, run_ids: Sequence[int], error_type: str, er
     """Close the open attempts of these runs as lost."""
     end = {"completed_at": now, "success": False, "outcome": Outcome.LOST.value, "error_type": error_type}
     opened = (x.c.run_id.in_(run_ids), x.c.completed_at.is_(None))
-    conn.execute(update(x).where(*opened).values(**end, error_message=error))
+    closed = conn.execute(update(x).where(*opened).values(**end, error_message=error).returning(x.c.id))
+    count_ends(conn, closed.scalars().all())
 
 
 def hand_back_scheduled(conn: Connection, condition: Mapping[str, Any]) -> list[int]:

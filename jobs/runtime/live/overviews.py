@@ -8,7 +8,6 @@ from typing import Final
 
 from ...store.db.database import Database
 from ...store.read.clock import server_time
-from ...store.read.figures.recent import Recent
 from ...store.read.figures.reports import EVERYTHING, Overview, Part, overview
 
 FRESH: Final = 0.5
@@ -27,10 +26,9 @@ class _Reading:
 
 
 class Overviews:
-    """Reads the overview for all who ask in one event loop, and remembers what it counted for it."""
+    """Reads the overview for all who ask in one event loop."""
 
     def __init__(self) -> None:
-        self._recent = Recent()
         self._readings: dict[frozenset[Part], _Reading] = {}
 
     async def latest(self, database: Database, wanted: frozenset[Part] = EVERYTHING) -> Overview:
@@ -63,7 +61,7 @@ class Overviews:
             database: How.
             wanted: Which parts.
         """
-        return await database.read(overview, await server_time(database), wanted, self._recent)
+        return await database.read(overview, await server_time(database), wanted)
 
 
 def _note_the_end(reading: _Reading, began: float, task: asyncio.Task[Overview]) -> None:

@@ -82,6 +82,13 @@ def upsert(conn: Connection, table: Table, key: Sequence[str], update: Iterable[
     )
 
 
+def adding(conn: Connection, table: Table, key: Sequence[str], added: Iterable[str]) -> Any:
+    """``INSERT … ON CONFLICT (key) DO UPDATE``: the new values are added to those of the named columns."""
+    statement = postgresql.insert(table) if is_postgresql(conn) else sqlite.insert(table)
+    sums = {name: table.c[name] + statement.excluded[name] for name in added}
+    return statement.on_conflict_do_update(index_elements=list(key), set_=sums)
+
+
 def batch(
     conn: Connection, columns: Mapping[str, TypeEngine[Any]], rows: Sequence[Sequence[Any]], name: str = "batch"
 ) -> tuple[Subquery, dict[str, Any]]:

@@ -33,6 +33,22 @@ execution_hour = Table(
     Index("ix_execution_hour_hour", "hour"),
 )
 
+execution_minute = Table(
+    "execution_minute",
+    metadata,
+    Column("minute", UtcDateTime, primary_key=True),
+    Column("shard", Key, primary_key=True, autoincrement=False),
+    Column("ended", Key, nullable=False),
+    Column("failures", Key, nullable=False),
+    Column("successes", Key, nullable=False),
+    postgresql_with={"fillfactor": 50},
+)
+"""How many executions ended in a minute, and how those have ended that began in it.
+
+The transactions that end executions count here. Each connection to PostgreSQL has rows of its own (``shard``), so
+none waits for another; they are added up when the hour is over. SQLite has one writer and one shard.
+"""
+
 queue_depth = Table(
     "queue_depth",
     metadata,

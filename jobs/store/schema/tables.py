@@ -35,7 +35,7 @@ from .accounts import (
     webauthn_challenge,
 )
 from .events import event, event_publisher, idempotency_key
-from .figures import execution_hour, queue_depth
+from .figures import execution_hour, execution_minute, queue_depth
 from .flows import flow, flow_edge, flow_run
 from .groups import queue_group, rate_bucket
 from .labels import run_label
@@ -53,6 +53,7 @@ __all__ = [
     "event_publisher",
     "execution_hour",
     "execution_log",
+    "execution_minute",
     "flow",
     "flow_edge",
     "flow_run",

@@ -10,15 +10,17 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Connection, delete, exists, insert, literal, select, tuple_
+from sqlalchemy import ColumnElement, Connection, delete, exists, func, insert, literal, select, tuple_
 
 from ...core.states import RunState
 from ..db import dialect
 from ..read.figures.depth import UNNAMED, Part
 from ..read.figures.hours import HOUR, figures
+from ..read.figures.minutes import KEPT_FOR
 from ..read.figures.scope import AnySelect
 from ..schema.figures import HourKind
 from ..schema.tables import execution_hour as h
+from ..schema.tables import execution_minute as m
 from ..schema.tables import job_execution as e
 from ..schema.tables import queue_depth as d
 from ..schema.tables import run
@@ -31,6 +33,9 @@ _NAMES: Final[dict[HourKind, ColumnElement[Any]]] = {
     HourKind.NODE: e.c.node,
 }
 """What is counted by name, beside everything."""
+_COUNTS: Final = ("ended", "failures", "successes")
+MERGED: Final = 0
+"""The shard of minutes that have been added up; no connection of PostgreSQL has this number."""
 MOST_PARTS = 200
 """Rows of a minute beside the sums of what is beyond: two days of them are half a million at the very most."""
 
@@ -50,7 +55,25 @@ def count_hour(conn: Connection, hour: datetime) -> bool:
         conn.execute(_inserting(conn, rows))
     # This one last, and also without any execution: it tells that the hour is counted.
     conn.execute(_inserting(conn, _counted(literal(HourKind.ALL.value), literal(""), hour).where(*in_hour)))
+    _merge_minutes(conn, hour)
+    conn.execute(delete(m).where(m.c.minute < hour - KEPT_FOR))
     return True
+
+
+def _merge_minutes(conn: Connection, hour: datetime) -> None:
+    """Add up what several connections counted in the minutes of an hour in which nothing is counted any more."""
+    if not dialect.is_postgresql(conn):
+        return
+    apart = (
+        delete(m)
+        .where(m.c.minute >= hour, m.c.minute < hour + HOUR, m.c.shard != MERGED)
+        .returning(m.c.minute, *(m.c[name] for name in _COUNTS))
+        .cte("apart")
+    )
+    sums = (func.sum(apart.c[name]) for name in _COUNTS)
+    rows = select(apart.c.minute, literal(MERGED), *sums).group_by(apart.c.minute)
+    key = ("minute", "shard")
+    conn.execute(dialect.adding(conn, m, key, _COUNTS).from_select([*key, *_COUNTS], rows))
 
 
 def _counted(kind: ColumnElement[str], name: ColumnElement[Any], hour: datetime) -> AnySelect:

@@ -281,12 +281,12 @@ async def test_a_plan_that_begins_with_the_last_day_of_the_calendar_ends_there(a
         ("running waiting", {"run"}),
         ("liveNodes slots", {"node"}),
         ("stalledTasks", {"periodic_task"}),
-        ("perMinute", {"job_execution", "execution_hour"}),
+        ("perMinute failedLast24h successRate", {"execution_minute"}),
         ("... on Overview { running } liveNodes", {"run", "node"}),
     ],
 )
 async def test_an_overview_reads_only_what_is_asked_for(api: Api, fields: str, tables: set[str]) -> None:
     with counted_statements() as sent:
         await api.ask(f"{{ overview {{ {fields} }} }}")
-    named = {"run", "node", "periodic_task", "job_execution", "execution_hour"}
+    named = {"run", "node", "periodic_task", "job_execution", "execution_hour", "execution_minute"}
     assert {table for one in sent for table in named if re.search(rf"\b{table}\.", one)} == tables

@@ -7,20 +7,17 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from sqlalchemy import Connection, func, insert, select
+from sqlalchemy import Connection, delete, func, insert, select
 
 from cronograph.jobs.core.node_choice import NodeChoice
 from cronograph.jobs.core.nodes import NodeState
 from cronograph.jobs.core.states import RunState
 from cronograph.jobs.store.read.figures import reports
-from cronograph.jobs.store.read.figures.hours import hour_of
-from cronograph.jobs.store.read.figures.recent import Recent
 from cronograph.jobs.store.read.figures.scope import Scope
 from cronograph.jobs.store.read.figures.statistics import failures
-from cronograph.jobs.store.schema.tables import job_execution
+from cronograph.jobs.store.schema.tables import execution_minute, job_execution
 from cronograph.jobs.store.write import nodes
-from cronograph.jobs.store.write.figures import count_hour
-from tests.support.history import add_run
+from tests.support.history import add_run, count_log
 
 NOW = datetime(2026, 3, 1, 12, 34, 56, 999_999, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -149,6 +146,7 @@ def test_the_rate_counts_ends_per_minute(conn: Connection) -> None:
     conn.execute(
         insert(job_execution), [execution(n, minute - timedelta(seconds=30), s) for n, s in ((1, 29), (2, 31))]
     )
+    count_log(conn)
     assert reports.overview(conn, minute).per_minute[-2:] == (0, 1)
     assert reports.overview(conn, minute + timedelta(minutes=1)).per_minute[-3:] == (0, 1, 1)
 
@@ -156,31 +154,22 @@ def test_the_rate_counts_ends_per_minute(conn: Connection) -> None:
 def test_an_overview_reads_what_is_wanted(conn: Connection) -> None:
     add_run(conn, None)
     conn.execute(insert(job_execution), [execution(1, NOW - HOUR, 1)])
+    count_log(conn)
     whole = reports.overview(conn, NOW)
     assert (whole.states, whole.succeeded) == ({RunState.WAITING: 1}, 1)
     queue = reports.overview(conn, NOW, frozenset({reports.Part.QUEUE}))
     assert (queue.states, queue.succeeded, sum(queue.per_minute)) == (whole.states, 0, 0)
 
 
-def test_what_is_remembered_of_overviews_changes_none_of_them(conn: Connection) -> None:
-    recent, number = Recent(), 0
-    for step in range(40):
-        now = NOW + timedelta(minutes=step) if step < 20 else NOW + timedelta(minutes=19, seconds=20 * (step - 19))
-        # What ends is committed soon after, however long ago it began.
-        for ago, outcome in ((5, "failed"), (170 + step, "success"), (step % 9 * 3600 + 1, "lost")):
-            number += 1
-            started = now - timedelta(seconds=ago)
-            conn.execute(
-                insert(job_execution), [execution(number, started, max(0.1, ago - 0.1 - step % 3), outcome=outcome)]
-            )
-        if step == 10:
-            for ahead in range(20):
-                count_hour(conn, hour_of(NOW) - timedelta(hours=30 - ahead))
-        assert without_time(reports.overview(conn, now, recent=recent)) == without_time(reports.overview(conn, now))
-
-
-def without_time(found: reports.Overview) -> reports.Overview:
-    return replace(found, at=NOW)
+def test_an_overview_reads_minutes_however_many_executions_ended(conn: Connection) -> None:
+    made = [execution(number, NOW - timedelta(seconds=number / 2), 0.25) for number in range(1, 5_001)]
+    conn.execute(insert(job_execution), made)
+    count_log(conn)
+    # Nothing of the log is left to be counted.
+    conn.execute(delete(job_execution))
+    assert reports.overview(conn, NOW).succeeded == 5_000
+    minutes = conn.execute(select(func.count()).select_from(execution_minute)).scalar_one()
+    assert minutes == 42
 
 
 def test_the_overview_compares_this_day_with_the_one_before(conn: Connection) -> None:
@@ -193,6 +182,7 @@ def test_the_overview_compares_this_day_with_the_one_before(conn: Connection) ->
         execution(5, NOW - HOUR, None),
     ]
     conn.execute(insert(job_execution), made)
+    count_log(conn)
     add_run(conn, None)
     add_run(conn, None, state="stuck")
     add_run(conn, NOW)

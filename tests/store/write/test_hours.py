@@ -8,12 +8,14 @@ import pytest
 from sqlalchemy import Connection, func, insert, select, update
 
 from cronograph.jobs.core.model import FAILURES, Outcome
+from cronograph.jobs.store.db.dialect import is_postgresql
 from cronograph.jobs.store.read.figures import hours as stored_hours
 from cronograph.jobs.store.read.figures.hours import HOUR, Tally, gaps
+from cronograph.jobs.store.read.figures.minutes import KEPT_FOR
 from cronograph.jobs.store.schema.figures import HourKind
-from cronograph.jobs.store.schema.tables import execution_hour, job_execution
-from cronograph.jobs.store.write.figures import count_hour, prune_hours
-from tests.support.history import add_run
+from cronograph.jobs.store.schema.tables import execution_hour, execution_minute, job_execution
+from cronograph.jobs.store.write.figures import MERGED, count_hour, prune_hours
+from tests.support.history import add_run, counted_minutes
 
 BEGIN = datetime(2026, 3, 1, 22, tzinfo=UTC)
 TICK = timedelta(microseconds=1)
@@ -169,3 +171,21 @@ def test_gaps_are_what_no_hour_covers() -> None:
     assert gaps(start, end, covered) == [(start, BEGIN + HOUR), (BEGIN + 3 * HOUR, BEGIN + 5 * HOUR)]
     assert gaps(BEGIN, BEGIN + HOUR, [BEGIN]) == []
     assert gaps(BEGIN, BEGIN, []) == []
+
+
+def test_an_hour_that_is_counted_has_a_row_for_each_minute_and_what_is_too_old_goes(conn: Connection) -> None:
+    old, now = BEGIN - 2 * KEPT_FOR, BEGIN + HOUR / 2
+    conn.execute(
+        insert(execution_minute),
+        [
+            {"minute": at, "shard": shard, "ended": shard, "failures": 1, "successes": 2}
+            for at in (old, now) for shard in (MERGED, 7, 8)
+        ],
+    )  # fmt: skip
+    assert count_hour(conn, BEGIN)
+    postgres = is_postgresql(conn)
+    assert counted_minutes(conn) == {now: (15, 3, 6)}
+    shards = conn.execute(select(execution_minute.c.shard)).scalars().all()
+    assert len(shards) == (1 if postgres else 3)
+    assert count_hour(conn, BEGIN)
+    assert counted_minutes(conn) == {now: (15, 3, 6)}

@@ -7,7 +7,7 @@
 --   node_id: the node that executed them
 --   now: the time of the end
 --   endings: a JSON array of objects with the fields of `Ending`
--- Index: pk_run, pk_job_execution
+-- Index: pk_run, pk_job_execution, pk_execution_minute
 -- Called by: endings.end_attempts
 WITH endings AS (
     SELECT * FROM json_to_recordset(CAST(:endings AS json)) AS ending(
@@ -34,6 +34,17 @@ closed AS (
         error_type = n.error_type, traceback = n.traceback, records_processed = n.records_processed, value = n.value,
         progress = coalesce(n.progress, x.progress), log_lines = n.log_lines, log_cut = n.log_cut,
         trace_id = n.trace_id
-    FROM endings n, ended d WHERE x.id = n.execution_id AND d.id = n.id)
+    FROM endings n, ended d WHERE x.id = n.execution_id AND d.id = n.id
+    RETURNING x.started_at, x.completed_at, x.outcome),
+counted AS (
+    INSERT INTO cronograph.execution_minute AS c (minute, shard, ended, failures, successes)
+    SELECT m.minute, pg_backend_pid(), sum(m.ended), sum(m.failures), sum(m.successes)
+    FROM closed x, LATERAL (VALUES
+        (date_trunc('minute', x.completed_at), 1, 0, 0),
+        (date_trunc('minute', x.started_at), 0, (x.outcome IN ('failed', 'lost', 'timed_out'))::int,
+         (x.outcome = 'success')::int)) m(minute, ended, failures, successes)
+    GROUP BY m.minute
+    ON CONFLICT (minute, shard) DO UPDATE SET ended = c.ended + excluded.ended,
+        failures = c.failures + excluded.failures, successes = c.successes + excluded.successes)
 SELECT h.id, h.state, h.attempt, h.node_id, h.cancel_requested, d.id IS NOT NULL AS ended
 FROM held h LEFT JOIN ended d ON d.id = h.id

@@ -8,7 +8,7 @@
 --   now: the time of the end; null: the database's own
 --   ids, attempts, executions, records: of each attempt its run, its number, its execution, its records processed
 --   traces: of each its trace; null: none of them has one
--- Index: pk_run, pk_job_execution
+-- Index: pk_run, pk_job_execution, pk_execution_minute
 -- Called by: finish.finish_common
 WITH moment AS MATERIALIZED (SELECT coalesce(CAST(:now AS timestamptz), statement_timestamp()) AS at),
 ended AS (
@@ -25,7 +25,17 @@ closed AS (
     UPDATE cronograph.job_execution x
     SET completed_at = d.at, success = true, outcome = 'success', records_processed = d.records,
         trace_id = d.trace_id
-    FROM ended d WHERE x.id = d.execution_id),
+    FROM ended d WHERE x.id = d.execution_id
+    RETURNING x.started_at, x.completed_at),
+counted AS (
+    INSERT INTO cronograph.execution_minute AS c (minute, shard, ended, failures, successes)
+    SELECT m.minute, pg_backend_pid(), sum(m.ended), 0, sum(m.successes)
+    FROM closed x, LATERAL (VALUES
+        (date_trunc('minute', x.completed_at), 1, 0),
+        (date_trunc('minute', x.started_at), 0, 1)) m(minute, ended, successes)
+    GROUP BY m.minute
+    ON CONFLICT (minute, shard) DO UPDATE SET ended = c.ended + excluded.ended,
+        failures = c.failures + excluded.failures, successes = c.successes + excluded.successes),
 event_written AS (
     INSERT INTO cronograph.event (at, changes)
     SELECT m.at, jsonb_build_array(jsonb_build_object(

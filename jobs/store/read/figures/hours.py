@@ -145,11 +145,6 @@ def tallies(
     return found
 
 
-def stored(conn: Connection, start: datetime, end: datetime) -> dict[datetime, Tally]:
-    """The counts of all executions by hour, of those hours in ``start <= hour < end`` that are counted."""
-    return dict(_stored(conn, start, end, (HourKind.ALL, "")))
-
-
 def gaps(start: datetime, end: datetime, hours: Collection[datetime]) -> list[tuple[datetime, datetime]]:
     """What of ``start <= time < end`` lies in none of these hours, all of which lie within, as spans in order."""
     edges = [start, *(edge for hour in sorted(hours) for edge in (hour, hour + HOUR)), end]

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from enum import Enum
 
 from sqlalchemy import Connection, func, select
@@ -16,13 +16,12 @@ from ..listing.criteria import Spread
 from ..nodes import live
 from . import hours
 from .hours import Tally
+from .minutes import DAY, MINUTE, NONE, ended, of_two_days
 from .percentiles import Percentiles, Series, percentiles
-from .recent import MINUTE, NONE, Lately, Recent, since_of, total
 from .scope import Scope
 from .stalled import stalled
 from .statistics import Figures, Point, counts, scaled
 
-DAY = timedelta(days=1)
 MINUTES = 60
 """How many minutes the overview's rate goes back."""
 SAMPLE = 10_000
@@ -103,36 +102,32 @@ class Part(Enum):
 
 
 EVERYTHING = frozenset(Part)
-COUNTED = frozenset({Part.DAY, Part.DAY_BEFORE, Part.RATE})
-"""The parts that are counted."""
 
 
-def overview(
-    conn: Connection, now: datetime, wanted: AbstractSet[Part] = EVERYTHING, recent: Recent | None = None
-) -> Overview:
+def overview(conn: Connection, now: datetime, wanted: AbstractSet[Part] = EVERYTHING) -> Overview:
     """The state of the queue, and what became of the last day.
 
     Args:
         conn: A connection.
         now: The time.
         wanted: Which parts; the others are 0 and empty.
-        recent: What the reader remembers of earlier ones.
     """
-    remembered = recent or Recent()
     minute = now.replace(second=0, microsecond=0)
-    day, before = minute - DAY, minute - 2 * DAY
-    lately = remembered.look(conn, since_of(conn, now), now) if wanted & COUNTED else Lately({}, {})
-    ends = total(conn, day, minute + MINUTE, lately, remembered) if Part.DAY in wanted else NONE
-    earlier = total(conn, before, day, lately, remembered) if Part.DAY_BEFORE in wanted else NONE
+    day, next_minute = minute - DAY, minute + MINUTE
+    start = minute - MINUTES * MINUTE
+    earlier = ends = NONE
+    if wanted & {Part.DAY, Part.DAY_BEFORE}:
+        begin = day - DAY if Part.DAY_BEFORE in wanted else day
+        earlier, ends = of_two_days(conn, begin, day, next_minute)
+    rate = ended(conn, start, minute) if Part.RATE in wanted else {}
     nodes = live(conn) if Part.NODES in wanted else []
-    start = minute - timedelta(minutes=MINUTES)
     return Overview(
         at=now,
         states=_states(conn) if Part.QUEUE in wanted else {},
         failed=ends.failures,
         failed_before=earlier.failures,
         succeeded=ends.successes,
-        per_minute=tuple(lately.ended.get(start + timedelta(minutes=one), NONE).ended for one in range(MINUTES)),
+        per_minute=tuple(rate.get(start + one * MINUTE, 0) for one in range(MINUTES)),
         stalled=len(stalled(conn, now)) if Part.STALLED in wanted else 0,
         live_nodes=len(nodes),
         draining_nodes=sum(node.state not in TAKING_NODES for node in nodes),

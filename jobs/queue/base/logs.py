@@ -2,12 +2,10 @@
 
 from collections.abc import Sequence
 
+from ...core.base.levels import KEPT_LINES
 from ...store.db.transaction import Tx, Wake
 from ...store.read.logs import LogLine
 from ...store.write import logs
-
-KEPT_LINES = 10_000
-"""How many lines of one execution are kept; of more, the newest."""
 
 
 def append_lines(tx: Tx, lines: Sequence[LogLine], *, cut_at_most: int | None = None) -> None:

@@ -27,7 +27,7 @@ from ..base.service import Service, whenever
 from ..base.settings import EngineSettings
 from ..live.log_writer import LogWriter
 from ..live.progress import ProgressWriter
-from ..process.child import check_findable, preloaded
+from ..process.finding import check_findable, findable, preloaded
 from ..process.spawner import Spawner
 from .attempt import Attempt
 from .attempts import Attempts
@@ -89,7 +89,8 @@ class Worker(Service):
         self.declared_dead = False
         self._work = asyncio.Event()
         self._cancels = asyncio.Event()
-        spawner = Spawner(settings.launch, preloaded(in_process, registry.hooks, unless_set=settings.preload))
+        preload = preloaded(in_process, registry.hooks, unless_set=settings.preload)
+        spawner = Spawner(settings.launch, preload, findable(in_process))
         places = min(settings.slots, settings.child_slots)
         self._launcher = LauncherSupervisor(self._database, node, self._capacity, spawner, places, self._look_again)
         self._threads = ThreadPool[JobOutcome](min(settings.slots, settings.thread_slots))

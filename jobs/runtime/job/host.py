@@ -16,6 +16,7 @@ from ...core.run_spec import RunSpec
 from ...queue.base.shapes import HeldRun
 from ...queue.claims.claim import Started
 from ...queue.enqueue.enqueue_many import new_runs
+from .done import Done
 from .in_use import IN_USE
 from .job_steps import JobSteps, StepStore
 from .lines import RawLine
@@ -40,13 +41,6 @@ class LineSink(Protocol):
     def write(self, execution_id: int, lines: Iterable[RawLine], *, dropped: int = 0) -> float:
         """Keep lines, after ``dropped`` ones that were lost."""
         ...
-
-
-class Done(Awaitable[None]):
-    """An awaitable that is over already."""
-
-    def __await__(self) -> Generator[Any, None, None]:
-        yield from ()
 
 
 class _Saving(Awaitable[None]):

@@ -10,7 +10,7 @@ from ...core.durable.waits import Wait
 from ...core.model import Json
 from ...queue.claims.claim import Started
 from .redaction import Redactor
-from .results import message_of
+from .results import failed_step_line, message_of
 from .stopping import StopSignal, wait_unless_stopped
 from .values import plain_json
 
@@ -168,7 +168,7 @@ class JobSteps:
     def step_failed(self, label: str, error: BaseException, retry_in: float | None) -> str:
         """Note that a step failed; the message."""
         message = message_of(error, self._carrier.redactor)
-        self._carrier.log(logging.WARNING, failed_line(label, error, message, retry_in), None)
+        self._carrier.log(logging.WARNING, failed_step_line(label, error, message, retry_in), None)
         return message
 
     async def pause(self, seconds: float) -> None:
@@ -212,9 +212,3 @@ class _Keeping(Awaitable[None]):
         is_stored = yield from asyncio.shield(self._keeping).__await__()
         if not is_stored:
             raise RunTakenError(f"step '{self._label}': not stored, since the run was taken from this node")
-
-
-def failed_line(label: str, error: BaseException, message: str, retry_in: float | None) -> str:
-    """The line that says that a step failed."""
-    then = "its retries are used up" if retry_in is None else f"again in {retry_in:g} s"
-    return f"step '{label}' failed with {type(error).__name__}: {message}; {then}"

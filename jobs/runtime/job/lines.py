@@ -20,6 +20,12 @@ MAX_LINE = 8 * 1024
 """Characters of one line; the rest is cut, and the line says so."""
 MAX_FIELDS = 8 * 1024
 """Characters of the JSON of a line's fields; larger ones are replaced by a note."""
+MANY_WAITING = 500
+"""Waiting lines from which on a thread that writes more is slowed down."""
+SLOWED_EVERY = 20
+"""A slowed thread pauses after so many lines."""
+SLOWED_BY = 0.001
+"""Seconds that it pauses: the interpreter is free for others meanwhile."""
 _FEW = 10
 _SHORT = 200
 """Fields and characters of each that are stored without a closer look; together they stay within ``MAX_FIELDS``."""

@@ -151,3 +151,9 @@ def message_of(error: BaseException, redactor: Redactor = NOTHING_HIDDEN) -> str
     except BaseException as fault:
         text = f"its message cannot be read: {type(fault).__name__}"
     return plain_text(redactor.text(text), MAX_MESSAGE) or type(error).__name__
+
+
+def failed_step_line(label: str, error: BaseException, message: str, retry_in: float | None) -> str:
+    """The line that says that a step failed."""
+    then = "its retries are used up" if retry_in is None else f"again in {retry_in:g} s"
+    return f"step '{label}' failed with {type(error).__name__}: {message}; {then}"

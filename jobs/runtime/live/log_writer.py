@@ -12,12 +12,13 @@ from typing import TypeAlias
 
 from typing_extensions import override
 
+from ...core.base.levels import KEPT_LINES
 from ...core.model import Json
-from ...queue.base.logs import KEPT_LINES, append_lines, cut_lines
+from ...queue.base.logs import append_lines, cut_lines
 from ...store.db.database import Database, SQLAlchemyError
 from ...store.read.logs import LogLine
 from ..base.service import Watch
-from ..job.lines import RawLine, level_name
+from ..job.lines import MANY_WAITING, SLOWED_BY, SLOWED_EVERY, RawLine, level_name
 
 log = logging.getLogger(__name__)
 
@@ -27,12 +28,6 @@ PAUSE = 0.1
 """Seconds between two transactions; so 2,500 lines a second are written at most, of all executions together."""
 LAST_PAUSE = 0.03
 """Seconds between two transactions that write the rest of an execution's lines once it has ended."""
-MANY_WAITING = 500
-"""Waiting lines from which on a thread that writes more is slowed down."""
-SLOWED_EVERY = 20
-"""A slowed thread pauses after so many lines."""
-SLOWED_BY = 0.001
-"""Seconds that it pauses: the interpreter is free for others meanwhile."""
 # A line that waits: its number and the parts of its ``RawLine``. Plain tuples of plain values are of no interest to the
 # garbage collector; thousands of anything else would make it search the whole heap again and again.
 _Waiting: TypeAlias = tuple[int, float, int, str, Json, str | None]

@@ -16,19 +16,17 @@ import signal
 import socket
 import sys
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from queue import SimpleQueue
-from types import FrameType, ModuleType
+from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from ...base.context import JobContext, current_host
-from ...core.base.errors import ConfigurationError, InvalidInput
+from ...core.base.errors import InvalidInput
 from ...core.base.lazy import LazyModule
-from ...core.model import Isolation
 from ...core.outcome import INVALID_ARGUMENTS, Failed, JobOutcome, Succeeded
 from ...core.run_spec import RunSpec
-from ...declared import Job
-from ...registry import JobDefinition, default_registry, define
+from ...registry import JobDefinition
 from ...registry.hooks import Hooks, Resource, Scope
 from ...registry.policies import NO_POLICIES
 from ..job.in_use import IN_USE
@@ -38,6 +36,7 @@ from ..job.printing import guard_output, let_prints_belong_to_jobs
 from ..job.redaction import NOTHING_HIDDEN, Redactor
 from ..job.results import from_exception, from_return
 from ..job.stopping import StopSignal
+from .finding import find_job
 from .host import ChildHost
 from .kept_resources import KeptResources
 from .kernel import PR_SET_CHILD_SUBREAPER, children_of_this_process, control_process, memory_of_this_process
@@ -61,10 +60,6 @@ if TYPE_CHECKING:
     from ...integrations import opentelemetry
 else:
     opentelemetry = LazyModule("cronograph.jobs.integrations.opentelemetry")
-
-
-class JobNotFoundError(Exception):
-    """The handler is not where it was when the node started."""
 
 
 class ChildProcess:
@@ -271,72 +266,6 @@ def set_up_logging(levels: Mapping[str, int], host: ChildHost) -> None:
         # To set it makes all loggers forget which levels they let pass.
         if logger.level != level:
             logger.setLevel(level)
-
-
-def find_job(name: str, module_name: str, qualname: str) -> tuple[JobDefinition, Hooks]:
-    """Import the module of a job and find the job in it, with the hooks of its registry.
-
-    Raises:
-        JobNotFoundError: it is not there.
-        Exception: what importing the module raises.
-    """
-    module = importlib.import_module(module_name)
-    registered = default_registry().get(name)
-    if registered is not None and _place(registered.handler) == (module_name, qualname):
-        return registered, default_registry().hooks
-    # Registered in a registry of its own, which cannot be found by name: its function can.
-    handler = looked_up(module, qualname)
-    if isinstance(handler, Job):
-        return handler.definition, handler.registry.hooks
-    if not callable(handler):
-        raise JobNotFoundError(f"job '{name}': module {module_name} has no function '{qualname}' in a new process")
-    return define(name, handler, isolation=Isolation.PROCESS), Hooks()
-
-
-def looked_up(module: ModuleType | None, qualname: str) -> Any:  # noqa: ANN401 - anything that is there
-    """What a module has under a dotted name; None if there is nothing."""
-    found: Any = module
-    for part in qualname.split("."):
-        found = getattr(found, part, None)
-    return found
-
-
-def check_findable(definition: JobDefinition) -> None:
-    """Let a process job pass that a new process will find.
-
-    Raises:
-        ConfigurationError: it would find something else, or nothing.
-    """
-    module_name, qualname = _place(definition.handler)
-    is_registered = default_registry().get(definition.name) is definition
-    found = looked_up(sys.modules.get(module_name), qualname)
-    if is_registered or found is definition.handler or (isinstance(found, Job) and found.definition is definition):
-        return
-    raise ConfigurationError(
-        f"job '{definition.name}' at {definition.where}: isolation 'process' needs a function that a new process can "
-        f"find, but '{qualname}' of module {module_name} is something else now; register it in the default registry, "
-        "or put '@job' outermost"
-    )
-
-
-def preloaded(jobs: Iterable[JobDefinition], hooks: Hooks, *, unless_set: bool) -> list[str]:
-    """The modules that are to be imported before child processes are forked.
-
-    Args:
-        jobs: Those in child processes.
-        hooks: What is declared beside them.
-        unless_set: Whether it holds for jobs that do not say.
-    """
-    found: dict[str, None] = {}
-    for one in jobs:
-        if unless_set if one.preload is None else one.preload:
-            around = middleware_of(one, hooks, {})
-            found |= dict.fromkeys([*([] if around is None else around.modules), _place(one.handler)[0]])
-    return list(found)
-
-
-def _place(handler: Callable[..., Any]) -> tuple[str, str]:
-    return getattr(handler, "__module__", ""), getattr(handler, "__qualname__", "")
 
 
 def run_child(peer: socket.socket) -> None:

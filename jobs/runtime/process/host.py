@@ -6,15 +6,14 @@ import logging
 import threading
 from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping, Sequence
 from concurrent.futures import Future
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...base.context import StopReason
+from ...core.base.lazy import LazyModule
 from ...core.flows.spec import FlowSpec
 from ...core.model import Json
 from ...core.run_spec import RunSpec
-from ...queue.enqueue.enqueue_many import new_runs
-from ...queue.flows.enqueue_flow import new_flow
-from ..job.host import Done
+from ..job.done import Done
 from ..job.lines import RawLine
 from ..job.printing import Lines, Pieces
 from ..job.redaction import Redactor
@@ -23,6 +22,14 @@ from ..job.values import plain_json, progress_document
 from .outbox import Connection, Outbox
 from .steps import ChildSteps
 from .wire import Enqueue, Enqueued, Progress, Save, Saved
+
+if TYPE_CHECKING:
+    from ...queue.enqueue import enqueue_many
+    from ...queue.flows import enqueue_flow
+else:
+    # They bring SQLAlchemy, which a fork would have to copy for every child.
+    enqueue_many = LazyModule("cronograph.jobs.queue.enqueue.enqueue_many")
+    enqueue_flow = LazyModule("cronograph.jobs.queue.flows.enqueue_flow")
 
 
 class CheckpointRefusedError(Exception):
@@ -167,19 +174,19 @@ class ChildHost:
 
     async def enqueue_flow(self, flow: FlowSpec) -> int:
         """Have the node put a flow into the queue; its id."""
-        new_flow(flow)
+        enqueue_flow.new_flow(flow)
         (flow_id,) = await asyncio.wrap_future(self._ordered((), flow))
         return flow_id
 
     def enqueue_flow_waiting(self, flow: FlowSpec) -> int:
         """``enqueue_flow`` for code that no event loop runs."""
-        new_flow(flow)
+        enqueue_flow.new_flow(flow)
         (flow_id,) = self._ordered((), flow).result()
         return flow_id
 
     def _ordered(self, runs: Sequence[RunSpec], flow: FlowSpec | None = None) -> "Future[list[int]]":
         # What is wrong with them is said here, as an exception of the job's own call.
-        new_runs(runs)
+        enqueue_many.new_runs(runs)
         answer: Future[list[int]] = Future()
         with self._lock:
             self._check_under_way("enqueue runs")
@@ -201,7 +208,7 @@ class ChildHost:
 
     def enqueue_at_end(self, runs: Sequence[RunSpec]) -> None:
         """Put runs into the queue in the transaction that ends the attempt, if it ends well."""
-        new_runs(runs)
+        enqueue_many.new_runs(runs)
         self.at_end += runs
 
     def printed(self, text: str, show: Callable[[str], object], *, keep: bool) -> None:

@@ -11,7 +11,7 @@ no matter what a job does:
   the node what these have started.
 
 The node and the launcher speak in lines. To the launcher: ``spawn ID`` (with the child's socket), ``kill ID``, and
-perhaps first ``preload JSON`` with ``path`` and ``modules``. To the node: ``ready 0 NUMBER`` once (the number is in the
+perhaps ``preload JSON`` with ``path``, ``modules`` and ``jobs``, mostly first. To the node: ``ready 0 NUMBER`` once (the number is in the
 marks of its children, see ``killing``), then for each child ``forked ID PID`` and ``exited ID STATUS``; to a preload
 ``importing N 0`` before each module, and ``preloaded 0 0``, or ``unfit N REASON``, after which it is of no use.
 
@@ -36,6 +36,7 @@ from types import FrameType
 
 from .child import run_child
 from .ending import end_in_order
+from .finding import find_job
 from .kernel import (
     PR_SET_CHILD_SUBREAPER,
     PR_SET_PDEATHSIG,
@@ -46,6 +47,7 @@ from .kernel import (
 from .killing import CHILD_MARK, kill_group, kill_strays, mark_of
 from .orders import FAILED, NOT_FORKED, STARTS_THREADS
 from .outbox import NodeGoneError
+from .warming import warm_up
 
 _MAX_SOCKETS = 64
 _CHUNK = 4096
@@ -122,13 +124,16 @@ class Launcher:
             elif int(identity) in self._pids:
                 kill_group(self._pids[int(identity)])
 
-    def _preload(self, path: list[str], modules: list[str]) -> None:
+    def _preload(self, path: list[str], modules: list[str], jobs: list[tuple[str, str, str]]) -> None:
         """Import what children will need; no matter what else the imports did, this process goes on as before."""
         sys.path[:] = path
         for number, module in enumerate(modules):
             self._say(b"importing", number, 0)
             try:
                 importlib.import_module(module)
+                for job in jobs:
+                    if job[1] == module:
+                        find_job(*job)
             except BaseException:
                 traceback.print_exc()
                 self._say(b"unfit", number, FAILED)
@@ -212,6 +217,7 @@ def main() -> None:
     """Serve on the socket whose number is the first argument; every forked child runs one job."""
     faulthandler.enable()
     launcher = Launcher(socket.socket(fileno=int(sys.argv[1])))
+    warm_up()
     share_what_is_imported()
     connection = launcher.serve()
     if connection is not None:

@@ -5,9 +5,8 @@ import threading
 import time
 from collections import deque
 
-from ...queue.base.logs import KEPT_LINES
-from ..job.lines import RawLine
-from ..live.log_writer import MANY_WAITING, SLOWED_BY, SLOWED_EVERY
+from ...core.base.levels import KEPT_LINES
+from ..job.lines import MANY_WAITING, SLOWED_BY, SLOWED_EVERY, RawLine
 from .wire import HEADER, Lines, Message, Progress, frame, length_of
 
 AT_ONCE = 100

@@ -147,14 +147,20 @@ class Spawner:
         launch: Starts the launcher's process.
         preload: Modules that the launcher imports before it forks. One that is not fit for it is left out, with a
             warning.
+        jobs: What it finds in these modules beforehand, see ``findable``.
         exit_timeout: Seconds that a launcher may take to end before it is killed.
     """
 
     def __init__(
-        self, launch: StartLauncher = start_launcher, preload: Sequence[str] = (), exit_timeout: float = 5.0
+        self,
+        launch: StartLauncher = start_launcher,
+        preload: Sequence[str] = (),
+        jobs: Sequence[tuple[str, str, str]] = (),
+        exit_timeout: float = 5.0,
     ) -> None:
         self._launch = launch
         self._preload = list(preload)
+        self._jobs = list(jobs)
         self._importing: str | None = None
         self._exit_timeout = exit_timeout
         self._process: LauncherProcess | None = None
@@ -190,7 +196,7 @@ class Spawner:
         self._ready = loop.create_future()
         loop.add_reader(ours.fileno(), self._hear)
         if self._preload:
-            wanted = {"path": places(sys.path), "modules": self._preload}
+            wanted = {"path": places(sys.path), "modules": self._preload, "jobs": self._jobs}
             self._order(b"preload %b\n" % json.dumps(wanted).encode())
 
     async def ready(self) -> None:

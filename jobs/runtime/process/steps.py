@@ -11,9 +11,8 @@ from typing import Any
 from ...core.durable.steps import StepEnd, StoredStep
 from ...core.durable.waits import Wait
 from ...core.model import Json
-from ..job.job_steps import failed_line
 from ..job.redaction import Redactor
-from ..job.results import message_of
+from ..job.results import failed_step_line, message_of
 from ..job.stopping import StopSignal, wait_unless_stopped
 from ..job.values import plain_json
 from .outbox import Connection
@@ -132,7 +131,7 @@ class ChildSteps:
     def step_failed(self, label: str, error: BaseException, retry_in: float | None) -> str:
         """Note that a step failed; the message."""
         message = message_of(error, self._redactor)
-        self._log(logging.WARNING, failed_line(label, error, message, retry_in), None)
+        self._log(logging.WARNING, failed_step_line(label, error, message, retry_in), None)
         return message
 
     def pause(self, seconds: float) -> Awaitable[None]:

@@ -11,12 +11,12 @@ import pytest
 
 from cronograph.jobs import job
 from cronograph.jobs.base.context import current_host
+from cronograph.jobs.core.base.levels import KEPT_LINES
 from cronograph.jobs.core.states import RunState
-from cronograph.jobs.queue.base.logs import KEPT_LINES
 from cronograph.jobs.queue.claims.claim import Started
 from cronograph.jobs.registry import Registry
-from cronograph.jobs.runtime.job.lines import MAX_FIELDS, MAX_LINE, JobLogHandler, RawLine, bounded_fields
-from cronograph.jobs.runtime.live.log_writer import BATCH, SLOWED_BY, LogWriter
+from cronograph.jobs.runtime.job.lines import MAX_FIELDS, MAX_LINE, SLOWED_BY, JobLogHandler, RawLine, bounded_fields
+from cronograph.jobs.runtime.live.log_writer import BATCH, LogWriter
 from cronograph.jobs.store.db.database import Database
 from cronograph.jobs.store.db.transaction import Tx, Wake
 from cronograph.jobs.store.read.logs import LogLine

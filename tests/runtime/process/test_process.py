@@ -16,7 +16,7 @@ from cronograph.jobs.core.states import RunState
 from cronograph.jobs.registry import Registry, default_registry, define
 from cronograph.jobs.runtime.attempts.process_body import described
 from cronograph.jobs.runtime.base.launcher import start_launcher
-from cronograph.jobs.runtime.process.child import check_findable, find_job
+from cronograph.jobs.runtime.process.finding import check_findable, find_job
 from tests.runtime.process_jobs import HIDDEN, JOBS
 from tests.support.engines import RunningEngine, StartEngine
 from tests.support.waiting import eventually, wait_until

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from cronograph.jobs.queue.base.logs import KEPT_LINES
+from cronograph.jobs.core.base.levels import KEPT_LINES
 from cronograph.jobs.runtime.job.lines import RawLine
 from cronograph.jobs.runtime.process.outbox import AT_ONCE, Connection, NodeGoneError, Outbox
 from cronograph.jobs.runtime.process.wire import HEADER, Lines, Progress, ToNode, length_of, to_node

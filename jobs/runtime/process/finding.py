@@ -1,0 +1,101 @@
+"""Jobs are found again in a new process: by their module, and by their name or that of their function."""
+
+import importlib
+import sys
+from collections.abc import Callable, Iterable
+from types import ModuleType
+from typing import Any, Final
+
+from ...core.base.errors import ConfigurationError
+from ...core.model import Isolation
+from ...declared import Job
+from ...registry import JobDefinition, default_registry, define
+from ...registry.hooks import Hooks
+from ..job.middleware import middleware_of
+
+_made: Final[dict[tuple[str, str, str], JobDefinition]] = {}
+"""Jobs that were defined again, by name, module and function; children have what their launcher has made."""
+
+
+class JobNotFoundError(Exception):
+    """The handler is not where it was when the node started."""
+
+
+def find_job(name: str, module_name: str, qualname: str) -> tuple[JobDefinition, Hooks]:
+    """Import the module of a job and find the job in it, with the hooks of its registry.
+
+    Raises:
+        JobNotFoundError: it is not there.
+        Exception: what importing the module raises.
+    """
+    module = importlib.import_module(module_name)
+    registered = default_registry().get(name)
+    if registered is not None and _place(registered.handler) == (module_name, qualname):
+        return registered, default_registry().hooks
+    # Registered in a registry of its own, which cannot be found by name: its function can.
+    handler = looked_up(module, qualname)
+    if isinstance(handler, Job):
+        return handler.definition, handler.registry.hooks
+    if not callable(handler):
+        raise JobNotFoundError(f"job '{name}': module {module_name} has no function '{qualname}' in a new process")
+    return _defined_again(name, handler), Hooks()
+
+
+def _defined_again(name: str, handler: Callable[..., Any]) -> JobDefinition:
+    """The job that a function alone makes; to make the model of its arguments takes longer than most of a fork."""
+    known = _made.get((name, *_place(handler)))
+    if known is None or known.handler is not handler:
+        known = define(name, handler, isolation=Isolation.PROCESS)
+        _made[name, *_place(handler)] = known
+    return known
+
+
+def looked_up(module: ModuleType | None, qualname: str) -> Any:  # noqa: ANN401 - anything that is there
+    """What a module has under a dotted name; None if there is nothing."""
+    found: Any = module
+    for part in qualname.split("."):
+        found = getattr(found, part, None)
+    return found
+
+
+def check_findable(definition: JobDefinition) -> None:
+    """Let a process job pass that a new process will find.
+
+    Raises:
+        ConfigurationError: it would find something else, or nothing.
+    """
+    module_name, qualname = _place(definition.handler)
+    is_registered = default_registry().get(definition.name) is definition
+    found = looked_up(sys.modules.get(module_name), qualname)
+    if is_registered or found is definition.handler or (isinstance(found, Job) and found.definition is definition):
+        return
+    raise ConfigurationError(
+        f"job '{definition.name}' at {definition.where}: isolation 'process' needs a function that a new process can "
+        f"find, but '{qualname}' of module {module_name} is something else now; register it in the default registry, "
+        "or put '@job' outermost"
+    )
+
+
+def preloaded(jobs: Iterable[JobDefinition], hooks: Hooks, *, unless_set: bool) -> list[str]:
+    """The modules that are to be imported before child processes are forked.
+
+    Args:
+        jobs: Those in child processes.
+        hooks: What is declared beside them.
+        unless_set: Whether it holds for jobs that do not say.
+    """
+    found: dict[str, None] = {}
+    for one in jobs:
+        if unless_set if one.preload is None else one.preload:
+            around = middleware_of(one, hooks, {})
+            found |= dict.fromkeys([*([] if around is None else around.modules), _place(one.handler)[0]])
+    return list(found)
+
+
+def findable(jobs: Iterable[JobDefinition]) -> list[tuple[str, str, str]]:
+    """By what a new process finds these jobs: the arguments of ``find_job``."""
+    return [(one.name, *_place(one.handler)) for one in jobs]
+
+
+def _place(handler: Callable[..., Any]) -> tuple[str, str]:
+    return getattr(handler, "__module__", ""), getattr(handler, "__qualname__", "")

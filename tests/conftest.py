@@ -13,6 +13,7 @@ from tests.support.memory import roomy_folder
 
 pytest_plugins = (
     "tests.support.requirements",
+    "tests.support.turns",
     "tests.support.postgres",
     "tests.support.databases",
     "tests.support.storage",

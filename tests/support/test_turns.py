@@ -1,0 +1,120 @@
+"""What takes turns is complete in a few of them, and each run says what it left."""
+
+import pytest
+
+from tests.support.turns import turn_of
+
+pytest_plugins = ("pytester",)
+
+CONFTEST = """
+import pytest
+from tests.support.turns import (
+    pytest_collection_modifyitems, pytest_sessionfinish, pytest_terminal_summary, pytest_testnodedown
+)
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def database_url(request):
+    return request.param
+"""
+
+TESTS = """
+import pytest
+
+def test_one(database_url):
+    assert database_url
+
+@pytest.mark.parametrize("case", ["sqlite", "b", "c"])
+def test_more(database_url, case):
+    assert case
+
+@pytest.mark.both_databases
+def test_both(database_url):
+    assert database_url
+
+@pytest.mark.rotating(3)
+@pytest.mark.parametrize("case", range(7))
+def test_cases(case):
+    assert case >= 0
+
+@pytest.mark.rotating(3)
+def test_cases_on_databases(database_url):
+    assert database_url
+
+def test_plain():
+    pass
+"""
+
+INI = "[pytest]\nmarkers =\n    both_databases: no turns\n    rotating(turns): turns\naddopts = -p no:cacheprovider -v\n"
+
+
+@pytest.fixture
+def run(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> "Run":
+    pytester.makeconftest(CONFTEST)
+    pytester.makeini(INI)
+    for folder in ("actions", "queue"):
+        (pytester.path / "tests" / folder).mkdir(parents=True)
+        (pytester.path / "tests" / folder / f"test_{folder}.py").write_text(TESTS)
+    return Run(pytester, monkeypatch)
+
+
+class Run:
+    """Runs the tests of a project with a folder that alternates and one that does not."""
+
+    def __init__(self, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+        self._pytester = pytester
+        self._monkeypatch = monkeypatch
+
+    def __call__(self, turn: str, *arguments: str) -> tuple[list[str], str]:
+        """Which tests ran, and what was printed."""
+        self._monkeypatch.setenv("ROTATION", turn)
+        result = self._pytester.runpytest_inprocess(*arguments)
+        assert result.ret == pytest.ExitCode.OK
+        words = [line.split() for line in result.outlines]
+        ran = [word for line in words if "PASSED" in line for word in line if word.startswith("tests/")]
+        return ran, result.stdout.str()
+
+
+def test_without_turns_everything_runs(run: Run) -> None:
+    everything, output = run("all")
+    assert len(everything) == len(set(everything)) == 2 * 20
+    assert "left to other turns" not in output
+    assert run("")[0] == everything
+
+
+def test_a_turn_has_each_test_on_one_database_and_two_turns_have_it_on_both(run: Run) -> None:
+    everything, _ = run("all")
+    first, second = run("0")[0], run("1")[0]
+    alternating = [name for name in everything if "actions.py::test_one" in name or "actions.py::test_more" in name]
+    assert len(alternating) == 8
+    assert sorted({*first, *second} & {*alternating}) == sorted(alternating)
+    assert {*first} & {*second} & {*alternating} == set()
+    # One on SQLite, one on PostgreSQL, and so on: neither is left out in a module.
+    for turn in (first, second):
+        of_sqlite = [name for name in turn if name in alternating and "[sqlite" in name]
+        assert len(of_sqlite) == 2
+    kept = {name for name in everything if "test_both" in name or "queue.py::test_one" in name or "_plain" in name}
+    assert kept <= {*first} & {*second}
+
+
+def test_three_turns_have_every_case_of_what_rotates_in_three(run: Run) -> None:
+    everything, _ = run("all")
+    turns = [{name for name in run(str(turn))[0] if "test_cases" in name} for turn in (5, 6, 7)]
+    assert set.union(*turns) == {name for name in everything if "test_cases" in name}
+    assert [len(turn) for turn in turns] == [2 * (3 + 1)] * 3
+
+
+def test_a_test_asked_for_on_one_database_alone_runs_in_each_turn(run: Run) -> None:
+    asked = "tests/actions/test_actions.py::test_one[postgres]"
+    assert run("0", asked)[0] == run("1", asked)[0] == [asked]
+
+
+@pytest.mark.parametrize("workers", [(), ("-n", "2")])
+def test_at_the_end_a_run_says_what_it_left(run: Run, workers: tuple[str, ...]) -> None:
+    _, output = run("3", *workers)
+    assert "ROTATION=3: left to other turns: 4 of the other database, 10 rotating; `make test` runs all" in output
+
+
+def test_a_turn_is_a_number() -> None:
+    assert turn_of("12") == 12
+    with pytest.raises(pytest.UsageError, match="ROTATION must be a number or 'all', got 'next'"):
+        turn_of("next")

@@ -1,5 +1,6 @@
 """What an enqueue gives: a run to wait for, to look at and to cancel."""
 
+import math
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from .core.base.errors import ConfigurationError, NotFound
 from .core.base.lazy import LazyModule
 from .core.durable.waits import Signal
 from .core.model import Json, Run
+from .core.seconds import Seconds, length
 from .core.states import FINAL, RunState
 from .registry.queue import RunQueue
 
@@ -84,11 +86,11 @@ class RunHandle:
         """See ``signal``."""
         return self._asked().signal(self.run_id, Signal(name, payload, reject)).state
 
-    async def result(self, timeout: float | None = None) -> Json:
+    async def result(self, timeout: Seconds | None = None) -> Json:
         """Wait until the run has ended, and give the value of the ``Result`` that its job returned.
 
         Args:
-            timeout: Seconds; None = as long as it takes.
+            timeout: Seconds, or a text such as ``"5m"``; None = as long as it takes.
 
         Raises:
             RunFailed: it ended otherwise than successfully.
@@ -102,7 +104,7 @@ class RunHandle:
             await asyncio.sleep(pause)
         raise self._not_over(timeout)
 
-    def result_sync(self, timeout: float | None = None) -> Json:
+    def result_sync(self, timeout: Seconds | None = None) -> Json:
         """See ``result``."""
         for pause in self._pauses(timeout):
             run = self._now()
@@ -114,15 +116,17 @@ class RunHandle:
     def __repr__(self) -> str:
         return f"<run {self.run_id} of job '{self.run.job_name}'>"
 
-    def _pauses(self, timeout: float | None) -> Iterator[float]:
+    def _pauses(self, timeout: Seconds | None) -> Iterator[float]:
         """How long to wait between two looks, longer each time, until the time is used up."""
+        most = math.inf if timeout is None else length("timeout", timeout)
         began, pause = time.monotonic(), _FIRST_PAUSE
-        while timeout is None or time.monotonic() - began <= timeout:
-            yield pause if timeout is None else min(pause, timeout)
+        while time.monotonic() - began <= most:
+            yield min(pause, most)
             pause = min(_LONGEST_PAUSE, pause * 1.5)
 
-    def _not_over(self, timeout: float | None) -> TimeoutError:
-        return TimeoutError(f"run {self.run_id} of job '{self.run.job_name}' has not ended within {timeout} s")
+    def _not_over(self, timeout: Seconds | None) -> TimeoutError:
+        shown = f"{timeout} s" if isinstance(timeout, int | float) else timeout
+        return TimeoutError(f"run {self.run_id} of job '{self.run.job_name}' has not ended within {shown}")
 
     def _now(self) -> Run:
         found = self._asked().find(self.run_id)

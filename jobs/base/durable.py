@@ -1,7 +1,7 @@
 """What a job does once and for all: its steps, and what it waits for without a slot."""
 
 from collections.abc import Awaitable, Callable
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import partial
 from typing import Any, Protocol, TypeVar, TypeVarTuple, overload
 
@@ -9,7 +9,7 @@ from ..core.actor import Role
 from ..core.base.errors import InvalidInput, InvalidState
 from ..core.durable.steps import StepKind, StepState, StoredStep, check_step
 from ..core.durable.waits import Wait
-from ..core.rules import MAX_SECONDS
+from ..core.seconds import Seconds, length
 from .outcomes import Rejected, WaitTimedOut
 from .run_info import RunInfo
 from .step_shape import Shape
@@ -47,7 +47,7 @@ class DurableContext:
         *args: *Ts,
         key: str | int | None = None,
         retries: int = 0,
-        retry_delay: float = 1.0,
+        retry_delay: Seconds = 1.0,
     ) -> T: ...
     @overload
     async def step(
@@ -58,7 +58,7 @@ class DurableContext:
         *args: *Ts,
         key: str | int | None = None,
         retries: int = 0,
-        retry_delay: float = 1.0,
+        retry_delay: Seconds = 1.0,
     ) -> T: ...
     async def step(
         self,
@@ -68,7 +68,7 @@ class DurableContext:
         *args: *Ts,
         key: str | int | None = None,
         retries: int = 0,
-        retry_delay: float = 1.0,
+        retry_delay: Seconds = 1.0,
     ) -> Any:
         """Do something once in this run: what it returned is stored, and a later attempt gets that instead.
 
@@ -83,7 +83,7 @@ class DurableContext:
             key: Tells steps of one name apart that run at the same time, for example by the order that each is about.
             retries: How often the function is called again in this attempt after it has failed. Then the attempt fails,
                 and the run's next attempt does this step again.
-            retry_delay: Seconds before the first of these retries, doubled each time.
+            retry_delay: Before the first of these retries, doubled each time; seconds, or a text such as ``"5m"``.
 
         Raises:
             UserError: the step is not what it must be, begins within another one, or is under way already.
@@ -101,14 +101,14 @@ class DurableContext:
         *args: *Ts,
         key: str | int | None = None,
         retries: int = 0,
-        retry_delay: float = 1.0,
+        retry_delay: Seconds = 1.0,
     ) -> T:
         """``step`` for jobs that are plain functions."""
         wanted = Wanted.of(name, function, key=key, retries=retries, retry_delay=retry_delay)
         done: T = self._steps.take_waiting(wanted, partial(function, *args))
         return done
 
-    async def sleep(self, name: str, seconds: float | timedelta, *, key: str | int | None = None) -> None:
+    async def sleep(self, name: str, seconds: Seconds, *, key: str | int | None = None) -> None:
         """Sleep without a slot: the attempt ends, and the run goes on after this time, on whichever node.
 
         The job then begins again at its first line, and gets what its steps have stored. It returns at once if the time
@@ -116,7 +116,8 @@ class DurableContext:
 
         Args:
             name: What the sleep is known by in its run, as a step is.
-            seconds: Counted by the database's clock from the first attempt that comes here, 0 to ten years.
+            seconds: A number, a ``timedelta`` or a text such as ``"3d"``, 0 to ten years; counted by the database's
+                clock from the first attempt that comes here.
             key: As of ``step``.
 
         Raises:
@@ -124,7 +125,7 @@ class DurableContext:
         """
         await self._steps.wait(_sleep(seconds, None), *_named(name, key))
 
-    def sleep_sync(self, name: str, seconds: float | timedelta, *, key: str | int | None = None) -> None:
+    def sleep_sync(self, name: str, seconds: Seconds, *, key: str | int | None = None) -> None:
         """``sleep`` for jobs that are plain functions."""
         self._steps.wait_waiting(_sleep(seconds, None), *_named(name, key))
 
@@ -143,7 +144,7 @@ class DurableContext:
         model: type[T],
         /,
         *,
-        timeout: float | timedelta | None = None,
+        timeout: Seconds | None = None,
         on_timeout: object = "raise",
         key: str | int | None = None,
         role: Role | str = Role.OPERATOR,
@@ -154,7 +155,7 @@ class DurableContext:
         name: str,
         /,
         *,
-        timeout: float | timedelta | None = None,
+        timeout: Seconds | None = None,
         on_timeout: object = "raise",
         key: str | int | None = None,
         role: Role | str = Role.OPERATOR,
@@ -165,7 +166,7 @@ class DurableContext:
         model: Any = Any,
         /,
         *,
-        timeout: float | timedelta | None = None,
+        timeout: Seconds | None = None,
         on_timeout: object = "raise",
         key: str | int | None = None,
         role: Role | str = Role.OPERATOR,
@@ -178,7 +179,7 @@ class DurableContext:
         Args:
             name: Of the signal; with a key its box is ``name[key]``.
             model: What the signal brings along; anything that Pydantic reads from JSON. Who sends another is refused.
-            timeout: Seconds after which the wait ends without a signal; None = it does not.
+            timeout: After this duration the wait ends without a signal; None = it does not.
             on_timeout: What happens then: ``"raise"`` raises ``WaitTimedOut``, ``"reject"`` raises ``Rejected`` as a
                 signal that says no does, any other value is returned.
             key: Tells waits apart that have one name, as of ``step``.
@@ -200,7 +201,7 @@ class DurableContext:
         model: Any = Any,  # noqa: ANN401 - all that an annotation can be
         /,
         *,
-        timeout: float | timedelta | None = None,
+        timeout: Seconds | None = None,
         on_timeout: object = "raise",
         key: str | int | None = None,
         role: Role | str = Role.OPERATOR,
@@ -254,24 +255,17 @@ def _named(name: str, key: str | int | None) -> tuple[str, str | None]:
     return name, given
 
 
-def _seconds(value: float | timedelta, what: str) -> float:
-    seconds = value.total_seconds() if isinstance(value, timedelta) else value
-    if not 0 <= seconds <= MAX_SECONDS:
-        raise InvalidInput(f"{what}: must be from 0 seconds to ten years, got {value!r}", path=(what,))
-    return float(seconds)
-
-
-def _sleep(seconds: float | timedelta | None, until: datetime | None) -> Callable[[str], Wait]:
+def _sleep(seconds: Seconds | None, until: datetime | None) -> Callable[[str], Wait]:
     if until is not None and until.tzinfo is None:
         raise InvalidInput(
             f"until: must carry a zone, got the naive {until.isoformat()}; use datetime(…, tzinfo=UTC)", path=("until",)
         )
-    given = None if seconds is None else _seconds(seconds, "seconds")
+    given = None if seconds is None else length("seconds", seconds)
     return lambda label: Wait(label, StepKind.SLEEP, given, until)
 
 
-def _signal(shape: Shape, timeout: float | timedelta | None, role: Role | str) -> Callable[[str], Wait]:
-    seconds = None if timeout is None else _seconds(timeout, "timeout")
+def _signal(shape: Shape, timeout: Seconds | None, role: Role | str) -> Callable[[str], Wait]:
+    seconds = None if timeout is None else length("timeout", timeout)
     try:
         who = Role(role.lower())
     except ValueError as error:

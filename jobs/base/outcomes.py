@@ -8,6 +8,7 @@ from ..core.base.errors import CronographError
 from ..core.base.wording import number_text
 from ..core.model import Json
 from ..core.rules import MAX_SECONDS
+from ..core.seconds import Seconds, length
 from ..core.states import RunState
 
 
@@ -33,19 +34,18 @@ class PermanentFailure(JobSignal):
 
 
 class Snooze(JobSignal):
-    """Try again in ``seconds``; this is not a failure and uses no retry.
+    """Try again later; this is not a failure and uses no retry.
 
     Args:
-        seconds: From now, 0 to ten years.
+        seconds: From now, 0 to ten years: ``30``, ``timedelta(minutes=5)`` or ``"5m"``.
+
+    Raises:
+        InvalidInput: it is no such duration.
     """
 
-    def __init__(self, seconds: float) -> None:
-        if not 0 <= seconds <= MAX_SECONDS:
-            raise ValueError(
-                f"Snooze: seconds must be from 0 to {number_text(MAX_SECONDS)} (ten years), got {seconds!r}"
-            )
-        super().__init__(f"snoozed for {number_text(seconds)} s")
-        self.seconds = float(seconds)
+    def __init__(self, seconds: Seconds) -> None:
+        self.seconds = length("Snooze", seconds)
+        super().__init__(f"snoozed for {number_text(self.seconds)} s")
 
 
 class Cancel(JobSignal):

@@ -16,7 +16,8 @@ from ..core.durable.steps import StepEnd, StepKind, StepName, StepState, StoredS
 from ..core.durable.waits import Wait
 from ..core.model import Json
 from ..core.outcome import retry_delay
-from ..core.rules import MAX_RETRIES, MAX_SECONDS
+from ..core.rules import MAX_RETRIES
+from ..core.seconds import Seconds, length
 from .outcomes import JobSignal, PermanentFailure, Suspend
 from .step_shape import Shape, shape_of
 
@@ -111,7 +112,7 @@ class Wanted:
 
     @classmethod
     def of(
-        cls, name: str, function: Callable[..., object], *, key: object, retries: int, retry_delay: float
+        cls, name: str, function: Callable[..., object], *, key: object, retries: int, retry_delay: Seconds
     ) -> "Wanted":
         """What is asked for.
 
@@ -130,12 +131,8 @@ class Wanted:
             raise InvalidInput(
                 f"step '{name}': retries must be from 0 to {MAX_RETRIES}, got {retries!r}", path=("retries",)
             )
-        if not 0 <= retry_delay <= MAX_SECONDS:
-            raise InvalidInput(
-                f"step '{name}': retry_delay must be from 0 to ten years, in seconds, got {retry_delay!r}",
-                path=("retryDelay",),
-            )
-        return cls(name, given, retries, retry_delay, shape_of(function))
+        delay = length(f"step '{name}': retry_delay", retry_delay, "retryDelay")
+        return cls(name, given, retries, delay, shape_of(function))
 
 
 class Steps:

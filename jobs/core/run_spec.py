@@ -7,6 +7,7 @@ from typing import Final
 
 from .admission.holding import Hold
 from .model import Json, Priority
+from .seconds import Seconds
 
 NO_KEY: Final = ""
 """A unique key that says: none, even if the job declares one."""
@@ -17,6 +18,7 @@ class RunSpec:
     """A run to be; the fields are the arguments of ``enqueue``.
 
     Attributes:
+        retry_delay, timeout, max_duration, ttl: Seconds, a ``timedelta``, or a text such as ``"5m"``.
         unique_key: None: as the job declares; ``NO_KEY``: none.
         parent_labels: Those of the run that makes it.
         settled: Whether the job's own code has said what follows from the arguments: the labels.
@@ -29,13 +31,13 @@ class RunSpec:
     run_at: datetime | None = None
     unique_key: str | None = None
     retries: int | None = None
-    retry_delay: float | None = None
-    timeout: float | None = None
+    retry_delay: Seconds | None = None
+    timeout: Seconds | None = None
     carried: Mapping[str, Json] | None = None
     labels: Mapping[str, str] | None = None
     parent_labels: Mapping[str, str] | None = None
     expires_at: datetime | None = None
-    ttl: float | None = None
+    ttl: Seconds | None = None
     hold: Hold | None = None
-    max_duration: float | None = None
+    max_duration: Seconds | None = None
     settled: bool = field(default=False, compare=False)

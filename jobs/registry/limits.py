@@ -11,7 +11,7 @@ from ..core.base.rates import Rate as StoredRate
 from ..core.base.rates import rate_faults
 from ..core.limits import MAX_CONCURRENT, Limits
 from ..core.rules import number_faults
-from .seconds import Seconds, seconds_of
+from ..core.seconds import Seconds, seconds_of
 from .unique_key import published_key
 
 LIMITS: Final = ("rate", "rate_key", "concurrency_key", "max_concurrent", "cap", "cap_key")

@@ -8,10 +8,10 @@ from typing import Any, Protocol, TypedDict
 from ..core.admission.holding import Debounce, Throttle
 from ..core.model import Isolation, Json, MisfirePolicy, OverlapPolicy, Priority, ScheduleSpec
 from ..core.outcome import Failure
+from ..core.seconds import Seconds
 from .limits import Cap, Rate
 from .policies import Backoff
 from .reuse import Reuse
-from .seconds import Seconds
 from .unique_key import KeyFunction
 
 

@@ -14,8 +14,8 @@ from ..core.model import MisfirePolicy, OverlapPolicy, Priority
 from ..core.outcome import MAX_RETRY_DELAY
 from ..core.retention import keep_faults
 from ..core.rules import attempt_faults, name_faults
+from ..core.seconds import seconds_of
 from .functions import check_takes
-from .seconds import seconds_of
 from .unique_key import KeyFunction
 
 

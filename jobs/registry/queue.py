@@ -11,7 +11,7 @@ from ..core.durable.waits import Signal
 from ..core.flows.spec import FlowSpec
 from ..core.model import Json, Priority, Run
 from ..core.run_spec import RunSpec
-from .seconds import Seconds, seconds_of
+from ..core.seconds import DURATIONS, Seconds, seconds_of
 
 AnySession: TypeAlias = Any
 """A synchronous SQLAlchemy session or connection; this module must not need SQLAlchemy to say so."""
@@ -19,7 +19,6 @@ _IN_CODE: Final = {"uniqueFor": "unique_for", "uniqueAmong": "unique_among", "ma
 _OF_THE_API: Final = re.compile("|".join(_IN_CODE))
 HOLDS: Final = ("unique_for", "unique_among", "debounce", "throttle")
 """The options that say how a unique key holds."""
-_SECONDS: Final = frozenset({"retry_delay", "timeout", "max_duration", "ttl"})
 
 
 class RunOptions(TypedDict, total=False):
@@ -119,7 +118,7 @@ def in_seconds(options: Mapping[str, object]) -> dict[str, Any]:
         InvalidInput: a text that says no duration.
     """
     found: dict[str, Any] = {
-        name: seconds_of(name, value) if name in _SECONDS else value for name, value in options.items()
+        name: seconds_of(name, value) if name in DURATIONS else value for name, value in options.items()
     }
     given: dict[str, Any] = {name: found.pop(name) for name in HOLDS if name in found}
     hold = holding(given)

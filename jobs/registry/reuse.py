@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
+from ..core.seconds import Seconds, length
+
 DEFAULT_MEMORY: Final = 512 * 1024 * 1024
 """Bytes of memory above which a child process is not used again unless its job says otherwise."""
 
@@ -16,24 +18,25 @@ class Reuse:
 
     Attributes:
         runs: How many runs; None = no limit.
-        age: How long after its start it begins the last one; None = no limit.
+        age: How long after its start it begins the last one, e.g. ``"1h"``; None = no limit.
         memory: Bytes of memory that it holds after a run.
 
     Raises:
         ValueError: names the limit that cannot be.
+        InvalidInput: ``age`` is no duration.
     """
 
     runs: int | None = None
-    age: timedelta | None = None
+    age: Seconds | None = None
     memory: int = DEFAULT_MEMORY
 
     def __post_init__(self) -> None:
         """Refuse what is no limit."""
         if self.runs is None and self.age is None:
-            raise ValueError("reuse: needs a limit, e.g. Reuse(runs=100) or Reuse(age=timedelta(hours=1))")
+            raise ValueError("reuse: needs a limit, e.g. Reuse(runs=100) or Reuse(age='1h')")
         if self.runs is not None and self.runs < 1:
             raise ValueError(f"reuse: runs must be 1 or more, got {self.runs}")
-        if self.age is not None and self.age <= timedelta(0):
+        if self.age is not None and length("reuse: age", self.age) == 0:
             raise ValueError(f"reuse: age must be above 0, got {self.age}")
         if self.memory < 1:
             raise ValueError(f"reuse: memory must be a number of bytes above 0, got {self.memory}")

@@ -2,6 +2,8 @@
 
 from datetime import UTC, datetime, timedelta
 
+from ..core.seconds import Seconds, length
+
 START = datetime(2026, 1, 1, tzinfo=UTC)
 """Where a ``FakeClock`` stands unless told otherwise."""
 
@@ -31,9 +33,9 @@ class FakeClock:
         """The same in seconds."""
         return self._now.timestamp()
 
-    def advance(self, seconds: float | timedelta) -> datetime:
-        """Move on by so many seconds; the new time."""
-        return self.set(self._now + (seconds if isinstance(seconds, timedelta) else timedelta(seconds=seconds)))
+    def advance(self, seconds: Seconds) -> datetime:
+        """Move on by a duration, ``60`` or ``"1m"``; the new time."""
+        return self.set(self._now + timedelta(seconds=length("FakeClock.advance", seconds)))
 
     def set(self, now: datetime) -> datetime:
         """Move to a time, with a zone; the new time.

@@ -25,6 +25,7 @@ from ..core.flows.spec import FlowSpec
 from ..core.model import Json, MisfirePolicy, NewRun, OverlapPolicy, Priority, Run, ScheduleSpec, TaskSpec
 from ..core.outcome import Succeeded
 from ..core.run_spec import RunSpec
+from ..core.seconds import DURATIONS_OF_TASKS, Seconds, seconds_of
 from ..core.states import RunState
 from ..queue.claims.claim import Claimant, Started, claim
 from ..queue.claims.fairness import FairnessState
@@ -56,10 +57,11 @@ from .single import AnyJob, Recorder, carry, find
 from .steps import TEST_URL
 
 _FOREVER = 366 * 86400.0
+_POLICIES = {"overlap": OverlapPolicy, "misfire": MisfirePolicy, "priority": Priority}
 
 
 class TaskSettings(TypedDict, total=False):
-    """What ``schedule`` takes beside job, schedule and arguments, as ``createTask`` does. Durations in seconds."""
+    """What ``schedule`` takes beside job, schedule and arguments, as ``createTask`` does."""
 
     description: str
     enabled: bool
@@ -68,14 +70,14 @@ class TaskSettings(TypedDict, total=False):
     priority: Priority | str
     overlap: OverlapPolicy | str
     misfire: MisfirePolicy | str
-    misfire_grace: float
+    misfire_grace: Seconds
     catch_up_limit: int
-    tolerance: float | None
-    timeout: float | None
-    max_duration: float | None
+    tolerance: Seconds | None
+    timeout: Seconds | None
+    max_duration: Seconds | None
     retries: int
-    retry_delay: float
-    jitter: float
+    retry_delay: Seconds
+    jitter: Seconds
     start_at: datetime | None
     end_at: datetime | None
     labels: dict[str, str]
@@ -275,13 +277,10 @@ class Queue:
         """
         spec = schedule_from(schedule, timezone)
         job_name = find(job, self.registry).name
-        policies = {"overlap": OverlapPolicy, "misfire": MisfirePolicy, "priority": Priority}
-        given: dict[str, Any] = {
-            key: policies[key](value.lower()) if key in policies and isinstance(value, str) else value
-            for key, value in settings.items()
-        }
-        rate = settings.get("rate")
-        if rate is not None:
+        given: dict[str, Any] = {**settings}
+        given |= {key: _POLICIES[key](given[key].lower()) for key in _POLICIES.keys() & given.keys()}
+        given |= {key: seconds_of(key, given[key]) for key in DURATIONS_OF_TASKS & given.keys()}
+        if (rate := settings.get("rate")) is not None:
             given["rate"] = rate.stored()
         inherits = frozenset(TASK_POLICIES).difference(given)
         task = TaskSpec(name or job_name, job_name, spec, args=dict(args or {}), inherits=inherits, **given)

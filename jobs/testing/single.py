@@ -28,6 +28,7 @@ from ..core.model import (
 from ..core.outcome import Failed, JobOutcome, Succeeded, Verdict, judge
 from ..core.rules import unknown
 from ..core.run_spec import RunSpec
+from ..core.seconds import Seconds
 from ..core.states import FINAL, RunState
 from ..declared import Job
 from ..queue.claims.claim import Started
@@ -35,6 +36,7 @@ from ..queue.enqueue.enqueue_many import new_runs
 from ..queue.flows.enqueue_flow import new_flow
 from ..registry import Handler, JobDefinition, Registry, default_registry, define
 from ..registry.hooks import Hooks
+from ..registry.queue import in_seconds
 from ..runtime.attempts.attempt import Attempt
 from ..runtime.attempts.bodies import execute
 from ..runtime.attempts.failures import ended_by_deadline, retried
@@ -282,8 +284,8 @@ async def run_job(  # noqa: PLR0913 - every setting of a test has a name of its 
     clock: FakeClock | None = None,
     attempt: int = 1,
     retries: int | None = None,
-    retry_delay: float | None = None,
-    timeout: float | None = None,
+    retry_delay: Seconds | None = None,
+    timeout: Seconds | None = None,
     checkpoint: Json = None,
     scheduled_for: datetime | None = None,
     stop: StopReason | None = None,
@@ -303,8 +305,8 @@ async def run_job(  # noqa: PLR0913 - every setting of a test has a name of its 
         clock: Judges the time box and stamps the lines; real time unless given. A job moves it by ``clock.advance``.
         attempt: Which attempt this is; the earlier ones count as failed.
         retries: How many failures the run survives; as the job says, or else 2, unless given.
-        retry_delay: Seconds before the first retry; as the job says, or else 60, unless given.
-        timeout: Seconds of the time box; as the job says, or else none, unless given.
+        retry_delay: Before the first retry, ``60`` or ``"1m"``; as the job says, or else 60, unless given.
+        timeout: Of the time box; as the job says, or else none, unless given.
         checkpoint: What ``ctx.checkpoint`` reads.
         scheduled_for: The nominal time of the occurrence; None = as if triggered by hand.
         stop: ``ctx.should_stop`` is true from the start, for this reason.
@@ -324,7 +326,7 @@ async def run_job(  # noqa: PLR0913 - every setting of a test has a name of its 
     check_args(definition.name, definition.args_schema, given)
     now = clock if clock is not None else _real_now
     run = run_in_hand(definition.name, given, now(), scheduled_for)
-    given = {"retries": retries, "retry_delay": retry_delay, "timeout": timeout}
+    given = in_seconds({"retries": retries, "retry_delay": retry_delay, "timeout": timeout})
     run = replace(run, attempt=attempt, failures=attempt - 1, **_policies(definition, given))
     recorder = Recorder(now, checkpoint, stop_after, RecordedSteps(steps, signals, now))
     carried = carry(

@@ -61,6 +61,12 @@ def test_the_static_checkers_see_the_folder_through_a_link(folder: str) -> None:
     assert (ROOT / folder / "py.typed").exists()
 
 
+def test_pyright_finds_the_types_of_what_is_imported_from_below_a_folder_without_init() -> None:
+    """Below it, it asks each package again; without an answer code in strict mode has `reportMissingTypeStubs`."""
+    assert (folder_of("cronograph.graphql.client") / "py.typed").exists()
+    assert "py.typed" in SETUPTOOLS["package-data"]["cronograph.graphql.client"]
+
+
 def test_graphql_imported_from_the_root_is_graphql_core() -> None:
     code = "import graphql; print(graphql.__file__); graphql.specified_rules"
     answer = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)

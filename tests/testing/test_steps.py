@@ -154,7 +154,7 @@ async def no_annotation(ctx: JobContext) -> None:
         (no_function, "step 'mail': must be given a function and its arguments, got 7"),
         (no_name, "step: name must not contain '#'"),
         (too_many_retries, "step 'mail': retries must be from 0 to 1000, got -1"),
-        (no_delay, "step 'mail': retry_delay must be from 0 to ten years, in seconds, got -1"),
+        (no_delay, "step 'mail': retry_delay: must be from 0 seconds to ten years"),
         (no_key, "step_key: there is one only inside a step"),
         (no_annotation, "step function hidden: what it returns cannot be read from its annotation: name 'Decimal'"),
     ],

@@ -21,6 +21,7 @@ from ...core.limits import LIMITS
 from ...core.model import Json, NewRun, Priority, Run, Trigger
 from ...core.rules import name_faults, new_run_faults
 from ...core.run_spec import NO_KEY, RunSpec
+from ...core.seconds import DURATIONS, seconds_of
 from ...store.db import dialect, outbox
 from ...store.db.callers.connection import borrowed
 from ...store.db.database import SyncAutocommitConnection
@@ -155,7 +156,12 @@ def new_run(spec: RunSpec) -> NewRun:
     args, carried, labels = spec.args, spec.carried, spec.labels
     given = {name: getattr(spec, name) for name in RUN_POLICIES}
     of_job: dict[str, object] = {**given, UNIQUE_KEY: spec.unique_key, LIMITS: None, PER_RUN: spec.settled or None}
-    chosen: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    chosen: dict[str, Any] = {
+        name: seconds_of(name, value) if name in DURATIONS else value
+        for name, value in given.items()
+        if value is not None
+    }
+    ttl: Any = seconds_of("ttl", spec.ttl)
     priority = chosen.pop("priority", Priority.LOW)
     named = _is_priority(priority)
     run = NewRun(
@@ -171,7 +177,7 @@ def new_run(spec: RunSpec) -> NewRun:
         labels=dict(labels) if isinstance(labels, Mapping) else labels,
         parent_labels=None if spec.parent_labels is None else dict(spec.parent_labels),
         expires_at=spec.expires_at,
-        ttl=spec.ttl,
+        ttl=ttl,
         hold=spec.hold,
         **chosen,
     )

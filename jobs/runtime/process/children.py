@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
+from ...core.seconds import length
 from ...registry import Reuse
 from ..base.wait_limit import LONGEST, LOOK_EVERY, WaitLimit
 from .spawner import Child, LauncherError, Spawner
@@ -42,7 +43,7 @@ class PooledChild:
 
     def may_go_on(self, reuse: Reuse) -> bool:
         """Whether it may begin another run."""
-        is_young = reuse.age is None or time.monotonic() - self.since < reuse.age.total_seconds()
+        is_young = reuse.age is None or time.monotonic() - self.since < length("age", reuse.age)
         return is_young and (reuse.runs is None or self.runs < reuse.runs) and not self.child.exited.done()
 
 

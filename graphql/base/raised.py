@@ -132,6 +132,12 @@ RAISED: Final[dict[str, tuple[str, ...]]] = {
         "INVALID_STATE",
         "UNREADABLE_ROW",
     ),
+    "deleteView": (
+        "FORBIDDEN",
+        "INVALID_INPUT",
+        "NOT_FOUND",
+        "UNREADABLE_ROW",
+    ),
     "drainNode": (
         "IDEMPOTENCY_CONFLICT",
         "INVALID_INPUT",
@@ -292,6 +298,13 @@ RAISED: Final[dict[str, tuple[str, ...]]] = {
         "NOT_FOUND",
         "UNREADABLE_ROW",
     ),
+    "saveView": (
+        "ALREADY_EXISTS",
+        "FORBIDDEN",
+        "INVALID_INPUT",
+        "INVALID_STATE",
+        "UNREADABLE_ROW",
+    ),
     "setRunPriority": (
         "IDEMPOTENCY_CONFLICT",
         "INVALID_INPUT",
@@ -378,5 +391,13 @@ RAISED: Final[dict[str, tuple[str, ...]]] = {
         "UNKNOWN_TIMEZONE",
         "UNREADABLE_ROW",
         "VERSION_CONFLICT",
+    ),
+    "updateView": (
+        "ALREADY_EXISTS",
+        "FORBIDDEN",
+        "INVALID_INPUT",
+        "INVALID_STATE",
+        "NOT_FOUND",
+        "UNREADABLE_ROW",
     ),
 }

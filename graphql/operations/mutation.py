@@ -5,6 +5,7 @@ import strawberry
 from .accounts.accounts import AccountMutations
 from .accounts.login_methods import LoginMethodMutations
 from .accounts.secrets import SecretMutations
+from .accounts.views import ViewMutations
 from .queue import QueueMutations
 from .runs.flows import FlowMutations
 from .runs.runs import RunMutations
@@ -22,5 +23,6 @@ class Mutation(
     AccountMutations,
     LoginMethodMutations,
     SecretMutations,
+    ViewMutations,
 ):
     """Mutations."""

@@ -43,6 +43,7 @@ from ..types.flow import Flow, load_flow
 from ..types.operation import Group, Node
 from .accounts.accounts import AccountQueries
 from .accounts.secrets import SecretQueries
+from .accounts.views import ViewQueries
 from .history import HistoryQueries
 from .labels import LabelQueries
 from .log_search import LogSearchQueries
@@ -61,6 +62,7 @@ class Query(
     RetentionQueries,
     AccountQueries,
     SecretQueries,
+    ViewQueries,
 ):
     """Queries."""
 

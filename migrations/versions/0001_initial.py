@@ -948,6 +948,29 @@ def _provider_identity_indexes() -> None:
     op.create_index("ix_provider_identity_user_id", "provider_identity", ["user_id"])
 
 
+def _saved_view() -> None:
+    op.create_table(
+        "saved_view",
+        Column("id", KEY, nullable=False),
+        Column("scope", String(220), nullable=False),
+        Column("account_id", KEY),
+        Column("page", String(200), nullable=False),
+        Column("name", NAME, nullable=False),
+        Column("search", String(2000), nullable=False),
+        Column("created_at", TIME, nullable=False),
+        Column("created_by", NAME, nullable=False),
+        Column("updated_at", TIME, nullable=False),
+        PrimaryKeyConstraint("id", name="pk_saved_view"),
+        ForeignKeyConstraint(["account_id"], ["user_account.id"], name="fk_saved_view_account_id", ondelete="CASCADE"),
+        UniqueConstraint("scope", "page", "name", name="uq_saved_view_scope_page_name"),
+        sqlite_autoincrement=True,
+    )
+
+
+def _saved_view_indexes() -> None:
+    op.create_index("ix_saved_view_account_id", "saved_view", ["account_id"])
+
+
 def _session() -> None:
     op.create_table(
         "session",
@@ -1097,6 +1120,8 @@ MAKERS = (
     _provider_attempt_indexes,
     _provider_identity,
     _provider_identity_indexes,
+    _saved_view,
+    _saved_view_indexes,
     _session,
     _session_indexes,
     _webauthn_challenge,

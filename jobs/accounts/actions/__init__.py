@@ -1,1 +1,1 @@
-"""Acts of sign-in: accounts, sessions, tokens, devices, passkeys, providers, secrets."""
+"""Acts of sign-in: accounts, sessions, tokens, devices, passkeys, providers, secrets, saved views."""

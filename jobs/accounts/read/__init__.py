@@ -1,1 +1,1 @@
-"""What is read for sign-in: accounts, sessions, devices, passkeys, providers, secrets, the audit log."""
+"""What is read for sign-in: accounts, sessions, devices, passkeys, providers, secrets, saved views, the audit log."""

@@ -1,1 +1,1 @@
-"""Rules of sign-in: accounts, sessions, credentials, secrets; pure, as the rules in `core` are."""
+"""Rules of sign-in: accounts, sessions, credentials, secrets, saved views; pure, as the rules in `core` are."""

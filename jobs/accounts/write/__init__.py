@@ -1,1 +1,1 @@
-"""What sign-in writes: accounts, sessions, devices, passkeys, providers, secrets, the audit log."""
+"""What sign-in writes: accounts, sessions, devices, passkeys, providers, secrets, saved views, the audit log."""

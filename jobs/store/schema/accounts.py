@@ -1,4 +1,4 @@
-"""The tables of accounts: what they sign in with, what slows guessing down, the secrets of jobs, and who changed what.
+"""The tables of accounts: what they sign in with, the secrets of jobs, saved views, and who changed what.
 
 Nothing stands in any of them that somebody could sign in with: of a password the argon2id hash, of a passkey the public
 half, of every other credential the SHA-256. The values of secrets are encrypted before they come here.
@@ -230,4 +230,22 @@ secret = Table(
     Column("created_by", Name, nullable=False),
     Column("updated_at", UtcDateTime, nullable=False),
     Column("updated_by", Name, nullable=False),
+)
+
+saved_view = Table(
+    "saved_view",
+    metadata,
+    key(),
+    # Whose it is: the team's, an account's, or that of a person who has no account here.
+    Column("scope", String(220), nullable=False),
+    # With which account it goes.
+    Column("account_id", Key, ForeignKey("user_account.id", ondelete="CASCADE"), index=True),
+    Column("page", String(200), nullable=False),
+    Column("name", Name, nullable=False),
+    Column("search", String(2000), nullable=False),
+    Column("created_at", UtcDateTime, nullable=False),
+    Column("created_by", Name, nullable=False),
+    Column("updated_at", UtcDateTime, nullable=False),
+    UniqueConstraint("scope", "page", "name"),
+    **NO_REUSE,
 )

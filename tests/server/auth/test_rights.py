@@ -87,7 +87,17 @@ def test_the_sdl_shows_the_rules(schema: GuardedSchema) -> None:
 
 
 OF_ONESELF = frozenset(
-    {"createApiToken", "revokeApiToken", "endSessions", "renamePasskey", "deletePasskey", "deleteIdentity"}
+    {
+        "createApiToken",
+        "revokeApiToken",
+        "endSessions",
+        "renamePasskey",
+        "deletePasskey",
+        "deleteIdentity",
+        "saveView",
+        "updateView",
+        "deleteView",
+    }
 )
 """Mutations that change nothing but what is one's own."""
 

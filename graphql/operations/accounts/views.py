@@ -1,0 +1,120 @@
+"""Saved views: one's own, and those of the team, which operators change."""
+
+from functools import partial
+from typing import Annotated
+
+import strawberry
+
+from ....jobs.accounts.actions import views as actions
+from ....jobs.accounts.read import views as stored
+from ....jobs.accounts.rules import views as model
+from ....jobs.accounts.rules.views import MAX_VIEWS, TEAM, scope_of
+from ....jobs.store.db.transaction import Tx
+from ...base.arguments import INPUT, checked_text
+from ...base.enums import Role
+from ...base.fields import mutates, resolved
+from ...base.sizes import Size
+from ...resolving.context import Info
+from ...types.view import SavedView, SavedViewChanged
+from ..base.changes import given, parse_key, perform_once
+
+
+@strawberry.input(description="A view to be saved.")
+class SaveViewInput:
+    """The input of ``saveView``."""
+
+    page: str = strawberry.field(description="The path of the page, such as `/runs`, at most 200 characters.")
+    name: str = strawberry.field(
+        description="What it is called, 1 to 200 characters; one person, and the team, has each name once on a page."
+    )
+    search: str = strawberry.field(
+        description="The query of the address with its `?`, percent-encoded, at most 2,000 characters; empty for the "
+        "page as it is."
+    )
+    shared: bool = strawberry.field(description="Whether the whole team sees it; needs OPERATOR.", default=False)
+
+
+@strawberry.input(description="What shall be different about a view.")
+class UpdateViewInput:
+    """The input of ``updateView``."""
+
+    id: strawberry.ID = strawberry.field(description="Its key.")
+    name: str | None = strawberry.field(description="What it is called from now on.", default=strawberry.UNSET)
+    search: str | None = strawberry.field(description="The query of its address from now on.", default=strawberry.UNSET)
+    shared: bool | None = strawberry.field(
+        description="Whether the whole team sees it from now on; a view that is no longer shared is that of who asks.",
+        default=strawberry.UNSET,
+    )
+
+
+@strawberry.input(description="A view to be deleted.")
+class DeleteViewInput:
+    """The input of ``deleteView``."""
+
+    id: strawberry.ID = strawberry.field(description="Its key.")
+
+
+@strawberry.type
+class ViewQueries:
+    """Which views there are."""
+
+    @resolved(
+        description="One's own saved views of the dashboard and those of the team, by page and name.",
+        size=Size(default=2 * MAX_VIEWS, most=2 * MAX_VIEWS),
+        requires=Role.VIEWER,
+    )
+    async def saved_views(
+        self,
+        info: Info,
+        page: Annotated[str | None, strawberry.argument(description="Only of this page, such as `/runs`.")] = None,
+    ) -> list[SavedView]:
+        """All that somebody sees."""
+        chosen = None if page is None else checked_text(page, "page")
+        scopes = [TEAM, scope_of(info.context.person.actor, shared=False)]
+        return [
+            SavedView.from_model(view) for view in await info.context.database.read(stored.of_scopes, scopes, chosen)
+        ]
+
+
+@strawberry.type
+class ViewMutations:
+    """Everything that changes views."""
+
+    @mutates(description="Saves a view. One of the team needs OPERATOR.", requires=Role.VIEWER)
+    async def save_view(self, info: Info, input: Annotated[SaveViewInput, INPUT]) -> SavedViewChanged:
+        """The view."""
+        action = partial(
+            actions.save_view,
+            person=info.context.person.actor,
+            page=input.page,
+            name=input.name,
+            search=input.search,
+            shared=input.shared,
+        )
+        done = await perform_once(info, input, action)
+        return done.answer(SavedViewChanged, view=SavedView.from_model)
+
+    @mutates(
+        description="Renames a view, points it elsewhere, or moves it between oneself and the team; what concerns the "
+        "team needs OPERATOR.",
+        requires=Role.VIEWER,
+    )
+    async def update_view(self, info: Info, input: Annotated[UpdateViewInput, INPUT]) -> SavedViewChanged:
+        """The view as it is now."""
+        change = actions.ViewChange(given(input.name), given(input.search), given(input.shared))
+
+        def action(tx: Tx) -> model.SavedView:
+            return actions.change_view(tx, info.context.person.actor, parse_key(input.id, "id"), change)
+
+        done = await perform_once(info, input, action)
+        return done.answer(SavedViewChanged, view=SavedView.from_model)
+
+    @mutates(description="Deletes a view. One of the team needs OPERATOR.", requires=Role.VIEWER)
+    async def delete_view(self, info: Info, input: Annotated[DeleteViewInput, INPUT]) -> SavedViewChanged:
+        """The view as it was."""
+
+        def action(tx: Tx) -> model.SavedView:
+            return actions.delete_view(tx, info.context.person.actor, parse_key(input.id, "id"))
+
+        done = await perform_once(info, input, action)
+        return done.answer(SavedViewChanged, view=SavedView.from_model)

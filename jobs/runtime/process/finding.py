@@ -3,6 +3,7 @@
 import importlib
 import sys
 from collections.abc import Callable, Container, Iterable
+from functools import cache
 from types import ModuleType
 from typing import Any, Final
 
@@ -15,8 +16,6 @@ from ..job.middleware import middleware_of
 
 STORE: Final = "cronograph.jobs.queue.flows.enqueue_flow"
 """What a child needs to judge what it enqueues. It brings SQLAlchemy, a third of what a launcher would hold."""
-_made: Final[dict[tuple[str, str, str], JobDefinition]] = {}
-"""Jobs that were defined again, by name, module and function; children have what their launcher has made."""
 
 
 class JobNotFoundError(Exception):
@@ -48,13 +47,10 @@ def find_job(name: str, module_name: str, qualname: str) -> tuple[JobDefinition,
     return _defined_again(name, handler), Hooks()
 
 
+@cache
 def _defined_again(name: str, handler: Callable[..., Any]) -> JobDefinition:
     """The job that a function alone makes; to make the model of its arguments takes longer than most of a fork."""
-    known = _made.get((name, *_place(handler)))
-    if known is None or known.handler is not handler:
-        known = define(name, handler, isolation=Isolation.PROCESS)
-        _made[name, *_place(handler)] = known
-    return known
+    return define(name, handler, isolation=Isolation.PROCESS)
 
 
 def looked_up(module: ModuleType | None, qualname: str) -> Any:  # noqa: ANN401 - anything that is there

@@ -145,10 +145,15 @@ class ProcessBody:
                 case BeginWait() | MakeSignalUrl():
                     self._aside(self._see_to_wait(child, message))
                 case Ended():
-                    self._attempt.host.enqueue_at_end(message.at_end)
-                    self._is_fit = message.again
-                    return message.value()
+                    return self._ended(message)
         return None
+
+    def _ended(self, message: Ended) -> JobOutcome:
+        self._attempt.host.enqueue_at_end(message.at_end)
+        self._is_fit = message.again
+        if message.took_store:
+            self._children.note_store()
+        return message.value()
 
     async def _enqueue(self, asked: Enqueue) -> Enqueued:
         host, flow = self._attempt.host, asked.flow

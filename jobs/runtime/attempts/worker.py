@@ -90,7 +90,7 @@ class Worker(Service):
         self._work = asyncio.Event()
         self._cancels = asyncio.Event()
         preload = preloaded(in_process, registry.hooks, unless_set=settings.preload)
-        spawner = Spawner(settings.launch, preload, findable(in_process))
+        spawner = Spawner(settings.launch, preload, findable(in_process, preload))
         places = min(settings.slots, settings.child_slots)
         self._launcher = LauncherSupervisor(self._database, node, self._capacity, spawner, places, self._look_again)
         self._threads = ThreadPool[JobOutcome](min(settings.slots, settings.thread_slots))

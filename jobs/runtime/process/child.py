@@ -5,6 +5,7 @@ he asks for it (``preload``).
 The handler runs in the main thread; a second thread listens to the node.
 """
 
+import _thread
 import asyncio
 import contextvars
 import functools
@@ -36,7 +37,7 @@ from ..job.printing import guard_output, let_prints_belong_to_jobs
 from ..job.redaction import NOTHING_HIDDEN, Redactor
 from ..job.results import from_exception, from_return
 from ..job.stopping import StopSignal
-from .finding import find_job
+from .finding import find_job, found_of_store
 from .host import ChildHost
 from .kept_resources import KeptResources
 from .kernel import PR_SET_CHILD_SUBREAPER, children_of_this_process, control_process, memory_of_this_process
@@ -77,10 +78,12 @@ class ChildProcess:
         self._run: ChildRun | None = None
         self._own: set[int] = set()
         self._is_ending = False
+        self._had_of_store = found_of_store()
 
     def live(self, begin: Begin) -> None:
         """Begin with this job; returns when there is nothing more to run."""
-        threading.Thread(target=self._listen, name="cronograph-node", daemon=True).start()
+        # A thread of ``threading`` is waited for until it runs, and writes to a hundred pages of the launcher's.
+        _thread.start_new_thread(self._listen, ())
         following: Begin | None = begin
         while following is not None:
             following = self._begins.get() if self._again(following) else None
@@ -97,7 +100,8 @@ class ChildProcess:
         outcome = contextvars.copy_context().run(run.run)
         again = begin.memory is not None and isinstance(outcome, Succeeded) and self._is_fit(begin.memory, run)
         self._is_ending = not again
-        self._connection.send(Ended.of(outcome, run.at_end, again=again))
+        took_store = found_of_store() != self._had_of_store
+        self._connection.send(Ended.of(outcome, run.at_end, again=again, took_store=took_store))
         return again
 
     def _is_fit(self, memory: int, run: "ChildRun") -> bool:

@@ -12,6 +12,7 @@ from typing import Final
 from ...core.seconds import length
 from ...registry import Reuse
 from ..base.wait_limit import LONGEST, LOOK_EVERY, WaitLimit
+from .finding import STORE
 from .spawner import Child, LauncherError, Spawner
 from .wire import Leave
 
@@ -145,6 +146,10 @@ class ChildPool:
                 raise
         found.runs += 1
         return found
+
+    def note_store(self) -> None:
+        """A child imported the store: those that follow find it."""
+        self._spawner.import_too(STORE)
 
     def report_shortage(self, reason: str) -> None:
         """No child process could be had."""

@@ -2,7 +2,8 @@
 
 import importlib
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable
+from functools import cache
 from types import ModuleType
 from typing import Any, Final
 
@@ -13,12 +14,17 @@ from ...registry import JobDefinition, default_registry, define
 from ...registry.hooks import Hooks
 from ..job.middleware import middleware_of
 
-_made: Final[dict[tuple[str, str, str], JobDefinition]] = {}
-"""Jobs that were defined again, by name, module and function; children have what their launcher has made."""
+STORE: Final = "cronograph.jobs.queue.flows.enqueue_flow"
+"""What a child needs to judge what it enqueues. It brings SQLAlchemy, a third of what a launcher would hold."""
 
 
 class JobNotFoundError(Exception):
     """The handler is not where it was when the node started."""
+
+
+def found_of_store() -> tuple[bool, bool]:
+    """What this process has of that which a launcher imports only if its children need it."""
+    return "sqlalchemy" in sys.modules, STORE in sys.modules
 
 
 def find_job(name: str, module_name: str, qualname: str) -> tuple[JobDefinition, Hooks]:
@@ -41,13 +47,10 @@ def find_job(name: str, module_name: str, qualname: str) -> tuple[JobDefinition,
     return _defined_again(name, handler), Hooks()
 
 
+@cache
 def _defined_again(name: str, handler: Callable[..., Any]) -> JobDefinition:
     """The job that a function alone makes; to make the model of its arguments takes longer than most of a fork."""
-    known = _made.get((name, *_place(handler)))
-    if known is None or known.handler is not handler:
-        known = define(name, handler, isolation=Isolation.PROCESS)
-        _made[name, *_place(handler)] = known
-    return known
+    return define(name, handler, isolation=Isolation.PROCESS)
 
 
 def looked_up(module: ModuleType | None, qualname: str) -> Any:  # noqa: ANN401 - anything that is there
@@ -92,9 +95,10 @@ def preloaded(jobs: Iterable[JobDefinition], hooks: Hooks, *, unless_set: bool) 
     return list(found)
 
 
-def findable(jobs: Iterable[JobDefinition]) -> list[tuple[str, str, str]]:
-    """By what a new process finds these jobs: the arguments of ``find_job``."""
-    return [(one.name, *_place(one.handler)) for one in jobs]
+def findable(jobs: Iterable[JobDefinition], modules: Container[str]) -> list[tuple[str, str, str]]:
+    """By what a new process finds those of the jobs that are in these modules: the arguments of ``find_job``."""
+    places = [(one.name, *_place(one.handler)) for one in jobs]
+    return [place for place in places if place[1] in modules]
 
 
 def _place(handler: Callable[..., Any]) -> tuple[str, str]:

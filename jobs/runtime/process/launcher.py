@@ -10,10 +10,11 @@ no matter what a job does:
 - when the launcher goes, the kernel kills its children (Linux; elsewhere they notice the end of their connection), and
   the node what these have started.
 
-The node and the launcher speak in lines. To the launcher: ``spawn ID`` (with the child's socket), ``kill ID``, and
-perhaps ``preload JSON`` with ``path``, ``modules`` and ``jobs``, mostly first. To the node: ``ready 0 NUMBER`` once (the number is in the
-marks of its children, see ``killing``), then for each child ``forked ID PID`` and ``exited ID STATUS``; to a preload
-``importing N 0`` before each module, and ``preloaded 0 0``, or ``unfit N REASON``, after which it is of no use.
+The node and the launcher speak in lines. To the launcher: ``spawn ID`` (with the child's socket), ``kill ID``,
+``import MODULE``, and perhaps first ``preload JSON`` with ``path``, ``modules`` and ``jobs``. To the node: ``ready 0
+NUMBER`` once (the number is in the marks of its children, see ``killing``), then for each child ``forked ID PID`` and
+``exited ID STATUS``; to a preload ``importing N 0`` before each module, and ``preloaded 0 0``, or ``unfit N REASON``,
+after which it is of no use.
 
 Preloading is the only way in which code of the user's runs here. A module that starts a thread is unfit: forking a
 process with threads is not safe.
@@ -36,7 +37,7 @@ from types import FrameType
 
 from .child import run_child
 from .ending import end_in_order
-from .finding import find_job
+from .finding import JobNotFoundError, find_job
 from .kernel import (
     PR_SET_CHILD_SUBREAPER,
     PR_SET_PDEATHSIG,
@@ -45,7 +46,7 @@ from .kernel import (
     threads_of_this_process,
 )
 from .killing import CHILD_MARK, kill_group, kill_strays, mark_of
-from .orders import FAILED, NOT_FORKED, STARTS_THREADS
+from .orders import FAILED, NOT_FORKED, NOT_FOUND, STARTS_THREADS
 from .outbox import NodeGoneError
 from .warming import warm_up
 
@@ -121,6 +122,8 @@ class Launcher:
                 yield int(identity)
             elif order == b"preload":
                 self._preload(**json.loads(identity))
+            elif order == b"import":
+                _import_for_children(identity.decode())
             elif int(identity) in self._pids:
                 kill_group(self._pids[int(identity)])
 
@@ -134,6 +137,10 @@ class Launcher:
                 for job in jobs:
                     if job[1] == module:
                         find_job(*job)
+            except JobNotFoundError:
+                traceback.print_exc()
+                self._say(b"unfit", number, NOT_FOUND)
+                return
             except BaseException:
                 traceback.print_exc()
                 self._say(b"unfit", number, FAILED)
@@ -205,6 +212,15 @@ class Launcher:
 
 def _nothing(_number: int, _frame: FrameType | None) -> None:
     """The wake-up socket tells; without a handler in Python there is none."""
+
+
+def _import_for_children(module: str) -> None:
+    """Import a module of ours that a child needed, so that others find it; they can do without."""
+    try:
+        importlib.import_module(module)
+    except ImportError:
+        traceback.print_exc()
+    share_what_is_imported()
 
 
 def share_what_is_imported() -> None:

@@ -16,7 +16,7 @@ from typing_extensions import override
 
 from ..base.launcher import LauncherProcess, StartLauncher, start_launcher
 from .killing import kill_group, kill_strays
-from .orders import FAILED, STARTS_THREADS
+from .orders import FAILED, NOT_FOUND, STARTS_THREADS
 from .wire import HEADER, ToChild, ToNode, frame, length_of, to_node
 
 log = logging.getLogger(__name__)
@@ -29,7 +29,11 @@ _LAUNCHERS = 2
 """How many launchers are tried for one child."""
 
 
-_REASONS = {FAILED: "its import fails", STARTS_THREADS: "its import starts threads"}
+_REASONS = {
+    FAILED: "its import fails",
+    STARTS_THREADS: "its import starts threads",
+    NOT_FOUND: "a job is not found in it",
+}
 
 
 class LauncherError(Exception):
@@ -161,6 +165,7 @@ class Spawner:
         self._launch = launch
         self._preload = list(preload)
         self._jobs = list(jobs)
+        self._imported_too: list[str] = []
         self._importing: str | None = None
         self._exit_timeout = exit_timeout
         self._process: LauncherProcess | None = None
@@ -173,7 +178,6 @@ class Spawner:
         self._reaping: asyncio.Future[None] | None = None
         self._numbers = itertools.count(1)
         self._rest = b""
-        # Orders are a few bytes each, which a socket takes whole or not at all.
         self._orders: deque[tuple[bytes, socket.socket | None]] = deque()
 
     def start(self) -> None:
@@ -198,6 +202,18 @@ class Spawner:
         if self._preload:
             wanted = {"path": places(sys.path), "modules": self._preload, "jobs": self._jobs}
             self._order(b"preload %b\n" % json.dumps(wanted).encode())
+        for module in self._imported_too:
+            self._order_import(module)
+
+    def import_too(self, module: str) -> None:
+        """Have the launcher import a module of ours, this one and those that follow; asking again changes nothing."""
+        if module not in self._imported_too:
+            self._imported_too.append(module)
+            if self._control is not None:
+                self._order_import(module)
+
+    def _order_import(self, module: str) -> None:
+        self._order(b"import %b\n" % module.encode())
 
     async def ready(self) -> None:
         """Start the launcher and wait until it can fork at once.
@@ -266,10 +282,13 @@ class Spawner:
         try:
             while self._orders:
                 order, handed_over = self._orders[0]
-                socket.send_fds(self._control, [order], [] if handed_over is None else [handed_over.fileno()])
+                sent = socket.send_fds(self._control, [order], [] if handed_over is None else [handed_over.fileno()])
                 self._orders.popleft()
                 if handed_over is not None:
                     handed_over.close()
+                if sent < len(order):
+                    # The names of many jobs: a socket takes only a part of them at once.
+                    self._orders.appendleft((order[sent:], None))
         except BlockingIOError:
             loop.add_writer(self._control.fileno(), self._send_orders)
         except ConnectionError:

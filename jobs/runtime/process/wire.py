@@ -213,7 +213,7 @@ _OUTCOMES: dict[str, TypeAdapter[JobOutcome]] = {
 class Ended(Message):
     """Child to node, last: how the attempt ended (the name of an outcome, its fields), and what follows a good end.
 
-    ``again``: the child can run another one.
+    ``again``: the child can run another one. ``took_store``: it imported the store, which its launcher did not have.
     """
 
     kind: Literal["ended"] = "ended"
@@ -221,12 +221,16 @@ class Ended(Message):
     fields: dict[str, Any]
     at_end: list[RunSpec] = Field(default_factory=list[RunSpec])
     again: bool = False
+    took_store: bool = False
 
     @classmethod
-    def of(cls, outcome: JobOutcome, at_end: Sequence[RunSpec] = (), *, again: bool = False) -> "Ended":
+    def of(
+        cls, outcome: JobOutcome, at_end: Sequence[RunSpec] = (), *, again: bool = False, took_store: bool = False
+    ) -> "Ended":
         """The message that carries ``outcome`` and what follows it."""
         name, fields = type(outcome).__name__, dataclasses.asdict(outcome)
         message = {"outcome": name, "fields": fields, "at_end": list(at_end), "again": again}
+        message["took_store"] = took_store
         return cls.model_validate(message)
 
     def value(self) -> JobOutcome:

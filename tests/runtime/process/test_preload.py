@@ -7,8 +7,9 @@ import psutil
 import pytest
 
 from cronograph.jobs.core.states import RunState
+from cronograph.jobs.runtime.base.launcher import start_launcher
 from cronograph.jobs.runtime.process.spawner import Spawner
-from tests.runtime.preloaded_jobs import ELSE, JOBS
+from tests.runtime.preloaded_jobs import AGAIN, ELSE, JOBS, STORE
 from tests.support.engines import StartEngine
 
 
@@ -58,3 +59,44 @@ async def test_a_launcher_that_is_started_again_preloads_again(start_engine: Sta
     assert done.run.state is RunState.SUCCESS
     imported_by, launcher = done.execution.value
     assert imported_by == launcher != first[1]
+
+
+async def test_the_model_of_a_preloaded_job_is_made_by_the_launcher(start_engine: StartEngine) -> None:
+    engine = await start_engine(AGAIN)
+    made_by, launcher = (await engine.finish("defined_again")).execution.value
+    assert made_by == launcher
+
+
+async def test_a_module_in_which_a_job_is_not_found_is_not_preloaded(caplog: pytest.LogCaptureFixture) -> None:
+    spawner = Spawner(preload=["json"], jobs=[("nowhere", "json", "nowhere")])
+    await spawner.ready()
+    why = "a job is not found in it"
+    assert caplog.messages == [f"module json is not preloaded: {why}; each child process imports it by itself"]
+    await spawner.stop()
+
+
+async def test_sqlalchemy_is_imported_once_it_is_needed_and_found_by_the_children_that_follow(
+    start_engine: StartEngine,
+) -> None:
+    engine = await start_engine(STORE, launch=start_launcher)
+    done = [await engine.finish("takes_store") for _ in range(3)]
+    assert [one.execution.value for one in done] == [False, True, True]
+
+
+async def test_what_cannot_be_imported_later_on_does_no_harm() -> None:
+    spawner = Spawner()
+    spawner.import_too("no_such_module")
+    await spawner.ready()
+    child = await spawner.spawn()
+    for _ in range(2):
+        spawner.import_too("neither_this_one")
+    other = await spawner.spawn()
+    assert [await one.close(timeout=0.0) for one in (child, other)] == [-9, -9]
+    await spawner.stop()
+
+
+async def test_the_names_of_many_jobs_reach_the_launcher() -> None:
+    spawner = Spawner(preload=["json"], jobs=[(str(number), "elsewhere", "job") for number in range(30_000)])
+    await spawner.ready()
+    assert await (await spawner.spawn()).close(timeout=0.0) == -9
+    await spawner.stop()

@@ -176,11 +176,8 @@ def _is_one_lane(found: Sequence[Candidate]) -> bool:
     if not found:
         return False
     first = found[0]
-    group, priority, stuck = first.group, first.priority, first.stuck
-    if not all(one.group == group and one.priority is priority and one.stuck == stuck for one in found):
-        return False
-    blocks = [one.blocks for one in found if one.blocks is not None]
-    return len(set(blocks)) == len(blocks)
+    lane = (first.group, first.priority, first.stuck, None)
+    return all((one.group, one.priority, one.stuck, one.blocks) == lane for one in found)
 
 
 def _take_lane(state: FairnessState, chosen: list[Candidate]) -> list[Candidate]:

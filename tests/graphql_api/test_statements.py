@@ -7,6 +7,8 @@ from cronograph.jobs.core.model import NewRun, Trigger
 from cronograph.jobs.core.outcome import Failed, Succeeded
 from tests.graphql_api.api import Api, counted_statements
 
+pytestmark = pytest.mark.both_databases  # the statements themselves are counted
+
 TASKS = """
 query($n: Int!) {
   tasks(first: $n) {

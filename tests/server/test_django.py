@@ -13,7 +13,7 @@ from sqlalchemy import make_url
 from tests.docs.blocks import blocks_of
 from tests.support.sources import ROOT
 
-pytestmark = pytest.mark.timeout(240)
+pytestmark = [pytest.mark.timeout(240), pytest.mark.both_databases]  # Django has a driver for each
 """Each program sets up Django in an interpreter of its own."""
 
 PROJECT = {

@@ -44,7 +44,9 @@ def test_plain():
     pass
 """
 
-INI = "[pytest]\nmarkers =\n    both_databases: no turns\n    rotating(turns): turns\naddopts = -p no:cacheprovider -v\n"
+INI = (
+    "[pytest]\nmarkers =\n    both_databases: no turns\n    rotating(turns): turns\naddopts = -p no:cacheprovider -v\n"
+)
 
 
 @pytest.fixture
@@ -74,44 +76,37 @@ class Run:
         return ran, result.stdout.str()
 
 
-def test_without_turns_everything_runs(run: Run) -> None:
+def test_turns_one_after_the_other_leave_nothing_out(run: Run) -> None:
     everything, output = run("all")
     assert len(everything) == len(set(everything)) == 2 * 20
     assert "left to other turns" not in output
-    assert run("")[0] == everything
+    answers = [run(str(turn)) for turn in (5, 6, 7)]
+    turns = [set(ran) for ran, _ in answers]
 
-
-def test_a_turn_has_each_test_on_one_database_and_two_turns_have_it_on_both(run: Run) -> None:
-    everything, _ = run("all")
-    first, second = run("0")[0], run("1")[0]
-    alternating = [name for name in everything if "actions.py::test_one" in name or "actions.py::test_more" in name]
+    alternating = {name for name in everything if "actions.py::test_one" in name or "actions.py::test_more" in name}
     assert len(alternating) == 8
-    assert sorted({*first, *second} & {*alternating}) == sorted(alternating)
-    assert {*first} & {*second} & {*alternating} == set()
-    # One on SQLite, one on PostgreSQL, and so on: neither is left out in a module.
-    for turn in (first, second):
-        of_sqlite = [name for name in turn if name in alternating and "[sqlite" in name]
-        assert len(of_sqlite) == 2
-    kept = {name for name in everything if "test_both" in name or "queue.py::test_one" in name or "_plain" in name}
-    assert kept <= {*first} & {*second}
+    assert (turns[0] | turns[1]) & alternating == alternating
+    assert turns[0] & turns[1] & alternating == set()
+    # Every other one on SQLite: neither database is left out in a module.
+    assert [sum("[sqlite" in name for name in turn & alternating) for turn in turns] == [2, 2, 2]
+
+    rotating = {name for name in everything if "test_cases" in name}
+    assert set.union(*turns) & rotating == rotating
+    assert [len(turn & rotating) for turn in turns] == [2 * (3 + 1)] * 3
+
+    assert {*everything} - alternating - rotating <= set.intersection(*turns)
+    assert all("left to other turns: 4 of the other database, 10 rotating" in output for _, output in answers)
 
 
-def test_three_turns_have_every_case_of_what_rotates_in_three(run: Run) -> None:
-    everything, _ = run("all")
-    turns = [{name for name in run(str(turn))[0] if "test_cases" in name} for turn in (5, 6, 7)]
-    assert set.union(*turns) == {name for name in everything if "test_cases" in name}
-    assert [len(turn) for turn in turns] == [2 * (3 + 1)] * 3
-
-
-def test_a_test_asked_for_on_one_database_alone_runs_in_each_turn(run: Run) -> None:
+def test_a_test_asked_for_on_one_database_runs_in_each_turn(run: Run) -> None:
     asked = "tests/actions/test_actions.py::test_one[postgres]"
     assert run("0", asked)[0] == run("1", asked)[0] == [asked]
 
 
-@pytest.mark.parametrize("workers", [(), ("-n", "2")])
-def test_at_the_end_a_run_says_what_it_left(run: Run, workers: tuple[str, ...]) -> None:
-    _, output = run("3", *workers)
-    assert "ROTATION=3: left to other turns: 4 of the other database, 10 rotating; `make test` runs all" in output
+def test_with_several_workers_the_run_says_once_what_it_left(run: Run) -> None:
+    _, output = run("3", "-n", "2")
+    said = "ROTATION=3: left to other turns: 4 of the other database, 10 rotating; `make test` runs all"
+    assert output.count(said) == 1
 
 
 def test_a_turn_is_a_number() -> None:

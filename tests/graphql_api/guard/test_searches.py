@@ -24,6 +24,8 @@ from cronograph.jobs.store.db.database import Database
 from cronograph.jobs.store.schema.tables import job_execution
 from tests.support.history import LONG_AGO
 
+pytestmark = pytest.mark.both_databases  # each database has its own way to end a search
+
 SLOW = {
     "sqlite": "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT count(*) FROM n",
     "postgresql": "SELECT pg_sleep(3600)",

@@ -31,6 +31,8 @@ from tests.graphql_api.lists.documents import documents
 from tests.support.damages import damage_all, refuse_nothing
 from tests.support.storage import START, Stored
 
+pytestmark = pytest.mark.both_databases  # what cannot be read differs by the types of columns
+
 ARGUMENTS: Mapping[str, str] = {
     "validateSchedule": 'schedule: { syntax: CRON, value: "* * * * *" }',
     "job": 'name: "work"',

@@ -14,6 +14,8 @@ from cronograph.jobs.store.db.database import Connection, Database
 from cronograph.jobs.store.db.transaction import Tx
 from cronograph.jobs.store.write import events
 
+pytestmark = pytest.mark.both_databases  # each database has its own way to wake others
+
 P = ParamSpec("P")
 T = TypeVar("T")
 

@@ -37,6 +37,8 @@ from cronograph.server.database.shared_rules import judge_disk, judge_history, j
 from cronograph.server.database.sqlite_rules import judge_sqlite
 from tests.support.history import history
 
+pytestmark = pytest.mark.both_databases  # each database has its own rules
+
 NOW = datetime(2030, 1, 1, tzinfo=UTC)
 
 

@@ -32,7 +32,7 @@ def bench(
     """Measure how fast one node is here, with this database and this configuration; takes about half a minute.
 
     It works in a place of its own, a schema of the same PostgreSQL database or a file next to SQLite's, which is
-    removed afterwards; your tasks and runs are neither read nor changed. If another server is at work, figures are lower.
+    removed afterwards; your tasks and runs are neither read nor changed. If another server is at work, it is slower.
     """
     settings = load({"database_url": database_url}, config).settings
     node = EngineSettings(

@@ -10,7 +10,12 @@ def every(interval: str | float | timedelta) -> ScheduleSpec:
     """A fixed grid without drift: ``every("15m")``, ``every("PT1H30M")``, ``every(90)`` seconds, or a ``timedelta``.
 
     At least one second.
+
+    Raises:
+        TypeError: it is none of these.
     """
+    if not isinstance(interval, str | int | float | timedelta):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise TypeError(f"every: must be seconds, a timedelta or a text such as '15m', got {interval!r:.60}")
     if isinstance(interval, timedelta):
         interval = interval.total_seconds()
     return ScheduleSpec(
@@ -36,7 +41,10 @@ def once(at: str | datetime) -> ScheduleSpec:
 
     Raises:
         ValueError: the time has no time zone.
+        TypeError: it is no time.
     """
+    if not isinstance(at, str | datetime):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise TypeError(f"once: must be a datetime or a text such as '2027-01-01T00:00Z', got {at!r:.60}")
     try:
         time = at if isinstance(at, datetime) else datetime.fromisoformat(at)
     except ValueError:

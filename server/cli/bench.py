@@ -31,8 +31,8 @@ def bench(
 ) -> None:
     """Measure how fast one node is here, with this database and this configuration; takes about half a minute.
 
-    It works in a place of its own, a schema of the same PostgreSQL database or a file beside SQLite's, which is removed
-    afterwards; your tasks and runs are neither read nor changed. A server at work beside it takes its share.
+    It works in a place of its own, a schema of the same PostgreSQL database or a file next to SQLite's, which is
+    removed afterwards; your tasks and runs are neither read nor changed. If another server is at work, it is slower.
     """
     settings = load({"database_url": database_url}, config).settings
     node = EngineSettings(

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from cronograph.jobs import InvalidInput, JobContext, Registry, Reuse, RunSpec, Snooze, WaitTimedOut, every, job
+from cronograph.jobs import InvalidInput, JobContext, Registry, Reuse, RunSpec, Snooze, WaitTimedOut, every, job, once
 from cronograph.jobs.core.seconds import length
 from cronograph.jobs.queue.enqueue.enqueue import new_run
 from cronograph.jobs.store.read.tasks import by_name
@@ -101,3 +101,9 @@ async def test_a_job_that_waits_for_nonsense_fails_with_words(value: Any) -> Non
     result = await run_job(sleeping)
     assert result.error is not None
     assert result.error.startswith("seconds: must be")
+
+
+@pytest.mark.parametrize(("short_form", "value"), [(every, None), (every, [1]), (once, 5), (once, None)])
+def test_a_short_form_says_what_it_must_be_given(short_form: Any, value: Any) -> None:
+    with pytest.raises(TypeError, match=rf"{short_form.__name__}: must be .* got"):
+        short_form(value)

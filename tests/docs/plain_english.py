@@ -29,7 +29,7 @@ IN_MESSAGES: Final = STUMBLED_OVER | {
     "lies": "is",
     "lie": "are",
 }
-"""What messages say besides in other words: each is read by itself."""
+"""What messages and the pages for users say besides in other words."""
 _NO_PROSE: Final = re.compile(r"^```.*?^```$|^\|[^\n]*$|^#[^\n]*$|<!--.*?-->", re.MULTILINE | re.DOTALL)
 _LINK: Final = re.compile(r"!?\[([^\]]*)\]\([^)]*\)")
 _CODE: Final = re.compile(r"`[^`]*`")
@@ -68,10 +68,10 @@ def average(text: str) -> float:
     return sum(lengths) / len(lengths) if lengths else 0.0
 
 
-def faults(path: Path) -> Counter[str]:
+def faults(path: Path, words: Mapping[str, str] = STUMBLED_OVER) -> Counter[str]:
     """What is wrong in a page: how many sentences are too long, and how often each word stands there."""
     text = path.read_text(encoding="utf-8")
-    found = stumbling_blocks(text)
+    found = stumbling_blocks(text, words)
     if long := len(long_sentences(text)):
         found["long sentences"] = long
     return found

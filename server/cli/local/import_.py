@@ -60,6 +60,11 @@ def import_(
     except ScheduleError as error:
         raise ConfigurationError(f"--timezone: {error}") from None
     found = read_program(program, paths, zone, is_system=system)
+    count = len(found.carried) + len(found.left_out) + len(found.at_start)
+    if not count:
+        raise ConfigurationError(
+            f"paths: no schedule of {program} in {', '.join(map(str, paths))}; nothing was written"
+        )
     text = jobs_module(found) if module else tasks_file(found, set_name)
     now = datetime.now(UTC).replace(microsecond=0)
     account, module_of_start = report(found, now), start_module(found)
@@ -70,7 +75,6 @@ def import_(
     if out is not None:
         _write(out, text, "--out")
     output.note(f"{account if report_to is None else f'the report is in {report_to}'}")
-    count = len(found.carried) + len(found.left_out) + len(found.at_start)
     written = f"{len(found.carried)} of {count} schedules written to {out}"
     output.result({"ok": True, "text": text, **summary(found, now)}, text.rstrip("\n") if out is None else written)
 

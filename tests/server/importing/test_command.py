@@ -8,6 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from cronograph.server.cli import application
+from cronograph.server.importing.reading import PROGRAMS
 from tests.docs.blocks import blocks_of
 from tests.server.importing import test_reading as theirs
 from tests.support.sources import ROOT
@@ -47,6 +48,22 @@ def test_a_command_of_the_page_finds_schedules(command: str, tmp_path: Path, mon
     assert "schedules of" in done.output or "the report is in report.md" in done.output
     named = {words[place + 1] for place, word in enumerate(words) if word in {"--out", "--report", "--start"}}
     assert {path.name for path in set(tmp_path.rglob("*")) - before} == named
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_where_no_schedule_is_the_command_says_so_and_writes_nothing(program: str, tmp_path: Path) -> None:
+    place = tmp_path / "empty"
+    if program == "crontab":
+        place.write_text("# nothing here\nMAILTO=ada\n", encoding="utf-8")
+    else:
+        place.mkdir()
+    target = tmp_path / "tasks.yaml"
+
+    done = CliRunner().invoke(application(("import",)), ["import", program, str(place), "--out", str(target)])
+
+    assert done.exit_code == 2
+    assert f"no schedule of {program} in {place}; nothing was written" in " ".join(done.output.split())
+    assert not target.exists()
 
 
 def test_the_page_shows_each_program_once_at_least() -> None:

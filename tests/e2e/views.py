@@ -130,7 +130,6 @@ class Story:
         yield "a secret is deleted", lambda: self.do("deleteSecret", name=f"SECRET_{number}")
         yield "an account is made", lambda: self.do("createAccount", name=f"user-{number}", role="VIEWER")
         yield "an account gets another role", lambda: self.do("updateAccount", name=f"user-{number}", role="OPERATOR")
-        yield "a token is made", lambda: self.do("createApiToken", name=f"token-{number}", role="VIEWER")
         yield "the history is pruned", lambda: self.do("pruneHistory", maxPerTask=1)
 
 

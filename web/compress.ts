@@ -14,7 +14,7 @@ const WORTH_A_SECOND_FORM = 1024;
  * From this many bytes on a file is kept as gzip only: that is the explorer's editor, which few open. A second form of it
  * would be an eighth of the wheel, to spare 50 kB on the wire (docs/decisions/0018-explorer.md).
  */
-const LARGE = 150_000;
+const LARGE = 165_000;
 
 async function asBrotli(content: Buffer): Promise<Buffer> {
   const params = { [constants.BROTLI_PARAM_QUALITY]: constants.BROTLI_MAX_QUALITY, [constants.BROTLI_PARAM_SIZE_HINT]: content.length };

@@ -20,16 +20,15 @@ const here = import.meta.dirname;
 const server = process.env["CRONOGRAPH_URL"] ?? "http://127.0.0.1:8000";
 
 /**
- * Few files instead of one for each module that pages share: what the explorer needs, too, then the libraries, then what
- * most pages share, then the pages that are seldom the first.
+ * Few files instead of one for each module that pages share, each with what its modules import and an earlier one has not:
+ * what the explorer and sign-in need too, with the libraries; the frame with the overview, which every visit needs and
+ * which starts the dashboard as soon as it is loaded; the lists; the pages of one thing.
  */
 const CHUNKS = [
-  { name: "base", priority: 40, test: /web\/src\/(lib\/(base|close-code)|services\/(sign-in|post)|state\/(pages|stored-theme|drafts))\.ts/ },
-  { name: "preact", priority: 30, test: /node_modules\/(preact|@preact|graphql-ws)\/|rolldown\/runtime/ },
-  { name: "shared", priority: 20, minShareCount: 3, test: /web\/src\/(components|graphql|lib|live|model|services|state)\// },
-  { name: "search", priority: 15, test: /web\/src\/features\/search\/(bar|field|model)/ },
-  { name: "one", priority: 10, test: /web\/src\/(routes\/(task|flow)\.tsx|features\/run\/)/ },
-  { name: "pages", priority: 10, test: /web\/src\/(routes\/(tasks|runs|log|log-charts|jobs|groups|nodes|flows|inbox|account|secrets|users|audit|settings)|components\/palette|model\/palette)\.tsx?/ },
+  { name: "base", priority: 40, test: /web\/src\/(lib\/(base|close-code)|services\/(sign-in|post|passkeys)|state\/(pages|stored-theme|drafts))\.ts|node_modules\/(preact|@preact|graphql-ws)\/|rolldown\/runtime|vite\/preload-helper/ },
+  { name: "frame", priority: 30, test: /web\/src\/main\.tsx/ },
+  { name: "lists", priority: 20, test: /web\/src\/(routes\/(tasks|runs|log|jobs|groups|nodes|flows|inbox|account|secrets|users|audit|settings)|features\/lines\/page|components\/palette)\.tsx/ },
+  { name: "one", priority: 10, test: /web\/src\/(routes\/(task|flow)|features\/run\/(page|execution))\.tsx/ },
 ];
 
 export default defineConfig({

@@ -1,5 +1,5 @@
-"""Measures the dashboard in a real Chromium: how soon each page of a large installation shows its rows, and what a
-steady stream of changes costs an open page.
+"""Measures the dashboard in a real Chromium: how soon each page of a large installation shows its rows and is complete,
+what it asks for until then, the same over a slow connection, and what a steady stream of changes costs an open page.
 
 Run it on a quiet machine, from the repository's root: `python -m tests.bench.watch_dashboard`; `--help` lists the
 options. For the stream of ten minutes: `--minutes 10`. It judges nothing.
@@ -18,11 +18,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import httpx
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from tests.bench import large_log
 from tests.bench.measuring import fresh_database, load
 from tests.support.browser import LAUNCH_OPTIONS, find_chromium
+from tests.support.page_work import SLOW_3G, PageWork, longest_task
 from tests.support.ports import free_port
 from tests.support.processes import COMMAND
 from tests.support.waiting import wait_until
@@ -33,7 +34,7 @@ PAGES = {
     "/jobs": ".table tbody tr",
     "/runs": ".table tbody tr a[href^='/runs/']",
     "/log": ".table tbody tr a[href^='/log/']",
-    "/log?sort=duration": ".table tbody tr a[href^='/log/']",
+    "/log?sort=longest": ".table tbody tr a[href^='/log/']",
     "/groups": ".table tbody tr",
     "/nodes": ".table tbody tr",
 }
@@ -99,26 +100,77 @@ def _is_ready(address: str) -> bool:
 
 
 @contextmanager
-def opened(address: str) -> Generator[Page]:
-    """A page of a browser."""
+def opened() -> Generator[Browser]:
+    """A browser."""
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=find_chromium(), args=[*LAUNCH_OPTIONS, *MEMORY])
-        yield browser.new_page(base_url=address, viewport={"width": 1360, "height": 900})
+        yield browser
         browser.close()
 
 
-def first_rows(page: Page, rounds: int) -> None:
-    """Write the median and the longest time to the first row of each page."""
-    for path, row in PAGES.items():
-        times: list[float] = []
+def page_of(browser: Browser, address: str) -> Page:
+    """A page that has no file of the server yet."""
+    return browser.new_page(base_url=address, viewport={"width": 1360, "height": 900})
+
+
+def went_to(page: Page, path: str) -> tuple[float, float, float]:
+    """Go to a page; the seconds until its frame, its first row, and all that it shows are there."""
+    page.goto("about:blank")
+    begin = time.perf_counter()
+    page.goto(path, wait_until="commit")
+    times: list[float] = []
+    page.locator(".pill").first.wait_for(timeout=60_000)
+    times.append(time.perf_counter() - begin)
+    page.locator(PAGES[path]).first.wait_for(timeout=60_000)
+    times.append(time.perf_counter() - begin)
+    expect(page.locator(".skeleton")).to_have_count(0, timeout=60_000)
+    return times[0], times[1], time.perf_counter() - begin
+
+
+def middle(times: Sequence[float]) -> float:
+    """The middle one, in milliseconds."""
+    return sorted(times)[len(times) // 2] * 1e3
+
+
+def first_visits(browser: Browser, address: str) -> None:
+    """Write what the first visit of each page asks for, and how long it takes over a slow connection."""
+    for path in PAGES:
+        page = page_of(browser, address)
+        work = PageWork.start(page, address, SLOW_3G)
+        frame, row, complete = went_to(page, path)
+        sent = work.bytes()
+        page.wait_for_load_state("networkidle")
+        sys.stdout.write(
+            f"{path:22} first visit: {len(work.kinds()):2} requests, {sent / 1e3:4.0f} kB until it is complete, "
+            f"{work.bytes() / 1e3:4.0f} with other pages' code; slow 3G: frame {frame * 1e3:5.0f}, "
+            f"first row {row * 1e3:5.0f}, complete {complete * 1e3:5.0f} ms\n"
+        )
+        page.close()
+
+
+def visits(browser: Browser, address: str, rounds: int) -> None:
+    """Write how long each page takes that has been visited before, and what that costs the browser."""
+    for path in PAGES:
+        page = page_of(browser, address)
+        went_to(page, path)
+        rows: list[float] = []
+        ends: list[float] = []
+        scripts: list[float] = []
+        tasks: list[float] = []
+        work = PageWork.start(page, address)
         for _ in range(rounds):
-            page.goto("about:blank")
-            begin = time.perf_counter()
-            page.goto(path, wait_until="commit")
-            page.locator(row).first.wait_for(timeout=60_000)
-            times.append(time.perf_counter() - begin)
-        times.sort()
-        sys.stdout.write(f"{path:22} {times[len(times) // 2] * 1e3:7.0f} ms, longest {times[-1] * 1e3:7.0f} ms\n")
+            _, row, end = went_to(page, path)
+            page.wait_for_load_state("networkidle")
+            rows.append(row)
+            ends.append(end)
+            scripts.append(work.script_seconds())
+            tasks.append(longest_task(page))
+        sys.stdout.write(
+            f"{path:22} first row {middle(rows):5.0f} ms (longest {max(rows) * 1e3:5.0f}), "
+            f"complete {middle(ends):5.0f} (longest {max(ends) * 1e3:5.0f}), "
+            f"scripts {middle(scripts):4.0f} ms of processor time, longest task {max(tasks):4.0f} ms\n"
+        )
+        page.close()
 
 
 def stream(page: Page, address: str, path: str, *, seconds: float, rate: float) -> None:
@@ -171,8 +223,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
             url, large_log.Size(sizes.executions, sizes.waiting, now, tasks=sizes.tasks, groups=sizes.groups)
         )
         sys.stdout.write(f"{sizes}, {chosen.database}, {load()}\n")
-        with served(url, Path(folder)) as address, opened(address) as page:
-            first_rows(page, chosen.rounds)
+        with served(url, Path(folder)) as address, opened() as browser:
+            visits(browser, address, chosen.rounds)
+            first_visits(browser, address)
+            page = page_of(browser, address)
             for path in ("/", "/runs"):
                 stream(page, address, path, seconds=chosen.minutes * 60, rate=chosen.events)
 

@@ -62,6 +62,11 @@ def mutation(field: str) -> str:
     return f"mutation($input: {kind}!) {{ {field}(input: $input) {{ errors {{ message }} }} }}"
 
 
+def once(year: int) -> Mapping[str, str]:
+    """A schedule with one time."""
+    return {"syntax": "TIMESTAMP", "value": f"{year}-01-01T00:00:00Z"}
+
+
 @dataclass
 class Story:
     """What is changed, by the API, as others would."""
@@ -95,11 +100,16 @@ class Story:
         pair = [{"key": key, "jobName": "quick"} for key in "ab"]
         gate, task, flow = f"gate-{number}", f"task-{number}", f"flow-{number}"
         yield "a run waits", lambda: runs.update(held=self.enqueue("quick", group=PAUSED))
+        yield "it gets a high priority", lambda: self.do("setRunPriority", ids=[runs["held"]], priority="HIGH")
+        yield "it gets other arguments", lambda: self.do("updateRun", id=runs["held"], args={"batch": number})
         yield "it is cancelled", lambda: self.do("cancelRun", id=runs["held"])
+        yield "several runs wait", lambda: [self.enqueue("chatty", group=PAUSED) for _ in range(5)]
+        yield "all of them are cancelled", lambda: self.do("cancelRuns", filter={"jobName": {"eq": "chatty"}}, all=True)
         yield "a run succeeds", lambda: self.enqueue("quick")
         yield "a run fails", lambda: runs.update(broken=self.enqueue("broken"))
         yield "it is retried", lambda: self.do("retryRun", id=runs["broken"])
-        yield "a run is stuck", lambda: self.enqueue("flaky", retryDelay=3600)
+        yield "a run is stuck", lambda: runs.update(stuck=self.enqueue("flaky", retryDelay=3600))
+        yield "it is tried now", lambda: self.do("retryNow", id=runs["stuck"])
         yield "a run begins", lambda: self.enqueue("gated", args={"gate": gate})
         yield "it ends", lambda: site.open_gate(gate)
         yield "a run waits for somebody", lambda: runs.update(asked=self.enqueue("ordered"))
@@ -107,14 +117,19 @@ class Story:
         yield "a task is paused", lambda: self.do("pauseTask", name=self.task)
         yield "a task is resumed", lambda: self.do("resumeTask", name=self.task)
         yield "a task is made", lambda: site.create_task(task, "quick")
+        yield "a task gets another schedule", lambda: self.do("updateTask", name=task, schedule=once(2090 + number))
+        yield "a task is disabled", lambda: self.do("updateTask", name=task, enabled=False)
+        yield "a task is enabled", lambda: self.do("updateTask", name=task, enabled=True)
         yield "a task is triggered", lambda: self.do("triggerTask", name=task)
         yield "a task is deleted", lambda: self.do("deleteTask", name=task)
         yield "a flow runs", lambda: self.do("enqueueFlow", name=flow, runs=pair)
         yield "a group is resumed", lambda: self.do("resumeGroup", name=PAUSED)
         yield "a group is paused", lambda: self.do("pauseGroup", name=PAUSED)
+        yield "a group gets a limit", lambda: self.do("updateGroup", name=PAUSED, maxRunning=number)
         yield "a secret is set", lambda: self.do("setSecret", name=f"SECRET_{number}", value="hidden")
         yield "a secret is deleted", lambda: self.do("deleteSecret", name=f"SECRET_{number}")
         yield "an account is made", lambda: self.do("createAccount", name=f"user-{number}", role="VIEWER")
+        yield "an account gets another role", lambda: self.do("updateAccount", name=f"user-{number}", role="OPERATOR")
         yield "the history is pruned", lambda: self.do("pruneHistory", maxPerTask=1)
 
 

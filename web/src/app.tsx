@@ -3,6 +3,7 @@ import { lazy } from "./components/lazy";
 import { PageHead } from "./components/section";
 import { HelpDialog } from "./components/help-dialog";
 import { Shell } from "./components/shell";
+import { Overview } from "./routes/overview";
 import { type Page, readPath } from "./lib/paths";
 import { startKeys } from "./state/keys";
 import { place, takeScroll } from "./state/route";
@@ -10,7 +11,6 @@ import { place, takeScroll } from "./state/route";
 /** Milliseconds after the start when the other pages are fetched too. */
 const PRELOAD_AFTER = 600;
 
-const Overview = lazy(() => import("./routes/overview").then((module) => module.Overview));
 const Tasks = lazy(() => import("./routes/tasks").then((module) => module.Tasks));
 const TaskPage = lazy(() => import("./routes/task").then((module) => module.TaskPage));
 const Jobs = lazy(() => import("./routes/jobs").then((module) => module.Jobs));
@@ -34,7 +34,7 @@ const FlowPage = lazy(() => import("./routes/flow").then((module) => module.Flow
 
 const Palette = lazy(() => import("./components/palette").then((module) => module.Palette), "overlay");
 
-const PAGES = [Overview, Tasks, TaskPage, Jobs, Runs, RunPage, Log, Lines, ExecutionPage, Groups, Nodes, Settings, Account, Secrets, Users, Audit, Inbox, Flows, FlowPage, Palette];
+const PAGES = [Tasks, TaskPage, Jobs, Runs, RunPage, Log, Lines, ExecutionPage, Groups, Nodes, Settings, Account, Secrets, Users, Audit, Inbox, Flows, FlowPage, Palette];
 
 function NotFound() {
   return (

@@ -38,28 +38,34 @@ const FailingDocument = graphql(`
   }
 `);
 
-const AttentionDocument = graphql(`
-  query Attention($first: Int!, $late: Boolean!, $people: RunFilter) {
-    asOf
-    late: tasks(first: $first, filter: { stalled: { eq: true } }) @include(if: $late) {
+export const AttentionFragment = graphql(`
+  fragment Attention on Query {
+    late: tasks(first: $shown, filter: { stalled: { eq: true } }) @include(if: $late) {
       totalCount
       nodes { name lastDueAt explain { sentence } }
     }
-    groups(first: 20, filter: { paused: { eq: true } }, orderBy: [{ field: DEPTH, direction: DESC }]) {
+    pausedGroups: groups(first: 20, filter: { paused: { eq: true } }, orderBy: [{ field: DEPTH, direction: DESC }]) {
       nodes { name waiting scheduled stuck pausedAt pausedBy pauseReason }
     }
-    nodes(first: 20, filter: { state: { in: [STALLED, EXPIRED] } }, orderBy: [{ field: STARTED_AT, direction: DESC }]) {
+    troubledNodes: nodes(first: 20, filter: { state: { in: [STALLED, EXPIRED] } }, orderBy: [{ field: STARTED_AT, direction: DESC }]) {
       nodes { id name state heartbeatAt stall }
     }
-    people: runs(first: $first, filter: $people, orderBy: [{ field: ID }]) {
+    people: runs(first: $shown, filter: $people, orderBy: [{ field: ID }]) {
       totalCount
       nodes { id jobName taskName description submittedAt }
     }
   }
 `);
 
+const AttentionDocument = graphql(`query NeedsPeople($shown: Int!, $late: Boolean!, $people: RunFilter) { asOf ...Attention }`, [AttentionFragment]);
+
 type Failing = ResultOf<typeof FailingDocument>["tasks"];
 type Others = ResultOf<typeof AttentionDocument>;
+
+/** What the fragment asks for. To count late tasks the server looks at each; whether there are any it says by itself. */
+export function attentionVariables() {
+  return { shown: SHOWN, late: (health.peek()?.stalledTasks ?? 0) > 0, people: WAITING_FOR_PEOPLE };
+}
 
 function useFailing() {
   return useLive("overview/failing", {
@@ -73,20 +79,20 @@ function useFailing() {
   });
 }
 
-function useOthers() {
-  // To count late tasks the server looks at each as well; whether there are any it says by itself.
+function useOthers(first: Others | null) {
   const late = (health.value?.stalledTasks ?? 0) > 0;
   return useLive(`overview/attention ${String(late)}`, {
     document: AttentionDocument,
-    variables: () => ({ first: SHOWN, late, people: WAITING_FOR_PEOPLE }),
+    first: first !== null && late === (first.late !== undefined) ? first : null,
+    variables: () => ({ ...attentionVariables(), late }),
     init: (data): Others => data,
-    outdates: ({ kind, state, runId }, { people, groups }) =>
+    outdates: ({ kind, state, runId }, { people, pausedGroups }) =>
       kind === "GROUP_UPDATED" ||
       kind.startsWith("NODE_") ||
       (kind.startsWith("TASK_") && late) ||
-      (kind.startsWith("RUN_") && (state === "SUSPENDED" || people.nodes.some((run) => run.id === runId) || people.totalCount > people.nodes.length || groups.nodes.length > 0)),
-    expires: ({ nodes }) => {
-      const ends = nodes.nodes.map((node) => Date.parse(node.heartbeatAt) + LOST_FOR).filter((end) => end > serverNow());
+      (kind.startsWith("RUN_") && (state === "SUSPENDED" || people.nodes.some((run) => run.id === runId) || people.totalCount > people.nodes.length || pausedGroups.nodes.length > 0)),
+    expires: ({ troubledNodes }) => {
+      const ends = troubledNodes.nodes.map((node) => Date.parse(node.heartbeatAt) + LOST_FOR).filter((end) => end > serverNow());
       return ends.length === 0 ? null : Math.min(...ends);
     },
     every: 1_500,
@@ -182,7 +188,7 @@ function Items({ failing, others }: { failing: Failing | null; others: Others })
         </Item>
       ))}
       {late !== undefined && <More count={late.totalCount} shown={late.nodes.length} href="/tasks?sort=started" what="All tasks, the longest not started last" />}
-      {blockedGroups(others.groups.nodes).map((group) => (
+      {blockedGroups(others.pausedGroups.nodes).map((group) => (
         <Item
           key={`group ${group.name}`}
           id={`group ${group.name}`}
@@ -200,7 +206,7 @@ function Items({ failing, others }: { failing: Failing | null; others: Others })
           {group.pausedBy !== null && ` by ${group.pausedBy}`} and holds {integer(group.waiting + group.scheduled + group.stuck)} back
         </Item>
       ))}
-      {nodesInTrouble(others.nodes.nodes, now.value).map((node) => (
+      {nodesInTrouble(others.troubledNodes.nodes, now.value).map((node) => (
         <Item key={`node ${node.id}`} id={`node ${node.id}`} tone={node.state === "STALLED" ? "bad" : "warn"} name={node.name} href={node.state === "STALLED" ? "/nodes" : "/nodes?state=gone"} detail={node.stall === null ? undefined : inZone(node.stall, zone.value)}>
           {node.state === "STALLED" ? "makes no progress" : <>was lost <Time at={node.heartbeatAt} />; other nodes take its runs</>}
         </Item>
@@ -215,20 +221,27 @@ function Items({ failing, others }: { failing: Failing | null; others: Others })
   );
 }
 
+interface AttentionProps {
+  /** Something worse stands above. */
+  worse: boolean;
+  /** The first answer to its question, if it came with that of the page. */
+  first: Others | null;
+}
+
 /** The answer to "is anything wrong?": one line, and a list of what needs a person with what can be done about it. Small when all is well. */
-export function Attention({ worse }: { worse: boolean }) {
+export function Attention({ worse, first }: AttentionProps) {
   const failing = useFailing();
-  const others = useOthers();
+  const others = useOthers(first);
   const error = failing.error ?? others.error;
   const retry = (): void => [failing, others].forEach((live) => live.error !== null && live.reload());
   const known = others.state !== null && (failing.state !== null || failing.error !== null) ? others.state : null;
   // Of the server's clock, which ticks here.
-  const trouble = known === null ? [] : nodesInTrouble(known.nodes.nodes, now.value);
+  const trouble = known === null ? [] : nodesInTrouble(known.troubledNodes.nodes, now.value);
   const stalledNodes = trouble.filter((node) => node.state === "STALLED").length;
   const troubles = {
     failing: failing.state?.totalCount ?? 0,
     late: known?.late?.totalCount ?? 0,
-    blocked: known === null ? 0 : blockedGroups(known.groups.nodes).length,
+    blocked: known === null ? 0 : blockedGroups(known.pausedGroups.nodes).length,
     stalledNodes,
     lostNodes: trouble.length - stalledNodes,
     people: known?.people.totalCount ?? 0,

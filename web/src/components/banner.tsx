@@ -1,22 +1,25 @@
 import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useState } from "preact/hooks";
-import { graphql } from "../graphql/tada";
+import { graphql, type ResultOf } from "../graphql/tada";
 import { now } from "../live/clock";
 import { useLive } from "../live/use-live";
 import { type Condition as Worst, LOOKED_AT, worstOf } from "../model/worst";
 import { health } from "../state/health";
 import { Icon } from "./icon";
 
-const ConditionDocument = graphql(`
-  query Condition {
-    asOf
+export const ConditionFragment = graphql(`
+  fragment Condition on Query {
     overview { liveNodes }
     availableJobs { name known }
-    tasks(first: 1, filter: { enabled: { eq: true }, pausedAt: { isNull: true }, nextExecution: { isNull: false } }, orderBy: [{ field: NEXT_EXECUTION }]) {
+    firstDue: tasks(first: 1, filter: { enabled: { eq: true }, pausedAt: { isNull: true }, nextExecution: { isNull: false } }, orderBy: [{ field: NEXT_EXECUTION }]) {
       nodes { nextExecution }
     }
   }
 `);
+
+const ConditionDocument = graphql(`query ConditionOfServer { asOf ...Condition }`, [ConditionFragment]);
+
+type ConditionAnswer = ResultOf<typeof ConditionDocument>;
 
 const UnknownDocument = graphql(`
   query RunsOfUnknownJobs($first: Int!, $known: [String!]!) {
@@ -42,13 +45,14 @@ type Unknown = Pick<Worst, "unknownJobs" | "runsOfUnknownJobs">;
 
 const NONE_UNKNOWN: Unknown = { unknownJobs: [], runsOfUnknownJobs: 0 };
 
-function useCondition(): Condition | null {
+function useCondition(first: ConditionAnswer | null): Condition | null {
   return useLive("overview/condition", {
     document: ConditionDocument,
+    first,
     variables: () => ({}),
-    init: ({ availableJobs, tasks, overview }): Condition => {
-      const first = tasks.nodes[0]?.nextExecution ?? null;
-      return { knownJobs: availableJobs.filter((job) => job.known).map((job) => job.name), firstDue: first === null ? null : Date.parse(first), ...overview };
+    init: ({ availableJobs, firstDue, overview }): Condition => {
+      const at = firstDue.nodes[0]?.nextExecution ?? null;
+      return { knownJobs: availableJobs.filter((job) => job.known).map((job) => job.name), firstDue: at === null ? null : Date.parse(at), ...overview };
     },
     outdates: (event) => event.kind.startsWith("NODE_") || event.kind.startsWith("TASK_") || event.kind === "RUN_CREATED",
     every: 1_500,
@@ -56,13 +60,15 @@ function useCondition(): Condition | null {
 }
 
 interface BannerProps {
+  /** The first answer to its question, if it came with that of the page. */
+  first: ConditionAnswer | null;
   /** What stands below, which is told whether there is a banner. */
   children: (worst: boolean) => ComponentChildren;
 }
 
 /** The worst that can be said of the server, above everything else; nothing when all is well. */
-export function Banner({ children }: BannerProps) {
-  const condition = useCondition();
+export function Banner({ first, children }: BannerProps) {
+  const condition = useCondition(first);
   // What stands below stays where it is, and asks once, no matter what of this is known by now.
   const [worse, setWorse] = useState(false);
   return (

@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import { graphql } from "../graphql/tada";
+import { graphql, type ResultOf } from "../graphql/tada";
 import { paths } from "../lib/paths";
 import { serverNow } from "../live/clock";
 import { useLive } from "../live/use-live";
@@ -17,21 +17,27 @@ import { useSteady } from "./use-steady";
 /** Of each task one occurrence in so many seconds is looked at: a task that comes often pushes no other off the list. What is due later than a day from now follows by its own next time. */
 const APART = 86_400;
 
-const NextDocument = graphql(`
-  query NextUp($first: Int!, $apart: Float!) {
-    asOf
-    upcoming(first: $first, apart: $apart) {
+export const NextUpFragment = graphql(`
+  fragment NextUp on Query {
+    upcoming(first: $next, apart: $apart) {
       nodes {
         effectiveAt
         task { name schedule { humanized timezone } }
       }
     }
-    tasks(first: $first, orderBy: [{ field: NEXT_EXECUTION }], filter: { enabled: { eq: true }, pausedAt: { isNull: true }, nextExecution: { isNull: false } }) {
+    nextTasks: tasks(first: $next, orderBy: [{ field: NEXT_EXECUTION }], filter: { enabled: { eq: true }, pausedAt: { isNull: true }, nextExecution: { isNull: false } }) {
       nodes { name nextExecution schedule { humanized timezone } }
     }
-    any: tasks(first: 1) { nodes { name } }
+    anyTask: tasks(first: 1) { nodes { name } }
   }
 `);
+
+const NextDocument = graphql(`query NextUpAlone($next: Int!, $apart: Float!) { asOf ...NextUp }`, [NextUpFragment]);
+
+type NextAnswer = ResultOf<typeof NextDocument>;
+
+/** What the fragment asks for. */
+export const NEXT_UP_VARIABLES = { next: NEXT_UP, apart: APART };
 
 interface State {
   readonly next: readonly Next[];
@@ -49,13 +55,14 @@ function nextOf({ name, schedule }: Planned, at: string): Next {
 }
 
 /** What the server plans next, asked again as it comes due and as tasks change. */
-function useNextUp() {
+function useNextUp(first: NextAnswer | null) {
   return useLive("overview/next", {
     document: NextDocument,
-    variables: () => ({ first: NEXT_UP, apart: APART }),
-    init: ({ upcoming, tasks, any }): State => ({
-      next: firstOfEach([...upcoming.nodes.map(({ effectiveAt, task }) => nextOf(task, effectiveAt)), ...tasks.nodes.flatMap((task) => (task.nextExecution === null ? [] : nextOf(task, task.nextExecution)))]),
-      any: any.nodes.length > 0,
+    first,
+    variables: () => NEXT_UP_VARIABLES,
+    init: ({ upcoming, nextTasks, anyTask }): State => ({
+      next: firstOfEach([...upcoming.nodes.map(({ effectiveAt, task }) => nextOf(task, effectiveAt)), ...nextTasks.nodes.flatMap((task) => (task.nextExecution === null ? [] : nextOf(task, task.nextExecution)))]),
+      any: anyTask.nodes.length > 0,
     }),
     outdates: (event) => event.kind.startsWith("TASK_"),
     expires: ({ next }) => nextLook(next, serverNow()),
@@ -63,9 +70,9 @@ function useNextUp() {
   });
 }
 
-/** The tasks that are due next, each with its next time. */
-export function NextUp() {
-  const live = useNextUp();
+/** The tasks that are due next, each with its next time; `first` is the first answer, if it came with that of the page. */
+export function NextUp({ first }: { first: NextAnswer | null }) {
+  const live = useNextUp(first);
   return (
     <Section title="Next up" aside={<a href="/tasks?sort=next">All tasks</a>}>
       <LivePart live={live} rows={NEXT_UP}>

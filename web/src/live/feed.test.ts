@@ -139,3 +139,13 @@ test("one that is far behind is left for the pages' own questions, but not again
   runFrames();
   expect([seen, resyncs(), open.size]).toEqual([["11", "5001"], 1, 1]);
 });
+
+test("it knows what it has brought since an answer", () => {
+  const { link, subscribers } = fakeLink();
+  const feed = new Feed(link);
+  expect(feed.isBeyond("1.0")).toBe(false);
+  feed.startAfter("10.0");
+  expect(feed.isBeyond("10.0")).toBe(false);
+  subscribers[0]?.next(event("10.2"));
+  expect([feed.isBeyond("10.0"), feed.isBeyond("10.2"), feed.isBeyond("11.0")]).toEqual([true, false, false]);
+});

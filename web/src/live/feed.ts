@@ -62,6 +62,11 @@ export class Feed {
     this.subscribe();
   }
 
+  /** Whether it has brought anything that is younger than this cursor. */
+  isBeyond(asOf: string): boolean {
+    return this.cursor !== null && isBefore(asOf, this.cursor);
+  }
+
   /** Follows the feed, with these parts of the changed things, until the answer is called. */
   listen(listener: Listener, parts: readonly Part[] = []): () => void {
     this.listeners.set(listener, parts);

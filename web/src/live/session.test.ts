@@ -10,7 +10,7 @@ interface Data {
 }
 
 /** A page, and the server that it asks: every question waits until the test answers it. */
-function open(query: Partial<LiveQuery<Data, object, number>> = {}) {
+function open(query: Partial<LiveQuery<Data, object, number>> = {}, key = String(Math.random())) {
   const asked: { answer(data: Data): void; refuse(error: Error): void; readonly signal: AbortSignal }[] = [];
   let listener: Listener | null = null;
   const feed = {
@@ -19,10 +19,11 @@ function open(query: Partial<LiveQuery<Data, object, number>> = {}) {
       return () => undefined;
     },
     startAfter: () => undefined,
+    isBeyond: (asOf: string) => asOf === "0.5",
   };
   const send = (_: unknown, __: unknown, signal: AbortSignal): Promise<Data> =>
     new Promise((answer, refuse) => void asked.push({ answer, refuse, signal }));
-  const session = new Session<Data, object, number>(String(Math.random()), () => undefined, feed, () => Date.now(), send);
+  const session = new Session<Data, object, number>(key, () => undefined, feed, () => Date.now(), send);
   session.use({ document: {} as never, variables: () => ({}), init: (data) => data.value, outdates: () => true, ...query });
   session.open();
   return { session, asked, event: (event: Partial<LiveEvent> = {}) => listener?.event(event as LiveEvent), connected: () => listener?.connected() };
@@ -116,4 +117,25 @@ test("the end of pruning is asked after by every page: pruned rows go without an
   event({ kind: "EXECUTION_FINISHED", jobName: "prune_history" });
   await vi.advanceTimersByTimeAsync(1_000);
   expect(asked).toHaveLength(2);
+});
+
+test("an answer that came with another question is taken, and asked again if the feed has gone on since", async () => {
+  const taken = open({ first: { asOf: "1.0", value: 7 } });
+  expect([taken.session.state, taken.session.loading, taken.asked]).toEqual([7, false, []]);
+  taken.event();
+  await vi.advanceTimersByTimeAsync(2_000);
+  expect(taken.asked).toHaveLength(1);
+  const late = open({ first: { asOf: "0.5", value: 7 } });
+  expect(late.session.state).toBe(7);
+  await vi.advanceTimersByTimeAsync(2_000);
+  expect(late.asked).toHaveLength(1);
+});
+
+test("what was shown before is not replaced by the answer that came with another question", () => {
+  const key = "kept";
+  const first = { asOf: "1.0", value: 7 };
+  open({ first }, key).session.patch(() => 8);
+  const again = open({ first }, key);
+  expect(again.session.state).toBe(8);
+  expect(again.asked).toHaveLength(1);
 });

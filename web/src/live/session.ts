@@ -8,6 +8,8 @@ import { type LastAnswer, untilNext, untilRetry } from "./pace";
 /** A page's data: asked for once, then kept up to date by events. */
 export interface LiveQuery<R extends Stamps, V, S> {
   readonly document: TadaDocumentNode<R, V>;
+  /** The first answer, if it came with that to another question: then nothing is asked when the page opens. */
+  readonly first?: R | null;
   /** Made again at each question, so that spans of time move with the clock. */
   variables(): V;
   /** Makes the page's state from an answer; `before` is what was shown until now. */
@@ -64,6 +66,7 @@ export class Session<R extends Stamps, V, S> {
   state: S | null = null;
   error: Error | null = null;
   loading = true;
+  answer: R | null = null;
   private query!: LiveQuery<R, V, S>;
   private pending: LiveEvent[] = [];
   private controller: AbortController | null = null;
@@ -77,7 +80,7 @@ export class Session<R extends Stamps, V, S> {
   constructor(
     private readonly key: string,
     private readonly render: () => void,
-    private readonly feed: Pick<Feed, "listen" | "startAfter">,
+    private readonly feed: Pick<Feed, "listen" | "startAfter" | "isBeyond">,
     private readonly serverNow: () => number,
     private readonly send: Ask<R, V> = request,
   ) {
@@ -94,13 +97,21 @@ export class Session<R extends Stamps, V, S> {
       { event: (event) => this.receive(event), resync: () => this.resync(), connected: () => this.error !== null && this.reload() },
       this.query.parts ?? [],
     );
-    void this.ask();
+    this.begin(this.query.first ?? null);
     return () => {
       this.closed = true;
       stop();
       this.controller?.abort();
       this.cancelTimers();
     };
+  }
+
+  private begin(first: R | null): void {
+    // What was shown before may be newer.
+    if (first === null || this.state !== null) return void this.ask();
+    this.accept(first, Date.now());
+    // What came between that answer and now, this page did not hear.
+    if (this.feed.isBeyond(first.asOf)) this.outdate();
   }
 
   /** Asks at once, or right after the answer that is on its way. */
@@ -135,7 +146,9 @@ export class Session<R extends Stamps, V, S> {
     this.render();
     try {
       const data = await this.send(this.query.document, this.query.variables(), controller.signal);
-      if (!controller.signal.aborted) this.accept(data, asked);
+      if (controller.signal.aborted) return;
+      if (data.serverTime !== undefined) noteServerTime(asked, data.serverTime);
+      this.accept(data, asked);
     } catch (error) {
       if (!controller.signal.aborted) this.fail(error instanceof Error ? error : new Error(String(error)), asked);
     }
@@ -148,9 +161,8 @@ export class Session<R extends Stamps, V, S> {
   }
 
   private accept(data: R, asked: number): void {
-    const { asOf, serverTime } = data;
-    if (serverTime !== undefined) noteServerTime(asked, serverTime);
-    this.feed.startAfter(asOf);
+    this.answer = data;
+    this.feed.startAfter(data.asOf);
     this.settle(asked);
     this.failures = 0;
     this.error = null;

@@ -2,13 +2,12 @@ import { LivePart } from "../components/live-part";
 import { QueueSummary } from "../components/queue-summary";
 import { Section } from "../components/section";
 import { GroupRowFragment, NodeRowFragment } from "../graphql/fragments";
-import { graphql } from "../graphql/tada";
+import { graphql, type ResultOf } from "../graphql/tada";
 import { useLive } from "../live/use-live";
 
-const QueueDocument = graphql(
+export const QueueFragment = graphql(
   `
-  query OverviewQueue {
-    asOf
+  fragment OverviewQueue on Query {
     groups(first: 6, orderBy: [{ field: DEPTH, direction: DESC }]) { nodes { ...GroupRow } pageInfo { hasNextPage } }
     nodes(first: 6, filter: { state: { in: [STARTING, ACTIVE, STALLED, DRAINING, STOPPING] } }) { nodes { ...NodeRow } }
   }
@@ -16,10 +15,13 @@ const QueueDocument = graphql(
   [GroupRowFragment, NodeRowFragment],
 );
 
-/** The queue by group, and the nodes that are up. */
-export function OverviewQueue() {
+const QueueDocument = graphql(`query OverviewQueueAlone { asOf ...OverviewQueue }`, [QueueFragment]);
+
+/** The queue by group, and the nodes that are up; `first` is the first answer, if it came with that of the page. */
+export function OverviewQueue({ first }: { first: ResultOf<typeof QueueDocument> | null }) {
   const queue = useLive("overview/queue", {
     document: QueueDocument,
+    first,
     variables: () => ({}),
     init: (data) => data,
     outdates: (event) => event.kind.startsWith("RUN_") || event.kind.startsWith("NODE_") || event.kind === "GROUP_UPDATED",

@@ -1,41 +1,27 @@
 import { useEffect } from "preact/hooks";
-import { Attention } from "../components/attention";
-import { Banner } from "../components/banner";
+import { Attention, AttentionFragment, attentionVariables } from "../components/attention";
+import { Banner, ConditionFragment } from "../components/banner";
 import { ExecutionTable } from "../components/execution-table";
 import { FailureGroups, type FailureGroupRow } from "../components/failure-groups";
 import { ErrorBox, Skeleton } from "../components/feedback";
 import { LivePart } from "../components/live-part";
-import { NextUp } from "../components/next-up";
+import { NEXT_UP_VARIABLES, NextUp, NextUpFragment } from "../components/next-up";
 import { RunningNow } from "../components/running-now";
 import { PageHead, Section } from "../components/section";
 import { Tiles } from "../components/tiles";
 import { ExecutionRowFragment, RunRowFragment } from "../graphql/fragments";
 import { TimelinePart } from "../features/timeline/part";
-import { graphql } from "../graphql/tada";
+import { graphql, type ResultOf } from "../graphql/tada";
 import { isFailure } from "../lib/log-filter";
 import { useLive } from "../live/use-live";
 import { type OverviewState, reduceOverview } from "../model/overview";
 import { health, TilesFragment, type TilesData } from "../state/health";
 import { setTitle } from "../state/title";
-import { OverviewQueue } from "./overview-queue";
+import { OverviewQueue, QueueFragment } from "./overview-queue";
 
-const OverviewDocument = graphql(
-  `
-  query OverviewPage {
-    asOf
-    serverTime
-    overview { ...Tiles }
-    runs(first: 50, filter: { state: { eq: RUNNING } }) { nodes { ...RunRow } }
-    executions(first: 15, orderBy: [{ field: ID, direction: DESC }]) { nodes { ...ExecutionRow } }
-  }
-`,
-  [TilesFragment, RunRowFragment, ExecutionRowFragment],
-);
-
-/** Which failures belong together the server decides; a small question of its own, asked again when something fails. */
-const FailuresDocument = graphql(`
-  query OverviewFailures {
-    asOf
+/** Which failures belong together the server decides; asked again, alone, when something fails. */
+const FailuresFragment = graphql(`
+  fragment OverviewFailures on Query {
     failureGroups(first: 20) {
       jobName
       errorType
@@ -48,11 +34,33 @@ const FailuresDocument = graphql(`
   }
 `);
 
+const FailuresDocument = graphql(`query OverviewFailuresAlone { asOf ...OverviewFailures }`, [FailuresFragment]);
+
+/** What the page shows, with the first answers of those parts that then ask alone, each when its own things change. */
+const OverviewDocument = graphql(
+  `
+  query OverviewPage($shown: Int!, $late: Boolean!, $people: RunFilter, $next: Int!, $apart: Float!) {
+    asOf
+    serverTime
+    overview { ...Tiles }
+    runs(first: 50, filter: { state: { eq: RUNNING } }) { nodes { ...RunRow } }
+    executions(first: 15, orderBy: [{ field: ID, direction: DESC }]) { nodes { ...ExecutionRow } }
+    ...OverviewFailures
+    ...Condition
+    ...Attention
+    ...OverviewQueue
+    ...NextUp
+  }
+`,
+  [TilesFragment, RunRowFragment, ExecutionRowFragment, FailuresFragment, ConditionFragment, AttentionFragment, QueueFragment, NextUpFragment],
+);
+
 const FAILURE_GROUPS = 6;
 
-function useFailures() {
+function useFailures(first: ResultOf<typeof FailuresDocument> | null) {
   return useLive("overview/failures", {
     document: FailuresDocument,
+    first,
     variables: () => ({}),
     init: (data): readonly FailureGroupRow[] => data.failureGroups.slice(0, FAILURE_GROUPS),
     outdates: ({ kind, state: outcome }) => kind === "EXECUTION_FINISHED" && outcome !== null && isFailure(outcome),
@@ -60,14 +68,25 @@ function useFailures() {
   });
 }
 
+function LastFailures({ first }: { first: ResultOf<typeof FailuresDocument> | null }) {
+  const failures = useFailures(first);
+  return (
+    <Section title="Last failures" aside={<a href="/log?outcome=failures">All failures</a>}>
+      <LivePart live={failures} rows={2}>
+        {(groups) => <FailureGroups groups={groups} />}
+      </LivePart>
+    </Section>
+  );
+}
+
 interface State extends OverviewState {
   readonly tiles: TilesData;
 }
 
 export function Overview() {
-  const { state, error, reload } = useLive("overview", {
+  const { state, error, reload, answer } = useLive("overview", {
     document: OverviewDocument,
-    variables: () => ({}),
+    variables: () => ({ ...attentionVariables(), ...NEXT_UP_VARIABLES }),
     parts: ["runs", "executions"],
     init: (data): State => ({ tiles: data.overview, runs: data.runs.nodes, recent: data.executions.nodes }),
     reduce: (before, event) => {
@@ -75,7 +94,6 @@ export function Overview() {
       return after === before ? before : { ...before, ...after };
     },
   });
-  const failures = useFailures();
   const tiles = health.value ?? state?.tiles ?? null;
   useEffect(() => setTitle("Overview"), []);
   return (
@@ -86,19 +104,15 @@ export function Overview() {
         error === null && <Skeleton rows={8} />
       ) : (
         <div class={error === null ? "overview" : "overview dimmed"}>
-          <Banner>{(worst) => <Attention worse={worst} />}</Banner>
+          <Banner first={answer}>{(worst) => <Attention worse={worst} first={answer} />}</Banner>
           {tiles !== null && <Tiles tiles={tiles} />}
           <div class="columns overview-columns">
             <div class="stack">
               <RunningNow runs={state.runs} />
-              <Section title="Last failures" aside={<a href="/log?outcome=failures">All failures</a>}>
-                <LivePart live={failures} rows={2}>
-                  {(groups) => <FailureGroups groups={groups} />}
-                </LivePart>
-              </Section>
-              <OverviewQueue />
+              <LastFailures first={answer} />
+              <OverviewQueue first={answer} />
             </div>
-            <NextUp />
+            <NextUp first={answer} />
           </div>
           <TimelinePart />
           <Section title="Newest executions" aside={<a href="/log">Whole log</a>}>

@@ -34,7 +34,12 @@ NAME = String(200).with_variant(String(200, collation="C"), "postgresql")
 DOCUMENT = JSON().with_variant(JSONB(), "postgresql")
 FIRST = {"id": 1, "last_seq": 0}
 # Hot tables: room for updates in place, and a vacuum that comes early.
-HOT = {"fillfactor": 50}
+HOT = {
+    "fillfactor": 70,
+    "autovacuum_vacuum_scale_factor": 0.02,
+    "autovacuum_vacuum_cost_delay": 0,
+    "autovacuum_analyze_scale_factor": 0.05,
+}
 
 
 def upgrade() -> None:
@@ -431,12 +436,7 @@ def _periodic_task() -> None:
             "schedule_syntax IN ('calendar', 'cron', 'interval', 'timestamp')", name="ck_periodic_task_schedule_syntax"
         ),
         CheckConstraint("source IN ('api', 'code', 'file')", name="ck_periodic_task_source"),
-        postgresql_with={
-            "fillfactor": 70,
-            "autovacuum_vacuum_scale_factor": 0.02,
-            "autovacuum_vacuum_cost_delay": 0,
-            "autovacuum_analyze_scale_factor": 0.05,
-        },
+        postgresql_with=HOT,
         sqlite_autoincrement=True,
     )
 
@@ -583,12 +583,7 @@ def _run() -> None:
         ),
         CheckConstraint("(awaits IS NOT NULL) = (state = 'suspended')", name="ck_run_suspended_iff_awaits"),
         CheckConstraint("trigger IN ('api', 'manual', 'retry', 'schedule')", name="ck_run_trigger"),
-        postgresql_with={
-            "fillfactor": 70,
-            "autovacuum_vacuum_scale_factor": 0.02,
-            "autovacuum_vacuum_cost_delay": 0,
-            "autovacuum_analyze_scale_factor": 0.05,
-        },
+        postgresql_with=HOT,
         sqlite_autoincrement=True,
     )
 

@@ -5,7 +5,7 @@ from enum import StrEnum
 from sqlalchemy import Column, Index, String, Table
 
 from ...core.states import UNFINISHED
-from .parts import metadata, one_of
+from .parts import HOT, metadata, one_of
 from .types import Key, Name, UtcDateTime
 
 
@@ -41,7 +41,7 @@ execution_minute = Table(
     Column("ended", Key, nullable=False),
     Column("failures", Key, nullable=False),
     Column("successes", Key, nullable=False),
-    postgresql_with={"fillfactor": 50},
+    postgresql_with=HOT["postgresql_with"],
 )
 """How many executions ended in a minute, and how those have ended that began in it.
 

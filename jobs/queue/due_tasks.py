@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from datetime import datetime
 from functools import lru_cache
 from itertools import groupby
-from operator import itemgetter
 from typing import Any, Final, NamedTuple
 
 from sqlalchemy import Connection, Row
@@ -99,8 +98,6 @@ class Written(NamedTuple):
 _OVERLAPS, _MISFIRES, _STATES = members(OverlapPolicy), members(MisfirePolicy), members(RunState)
 _PLAN: Final = SchemaText(f"SELECT {PLANNED}")
 _OWN: Final = tuple({"group": "group_name", "schedule": "schedule_value"}.get(name, name) for name in DueTask._fields)
-_ALL_BUT_TASK: Final = itemgetter(slice(1, None))
-"""Of an occurrence or of how a task goes on: what tasks may have in common."""
 _SCHEDULE, _OVERLAP, _MISFIRE, _ENABLED, _RATE = map(
     DueTask._fields.index, ("schedule", "overlap", "misfire", "enabled", "rate")
 )
@@ -220,10 +217,15 @@ def _written(runs: int, rows: Sequence[Row[Any]]) -> Written:
     return Written(runs, sorted(Made(row.id, row.task_id, _STATES[row.state]) for row in rows))
 
 
-def _listed(rows: Sequence[Occurrence] | Sequence[Moved]) -> str:
+def _all_but_task(row: Occurrence | Moved) -> tuple[object, ...]:
+    """What tasks may have in common of an occurrence, or of how a task goes on."""
+    return row[1:]
+
+
+def _listed(rows: Sequence[Occurrence | Moved]) -> str:
     """Rows as a JSON array of objects, each for all neighbours that differ by their tasks alone, and with its place."""
     listed: list[dict[str, Any]] = []
-    for place, (_, some) in enumerate(groupby(rows, _ALL_BUT_TASK)):
+    for place, (_, some) in enumerate(groupby(rows, _all_but_task)):
         alike = list(some)
         listed.append({**alike[0]._asdict(), "task_ids": [one.task_id for one in alike], "place": place})
     return json.dumps(listed, default=dialect.time_text)

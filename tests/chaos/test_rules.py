@@ -37,6 +37,8 @@ from tests.chaos.testimony import TESTIMONY_RULES, Attempt, Testimony, contradic
 from tests.support.sources import ROOT
 from tests.support.storage import Stored, Worker
 
+pytestmark = pytest.mark.altered_log  # broken variants write what nothing counts
+
 ALL_BREAKS = {**BREAKS, **DURABLE_BREAKS}
 
 

@@ -197,6 +197,7 @@ def test_keys_and_values_of_labels_are_told_with_their_runs(stored: Stored) -> N
     assert stored.do(lambda tx: labels.spreads(tx.conn, [few, many])) == {few: Spread.FEW, many: Spread.FEW}
 
 
+@pytest.mark.altered_log
 def test_what_is_pruned_leaves_no_label_behind(stored: Stored) -> None:
     worker = stored.node()
     stored.now = LATER

@@ -151,9 +151,15 @@ class Worker:
 
 
 @pytest.fixture
-def stored(database_url: str) -> Iterator[Stored]:
-    """A fresh database, once on SQLite and once on PostgreSQL; every end that a test wrote has been counted."""
+def stored(database_url: str, request: pytest.FixtureRequest) -> Iterator[Stored]:
+    """A fresh database, once on SQLite and once on PostgreSQL; every end that a test wrote has been counted.
+
+    Tests that are marked with `altered_log` change or delete executions themselves, which nobody counts.
+    """
     opened = Stored(database_url)
     yield opened
-    assert opened.do(lambda tx: counted_minutes(tx.conn)) == opened.do(lambda tx: minutes_of_log(tx.conn))
-    opened.close()
+    try:
+        if request.node.get_closest_marker("altered_log") is None:
+            assert opened.do(lambda tx: counted_minutes(tx.conn)) == opened.do(lambda tx: minutes_of_log(tx.conn))
+    finally:
+        opened.close()

@@ -2,8 +2,9 @@
 
 The log is counted so that figures over days cost the same however many executions there were. An hour is counted once,
 when it is over and nothing that began in it still runs: then its executions do not change any more.
-Nothing is written for it where executions begin and end; readers count the few hours that are not counted yet in the
-log itself. What is pruned by number later stays counted; by age the hours go with the log.
+For hours nothing is written where executions begin and end; readers count the few hours that are not counted yet in the
+log itself. The minutes of the last two days are counted by the transactions that end executions. What is pruned by
+number later stays counted; by age the hours go with the log.
 """
 
 from collections.abc import Sequence
@@ -64,9 +65,17 @@ def _merge_minutes(conn: Connection, hour: datetime) -> None:
     """Add up what several connections counted in the minutes of an hour in which nothing is counted any more."""
     if not dialect.is_postgresql(conn):
         return
+    # Where a transaction counts at this moment, its row stays as it is, so that neither waits for the other.
+    free = (
+        select(m.c.minute, m.c.shard)
+        .where(m.c.minute >= hour, m.c.minute < hour + HOUR, m.c.shard != MERGED)
+        .with_for_update(skip_locked=True)
+        .cte("free")
+        .prefix_with("MATERIALIZED")
+    )
     apart = (
         delete(m)
-        .where(m.c.minute >= hour, m.c.minute < hour + HOUR, m.c.shard != MERGED)
+        .where(m.c.minute == free.c.minute, m.c.shard == free.c.shard)
         .returning(m.c.minute, *(m.c[name] for name in _COUNTS))
         .cte("apart")
     )

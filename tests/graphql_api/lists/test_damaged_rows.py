@@ -31,7 +31,8 @@ from tests.graphql_api.lists.documents import documents
 from tests.support.damages import damage_all, refuse_nothing
 from tests.support.storage import START, Stored
 
-pytestmark = pytest.mark.both_databases  # what cannot be read differs by the types of columns
+# What cannot be read differs by the types of columns.
+pytestmark = [pytest.mark.both_databases, pytest.mark.altered_log]
 
 ARGUMENTS: Mapping[str, str] = {
     "validateSchedule": 'schedule: { syntax: CRON, value: "* * * * *" }',

@@ -57,6 +57,7 @@ def damaged(tx: Tx, table: str, change: str, where: str) -> None:
     tx.conn.exec_driver_sql("PRAGMA ignore_check_constraints = OFF")
 
 
+@pytest.mark.altered_log
 @pytest.mark.parametrize("case", LISTS)
 async def test_a_list_shows_the_other_rows_and_the_log_names_the_bad_one(
     api: Api, case: str, caplog: pytest.LogCaptureFixture
@@ -88,6 +89,7 @@ SINGLE = {
 """By what is asked for: its table, the place of its row there, what becomes of that, and what it must be."""
 
 
+@pytest.mark.altered_log
 @pytest.mark.parametrize("case", SINGLE)
 async def test_one_that_cannot_be_read_is_refused_with_its_table_its_key_and_what_it_must_be(
     api: Api, case: str

@@ -339,6 +339,7 @@ async def test_pruning_is_a_run_of_its_job(api: Api) -> None:
     assert (await api.ask(document, age=None))["pruneHistory"]["run"]["args"] == {}
 
 
+@pytest.mark.altered_log
 async def test_pruning_can_be_tried_first(api: Api) -> None:
     document = """
     mutation($input: PruneHistoryInput!) {

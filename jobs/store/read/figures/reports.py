@@ -1,6 +1,6 @@
 """Figures that belong together, each report read from one snapshot."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -119,7 +119,7 @@ def overview(conn: Connection, now: datetime, wanted: AbstractSet[Part] = EVERYT
     if wanted & {Part.DAY, Part.DAY_BEFORE}:
         begin = day - DAY if Part.DAY_BEFORE in wanted else day
         earlier, ends = of_two_days(conn, begin, day, next_minute)
-    rate = ended(conn, start, minute) if Part.RATE in wanted else {}
+    rate: Mapping[datetime, int] = ended(conn, start, minute) if Part.RATE in wanted else {}
     nodes = live(conn) if Part.NODES in wanted else []
     return Overview(
         at=now,

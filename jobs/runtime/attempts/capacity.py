@@ -58,6 +58,7 @@ class Capacity:
         self._closed: set[Isolation] = set()
         self._empty: dict[tuple[str, ...], float] = {}
         self._notices = 0
+        self._is_full = False
 
     @property
     def jobs(self) -> tuple[str, ...]:
@@ -78,8 +79,11 @@ class Capacity:
         self._closed.discard(kind)
 
     def begun(self, kind: Isolation, held: int) -> None:
-        """Runs of a kind begin, beside ``held`` others of it."""
-        if not held and kind in self._overcommit:
+        """Runs of a kind begin, next to ``held`` others of it.
+
+        Where there were none, the kind was idle, unless claims are full: then its places waited for the last one.
+        """
+        if not held and not self._is_full and kind in self._overcommit:
             self._overcommit[kind].begin(self._clock())
 
     def ended(self, kind: Isolation) -> None:
@@ -92,8 +96,12 @@ class Capacity:
         if kind in self._overcommit:
             self._overcommit[kind].stall()
 
-    def claimed(self, seconds: float) -> None:
-        """A claim took that long."""
+    def claimed(self, seconds: float, *, is_full: bool) -> None:
+        """A claim took that long; ``is_full``: there may be more to take at once.
+
+        To be said after what it brought has begun: whether that began from idleness is said by the claim before.
+        """
+        self._is_full = is_full
         for one in self._overcommit.values():
             one.claimed(seconds)
 

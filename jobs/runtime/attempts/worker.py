@@ -221,11 +221,13 @@ class Worker(Service):
             else:
                 self._take_no_more()
             return False
+        took = time.monotonic() - began
+        more = self._follow(order, result)
         if order.slots > 0:
-            self._capacity.claimed(time.monotonic() - began)
+            self._capacity.claimed(took, is_full=more)
             if not result.started:
                 self._capacity.note_empty(jobs, notices)
-        return self._follow(order, result)
+        return more
 
     def _order(self, tried: set[tuple[str, ...]]) -> tuple[Order, tuple[str, ...]]:
         """What to ask for, and for which jobs."""

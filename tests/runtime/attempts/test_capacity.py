@@ -79,6 +79,31 @@ def test_what_is_told_of_while_a_claim_is_under_way_is_looked_for_at_once_though
     assert not node.capacity.was_empty(("awaits",))
 
 
+class TestTurns:
+    """Ends and claims share turns on SQLite: all that a claim brought may have ended before the next one."""
+
+    @staticmethod
+    def after(turns: int, pause: float, *, is_full: bool) -> int:
+        """How many runs the last claim is for."""
+        node, count = Node(slots=200, threads=20), 0
+        for _ in range(turns):
+            count = dict(node.allowances())["awaits blocks"]
+            for held in range(count):
+                node.capacity.begun(THREAD, held)
+            node.capacity.claimed(0.01, is_full=is_full)
+            node.now += 0.002
+            for _ in range(count):
+                node.capacity.ended(THREAD)
+            node.now += pause
+        return count
+
+    def test_where_claims_are_full_more_is_begun_than_there_are_threads(self) -> None:
+        assert self.after(20, pause=0.01, is_full=True) > 40
+
+    def test_where_a_claim_leaves_places_free_none_of_them_waits_for_claims(self) -> None:
+        assert self.after(20, pause=10.0, is_full=False) == 20
+
+
 class TestAhead:
     @staticmethod
     def after(places: int, rate: float, claim: float, seconds: float = 1.0, waiting: int = 1) -> int:

@@ -92,6 +92,7 @@ class NodeQueue:
         self._on_held_back = on_held_back
         self._clock = clock
         self._mixed_until = 0.0
+        self._goes_on = False
         # By the name of a job: until when its rate gives no token.
         self._blocked: dict[str, float] = {}
         connection = database.autocommit_connection()
@@ -133,7 +134,12 @@ class NodeQueue:
                 return Turn(_NONE_FINISHED, claim.started, (), claim.fairness, next_in=next_in, more=claim.more)
             if claim.mixed:
                 self._mixed_until = self._clock() + MIXED_FOR
-        return await self._database.write(turn, claimant, fairness, order)
+        if self._goes_on:
+            order = replace(order, slots=min(order.slots, max(self._at_once, len(order.reserved))))
+        result = await self._database.write(turn, claimant, fairness, order)
+        # Where ends have transactions of their own, the other half is stored meanwhile.
+        self._goes_on = result.more and not self.shares_turns
+        return result
 
     async def close(self) -> None:
         """Close the connection of the short way."""

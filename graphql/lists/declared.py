@@ -161,7 +161,7 @@ class Rows:
         request = replace(self.request, criteria=await criteria_of(self.loaders, self.request))
         rows, newest = self.reading.rows, self.reading.newest
         search = search_for(self.listing, request)
-        if search is not None and await is_searched(self.loaders, self.listing, search):
+        if search is not None and await is_searched(self.loaders, self.listing, search, request.criteria):
             bounded = newest is None and is_bounded(search, request.order)
             with in_time(self.loaders, self.listing, search):
                 return await self.loaders.searched(SearchKey(self.listing, ListKey(rows, request, newest), bounded))

@@ -8,6 +8,7 @@ from ...jobs.store.read.listing.criteria import EVERYTHING, Criteria
 from ...jobs.store.read.listing.indexes import Indexes, Search, span_of
 from ...jobs.store.read.listing.listing import Listing
 from ...jobs.store.read.listing.pages import count
+from ...jobs.store.read.listing.searching import REACH
 from ..base.arguments import camel
 from ..guard.searches import Searches
 from ..resolving.loaders import Loaders
@@ -18,7 +19,12 @@ OPERATORS: Final = {"not_in": "notIn", "starts_with": "startsWith", "is_null": "
 
 
 async def is_searched(
-    loaders: Loaders, listing: Listing[Any], search: Search | None, criteria: Criteria = EVERYTHING
+    loaders: Loaders,
+    listing: Listing[Any],
+    search: Search | None,
+    criteria: Criteria = EVERYTHING,
+    *,
+    bounded: bool = False,
 ) -> bool:
     """Whether a read goes to the lane of searches; counts it towards the cost of its operation then.
 
@@ -27,6 +33,7 @@ async def is_searched(
         listing: What is read.
         search: What that takes for each row; None = nothing.
         criteria: Which rows are sorted.
+        bounded: Whether it looks at ``REACH`` rows at most.
 
     Raises:
         LimitExceeded: ``LIMIT_COST``, or ``LIMIT_SORTED_ROWS``: too many would have to be sorted.
@@ -37,7 +44,7 @@ async def is_searched(
     if sorts:
         with in_time(loaders, listing, search):
             rows = await _in_span(loaders.searches, listing, criteria, rows)
-    steps = search.steps(rows)
+    steps = search.steps(min(rows, REACH) if bounded else rows)
     if steps < SMALL:
         return False
     if sorts:

@@ -141,9 +141,7 @@ async def test_a_long_log_is_not_sorted_by_duration_unless_a_filter_narrows_it(d
     since = longest.replace("first: 1", 'first: 1, filter: {startedAt: {gte: "2000-01-01T00:00:00Z"}}')
     async with api(database_url) as found:
         assert "errors" not in (await found.ask(f"{{ {longest} }}")).json()
-        latest = update(job_execution).where(job_execution.c.id == ROWS).values(id=200_001)
-        await found.database.write(lambda tx: tx.conn.execute(latest))
-        found.clock.now += 60  # the length is known for some seconds
+        await lengthen(found, 200_001)
         answer = await found.ask(f"{{ {longest} }}")
         assert error_of(answer)["code"] == "LIMIT_SORTED_ROWS"
         message = answer.json()["errors"][0]["message"]
@@ -151,6 +149,23 @@ async def test_a_long_log_is_not_sorted_by_duration_unless_a_filter_narrows_it(d
         assert "Indexes find them by jobName: eq" in message
         assert "startedAt: gte, lt" in message
         assert "errors" not in (await found.ask(f"{{ {since} }}", "b")).json()
+
+
+async def test_a_text_is_searched_in_a_log_of_any_length_at_the_cost_of_the_rows_looked_at(database_url: str) -> None:
+    async with api(database_url) as found:
+        await lengthen(found, 10_000_000)
+        page = (
+            await found.ask(f"{{ {TEXT.replace('nodes { id }', 'pageInfo { isPartial } totalCountIsExact')} }}")
+        ).json()
+        assert page["data"]["executions"] == {"pageInfo": {"isPartial": True}, "totalCountIsExact": False}
+        assert page["extensions"]["cost"]["requested"] < 5_000
+
+
+async def lengthen(found: Api, newest: int) -> None:
+    """Let the log reach to this key."""
+    latest = update(job_execution).where(job_execution.c.id == ROWS).values(id=newest)
+    await found.database.write(lambda tx: tx.conn.execute(latest))
+    found.clock.now += 60  # the length is known for some seconds
 
 
 async def test_one_who_has_used_up_the_budget_is_told_when_to_ask_again_and_others_search_on(

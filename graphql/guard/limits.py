@@ -109,7 +109,7 @@ class Limits:
     search_seconds: float = 0.5
     search_budget: float = 2.0
     search_share: float = 0.25
-    sorted_rows: int = 1_000_000
+    sorted_rows: int = 200_000
     keepalive_seconds: float = 15.0
     queue_events: int = 1_000
     queue_bytes: int = MIB

@@ -161,8 +161,8 @@ class Rows:
         request = replace(self.request, criteria=await criteria_of(self.loaders, self.request))
         rows, newest = self.reading.rows, self.reading.newest
         search = search_for(self.listing, request)
-        if search is not None and await is_searched(self.loaders, self.listing, search):
-            bounded = newest is None and is_bounded(search, request.order)
+        bounded = search is not None and newest is None and is_bounded(search, request.order)
+        if await is_searched(self.loaders, self.listing, search, request.criteria, bounded=bounded):
             with in_time(self.loaders, self.listing, search):
                 return await self.loaders.searched(SearchKey(self.listing, ListKey(rows, request, newest), bounded))
         if newest is None:
@@ -177,9 +177,10 @@ class Rows:
         """
         criteria = await criteria_of(self.loaders, self.request)
         search = search_to_count(self.listing, criteria)
-        if search is not None and await is_searched(self.loaders, self.listing, search):
+        bounded = search is not None and is_bounded(search)
+        if await is_searched(self.loaders, self.listing, search, bounded=bounded):
             with in_time(self.loaders, self.listing, search):
-                return await self.loaders.searched_number(self.listing, criteria, bounded=is_bounded(search))
+                return await self.loaders.searched_number(self.listing, criteria, bounded=bounded)
         return capped(await self.loaders.count(self.listing, criteria))
 
 

@@ -4,9 +4,13 @@ from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from typing import Any, Final
 
-from ...jobs.store.read.listing.indexes import Indexes, Search
+from ...jobs.store.read.listing.criteria import EVERYTHING, Criteria
+from ...jobs.store.read.listing.indexes import Indexes, Search, span_of
 from ...jobs.store.read.listing.listing import Listing
+from ...jobs.store.read.listing.pages import count
+from ...jobs.store.read.listing.searching import REACH
 from ..base.arguments import camel
+from ..guard.searches import Searches
 from ..resolving.loaders import Loaders
 
 SMALL: Final = 5_000
@@ -14,24 +18,36 @@ SMALL: Final = 5_000
 OPERATORS: Final = {"not_in": "notIn", "starts_with": "startsWith", "is_null": "isNull"}
 
 
-async def is_searched(loaders: Loaders, listing: Listing[Any], search: Search | None) -> bool:
+async def is_searched(
+    loaders: Loaders,
+    listing: Listing[Any],
+    search: Search | None,
+    criteria: Criteria = EVERYTHING,
+    *,
+    bounded: bool = False,
+) -> bool:
     """Whether a read goes to the lane of searches; counts it towards the cost of its operation then.
 
     Args:
         loaders: Of the operation.
         listing: What is read.
         search: What that takes for each row; None = nothing.
+        criteria: Which rows are sorted.
+        bounded: Whether it looks at ``REACH`` rows at most.
 
     Raises:
         LimitExceeded: ``LIMIT_COST``, or ``LIMIT_SORTED_ROWS``: too many would have to be sorted.
     """
     if search is None or loaders.searches is None:
         return False
-    rows = (await loaders.keys.load(listing)).rows
-    steps = search.steps(rows)
+    rows, sorts = (await loaders.keys.load(listing)).rows, bool(search.sorted_by) and not search.narrowed
+    if sorts:
+        with in_time(loaders, listing, search):
+            rows = await _in_span(loaders.searches, listing, criteria, rows)
+    steps = search.steps(min(rows, REACH) if bounded else rows)
     if steps < SMALL:
         return False
-    if search.sorted_by and not search.narrowed:
+    if sorts:
         what = f"No index orders `{listing.name}` by {_fields(search.sorted_by)}, and there are too many to be sorted"
         loaders.searches.check_sorted(rows, what, _narrowing(listing))
     loaders.searches.add(steps, f"{_reason(listing, search)} {_narrowing(listing)}")
@@ -51,6 +67,14 @@ def in_time(loaders: Loaders, listing: Listing[Any], search: Search | None) -> G
         if search is None or loaders.searches is None:
             raise
         raise loaders.searches.too_long(f"{_reason(listing, search)} {_narrowing(listing)}") from None
+
+
+async def _in_span(searches: Searches, listing: Listing[Any], criteria: Criteria, rows: int) -> int:
+    """How many of so many rows are to be sorted: a range of the key is counted up to one more than may be."""
+    most = searches.lane.limits.sorted_rows
+    assert listing.indexes is not None, "it was searched"
+    span = span_of(listing.indexes, criteria)
+    return await searches.read(count, listing, span, most) if rows > most and span.parts else rows
 
 
 def _reason(listing: Listing[Any], search: Search) -> str:

@@ -25,6 +25,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message
 
 from cronograph.graphql.app import graphql_routes
+from cronograph.graphql.guard.searches import Searches, SearchLane, bounds_of
 from cronograph.graphql.resolving.context import Context
 from cronograph.graphql.schema import create_schema
 from cronograph.jobs.runtime.live.bus import EventBus
@@ -100,14 +101,15 @@ def plain_app(engine: Engine) -> Starlette:
 
 
 def api_app(database: Database) -> Starlette:
-    """The API with the middleware of the server."""
-    bus, log_feed = EventBus(database, poll=3600), LogFeed(database, poll=3600)
+    """The API with the middleware of the server, and its lane of searches."""
+    schema, bus, log_feed = create_schema(), EventBus(database, poll=3600), LogFeed(database, poll=3600)
+    lane = SearchLane(database.separate_pool("search", bounds_of(schema.limits)), schema.limits)
 
     async def context(_connection: HTTPConnection) -> Context:
-        return Context(database, bus, log_feed)
+        return Context(database, bus, log_feed, searches=Searches(lane, "bench"))
 
     middleware = [Middleware(SecurityHeaders), Middleware(KnownHost, hosts={"localhost"})]
-    return Starlette(routes=graphql_routes(create_schema(), context), middleware=middleware)
+    return Starlette(routes=graphql_routes(schema, context), middleware=middleware)
 
 
 async def call(app: ASGIApp, path: str, body: bytes) -> bytes:

@@ -31,8 +31,9 @@ from tests.support.waiting import let_pass
 OVERVIEW = "{ overview { running waiting stuck failedLast24h successRate runsPerMinute liveNodes slots } }"
 RUNS = """{ runs(first: 50, filter: { state: { in: [WAITING, RUNNING, STUCK] } }) {
     nodes { id state jobName taskName group attempt submittedAt startedAt } pageInfo { hasNextPage endCursor } } }"""
-QUESTIONS: Sequence[tuple[str, dict[str, Any]]] = (
-    (OVERVIEW, {}), (LOG_PAGE, {}), (STRIPS, {"first": 30}), (RUNS, {}), ("{ serverTime }", {}),
+QUESTIONS: Sequence[tuple[str, str, dict[str, Any]]] = (
+    ("overview", OVERVIEW, {}), ("log page", LOG_PAGE, {}), ("strips", STRIPS, {"first": 30}), ("runs", RUNS, {}),
+    ("time", "{ serverTime }", {}),
 )  # fmt: skip
 UNFINISHED = "{ runs(filter: { state: { in: [WAITING, SCHEDULED, RUNNING, STUCK] } }) { totalCount } }"
 FIELDS = "cursor at kind runId executionId taskName jobName group state"
@@ -69,7 +70,17 @@ class Minute:
     """What a minute showed."""
 
     rss: float
-    took: Sequence[float]
+    answers: Sequence[tuple[str, float]]
+
+    @property
+    def took(self) -> Sequence[float]:
+        """The times of all answers."""
+        return [seconds for _, seconds in self.answers]
+
+    def by_question(self) -> str:
+        """The times of each question."""
+        times = {name: [took for asked, took in self.answers if asked == name] for name, _, _ in QUESTIONS}
+        return "; ".join(f"{name} {milliseconds(took)}" for name, took in times.items() if took)
 
 
 class Pressure:
@@ -84,7 +95,7 @@ class Pressure:
         self._bench = bench
         self._options = options
         self._over = threading.Event()
-        self._times: list[float] = []
+        self._times: list[tuple[str, float]] = []
         self.enqueued = 0
 
     def enqueue(self) -> None:
@@ -100,10 +111,10 @@ class Pressure:
         questions = itertools.cycle(QUESTIONS)
 
         def one() -> None:
-            document, variables = next(questions)
+            name, document, variables = next(questions)
             began = time.perf_counter()
             api.ask(document, **variables)
-            self._times.append(time.perf_counter() - began)
+            self._times.append((name, time.perf_counter() - began))
 
         with ThreadPoolExecutor(8) as callers:
             for _ in self._beats(self._options.queries):
@@ -117,8 +128,8 @@ class Pressure:
 
         return itertools.takewhile(goes_on, itertools.count())
 
-    def times(self) -> list[float]:
-        """The questions' times since the last call."""
+    def times(self) -> list[tuple[str, float]]:
+        """The questions and their times since the last call."""
         found, self._times = self._times, []
         return found
 
@@ -143,11 +154,12 @@ def soak(bench: Bench, options: argparse.Namespace) -> None:
             used = Usage.of(bench.server).cpu
             for number in range(1, options.minutes + 1):
                 let_pass(60)
-                now, took = Usage.of(bench.server), pressure.times()
+                now = Usage.of(bench.server)
                 pipe.send("count")
                 events, faults = pipe.recv()
                 unfinished = bench.api.ask(UNFINISHED)
-                minutes.append(Minute(now.rss / 2**20, took))
+                minutes.append(Minute(now.rss / 2**20, pressure.times()))
+                took = minutes[-1].took
                 print(
                     f"minute {number:3}: {now.rss / 2**20:6.1f} MB, {(now.cpu - used) / 0.6:4.0f} % of a core;"
                     f" {len(took)} questions {milliseconds(took)}; {(sum(events) - seen) / 60:6.0f} events/s;"
@@ -164,7 +176,8 @@ def soak(bench: Bench, options: argparse.Namespace) -> None:
     readers.join(30)
     first, last = minutes[min(1, len(minutes) - 1)], minutes[-1]
     print(f"{pressure.enqueued:,} runs; memory {first.rss:.1f} MB in the second minute, {last.rss:.1f} MB in the last")
-    print(f"the last minute's questions: {milliseconds(last.took)}", flush=True)
+    print(f"the last minute's questions: {milliseconds(last.took)}")
+    print(f"of these {last.by_question()}", flush=True)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import httpx
 import pytest
-from sqlalchemy import Connection, func, insert, select, text
+from sqlalchemy import Connection, func, insert, select, text, update
 from starlette.applications import Starlette
 from starlette.requests import HTTPConnection
 
@@ -59,8 +59,9 @@ class Clock:
 class Api:
     """An API over a log of some length, asked by several callers."""
 
-    def __init__(self, client: httpx.AsyncClient, lane: SearchLane, clock: Clock) -> None:
+    def __init__(self, client: httpx.AsyncClient, database: Database, lane: SearchLane, clock: Clock) -> None:
         self.client = client
+        self.database = database
         self.lane = lane
         self.clock = clock
 
@@ -86,7 +87,7 @@ async def api(url: str, limits: Limits = LIMITS) -> AsyncGenerator[Api]:
     bounds = Bounds(limits, within, lambda _context, connection: connection.headers["x-caller"])
     app = Starlette(routes=[*graphql_routes(schema, context, bounds=bounds)])
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://localhost", timeout=60) as client:
-        yield Api(client, lane, clock)
+        yield Api(client, database, lane, clock)
     await searched.close()
     await database.close()
 
@@ -131,6 +132,40 @@ async def test_too_many_rows_are_not_sorted_for_an_order_that_no_index_has(datab
         message = answer.json()["errors"][0]["message"]
         assert message.startswith("No index orders `executions` by duration, and there are too many to be sorted")
         assert (await found.ask(f"{{ {of_a_job} }}")).json()["data"] == {"executions": {"nodes": [{"id": "1"}]}}
+        of_always = by_duration.replace("first: 1", 'first: 1, filter: {startedAt: {gte: "2000-01-01T00:00:00Z"}}')
+        assert error_of(await found.ask(f"{{ {of_always} }}"))["code"] == "LIMIT_SORTED_ROWS"
+
+
+async def test_a_long_log_is_not_sorted_by_duration_unless_a_filter_narrows_it(database_url: str) -> None:
+    longest = "executions(first: 1, orderBy: [{field: DURATION, direction: DESC}]) { nodes { id } }"
+    since = longest.replace("first: 1", 'first: 1, filter: {startedAt: {gte: "2000-01-01T00:00:00Z"}}')
+    async with api(database_url) as found:
+        assert "errors" not in (await found.ask(f"{{ {longest} }}")).json()
+        await lengthen(found, 200_001)
+        answer = await found.ask(f"{{ {longest} }}")
+        assert error_of(answer)["code"] == "LIMIT_SORTED_ROWS"
+        message = answer.json()["errors"][0]["message"]
+        assert "the limit is 200,000, got 200,001" in message
+        assert "Indexes find them by jobName: eq" in message
+        assert "startedAt: gte, lt" in message
+        assert "errors" not in (await found.ask(f"{{ {since} }}", "b")).json()
+
+
+async def test_a_text_is_searched_in_a_log_of_any_length_at_the_cost_of_the_rows_looked_at(database_url: str) -> None:
+    async with api(database_url) as found:
+        await lengthen(found, 10_000_000)
+        page = (
+            await found.ask(f"{{ {TEXT.replace('nodes { id }', 'pageInfo { isPartial } totalCountIsExact')} }}")
+        ).json()
+        assert page["data"]["executions"] == {"pageInfo": {"isPartial": True}, "totalCountIsExact": False}
+        assert page["extensions"]["cost"]["requested"] < 5_000
+
+
+async def lengthen(found: Api, newest: int) -> None:
+    """Let the log reach to this key."""
+    latest = update(job_execution).where(job_execution.c.id == ROWS).values(id=newest)
+    await found.database.write(lambda tx: tx.conn.execute(latest))
+    found.clock.now += 60  # the length is known for some seconds
 
 
 async def test_one_who_has_used_up_the_budget_is_told_when_to_ask_again_and_others_search_on(

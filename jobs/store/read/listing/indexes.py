@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from .criteria import EARLIER, LATER, Condition, Criteria, Operator, Spread, conditions, conjuncts
+from .criteria import EARLIER, LATER, AllOf, Condition, Criteria, Operator, Spread, conditions, conjuncts
 from .keyset import OrderKey
 
 NARROWED: Final = 20_000
@@ -98,6 +98,11 @@ def search_of(indexes: Indexes, criteria: Criteria, order: tuple[OrderKey, ...] 
     if _is_ordered(indexes, order, required, narrowed=narrowed):
         return Search(tests, (), narrowed)
     return Search(tests, tuple(key.field for key in order if key.field not in indexes.unique), narrowed)
+
+
+def span_of(indexes: Indexes, criteria: Criteria) -> AllOf:
+    """The ranges of the key that a condition asks for; without parts there are none."""
+    return AllOf(tuple(one for one in conjuncts(criteria) if indexes.bounds(one)))
 
 
 def _is_ordered(indexes: Indexes, order: tuple[OrderKey, ...], required: list[Condition], *, narrowed: bool) -> bool:

@@ -1,6 +1,6 @@
 """What an execution must stay within: the budget, a time, and the connections and the time that its reads may use.
 
-A query or mutation is one execution; a subscription is one for each of its events, beside its source of events.
+A query or mutation is one execution; a subscription is one for each of its events, plus its source of events.
 """
 
 import asyncio
@@ -62,7 +62,7 @@ def address_of(_context: object, connection: HTTPConnection) -> str:
 
 
 MayWrite = Callable[[Any], bool]
-"""Tells by its context whether a request comes from somebody who has signed in and may change things."""
+"""Decides by its context whether a request comes from somebody who has signed in and may change things."""
 
 
 class Count(Protocol):

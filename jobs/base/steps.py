@@ -98,7 +98,7 @@ class Wanted:
 
     Attributes:
         name: Its name.
-        key: Tells steps of one name apart that run at the same time.
+        key: Distinguishes steps of one name that run at the same time.
         retries: How often its function is called again after a failure, in this attempt.
         delay: Seconds before the first of these, doubled each time.
         shape: What its function says it returns.

@@ -221,5 +221,5 @@ class Failure:
     args: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
     def document(self) -> dict[str, Json]:
-        """The argument ``failure`` of the job that is told."""
+        """The argument ``failure`` of the job that is notified."""
         return {name: getattr(self, name) for name in self.__dataclass_fields__}

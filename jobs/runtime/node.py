@@ -226,7 +226,7 @@ class NodeLife:
     def on_wake(self, wakes: Wake) -> None:
         """Pass a hint on."""
         if wakes & Wake.NODES:
-            # Perhaps somebody asked this node to drain; the beat tells.
+            # Perhaps somebody asked this node to drain; the beat shows it.
             self._heartbeat.beat_now()
         self.dispatcher.on_wake(wakes)
         self.worker.on_wake(wakes)

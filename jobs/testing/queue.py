@@ -61,7 +61,7 @@ _POLICIES = {"overlap": OverlapPolicy, "misfire": MisfirePolicy, "priority": Pri
 
 
 class TaskSettings(TypedDict, total=False):
-    """What ``schedule`` takes beside job, schedule and arguments, as ``createTask`` does."""
+    """What ``schedule`` takes in addition to job, schedule and arguments, as ``createTask`` does."""
 
     description: str
     enabled: bool

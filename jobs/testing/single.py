@@ -242,7 +242,7 @@ def _without_secrets(attempt: Attempt, secrets: Mapping[str, str]) -> Failed | N
 
 
 def hooks_of(job: AnyJob, registry: Registry | None) -> Hooks:
-    """What is declared beside a job: in the registry of the test, in the job's own, or in the default one."""
+    """What is declared in addition to a job: in the registry of the test, in the job's own, or in the default one."""
     if registry is not None:
         return registry.hooks
     return job.registry.hooks if isinstance(job, Job) else default_registry().hooks

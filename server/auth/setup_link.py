@@ -14,7 +14,7 @@ log = logging.getLogger("cronograph.sign_in")
 
 
 def link_file(database: Database) -> Path:
-    """Where the link is written: beside a SQLite file, in the working directory for PostgreSQL."""
+    """Where the link is written: next to a SQLite file, in the working directory for PostgreSQL."""
     if database.is_sqlite:
         path = sqlite_path(database.url)
         return path.with_name(f"{path.name}.setup-link")

@@ -42,7 +42,7 @@ def add_account(tx: Tx, name: str, role: Role, password_hash: str | None = None)
 
 
 def _twin(tx: Tx, name: str) -> str | None:
-    """The account whose name cannot be told from a new one by looking at it; that of the same name is none."""
+    """The account whose name looks the same as a new one; that of the same name does not count."""
     look, key = look_of(name), name_key(name)
     alike = (one for one in stored_accounts.names(tx.conn) if look_of(one) == look)
     return next((one for one in alike if name_key(one) != key), None)

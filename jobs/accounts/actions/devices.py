@@ -52,7 +52,7 @@ class NewTokens:
 
 @dataclass(frozen=True, slots=True)
 class Granted:
-    """What a device is told.
+    """The answer to a device.
 
     Attributes:
         answer: In one word.

@@ -29,7 +29,7 @@ class SecretKey:
     """One key.
 
     Attributes:
-        id: Names it beside what it has encrypted; tells nothing about it.
+        id: Names it next to what it has encrypted; reveals nothing about it.
         material: The 32 bytes.
     """
 

@@ -50,7 +50,7 @@ class StepName(NamedTuple):
 
     Attributes:
         name: As the job calls it.
-        key: Tells steps of one name apart that run at the same time; None = none was given.
+        key: Distinguishes steps of one name that run at the same time; None = none was given.
         use: 1 for the first use of this name and key in the run, 2 for the second …
     """
 

@@ -47,7 +47,7 @@ class ScheduleError(ValueError):
     ``suggestion`` is what to write instead of the faulty part, or of the whole value when ``field`` is ``value``; None
     when nothing better is known. ``replaces`` is the part of the value in whose place it belongs, from and to; None =
     the whole. ``corrected`` is the whole value with the suggestion in place; None without a suggestion, and where it is
-    meant for the zone beside the value. ``parse`` sees to it that both are valid.
+    meant for the separate zone. ``parse`` sees to it that both are valid.
 
     ``message`` says what is wrong in one sentence: ``problem``, and ``advice`` with the suggestion in place of its
     ``{}`` if there is one.

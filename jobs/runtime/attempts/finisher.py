@@ -55,7 +55,7 @@ class Finisher:
         self._helper: Callable[[], None] | None = None
 
     def lend(self, helper: Callable[[], None]) -> None:
-        """From now on ``helper`` is told of ends and takes them along."""
+        """From now on ``helper`` gets ends and takes them along."""
         self._helper = helper
 
     def reclaim(self) -> None:

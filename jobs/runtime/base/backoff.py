@@ -41,7 +41,7 @@ async def repeated(
     Args:
         action: What is tried.
         passes: Whether an error will pass; any other is raised.
-        note: Told before each wait how long it is, and why.
+        note: Called before each wait with its length and the reason.
         first: Seconds of the first wait; see ``Backoff``.
     """
     backoff = Backoff(first)

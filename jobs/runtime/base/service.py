@@ -160,7 +160,7 @@ async def whenever(
             timer = loop.call_later(poll or 0.0, ring)
 
     while True:
-        # The poll finds what no hint told of; one timer costs less than a wait with a limit.
+        # The poll finds what no hint announced; one timer costs less than a wait with a limit.
         timer = None if poll is None else loop.call_later(poll, ring)
         try:
             await wanted.wait()
@@ -185,7 +185,7 @@ class Watch(Service):
     Args:
         name: Of the service.
         hints: Which wakes are worth a look.
-        poll: Seconds after which it looks without having been told of anything; None = it waits to be told.
+        poll: Seconds after which it looks without a hint; None = it waits for a hint.
         should_poll: Asked then whether a look is worth it.
     """
 

@@ -158,7 +158,7 @@ class JobSteps:
     def _kept(self, keeping: asyncio.Future[bool]) -> None:
         self._keeping.discard(keeping)
         if not keeping.cancelled():
-            # The job is told, if it waits.
+            # The job gets the error, if it waits.
             keeping.exception()
 
     def step_json(self, value: Json, label: str) -> Json:

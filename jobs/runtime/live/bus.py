@@ -18,9 +18,9 @@ from .recent import Recent
 log = logging.getLogger(__name__)
 
 QUEUE = 2000
-"""Events that may wait for one subscriber; one that falls further behind is told to reload."""
+"""Events that may wait for one subscriber; one that falls further behind has to reload."""
 POLL = 5.0
-"""Seconds after which it looks for events without having been told of any."""
+"""Seconds after which it looks for events without a hint."""
 PUBLISHED_AT_ONCE = 500
 """Rows that one transaction numbers."""
 RECENT = 2000
@@ -42,7 +42,7 @@ class EventBus(Watch):
     Args:
         database: Where the events are.
         queue: How many events may wait for one subscriber.
-        poll: Seconds after which it looks for events without having been told of any.
+        poll: Seconds after which it looks for events without a hint.
         recent: How many events are kept in memory for readers that come back; others read them from the table.
     """
 

@@ -45,7 +45,7 @@ class RunHandle:
         return self.run.id
 
     async def status(self) -> RunState:
-        """Where the run stands now.
+        """The state of the run now.
 
         Raises:
             NotFound: there is none (any more): its session was not committed, or history was pruned.

@@ -215,7 +215,7 @@ class Installation:
     async def end(self, close_http: Callable[[], Awaitable[None]]) -> None:
         """The orderly end: jobs first, while the server still answers; then readers, connections, and the database.
 
-        A step that fails (the database is away, say) does not keep the later ones from being taken.
+        A step that fails (the database is unavailable, say) does not keep the later ones from being taken.
 
         Args:
             close_http: Ends what still asks.

@@ -202,7 +202,7 @@ def _mask_unexpected(
 
 def _unavailable(error: Exception, cause: Exception) -> GraphQLError:
     """What the client gets while the database is unavailable; no request is at fault, so no traceback is kept."""
-    logger.warning("a request was not answered: the database is away: %s", str(cause).partition("\n")[0])
+    logger.warning("a request was not answered: the database is unavailable: %s", str(cause).partition("\n")[0])
     return _located(
         error, "The database does not answer at the moment; try again in a moment.", standing("UNAVAILABLE")
     )

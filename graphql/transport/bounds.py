@@ -23,7 +23,7 @@ END_SECONDS: Final = 0.1
 """So much later than the execution itself, what it still reads ends."""
 
 RETRY_SECONDS: Final = 10.0
-"""Seconds for which a subscription repeats a read while the database is away: its reader would only come back."""
+"""Seconds for which a subscription repeats a read while the database is unavailable: its reader would come back."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +35,7 @@ class Reads:
         cost: As the guard measured it.
         costly: Whether it must leave the connections of others alone: it costs much, or its client has used much.
         deadline: When its reads end, by the event loop's clock; None = they have no common end.
-        retry_seconds: Seconds for which a read is repeated while the database is away.
+        retry_seconds: Seconds for which a read is repeated while the database is unavailable.
     """
 
     client: str = ""

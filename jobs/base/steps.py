@@ -56,7 +56,7 @@ class StepHost(Protocol):
         ...
 
     def begin_wait(self, asked: Wait) -> Awaitable[StoredStep]:
-        """Begin a wait unless it has begun, and end it if what it waits for is there; how it stands."""
+        """Begin a wait unless it has begun, and end it if what it waits for is there; returns its state."""
         ...
 
     def begin_wait_waiting(self, asked: Wait) -> StoredStep:

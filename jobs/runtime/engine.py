@@ -194,7 +194,7 @@ class Engine:
         await self._declarer.stop()
         if life is not None:
             await life.drain_watcher.stop()
-            # What fails because the database is away does not keep the jobs from being ended in order.
+            # What fails because the database is unavailable does not keep the jobs from being ended in order.
             async with AsyncExitStack() as last_to_first:
                 last_to_first.push_async_callback(life.finish, self._settings.drain_timeout)
                 last_to_first.push_async_callback(life.stop_taking)

@@ -98,7 +98,7 @@ class DrainedRun:
 
     @property
     def state(self) -> RunState:
-        """Where the run stands."""
+        """The state of the run."""
         return self.run.state
 
     @property

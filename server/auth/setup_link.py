@@ -41,7 +41,7 @@ async def offer_setup(database: Database, url: str) -> str | None:
 
 
 def remove_link(database: Database) -> None:
-    """Remove the file of the set-up link: it was used, and is worth nothing."""
+    """Remove the file of the set-up link: it was used, and is not valid."""
     path = link_file(database)
     try:
         path.unlink(missing_ok=True)

@@ -92,7 +92,7 @@ class RefreshToken:
         id: Its key.
         family: Shared by all that came of one sign-in.
         session_id: The sign-in; None once that has ended.
-        expires_at: When it is worth nothing any more.
+        expires_at: When it is no longer valid.
         used_at: When it was exchanged for the next one.
         revoked_at: When its family was revoked.
     """

@@ -103,7 +103,7 @@ def seal(key: SecretKey, name: str, value: str, nonce: bytes) -> str:
 
     Args:
         key: Encrypts it.
-        name: Of the secret: the stored text is worth nothing under another name.
+        name: Of the secret: the stored text is not valid under another name.
         value: What is kept.
         nonce: 12 random bytes, never the same twice.
     """

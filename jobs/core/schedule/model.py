@@ -13,7 +13,7 @@ MAX_VALUE_LENGTH: Final = 256
 INVALID_SCHEDULE: Final = ErrorCode.INVALID_SCHEDULE
 """Error code: the text does not follow its syntax."""
 NEVER_FIRES: Final = ErrorCode.NEVER_FIRES
-"""Error code: the text is well formed, but no occurrence lies ahead."""
+"""Error code: the text is well formed, but no occurrence is ahead."""
 UNKNOWN_TIMEZONE: Final = ErrorCode.UNKNOWN_TIMEZONE
 """Error code: the zone is not in the IANA database."""
 

@@ -67,7 +67,7 @@ _FIRST_PAUSE = 0.1
 class Service(ABC):
     """Start and stop are idempotent; stop without start is fine.
 
-    When ``run`` raises, it is logged and started again after a pause, so a database that is away for a while stops
+    When ``run`` raises, it is logged and started again after a pause, so a database that fails for a while stops
     nothing for good. The pause doubles up to five seconds as long as nothing gets done in between.
 
     Attributes:

@@ -26,7 +26,7 @@ PUBLISHED_AT_ONCE = 500
 RECENT = 2000
 """Events that are kept in memory for readers that come back."""
 PATIENCE = 10.0
-"""Seconds for which a subscriber waits for a database that is away."""
+"""Seconds for which a subscriber waits for a database that is unavailable."""
 _PAGE = 200
 _TURN = 100
 """Events that are handed out before the readers get a turn."""
@@ -50,7 +50,7 @@ class EventBus(Watch):
         super().__init__("event-bus", hints=Wake.EVENTS, poll=poll)
         self._queue = queue
         self._database = database
-        # A subscriber that begins or comes back while the database is away for a moment need not come back once more.
+        # A subscriber that begins or comes back during a short failure of the database need not come back once more.
         self._for_readers = database.with_retry(PATIENCE)
         self._audience = Audience()
         self._recent = Recent(recent)

@@ -46,7 +46,7 @@ class LiveFeeds:
     async def end(self) -> None:
         """Hand out what is committed by now, and end all subscriptions; nothing happens before ``start``.
 
-        What a database that is away keeps back, readers get when they come again with their cursors.
+        What a database that is unavailable keeps back, readers get when they come again with their cursors.
         """
         try:
             if self._subscribed:

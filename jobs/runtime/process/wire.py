@@ -189,7 +189,7 @@ class KeepStep(Message):
 
 
 class BeginWait(Message):
-    """Child to node: begin this wait, or end it, and say by ``FoundStep`` how it stands."""
+    """Child to node: begin this wait, or end it, and answer its state by ``FoundStep``."""
 
     kind: Literal["begin_wait"] = "begin_wait"
     number: int

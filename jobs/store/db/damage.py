@@ -218,7 +218,7 @@ def _judgements(table: Table, postgres: bool) -> Sequence[_Judgement]:
 def _postgres_judgement(table: Table, column: Column[Any]) -> tuple[str, str]:
     name = _quoted(column.name)
     if isinstance(column.type, UtcDateTime):
-        # What lies outside of Python's calendar, infinity among it.
+        # What is outside of Python's calendar, infinity among it.
         return "a time from year 1 to 9999", f"{name} < '0001-01-02 00:00+00' OR {name} >= '9999-12-31 00:00+00'"
     if isinstance(column.type, Float):
         return "a finite number", f"{name} IN ('NaN', 'Infinity', '-Infinity')"

@@ -160,7 +160,7 @@ class Database:
         return bounded
 
     def with_retry(self, seconds: float) -> "Database":
-        """The same access, which repeats a read for so long while the database is away."""
+        """The same access, which repeats a read for so long while the database is unavailable."""
         retrying = copy.copy(self)
         retrying.retry_seconds = seconds
         return retrying

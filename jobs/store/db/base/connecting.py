@@ -142,7 +142,7 @@ def check_when_idle(engine: Engine, idle_seconds: float = IDLE_SECONDS) -> None:
 def _open_files(engine: Engine, path: Path, is_there: Callable[[], bool]) -> None:
     """Have connections open the file that is known, and only where none is known yet make one.
 
-    Next to a file that was moved away lies its log. SQLite deletes that log once it reads an empty file of the same
+    Next to a file that was moved away is its log. SQLite deletes that log once it reads an empty file of the same
     name, and what was committed last is lost.
     """
 

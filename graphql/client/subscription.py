@@ -40,6 +40,7 @@ class Reconnect:
 
     def pause(self, failures: int) -> float:
         """Seconds to wait after so many failures in a row, at least one."""
+        # Not `jobs.core.base.backoff`: it would load 82 modules of the engine at each start of a client.
         longest = min(self.longest_pause, self.first_pause * 2.0 ** min(failures - 1, 30))
         # Clients that lost one server must not all return in the same moment.
         return longest * random.uniform(0.5, 1.0)  # noqa: S311 - spreads load, guards nothing

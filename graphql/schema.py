@@ -40,7 +40,7 @@ def create_schema(limits: Limits | None = None, *, refused: Refused = untold) ->
 
     Args:
         limits: Of documents; the defaults unless given.
-        refused: Told of attempts at more than a role may do.
+        refused: Called for attempts at more than a role may do.
     """
     return build_schema(
         Query,

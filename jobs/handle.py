@@ -45,7 +45,7 @@ class RunHandle:
         return self.run.id
 
     async def status(self) -> RunState:
-        """Where the run stands now.
+        """The state of the run now.
 
         Raises:
             NotFound: there is none (any more): its session was not committed, or history was pruned.
@@ -141,7 +141,7 @@ class RunHandle:
 
 
 def no_database() -> ConfigurationError:
-    """This process has to be told where the queue is."""
+    """This process does not know yet where the queue is."""
     return ConfigurationError(
         "this process knows no database for its jobs: give a session, call cronograph.jobs.connect(database_url) once, "
         "or set CRONOGRAPH_DATABASE_URL"

@@ -1,7 +1,7 @@
 """Bring a database to the present schema, once however many nodes start together, and never backwards.
 
-Alembic without an ``alembic.ini``: the revisions lie beside this module. Users may keep Cronograph's tables in the
-database of their application, beside tables and an Alembic of theirs: on PostgreSQL all of ours, the one with the
+Alembic without an ``alembic.ini``: the revisions are next to this module. Users may keep Cronograph's tables in the
+database of their application, next to tables and an Alembic of theirs: on PostgreSQL all of ours, the one with the
 version included, lie in a schema of their own, which is made here. The revisions name no schema.
 There is no downgrade: going back means restoring a backup.
 """

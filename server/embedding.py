@@ -76,7 +76,7 @@ class Cronograph:
         jobs: Which jobs it runs, and names of modules whose jobs it runs, all of one registry; None = all of
             ``registry``. The built-in ones come along.
         registry: Whose jobs; the default registry unless given.
-        who: Tells from a request who asks, by what the application knows of it; None = nobody who may. Without it
+        who: Returns who sent a request, by what the application knows of it; None = access denied. Without it
             people sign in below the path where ``asgi`` is mounted, with accounts of Cronograph.
         no_auth: Everybody who reaches it is an administrator; for trials.
         public_url: The address under which people open it, with that path; its name is accepted in ``Host`` besides
@@ -182,7 +182,7 @@ class Cronograph:
         return self.client_with({})
 
     def client_with(self, headers: Mapping[str, str]) -> AsyncClient:
-        """``client`` whose requests carry these headers, of which ``who`` or a token tells who asks.
+        """``client`` whose requests carry these headers, from which ``who`` or a token finds out who asks.
 
         Args:
             headers: Those of the request that is being answered, or ``{"authorization": "Bearer …"}``. What they say of
@@ -263,7 +263,7 @@ def _check(registry: object, who: object, public_url: object) -> None:
     """Refuse what callers without types may give."""
     for name, value, right, must in (
         ("registry", registry, isinstance(registry, Registry), "a Registry of jobs"),
-        ("who", who, callable(who), "a function that tells who asks"),
+        ("who", who, callable(who), "a function that returns who asks"),
         ("public_url", public_url, isinstance(public_url, str), "an address, e.g. https://shop.example.com"),
     ):
         if value is not None and not right:

@@ -108,7 +108,7 @@ class Exchange(httpx.AsyncByteStream):
 
     @override
     async def aclose(self) -> None:
-        """Leave: the application hears that nobody reads any more."""
+        """Leave: the application learns that nobody reads any more."""
         self._left.set()
         if self.task is not None:
             self.task.cancel()

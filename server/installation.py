@@ -68,11 +68,11 @@ class Installation:
         on_drained: See ``EngineThread``.
         lifecycle: Its phase.
         clock: The clocks of this process.
-        who: Tells who asks in the place of our own sign-in.
+        who: Says who asks, instead of our own sign-in.
         set_up_by_link: Whether a start without an administrator says by which link one is made.
-        serves_api: Whether people and programs are answered; else only health and metrics are told.
+        serves_api: Whether people and programs are answered; else only health and metrics are served.
         counts: What the node counts of its runs.
-        metrics: What a monitoring system is told.
+        metrics: What a monitoring system gets.
         parts: Put together of these.
         asgi: The application that answers.
     """
@@ -215,7 +215,7 @@ class Installation:
     async def end(self, close_http: Callable[[], Awaitable[None]]) -> None:
         """The orderly end: jobs first, while the server still answers; then readers, connections, and the database.
 
-        A step that fails (the database is away, say) does not keep the later ones from being taken.
+        A step that fails (the database is unavailable, say) does not keep the later ones from being taken.
 
         Args:
             close_http: Ends what still asks.

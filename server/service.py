@@ -45,7 +45,7 @@ class Service:
         prepare: Called with the database before that; the demo makes its tasks there.
         lifecycle: Its phase.
         clock: The clocks of this process; tests give one that they can set.
-        serves_api: Whether people and programs are answered; else the process only works, and its port tells no more
+        serves_api: Whether people and programs are answered; else the process only works, and its port serves no more
             than health and metrics.
         left_behind: Coroutines of jobs that swallowed every cancel and were still there when all else had ended.
         fault: Why the event loop of the jobs had ended, where that was the reason of the stop.

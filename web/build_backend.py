@@ -34,7 +34,7 @@ ROOT = Path(__file__).resolve().parent.parent
 WEB = ROOT / "web"
 STATIC = ROOT / "server" / "static"
 STAMP = STATIC / "inputs.sha256"
-"""The hash of the inputs that the assets beside it were built from; part of the sdist and of the wheel."""
+"""The hash of the inputs that the assets next to it were built from; part of the sdist and of the wheel."""
 
 SKIP_VARIABLE = "CRONOGRAPH_SKIP_WEB"
 INPUT_PATTERNS = ("src/**/*", "public/**/*", "*.html", "*.ts", "*.js", "*.json", ".npmrc")

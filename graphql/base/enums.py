@@ -158,7 +158,7 @@ describe(
 )
 describe(
     RunState,
-    "Where a run stands.",
+    "The state of a run.",
     {
         RunState.WAITING: "In the queue; a node may take it once `availableAt` has come.",
         RunState.SCHEDULED: "Handed to a node ahead of a free slot; no attempt has begun.",
@@ -173,7 +173,7 @@ describe(
 )
 describe(
     FlowState,
-    "Where a flow stands.",
+    "The state of a flow.",
     {
         FlowState.RUNNING: "A run of it is unfinished, or it is open for more.",
         FlowState.SUCCESS: "Over: no run failed or was cancelled.",
@@ -311,7 +311,7 @@ describe(
 )
 describe(
     StepState,
-    "Where a durable step of a run stands.",
+    "The state of a durable step of a run.",
     {
         StepState.WAITING: "It waits for a time or for a signal.",
         StepState.TIMED_OUT: "The signal that it waited for did not come in time.",

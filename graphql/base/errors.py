@@ -1,4 +1,4 @@
-"""What clients are told when something goes wrong, and what the log keeps of it.
+"""What clients get when something goes wrong, and what the log keeps of it.
 
 A deliberate error (:class:``UserFacingError``, any ``GraphQLError``) reaches the client as it is. Everything else is a
 fault of this server: the client gets ``Internal error, id XXXXXXXX``, and the log gets the whole traceback, once, under
@@ -201,15 +201,15 @@ def _mask_unexpected(
 
 
 def _unavailable(error: Exception, cause: Exception) -> GraphQLError:
-    """What the client is told while the database is away; that is no fault of a request, so no traceback is kept."""
-    logger.warning("a request was not answered: the database is away: %s", str(cause).partition("\n")[0])
+    """What the client gets while the database is unavailable; no request is at fault, so no traceback is kept."""
+    logger.warning("a request was not answered: the database is unavailable: %s", str(cause).partition("\n")[0])
     return _located(
         error, "The database does not answer at the moment; try again in a moment.", standing("UNAVAILABLE")
     )
 
 
 def _located(error: Exception, message: str, extensions: dict[str, Any]) -> GraphQLError:
-    """What the client is told in the place of an error, at its place in the document."""
+    """What the client gets instead of an error, at the error's place in the document."""
     located = error if isinstance(error, GraphQLError) else None
     return GraphQLError(
         message,

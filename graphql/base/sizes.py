@@ -20,8 +20,8 @@ class Size:
             for the number of elements of the list ``runs`` in the argument ``input``.
         default: Rows if none is given and the schema has no default.
         most: Rows at most, no matter what is asked for; of an input list: the most elements it may have.
-        each: Values that a row costs beside those selected of it: it is computed, say.
-        own: Values that the field costs beside those selected of it: it needs a statement that reads much, say.
+        each: Values that a row costs on top of those selected of it: it is computed, say.
+        own: Values that the field costs on top of those selected of it: it needs a statement that reads much, say.
     """
 
     arguments: tuple[str, ...] = ()

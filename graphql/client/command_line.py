@@ -100,9 +100,6 @@ PAUSE_TASK: Final = _changing("pauseTask", f"task {{ {_TASK} }}")
 RESUME_TASK: Final = _changing("resumeTask", f"task {{ {_TASK} }}")
 DELETE_TASK: Final = _changing("deleteTask", "deletedName cancelledCount")
 LABELS: Final = "query Labels { labelKeys }"
-LABEL_VALUES: Final = """query LabelValues($key: String!, $after: String, $first: Int) {
-  labelValues(key: $key, after: $after, first: $first) { value runs more }
-}"""
 ENQUEUE: Final = _changing("enqueueRuns", "runs { id state jobName deduplicated }")
 TRY_ENQUEUE: Final = _changing("enqueueRuns", _PREVIEW)
 CANCEL_RUNS: Final = _changing("cancelRuns", "count hasMore endCursor")

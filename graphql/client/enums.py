@@ -146,7 +146,7 @@ class ExplanationCode(OpenEnum):
 
 
 class FlowState(OpenEnum):
-    """Where a flow stands."""
+    """The state of a flow."""
 
     RUNNING = "RUNNING"
     SUCCESS = "SUCCESS"
@@ -240,7 +240,7 @@ class Role(OpenEnum):
 
 
 class RunState(StateOfRun):
-    """Where a run stands."""
+    """The state of a run."""
 
     WAITING = "WAITING"
     SCHEDULED = "SCHEDULED"

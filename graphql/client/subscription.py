@@ -1,6 +1,6 @@
 """A subscription as a value, and the machine that follows it through lost connections. No network here.
 
-The transport asks the machine for a request, feeds it the bytes that come, and tells it when the connection is lost;
+The transport asks the machine for a request, feeds it the bytes that come, and reports a lost connection;
 the machine answers with results, with pauses, or with the error that ends everything.
 """
 
@@ -26,7 +26,7 @@ SERVER_FAULTS: Final = 5
 class Reconnect:
     """How lost connections are made again: with doubling pauses, jittered, as long as need be.
 
-    The first connection is not retried: an address that is wrong is told at once.
+    The first connection is not retried: a wrong address is reported at once.
 
     Attributes:
         first_pause: Seconds before the first new try.
@@ -40,6 +40,7 @@ class Reconnect:
 
     def pause(self, failures: int) -> float:
         """Seconds to wait after so many failures in a row, at least one."""
+        # Not `jobs.core.base.backoff`: it would load 82 modules of the engine at each start of a client.
         longest = min(self.longest_pause, self.first_pause * 2.0 ** min(failures - 1, 30))
         # Clients that lost one server must not all return in the same moment.
         return longest * random.uniform(0.5, 1.0)  # noqa: S311 - spreads load, guards nothing

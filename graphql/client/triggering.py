@@ -33,7 +33,7 @@ def trigger_job(  # noqa: PLR0913 - each setting of a run has a name of its own
         name: The job.
         args: Its arguments.
         unique_key: While a run with this key is unfinished, that one is answered; as the job declares, unless given.
-        labels: Words by which it is found, beside those of the job.
+        labels: Words by which it is found, in addition to those of the job.
         unique_for: The unique key holds so many seconds after the enqueueing, or until the run is finished.
         unique_among: ``["WAITING"]``: the unique key is free once the run has begun.
         debounce: One run for many enqueues of the unique key, with the last arguments.

@@ -171,7 +171,7 @@ class OperationExecutor(StrawberryGraphQLCoreExecutionContext):
         path: Path,
         position_context: Any,  # noqa: ANN401
     ) -> Any:  # noqa: ANN401
-        """The answer of a field that is not plain: by the object that lies ready, or else as graphql-core does."""
+        """The answer of a field that is not plain: by the object that is ready, or else as graphql-core does."""
         if isinstance(known, ReadyField):
             held = known.held(source)
             if held is None:

@@ -27,7 +27,7 @@ from .settling import SETTLING, Settling
 
 RoleOf = Callable[[Any], Role]
 Refused = Callable[[Any, UserFacingError], Awaitable[None]]
-"""Told of an operation, by its context, that asked for more than its role may do."""
+"""Called with the context of an operation that asked for more than its role may do."""
 
 
 async def untold(_context: object, _refusal: UserFacingError) -> None:
@@ -45,7 +45,7 @@ class GuardedSchema(strawberry.Schema):
         limits: The limits in force.
         documents: Parses, guards, validates and caches documents.
         rules: The role that a field needs, by the names of type and field.
-        refused: Told of operations that were refused for want of a role, before they are answered.
+        refused: Called for operations that were refused for want of a role, before they are answered.
     """
 
     def __init__(
@@ -143,7 +143,7 @@ class PreparedDocument(SchemaExtension):
         # Here and nowhere else: no matter what brought the operation comes by.
         check_role(self._role_of(context.context), prepared.requirements)
         context.graphql_document = prepared.document.ast
-        # An empty list tells Strawberry that validation has been done.
+        # To Strawberry an empty list means that validation has been done.
         context.pre_execution_errors = []
         yield
 
@@ -189,7 +189,7 @@ def build_schema(
         config: Strawberry's configuration (scalar map, name converter).
         extensions: Factories of further extensions, one call per operation.
         role_of: From the context, what its owner may do; everything unless given.
-        refused: Told of operations that were refused for want of a role.
+        refused: Called for operations that were refused for want of a role.
     """
     return GuardedSchema(
         query,

@@ -1,4 +1,4 @@
-"""What becomes of the errors of a result: where a damaged row may be the reason, it is looked for before they are told.
+"""What becomes of the errors of a result: where a damaged row may be the reason, it is looked for before they are sent.
 
 Most such rows are met where they are read, see ``jobs.store.db.set_aside``. The others show only in the answer: a text
 that stands where a number must be, a document without the members that a field is made of.

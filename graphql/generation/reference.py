@@ -180,7 +180,7 @@ def _deprecation(field: GraphQLField | GraphQLArgument | GraphQLInputField) -> s
 
 
 def _without_paging(arguments: Mapping[str, GraphQLArgument]) -> dict[str, GraphQLArgument]:
-    """The arguments that are not the four of every list: those are told once."""
+    """The arguments that are not the four of every list: those are described once."""
     if not arguments.keys() >= PAGING:
         return dict(arguments)
     return {name: argument for name, argument in arguments.items() if name not in PAGING}

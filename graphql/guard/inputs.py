@@ -51,7 +51,7 @@ def weigh(
 ) -> dict[str, int]:
     """The weights of those variables that weigh more than nothing, in values of an answer.
 
-    A list whose size is declared at its input field weighs nothing up to that size. What lies in a scalar, such as
+    A list whose size is declared at its input field weighs nothing up to that size. What is in a scalar, such as
     ``JSON``, is taken as it is and weighs nothing.
 
     Args:

@@ -182,7 +182,7 @@ class RunFilter:
     """Conditions on runs."""
 
     id: IdFilter | None = _condition("The key.")
-    state: Filter[RunState] | None = _condition("Where it stands.")
+    state: Filter[RunState] | None = _condition("Its state.")
     job_name: StringFilter | None = _condition("The name of its job.")
     task_id: IdFilter | None = _condition("The key of its task.")
     task_name: StringFilter | None = _condition("The name of its task.")
@@ -217,7 +217,7 @@ class FlowFilter:
 
     id: IdFilter | None = _condition("The key.")
     name: StringFilter | None = _condition("The name.")
-    state: Filter[FlowState] | None = _condition("Where it stands.")
+    state: Filter[FlowState] | None = _condition("Its state.")
     unique_key: StringFilter | None = _condition("Its unique key.")
     submitted_at: DateTimeFilter | None = _condition("When it was enqueued.")
     finished_at: DateTimeFilter | None = _condition("When it ended.")

@@ -65,7 +65,7 @@ class Occurrences:
 
 
 def _bound(position: Position | None, kind: int) -> Position | None:
-    """Where a position in the merged list lies in the list of one kind."""
+    """Where a position in the merged list is in the list of one kind."""
     if position is None:
         return None
     at, its_kind, key = position

@@ -1,4 +1,4 @@
-"""Whether a list is read by indexes or searched: who searches does so in a lane of its own, and is told why."""
+"""Whether a list is read by indexes or searched: a search has a lane of its own, and the result says why."""
 
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager

@@ -1,4 +1,4 @@
-"""The stored events as a list, beside the subscription to new ones."""
+"""The stored events as a list; there is a subscription to new ones."""
 
 from typing import Annotated, Final
 

@@ -21,7 +21,7 @@ from ..types.entities import JobExecution
 
 STARTS_AND_ENDS: Final = frozenset({EventKind.EXECUTION_STARTED, EventKind.EXECUTION_FINISHED})
 MADE_GOOD: Final = 100
-"""Newest executions that a reader is told of who fell behind, or asked for them first."""
+"""Newest executions that are sent to a reader who fell behind, or who asked for them first."""
 LINES: Final = 500
 """Lines per message."""
 
@@ -31,7 +31,7 @@ async def live(
 ) -> AsyncGenerator[events.Event, None]:
     """Events of the bus; before each, what was read for the one before is forgotten.
 
-    A reader that fell behind before is told so first, by a ``RESYNC``, and goes on from there; so is one that begins
+    A reader that fell behind before first gets a ``RESYNC``, and goes on from there; so does one that begins
     ``reload``.
     """
     if reload or info.context.fell_behind:
@@ -65,7 +65,7 @@ async def follow_executions(
     """Executions as they start and end, with a ``snapshot`` the newest ones first.
 
     When the reader fell behind, what it missed is made good by what is there now: the newest executions, and those
-    whose start it was told of, so that none seems to run forever.
+    whose start it received, so that none seems to run forever.
     """
     announced: set[int] = set()
     wanted = events.EventFilter(kinds=STARTS_AND_ENDS, job_name=job_name)

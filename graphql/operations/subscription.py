@@ -1,4 +1,4 @@
-"""The root of subscriptions. A reader that is too slow is told to query again; no buffer grows without bound.
+"""The root of subscriptions. A reader that is too slow gets a request to query again; no buffer grows without bound.
 
 A subscription is called like what its messages hold, in the plural if each message holds another one; see
 ``docs/decisions/0020-names-of-the-api.md``.

@@ -115,7 +115,7 @@ class Context:
     Attributes:
         database: All reads and writes go through it.
         bus: The live events.
-        logs: Tells when log lines are written.
+        logs: Notifies when log lines are written.
         person: Who asks; written into what they change.
         fell_behind: Whether this subscriber missed something before the operation began, which it begins with making
             good.

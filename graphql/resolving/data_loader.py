@@ -17,7 +17,7 @@ MAX_BATCH: Final = 1_000
 class DataLoader(StrawberryLoader[K, M]):
     """Batches reads by key, for resolvers that may be cancelled one by one.
 
-    Who fails takes the fields beside it along: GraphQL cancels them. What such a field waits for others may wait for,
+    Who fails takes its sibling fields along: GraphQL cancels them. What such a field waits for others may wait for,
     too, in a part of the answer that goes on; they would be cancelled with it, and the operation with them.
     """
 
@@ -25,7 +25,7 @@ class DataLoader(StrawberryLoader[K, M]):
     def load(self, key: K) -> Awaitable[M]:
         """What is read by a key."""
         read = asyncio.ensure_future(super().load(key))
-        # A field beside one that fails is given up: nobody hears then why the read failed, and asyncio would complain.
+        # Siblings of a failed field are given up: nobody sees then why the read failed, and asyncio would complain.
         read.add_done_callback(_retrieve)
         return asyncio.shield(read)
 

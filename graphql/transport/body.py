@@ -52,7 +52,7 @@ class BodyReader:
 
         Args:
             request: Of which.
-            context: Tells who asks.
+            context: Knows who asks.
             most: Its longest, in bytes; as the limits say unless given.
 
         Raises:

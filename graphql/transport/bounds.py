@@ -1,6 +1,6 @@
 """What an execution must stay within: the budget, a time, and the connections and the time that its reads may use.
 
-A query or mutation is one execution; a subscription is one for each of its events, beside its source of events.
+A query or mutation is one execution; a subscription is one for each of its events, plus its source of events.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ END_SECONDS: Final = 0.1
 """So much later than the execution itself, what it still reads ends."""
 
 RETRY_SECONDS: Final = 10.0
-"""Seconds for which a subscription repeats a read while the database is away: its reader would only come back."""
+"""Seconds for which a subscription repeats a read while the database is unavailable: its reader would come back."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +35,7 @@ class Reads:
         cost: As the guard measured it.
         costly: Whether it must leave the connections of others alone: it costs much, or its client has used much.
         deadline: When its reads end, by the event loop's clock; None = they have no common end.
-        retry_seconds: Seconds for which a read is repeated while the database is away.
+        retry_seconds: Seconds for which a read is repeated while the database is unavailable.
     """
 
     client: str = ""
@@ -62,7 +62,7 @@ def address_of(_context: object, connection: HTTPConnection) -> str:
 
 
 MayWrite = Callable[[Any], bool]
-"""Tells by its context whether a request comes from somebody who has signed in and may change things."""
+"""Decides by its context whether a request comes from somebody who has signed in and may change things."""
 
 
 class Count(Protocol):

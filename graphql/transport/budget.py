@@ -155,7 +155,7 @@ class Budget:
 
     def _next(self) -> tuple[str, _Place] | None:
         for name, client in self._clients.items():
-            # One that was cancelled just now takes itself away.
+            # One that was cancelled just now removes itself.
             place = next((one for one in client.waiting if not one[1].done()), None)
             if place is not None and self._fits(client, place[0]):
                 return name, place

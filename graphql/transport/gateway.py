@@ -55,7 +55,7 @@ class Gateway:
         persisted: Documents by hash.
         streams: The open streams.
         shared: Runs subscriptions, those of equal subscribers once.
-        watch: Tells a stream when its reader has lost the right to it.
+        watch: Notifies a stream when its reader has lost the right to it.
         bounds: Who may execute now, and within what.
         bodies: Reads the bodies of requests.
         resume_variable: The variable that ``Last-Event-ID`` sets when the operation declares it.

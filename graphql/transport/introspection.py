@@ -1,4 +1,4 @@
-"""Answers about the schema, which are long in the making and always the same: made once, beside the event loop."""
+"""Answers about the schema, which are long in the making and always the same: made once, outside the event loop."""
 
 import asyncio
 from collections import OrderedDict

@@ -126,7 +126,7 @@ class SharedExecution:
         Args:
             answers: The execution.
             audience: Where its members are.
-            ended: Called when it has ended by itself, before its members are told.
+            ended: Called when it has ended by itself, before its members are notified.
         """
         self._members = audience.members
         self._ended = ended

@@ -24,16 +24,16 @@ Queue = deque[asyncio.Future[None]]
 
 WINDOW: Final = 1.0
 """Seconds in which what a caller has used falls to a third."""
-AWAY: Final = 0.05
+IDLE_AFTER: Final = 0.05
 """Seconds without a step after which a document loses its place: it waits for the database, not for the loop."""
 NOTED: Final = 0.001
-"""Seconds of use below which a caller counts as away."""
+"""Seconds of use below which a caller counts as idle."""
 LONGEST: Final = 0.05
 """Seconds that one step is charged with at most: a longer one was kept waiting by the system, too."""
 RECOUNT: Final = 0.1
 """Seconds between two looks at how many callers there are."""
 CALLERS: Final = 1_000
-"""So many callers are remembered before those who are away are forgotten."""
+"""So many callers are remembered before idle ones are forgotten."""
 
 
 class Caller:
@@ -67,7 +67,7 @@ class Caller:
         return self._used * math.exp((self._at - now) / WINDOW) if self._used else 0.0
 
     def next(self) -> asyncio.Future[None] | None:
-        """Take out the next that waits; one that was cancelled just now takes itself away."""
+        """Take out the next that waits; one that was cancelled just now removes itself."""
         for queue in self._order:
             turn = next((one for one in queue if not one.done()), None)
             if turn is not None:
@@ -100,7 +100,7 @@ class _Place:
         self._timer = self._look_later()
 
     def _look_later(self) -> asyncio.TimerHandle:
-        return asyncio.get_running_loop().call_later(AWAY, self._look)
+        return asyncio.get_running_loop().call_later(IDLE_AFTER, self._look)
 
     def _look(self) -> None:
         if self._seen == self._meter.steps:

@@ -1,6 +1,6 @@
 """Who may call from a browser: requests and WebSockets of other sites are refused.
 
-A browser tells where a request comes from by ``Sec-Fetch-Site`` and ``Origin``; programs send neither and are let
+A browser says where a request comes from in ``Sec-Fetch-Site`` and ``Origin``; programs send neither and are let
 through. The ``Host`` header is compared with the allowed names when these are set, so that a foreign name which
 resolves to this machine (DNS rebinding) opens nothing.
 """

@@ -56,7 +56,7 @@ class Flow(FromModel):
     stored: strawberry.Private[model.Flow]
     id: strawberry.ID = strawberry.field(description="The decimal key.")
     name: str = strawberry.field(description="What it is for; several flows may have one name.")
-    state: model.FlowState = strawberry.field(description="Where it stands.")
+    state: model.FlowState = strawberry.field(description="Its state.")
     is_open: bool = strawberry.field(description="Whether runs can be added to it, so that it does not end by itself.")
     unique_key: str | None = strawberry.field(description="No second unfinished flow can have it.")
     submitted_at: datetime = strawberry.field(description="When it was enqueued.")

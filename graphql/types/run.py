@@ -18,7 +18,7 @@ class RunFields(ByField):
 
     stored: strawberry.Private[model.Run]
     id: strawberry.ID = strawberry.field(description="The decimal key.")
-    state: RunState = strawberry.field(description="Where it stands.")
+    state: RunState = strawberry.field(description="Its state.")
     job_name: str = strawberry.field(description="The name of the job.")
     task_name: str | None = strawberry.field(
         description="The name of the task that made it; kept when that is deleted."

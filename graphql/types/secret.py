@@ -14,7 +14,7 @@ USERS_SHOWN = 10
 
 
 @strawberry.type(
-    description='A secret: `{"$secret": "its name"}` in arguments stands for its value, which no field tells.'
+    description='A secret: `{"$secret": "its name"}` in arguments stands for its value, which no field shows.'
 )
 class Secret(FromModel):
     """A secret without its value."""

@@ -20,10 +20,10 @@ class RunStep(FromModel):
         "the first, e.g. `charge`, `charge[42]#2`. `retryRun(fromStep:)` takes it."
     )
     name: str = strawberry.field(description="As the job calls it.")
-    key: str | None = strawberry.field(description="Tells steps of one name apart that run at the same time.")
+    key: str | None = strawberry.field(description="Distinguishes steps of one name that run at the same time.")
     use: int = strawberry.field(description="1 for the first use of this name and key in the run.")
     kind: StepKind = strawberry.field(description="What it is.")
-    state: StepState = strawberry.field(description="Where it stands.")
+    state: StepState = strawberry.field(description="Its state.")
     attempt: int = strawberry.field(
         description="In which attempt at the run it ended, or a wait began; 0 = copied from the run that this one "
         "retries."

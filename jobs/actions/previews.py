@@ -19,7 +19,7 @@ from ..store.read import tasks as stored_tasks
 from .tasks import trigger_task
 
 SHOWN = 200
-"""Runs that are told of one by one."""
+"""Runs that are listed one by one."""
 
 
 def preview(tx: Tx, job_names: Sequence[str], enqueue: Callable[[Tx], Sequence[Enqueued]]) -> Preview:

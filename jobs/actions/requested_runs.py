@@ -47,7 +47,7 @@ async def put_requested(database: Database, run: NewRun, record: Record) -> Enqu
         record: What the audit log gets, in the name of the account that asks.
 
     Returns:
-        What is stored. None, and nothing is: something is wrong with it, which its own transaction tells.
+        What is stored. None, and nothing is: something is wrong with it, which its own transaction reports.
     """
     if not may_submit(record.actor, (run.job_name,)):
         return None

@@ -181,7 +181,7 @@ def retry_now(tx: Tx, run_id: int) -> Run:
             f"run {run_id} is {run.state.value}; only waiting and stuck runs can be made due now", path=("id",)
         )
     _note_time(tx, run)
-    # A stuck run is due strictly after its time, so "now" lies just before now.
+    # A stuck run is due strictly after its time, so "now" is just before now.
     run_store.make_available(tx.conn, [run_id], tx.now - timedelta(microseconds=1))
     return _changed(tx, [run_id], [run_id])[0]
 

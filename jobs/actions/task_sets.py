@@ -85,7 +85,7 @@ def apply_sets(
         actor: In whose name.
 
     Raises:
-        UserError: a task or a group cannot be as it is wanted; all that is wrong is told, and nothing was changed.
+        UserError: a task or a group cannot be as it is wanted; all faults are reported, and nothing was changed.
     """
     options = options or ApplyOptions()
     refuse([*_faults_of_names(wanted), *_groups_named_twice(groups)])

@@ -48,7 +48,7 @@ def create_task(tx: Tx, spec: TaskSpec, *, source: TaskSource = TaskSource.API, 
 
     Raises:
         UserError: a field is not what it must be, the job or its arguments are unknown, or the name is taken.
-            If several things are wrong, all are told.
+            If several things are wrong, all are reported.
     """
     return _create(tx, [spec], [()], source, submitter)[0]
 

@@ -36,7 +36,7 @@ def judged_first(spec: TaskSpec, anchor: datetime, now: datetime) -> tuple[datet
         occurrence = first_of(spec, anchor, now)
     except UserError as error:
         return None, (error,)
-    # In a window that ends before it begins nothing lies, but that is a fault of the window.
+    # A window that ends before it begins is empty, but that is a fault of the window.
     if occurrence is None and not any(window_faults(spec.start_at, spec.end_at)):
         return None, (_never_fires(spec, now),)
     return occurrence, ()

@@ -197,7 +197,7 @@ class JobContext(DurableContext):
         Args:
             done: How much is done, in any unit.
             total: How much there is in all, in the same unit; None = unknown.
-            message: A short text beside the bar.
+            message: A short text next to the bar.
         """
         self._host.progress(done, total, message)
 

@@ -80,7 +80,7 @@ class DurableContext:
                 ``charge#2``. 1 to 200 characters.
             function: What to do. What it returns becomes JSON by its annotation, at most a million characters.
             args: Its arguments; for arguments by name give a ``lambda`` or ``functools.partial``.
-            key: Tells steps of one name apart that run at the same time, for example by the order that each is about.
+            key: Distinguishes steps of one name that run at the same time, for example by the order that each is about.
             retries: How often the function is called again in this attempt after it has failed. Then the attempt fails,
                 and the run's next attempt does this step again.
             retry_delay: Before the first of these retries, doubled each time; seconds, or a text such as ``"5m"``.
@@ -182,7 +182,7 @@ class DurableContext:
             timeout: After this duration the wait ends without a signal; None = it does not.
             on_timeout: What happens then: ``"raise"`` raises ``WaitTimedOut``, ``"reject"`` raises ``Rejected`` as a
                 signal that says no does, any other value is returned.
-            key: Tells waits apart that have one name, as of ``step``.
+            key: Distinguishes waits of one name, as for ``step``.
             role: Whose signals it takes: of accounts with this role or one above it. Code may send any.
 
         Raises:

@@ -56,7 +56,7 @@ class StepHost(Protocol):
         ...
 
     def begin_wait(self, asked: Wait) -> Awaitable[StoredStep]:
-        """Begin a wait unless it has begun, and end it if what it waits for is there; how it stands."""
+        """Begin a wait unless it has begun, and end it if what it waits for is there; returns its state."""
         ...
 
     def begin_wait_waiting(self, asked: Wait) -> StoredStep:
@@ -98,7 +98,7 @@ class Wanted:
 
     Attributes:
         name: Its name.
-        key: Tells steps of one name apart that run at the same time.
+        key: Distinguishes steps of one name that run at the same time.
         retries: How often its function is called again after a failure, in this attempt.
         delay: Seconds before the first of these, doubled each time.
         shape: What its function says it returns.

@@ -119,7 +119,7 @@ async def prune(
         database: Whose history.
         retention: What is kept; the age is counted from the database's time at the beginning.
         should_stop: Asked between batches; True ends the pruning early.
-        progress: Told after every batch how many rows are deleted so far.
+        progress: Called after every batch with how many rows are deleted so far.
         places: How far an earlier pruning came with what is kept for a shorter time; brought up to date.
     """
     return await _Pruning(database, retention, should_stop, progress, Places() if places is None else places).run()

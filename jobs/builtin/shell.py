@@ -95,7 +95,7 @@ def _started(
     arguments = ["/bin/sh", "-c", command] if isinstance(command, str) else list(command)
     kept = {name: value for name, value in os.environ.items() if name in KEPT or name.startswith("LC_")}
     try:
-        return subprocess.Popen(  # noqa: S603 - to run what it is told is what this job is for
+        return subprocess.Popen(  # noqa: S603 - to run what it is given is what this job is for
             arguments,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

@@ -70,7 +70,7 @@ RUN_POLICIES: Final = ("group", "priority", "retries", "retry_delay", "timeout",
 """What a run has from its job unless it says otherwise."""
 UNIQUE_KEY: Final = "unique_key"
 PER_RUN: Final = "per_run"
-"""Stands among what a run inherits for that which its job says of each run by itself, beside its keys: its labels."""
+"""Stands among what a run inherits for that which its job says of each run by itself, besides its keys: its labels."""
 FROM_ARGUMENTS: Final = frozenset({UNIQUE_KEY, LIMITS, PER_RUN})
 """What a run inherits that follows from its arguments."""
 FOLLOWED: Final = frozenset({*RUN_POLICIES, *FROM_ARGUMENTS})
@@ -152,5 +152,5 @@ class JobInfo:
 
     @property
     def signature(self) -> str:
-        """Tells this version of the job from others that take other arguments."""
+        """Distinguishes this version of the job from others that take other arguments."""
         return signature_of(self.name, self.args_schema)

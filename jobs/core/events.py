@@ -199,7 +199,7 @@ class Cursor:
     Attributes:
         seq: The number of the batch.
         index: The place within it.
-        mark: Tells the batch from another one of the same number: after a restore, or a failover to a standby that
+        mark: Distinguishes the batch from another one of its number: after a restore, or a failover to a standby that
             lacked the end, numbers are given out again. None = not known; it counts for no comparison.
     """
 
@@ -234,7 +234,7 @@ class Cursor:
 
 
 def mark_of(batch_id: int, at: datetime) -> str:
-    """What tells a batch of events from another one that has its number in another history of the database."""
+    """What distinguishes a batch of events from the one with its number in another history of the database."""
     return f"{crc32(f'{batch_id} {at.timestamp():.6f}'.encode()):08x}"
 
 

@@ -316,7 +316,7 @@ class Run:
 class Execution:
     """One attempt at a run, a row of the execution log. ``completed_at`` and ``outcome`` are None while it runs.
 
-    ``trace_id``: in which trace it was told of, once it has ended; None = in none.
+    ``trace_id``: the trace in which it appears, once it has ended; None = in none.
     """
 
     id: int

@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any, TypeAlias
 
 from .base.awaits import Awaits
+from .base.backoff import exponential
 from .model import Json, Outcome
 from .states import RunState
 
@@ -194,8 +195,7 @@ def retry_delay(retries_so_far: int, base: float, *, cap: float = MAX_RETRY_DELA
     2^n: exponential back-off; n = ``retries_so_far`` counts the failures before this one, so the first retry comes
     after 1 × ``base``. The retry is due strictly after that time.
     """
-    # Beyond 2**32 any positive base has met the cap; bounding n keeps the power finite.
-    return min(cap, base * float(2 ** min(retries_so_far, 32)))
+    return exponential(base, cap, retries_so_far)
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,5 +221,5 @@ class Failure:
     args: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
     def document(self) -> dict[str, Json]:
-        """The argument ``failure`` of the job that is told."""
+        """The argument ``failure`` of the job that is notified."""
         return {name: getattr(self, name) for name in self.__dataclass_fields__}

@@ -1,6 +1,6 @@
 """What names, numbers and times of a task or run may be; every fault names the field and what it got.
 
-Each rule yields the faults it finds, so that a caller is told all of them at once; ``check_…`` raises them.
+Each rule yields the faults it finds, so that a caller gets all of them at once; ``check_…`` raises them.
 """
 
 from collections.abc import Iterator, Sequence
@@ -81,7 +81,7 @@ def text_faults(value: object, field: str, *, least: int = 0, most: int = MAX_TE
 
 
 def check_reason(reason: str | None) -> None:
-    """Why somebody did something is told in few words.
+    """A reason for a change has few words.
 
     Raises:
         InvalidInput: it is longer than 1,000 characters, or has control characters.

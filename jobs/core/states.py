@@ -5,7 +5,7 @@ from enum import StrEnum
 
 
 class RunState(StrEnum):
-    """Where a run stands.
+    """The state of a run.
 
     ``WAITING``: in the queue, claimable once ``available_at`` has come.
     ``SCHEDULED``: handed to a node ahead of a free slot; no attempt has begun.

@@ -61,9 +61,9 @@ def start_tracing(
 
     Args:
         traces: How attempts go together with what put their run into the queue: ``auto``, ``link`` or ``child``.
-        tracer_provider: Who is told; the global one unless given.
+        tracer_provider: Gets the spans; the global one unless given.
         logs: Tell of the lines, too, that jobs log.
-        logger_provider: Who is told of these; the global one unless given.
+        logger_provider: Gets these; the global one unless given.
 
     Raises:
         ConfigurationError: ``traces`` is none of these words.
@@ -87,7 +87,7 @@ def enter_context(carried: Mapping[str, str]) -> None:
 
 
 class OpenTelemetry:
-    """Tells OpenTelemetry; see ``Tracing``.
+    """Reports to OpenTelemetry; see ``Tracing``.
 
     Args:
         traces: How attempts go together with what put their run into the queue.
@@ -243,7 +243,7 @@ class TracedByOpenTelemetry:
 
 
 class LinesByOpenTelemetry:
-    """Tells of the lines that an attempt logs, each with what finds its run.
+    """Exports the lines that an attempt logs, each with what finds its run.
 
     Args:
         logger: Takes them.
@@ -264,7 +264,7 @@ class LinesByOpenTelemetry:
             self._about["cronograph.task"] = attempt.task_name
 
     def of(self, span: Span) -> Callable[[TracedLine], None]:
-        """What tells of a line of this span."""
+        """What exports a line of this span."""
         context = trace.set_span_in_context(span, Context())
 
         def tell(line: TracedLine) -> None:

@@ -89,7 +89,7 @@ class Made(NamedTuple):
 
 
 class Written(NamedTuple):
-    """``runs`` were made; ``without_event``: those of them of which no event tells yet, in their order."""
+    """``runs`` were made; ``without_event``: those of them for which there is no event yet, in their order."""
 
     runs: int
     without_event: list[Made]

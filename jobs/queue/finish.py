@@ -37,7 +37,7 @@ class Finish:
     ``cancelled`` says that a cancel had been requested when the job ended. ``log_tail`` are its last lines, written
     in the same transaction; ``log_lines`` is how many are kept in all, ``log_cut`` how many were dropped. ``at_end`` is
     put into the queue in that transaction, if the run ends well; ``unused_steps`` are results that it did not ask for.
-    ``seconds`` is how long its code ran, for monitoring; ``trace_id`` in which trace it was told of.
+    ``seconds`` is how long its code ran, for monitoring; ``trace_id`` the trace in which it appears.
     """
 
     run: Run | HeldRun
@@ -225,7 +225,7 @@ def _left_to_others(tx: Tx, node_id: int, node: str, ended: Sequence[Finish]) ->
     back = {one.run.id for one in misfits if one.run.signature in foreign}
     if not back:
         return ended
-    # So that the node hears of it before it takes them again.
+    # So that the node learns of it before it takes them again.
     tx.wake(Wake.NODES)
     reason = f"the arguments fit another version of the job than that of node {node}, and another node has it"
     return [replace(one, outcome=HandedBack(reason)) if one.run.id in back else one for one in ended]

@@ -271,7 +271,7 @@ class _Waiter(Protocol[A_co, R_contra]):
     def failed(self, error: BaseException) -> None: ...
 
 
-def _shares(some: "Sequence[_Waiter[A, R]]", apart: tuple[type[Exception], ...]) -> Steps[list[A], None]:
+def _shares(some: Sequence[_Waiter[A, R]], apart: tuple[type[Exception], ...]) -> Steps[list[A], None]:
     """What is to be written together; each gets its result, or what the writing raised."""
     try:
         results: Sequence[R] = yield [one.what for one in some]

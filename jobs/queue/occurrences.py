@@ -68,7 +68,7 @@ def dispatch_due(tx: Tx, node: str | None, *, batch: int = BATCH) -> Dispatched:
     In this order: insert runs (a unique constraint guards task and nominal time), write skips, advance the tasks from
     their nominal time. A crash before the commit leaves everything as it was.
     """
-    # One more tells whether there are more; to look once more for nothing takes a third of a visit.
+    # One more shows whether there are more; to look once more for nothing takes a third of a visit.
     found = occurrences.due(tx.conn, tx.own_now, batch + 1)
     visited = Visited(0, 0, False)
     if found:

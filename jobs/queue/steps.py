@@ -90,7 +90,7 @@ async def results_of(
         database: Where.
         connection: For a statement of its own; None: a snapshot.
         run_ids: The runs.
-        retry_for: Seconds for which it is asked for while the database is away.
+        retry_for: Seconds for which it is asked for while the database is unavailable.
     """
     if connection is not None:
         try:

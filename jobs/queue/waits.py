@@ -1,7 +1,7 @@
 """Waits of runs: they begin, what fulfils them is taken, and runs are woken that signals came for.
 
 A wait is stored before its attempt ends, so none is forgotten if a process dies. What it waits for may come at any
-moment: before the wait begins (it lies in the run's box), while its attempt ends (``finish`` looks again), or later
+moment: before the wait begins (it is in the run's box), while its attempt ends (``finish`` looks again), or later
 (``send`` ends the wait and wakes the run). All three lock the run first, so one of them sees what the other has done.
 """
 
@@ -37,7 +37,7 @@ from .flows.children import unfinished
 
 
 def wait(tx: Tx, held: Run | HeldRun, asked: Wait) -> StoredStep | None:
-    """Begin a wait unless it has begun, and end it if what it waits for is there; how it stands.
+    """Begin a wait unless it has begun, and end it if what it waits for is there; returns its state.
 
     None: the run was taken from its node. What has ended stays as it ended.
     """
@@ -147,7 +147,7 @@ def addressed(tx: Tx, name: str, *, run_id: int | None = None, unique_key: str |
 def send(tx: Tx, run: Run, signal: Signal) -> Run:
     """Send a signal to a locked unfinished run; the run afterwards.
 
-    If the run is suspended and waits for it, the wait has it at once, and the run is woken. Else it lies in the box.
+    If the run is suspended and waits for it, the wait has it at once, and the run is woken. Else it is in the box.
     """
     if not dialect.is_postgresql(tx.conn):
         return _send_on_sqlite(tx, run, signal)

@@ -1,4 +1,4 @@
-"""``@around``, ``@resource`` and ``@carries``: what is declared beside jobs."""
+"""``@around``, ``@resource`` and ``@carries``: what is declared in addition to jobs."""
 
 import inspect
 from collections.abc import Callable, Sequence

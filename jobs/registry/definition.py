@@ -219,7 +219,7 @@ class Registry:
 
     Attributes:
         queue: Where its jobs put their runs when they are given no session; None = nobody has said so (``connect``).
-        hooks: What is declared beside the jobs.
+        hooks: What is declared in addition to the jobs.
     """
 
     def __init__(self) -> None:

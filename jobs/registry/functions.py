@@ -1,4 +1,4 @@
-"""What the functions must be that are declared beside jobs, and those that are jobs."""
+"""What functions must be that are jobs, hooks or resources."""
 
 import inspect
 from collections.abc import Callable

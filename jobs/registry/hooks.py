@@ -1,4 +1,4 @@
-"""What is declared beside jobs: hooks around their attempts, and resources that they are given."""
+"""What is declared in addition to jobs: hooks around their attempts, and resources that they are given."""
 
 import inspect
 import json

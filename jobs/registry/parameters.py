@@ -76,12 +76,12 @@ def _model(name: str, fields: Mapping[str, Any]) -> type[BaseModel]:
             # One of them by itself says whose fault it is.
             for field, definition in fields.items():
                 _model(name, {field: definition})
-        parameter, annotation = _told(*next(iter(fields.items())))
+        parameter, annotation = _as_written(*next(iter(fields.items())))
         raise ValueError(not_json(parameter, annotation)) from error
     return model
 
 
-def _told(field: str, definition: tuple[Any, Any]) -> tuple[str, Any]:
+def _as_written(field: str, definition: tuple[Any, Any]) -> tuple[str, Any]:
     """A parameter and its annotation as they were written."""
     annotation = definition[0]
     if field.startswith(RENAMED):

@@ -40,7 +40,7 @@ class RunOptions(TypedDict, total=False):
         throttle: At most one run of a key in a period: ``Throttle(period="1m")``.
         expires_at: A run that has not started by then is skipped, with the reason ``expired``.
         ttl: The same as a duration from when it may start; as ``retry_delay``. Give one of the two.
-        labels: Words by which the run is found, beside those that its job gives it: ``{"customer": "42"}``.
+        labels: Words by which the run is found, in addition to those that its job gives it: ``{"customer": "42"}``.
     """
 
     run_at: datetime | None
@@ -144,8 +144,8 @@ def holding(given: Mapping[str, Any]) -> Hold | None:
         return hold_of(unique_for, given.get("unique_among"), debounce, throttle)
     except InvalidInput as fault:
         # The rule names what is wrong as the API does.
-        told = _OF_THE_API.sub(lambda word: _IN_CODE[word[0]], fault.message)
-        raise InvalidInput(told, path=fault.path) from None
+        message = _OF_THE_API.sub(lambda word: _IN_CODE[word[0]], fault.message)
+        raise InvalidInput(message, path=fault.path) from None
 
 
 def check_session(

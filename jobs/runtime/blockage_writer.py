@@ -1,4 +1,4 @@
-"""Tells all nodes what keeps the event loop of this process' jobs from turning, while that loop can tell nothing."""
+"""Reports to all nodes what blocks the event loop of this process' jobs, while that loop can report nothing."""
 
 import asyncio
 from collections.abc import Callable

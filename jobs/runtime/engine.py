@@ -37,7 +37,7 @@ class Engine:
         registry: The jobs this node can run.
         settings: How the node works.
         on_drained: Called when somebody else asked this node to drain and it has; the owner then stops the engine.
-        wakeup: Tells of commits; its owner starts and stops it. One of its own unless given.
+        wakeup: Notifies of commits; its owner starts and stops it. One of its own unless given.
         clock: The clocks of this process; tests give one that they can set.
     """
 
@@ -80,7 +80,7 @@ class Engine:
 
     @property
     def wakeup(self) -> Wakeup:
-        """Where parts of the process can hear of commits of any node."""
+        """Where parts of the process can subscribe to commits of any node."""
         return self._wakeup
 
     @property
@@ -194,7 +194,7 @@ class Engine:
         await self._declarer.stop()
         if life is not None:
             await life.drain_watcher.stop()
-            # What fails because the database is away does not keep the jobs from being ended in order.
+            # What fails because the database is unavailable does not keep the jobs from being ended in order.
             async with AsyncExitStack() as last_to_first:
                 last_to_first.push_async_callback(life.finish, self._settings.drain_timeout)
                 last_to_first.push_async_callback(life.stop_taking)

@@ -19,7 +19,7 @@ class Stages:
 
     Attributes:
         ask: Jobs are asked to stop.
-        stop: Coroutines are cancelled, child processes told to leave.
+        stop: Coroutines are cancelled, child processes asked to leave.
         force: Child processes are killed; what still runs then cannot be stopped.
     """
 

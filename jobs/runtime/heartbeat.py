@@ -119,7 +119,7 @@ class Heartbeat:
         self._noted = part
 
     def _fail(self, error: Exception) -> None:
-        # Once for each time that the database is away, and not with each beat.
+        # Once for each time that the database is unavailable, and not with each beat.
         if not self._failed:
             log_fault(log, f"heartbeat of node {self._node.name} failed", error)
         self._failed = True

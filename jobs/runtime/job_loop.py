@@ -30,7 +30,7 @@ _SHARED: Final = (
 
 
 class JobLoop(uvloop.Loop):
-    """An event loop that tells its own code from that of jobs by the context in which it runs."""
+    """An event loop that distinguishes its own code from that of jobs by the context in which it runs."""
 
     def __init__(self) -> None:
         super().__init__()

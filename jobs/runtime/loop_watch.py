@@ -157,7 +157,7 @@ def _run_of(loop: asyncio.AbstractEventLoop, frame: FrameType | None) -> Run | H
 
 
 def _host_of(task: asyncio.Task[object] | None) -> LocalHost | None:
-    # Only from 3.12 on a task tells its context; before, tasks that a job started itself remain unnamed.
+    # Only from 3.12 on a task gives its context; before, tasks that a job started itself remain unnamed.
     if sys.version_info >= (3, 12) and task is not None:
         host = task.get_context().get(current_host)
         return host if isinstance(host, LocalHost) else None

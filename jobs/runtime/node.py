@@ -35,7 +35,7 @@ from .names import random_name
 log = logging.getLogger(__name__)
 
 LEAVE_SECONDS = 10.0
-"""So long a node that stops tries to write so while its database is away."""
+"""So long a node that stops tries to write so while its database is unavailable."""
 _LEAVE_PAUSE = 0.1
 
 _LAST_ENDS = 5.0
@@ -85,7 +85,7 @@ def _stopped(node: Node) -> HandedBack:
 
 
 async def _write_leave(database: Database, node: Node, unfinished: HandedBack | Lost) -> None:
-    """Write that a node has stopped, and tried again for ``LEAVE_SECONDS`` while the database is away.
+    """Write that a node has stopped, and tried again for ``LEAVE_SECONDS`` while the database is unavailable.
 
     Raises:
         StorageError: it stayed away.
@@ -107,7 +107,7 @@ async def _write_leave(database: Database, node: Node, unfinished: HandedBack | 
     lease = (node.expires_at - node.heartbeat_at).total_seconds()
     when = "with its next start" if database.is_sqlite else f"once its lease of {lease:g} s has ended"
     raise StorageError(
-        f"node {node.name} has stopped and could not write so, because the database is away ({reason}); "
+        f"node {node.name} has stopped and could not write so, because the database is unavailable ({reason}); "
         f"what it ran and could not store begins again {when}"
     )
 
@@ -226,7 +226,7 @@ class NodeLife:
     def on_wake(self, wakes: Wake) -> None:
         """Pass a hint on."""
         if wakes & Wake.NODES:
-            # Perhaps somebody asked this node to drain; the beat tells.
+            # Perhaps somebody asked this node to drain; the beat shows it.
             self._heartbeat.beat_now()
         self.dispatcher.on_wake(wakes)
         self.worker.on_wake(wakes)
@@ -261,7 +261,7 @@ class NodeLife:
         except Exception as error:
             if not is_unavailable(error):
                 raise
-            log.warning("node %s stops while its database is away: %s", self.node.name, first_line(error))
+            log.warning("node %s stops while its database is unavailable: %s", self.node.name, first_line(error))
 
     async def finish(self, drain_timeout: float) -> None:
         """Let what runs end, at most ``drain_timeout`` seconds (0 = as long as it takes), then hand it back.
@@ -278,7 +278,7 @@ class NodeLife:
         """Write that the node has stopped, give back what it could not end, and stop beating.
 
         Raises:
-            StorageError: the database is away, and did not come back within ``LEAVE_SECONDS``.
+            StorageError: the database is unavailable, and did not come back within ``LEAVE_SECONDS``.
         """
         self._heartbeat.stop()
         await _write_leave(self._database, self.node, _stopped(self.node))

@@ -17,7 +17,7 @@ class NodeResources:
     """All of it is opened and closed by one task, because a task group, for one, is left where it was entered.
 
     Args:
-        hooks: What is declared beside the jobs.
+        hooks: What is declared in addition to the jobs.
 
     Attributes:
         opened: By what it gives; complete once ``open`` has returned.

@@ -5,17 +5,17 @@ from datetime import UTC, datetime, timedelta
 from ..core.seconds import Seconds, length
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
-"""Where a ``FakeClock`` stands unless told otherwise."""
+"""The time that a ``FakeClock`` shows by default."""
 
 TICK = timedelta(microseconds=1)
 """The shortest time that the clock can move on by."""
 
 
 class FakeClock:
-    """A clock that moves only when it is told to.
+    """A clock that moves only when you move it.
 
     Args:
-        now: Where it stands, with a zone; 1 January 2026, 00:00 UTC unless given.
+        now: The time that it shows, with a zone; 1 January 2026, 00:00 UTC unless given.
     """
 
     def __init__(self, now: datetime = START) -> None:
@@ -41,7 +41,7 @@ class FakeClock:
         """Move to a time, with a zone; the new time.
 
         Raises:
-            ValueError: it lies in the past; this clock does not go back.
+            ValueError: it is in the past; this clock does not go back.
         """
         later = _in_utc(now)
         if later < self._now:

@@ -53,7 +53,7 @@ def _settings(request: pytest.FixtureRequest, names: frozenset[str]) -> dict[str
 
 @pytest.fixture
 def frozen_clock() -> "FakeClock":
-    """A clock that moves only when it is told to; it starts on 1 January 2026, 00:00 UTC."""
+    """A clock that moves only when you move it; it starts on 1 January 2026, 00:00 UTC."""
     return testing.FakeClock()
 
 

@@ -61,7 +61,7 @@ _POLICIES = {"overlap": OverlapPolicy, "misfire": MisfirePolicy, "priority": Pri
 
 
 class TaskSettings(TypedDict, total=False):
-    """What ``schedule`` takes beside job, schedule and arguments, as ``createTask`` does."""
+    """What ``schedule`` takes in addition to job, schedule and arguments, as ``createTask`` does."""
 
     description: str
     enabled: bool
@@ -98,7 +98,7 @@ class DrainedRun:
 
     @property
     def state(self) -> RunState:
-        """Where the run stands."""
+        """The state of the run."""
         return self.run.state
 
     @property

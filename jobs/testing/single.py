@@ -242,7 +242,7 @@ def _without_secrets(attempt: Attempt, secrets: Mapping[str, str]) -> Failed | N
 
 
 def hooks_of(job: AnyJob, registry: Registry | None) -> Hooks:
-    """What is declared beside a job: in the registry of the test, in the job's own, or in the default one."""
+    """What is declared in addition to a job: in the registry of the test, in the job's own, or in the default one."""
     if registry is not None:
         return registry.hooks
     return job.registry.hooks if isinstance(job, Job) else default_registry().hooks
@@ -315,7 +315,7 @@ async def run_job(  # noqa: PLR0913 - every setting of a test has a name of its 
         resources: What the job is given, by its type, instead of what ``@resource`` opens.
         secrets: The values of those that arguments refer to (``{"$secret": "name"}``); cut out of what the job says.
         steps: What earlier attempts have stored of its steps, by label: ``{"charge": 12, "cool down": None}``.
-        signals: What lies in its boxes, by name: ``{"approved": {"by": "ada"}}``.
+        signals: What is in its boxes, by name: ``{"approved": {"by": "ada"}}``.
 
     Raises:
         NotFound: no job has this name.

@@ -20,7 +20,7 @@ class RecordedSteps:
 
     Args:
         given: Results of earlier attempts, by label; of a sleep that is over None, of a signal what it brought along.
-        signals: What lies in the boxes, by name.
+        signals: What is in the boxes, by name.
         now: The time.
 
     Attributes:
@@ -58,7 +58,7 @@ class RecordedSteps:
         return kept
 
     async def wait(self, started: Started, asked: Wait) -> StoredStep | None:
-        """End a wait whose signal lies in its box, begin any other."""
+        """End a wait whose signal is in its box, begin any other."""
         attempt = started.run.attempt
         if asked.signal in self._signals:
             value = self._signals.pop(asked.signal)

@@ -98,7 +98,7 @@ class BrowserSessions:
         Raises:
             UserFacingError: ``UNAUTHENTICATED``: all are to end, and nobody is signed in.
         """
-        # Who shows no session at all is told so; of one that was revoked just now nothing is left to end.
+        # A request without a session is refused with that reason; one revoked just now has nothing left to end.
         is_shown = bool(self.secret_of(request))
         known = await self.identity(request) if is_shown and not everywhere else await self.required(request)
         if known is not None and known.kind is CredentialKind.BROWSER:

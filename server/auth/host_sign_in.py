@@ -21,7 +21,7 @@ class HostSignIn:
     """Sign-in by the application.
 
     Args:
-        who: Tells who asks.
+        who: Knows who asks.
     """
 
     def __init__(self, who: Who) -> None:

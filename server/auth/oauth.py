@@ -177,7 +177,7 @@ class OAuthRoutes:
         if action is not None:
             await self._database.write(action, stored_form(token), client_info_of(request))
             self._authenticator.forget(token)
-        # A token that is none is no fault: it is worth nothing, as asked.
+        # A token that is none is no fault: it is invalid, as asked.
         return _answered({})
 
     async def _ask(self, request: Request) -> Response:

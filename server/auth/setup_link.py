@@ -14,7 +14,7 @@ log = logging.getLogger("cronograph.sign_in")
 
 
 def link_file(database: Database) -> Path:
-    """Where the link is written: beside a SQLite file, in the working directory for PostgreSQL."""
+    """Where the link is written: next to a SQLite file, in the working directory for PostgreSQL."""
     if database.is_sqlite:
         path = sqlite_path(database.url)
         return path.with_name(f"{path.name}.setup-link")
@@ -41,7 +41,7 @@ async def offer_setup(database: Database, url: str) -> str | None:
 
 
 def remove_link(database: Database) -> None:
-    """Remove the file of the set-up link: it was used, and is worth nothing."""
+    """Remove the file of the set-up link: it was used, and is not valid."""
     path = link_file(database)
     try:
         path.unlink(missing_ok=True)

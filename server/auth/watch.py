@@ -25,7 +25,7 @@ Lost = Callable[[UserFacingError], None]
 
 
 class RightsWatch(Watch):
-    """Knows the streams that are open, and looks whether their owners still may read: when told, and now and then.
+    """Knows the streams that are open, and looks whether their owners still may read: when notified, and now and then.
 
     One statement for all streams of this node: it costs the same however many dashboards are open.
     """

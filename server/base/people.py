@@ -8,4 +8,4 @@ from starlette.requests import HTTPConnection
 from ...graphql.resolving.context import Person
 
 Who: TypeAlias = Callable[[HTTPConnection], Awaitable[Person | None]]
-"""Tells who asks; None = nobody who may."""
+"""Returns who asks; None = access denied."""

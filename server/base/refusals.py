@@ -39,7 +39,7 @@ class Refusals:
         self._noted: OrderedDict[tuple[str, object], _Noted] = OrderedDict()
 
     async def __call__(self, context: object, refusal: UserFacingError) -> None:
-        """Keep one. A database that is away does not keep the refusal from being answered."""
+        """Keep one. A database that is unavailable does not keep the refusal from being answered."""
         about = refusal.extensions or {}
         if not isinstance(context, Context) or "requiredRole" not in about:
             return

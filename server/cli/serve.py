@@ -73,7 +73,7 @@ def run_server(
         config: The configuration file that was named.
         as_json: Write JSON lines only.
         before_ready: See ``Service.prepare``.
-        greeting: What is ready, in the line that tells the address.
+        greeting: What is ready, in the line with the address.
         serves_api: See ``Service``.
     """
     # Before the modules of jobs are imported: their own handlers of logging write to what is there by then.
@@ -110,6 +110,6 @@ def _details(url: str, settings: Settings, *, serves_api: bool) -> str:
         f"  database  {without_password(settings.database_url)}",
     ]
     if not serves_api:
-        return "\n".join((f"  tells     {url}/health/ready, {url}/metrics", *lines))
+        return "\n".join((f"  serves    {url}/health/ready, {url}/metrics", *lines))
     api = f"  API       {url}/graphql  (try it at {url}/graphiql)"
     return "\n".join((api, *lines, f"  sign-in   {NO_AUTH if settings.no_auth else SIGN_IN.format(url=url)}"))

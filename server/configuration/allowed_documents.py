@@ -11,7 +11,7 @@ MANIFEST = "apollo-persisted-query-manifest"
 """The ``format`` of the manifest that Apollo's tools write."""
 
 MAX_FAULTS = 5
-"""Faults of one file that are told."""
+"""Faults of one file that are reported."""
 
 
 def read_documents(path: Path) -> dict[str, str]:

@@ -32,7 +32,7 @@ class ProviderSettings(BaseModel):
         client_secret_file: A file that holds it.
         scopes: What is asked for.
         name_claim: What new accounts are called by.
-        role_claim: What ``roles`` looks at, with dots for what lies deeper.
+        role_claim: What ``roles`` looks at, with dots for what is deeper.
         roles: For each role the values of that claim which give it; ``*`` = any. Without it the provider does not say
             what people may do: new accounts are viewers.
         sign_up: Whether an account is made for whom none is known.

@@ -40,7 +40,7 @@ class InvalidSettingsError(ConfigurationError):
 
     Attributes:
         faults: One sentence each.
-        warnings: What was found beside them, one sentence each.
+        warnings: What else was found, one sentence each.
         partial: The settings with the faulty ones at their defaults, for further checks.
         faulty: The names of the settings that are wrong.
     """

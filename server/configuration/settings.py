@@ -124,7 +124,7 @@ class Settings(BaseSettings):
         allowed_documents: A JSON file of GraphQL documents by SHA-256; when set, only these and those of the dashboard
             and the command line run.
         secret_key: The keys that secrets are encrypted with, in base64, the newest first; never shown.
-        secret_key_file: A file that holds them; with SQLite one beside the database, made at need, unless given.
+        secret_key_file: A file that holds them; with SQLite one next to the database, made at need, unless given.
         metrics: Who may read ``/metrics``: ``open`` = everybody who reaches the port, ``token`` = who shows a token,
             ``off`` = nobody, ``auto`` = open where only this machine reaches the server, else token.
         metrics_host: Where ``metrics_port`` listens.

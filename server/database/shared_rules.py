@@ -14,7 +14,7 @@ LITTLE_ROOM: Final = (0.85, 0.95)
 NODE_SKEW: Final = (1.0, 10.0)
 LONG_HISTORY: Final = 5e9
 """Bytes of history from which on it is worth a thought how long it is kept."""
-WORTH: Final = 0.1
+LEAST_FREED: Final = 0.1
 """The part of the history that a shorter retention has to free to be named."""
 
 
@@ -85,7 +85,7 @@ def judge_history(health: HistoryHealth, in_all: int) -> Finding:
     freed = [
         f"{days} day{'s' if days > 1 else ''} would free about {size(part * room)}"
         for days, part in sorted(health.older.items(), reverse=True)
-        if part >= WORTH and days < health.days
+        if part >= LEAST_FREED and days < health.days
     ]
     if room < LONG_HISTORY:
         return Finding("history", Level.OK, says)
@@ -93,7 +93,7 @@ def judge_history(health: HistoryHealth, in_all: int) -> Finding:
         return Finding(
             "history", Level.ADVICE, says, "look at which jobs run so often, and keep them by `@job(keep=…)`"
         )
-    shorter = min(days for days, part in health.older.items() if part >= WORTH and days < health.days)
+    shorter = min(days for days, part in health.older.items() if part >= LEAST_FREED and days < health.days)
     how = f"cronograph tasks update prune_history --args '{{\"max_age_days\": {shorter}}}'"
     advice = f"keeping {', '.join(freed)}: {how}; for one group `cronograph groups keep NAME {shorter}d`"
     return Finding("history", Level.ADVICE, says, advice)

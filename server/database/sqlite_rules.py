@@ -22,7 +22,7 @@ def judge_sqlite(health: SqliteHealth, path: Path, log_bytes: int, file_system: 
     Args:
         health: What the file says.
         path: Where it is.
-        log_bytes: Size of the write-ahead log beside it.
+        log_bytes: Size of the write-ahead log next to it.
         file_system: The kind it is on; None if the machine does not tell.
     """
     if health.faults:

@@ -1,4 +1,4 @@
-"""What this machine and this database can do: jobs that do nothing, in a place of their own beside the real data."""
+"""What this machine and this database can do: jobs that do nothing, in a place of their own, not in the real data."""
 
 import asyncio
 import time
@@ -124,7 +124,7 @@ async def measure(
         database_url: The place.
         amount: How much is tried.
         settings: Of the node.
-        note: Told what is being done.
+        note: Called with what is being done.
 
     Raises:
         TimeoutError: nothing happened for two minutes.

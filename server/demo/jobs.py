@@ -87,7 +87,7 @@ def forecast_demand(ctx: JobContext, products: int = 6) -> Result:
     return Result(records_processed=products, value=estimates)
 
 
-@job("call_webhook", description="Tells a partner about a delivery; the partner is often out of order")
+@job("call_webhook", description="Notifies a partner about a delivery; the partner is often out of order")
 async def call_webhook(ctx: JobContext, partner: str = "parcel-service") -> None:
     """Half of its calls fail; one partner will never answer, so trying again is pointless."""
     await asyncio.sleep(0.3)

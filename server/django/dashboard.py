@@ -43,7 +43,7 @@ def with_dashboard(
     Args:
         application: What ``get_asgi_application()`` returns.
         path: Where API and dashboard are.
-        who: Tells from a request who asks; the staff of Django unless given.
+        who: Returns who sent a request; the staff of Django unless given.
         public_url: The address of the project, as people open it.
         more: Settings of the server, before those of ``CRONOGRAPH["SETTINGS"]``.
 

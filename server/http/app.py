@@ -53,7 +53,7 @@ class Parts:
         searched: The same database for rows that no index finds: one connection, with bounds.
         of_engine: The same database as the engine reads and writes it.
         engine: Runs the jobs, in an event loop of its own.
-        wakeup: Tells both event loops of commits.
+        wakeup: Notifies both event loops of commits.
         feeds: The live events and log lines, for the subscriptions.
         lifecycle: The phase of the process, for ``/health``.
         streams: The open WebSockets and event streams; ended at shutdown.
@@ -62,11 +62,11 @@ class Parts:
         site: The built dashboard.
         sign_in: Knows who asks; None = everybody is the local administrator.
         keys: Those that secrets are encrypted with.
-        who: Tells who asks in the place of ``sign_in``; whom it does not know may see nothing.
+        who: Says who asks, instead of ``sign_in``; whom it does not know may see nothing.
         origins: Whose pages may call besides our own, where there is no ``sign_in``.
         allow_list: GraphQL documents by SHA-256; when given, only these run.
         requests: Counts requests and operations.
-        metrics: What a monitoring system is told here; None = nothing.
+        metrics: What a monitoring system gets here; None = nothing.
         opens_metrics: Whether everybody who reaches this port may read that.
         trace_link: Of the settings.
     """

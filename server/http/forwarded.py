@@ -60,7 +60,7 @@ class ForwardedHeaders:
         return {**scope, **changed}
 
     def _client(self, hops: list[str]) -> IPv4Address | IPv6Address | None:
-        """The last address in the chain that is no proxy of ours: what lies before it anybody may have written."""
+        """The last address in the chain that is no proxy of ours: what is before it anybody may have written."""
         for hop in reversed(hops):
             address = _address(hop)
             if address is None or not self._trusts(address):

@@ -1,6 +1,6 @@
 """A port of their own for ``/metrics`` and ``/health/*``: for networks in which only monitoring reaches it.
 
-Beside the API, or in its place where a process only works.
+It is there in addition to the API, or instead of it where a process only works.
 """
 
 import asyncio
@@ -38,7 +38,7 @@ async def side_port(
         settings: In force.
         lifecycle: The phase of this process.
         dispatching: Whether the engine takes runs.
-        metrics: What is told.
+        metrics: What a monitoring system gets.
 
     Raises:
         CannotListenError: it cannot be listened on.

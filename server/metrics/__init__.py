@@ -1,1 +1,1 @@
-"""What this process tells a monitoring system at ``/metrics``."""
+"""What this process sends to a monitoring system at ``/metrics``."""

@@ -17,7 +17,7 @@ from .text import Counters, Gauges
 log = logging.getLogger(__name__)
 
 EVERY: Final = 15.0
-"""Seconds for which figures are told again."""
+"""Seconds for which the same figures are sent again."""
 REST: Final = 60
 """Reading a very long queue takes a while: so many times as long it is not read again."""
 PATIENCE: Final = 5.0
@@ -78,7 +78,7 @@ class Cluster:
         began = self._clock()
         try:
             figures = await self._database.read(cluster.read, await server_time(self._database))
-        except Exception as error:  # noqa: BLE001 - any fault that keeps them from being read is told as that
+        except Exception as error:  # noqa: BLE001 - any fault that keeps them from being read is reported as that
             log.warning("the figures of the cluster cannot be read: %s", error)
             self._figures, self._is_up = None, False
             self._failures += 1

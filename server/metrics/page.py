@@ -1,4 +1,4 @@
-"""``/metrics``: everything that this process tells a monitoring system, for those who may read it."""
+"""``/metrics``: everything that this process sends to a monitoring system, for those who may read it."""
 
 from collections.abc import Awaitable, Callable
 from typing import TypeAlias

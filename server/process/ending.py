@@ -10,7 +10,7 @@ from enum import IntEnum
 from typing import NoReturn
 
 PATIENCE = 10.0
-"""Unless told otherwise; long enough for a machine that is busy."""
+"""The default; long enough for a machine that is busy."""
 
 
 class ExitCode(IntEnum):

@@ -45,7 +45,7 @@ class EngineThread:
         services: The database (migrated before ``start``) and the API for jobs.
         registry: The jobs this node can run.
         settings: How the node works.
-        wakeup: Tells of commits.
+        wakeup: Notifies of commits.
         api_database: The database as it is used while the engine's loop is blocked.
         on_drained: See ``Engine``; called in the engine's thread.
         clock: See ``Engine``.

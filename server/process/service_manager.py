@@ -1,4 +1,4 @@
-"""Tells a service manager how far the process is: systemd's protocol of ``Type=notify``, without its library."""
+"""Reports to a service manager how far the process is: systemd's protocol of ``Type=notify``, without its library."""
 
 import logging
 import os

@@ -15,7 +15,7 @@ NEEDED = ("opentelemetry.sdk", "opentelemetry.exporter.otlp.proto.http")
 def begin(traces: str, node_name: str | None, *, logs: bool) -> Callable[[], None]:
     """Tell OpenTelemetry from now on; what ends that, and sends what has not been sent.
 
-    Where job code, or ``opentelemetry-instrument``, has set up a provider of tracers, that one is told. Else there is
+    Where job code, or ``opentelemetry-instrument``, has set up a provider of tracers, that one is used. Else there is
     one that sends by OTLP over HTTP, as the variables ``OTEL_…`` say.
 
     Args:

@@ -7,7 +7,6 @@ import yaml
 
 UNSET_NAME: Final = "tasks"
 """The set of tasks that are of none, unless another name is given."""
-SCHEMA_LINE: Final = "# yaml-language-server: $schema={}\n"
 _SYNTAXES: Final = {"CRON": "cron", "CALENDAR": "calendar", "INTERVAL": "interval", "TIMESTAMP": "at"}
 _KEYS: Final = {
     "jobName": "job",

@@ -11,12 +11,22 @@ PAGES = [ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs" / "decisions").glob("*
 PLACE = re.compile(r"`((?:jobs|graphql|server|migrations|tests|web|docs)/[\w./-]*)`")
 STOP = re.compile(r"`((?:jobs)/[\w/]+\.py)`, `([\w.]+)`")
 """A module and a name in it, as the walks have them."""
+FILE = re.compile(r"`([\w./*]+\.(?:py|sql))`")
+"""A module or a statement that is named without the path to it."""
+ATTRIBUTE = re.compile(r"`(\w+)\.(\w+(?:\.\w+)?)`(?!\w)")
+"""A module of the queue, and what is in it."""
+NAME = re.compile(r"`(\w+)`")
+QUEUE = ROOT / "jobs" / "queue"
 MOST_MODULES = 10
 """How many modules a walk may take."""
 
 
+def page_of_the_way() -> str:
+    return (ROOT / "docs" / "decisions" / "0021-a-runs-way.md").read_text()
+
+
 def walks() -> str:
-    text = (ROOT / "docs" / "decisions" / "0021-a-runs-way.md").read_text()
+    text = page_of_the_way()
     return text.partition("## Three walks")[2].partition("\n## ")[0]
 
 
@@ -30,6 +40,40 @@ def test_every_stop_of_a_walk_is_there() -> None:
     stops = STOP.findall(walks())
     assert len(stops) >= 8
     missing = [(module, name) for module, name in stops if name.split(".")[-1] not in defined_in(module)]
+    assert missing == []
+
+
+def test_every_row_of_the_table_names_what_is_in_its_folder() -> None:
+    rows = [row for row in page_of_the_way().splitlines() if row.startswith("| `")]
+    assert len(rows) >= 13
+    missing: list[str] = []
+    for row in rows:
+        folder = QUEUE / (found[1] if (found := re.match(r"\| `(\w+/)`", row)) else "")
+        assert folder.is_dir(), row
+        files = {name: [*folder.glob(name)] for name in FILE.findall(row)}
+        assert files, row
+        missing += [f"{folder.name}/{name}" for name, paths in files.items() if not paths]
+        modules = [path for paths in files.values() for path in paths if path.suffix == ".py"]
+        there = {name for path in modules for name in defined_in(path.relative_to(ROOT).as_posix())}
+        missing += [name for name in NAME.findall(row) if name not in there]
+    assert missing == []
+
+
+def test_every_module_statement_and_function_of_the_page_is_in_the_queue() -> None:
+    text = page_of_the_way()
+    files = {name for name in FILE.findall(text) if "/" not in name}
+    assert {"claim.py", "start_waiting.sql"} <= files
+    assert [name for name in sorted(files) if not [*QUEUE.rglob(name)]] == []
+    attributes = [found for found in ATTRIBUTE.findall(text) if found[1] not in {"py", "sql"}]
+    assert ("finish", "store") in attributes
+    missing = [
+        f"{module}.{name}"
+        for module, name in attributes
+        if not any(
+            name.split(".")[-1] in defined_in(path.relative_to(ROOT).as_posix()) for path in QUEUE.rglob(f"{module}.py")
+        )
+        and not module[0].isupper()
+    ]
     assert missing == []
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from tests.docs.messages import in_python, in_the_dashboard, in_the_schema, is_message
 from tests.docs.plain_english import (
+    IN_CODE,
     IN_MESSAGES,
     STUMBLED_OVER,
     average,
@@ -73,6 +74,16 @@ def test_the_code_has_no_word_that_people_stumbled_over_most() -> None:
         texts[name(path)] = path.read_text(encoding="utf-8")
     assert [
         where for where, text in texts.items() if re.search(r"\b(anew|whoever|whatever)\b", text, re.IGNORECASE)
+    ] == []
+
+
+def test_comments_and_docstrings_use_the_words_of_the_field() -> None:
+    in_code = re.compile(rf"\b({'|'.join(IN_CODE)})\b", re.IGNORECASE)
+    assert [
+        f"{source.name}:{number}: {line.strip()}"
+        for source in product_sources()
+        for number, line in enumerate(source.text.splitlines(), 1)
+        if in_code.search(line)
     ] == []
 
 

@@ -93,7 +93,7 @@ async def test_a_node_that_drains_while_it_is_cut_off_ends_its_jobs_in_time_too(
     assert steps(str(tmp_path / "witness"))[-1] < first_life(postgres_url).expires_at.timestamp()
     line.let_go()
     await draining
-    assert "node test-node stops while its database is away: " in caplog.text
+    assert "node test-node stops while its database is unavailable: " in caplog.text
     await engine.engine.stop()
     assert first_life(postgres_url).state is NodeState.STOPPED
 

@@ -34,7 +34,7 @@ async def test_a_node_that_stops_while_its_file_is_away_says_so_once_it_is_back(
     elsewhere = path.rename(path.with_name("elsewhere.db"))
     with caplog.at_level(logging.WARNING):
         stopping = asyncio.create_task(engine.stop())
-        await eventually(lambda: "node test-node stops while its database is away: " in caplog.text)
+        await eventually(lambda: "node test-node stops while its database is unavailable: " in caplog.text)
     elsewhere.rename(path)
     await stopping
     assert [found.state for found in (await database.read(nodes.by_ids, [1])).values()] == [NodeState.STOPPED]

@@ -13,7 +13,7 @@ from ..base.errors import InvalidAddressError, TimedOutError, UnreachableError
 from .credentials import Credentials, StoredSignIn, origin_of
 
 DEFAULT_URL: Final = "http://localhost:8000"
-"""Where ``cronograph serve`` listens unless told otherwise."""
+"""Where ``cronograph serve`` listens by default."""
 
 JSON_TYPES: Final = "application/graphql-response+json, application/json;q=0.9"
 STREAM_TYPE: Final = "text/event-stream"

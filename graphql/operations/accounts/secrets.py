@@ -1,4 +1,4 @@
-"""Secrets: set and deleted by administrators, listed for anyone who writes arguments, and never told."""
+"""Secrets: set and deleted by administrators, listed for anyone who writes arguments, and never shown."""
 
 from functools import partial
 from typing import Annotated

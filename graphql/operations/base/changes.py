@@ -58,7 +58,7 @@ async def perform(
 ) -> Done[T]:
     """Run ``action`` in one transaction.
 
-    What is wrong with the input is told all at once.
+    All faults of the input are reported at once.
 
     Args:
         info: Of the resolver; its field's name is part of what an idempotency key stands for.

@@ -129,7 +129,7 @@ class EventStream:
 
 
 async def _say_lost(sender: BoundedSender, error: UserFacingError) -> None:
-    """Tell the reader why its stream ends for good; one that has gone or stalled is told nothing."""
+    """Send the reader why its stream ends for good; one that has gone or stalled gets nothing."""
     with suppress(SlowReader, OSError):
         await _send_text(sender, _event(Encoded(encode_json(error_answer([error])), None)))
         await _send_text(sender, COMPLETE)

@@ -42,7 +42,7 @@ def add_account(tx: Tx, name: str, role: Role, password_hash: str | None = None)
 
 
 def _twin(tx: Tx, name: str) -> str | None:
-    """The account whose name cannot be told from a new one by looking at it; that of the same name is none."""
+    """The account whose name looks the same as a new one; that of the same name does not count."""
     look, key = look_of(name), name_key(name)
     alike = (one for one in stored_accounts.names(tx.conn) if look_of(one) == look)
     return next((one for one in alike if name_key(one) != key), None)
@@ -67,7 +67,7 @@ def set_role(tx: Tx, name: str, role: Role) -> Account:
 
 
 def disable(tx: Tx, name: str) -> Account:
-    """Let nobody sign in with an account any more; its sessions end, its tokens are worth nothing meanwhile.
+    """Let nobody sign in with an account any more; its sessions end, its tokens are not valid meanwhile.
 
     Raises:
         NotFound: there is no such account.
@@ -135,7 +135,7 @@ def set_up(tx: Tx, link_hash: str, name: str, password_hash: str) -> Account:
 
 
 def prepare_recovery(tx: Tx, name: str, link_hash: str) -> datetime:
-    """Keep a link with which an account's owner sets a new password; older ones are worth nothing. Until when it lasts.
+    """Keep a link with which an account's owner sets a new password; older ones are not valid. Until when it lasts.
 
     Raises:
         NotFound: there is no such account.

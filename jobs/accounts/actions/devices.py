@@ -52,7 +52,7 @@ class NewTokens:
 
 @dataclass(frozen=True, slots=True)
 class Granted:
-    """What a device is told.
+    """The answer to a device.
 
     Attributes:
         answer: In one word.
@@ -154,7 +154,7 @@ def redeem(tx: Tx, device_code_hash: str, tokens: NewTokens) -> Granted:
 
 
 def exchange(tx: Tx, refresh_hash: str, tokens: NewTokens, place: ClientInfo) -> Account | None:
-    """Exchange a refresh token for a new pair; None if it is worth nothing.
+    """Exchange a refresh token for a new pair; None if it is not valid.
 
     One that was exchanged before is a sign of theft, and ends the sign-in of the thief and of his victim, unless its
     answer seems to have been lost on the way.
@@ -173,7 +173,7 @@ def exchange(tx: Tx, refresh_hash: str, tokens: NewTokens, place: ClientInfo) ->
         _end(tx, token, account_id)
         return None
     devices.use_refresh(tx.conn, token.id, tx.now)
-    # The access token of before is worth nothing any more.
+    # The access token of before is no longer valid.
     tx.wake(Wake.RIGHTS)
     ends = tx.now + REFRESH_LIFETIME
     sessions.renew_access(tx.conn, token.session_id, tokens.access, tx.now + ACCESS_LIFETIME, tx.now, ends)

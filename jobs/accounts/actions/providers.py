@@ -1,4 +1,4 @@
-"""Signing in by a provider: people are told apart by issuer and subject, never by name or e-mail address."""
+"""Signing in by a provider: people are identified by issuer and subject, never by name or e-mail address."""
 
 from ...core.actor import Actor, Role
 from ...core.base.codes import ErrorCode

@@ -36,7 +36,7 @@ _LOCAL_ADMINISTRATOR_LOOK: Final = look_of(LOCAL_ADMINISTRATOR_NAME)
 
 
 def name_key(name: str) -> str:
-    """What two account names must differ in: neither case nor the form of a letter tells people apart."""
+    """What two account names must differ in: neither case nor the form of a letter distinguishes people."""
     return normalize("NFKC", name).casefold()
 
 

@@ -1,7 +1,7 @@
 """The secrets that people and programs show: their form, their checksum, and what is stored of them.
 
 Each is random and opaque: ``<prefix>_`` and 38 letters and digits, of which the last six are a checksum. By the prefix
-scanners of source code find one that was committed by mistake; by the checksum a typing error is told without a look
+scanners of source code find one that was committed by mistake; by the checksum a typing error is found without a look
 into the database. Stored is the SHA-256 alone: 190 random bits need no slow hash.
 """
 

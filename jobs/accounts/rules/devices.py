@@ -25,7 +25,7 @@ CODE_LENGTH: Final = 8
 
 
 class Answer(StrEnum):
-    """What a device is told that asks for its tokens; the words of RFC 8628 and RFC 6749."""
+    """The answer to a device that asks for its tokens; the words of RFC 8628 and RFC 6749."""
 
     GRANTED = "granted"
     PENDING = "authorization_pending"
@@ -50,7 +50,7 @@ class DeviceRequest:
         polled_at: When it last asked; None = never.
         approved_at: When it was approved.
         denied_at: When it was denied.
-        consumed_at: When it got its tokens, or was told that it gets none.
+        consumed_at: When it got its tokens, or was refused them.
     """
 
     id: int
@@ -71,7 +71,7 @@ class DeviceRequest:
         return decided is None and now < self.expires_at
 
     def answer(self, now: datetime) -> Answer:
-        """What the device is told that asks at ``now``."""
+        """The answer to the device when it asks at ``now``."""
         if self.consumed_at is not None:
             return Answer.INVALID
         if now >= self.expires_at:
@@ -92,7 +92,7 @@ class RefreshToken:
         id: Its key.
         family: Shared by all that came of one sign-in.
         session_id: The sign-in; None once that has ended.
-        expires_at: When it is worth nothing any more.
+        expires_at: When it is no longer valid.
         used_at: When it was exchanged for the next one.
         revoked_at: When its family was revoked.
     """

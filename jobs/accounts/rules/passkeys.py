@@ -19,7 +19,7 @@ class Ceremony(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class DeviceKey:
-    """A key pair of a device, as far as it tells.
+    """A key pair of a device, as far as it is known.
 
     Attributes:
         credential_id: Under what the device knows it, in base64url.

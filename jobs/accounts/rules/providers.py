@@ -65,7 +65,7 @@ def role_of(claims: Mapping[str, object], claim: str, roles: Mapping[Role, Seque
 
     Args:
         claims: What the provider says.
-        claim: The name of the claim, with dots for what lies deeper (``realm_access.roles``). It is a text or a list.
+        claim: The name of the claim, with dots for what is deeper (``realm_access.roles``). It is a text or a list.
         roles: For each role the values that give it; ``*`` is any.
     """
     found = _values(claims, claim)

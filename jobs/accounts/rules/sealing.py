@@ -29,7 +29,7 @@ class SecretKey:
     """One key.
 
     Attributes:
-        id: Names it beside what it has encrypted; tells nothing about it.
+        id: Names it next to what it has encrypted; reveals nothing about it.
         material: The 32 bytes.
     """
 
@@ -103,7 +103,7 @@ def seal(key: SecretKey, name: str, value: str, nonce: bytes) -> str:
 
     Args:
         key: Encrypts it.
-        name: Of the secret: the stored text is worth nothing under another name.
+        name: Of the secret: the stored text is not valid under another name.
         value: What is kept.
         nonce: 12 random bytes, never the same twice.
     """

@@ -6,6 +6,8 @@ from datetime import datetime, timedelta
 from ipaddress import IPv6Address, ip_address
 from typing import Final
 
+from ...core.base.backoff import exponential
+
 FORGOTTEN_AFTER: Final = timedelta(hours=24)
 """So long after the last wrong password the count starts again."""
 
@@ -36,7 +38,7 @@ def pause_after(policy: ThrottlePolicy, failures: int) -> timedelta:
     further = failures - policy.free
     if further <= 0:
         return timedelta(0)
-    return min(policy.longest, timedelta(seconds=2.0 ** min(further - 1, 30)))
+    return timedelta(seconds=exponential(1.0, policy.longest.total_seconds(), further - 1))
 
 
 def counted_failures(failures: int, last_failed_at: datetime, now: datetime) -> int:

@@ -29,7 +29,7 @@ REVOKED_FAMILY_KEPT = timedelta(hours=24)
 """How long a revoked family is remembered, so that the use of one of its stolen tokens is still recognised."""
 
 TOKENS_KEPT = timedelta(days=30)
-"""How long an API token that has ended can still be told from one that never was."""
+"""How long an API token that has ended can still be distinguished from one that never was."""
 
 _FAMILIES_PER_BATCH = 200
 

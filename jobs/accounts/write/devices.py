@@ -86,7 +86,7 @@ def followers_of(conn: Connection, token_id: int) -> Followers:
 
 
 def use_refresh(conn: Connection, token_id: int, now: datetime) -> None:
-    """Note that a token was exchanged, and that what it was exchanged for before is worth nothing any more."""
+    """Note that a token was exchanged, and that what it was exchanged for before is no longer valid."""
     mine = (r.c.id == token_id) | (r.c.parent_id == token_id)
     conn.execute(update(r).where(mine, r.c.used_at.is_(None)).values(used_at=now))
 

@@ -36,7 +36,7 @@ def see_session(conn: Connection, session_id: int, now: datetime, expires_at: da
 def renew_access(
     conn: Connection, session_id: int, token_hash: str, access_expires_at: datetime, now: datetime, expires_at: datetime
 ) -> None:
-    """Give a sign-in of the command line its next access token; the one before is worth nothing any more."""
+    """Give a sign-in of the command line its next access token; the one before is no longer valid."""
     lasting = {"access_expires_at": access_expires_at, "expires_at": expires_at, "last_seen_at": now}
     conn.execute(update(s).where(s.c.id == session_id).values(token_hash=token_hash, **lasting))
 

@@ -136,7 +136,7 @@ def hold_of(
 
 
 def time_faults(hold: Hold | None, available_at: object) -> Iterator[InvalidInput]:
-    """What is wrong with the time at which a run is asked for, beside how its key holds."""
+    """What is wrong with the time at which a run is asked for, apart from how its key holds."""
     if hold is None or available_at is None or hold.kind not in (Holding.DEBOUNCE, Holding.LAST):
         return
     said = "debounce" if hold.kind is Holding.DEBOUNCE else "throttle with last"

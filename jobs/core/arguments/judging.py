@@ -30,7 +30,7 @@ _PLAIN: Final[Mapping[str, tuple[type, ...]]] = {
     "number": (int, float),
     "boolean": (bool,),
 }
-"""Types of a JSON Schema whose values are told by their type in Python."""
+"""Types of a JSON Schema whose values are recognized by their type in Python."""
 
 
 def no_code(_name: str, _signature: str) -> None:
@@ -54,7 +54,7 @@ def argument_faults(job_name: str, schema: Mapping[str, Any], args: Mapping[str,
     if wrong_references:
         return wrong_references
     found = list(json_schema.faults_in(schema, args))
-    # A wrong name is both too much and missing: it is told once what may be meant.
+    # A wrong name is both too much and missing: what may be meant is said once.
     of_all = [one for one in found if not one.absolute_path]
     hinted = next((one for one in of_all if one.validator == "additionalProperties"), of_all[0] if of_all else None)
     return [_fault(job_name, one, _hint(schema, args) if one is hinted else "") for one in found]

@@ -26,7 +26,7 @@ from itertools import islice
 from .codes import ErrorCode
 
 MAX_FAULTS = 50
-"""So many faults of one input are told at once."""
+"""So many faults of one input are reported at once."""
 
 
 class CronographError(Exception):

@@ -1,4 +1,4 @@
-"""Where the parts that a trace tells of find the tracing system, if there is one; without one each looks at a variable.
+"""Where the traced parts find the tracing system, if there is one; without one each looks at a variable.
 
 The way of a run through a trace: ``Tracing.enqueued`` where it is put into the queue, which it carries to the node;
 ``Tracing.attempt`` there; and within the job's code ``Tracing.request`` for what goes out by HTTP.
@@ -138,7 +138,7 @@ class Tracing(Protocol):
 
         Args:
             job_name: Of which job.
-            alone: Whether it is told outside of any other span as well, as the first one of a trace.
+            alone: Whether it is traced outside of any other span as well, as the first one of a trace.
         """
         ...
 

@@ -28,7 +28,7 @@ class StepKind(StrEnum):
 
 
 class StepState(StrEnum):
-    """Where a step stands.
+    """The state of a step.
 
     ``DONE``: its result is stored. ``FAILED``: in one attempt. ``WAITING``: what it waits for has not come yet.
     ``TIMED_OUT``: it did not come in time. ``REJECTED``: it came, and says no.
@@ -50,7 +50,7 @@ class StepName(NamedTuple):
 
     Attributes:
         name: As the job calls it.
-        key: Tells steps of one name apart that run at the same time; None = none was given.
+        key: Distinguishes steps of one name that run at the same time; None = none was given.
         use: 1 for the first use of this name and key in the run, 2 for the second …
     """
 
@@ -139,7 +139,7 @@ class StoredStep:
             retries.
         value: What the step returned, or the signal that came brought along, as JSON.
         kind: What it is; None = as the job says, in tests without a database.
-        state: Where it stands.
+        state: Its state.
         wake_at: Of a wait: when it ends by time.
         error: Why a signal says no.
         flow_id: Of a wait for other runs: the flow that they are.
@@ -165,7 +165,7 @@ class Step:
         run_id: The run.
         label: See ``StepName.label``.
         kind: What it is.
-        state: Where it stands.
+        state: Its state.
         attempt: In which attempt at the run it ended, or a wait began; 0 = it was copied from the run that this one
             retries.
         started_at: When its function was called first, or the wait began.

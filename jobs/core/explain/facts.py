@@ -77,7 +77,7 @@ class AwaitedRun:
 
 @dataclass(frozen=True, slots=True)
 class TaskFacts:
-    """What is known beside the task itself.
+    """What is known in addition to the task itself.
 
     Attributes:
         job_known: Whether any node has ever published the job (and it was not forgotten).
@@ -122,7 +122,7 @@ NOTHING_AHEAD = Ahead()
 
 @dataclass(frozen=True, slots=True)
 class RunFacts:
-    """What is known beside the run itself.
+    """What is known in addition to the run itself.
 
     Attributes:
         job_known: Whether any node has published the job.

@@ -67,11 +67,11 @@ class Preview:
     @property
     def sentence(self) -> str:
         """The whole in words: ``2 runs would be enqueued, 1 would be dropped; 1 run that waits would be skipped``."""
-        told = [_counted(self.counts[one], words) for one, words in _WOULD.items() if self.counts.get(one)]
+        counted = [_counted(self.counts[one], words) for one, words in _WOULD.items() if self.counts.get(one)]
         count = len(self.dropped)
         waiting = f"{_runs(count)} that {'waits' if count == 1 else 'wait'}"
         gone = f"; {waiting} would be skipped to make room" if count else ""
-        return f"{', '.join(told) or 'Nothing would be enqueued'}{gone}."
+        return f"{', '.join(counted) or 'Nothing would be enqueued'}{gone}."
 
 
 _WOULD = {
@@ -131,7 +131,7 @@ def previews(
 
     Args:
         tried: The runs.
-        facts: What is known beside each that is unfinished, by its id.
+        facts: What else is known about each that is unfinished, by its id.
         waiting: How many other runs wait for a token of a bucket, by job and rate key.
         now: The time.
     """
@@ -156,10 +156,10 @@ def _preview(tried: Tried, facts: RunFacts | None, now: datetime) -> RunPreview:
     run, outcome = tried.run, outcome_of(tried)
     explanation = None if facts is None or outcome is PreviewOutcome.DROPPED else explain_run(run, facts, now)
     stands_for = run.id if tried.deduplicated else None
-    return RunPreview(outcome, run.job_name, _told(tried, outcome, now), run.group, stands_for, explanation)
+    return RunPreview(outcome, run.job_name, _sentence_of(tried, outcome, now), run.group, stands_for, explanation)
 
 
-def _told(tried: Tried, outcome: PreviewOutcome, now: datetime) -> str:
+def _sentence_of(tried: Tried, outcome: PreviewOutcome, now: datetime) -> str:
     run = tried.run
     at = f" for {moment(run.available_at)}" if run.available_at > now else ""
     match outcome:

@@ -13,7 +13,7 @@ AWAITS_OTHERS = {"kind": "flow"}
 
 
 class FlowState(StrEnum):
-    """Where a flow stands.
+    """The state of a flow.
 
     ``RUNNING``: a run of it is unfinished, or it is open for more. ``SUCCESS``: all runs are over; none failed or was
     cancelled. ``FAILED``: at least one failed for good. ``CANCELLED``: none failed, and at least one was cancelled.

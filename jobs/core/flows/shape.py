@@ -1,4 +1,4 @@
-"""The shape of a flow: keys that exist and are told once, no circle, and an order in which each comes after its own."""
+"""The shape of a flow: keys that exist and are unique, no circle, and an order in which each comes after its own."""
 
 from collections.abc import Collection, Iterator, Sequence
 from difflib import get_close_matches
@@ -13,7 +13,7 @@ from .results import REFERENCE, references
 MAX_MEMBERS: Final = 10_000
 """Runs that one request may put into a flow."""
 _SHOWN: Final = 8
-"""Keys of a circle that are told."""
+"""Keys of a circle that are reported."""
 
 
 def ordered(members: Sequence[NewMember], known: Collection[str] = ()) -> list[NewMember]:

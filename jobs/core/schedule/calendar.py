@@ -2,7 +2,7 @@
 
 The zones ``Z`` and ``+02:00`` are accepted, too.
 Deliberate differences from systemd: the first repetition after a rollover is not skipped (``*:3/25`` fires at minute 3
-of every hour), and clock changes follow the rules of ``zones``. A trailing zone counts, also beside ``timezone="UTC"``.
+of every hour), and clock changes follow the rules of ``zones``. A trailing zone counts, also with ``timezone="UTC"``.
 """
 
 import re

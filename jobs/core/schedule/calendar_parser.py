@@ -31,7 +31,7 @@ class CalendarText:
     """A calendar event taken apart.
 
     Empty chains stand for ``*``; ``weekdays`` is a mask from Monday = 0, or 0 if there are none.
-    ``from_end`` tells that the days are counted from the end of the month. ``epoch`` is set for ``@seconds`` instead of
+    ``from_end`` says that the days are counted from the end of the month. ``epoch`` is set for ``@seconds`` instead of
     a date and a time.
     """
 

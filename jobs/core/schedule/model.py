@@ -13,7 +13,7 @@ MAX_VALUE_LENGTH: Final = 256
 INVALID_SCHEDULE: Final = ErrorCode.INVALID_SCHEDULE
 """Error code: the text does not follow its syntax."""
 NEVER_FIRES: Final = ErrorCode.NEVER_FIRES
-"""Error code: the text is well formed, but no occurrence lies ahead."""
+"""Error code: the text is well formed, but no occurrence is ahead."""
 UNKNOWN_TIMEZONE: Final = ErrorCode.UNKNOWN_TIMEZONE
 """Error code: the zone is not in the IANA database."""
 
@@ -47,7 +47,7 @@ class ScheduleError(ValueError):
     ``suggestion`` is what to write instead of the faulty part, or of the whole value when ``field`` is ``value``; None
     when nothing better is known. ``replaces`` is the part of the value in whose place it belongs, from and to; None =
     the whole. ``corrected`` is the whole value with the suggestion in place; None without a suggestion, and where it is
-    meant for the zone beside the value. ``parse`` sees to it that both are valid.
+    meant for the separate zone. ``parse`` sees to it that both are valid.
 
     ``message`` says what is wrong in one sentence: ``problem``, and ``advice`` with the suggestion in place of its
     ``{}`` if there is one.

@@ -119,7 +119,7 @@ def proven(error: ScheduleError, value: str, attempt: Callable[[str], object]) -
 
 
 def _with(error: ScheduleError, value: str) -> str | None:
-    """The value with the suggestion in place; None if there is none, or it is for the zone beside the value."""
+    """The value with the suggestion in place; None if there is none, or it is for the separate zone."""
     if error.suggestion is None or (error.field == "timezone" and error.replaces is None):
         return None
     begin, end = error.replaces or (0, len(value))

@@ -14,7 +14,7 @@ from .zones import next_match
 class WallClockSchedule:
     """A pattern of wall-clock times read on the clock of one zone, or of UTC moved by a fixed ``shift``.
 
-    ``timezone`` is the zone as given beside the text; ``zone`` and ``shift`` are the clock that counts, which a
+    ``timezone`` is the zone as given with the text; ``zone`` and ``shift`` are the clock that counts, which a
     CALENDAR text can name itself, and ``clock_name`` is its name in descriptions.
     """
 

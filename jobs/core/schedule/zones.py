@@ -135,7 +135,7 @@ def _instant_of(wall: datetime, zone: ZoneInfo) -> datetime:
     before, after = _known(earlier.utcoffset()), _known(later.utcoffset())
     if before >= after:
         return wall.replace(tzinfo=UTC) - before
-    # PEP 495: in a gap fold=0 applies the offset before the change and fold=1 the offset after it, so the change lies
+    # PEP 495: in a gap fold=0 applies the offset before the change and fold=1 the offset after it, so the change is
     # between the two readings.
     return _change_between(zone, wall.replace(tzinfo=UTC) - after, wall.replace(tzinfo=UTC) - before)
 

@@ -111,7 +111,7 @@ _CONVERTED: Final = _converted()
 class _Prepared:
     """A statement as SQLAlchemy takes it.
 
-    SQLAlchemy keeps what it knows of rows whose columns are told by place. So they are, once the first rows have said
+    SQLAlchemy keeps what it knows of rows whose columns are found by place. So they are, once the first rows have said
     what columns there are: to look up each by its name at each execution would take some 50 µs.
     """
 

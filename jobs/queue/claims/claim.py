@@ -75,7 +75,7 @@ class Claimed:
     """What a claim brought: started runs, runs reserved ahead, and the fairness state to go on with.
 
     ``fenced``: the node was declared dead meanwhile and may take nothing. ``blocked``: jobs whose rate gives no token
-    before the time that is told. ``held_back``: how many runs wait for a slot or token of their key from now on.
+    before the time that is returned. ``held_back``: how many runs wait for a slot or token of their key from now on.
     ``busy``: some were left alone, because another node judges their keys at this moment.
     """
 

@@ -1,4 +1,4 @@
-"""Runs that are too old to start are skipped, each with its reason, and the jobs that want to hear of it get runs.
+"""Runs that are too old to start are skipped, each with its reason, and the jobs that handle expiry get runs.
 
 A claim passes over none of them: those that it meets it skips itself. What no claim meets (its group is paused, nobody
 knows its job, it stands far behind) a duty of each node finds by an index of those that may expire.
@@ -26,7 +26,7 @@ from ..flows.flow_ends import ended_of, hold_of, settle
 BATCH: Final = 500
 """Runs that one transaction skips."""
 EXPIRY_OF: Final = "expiryOf"
-"""Carried by the run of a job that is told: the run that expired. Nobody is told when such a run expires."""
+"""Carried by the run of a job that is notified: the run that expired. The expiry of such a run notifies no job."""
 
 
 def skip_due(tx: Tx, node: str | None, limit: int = BATCH) -> int:
@@ -39,7 +39,7 @@ def skip_due(tx: Tx, node: str | None, limit: int = BATCH) -> int:
 
 
 def skip_expired(tx: Tx, runs: Sequence[Run], *, node: str | None) -> None:
-    """Skip locked runs that are too old to start, and have their jobs hear of it.
+    """Skip locked runs that are too old to start, and notify their jobs.
 
     Args:
         tx: The transaction that has locked them, and their flows before them.

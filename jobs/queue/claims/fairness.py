@@ -84,7 +84,7 @@ class _Lane:
 
 
 class _UnknownError(Exception):
-    """Which run is next cannot be told from what was looked at."""
+    """Which run is next is not known from what was looked at."""
 
 
 @dataclass(slots=True)
@@ -121,7 +121,7 @@ class _Group:
 
 
 class Choice(NamedTuple):
-    """Runs in fair order; ``goes_on``: which one would be next cannot be told from what was looked at."""
+    """Runs in fair order; ``goes_on``: which one would be next is not known from what was looked at."""
 
     chosen: list[Candidate]
     goes_on: bool

@@ -118,7 +118,7 @@ async def claim_lane(
         mixed = Lane(first.found) is Lane.MIXED
         return LaneClaim(False, (), fairness, False, None, None, mixed), Wake.NONE
     if not first.runs:
-        # At the end of what lies behind the place there may be something before it.
+        # At the end of what is behind the place there may be something before it.
         return LaneClaim(True, (), fairness, behind is not None, first.next_in, None), Wake.NONE
     started = _started(rows, claimant)
     after = fairness.after(started[0].run.group, len(started))

@@ -88,7 +88,7 @@ def enqueue_sync(  # noqa: PLR0913 - each setting of a run has a name of its own
         timeout: Seconds each attempt may take; no limit unless the job says otherwise.
         max_duration: Seconds that the whole run may take from its first start; likewise.
         carried: What its attempts get as ``ctx.carried``, plain JSON; ``job.enqueue`` fills it by ``@carries``.
-        labels: By which it is found, beside those that the job gives it.
+        labels: By which it is found, in addition to those that the job gives it.
         expires_at: If it has not started by then, it is skipped.
         ttl: The same in seconds from when it may start.
         hold: How the unique key holds; None: while the run is unfinished.

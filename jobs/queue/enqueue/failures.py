@@ -1,4 +1,4 @@
-"""What happens when runs have failed for good: the jobs that want to be told get runs, in the same transaction."""
+"""What happens when runs have failed for good: the jobs that handle failures get runs, in the same transaction."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -13,7 +13,7 @@ from ..base.shapes import HeldRun
 from .enqueue import put_or_drop
 
 FAILURE_OF = "failureOf"
-"""Carried by the run of a job that is told: the run that failed. Nobody is told of the failure of such a run."""
+"""Carried by the run of a job that is notified: the run that failed. The failure of such a run notifies no job."""
 
 
 class FinalFailure(NamedTuple):
@@ -25,7 +25,7 @@ class FinalFailure(NamedTuple):
 
 
 def failure_of(run: Run | HeldRun, error: str | None, error_type: str | None) -> Failure:
-    """What is told of a run that failed for good."""
+    """What is reported of a run that failed for good."""
     hidden = {name: f"[secret {name}]" for name in references(run.args)}
     return Failure(
         run_id=run.id,

@@ -47,7 +47,7 @@ class Capped:
         return bool(self.caps)
 
     def never_refusing(self) -> "Capped":
-        """The same, where what would be refused is dropped: nobody is there who could hear of it."""
+        """The same, where what would be refused is dropped: there is no caller who could get the error."""
         return Capped(self.asked, {line: cap.never_refusing() for line, cap in self.caps.items()})
 
 

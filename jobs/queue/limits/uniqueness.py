@@ -132,4 +132,4 @@ _OF_THE_LAST: Final = (
     "args", "carried", "signature", "submitter", "submitter_id", "concurrency_key", "max_concurrent", "rate_key",
     "cap_key",
 )  # fmt: skip
-"""What a run that waits gets of the enqueue that takes its place, beside its labels and its times."""
+"""What a run that waits gets of the enqueue that takes its place, besides its labels and its times."""

@@ -53,9 +53,9 @@ class Attempt:
         host: What the job says goes there.
         secrets: Name to value of the secrets that its arguments refer to.
         middleware: Hooks and resources of its job; None = there are none.
-        span: What a tracing system is told of it; None = there is none.
+        span: What a tracing system gets of it; None = there is none.
         at_work: Its code has begun, and neither ended nor was it left behind.
-        left_behind: Its code goes on after the node was cut off; its end is told with the end of the life.
+        left_behind: Its code goes on after the node was cut off; its end is reported with the end of the life.
     """
 
     started: Started
@@ -88,7 +88,7 @@ class Attempt:
 
     @property
     def trace_id(self) -> str | None:
-        """In which trace it is told of; None = in none, or in one that is not recorded."""
+        """The trace in which it appears; None = in none, or in one that is not recorded."""
         return None if self.host.trace is None else self.host.trace.get("trace_id")
 
     def traced(self) -> TracedAttempt:

@@ -62,7 +62,7 @@ class Attempts:
         logs: Keeps log lines.
         progress: Writes progress.
         grace: Seconds between "please stop" and the hard stop.
-        capacity: Hears of what begins and ends.
+        capacity: Is notified of what begins and ends.
         threads: Where plain functions run.
         children: Gives child processes.
         on_free: Called when slots became free by themselves, not in a transaction that fills them again.
@@ -379,7 +379,7 @@ class Attempts:
             attempt.host.hurry()
 
     def leave_behind(self) -> list[Attempt]:
-        """Wait for nobody any more; those whose code goes on, whose ends are told with the end of this life."""
+        """Wait for nobody any more; those whose code goes on, whose ends are reported with the end of this life."""
         for attempt in self._active.values():
             attempt.left_behind = attempt.at_work and attempt.definition.isolation is not Isolation.PROCESS
             attempt.host.abandon()

@@ -11,7 +11,7 @@ from ...registry import JobDefinition
 from .overcommit import Overcommit
 
 PAUSE: Final = 0.1
-"""Seconds for which jobs of which nothing was found are left out, unless somebody tells of runs."""
+"""Seconds for which jobs of which nothing was found are left out, unless a notice of runs comes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ class Capacity:
         self._closed.discard(kind)
 
     def begun(self, kind: Isolation, held: int) -> None:
-        """Runs of a kind begin, next to ``held`` others of it.
+        """Runs of a kind begin, in addition to ``held`` others of it.
 
         Where there were none, the kind was idle, unless claims are full: then its places waited for the last one.
         """
@@ -128,24 +128,24 @@ class Capacity:
 
     @property
     def notices(self) -> int:
-        """How often somebody has told of runs."""
+        """How many notices of runs have come."""
         return self._notices
 
     def note_empty(self, jobs: tuple[str, ...], notices: int) -> None:
-        """A claim for these jobs brought nothing. What was told of since it began it need not have seen.
+        """A claim for these jobs brought nothing. It need not have seen what was noticed since it began.
 
         Args:
             jobs: What it was for.
-            notices: How often somebody had told of runs when it began.
+            notices: How many notices of runs had come when it began.
         """
         if notices == self._notices:
             self._empty[jobs] = self._clock() + PAUSE
 
     def was_empty(self, jobs: tuple[str, ...]) -> bool:
-        """Whether nothing was found for these jobs a moment ago, and nobody has told of runs since."""
+        """Whether nothing was found for these jobs a moment ago, and no notice of runs has come since."""
         return self._empty.get(jobs, 0.0) > self._clock()
 
     def forget_empty(self) -> None:
-        """Somebody tells of runs."""
+        """A notice of runs has come."""
         self._notices += 1
         self._empty.clear()

@@ -24,7 +24,7 @@ class Finisher:
 
     Somebody who is about to open a transaction anyway may ``lend`` it: ends are then taken along by ``take``. Without
     such help, and when that transaction failed, the finisher writes them itself and never gives up: a result is not
-    dropped while the process lives, however long the database is away.
+    dropped while the process lives, however long the database is unavailable.
 
     Args:
         services: The database where they are stored, and what counts them once they are.
@@ -55,7 +55,7 @@ class Finisher:
         self._helper: Callable[[], None] | None = None
 
     def lend(self, helper: Callable[[], None]) -> None:
-        """From now on ``helper`` is told of ends and takes them along."""
+        """From now on ``helper`` gets ends and takes them along."""
         self._helper = helper
 
     def reclaim(self) -> None:

@@ -8,7 +8,7 @@ from ...queue.steps import results_of
 from ...store.db.database import Database
 
 READ_FOR = 300.0
-"""Seconds for which results are asked for while the database is away."""
+"""Seconds for which results are asked for while the database is unavailable."""
 
 
 class StepReader:

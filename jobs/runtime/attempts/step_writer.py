@@ -34,7 +34,7 @@ class StepUnstorableError(Exception):
 class StepWriter:
     """While one statement is under way the next steps gather, so batches grow with the load.
 
-    A step waits for as long as the database is away: its job goes on once its result is durable.
+    A step waits for as long as the database is unavailable: its job goes on once its result is durable.
 
     Args:
         database: Where they are stored.

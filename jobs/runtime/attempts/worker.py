@@ -214,7 +214,7 @@ class Worker(Service):
         if order.ended:
             self._attempts.finisher.confirm(order.ended, result.finished)
         if result.standing is not Standing.TAKES:
-            # A node that was asked to drain hears of it with the next heartbeat, and then ends this worker in order.
+            # A node that was asked to drain learns of it with the next heartbeat, and then ends this worker in order.
             if result.standing is Standing.DEAD:
                 self.declared_dead = True
                 self._end_life()

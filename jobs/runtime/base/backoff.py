@@ -4,6 +4,8 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
+from ...core.base.backoff import exponential
+
 T = TypeVar("T")
 
 
@@ -18,16 +20,17 @@ class Backoff:
     def __init__(self, first: float, longest: float = 5.0) -> None:
         self._first = first
         self._longest = longest
-        self.seconds = first
+        self._failures = 0
 
     def fail(self) -> float:
         """The seconds to wait now; the next wait is twice as long."""
-        now, self.seconds = self.seconds, min(self._longest, self.seconds * 2)
-        return now
+        seconds = exponential(self._first, self._longest, self._failures)
+        self._failures += 1
+        return seconds
 
     def succeed(self) -> None:
         """Begin with the first wait again."""
-        self.seconds = self._first
+        self._failures = 0
 
 
 async def repeated(
@@ -41,7 +44,7 @@ async def repeated(
     Args:
         action: What is tried.
         passes: Whether an error will pass; any other is raised.
-        note: Told before each wait how long it is, and why.
+        note: Called before each wait with its length and the reason.
         first: Seconds of the first wait; see ``Backoff``.
     """
     backoff = Backoff(first)

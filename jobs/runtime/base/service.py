@@ -67,7 +67,7 @@ _FIRST_PAUSE = 0.1
 class Service(ABC):
     """Start and stop are idempotent; stop without start is fine.
 
-    When ``run`` raises, it is logged and started again after a pause, so a database that is away for a while stops
+    When ``run`` raises, it is logged and started again after a pause, so a database that fails for a while stops
     nothing for good. The pause doubles up to five seconds as long as nothing gets done in between.
 
     Attributes:
@@ -160,7 +160,7 @@ async def whenever(
             timer = loop.call_later(poll or 0.0, ring)
 
     while True:
-        # The poll finds what no hint told of; one timer costs less than a wait with a limit.
+        # The poll finds what no hint announced; one timer costs less than a wait with a limit.
         timer = None if poll is None else loop.call_later(poll, ring)
         try:
             await wanted.wait()
@@ -185,7 +185,7 @@ class Watch(Service):
     Args:
         name: Of the service.
         hints: Which wakes are worth a look.
-        poll: Seconds after which it looks without having been told of anything; None = it waits to be told.
+        poll: Seconds after which it looks without a hint; None = it waits for a hint.
         should_poll: Asked then whether a look is worth it.
     """
 

@@ -1,4 +1,4 @@
-"""Tells when what waits for a place should wait no longer."""
+"""Decides when what waits for a place should wait no longer."""
 
 from typing import Final
 

@@ -20,7 +20,7 @@ _SHORTEST_GAP = 0.1
 """Seconds between two notifications of one node: the first goes out at once, then at most ten a second."""
 
 
-class _Hearers:
+class _SubscribedParts:
     """The parts that live in one event loop.
 
     Hints of that loop reach them at once, hints of other threads by one call of the loop, however many they are: a loop
@@ -62,41 +62,41 @@ class _Hearers:
 
 
 class Wakeup(Service):
-    """Listens on PostgreSQL and tells this process' parts; sends this node's hints, always after the commit.
+    """Listens on PostgreSQL and notifies this process' parts; sends this node's hints, always after the commit.
 
     SQLite has one process, so there only this process' own commits are announced. Parts may live in several event
-    loops, commits happen in any of them: each part is called in the loop in which it asked to be told.
+    loops, commits happen in any of them: each part is called in the loop in which it subscribed.
     """
 
     def __init__(self, database: Database) -> None:
         super().__init__("wakeup")
         self._database = database
-        # Installations beside each other in one database do not wake each other.
+        # Several installations in one database do not wake each other.
         self._channel = database.schema
-        self._hearers: tuple[_Hearers, ...] = ()
+        self._subscriptions: tuple[_SubscribedParts, ...] = ()
         self._pending = Wake.NONE
         self._wanted = asyncio.Event()
         # What this process committed is sent from this loop, whichever loop it was committed in.
-        self._sender = _Hearers(asyncio.get_running_loop())
+        self._sender = _SubscribedParts(asyncio.get_running_loop())
         self._sender.parts.append(self._note)
         database.on_commit(self._on_commit)
 
     def subscribe(self, part: Listener) -> None:
         """Call ``part`` in the running event loop whenever some node committed something that may concern it."""
         loop = asyncio.get_running_loop()
-        hearers = next((one for one in self._hearers if one.loop is loop), None)
-        if hearers is None:
-            hearers = _Hearers(loop)
-            self._hearers = (*self._hearers, hearers)
-        hearers.parts = [*hearers.parts, part]
+        subscribed = next((one for one in self._subscriptions if one.loop is loop), None)
+        if subscribed is None:
+            subscribed = _SubscribedParts(loop)
+            self._subscriptions = (*self._subscriptions, subscribed)
+        subscribed.parts = [*subscribed.parts, part]
 
     def unsubscribe(self, part: Listener) -> None:
         """Call ``part`` no more; with the last one of a loop gone, that may be closed. Forgetting twice is fine."""
-        for hearers in self._hearers:
-            hearers.parts = [one for one in hearers.parts if one != part]
-            if not hearers.parts:
-                hearers.close()
-        self._hearers = tuple(one for one in self._hearers if one.parts)
+        for subscribed in self._subscriptions:
+            subscribed.parts = [one for one in subscribed.parts if one != part]
+            if not subscribed.parts:
+                subscribed.close()
+        self._subscriptions = tuple(one for one in self._subscriptions if one.parts)
 
     def _on_commit(self, wakes: Wake) -> None:
         self._announce(wakes)
@@ -108,8 +108,8 @@ class Wakeup(Service):
         self._wanted.set()
 
     def _announce(self, wakes: Wake) -> None:
-        for hearers in self._hearers:
-            hearers.announce(wakes)
+        for subscribed in self._subscriptions:
+            subscribed.announce(wakes)
 
     async def run(self) -> None:
         """Send and receive until stopped; behind a pooler nobody can listen, and the slow poll has to do."""
@@ -140,7 +140,7 @@ class Wakeup(Service):
                 # Fails once the connection is lost.
                 wire.consume_input()
                 while (notification := wire.notifies()) is not None:
-                    # This process' own parts were told right after the commit.
+                    # This process' own parts were notified right after the commit.
                     if notification.be_pid != own and notification.extra.isdigit():
                         self._announce(Wake(int(notification.extra) & (~Wake.NONE).value))
         finally:

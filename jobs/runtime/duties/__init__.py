@@ -1,1 +1,1 @@
-"""What a node does again and again beside its runs, whichever node looks first."""
+"""What a node does again and again in addition to its runs, whichever node looks first."""

@@ -70,7 +70,7 @@ class Alarm:
         self._scheduler.modify_job("alarm", next_run_time=self._clock.wall() + wait)
 
     def check(self) -> None:
-        """Ring if somebody has set the clock since the alarm was set: anyone who hears it sets the alarm again."""
+        """Ring if somebody has set the clock since the alarm was set: each part that it wakes sets the alarm again."""
         step = self._clock.drift() - self._drift
         if abs(step) > STEP:
             log.warning("the clock of this machine was set %s by %.1f s", "forward" if step > 0 else "back", abs(step))

@@ -24,7 +24,7 @@ class Declarer(Service):
     Args:
         database: Where the tasks are.
         registry: The jobs, some with a schedule.
-        poll: Seconds after which it looks without having been told that a task has moved.
+        poll: Seconds after which it looks without a hint that a task has moved.
     """
 
     def __init__(self, database: Database, registry: Registry, *, poll: float) -> None:

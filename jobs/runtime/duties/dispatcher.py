@@ -29,7 +29,7 @@ class Dispatcher(Watch):
         services: The database where the tasks are, and what counts what became of them.
         node: This process' node.
         clock: By which the alarm is set.
-        poll: Seconds after which it looks without having been told of anything.
+        poll: Seconds after which it looks without a hint.
     """
 
     def __init__(self, services: Services, node: str, *, clock: Clock, poll: float) -> None:
@@ -66,7 +66,7 @@ class Dispatcher(Watch):
         batches = chain(FIRST_BATCHES, repeat(BATCH))
         while (dispatched := await self._visit(next(batches))).more:
             self.passed(more=True)
-        # A due time may have changed while this round was under way; then it is told to look again.
+        # A due time may have changed while this round was under way; then a hint makes it look again.
         next_at = dispatched.next_at
         self.alarm.set(None if next_at is None else next_at - time.monotonic())
         if not self._rehearsed:

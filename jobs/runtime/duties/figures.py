@@ -25,7 +25,7 @@ BRIEF = 0.05
 class HourCounter:
     """Counts hour after hour, each in a transaction of its own; any node may do it, also several at once.
 
-    A history that was never counted (a log that was copied or restored) is counted beside runs, with rests.
+    A history that was never counted (a log that was copied or restored) is counted while runs go on, with rests.
 
     Args:
         database: Whose log.

@@ -20,7 +20,7 @@ class Releaser(Watch):
 
     Args:
         database: Where the runs are.
-        poll: Seconds after which it looks without having been told of anything.
+        poll: Seconds after which it looks without a hint.
     """
 
     def __init__(self, database: Database, *, poll: float) -> None:

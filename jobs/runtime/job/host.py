@@ -61,7 +61,7 @@ class _Saving(Awaitable[None]):
         return self._task.done() and (self._awaited or self._task.cancelled() or self._task.exception() is None)
 
     async def fault(self) -> BaseException | None:
-        """Wait for it; why it could not be kept, unless the job was told already."""
+        """Wait for it; why it could not be kept, unless the job knows already."""
         await asyncio.wait([self._task])
         fault = asyncio.CancelledError() if self._task.cancelled() else self._task.exception()
         return None if self._awaited else fault
@@ -79,7 +79,7 @@ class LocalHost:
         exit: What code of the job raised to end the process or the loop, where nobody awaited it; it fails the attempt.
         redactor: Cuts the secrets that the job was given out of what it says.
         trace: What each of its log lines says besides, to be found from a trace; None = nothing is traced.
-        tell: Tells a tracing system of each of its log lines; None = there is none that wants them.
+        tell: Sends each of its log lines to a tracing system; None = there is none that wants them.
     """
 
     # One is made for every attempt.

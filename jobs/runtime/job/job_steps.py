@@ -126,7 +126,7 @@ class JobSteps:
         self._carrier.wait_for("ctx.step", self._keep(end))
 
     async def begin_wait(self, asked: Wait) -> StoredStep:
-        """Begin a wait, and end it if what it waits for is there; how it stands.
+        """Begin a wait, and end it if what it waits for is there; returns its state.
 
         Raises:
             RunTakenError: it is refused.
@@ -158,7 +158,7 @@ class JobSteps:
     def _kept(self, keeping: asyncio.Future[bool]) -> None:
         self._keeping.discard(keeping)
         if not keeping.cancelled():
-            # The job is told, if it waits.
+            # The job gets the error, if it waits.
             keeping.exception()
 
     def step_json(self, value: Json, label: str) -> Json:

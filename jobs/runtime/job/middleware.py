@@ -121,7 +121,7 @@ class Middleware:
 
     Args:
         definition: The job.
-        hooks: What is declared beside it.
+        hooks: What is declared in addition to it.
         opened: The resources that are open already, by what they give.
 
     Raises:

@@ -19,7 +19,7 @@ def note(task: asyncio.Task[Any], of: Owner) -> None:
 
 
 def retrieve(error: BaseException) -> None:
-    """Nobody else has to be told what tasks of jobs ended with: it ends the attempt whose code raised it.
+    """Nobody else has to know what tasks of jobs ended with: it ends the attempt whose code raised it.
 
     Otherwise asyncio logs it, whenever such a task is collected, as an exception that was never retrieved.
     """

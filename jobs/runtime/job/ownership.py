@@ -1,4 +1,4 @@
-"""Whose code runs in the event loop of the jobs, and who hears that it wanted to end the process."""
+"""Whose code runs in the event loop of the jobs, and who learns that it wanted to end the process."""
 
 import asyncio
 import contextvars

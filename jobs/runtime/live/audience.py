@@ -25,7 +25,7 @@ class Subscriber:
         self._bound = bound
 
     def offer(self, event: Event) -> None:
-        """Queue an event; a full queue is emptied instead, and the subscriber told to reload."""
+        """Queue an event; a full queue is emptied instead, and the subscriber has to reload."""
         if self.overflowed is not None:
             self.overflowed = event.cursor
         elif len(self.queue) >= self._bound:

@@ -18,15 +18,15 @@ from .recent import Recent
 log = logging.getLogger(__name__)
 
 QUEUE = 2000
-"""Events that may wait for one subscriber; one that falls further behind is told to reload."""
+"""Events that may wait for one subscriber; one that falls further behind has to reload."""
 POLL = 5.0
-"""Seconds after which it looks for events without having been told of any."""
+"""Seconds after which it looks for events without a hint."""
 PUBLISHED_AT_ONCE = 500
 """Rows that one transaction numbers."""
 RECENT = 2000
 """Events that are kept in memory for readers that come back."""
 PATIENCE = 10.0
-"""Seconds for which a subscriber waits for a database that is away."""
+"""Seconds for which a subscriber waits for a database that is unavailable."""
 _PAGE = 200
 _TURN = 100
 """Events that are handed out before the readers get a turn."""
@@ -42,7 +42,7 @@ class EventBus(Watch):
     Args:
         database: Where the events are.
         queue: How many events may wait for one subscriber.
-        poll: Seconds after which it looks for events without having been told of any.
+        poll: Seconds after which it looks for events without a hint.
         recent: How many events are kept in memory for readers that come back; others read them from the table.
     """
 
@@ -50,7 +50,7 @@ class EventBus(Watch):
         super().__init__("event-bus", hints=Wake.EVENTS, poll=poll)
         self._queue = queue
         self._database = database
-        # A subscriber that begins or comes back while the database is away for a moment need not come back once more.
+        # A subscriber that begins or comes back during a short failure of the database need not come back once more.
         self._for_readers = database.with_retry(PATIENCE)
         self._audience = Audience()
         self._recent = Recent(recent)

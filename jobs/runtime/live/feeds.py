@@ -1,4 +1,4 @@
-"""What a process tells its readers while it serves an API: events, log lines and the overview, of every node."""
+"""What a process sends to its readers while it serves an API: events, log lines and the overview, of every node."""
 
 import logging
 
@@ -17,13 +17,13 @@ class LiveFeeds:
     """The live feeds of one process, in the event loop that made them; start and stop are idempotent.
 
     Args:
-        database: Whose changes are told.
-        wakeup: Tells of commits; its owner starts and stops it.
+        database: Whose changes are sent.
+        wakeup: Notifies of commits; its owner starts and stops it.
         poll: Seconds between two slow looks.
 
     Attributes:
         bus: Live events.
-        log_feed: Tells followers of the lines of executions.
+        log_feed: Notifies followers of the lines of executions.
         overviews: How things are, read once for all who look.
     """
 
@@ -46,7 +46,7 @@ class LiveFeeds:
     async def end(self) -> None:
         """Hand out what is committed by now, and end all subscriptions; nothing happens before ``start``.
 
-        What a database that is away keeps back, readers get when they come again with their cursors.
+        What a database that is unavailable keeps back, readers get when they come again with their cursors.
         """
         try:
             if self._subscribed:

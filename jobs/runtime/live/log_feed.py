@@ -1,4 +1,4 @@
-"""Tells those who follow the log of an execution that there is more of it: one look for all followers of a process."""
+"""Notifies followers of an execution's log that there is more of it: one look for all followers of a process."""
 
 import asyncio
 from collections.abc import Generator
@@ -11,7 +11,7 @@ from ...store.read.logs import LogEnd
 from ..base.service import Watch
 
 POLL = 5.0
-"""Seconds after which it looks without having been told of anything."""
+"""Seconds after which it looks without a hint."""
 _PAUSE = 0.1
 """Seconds between two looks."""
 _HINTS = Wake.LOGS | Wake.EVENTS
@@ -45,7 +45,7 @@ class LogFollower:
 class LogFeed(Watch):
     """Looks how far the followed logs go, whenever some node wrote lines or ended an execution.
 
-    Nobody follows, or nothing happens: no statement is sent, but for one slow look that finds what no hint told of.
+    Nobody follows, or nothing happens: no statement is sent, but for one slow look that finds what no hint announced.
 
     Args:
         database: Where the lines are.
@@ -64,7 +64,7 @@ class LogFeed(Watch):
 
     @contextmanager
     def follow(self, execution_id: int) -> Generator[LogFollower]:
-        """A follower that is told of an execution's lines while the block runs."""
+        """A follower that is notified of an execution's lines while the block runs."""
         follower = LogFollower(execution_id)
         self._followers.add(follower)
         try:
@@ -79,6 +79,6 @@ class LogFeed(Watch):
             return
         ends = await self._database.read(logs.ends, sorted(wanted))
         for follower in self._followers:
-            # Who came during the read is told by the next one, which their first lines were not written before.
+            # Who came during the read is notified by the next one, which their first lines were not written before.
             if follower.execution_id in ends:
                 follower.notify(ends[follower.execution_id])

@@ -84,7 +84,7 @@ def preloaded(jobs: Iterable[JobDefinition], hooks: Hooks, *, unless_set: bool) 
 
     Args:
         jobs: Those in child processes.
-        hooks: What is declared beside them.
+        hooks: What is declared in addition to them.
         unless_set: Whether it holds for jobs that do not say.
     """
     found: dict[str, None] = {}

@@ -1,4 +1,4 @@
-"""What a process can ask of Linux: to hear of its parent's death, and to collect what its children leave behind."""
+"""What a process can ask of Linux: a signal when its parent dies, and to collect what its children leave behind."""
 
 import ctypes
 import os
@@ -45,7 +45,7 @@ def _threads() -> list[str]:
 
 
 def threads_of_this_process() -> int:
-    """How many threads it has, those that are none of Python's among them where the kernel tells."""
+    """How many threads it has, those that are none of Python's among them where the kernel says so."""
     return len(_threads()) or threading.active_count()
 
 

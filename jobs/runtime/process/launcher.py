@@ -211,7 +211,7 @@ class Launcher:
 
 
 def _nothing(_number: int, _frame: FrameType | None) -> None:
-    """The wake-up socket tells; without a handler in Python there is none."""
+    """The wake-up socket notifies; without a handler in Python there is none."""
 
 
 def _import_for_children(module: str) -> None:

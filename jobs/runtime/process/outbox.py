@@ -1,4 +1,4 @@
-"""What a child process tells its node: frames over a socket, and lines and progress at a bearable pace."""
+"""What a child process sends to its node: frames over a socket, and lines and progress at a bearable pace."""
 
 import socket
 import threading

@@ -1,4 +1,4 @@
-"""A node's side of its launcher: starts it, asks it for child processes, and hears how they ended."""
+"""A node's side of its launcher: starts it, asks it for child processes, and learns how they ended."""
 
 import asyncio
 import contextlib

@@ -107,7 +107,7 @@ class ChildSteps:
         self._ask(lambda number: KeepStep(number=number, end=end)).result()
 
     def begin_wait(self, asked: Wait) -> Awaitable[StoredStep]:
-        """Begin a wait unless it has begun, and end it if what it waits for is there; how it stands."""
+        """Begin a wait unless it has begun, and end it if what it waits for is there; returns its state."""
         return asyncio.wrap_future(self._ask(lambda number: BeginWait(number=number, wait=asked)))
 
     def begin_wait_waiting(self, asked: Wait) -> StoredStep:

@@ -54,7 +54,7 @@ class Begin(Message):
         keeps_prints: What it prints is kept with its execution.
         memory: Bytes up to which the child offers to run another one after this; None = it ends.
         may_have_steps: Earlier attempts at the run may have stored steps.
-        trace: The span of the attempt, for what the job tells a tracing system; None = nothing is traced.
+        trace: The span of the attempt, for what the job sends to a tracing system; None = nothing is traced.
     """
 
     kind: Literal["begin"] = "begin"
@@ -189,7 +189,7 @@ class KeepStep(Message):
 
 
 class BeginWait(Message):
-    """Child to node: begin this wait, or end it, and say by ``FoundStep`` how it stands."""
+    """Child to node: begin this wait, or end it, and answer its state by ``FoundStep``."""
 
     kind: Literal["begin_wait"] = "begin_wait"
     number: int

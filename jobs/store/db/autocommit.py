@@ -43,7 +43,7 @@ PLANS: Final = {
     "enable_seqscan": "off",
     "plan_cache_mode": "force_generic_plan",
 }
-"""What the server is told about plans on an ``AutocommitConnection``."""
+"""What is set on the server about plans on an ``AutocommitConnection``."""
 PLANNED: Final = " || ".join(f"set_config('{name}', '{value}', true)" for name, value in PLANS.items())
 """SQL by whose evaluation the rest of a transaction is planned in the same way. A plan that was made while a table was
 empty reads it whole, and is kept until the server analyzes the table: by then it may hold a million rows."""
@@ -54,7 +54,7 @@ async def plain_connection(url: URL, **settings: str) -> "psycopg.AsyncConnectio
 
     Args:
         url: From ``parse_url``; PostgreSQL.
-        settings: Of the server, beside those that every connection has.
+        settings: Of the server, in addition to those that every connection has.
     """
     connection = await cancellable.connect(libpq_url(url), **postgres_arguments(url, **settings))
     # Most documents are an empty object; the driver's own way takes ten times as long for that.

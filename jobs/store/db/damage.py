@@ -1,7 +1,7 @@
 """Rows that somebody wrote past this product, and that hold what is none of their column: which, and what is wrong.
 
 Databases refuse less than the product does: SQLite keeps any text where a time belongs, and both know of a JSON
-document only that it is one. What a column must hold is told here once, from the tables, as conditions that the
+document only that it is one. What a column must hold is written here once, from the tables, as conditions that the
 database judges.
 """
 
@@ -38,7 +38,7 @@ class Damage:
     Attributes:
         table: Its table.
         key: The columns of its key, with their values.
-        name: Its name, if it has one beside its key.
+        name: Its name, if it has one besides its key.
         column: Which column is at fault.
         must_be: What that must be.
         got: What is there, as text.
@@ -218,7 +218,7 @@ def _judgements(table: Table, postgres: bool) -> Sequence[_Judgement]:
 def _postgres_judgement(table: Table, column: Column[Any]) -> tuple[str, str]:
     name = _quoted(column.name)
     if isinstance(column.type, UtcDateTime):
-        # What lies outside of Python's calendar, infinity among it.
+        # What is outside of Python's calendar, infinity among it.
         return "a time from year 1 to 9999", f"{name} < '0001-01-02 00:00+00' OR {name} >= '9999-12-31 00:00+00'"
     if isinstance(column.type, Float):
         return "a finite number", f"{name} IN ('NaN', 'Infinity', '-Infinity')"

@@ -1,4 +1,4 @@
-"""The way to a database: how a transaction runs without blocking the event loop, and who hears of it.
+"""The way to a database: how a transaction runs without blocking the event loop, and who is notified.
 
 Store functions are synchronous and take a connection; they run in threads. On PostgreSQL these are as many as there are
 connections; on SQLite every write runs in one writer thread, and reads in threads of their own.
@@ -86,7 +86,7 @@ class Access(Protocol):
         ...
 
     def version(self) -> object | None:
-        """Differs from an earlier one if anybody has committed since; None = that cannot be told."""
+        """Differs from an earlier one if anybody has committed since; None = that is not known."""
         ...
 
     def pool(self) -> Pool | None:
@@ -112,7 +112,7 @@ class Database:
         url: A database URL as ``parse_url`` takes it.
         clock: Replaces the database's time in every transaction; for tests.
         access: The connections; unless given, new ones (see ``separate_pool``).
-        listeners: Who hears of commits; unless given, nobody yet.
+        listeners: Who is notified of commits; unless given, nobody yet.
         bounds: Of its reads; None = those of every connection.
         part: Which part of the process uses it.
         damaged: Rows that cannot be read; unless given, none is known yet.
@@ -160,7 +160,7 @@ class Database:
         return bounded
 
     def with_retry(self, seconds: float) -> "Database":
-        """The same access, which repeats a read for so long while the database is away."""
+        """The same access, which repeats a read for so long while the database is unavailable."""
         retrying = copy.copy(self)
         retrying.retry_seconds = seconds
         return retrying
@@ -168,7 +168,7 @@ class Database:
     def separate_pool(self, party: str, bounds: ReadBounds | None = None) -> "Database":
         """The access of another part of this process, which may use it from an event loop of its own.
 
-        It has connections of its own; on SQLite both use one writer, in turn. Listeners of one hear of the
+        It has connections of its own; on SQLite both use one writer, in turn. Listeners of one get the
         commits of both. It is to be closed first.
 
         Args:
@@ -200,7 +200,7 @@ class Database:
     def on_commit(self, listener: Listener) -> None:
         """Call ``listener`` after every commit of this process that concerns somebody, in the event loop that made it.
 
-        ``runtime.wakeup`` tells the parts of the process, each in its own loop.
+        ``runtime.wakeup`` notifies the parts of the process, each in its own loop.
         """
         self._listeners.append(listener)
 
@@ -311,9 +311,9 @@ class Database:
         return self._access.pool()
 
     def version(self) -> object | None:
-        """Differs from an earlier one if anybody has committed since; None = that cannot be told. Costs microseconds.
+        """Differs from an earlier one if anybody has committed since; None = that is not known. Costs microseconds.
 
-        Told on SQLite alone; not where the time is replaced, since what is due changes there without a commit.
+        Known on SQLite alone; not where the time is replaced, since what is due changes there without a commit.
         """
         return self._access.version() if self.clock is None else None
 
@@ -363,7 +363,7 @@ class Database:
     def hang_up(self) -> None:
         """End every connection to a server at once, from any thread; what is asked later opens others.
 
-        Callers that wait for an answer hear that it was lost: a commit may have happened or not. For a server that
+        Callers that wait for an answer get an error: a commit may have happened or not. For a server that
         is out of reach: nothing is sent, and nothing waited for. A file needs nothing of this.
         """
         self._access.hang_up()

@@ -31,7 +31,7 @@ _STATES = frozenset({"25006", "25P03", "3D000", "40P01", "40001", "55P03", "5701
 def is_unstorable(error: BaseException) -> bool:
     """Whether a value itself caused ``error``, so that repeating the statement would raise it for ever.
 
-    Everything else (a database that is away, read-only or full, a right or a prepared statement that is missing, a
+    Everything else (a database that is down, read-only or full, a right or a prepared statement that is missing, a
     lock) says nothing about the value: what was to be stored is to be stored later.
     """
     if isinstance(error, DBAPIError):

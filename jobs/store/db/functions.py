@@ -28,7 +28,7 @@ spelled(
 
 
 class BucketStart(GenericFunction[int]):
-    """The beginning, in seconds since 1970, of the bucket of so many seconds that a time lies in."""
+    """The beginning, in seconds since 1970, of the bucket of so many seconds that a time is in."""
 
     type = BigInteger()
     inherit_cache = True

@@ -60,7 +60,7 @@ def create_tables(url: str) -> None:
 
 @contextmanager
 def scratch_database(database_url: str) -> Generator[str]:
-    """The address of an empty place: a schema of its own in the same PostgreSQL database, or a file beside SQLite's.
+    """The address of an empty place: a schema of its own in the same PostgreSQL database, or a file next to SQLite's.
 
     What the database holds is neither read nor changed. The caller closes it before the block ends.
 

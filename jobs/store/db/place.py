@@ -18,7 +18,7 @@ _RIGHTS = text("""
 
 
 def check_folder(database_url: str) -> None:
-    """Let pass what can be written beside a SQLite file (its log and its lock); PostgreSQL needs no folder.
+    """Let pass what can be written next to a SQLite file (its log and its lock); PostgreSQL needs no folder.
 
     Raises:
         StorageError: nothing can be written there.

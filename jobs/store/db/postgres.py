@@ -109,7 +109,7 @@ class PostgresAccess:
         return self._kept.transact(function)
 
     def version(self) -> None:
-        """A server tells of commits by notifications."""
+        """A server announces commits by notifications."""
 
     def pool(self) -> Pool:
         """Its connections."""
@@ -118,7 +118,7 @@ class PostgresAccess:
         return Pool(checked_out, self._size)
 
     def hang_up(self) -> None:
-        """End every connection at once: callers that wait for an answer hear that it was lost."""
+        """End every connection at once: callers that wait for an answer get an error that it was lost."""
         self.sockets.shut_down()
 
     def close(self) -> None:

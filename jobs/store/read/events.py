@@ -106,7 +106,7 @@ def cursor_of(position: Position) -> Cursor:
     seq, index, mark = position
     assert isinstance(seq, int), "the order of events begins with the number of a batch"
     assert isinstance(index, int), "and goes on with a place in it"
-    assert mark is None or isinstance(mark, str), "the mark tells the batch from another one of its number"
+    assert mark is None or isinstance(mark, str), "the mark distinguishes the batch from another one of its number"
     return Cursor(seq, index, mark)
 
 

@@ -85,7 +85,7 @@ _NAMED_AND_NOW = _NAMED.add_columns(func.statement_timestamp().label("now"))
 
 
 def schemas(conn: Connection, names: Collection[str]) -> tuple[dict[str, Schema], datetime | None]:
-    """What arguments these published jobs take, by name, and the time if the database tells.
+    """What arguments these published jobs take, by name, and the time if the database returns it.
 
     If one of them is not published, it is what all published jobs take: to find one with a name like it.
     """

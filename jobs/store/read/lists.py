@@ -180,7 +180,7 @@ OCCURRENCES: Listing[Run] = Listing(
     order=(OrderKey("scheduled_for", descending=True), OrderKey("id", descending=True)),
     model=run_from,
 )
-"""Runs that a schedule made of its occurrences. Those dropped before their start are told by their skipped rows."""
+"""Runs that a schedule made of its occurrences. Those dropped before their start are shown by their skipped rows."""
 
 
 def _hints_of_executions(condition: Condition) -> Iterator[ColumnElement[bool]]:

@@ -74,7 +74,7 @@ def _statement(size: int, *, postgres: bool) -> Select[Any]:
 
 def _runs() -> Select[Any]:
     # As literal text: SQLite takes the unique index over occurrences only if it sees the condition of that index.
-    # Runs that were dropped before their start are told by their skipped rows.
+    # Runs that were dropped before their start are shown by their skipped rows.
     columns: list[ColumnElement[Any]] = [
         cast(run.c.id, Text).label("id"),
         run.c.state.label("state"),

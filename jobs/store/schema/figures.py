@@ -10,7 +10,7 @@ from .types import Key, Name, UtcDateTime
 
 
 class HourKind(StrEnum):
-    """Of what a row of ``execution_hour`` tells: everything (its name is empty), a job, a task, a group, or a node."""
+    """What a row of ``execution_hour`` counts: everything (its name is empty), a job, a task, a group, or a node."""
 
     ALL = "all"
     JOB = "job"

@@ -33,12 +33,12 @@ _NAMES: Final[dict[HourKind, ColumnElement[Any]]] = {
     HourKind.GROUP: run.c.group_name,
     HourKind.NODE: e.c.node,
 }
-"""What is counted by name, beside everything."""
+"""What is counted by name, in addition to everything."""
 _COUNTS: Final = ("ended", "failures", "successes")
 MERGED: Final = 0
 """The shard of minutes that have been added up; no connection of PostgreSQL has this number."""
 MOST_PARTS = 200
-"""Rows of a minute beside the sums of what is beyond: two days of them are half a million at the very most."""
+"""Rows of a minute besides the sums of what is beyond: two days of them are half a million at the very most."""
 
 
 def count_hour(conn: Connection, hour: datetime) -> bool:
@@ -54,7 +54,7 @@ def count_hour(conn: Connection, hour: datetime) -> bool:
         if kind is HourKind.GROUP:
             rows = rows.where(run.c.id == e.c.run_id)
         conn.execute(_inserting(conn, rows))
-    # This one last, and also without any execution: it tells that the hour is counted.
+    # This one last, and also without any execution: it shows that the hour is counted.
     conn.execute(_inserting(conn, _counted(literal(HourKind.ALL.value), literal(""), hour).where(*in_hour)))
     _merge_minutes(conn, hour)
     conn.execute(delete(m).where(m.c.minute < hour - KEPT_FOR))
@@ -125,7 +125,7 @@ def forget_depth(conn: Connection, before: datetime) -> int:
 
 
 def _rows(minute: datetime, parts: Sequence[Part]) -> list[dict[str, object]]:
-    """The rows of a minute, the one that tells of the others first."""
+    """The rows of a minute, the one that announces the others first."""
     sums = {RunState.WAITING: Part(UNNAMED, UNNAMED, RunState.WAITING, 0, None)}
     for part in parts[MOST_PARTS:]:
         before = sums.get(part.state)

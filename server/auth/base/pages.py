@@ -184,7 +184,7 @@ def refused_page(message: str, status: int) -> HTMLResponse:
 
 
 def dead_link_page(message: str) -> HTMLResponse:
-    """Says that a link is worth nothing."""
+    """Says that a link is not valid."""
     return page("This link does not work", f"{notice(message)}<p><a href='login'>Sign in</a></p>", 410)
 
 

@@ -14,7 +14,7 @@ BASE: Final = '<base href="/">'
 
 
 def root_path_of(scope: Scope) -> str:
-    """The path below which everything lies, without a slash at its end; nothing for a server of its own."""
+    """The path that everything is served below, without a slash at its end; nothing for a server of its own."""
     root: str = scope.get("root_path", "")
     return root.rstrip("/")
 

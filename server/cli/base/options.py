@@ -55,7 +55,7 @@ ServerUrl = Annotated[
     typer.Option("--url", envvar="CRONOGRAPH_URL", show_envvar=True, help="Address of the server to talk to."),
 ]
 DEFAULT_SERVER = "http://localhost:8000"
-"""Where ``cronograph serve`` listens unless told otherwise."""
+"""Where ``cronograph serve`` listens by default."""
 
 
 def _said(flag: str, says: str, metavar: str | None = None, kind: object = str | None) -> Any:  # noqa: ANN401 - an annotation

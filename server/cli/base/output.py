@@ -39,7 +39,7 @@ class Output:
         print_line(json.dumps(data, default=str) if self.as_json else text)
 
     def note(self, text: str) -> None:
-        """Something beside the result, for people only, on standard error."""
+        """Something besides the result, for people only, on standard error."""
         if not self.as_json:
             sys.stderr.write(f"{text}\n")
 

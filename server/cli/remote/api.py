@@ -1,4 +1,4 @@
-"""What commands share that speak to a running server: its address, what they ask, and how refusals are told."""
+"""What commands share that speak to a running server: its address, what they ask, and how refusals are reported."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping

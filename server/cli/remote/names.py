@@ -41,7 +41,7 @@ def job_or_task_names(ctx: typer.Context, incomplete: str) -> list[str]:
 
 
 def names(kind: str, url: str, beginning: str, now: Callable[[], float] = time.time) -> list[str]:
-    """Up to 200 names that begin so; none if the server is away or does not let this account see them.
+    """Up to 200 names that begin so; none if the server is unavailable or does not let this account see them.
 
     Args:
         kind: ``tasks``, ``jobs``, ``groups`` or ``nodes``.

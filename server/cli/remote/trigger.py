@@ -23,8 +23,6 @@ UniqueKey = Annotated[
         help="While a run with this key is unfinished, no second one is made; as the job declares, unless given.",
     ),
 ]
-
-
 JobOrTask = Annotated[
     str, typer.Argument(help="Name of the job; with --task, of the task.", autocompletion=job_or_task_names)
 ]
@@ -33,9 +31,7 @@ JobOrTask = Annotated[
 @at_server
 def trigger(
     api: Api,
-    name: Annotated[
-        str, typer.Argument(help="Name of the job; with --task, of the task.", autocompletion=job_or_task_names)
-    ],
+    name: JobOrTask,
     args: Arguments = None,
     unique_key: UniqueKey = None,
     task: Annotated[bool, typer.Option("--task", help="NAME is a task: its arguments and policies apply.")] = False,

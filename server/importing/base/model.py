@@ -41,7 +41,7 @@ class Carried:
 
     Attributes:
         name: Of the task; further ones get a number.
-        place: Where it stands: file and line.
+        place: Where it is: file and line.
         text: As it is written there.
         schedules: When it is due here; several only where one cannot say it, and then no two at once.
         times: When it would have begun there; None where that cannot be computed, which ``uncompared`` explains.
@@ -73,7 +73,7 @@ class AtStart:
     """A line that is due when something starts: there the machine or its scheduler, here a node.
 
     Attributes:
-        place: Where it stands.
+        place: Where it is.
         text: As it is written there.
         args: The arguments of the job ``shell``.
         delay: Seconds after the start.
@@ -90,7 +90,7 @@ class LeftOut:
     """A line that becomes nothing.
 
     Attributes:
-        place: Where it stands.
+        place: Where it is.
         text: As it is written there.
         why: One sentence, with the nearest that can be said here.
     """

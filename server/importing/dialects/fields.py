@@ -106,8 +106,8 @@ class Fields:
 
 
 def end_of_gap(wall: datetime, zone: tzinfo) -> datetime:
-    """The first instant after the gap in which a wall time lies, in UTC."""
-    # With fold=1 the time is read by the later offset, and lies before the change; with fold=0 behind it.
+    """The first instant after the gap in which a wall time is, in UTC."""
+    # With fold=1 the time is read by the later offset, and is before the change; with fold=0 behind it.
     low = wall.replace(tzinfo=zone, fold=1).astimezone(UTC)
     high = wall.replace(tzinfo=zone, fold=0).astimezone(UTC)
     before = low.astimezone(zone).utcoffset()

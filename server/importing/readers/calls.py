@@ -89,8 +89,8 @@ def carried(
     """A call as a task of the job that has the function's name.
 
     Args:
-        place: Where it stands.
-        text: As it stands there.
+        place: Where it is.
+        text: The text itself.
         name: Of the task.
         when: It is due.
         target: It runs.

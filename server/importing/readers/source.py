@@ -119,7 +119,7 @@ class Source:
         return ".".join(self.module.split(".")[:-level]) if level else ""
 
     def place(self, node: ast.AST) -> str:
-        """Where it stands."""
+        """Where it is."""
         return f"{self.path}:{getattr(node, 'lineno', 1)}"
 
     def shown(self, node: ast.AST) -> str:

@@ -37,7 +37,7 @@ Unit = Mapping[str, Sequence[str]]
 
 
 def read(path: Path, text: str, zone: str) -> Iterator[Carried | AtStart | LeftOut]:
-    """What a file ``.timer`` becomes; its service is looked for beside it."""
+    """What a file ``.timer`` becomes; its service is looked for next to it."""
     timer = unit_of(text)
     service_name = timer.get("Unit", [f"{path.stem}.service"])[-1]
     service_path = path.with_name(service_name)

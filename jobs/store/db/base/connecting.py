@@ -60,7 +60,7 @@ def sync_engine(
         url: From ``parse_url``.
         pooled: PostgreSQL only: keep up to so many connections, and never open more; 0 = each use opens its own.
         read_only: SQLite only: refuse writes.
-        settings: Of PostgreSQL, beside those that every connection has.
+        settings: Of PostgreSQL, in addition to those that every connection has.
         is_there: SQLite only: whether the file is there that was opened before; raises if it is another one. From then
             on no connection makes a file. Unless given, each connection makes one where there is none.
     """
@@ -88,7 +88,7 @@ def postgres_arguments(url: URL, **settings: str) -> dict[str, Any]:
 
     Args:
         url: From ``parse_url``.
-        settings: Of the server, beside those that every connection has.
+        settings: Of the server, in addition to those that every connection has.
     """
     # What was sent and is not acknowledged for this many milliseconds ends its connection.
     ours = {"application_name": "cronograph", "connect_timeout": 10, "tcp_user_timeout": 10_000, **KEEPALIVES}
@@ -142,7 +142,7 @@ def check_when_idle(engine: Engine, idle_seconds: float = IDLE_SECONDS) -> None:
 def _open_files(engine: Engine, path: Path, is_there: Callable[[], bool]) -> None:
     """Have connections open the file that is known, and only where none is known yet make one.
 
-    Next to a file that was moved away lies its log. SQLite deletes that log once it reads an empty file of the same
+    Next to a file that was moved away is its log. SQLite deletes that log once it reads an empty file of the same
     name, and what was committed last is lost.
     """
 

@@ -13,7 +13,7 @@ from weakref import WeakKeyDictionary
 
 
 class SocketHandle:
-    """The socket of one connection, to be told apart from another one that has got its number since.
+    """The socket of one connection, distinct from another one that has got its number since.
 
     Args:
         connection: Of psycopg, just opened or in use by the calling thread.
@@ -26,7 +26,7 @@ class SocketHandle:
         self._inode = os.fstat(self._descriptor).st_ino
 
     def shut_down(self) -> None:
-        """End the connection, unless it has ended: who waits for an answer on it hears so at once."""
+        """End the connection, unless it has ended: who waits for an answer on it gets the error at once."""
         with contextlib.suppress(OSError):
             # A number of our own first: from then on nobody can give it to another socket.
             held = os.dup(self._descriptor)

@@ -17,7 +17,7 @@ _SAVEPOINT: Final = re.compile(
 
 
 class Rollbacks:
-    """Tells which of the numbers that belong to a transaction are taken back.
+    """Finds which of the numbers that belong to a transaction are taken back.
 
     Args:
         on_rollback: Called with them, in the thread that rolls back.
@@ -40,7 +40,7 @@ class Rollbacks:
         levels.add(numbers)
 
     def _listen(self, connection: Connection, levels: "_Levels") -> None:
-        """Hear how the transactions of a connection end; the connection keeps its listeners as long as it lives."""
+        """Listen to how transactions of a connection end; the connection keeps its listeners as long as it lives."""
 
         def on_statement(_connection: Connection, _cursor: object, statement: str, *_: object) -> None:
             found = _SAVEPOINT.match(statement)

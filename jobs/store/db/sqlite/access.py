@@ -85,7 +85,7 @@ class SqliteAccess:
         return self._writer.submit(_SIGN_OF_LIFE, partial(self._writer.transact, function)).result()
 
     def version(self) -> object | None:
-        """Differs from an earlier one if anybody has committed since; None = that cannot be told."""
+        """Differs from an earlier one if anybody has committed since; None = that is not known."""
         return self._data_version.version()
 
     def pool(self) -> None:

@@ -16,7 +16,7 @@ class DataVersion:
 
     Args:
         path: The database file; it is not made.
-        presence: Knows which file it was. Another one in its place is not even opened: beside it lies the log of the
+        presence: Knows which file it was. Another one in its place is not even opened: next to it is the log of the
             first, which SQLite would take for its own.
     """
 
@@ -26,14 +26,14 @@ class DataVersion:
         self._connection: sqlite3.Connection | None = None
 
     def version(self) -> int | None:
-        """Differs from an earlier one whenever something was committed in between; None = that cannot be told now."""
+        """Differs from an earlier one whenever something was committed in between; None = that is not known now."""
         try:
             self._presence.check()
             if self._connection is None:
                 self._connection = self._open()
             found: int = self._connection.execute("PRAGMA data_version").fetchone()[0]
         except (OperationalError, sqlite3.Error):
-            # It is gone, or busy for a moment: the caller has to look, and hears what is wrong.
+            # It is gone, or busy for a moment: the caller has to look, and finds what is wrong.
             return None
         return found
 

@@ -14,7 +14,7 @@ _FAR_BEHIND = 2**62
 
 
 class FileLock:
-    """An exclusive lock of a SQLite file, and beside it one of ``<file>.lock``, which holds the id of the process.
+    """An exclusive lock of a SQLite file, and next to it one of ``<file>.lock``, which holds the id of the process.
 
     On Linux the file itself is locked, by any of its names: a second link, another mount, or a new name.
     Elsewhere its name decides. The kernel releases both when the process ends, however it ends: a lock file that is

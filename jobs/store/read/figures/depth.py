@@ -1,7 +1,7 @@
 """How many runs were in the queue at each minute, as nodes kept it, and how many are there now.
 
 A minute is kept as a row for each job, group and state with any run, the largest of them; what is beyond is summed up
-under no name. The row without a name that waits is always there, also at zero: it tells that the minute was kept.
+under no name. The row without a name that waits is always there, also at zero: it shows that the minute was kept.
 """
 
 from collections.abc import Mapping

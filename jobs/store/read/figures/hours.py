@@ -57,7 +57,7 @@ class Tally:
 
 
 def hour_of(instant: datetime) -> datetime:
-    """The beginning of the hour that a time lies in."""
+    """The beginning of the hour that a time is in."""
     return instant.replace(minute=0, second=0, microsecond=0)
 
 
@@ -146,7 +146,7 @@ def tallies(
 
 
 def gaps(start: datetime, end: datetime, hours: Collection[datetime]) -> list[tuple[datetime, datetime]]:
-    """What of ``start <= time < end`` lies in none of these hours, all of which lie within, as spans in order."""
+    """What of ``start <= time < end`` is in none of these hours, all of which lie within, as spans in order."""
     edges = [start, *(edge for hour in sorted(hours) for edge in (hour, hour + HOUR)), end]
     return [(first, last) for first, last in zip(edges[::2], edges[1::2], strict=True) if first < last]
 

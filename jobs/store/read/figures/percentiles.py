@@ -90,7 +90,7 @@ def _postgresql(rows: Subquery) -> AnySelect:
 def _sqlite(rows: Subquery) -> AnySelect:
     """The percentiles as PostgreSQL's ``percentile_cont`` defines them.
 
-    The percentile p of n values lies at rank p·(n-1), between two values in general: each value weighs by how near its
+    The percentile p of n values is at rank p·(n-1), between two values in general: each value weighs by how near its
     rank is, and only those two have a weight at all.
     """
     group = (rows.c.series, rows.c.bucket)

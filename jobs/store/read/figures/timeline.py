@@ -147,7 +147,7 @@ def read(conn: Connection, scope: Scope, seconds: int, first: int, now: datetime
 
 
 def row_name(row: TimelineRow) -> RowName:
-    """What tells a row apart."""
+    """What identifies a row."""
     return row.task_name, None if row.task_name is not None else row.job_name
 
 

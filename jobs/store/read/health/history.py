@@ -37,7 +37,7 @@ class HistoryHealth:
 def read(conn: Connection, now: datetime) -> HistoryHealth:
     """Look at both ends of the execution log, and at where the days of ``DAYS`` begin in it.
 
-    Ids ascend with the time of the start, so what lies between two of them is counted by their difference.
+    Ids ascend with the time of the start, so what is between two of them is counted by their difference.
     """
     ends = conn.execute(select(func.min(e.c.id), func.max(e.c.id))).one()
     sizes = table_bytes(conn)

@@ -19,9 +19,9 @@ def notification_delay(database_url: str, patience: float = 2.0) -> float | None
         patience: Seconds to wait for it.
     """
     address, channel = libpq_url(parse_url(database_url)), f"cronograph_trial_{secrets.token_hex(6)}"
-    with psycopg.connect(address, autocommit=True) as hears, psycopg.connect(address, autocommit=True) as tells:
-        hears.execute(sql.SQL("LISTEN {}").format(sql.Identifier(channel)))
+    with psycopg.connect(address, autocommit=True) as listener, psycopg.connect(address, autocommit=True) as sender:
+        listener.execute(sql.SQL("LISTEN {}").format(sql.Identifier(channel)))
         began = time.perf_counter()
-        tells.execute("SELECT pg_notify(%s, '')", (channel,))
-        heard = list(hears.notifies(timeout=patience, stop_after=1))
-        return time.perf_counter() - began if heard else None
+        sender.execute("SELECT pg_notify(%s, '')", (channel,))
+        received = list(listener.notifies(timeout=patience, stop_after=1))
+        return time.perf_counter() - began if received else None

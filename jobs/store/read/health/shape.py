@@ -81,7 +81,7 @@ def _statement(conn: Connection, index: Index) -> str:
     made = " ".join(str(CreateIndex(index).compile(dialect=conn.dialect)).split())
     if not dialect.is_postgresql(conn):
         return made
-    # Made beside nodes at work, it must not lock them out.
+    # Made while nodes work, it must not lock them out.
     return made.replace(" INDEX ", " INDEX CONCURRENTLY ", 1)
 
 

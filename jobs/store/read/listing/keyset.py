@@ -1,4 +1,4 @@
-"""Pages by keyset: a page begins where a row with known values stood, and costs the same however deep it lies."""
+"""Pages by keyset: a page begins where a row with known values stood, and costs the same however deep it is."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -17,7 +17,7 @@ M = TypeVar("M")
 N = TypeVar("N")
 
 _NEWEST = "newest_"
-"""The columns of an execution begin with it where they stand beside those of its task."""
+"""The columns of an execution begin with it where they are read with those of its task."""
 
 COUNT_CAP = 10_000
 """Rows are counted up to here; one more means "more than this many"."""

@@ -61,12 +61,12 @@ _MIN, _MAX = func.min, func.max
 
 
 def search_for(listing: Listing[Any], request: PageRequest, *, owned: bool = False) -> Search | None:
-    """What a page of a list takes beside reading its rows; None = nothing."""
+    """What a page of a list takes in addition to reading its rows; None = nothing."""
     return _search(listing, request.criteria, request.order, owned=owned)
 
 
 def search_to_count(listing: Listing[Any], criteria: Criteria, *, owned: bool = False) -> Search | None:
-    """What counting takes beside reading what is counted; None = nothing."""
+    """What counting takes in addition to reading what is counted; None = nothing."""
     return _search(listing, criteria, (), owned=owned)
 
 

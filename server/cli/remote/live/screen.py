@@ -116,7 +116,7 @@ class Top(App[None]):
             self.run_worker(self.look(), name="look")
 
     async def look(self) -> None:
-        """Read everything again; a server that is away is said, and what was seen last stays."""
+        """Read everything again; a server that is unavailable is said, and what was seen last stays."""
         try:
             self._board = Board.of(await self._client.execute(Board.document, Board.amounts))
         except ClientError as error:

@@ -57,7 +57,7 @@ def request_of(path: Path, *, prune: bool, allow_delete: int) -> Request:
     """What a file, a folder, or a kept plan asks for.
 
     Raises:
-        ConfigurationError: it cannot be used; everything that is wrong is told.
+        ConfigurationError: it cannot be used; every fault is reported.
     """
     kept = _kept(path)
     if kept is None:

@@ -308,6 +308,10 @@ class TestViews:
         name.fill("all that is held")
         page.get_by_role("button", name="Change", exact=True).click()
         expect(page.get_by_role("link", name="all that is held")).to_be_visible()
+        name.fill(f"{LONG} and all that it has to do")
+        page.get_by_role("button", name="Save").click()
+        expect(page.get_by_role("link", name=LONG)).to_be_visible()
+        assert page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth") == 0
         other.goto("/")
         ready(other)
         other.keyboard.press("Control+k")

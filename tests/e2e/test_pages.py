@@ -263,6 +263,9 @@ class TestViews:
         page.get_by_text("Views").click()
         page.get_by_role("link", name="what is on").click()
         expect(page).to_have_url(f"{site.url}/tasks?state=on")
+        page.get_by_role("button", name="Delete the view what is on").click()
+        expect(page.get_by_role("link", name="what is on")).to_have_count(0)
+        page.keyboard.press("Escape")
         page.get_by_text("Columns").click()
         for kind in ("CSV", "JSON"):
             with page.expect_download() as download:
@@ -282,6 +285,43 @@ class TestViews:
         ready(page)
         expect(page.get_by_role("columnheader", name="Schedule")).to_have_count(0)
         expect(page.get_by_role("columnheader", name="Next")).to_have_count(1)
+
+    def test_a_view_of_the_team_is_shared_found_changed_and_deleted(self, site: Site, new_page: PageOpener) -> None:
+        page, other = new_page(site.url), new_page(site.url)
+        page.goto("/runs?group=halted")
+        ready(page)
+        page.get_by_text("Views").click()
+        name = page.get_by_label("Name of this view")
+        for _ in range(2):
+            name.fill("what is held")
+            page.get_by_label("for the team").check()
+            page.get_by_role("button", name="Save").click()
+            expect(page.get_by_role("link", name="what is held")).to_be_visible()
+        expect(page.get_by_role("alert")).to_contain_text("the team has a view 'what is held' of /runs")
+        other.goto("/runs")
+        ready(other)
+        field = other.get_by_role("combobox", name="Task or job")
+        field.fill("what is h")
+        other.get_by_role("option", name="what is held").click()
+        expect(other).to_have_url(f"{site.url}/runs?group=halted")
+        page.get_by_role("button", name="Change the view what is held").click()
+        name.fill("all that is held")
+        page.get_by_role("button", name="Change", exact=True).click()
+        expect(page.get_by_role("link", name="all that is held")).to_be_visible()
+        name.fill(f"{LONG} and all that it has to do")
+        page.get_by_role("button", name="Save").click()
+        expect(page.get_by_role("link", name=LONG)).to_be_visible()
+        assert page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth") == 0
+        other.goto("/")
+        ready(other)
+        other.keyboard.press("Control+k")
+        other.get_by_role("combobox").fill("all held")
+        other.get_by_role("option", name="Runs: all that is held").click()
+        expect(other).to_have_url(f"{site.url}/runs?group=halted")
+        page.get_by_role("button", name="Delete the view all that is held").click()
+        expect(page.get_by_role("link", name="all that is held")).to_have_count(0)
+        page.get_by_role("button", name="Undo").click()
+        expect(page.get_by_role("link", name="all that is held")).to_be_visible()
 
 
 class TestShell:

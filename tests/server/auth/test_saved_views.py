@@ -3,9 +3,11 @@
 from typing import Any
 
 import pytest
+from sqlalchemy import select
 
 from cronograph.jobs.accounts.rules.views import MAX_VIEWS, view_faults
 from cronograph.jobs.core.actor import Role
+from cronograph.jobs.store.schema.tables import saved_view, user_account
 from tests.server.auth.serving import Protected
 
 SAVE = (
@@ -98,7 +100,7 @@ async def test_there_are_so_many_views_at_most(server: Protected) -> None:
     assert refused(await asked(server, UPDATE % (team, "shared: false"), token["otto"])) == [("INVALID_STATE", [])]
 
 
-async def test_views_leave_entries_in_the_audit_log_and_go_with_the_account(server: Protected) -> None:
+async def test_changes_of_views_are_in_the_audit_log(server: Protected) -> None:
     token = await people(server)
     await server.account("boss", Role.ADMIN)
     view = await saved(server, token["otto"], "a", shared=True)
@@ -111,6 +113,16 @@ async def test_views_leave_entries_in_the_audit_log_and_go_with_the_account(serv
         {"actor": "olga", "action": "view.changed", "subject": "a"},
         {"actor": "otto", "action": "view.saved", "subject": "a"},
     ]
+
+
+async def test_ones_own_views_go_with_the_account_and_those_of_the_team_stay(server: Protected) -> None:
+    token = await people(server)
+    await saved(server, token["otto"], "own")
+    await saved(server, token["otto"], "team", shared=True)
+    gone = user_account.delete().where(user_account.c.name == "otto")
+    assert await server.database.write(lambda tx: tx.conn.execute(gone).rowcount) == 1
+    names = select(saved_view.c.name)
+    assert await server.database.read(lambda conn: list(conn.execute(names).scalars())) == ["team"]
 
 
 @pytest.mark.parametrize("page", ["/", "/runs", "/tasks/nightly%20bill", "/jobs"])

@@ -5,8 +5,8 @@ import { asCsv, asJson } from "../model/export";
 import { saveFile } from "../services/save-file";
 import { hiddenColumns, setColumnShown } from "../state/columns";
 import { place } from "../state/route";
-import { removeView, saveView, viewsOf } from "../state/views";
 import { Icon } from "./icon";
+import { ViewMenu } from "./view-menu";
 
 interface ListToolsProps {
   /** Names the table whose columns are chosen. */
@@ -16,12 +16,12 @@ interface ListToolsProps {
   rows: readonly object[] | null;
 }
 
-/** What a reader keeps in this browser about a list, its columns and views of it by name; and its rows as a file. */
+/** The saved views of a list, its columns as this browser keeps them, and its rows as a file. */
 export function ListTools({ table, columns, rows }: ListToolsProps) {
   return (
     <span class="list-tools">
       <Menu label="Views">
-        <Views path={place.value.path} search={place.value.search} />
+        <ViewMenu path={place.value.path} search={place.value.search} />
       </Menu>
       <Menu label="Columns">
         <ColumnChoice table={table} columns={columns} />
@@ -82,40 +82,6 @@ function ColumnChoice({ table, columns }: Omit<ListToolsProps, "rows">) {
           </label>
         ))}
       <p class="field-hint">Where there is no room for all, the least important are left out.</p>
-    </>
-  );
-}
-
-function Views({ path, search }: { path: string; search: string }) {
-  const [name, setName] = useState("");
-  const views = viewsOf(path);
-  return (
-    <>
-      {views.map((view) => (
-        <span key={view.name} class="menu-line">
-          <a href={path + view.search} aria-current={view.search === search ? "true" : undefined}>
-            {view.name}
-          </a>
-          <button type="button" class="icon-button" aria-label={`Forget the view ${view.name}`} onClick={() => removeView(path, view.name)}>
-            <Icon name="close" />
-          </button>
-        </span>
-      ))}
-      {views.length === 0 && <p class="field-hint">Filters and order under a name, kept in this browser.</p>}
-      <form
-        class="menu-form"
-        onSubmit={(event) => {
-          event.preventDefault();
-          if (name.trim() === "") return;
-          saveView(path, { name: name.trim(), search });
-          setName("");
-        }}
-      >
-        <input class="input" aria-label="Name of this view" placeholder="Name of this view" value={name} onInput={(event) => setName(event.currentTarget.value)} />
-        <button type="submit" class="button">
-          Save
-        </button>
-      </form>
     </>
   );
 }

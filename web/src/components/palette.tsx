@@ -1,7 +1,9 @@
 import { useEffect, useId, useMemo, useState } from "preact/hooks";
 import { at } from "../lib/base";
 import { byName, byNumber, type Command, ranked } from "../model/palette";
+import { viewCommands } from "../model/views";
 import { useNames } from "../services/suggest";
+import { useViews } from "../services/views";
 import { NAV } from "../state/pages";
 import { navigate } from "../state/route";
 import { Dialog } from "./dialog";
@@ -13,6 +15,8 @@ const MOST = 12;
 const ASK_FROM = 1;
 
 const TO_PAGES: readonly Command[] = NAV.map(({ href, label, icon }) => ({ id: `page ${href}`, icon, label, kind: "page", href, press: null }));
+
+const TITLES: ReadonlyMap<string, string> = new Map(NAV.map(({ href, label }) => [href, label]));
 
 /** The actions of the page that is open, as its head offers them; what cannot be pressed now is left out. */
 function pageButtons(): readonly HTMLButtonElement[] {
@@ -26,7 +30,7 @@ function toPress(buttons: readonly HTMLButtonElement[]): readonly Command[] {
   });
 }
 
-/** Goes to any page, task, job, group or number, and does what the open page offers, by keyboard alone. */
+/** Goes to any page, saved view, task, job, group or number, and does what the open page offers, by keyboard alone. */
 export function Palette({ onClose }: { onClose: () => void }) {
   const [typed, setTyped] = useState("");
   const [chosen, setChosen] = useState(0);
@@ -37,7 +41,8 @@ export function Palette({ onClose }: { onClose: () => void }) {
   const tasks = useNames("task", typed.trim(), asked);
   const jobs = useNames("job", typed.trim(), asked);
   const groups = useNames("group", typed.trim(), asked);
-  const fixed = useMemo(() => [...toPress(buttons), ...TO_PAGES], [buttons]);
+  const views = useViews(true)?.views;
+  const fixed = useMemo(() => [...toPress(buttons), ...TO_PAGES, ...viewCommands(views ?? [], TITLES)], [buttons, views]);
   const named = asked ? [...byName("task", tasks), ...byName("job", jobs), ...byName("group", groups)] : [];
   const commands = [...byNumber(typed), ...ranked([...fixed, ...named], typed, MOST)];
   const current = Math.min(chosen, commands.length - 1);
@@ -63,13 +68,13 @@ export function Palette({ onClose }: { onClose: () => void }) {
       <input
         class="input palette-input"
         role="combobox"
-        aria-label="Page, task, job, group, number or action"
+        aria-label="Page, view, task, job, group, number or action"
         aria-expanded={commands.length > 0}
         aria-controls={list}
         aria-activedescendant={commands.length === 0 ? undefined : `${list}-${current}`}
         autocomplete="off"
         spellcheck={false}
-        placeholder="Page, task, job, group, number or action"
+        placeholder="Page, view, task, job, group, number or action"
         value={typed}
         onInput={(event) => {
           setTyped(event.currentTarget.value);

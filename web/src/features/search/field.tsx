@@ -1,11 +1,15 @@
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { UnknownValue } from "../../components/filters";
 import { Icon } from "../../components/icon";
+import { type SavedView, viewsLike } from "../../model/views";
 import { useNames } from "../../services/suggest";
-import { searchParams, setParams } from "../../state/route";
+import { useViews } from "../../services/views";
+import { navigate, place, searchParams, setParams } from "../../state/route";
 import { isKnown, type Offer, offersFor, readDraft, searchOf, type Term, typingOf, type Vocabulary, withOffer, written, writtenFree } from "./model";
 
 const TYPING_PAUSE = 250;
+/** So many saved views are offered at most. */
+const MOST_VIEWS = 5;
 
 /** One field for all that a list can be searched by: terms become chips, words take effect when one pauses. All of it lives in the address. */
 export function SearchField({ vocabulary }: { vocabulary: Vocabulary }) {
@@ -20,8 +24,12 @@ export function SearchField({ vocabulary }: { vocabulary: Vocabulary }) {
   const list = useId();
   const typing = typingOf(vocabulary, typed);
   const names = useNames(typing.term?.names ?? null, typing.typed, focused);
-  const offers = focused && !closed ? offersFor(vocabulary, typing, names) : [];
-  const current = Math.min(chosen, offers.length - 1);
+  const open = focused && !closed;
+  const views = viewsLike(useViews(focused)?.views ?? [], place.value.path, typed).slice(0, open ? MOST_VIEWS : 0);
+  const offers = open ? offersFor(vocabulary, typing, names) : [];
+  // Behind the offers of what can be typed, the saved views by name.
+  const lines = offers.length + views.length;
+  const current = Math.min(chosen, lines - 1);
 
   /** Takes over what is typed: complete terms go to the address and leave the field. */
   const apply = (text: string, whole: boolean): void => {
@@ -58,6 +66,12 @@ export function SearchField({ vocabulary }: { vocabulary: Vocabulary }) {
     apply(text, true);
     setClosed(true);
   };
+  const openView = (view: SavedView): void => {
+    applied.current = "";
+    setTyped("");
+    setClosed(true);
+    navigate(view.page + view.search);
+  };
   /** Back to text, to be changed. */
   const change = (term: Term, value: string): void => {
     setParams({ [term.param]: null, after: null });
@@ -71,15 +85,17 @@ export function SearchField({ vocabulary }: { vocabulary: Vocabulary }) {
   const onKeyDown = (event: KeyboardEvent): void => {
     const step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
     const offer = offers[current];
+    const view = views[current - offers.length];
     const last = chips.at(-1);
-    if (step !== 0 && offers.length > 0) setChosen(current + step < -1 ? offers.length - 1 : current + step >= offers.length ? -1 : current + step);
+    if (step !== 0 && lines > 0) setChosen(current + step < -1 ? lines - 1 : current + step >= lines ? -1 : current + step);
     else if (step !== 0) setClosed(false);
     else if (event.key === "Enter" && offer !== undefined) take(offer);
+    else if (event.key === "Enter" && view !== undefined) openView(view);
     else if (event.key === "Enter") {
       apply(typed, true);
       setClosed(true);
     } else if (event.key === "Backspace" && typed === "" && last !== undefined) change(...last);
-    else if (event.key === "Escape" && offers.length > 0) setClosed(true);
+    else if (event.key === "Escape" && lines > 0) setClosed(true);
     else if (event.key === "Escape") field.current?.blur();
     else return;
     event.preventDefault();
@@ -96,7 +112,7 @@ export function SearchField({ vocabulary }: { vocabulary: Vocabulary }) {
         role="combobox"
         aria-label={vocabulary.label}
         aria-autocomplete="list"
-        aria-expanded={offers.length > 0}
+        aria-expanded={lines > 0}
         aria-controls={list}
         aria-activedescendant={current >= 0 ? `${list}-${current}` : undefined}
         placeholder={chips.length === 0 ? `${vocabulary.label}  /` : ""}
@@ -116,11 +132,16 @@ export function SearchField({ vocabulary }: { vocabulary: Vocabulary }) {
         }}
         onBlur={() => setFocused(false)}
       />
-      <ul id={list} class="search-offers" role="listbox" aria-label="What can be typed" hidden={offers.length === 0}>
+      <ul id={list} class="search-offers" role="listbox" aria-label="What can be typed" hidden={lines === 0}>
         {offers.map((offer, at) => (
           // Before the field loses the focus.
           <li key={offer.text} id={`${list}-${at}`} role="option" aria-selected={at === current} onPointerDown={(event) => event.preventDefault()} onClick={() => take(offer)}>
             <code>{offer.text}</code> <span class="dim">{offer.meaning}</span>
+          </li>
+        ))}
+        {views.map((view, at) => (
+          <li key={view.id} id={`${list}-${offers.length + at}`} role="option" aria-selected={offers.length + at === current} onPointerDown={(event) => event.preventDefault()} onClick={() => openView(view)}>
+            <span>{view.name}</span> <span class="dim">{view.shared ? "saved view of the team" : "saved view"}</span>
           </li>
         ))}
       </ul>

@@ -31,6 +31,7 @@ from playwright.sync_api import (
 from tests.support.requirements import unavailable
 
 ColorScheme = Literal["dark", "light", "no-preference"]
+ForcedColors = Literal["active", "none"]
 ReducedMotion = Literal["no-preference", "reduce"]
 
 CANDIDATES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable")

@@ -133,7 +133,8 @@ class TestSlots:
 
 
 BURST = 1_000
-MOST_QUESTIONS = BURST // 5
+QUESTIONS_A_SECOND = 3
+"""The list asks at most once a second, its charts once in ten; a slow machine asks less."""
 
 
 def test_a_burst_costs_a_page_few_questions_and_few_elements(site: Site, new_page: PageOpener) -> None:
@@ -142,6 +143,7 @@ def test_a_burst_costs_a_page_few_questions_and_few_elements(site: Site, new_pag
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url) if request.url.endswith("/graphql") else None)
     page.evaluate(MOST_ROWS)
+    began = page.evaluate("performance.now()")
     runs = [{"jobName": "quick"}] * BURST
     site.ask(
         "mutation($runs: [EnqueueRunInput!]!) { enqueueRuns(input: { runs: $runs }) { count: runs { id } } }", runs=runs
@@ -156,7 +158,8 @@ def test_a_burst_costs_a_page_few_questions_and_few_elements(site: Site, new_pag
     expect(page.locator("tbody a.row-main").first).to_have_text(f"#{last}")
     expect(page.locator("tbody a.row-main")).to_have_count(50)
     assert site.ask(COUNT, job="quick")["executions"]["totalCount"] >= BURST
-    assert 0 < len(asked) <= MOST_QUESTIONS
+    seconds = (page.evaluate("performance.now()") - began) / 1e3
+    assert 0 < len(asked) <= QUESTIONS_A_SECOND * (seconds + 1)
     assert page.evaluate("window.mostRows") <= 250
 
 

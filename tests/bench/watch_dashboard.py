@@ -33,8 +33,8 @@ PAGES = {
     "/tasks": ".table tbody tr a[href^='/tasks/']",
     "/jobs": ".table tbody tr",
     "/runs": ".table tbody tr a[href^='/runs/']",
-    "/log": ".table tbody tr a[href^='/log/']",
-    "/log?sort=longest": ".table tbody tr a[href^='/log/']",
+    "/log": ".table tbody tr a.row-main",
+    "/log?sort=longest": ".table tbody tr a.row-main",
     "/groups": ".table tbody tr",
     "/nodes": ".table tbody tr",
 }

@@ -6,7 +6,7 @@ import re
 from playwright.sync_api import Locator, Page, Route, expect
 
 from tests.e2e.conftest import Site
-from tests.e2e.test_truth import enqueue, live
+from tests.e2e.test_truth import COUNT, enqueue, live
 from tests.support.browser import BrowserWatch, PageOpener
 from tests.support.waiting import wait_until
 
@@ -87,6 +87,14 @@ class TestCounts:
         expect(page.locator(".notice")).to_contain_text("5 runs cancelled")
 
 
+MOST_ROWS = """() => {
+  window.mostRows = 0;
+  const count = () => (window.mostRows = Math.max(window.mostRows, document.querySelectorAll('tbody tr').length));
+  new MutationObserver(count).observe(document.querySelector('main'), { childList: true, subtree: true });
+}"""
+"""Notes the most rows that the page ever has."""
+
+
 class TestSlots:
     def test_slots_in_use_follow_the_runs(self, site: Site, new_page: PageOpener) -> None:
         page = new_page(site.url)
@@ -99,6 +107,60 @@ class TestSlots:
         assert row.locator("time").first.get_attribute("datetime") == beats or site.run_state(run) == "RUNNING"
         site.open_gate("slots")
         expect(row).to_contain_text("0 of", timeout=4_000)
+
+    def test_the_overview_counts_them_too(self, site: Site, new_page: PageOpener) -> None:
+        page = new_page(site.url)
+        live(page, "/")
+        slots = page.get_by_role("region", name="Queue and nodes").locator(".num", has_text="slots")
+        expect(slots).to_have_text(re.compile(r"^0 of \d+ slots"))
+        site.trigger("gated", gate="overview-slots")
+        expect(slots).to_have_text(re.compile(r"^1 of \d+ slots"), timeout=4_000)
+        site.open_gate("overview-slots")
+        expect(slots).to_have_text(re.compile(r"^0 of \d+ slots"), timeout=4_000)
+
+    def test_the_jobs_of_a_node_are_drawn_only_while_they_are_looked_at(self, site: Site, new_page: PageOpener) -> None:
+        page = new_page(site.url)
+        live(page, "/nodes?state=up")
+        row = page.locator("tbody tr")
+        known = len(site.ask("{ nodes(first: 1) { nodes { jobs } } }")["nodes"]["nodes"][0]["jobs"])
+        jobs = row.locator("details li")
+        expect(row).to_contain_text(f"{known} jobs")
+        expect(jobs).to_have_count(0)
+        row.locator("summary").click()
+        expect(jobs).to_have_count(known)
+        row.locator("summary").click()
+        expect(jobs).to_have_count(0)
+
+
+BURST = 1_000
+QUESTIONS_A_SECOND = 3
+"""The list asks at most once a second, its charts once in ten; a slow machine asks less."""
+
+
+def test_a_burst_costs_a_page_few_questions_and_few_elements(site: Site, new_page: PageOpener) -> None:
+    page = new_page(site.url)
+    live(page, "/log?job=quick")
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url) if request.url.endswith("/graphql") else None)
+    page.evaluate(MOST_ROWS)
+    began = page.evaluate("performance.now()")
+    runs = [{"jobName": "quick"}] * BURST
+    site.ask(
+        "mutation($runs: [EnqueueRunInput!]!) { enqueueRuns(input: { runs: $runs }) { count: runs { id } } }", runs=runs
+    )
+    under_way = (
+        '{ runs(first: 0, filter: { state: { in: [WAITING, RUNNING] }, jobName: { eq: "quick" } }) { totalCount } }'
+    )
+    wait_until(lambda: site.ask(under_way)["runs"]["totalCount"] == 0, message="the burst to end")
+    order = "orderBy: [{ field: ID, direction: DESC }]"
+    newest = f'{{ executions(first: 1, {order}, filter: {{ jobName: {{ eq: "quick" }} }}) {{ nodes {{ id }} }} }}'
+    last = site.ask(newest)["executions"]["nodes"][0]["id"]
+    expect(page.locator("tbody a.row-main").first).to_have_text(f"#{last}")
+    expect(page.locator("tbody a.row-main")).to_have_count(50)
+    assert site.ask(COUNT, job="quick")["executions"]["totalCount"] >= BURST
+    seconds = (page.evaluate("performance.now()") - began) / 1e3
+    assert 0 < len(asked) <= QUESTIONS_A_SECOND * (seconds + 1)
+    assert page.evaluate("window.mostRows") <= 250
 
 
 class TestReasons:

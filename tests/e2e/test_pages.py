@@ -2,7 +2,7 @@
 
 import importlib.util
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -11,17 +11,29 @@ from playwright.sync_api import Page, expect
 
 from tests.e2e.addresses import PAGES
 from tests.e2e.conftest import Site
-from tests.support.browser import ColorScheme, PageOpener
+from tests.support.browser import ColorScheme, ForcedColors, PageOpener
 from tests.support.requirements import unavailable
 from tests.support.waiting import wait_until
 
-WIDTHS = (320, 390, 640, 700, 820, 960, 1024, 1280, 1920)
+WIDTHS = (320, 390, 640, 700, 820, 960, 1024, 1280, 1920, 2560)
 """Pixels; 640 is what a window of 1280 has at 200 % zoom."""
 
-EVERY_RULE: dict[str, object] = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}
+EVERY_RULE: dict[str, object] = {
+    "rules": {"target-size": {"enabled": True}},
+    "runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],
+}
 AXE = "([part, options]) => axe.run(part === 'html' ? document : part, options)"
-LOOKS: tuple[tuple[int, ColorScheme], ...] = ((390, "dark"), (1360, "light"))
+Look = tuple[int, ColorScheme, ForcedColors]
+LOOKS: tuple[Look, ...] = ((390, "dark", "none"), (1360, "light", "none"))
 """A phone and a desk, and both themes: what is drawn on each differs by its layout or by its colours, not by both."""
+
+SCREENS = (320, 768, 1280, 1920, 2560)
+COLOURS: tuple[tuple[ColorScheme, ForcedColors], ...] = (
+    ("light", "none"),
+    ("dark", "none"),
+    ("light", "active"),
+)
+EVERY_LOOK = [(width, *colours) for width in SCREENS for colours in COLOURS]
 
 LONG = "a-task-with-a-long-name-of-the-northern-region"
 
@@ -63,15 +75,15 @@ def axe_source() -> str:
     return Path(found.origin).with_name("axe.min.js").read_text()
 
 
-def violations(page: Page, part: str = "html") -> list[object]:
-    """What axe-core finds within a part of a page in each layout and each theme."""
+def violations(page: Page, part: str = "html", looks: Sequence[Look] = LOOKS) -> list[object]:
+    """What axe-core finds within a part of a page, as it looks in each of these layouts and colours."""
     page.evaluate(axe_source())
     found: list[object] = []
-    for width, scheme in LOOKS:
+    for width, scheme, forced in looks:
         page.set_viewport_size({"width": width, "height": 800})
-        page.emulate_media(color_scheme=scheme)
+        page.emulate_media(color_scheme=scheme, forced_colors=forced)
         answer = page.evaluate(AXE, [part, {"resultTypes": ["violations"], **EVERY_RULE}])
-        found += [(width, scheme, each["id"], each["nodes"][0]["html"][:200]) for each in answer["violations"]]
+        found += [(width, scheme, forced, each["id"], each["nodes"][0]["html"][:200]) for each in answer["violations"]]
     return found
 
 
@@ -103,7 +115,10 @@ def test_rows_have_one_line_unless_the_reader_has_chosen_otherwise(site: Site, n
     wait_until(lambda: row.evaluate("(row) => row.clientHeight") > 36, message="rows of several lines")
 
 
-@pytest.mark.parametrize("path", [*PAGES, "/tasks/shown", "/tasks/shown?tab=schedule", "/runs/1", "/log/1"])
+EVERY_PAGE = (*PAGES, "/tasks/shown", "/tasks/shown?tab=schedule", "/runs/1", "/log/1")
+
+
+@pytest.mark.parametrize("path", EVERY_PAGE)
 def test_a_page_fits_every_width_and_is_accessible_in_both_themes(path: str, site: Site, new_page: PageOpener) -> None:
     page = new_page(site.url)
     page.goto(path)
@@ -114,6 +129,17 @@ def test_a_page_fits_every_width_and_is_accessible_in_both_themes(path: str, sit
         # The tables measure their place again within a frame or two.
         wait_until(lambda: page.evaluate(CUT_OFF) == [], message=f"{path} to fit {width} px")
     assert violations(page) == []
+
+
+@pytest.mark.rotating(10)
+@pytest.mark.parametrize("path", EVERY_PAGE)
+def test_a_page_is_accessible_on_every_screen_and_in_forced_colours(
+    path: str, site: Site, new_page: PageOpener
+) -> None:
+    page = new_page(site.url)
+    page.goto(path)
+    ready(page)
+    assert violations(page, looks=EVERY_LOOK) == []
 
 
 def opened(page: Page, path: str, button: str | re.Pattern[str]) -> None:

@@ -31,6 +31,7 @@ from playwright.sync_api import (
 from tests.support.requirements import unavailable
 
 ColorScheme = Literal["dark", "light", "no-preference"]
+ForcedColors = Literal["active", "none"]
 ReducedMotion = Literal["no-preference", "reduce"]
 
 CANDIDATES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
@@ -126,8 +127,8 @@ class Contexts:
 
     running: ExitStack = field(default_factory=ExitStack)
     browser: Browser | None = None
-    kept: dict[tuple[str, str], tuple[BrowserContext, CDPSession]] = field(
-        default_factory=dict[tuple[str, str], tuple[BrowserContext, CDPSession]]
+    kept: dict[tuple[str, str, bool], tuple[BrowserContext, CDPSession]] = field(
+        default_factory=dict[tuple[str, str, bool], tuple[BrowserContext, CDPSession]]
     )
 
     def start(self) -> Browser:
@@ -148,19 +149,19 @@ class Contexts:
         self.browser = None
         self.running.close()
 
-    def make(self, origin: str, timezone_id: str) -> BrowserContext:
+    def make(self, origin: str, timezone_id: str, touch: bool) -> BrowserContext:
         """A new one, for its user to close."""
         # Certificates of tests are trusted by nobody.
         own = origin.startswith("https:")
         return self.start().new_context(
-            base_url=origin, timezone_id=timezone_id, locale="en-GB", ignore_https_errors=own
+            base_url=origin, timezone_id=timezone_id, locale="en-GB", ignore_https_errors=own, has_touch=touch
         )
 
-    def lend(self, origin: str, timezone_id: str) -> BrowserContext:
+    def lend(self, origin: str, timezone_id: str, touch: bool) -> BrowserContext:
         """One that remembers nothing but files."""
-        key = (origin, timezone_id)
+        key = (origin, timezone_id, touch)
         if key not in self.kept:
-            context = self.make(origin, timezone_id)
+            context = self.make(origin, timezone_id, touch)
             # A page of the same site stays open: the next ones begin in its process, which has compiled their files.
             page = context.new_page()
             page.goto("/health/live")
@@ -223,17 +224,18 @@ class PageOpener:
         timezone_id: str = "Europe/Berlin",
         reduced_motion: ReducedMotion = "reduce",
         first_visit: bool = False,
+        touch: bool = False,
     ) -> Page:
         """Open a page whose relative addresses start at `origin`, such as `http://127.0.0.1:8080`.
 
-        With `first_visit` the browser has no file of that origin in its cache.
+        With `first_visit` the browser has no file of that origin in its cache; with `touch` it has a finger, too.
         """
         self.watch.origins.add(origin.rstrip("/"))
         if first_visit or self.pages:
-            context = self.contexts.make(origin, timezone_id)
+            context = self.contexts.make(origin, timezone_id, touch)
             self.own.append(context)
         else:
-            context = self.contexts.lend(origin, timezone_id)
+            context = self.contexts.lend(origin, timezone_id, touch)
         page = context.new_page()
         self.pages.append(page)
         page.set_default_timeout(PATIENCE)

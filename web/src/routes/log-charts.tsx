@@ -1,3 +1,4 @@
+import { useState } from "preact/hooks";
 import { ErrorBox } from "../components/feedback";
 import { OutcomeCharts } from "../components/outcome-chart";
 import { graphql, type ResultOf } from "../graphql/tada";
@@ -56,8 +57,23 @@ function spanWords({ hours }: Span): string {
   return hours > 24 ? `last ${hours / 24} days` : `last ${hours} h`;
 }
 
-/** Executions and records over time, of exactly the executions that the list beside shows. */
+/** There is room for charts above the first row. */
+const WIDE = "(min-width: 600px)";
+
+/** Executions and records over time, of exactly the executions that the list beside shows; on a phone they are folded. */
 export function LogCharts({ filter }: { filter: LogFilter }) {
+  const [wide] = useState(() => matchMedia(WIDE).matches);
+  const [open, setOpen] = useState(false);
+  if (wide) return <Charts filter={filter} />;
+  return (
+    <details class="over-time" open={open} onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary>Over time</summary>
+      {open && <Charts filter={filter} />}
+    </details>
+  );
+}
+
+function Charts({ filter }: { filter: LogFilter }) {
   const span = spanOf(filter);
   return countedByServer(filter) ? <Counted span={span} /> : <Sampled span={span} />;
 }

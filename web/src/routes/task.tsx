@@ -10,6 +10,7 @@ import { UnknownValue } from "../components/filters";
 import { HeatMap } from "../components/heat-map";
 import { Icon } from "../components/icon";
 import { JsonView } from "../components/json-view";
+import { Name } from "../components/name";
 import { NextTimes } from "../components/next-times";
 import { PauseDialog } from "../components/pause-dialog";
 import { RecordsChart } from "../components/records-chart";
@@ -307,7 +308,7 @@ function TaskHead({ task, mark, reload }: TaskHeadProps) {
       <PageHead
         title={
           <>
-            {task.name} <Status name={taskStatus(task)} />
+            <Name text={task.name} /> <Status name={taskStatus(task)} />
           </>
         }
       >

@@ -1,5 +1,6 @@
 import { useEffect } from "preact/hooks";
 import { Empty, ErrorBox, Skeleton } from "../../components/feedback";
+import { Name } from "../../components/name";
 import { PageHead, Section } from "../../components/section";
 import { Status } from "../../components/status";
 import { Facts } from "../../components/task-facts";
@@ -70,7 +71,7 @@ function Alone({ execution }: { execution: ExecutionRow }) {
       <PageHead
         title={
           <>
-            <span class="num">#{execution.id}</span> {execution.taskName ?? execution.jobName} <Status name={executionStatus(execution)} />
+            <span class="num">#{execution.id}</span> <Name text={execution.taskName ?? execution.jobName} /> <Status name={executionStatus(execution)} />
           </>
         }
       />

@@ -2,6 +2,7 @@ import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { Action } from "../../components/action";
 import { Icon } from "../../components/icon";
+import { Name } from "../../components/name";
 import { PageHead } from "../../components/section";
 import { Status } from "../../components/status";
 import { paths } from "../../lib/paths";
@@ -53,7 +54,7 @@ export function RunHead({ run }: { run: RunDetail }) {
       <PageHead
         title={
           <>
-            Run <span class="num">{run.id}</span> {run.taskName ?? run.jobName} <Status name={run.state} />
+            Run <span class="num">{run.id}</span> <Name text={run.taskName ?? run.jobName} /> <Status name={run.state} />
           </>
         }
       >

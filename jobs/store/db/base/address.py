@@ -45,7 +45,7 @@ def parse_url(text: object) -> URL:
         return url.set(drivername="sqlite")
     if url.port is not None and not 1 <= url.port <= 65_535:
         raise ConfigurationError(
-            f"database URL: the port must be from 1 to 65535, got {url.port} in {without_password(text)[:120]!r}"
+            f"database URL: the port must be from 1 to 65535, got {url.port} in {without_password(str(text))[:120]!r}"
         )
     is_pooled(url)
     fault = schema_fault(schema_in(url))

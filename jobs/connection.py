@@ -8,7 +8,7 @@ from typing import Any, Self, TypeVar
 
 from .actions.runs import cancel_runs
 from .actions.signals import signal_run
-from .core.base.errors import ConfigurationError
+from .core.base.errors import ConfigurationError, StorageError
 from .core.durable.waits import Signal
 from .core.flows.spec import FlowSpec
 from .core.model import Json, NewRun, Run
@@ -28,7 +28,7 @@ from .queue.group_commit import GroupCommit
 from .registry import Registry, default_registry
 from .registry.queue import RunQueue
 from .store.db import dialect
-from .store.db.base.address import with_schema
+from .store.db.base.address import is_sqlite, sqlite_path, with_schema
 from .store.db.callers.connection import explaining_missing_tables
 from .store.db.database import Database
 from .store.db.transaction import Tx, Wake
@@ -67,15 +67,25 @@ class Connection:
         return self._database.schema
 
     def _write(self, action: Callable[[Tx], T]) -> T:
+        self._check_file()
         with explaining_missing_tables(self.schema):
             return self._database.write_sync(action)
+
+    def _check_file(self) -> None:
+        """Let pass what is there: SQLite itself would make an empty file of a mistyped path."""
+        url = self._database.url
+        if is_sqlite(url) and not sqlite_path(url).exists():
+            raise StorageError(
+                f"database file '{sqlite_path(url)}': must be there, but is not; correct the database URL, or run "
+                "`cronograph migrate` with it"
+            )
 
     def put(self, job_name: str, args: Mapping[str, Json], options: Mapping[str, Any]) -> Run:
         """Put a run into the queue, committed when this returns; ``options`` as of ``enqueue_sync``.
 
         Raises:
             UserError: values are not what they must be.
-            StorageError: the database has no tables.
+            StorageError: the database is not there, or has no tables.
         """
         return self._puts.put(new_run(traced(RunSpec(job_name, args, **options))))
 

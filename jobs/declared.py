@@ -63,7 +63,14 @@ class Job(Generic[F, P, R]):
         return self._function(*args, **kwargs)
 
     def options(self, **options: Unpack[RunOptions]) -> "Job[F, P, R]":
-        """The same job, whose runs are put into the queue with these options: ``mail.options(priority="high")``."""
+        """The same job, whose runs are put into the queue with these options: ``mail.options(priority="high")``.
+
+        Raises:
+            TypeError: there is no such option.
+            UserError: a duration, or how a key holds, is not what it must be; the rest is judged by the enqueue.
+        """
+        _check_options(options)
+        in_seconds({**options})
         return Job(self._function, self.definition, self.registry, {**self._chosen, **options})
 
     def run(self, *args: P.args, **kwargs: P.kwargs) -> RunSpec:
@@ -158,9 +165,6 @@ class Job(Generic[F, P, R]):
         own = {name: value for name, value in kwargs.items() if name not in behind}
         document, values = (accept or self.definition.accept)(args, own)
         options: dict[str, Any] = {**self._chosen, **{_OPTIONS[name]: kwargs[name] for name in behind}}
-        unknown = options.keys() - RunOptions.__annotations__.keys()
-        if unknown:
-            raise TypeError(f"a run has no option '{min(unknown)}'; there are {', '.join(RunOptions.__annotations__)}")
         policies = self.definition.policies
         if policies.defaults.unique_key is not None and "unique_key" in options:
             options["unique_key"] = NO_KEY if options["unique_key"] is None else options["unique_key"]
@@ -185,6 +189,12 @@ class Job(Generic[F, P, R]):
 
     def __repr__(self) -> str:
         return f"<job '{self.name}': {self.definition.where}>"
+
+
+def _check_options(options: Mapping[str, object]) -> None:
+    unknown = options.keys() - RunOptions.__annotations__.keys()
+    if unknown:
+        raise TypeError(f"a run has no option '{min(unknown)}'; there are {', '.join(RunOptions.__annotations__)}")
 
 
 class Decorator(Protocol):

@@ -14,7 +14,7 @@ def every(interval: str | float | timedelta) -> ScheduleSpec:
     Raises:
         TypeError: it is none of these.
     """
-    if not isinstance(interval, str | int | float | timedelta):  # pyright: ignore[reportUnnecessaryIsInstance]
+    if isinstance(interval, bool) or not isinstance(interval, str | int | float | timedelta):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise TypeError(f"every: must be seconds, a timedelta or a text such as '15m', got {interval!r:.60}")
     if isinstance(interval, timedelta):
         interval = interval.total_seconds()
@@ -27,12 +27,21 @@ def cron(value: str, *, timezone: str = "UTC") -> ScheduleSpec:
     """Six fields: second minute hour day-of-month month day-of-week, e.g. ``cron("0 30 2 * * MON-FRI")``.
 
     ``timezone`` is an IANA name, UTC unless given.
+
+    Raises:
+        TypeError: one of the two is no text.
     """
+    _check_texts("cron", value, "0 30 2 * * MON-FRI", timezone)
     return ScheduleSpec(Syntax.CRON, value, timezone)
 
 
 def calendar(value: str, *, timezone: str = "UTC") -> ScheduleSpec:
-    """A systemd calendar event, e.g. ``calendar("Mon..Fri 02:30", timezone="Europe/Berlin")``; UTC unless given."""
+    """A systemd calendar event, e.g. ``calendar("Mon..Fri 02:30", timezone="Europe/Berlin")``; UTC unless given.
+
+    Raises:
+        TypeError: one of the two is no text.
+    """
+    _check_texts("calendar", value, "Mon..Fri 02:30", timezone)
     return ScheduleSpec(Syntax.CALENDAR, value, timezone)
 
 
@@ -52,3 +61,10 @@ def once(at: str | datetime) -> ScheduleSpec:
     if time.tzinfo is None:
         raise ValueError(f"once: must have a time zone, e.g. 2027-01-01T00:00Z, got the naive {time.isoformat()}")
     return ScheduleSpec(Syntax.TIMESTAMP, time.astimezone(UTC).isoformat().replace("+00:00", "Z"))
+
+
+def _check_texts(called: str, value: object, example: str, timezone: object) -> None:
+    if not isinstance(value, str):
+        raise TypeError(f"{called}: must be a text such as '{example}', got {value!r:.60}")
+    if not isinstance(timezone, str):
+        raise TypeError(f"{called}: timezone must be an IANA name such as 'Europe/Berlin', got {timezone!r:.60}")

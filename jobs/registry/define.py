@@ -72,10 +72,10 @@ def _defined(name: str, handler: Handler, where: str, known: Collection[Any], op
     wrong = unknown_option({**options})
     if wrong is not None:
         raise ValueError(wrong)
+    check_job_function(handler)
     check_name(name, "name")
     if name == "<lambda>":
         raise ValueError("a lambda has no name of its own: give the job one, job('name')(…), or write a function")
-    check_job_function(handler)
     hints = parameters.hints_of(handler)
     model, context_parameter, given = parameters.arguments_of(name, handler, hints, known)
     _check_result(hints.get("return", Any))
@@ -226,6 +226,9 @@ def schedule_from(schedule: object, timezone: object) -> ScheduleSpec:
             "schedule: must be a six-field cron string such as '0 0 * * * *', or a schedule such as every('15m'), got "
             f"{schedule!r:.60}"
         )
+    for field, value in (("value", schedule.value), ("timezone", schedule.timezone)):
+        if not isinstance(value, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ValueError(f"schedule: {field} must be a text, got {value!r:.60}")  # noqa: TRY004 - one fault among others
     return schedule
 
 

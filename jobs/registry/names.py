@@ -123,4 +123,4 @@ def _check_follower(name: str, where: str, chosen: str | None, registry: KnownJo
 
 def _hint(name: str, known: Sequence[str]) -> str:
     near = get_close_matches(name, known, 1)
-    return f"; did you mean '{near[0]}'?" if near else f"; there are {', '.join(known)}"
+    return f"; did you mean '{near[0]}'?" if near else f"; there are {', '.join(known) or 'none'}"

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Final
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 from pydantic.errors import PydanticSchemaGenerationError, PydanticUserError
+from pydantic_core import SchemaError
 
 from ..base.context import JobContext
 from .definition import RENAMED, Handler
@@ -71,12 +72,15 @@ def _model(name: str, fields: Mapping[str, Any]) -> type[BaseModel]:
     try:
         model: type[BaseModel] = create_model(f"{name}_args", __config__=_CONFIG, **fields)
         model.model_json_schema()
-    except (PydanticSchemaGenerationError, PydanticUserError, NameError) as error:
+    except (PydanticSchemaGenerationError, PydanticUserError, SchemaError, NameError) as error:
         if len(fields) > 1:
             # One of them by itself says whose fault it is.
             for field, definition in fields.items():
                 _model(name, {field: definition})
         parameter, annotation = _as_written(*next(iter(fields.items())))
+        if isinstance(error, SchemaError):
+            reason = " ".join(str(error).rpartition("SchemaError: ")[2].split())
+            raise ValueError(f"parameter '{parameter}': its annotation cannot be used: {reason}") from error  # noqa: TRY004
         raise ValueError(not_json(parameter, annotation)) from error
     return model
 

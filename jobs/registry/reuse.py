@@ -34,12 +34,17 @@ class Reuse:
         """Refuse what is no limit."""
         if self.runs is None and self.age is None:
             raise ValueError("reuse: needs a limit, e.g. Reuse(runs=100) or Reuse(age='1h')")
-        if self.runs is not None and self.runs < 1:
-            raise ValueError(f"reuse: runs must be 1 or more, got {self.runs}")
+        if self.runs is not None and not _is_number(self.runs):
+            raise ValueError(f"reuse: runs must be 1 or more, got {self.runs!r:.60}")
         if self.age is not None and length("reuse: age", self.age) == 0:
             raise ValueError(f"reuse: age must be above 0, got {self.age}")
-        if self.memory < 1:
-            raise ValueError(f"reuse: memory must be a number of bytes above 0, got {self.memory}")
+        if not _is_number(self.memory):
+            raise ValueError(f"reuse: memory must be a number of bytes above 0, got {self.memory!r:.60}")
+
+
+def _is_number(value: object) -> bool:
+    """Whether it is a whole number above 0."""
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 1
 
 
 def reuse_of(value: object) -> Reuse | None:

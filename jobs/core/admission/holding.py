@@ -3,17 +3,18 @@
 Without any of it a key holds while a run with it is unfinished.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Any, Final, Self
+from typing import Any, Final, Self, cast
 
 from ..base.errors import InvalidInput
 from ..base.wording import number_text
 
 MIN_SECONDS: Final = 0.001
 MAX_SECONDS: Final = 366 * 86400.0
+_SEVERAL: Final = (list, tuple, set, frozenset)
 _WAITING: Final = frozenset({"waiting", "scheduled"})
 _UNFINISHED: Final = _WAITING | {"running", "stuck", "suspended"}
 
@@ -163,6 +164,10 @@ def _faults(unique_for: object, debounce: object, throttle: object) -> Iterator[
         yield InvalidInput(f"debounce: must be a Debounce(delay=…), got {debounce!r:.60}", path=("debounce",))
     if isinstance(throttle, Throttle):
         yield from _seconds(throttle.period, "throttle.period")
+        last: object = throttle.last
+        if not isinstance(last, bool):
+            message = f"throttle.last: must be True or False, got {last!r:.60}"
+            yield InvalidInput(message, path=("throttle", "last"))
     elif throttle is not None:
         yield InvalidInput(f"throttle: must be a Throttle(period=…), got {throttle!r:.60}", path=("throttle",))
 
@@ -175,9 +180,9 @@ def _seconds(value: object, name: str) -> Iterator[InvalidInput]:
         yield InvalidInput(f"{name}: must be seconds from {allowed}, got {got}", path=tuple(name.split(".")))
 
 
-def _until_start(among: Sequence[object]) -> bool:
+def _until_start(among: object) -> bool:
     """Whether a key is free once its run has begun: it holds among those that wait only."""
-    words = [among] if isinstance(among, str) else list(among)
+    words = list(cast("Iterable[object]", among)) if isinstance(among, _SEVERAL) else [among]
     states = {str(getattr(one, "value", one)).lower() for one in words}
     if states and states <= _WAITING:
         return True

@@ -1,6 +1,6 @@
 """Enqueue many runs inside the user's own SQLAlchemy transaction, a few thousand in each statement."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
@@ -65,7 +65,7 @@ def _checked(runs: Iterable[RunSpec]) -> NewRuns:
     """What is to be stored. Equal settings are judged once."""
     known: dict[tuple[object, ...], int] = {}
     new = NewRuns()
-    for place, spec in enumerate(runs):
+    for place, spec in enumerate(_specs(runs)):
         settings = (
             spec.job_name, spec.group, spec.priority, spec.run_at, spec.unique_key, spec.retries, spec.retry_delay,
             spec.timeout, spec.settled, spec.expires_at, spec.ttl, spec.hold,
@@ -87,6 +87,13 @@ def _checked(runs: Iterable[RunSpec]) -> NewRuns:
         except UserError as error:
             raise error.with_prefix("runs", str(place)) from error
     return new
+
+
+def _specs(runs: Iterable[object]) -> Iterator[RunSpec]:
+    for place, one in enumerate(runs):
+        if not isinstance(one, RunSpec):
+            raise TypeError(f"runs.{place}: must be a run to be, e.g. job.run(…) or RunSpec('name'), got {one!r:.60}")
+        yield one
 
 
 def _labels(spec: RunSpec) -> str:

@@ -138,7 +138,7 @@ class Database:
         damaged: SetAside | None = None,
         known_code: KnownCode = no_code,
     ) -> None:
-        self.url = parse_url(url) if isinstance(url, str) else url
+        self.url = url if isinstance(url, URL) else parse_url(url)
         self.clock = clock
         self._listeners: list[Listener] = [] if listeners is None else listeners
         self._access = access or _new_access(self.url)

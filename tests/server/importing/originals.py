@@ -54,6 +54,11 @@ HUEY: tuple[dict[str, str], ...] = (
     {"minute": "0", "hour": "0", "day": "1", "month": "*/5"},
     {"minute": "0", "hour": "9", "day_of_week": "7"},
     {"minute": "0", "hour": "0", "day": "13", "day_of_week": "5"},
+    {"minute": "30", "hour": "*/7", "day_of_week": "6-7"},
+    {"minute": "5", "hour": "0", "day": "25-5"},
+    {"minute": "0", "hour": "22-4/2"},
+    {"minute": "0", "hour": "0", "day_of_week": "7-2"},
+    {"minute": "*/45", "hour": "1", "day": "*/10"},
 )
 RQ = (
     "0 3 * * *", "*/15 2 * * *", "30 2 * * *", "0 0 13 * 5", "0 0 */2 * 1", "5/15 4 * * *", "0 22-3 * * *", "0 9 L * *",

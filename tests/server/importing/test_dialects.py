@@ -126,3 +126,9 @@ def test_no_day_fires_twice_where_either_day_field_is_enough() -> None:
     friday_the_13th = datetime(2027, 8, 12, 12, tzinfo=UTC)
     assert parse(Syntax.CRON, first.value).next_after(friday_the_13th) == datetime(2027, 8, 13, tzinfo=UTC)
     assert parse(Syntax.CRON, second.value).next_after(friday_the_13th) == datetime(2027, 8, 20, tzinfo=UTC)
+
+
+@pytest.mark.parametrize("minute", ["1, 2", " 5 "])
+def test_huey_leaves_out_what_stands_beside_a_blank(minute: str) -> None:
+    with pytest.raises(DialectError, match="minute: Huey leaves out what stands beside a blank"):
+        read_huey(ZoneInfo("UTC"), minute=minute)

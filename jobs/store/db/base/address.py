@@ -17,22 +17,23 @@ OWNER_ONLY = 0o600
 """The mode of every file that holds what a database does; SQLite gives its log and its index the same."""
 
 
-def parse_url(text: str) -> URL:
+def parse_url(text: object) -> URL:
     """The SQLAlchemy URL behind ``sqlite:///relative.db``, ``sqlite:////absolute.db`` or ``postgresql://…``.
 
     Raises:
         ConfigurationError: any other form.
     """
     try:
-        url = make_url(text)
+        url = make_url(text) if isinstance(text, str) else None
     except (ArgumentError, ValueError):
         # A port that is no number is a ValueError of its own.
         url = None
     backend = url.get_backend_name() if url is not None else None
     if url is None or backend not in ("sqlite", "postgresql", "postgres"):
+        got = without_password(text)[:120] if isinstance(text, str) else text
         raise ConfigurationError(
             "database URL: must be sqlite:///relative.db, sqlite:////absolute.db or postgresql://user@host/name, "
-            f"got {without_password(text)[:120]!r}"
+            f"got {got!r:.130}"
         )
     if backend == "sqlite":
         if not url.database or url.database == ":memory:":
@@ -44,7 +45,7 @@ def parse_url(text: str) -> URL:
         return url.set(drivername="sqlite")
     if url.port is not None and not 1 <= url.port <= 65_535:
         raise ConfigurationError(
-            f"database URL: the port must be from 1 to 65535, got {url.port} in {without_password(text)[:120]!r}"
+            f"database URL: the port must be from 1 to 65535, got {url.port} in {without_password(str(text))[:120]!r}"
         )
     is_pooled(url)
     fault = schema_fault(schema_in(url))

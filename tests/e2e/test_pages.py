@@ -28,11 +28,7 @@ LOOKS: tuple[Look, ...] = ((390, "dark", "none"), (1360, "light", "none"))
 """A phone and a desk, and both themes: what is drawn on each differs by its layout or by its colours, not by both."""
 
 SCREENS = (320, 768, 1280, 1920, 2560)
-COLOURS: tuple[tuple[ColorScheme, ForcedColors], ...] = (
-    ("light", "none"),
-    ("dark", "none"),
-    ("light", "active"),
-)
+COLOURS: tuple[tuple[ColorScheme, ForcedColors], ...] = (("light", "none"), ("dark", "none"), ("light", "active"))
 EVERY_LOOK = [(width, *colours) for width in SCREENS for colours in COLOURS]
 
 LONG = "a-task-with-a-long-name-of-the-northern-region"
@@ -133,9 +129,7 @@ def test_a_page_fits_every_width_and_is_accessible_in_both_themes(path: str, sit
 
 @pytest.mark.rotating(10)
 @pytest.mark.parametrize("path", EVERY_PAGE)
-def test_a_page_is_accessible_on_every_screen_and_in_forced_colours(
-    path: str, site: Site, new_page: PageOpener
-) -> None:
+def test_a_page_is_accessible_on_all_screens_and_in_forced_colours(path: str, site: Site, new_page: PageOpener) -> None:
     page = new_page(site.url)
     page.goto(path)
     ready(page)

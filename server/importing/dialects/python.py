@@ -71,7 +71,7 @@ def read_huey(
     named = {"minute": minute, "hour": hour, "day": day, "month": month, "day_of_week": day_of_week}
     blank = next((name for name, value in named.items() if " " in str(value)), None)
     if blank is not None:
-        raise DialectError(f"{blank}: Huey leaves out what stands beside a blank; write it without")
+        raise DialectError(f"{blank}: Huey leaves out what is next to a blank; write it without")
     return Fields(
         _named("minute", lambda: _HUEY.read(str(minute), 0, 59)),
         _named("hour", lambda: _HUEY.read(str(hour), 0, 23)),

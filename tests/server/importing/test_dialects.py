@@ -130,5 +130,5 @@ def test_no_day_fires_twice_where_either_day_field_is_enough() -> None:
 
 @pytest.mark.parametrize("minute", ["1, 2", " 5 "])
 def test_huey_leaves_out_what_stands_beside_a_blank(minute: str) -> None:
-    with pytest.raises(DialectError, match="minute: Huey leaves out what stands beside a blank"):
+    with pytest.raises(DialectError, match="minute: Huey leaves out what is next to a blank"):
         read_huey(ZoneInfo("UTC"), minute=minute)

@@ -114,9 +114,9 @@ class TestSlots:
         slots = page.get_by_role("region", name="Queue and nodes").locator(".num", has_text="slots")
         expect(slots).to_have_text(re.compile(r"^0 of \d+ slots"))
         site.trigger("gated", gate="overview-slots")
-        expect(slots).to_have_text(re.compile(r"^1 of \d+ slots"), timeout=4_000)
+        expect(slots).to_have_text(re.compile(r"^1 of \d+ slots"), timeout=8_000)
         site.open_gate("overview-slots")
-        expect(slots).to_have_text(re.compile(r"^0 of \d+ slots"), timeout=4_000)
+        expect(slots).to_have_text(re.compile(r"^0 of \d+ slots"), timeout=8_000)
 
     def test_the_jobs_of_a_node_are_drawn_only_while_they_are_looked_at(self, site: Site, new_page: PageOpener) -> None:
         page = new_page(site.url)

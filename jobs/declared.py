@@ -13,7 +13,7 @@ from .core.run_spec import NO_KEY, RunSpec
 from .handle import RunHandle, no_database
 from .registry import JobDefinition, JobOptions, Registry, default_registry, define
 from .registry.names import check_failure_job
-from .registry.queue import HOLDS, RunOptions, RunQueue, check_session, holding, in_seconds
+from .registry.queue import HOLDS, RunOptions, RunQueue, check_options, check_session, holding, in_seconds
 
 if TYPE_CHECKING:
     from .queue.enqueue.enqueue import AsyncTransaction, Transaction
@@ -69,7 +69,7 @@ class Job(Generic[F, P, R]):
             TypeError: there is no such option.
             UserError: a duration, or how a key holds, is not what it must be; the rest is judged by the enqueue.
         """
-        _check_options(options)
+        check_options(options)
         in_seconds({**options})
         return Job(self._function, self.definition, self.registry, {**self._chosen, **options})
 
@@ -189,12 +189,6 @@ class Job(Generic[F, P, R]):
 
     def __repr__(self) -> str:
         return f"<job '{self.name}': {self.definition.where}>"
-
-
-def _check_options(options: Mapping[str, object]) -> None:
-    unknown = options.keys() - RunOptions.__annotations__.keys()
-    if unknown:
-        raise TypeError(f"a run has no option '{min(unknown)}'; there are {', '.join(RunOptions.__annotations__)}")
 
 
 class Decorator(Protocol):

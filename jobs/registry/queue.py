@@ -111,6 +111,17 @@ class RunQueue(Protocol):
         ...
 
 
+def check_options(options: Mapping[str, object]) -> None:
+    """Let options of a run pass that there are.
+
+    Raises:
+        TypeError: there is no such option.
+    """
+    unknown = options.keys() - RunOptions.__annotations__.keys()
+    if unknown:
+        raise TypeError(f"a run has no option '{min(unknown)}'; there are {', '.join(RunOptions.__annotations__)}")
+
+
 def in_seconds(options: Mapping[str, object]) -> dict[str, Any]:
     """Options of a run, whose durations are numbers.
 

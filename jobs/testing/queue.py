@@ -49,7 +49,7 @@ from ..store.db.transaction import Tx
 from ..store.read import runs as run_store
 from ..store.read import tasks as task_store
 from ..store.read.listing.criteria import EVERYTHING, equal
-from .asserting import explanation, find_enqueued
+from .asserting import defaults_of, explanation, find_enqueued
 from .capture import CapturedQueue
 from .clock import TICK, FakeClock
 from .results import AttemptResult
@@ -198,16 +198,18 @@ class Queue:
 
         Args:
             job: The job, or its name.
-            args: Arguments that it must have, as the function takes them; further ones do not matter.
+            args: Arguments that it must have, as the function takes them, defaults included. Others do not matter.
             options: What else must be so, see ``RunOptions``: ``group="vip"``.
 
         Raises:
             AssertionError: there is none; says how each run of the job differs.
+            TypeError: there is no such option, e.g. because an argument was given as one.
         """
-        runs = self.enqueued(job)
-        found = find_enqueued(runs, args, options)
+        runs, name = self.enqueued(job), self._name_of(job)
+        defaults = defaults_of(self.registry.get(name))
+        found = find_enqueued(runs, args, options, defaults)
         if found is None:
-            raise AssertionError(explanation(self._name_of(job), runs, self.enqueued(), args, options))
+            raise AssertionError(explanation(name, runs, self.enqueued(), args, options, defaults))
         return found
 
     def refute_enqueued(
@@ -218,7 +220,7 @@ class Queue:
         Raises:
             AssertionError: there is such a run; names it.
         """
-        found = find_enqueued(self.enqueued(job), args, options)
+        found = find_enqueued(self.enqueued(job), args, options, defaults_of(self.registry.get(self._name_of(job))))
         if found is not None:
             raise AssertionError(f"run {found.id} of job '{found.job_name}' was enqueued with {found.args!r}")
 

@@ -242,3 +242,20 @@ def test_what_was_not_enqueued_is_explained() -> None:
         queue.refute_enqueued(mail, {"to": "ada"})
         with pytest.raises(AssertionError, match=rf"run {found.id} of job 'mail' was enqueued"):
             queue.refute_enqueued(mail, {"to": "n3"})
+
+
+def test_an_argument_that_was_not_given_has_its_default() -> None:
+    with Queue(JOBS) as queue:
+        mail.enqueue_sync(None, "ada")
+        queue.assert_enqueued(mail, {"to": "ada", "on": date(2026, 1, 2)})
+        queue.refute_enqueued(mail, {"to": "ada", "on": date(2026, 1, 3)})
+
+
+def test_an_argument_that_is_given_as_an_option_is_named() -> None:
+    with Queue(JOBS) as queue:
+        mail.enqueue_sync(None, "ada")
+        words = "a run has no option 'to'; there are .*; arguments of the job are given as a mapping"
+        with pytest.raises(TypeError, match=words):
+            queue.assert_enqueued(mail, to="ada")  # type: ignore[call-arg]
+        with pytest.raises(TypeError, match=words):
+            queue.refute_enqueued(mail, to="ada")  # type: ignore[call-arg]

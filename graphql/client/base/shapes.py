@@ -1,5 +1,6 @@
 """Between Python and GraphQL: a dataclass says which fields are asked for, and how the answer is read."""
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import fields, is_dataclass
 from datetime import UTC, datetime
@@ -13,6 +14,8 @@ from .errors import InvalidAnswerError
 
 T = TypeVar("T")
 
+DEEPEST = 100
+"""So deep may variables be nested: no server takes deeper ones."""
 FINAL_STATES = frozenset({"SUCCESS", "FAILED", "CANCELLED", "SKIPPED"})
 
 
@@ -122,25 +125,53 @@ def _name(shape: object) -> str:
     return shape.__name__ if type(shape) is type else str(shape)
 
 
-def written(value: object) -> Any:  # noqa: ANN401 - JSON
+def written(value: object, place: tuple[str | int, ...] = ()) -> Any:  # noqa: ANN401 - JSON
     """A value as JSON for variables: times as RFC 3339, dataclasses as input objects without what is None.
 
     Mappings keep their keys and their None: in ``args`` and filters, both mean something.
 
+    Args:
+        value: What is to be sent.
+        place: Where it is in the variables, for messages.
+
     Raises:
-        ValueError: a time has no zone.
+        ValueError: a time has no zone, or a value is no JSON; names its place.
     """
+    if len(place) > DEEPEST:
+        raise ValueError(f"{_named(place[:3])}: must not be nested deeper than {DEEPEST} levels; does it hold itself?")
     if isinstance(value, datetime):
         return _time(value)
     if is_dataclass(value) and not isinstance(value, type):
-        present = ((field.name, getattr(value, field.name)) for field in fields(value))
-        return {camel(name): written(part) for name, part in present if part is not None}
+        present = ((camel(field.name), getattr(value, field.name)) for field in fields(value))
+        return {name: written(part, (*place, name)) for name, part in present if part is not None}
     if isinstance(value, Mapping):
         items = cast("Mapping[str, object]", value).items()
-        return {key: written(part) for key, part in items}
+        return {key: written(part, (*place, key)) for key, part in items}
     if isinstance(value, Iterable) and not isinstance(value, str | bytes):
-        return [written(part) for part in cast("Iterable[object]", value)]
-    return value
+        parts = enumerate(cast("Iterable[object]", value))
+        return [written(part, (*place, number)) for number, part in parts]
+    return _plain(value, place)
+
+
+def _plain(value: object, place: tuple[str | int, ...]) -> str | int | float | None:
+    """A value of which JSON has one."""
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ValueError(f"{_named(place)}: must be a finite number, got {value}, for which JSON has no form")
+    if isinstance(value, str) and not value.isascii():
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            found = f"{value[:60]!r}, which has half of a surrogate pair"
+            raise ValueError(f"{_named(place)}: must be a text that UTF-8 can write, got {found}") from None
+    if value is None or isinstance(value, str | int | float):
+        return value
+    raise ValueError(
+        f"{_named(place)}: must be JSON, got {value!r:.60} ({type(value).__name__}); convert it to a text or a number"
+    )
+
+
+def _named(place: tuple[str | int, ...]) -> str:
+    return ".".join(map(str, place)) or "the value"
 
 
 def _time(value: datetime) -> str:

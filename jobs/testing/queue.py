@@ -238,8 +238,7 @@ class Queue:
         Raises:
             UserError: unknown job, arguments that do not fit.
         """
-        (enqueued,) = await self.database.write(enqueue_runs, [self._new_run(job, args, options)])
-        return enqueued.run.id
+        return (await self.database.write(enqueue_runs, [self._new_run(job, args, options)]))[0].run.id
 
     async def preview(
         self, job: AnyJob, args: Mapping[str, Json] | None = None, **options: Unpack[RunOptions]

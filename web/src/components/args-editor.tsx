@@ -1,12 +1,13 @@
 import type { ComponentChildren } from "preact";
-import { useEffect, useState } from "preact/hooks";
-import { type ArgField, argFields, canShow, secretOf, secretText } from "../lib/args-schema";
+import { useEffect, useId, useRef, useState } from "preact/hooks";
+import { type ArgField, argFields, canShow, type ItemTexts, itemTexts, readItems, secretOf, secretText, writeItems } from "../lib/args-schema";
 import { argRefusals, type ArgTexts, argTexts, readArgTexts } from "../model/args-form";
 import { readArgs } from "../model/task-form";
 import type { UserError } from "../services/mutate";
 import { useSecretNames } from "../services/secrets";
 import { zone, zoneWord } from "../state/prefs";
 import { Field, FieldButton, Select, TextInput } from "./field";
+import { Icon } from "./icon";
 
 interface ArgsEditorProps {
   /** JSON text: the one truth, whichever way it is edited. */
@@ -86,20 +87,42 @@ function ArgFields({ fields, args, onChange, onFaults, tried, refused }: ArgFiel
     onFaults(count);
     return () => onFaults(0);
   }, [count]);
-  const change = (name: string, text: string): void => {
+  const change = (name: string, text: string, at: string): void => {
     const next = { ...texts, [name]: text };
     setTexts(next);
-    setTouched(new Set([...touched, name]));
+    setTouched(new Set([...touched, at]));
     onChange(JSON.stringify(readArgTexts(fields, next, args, zone.value).args, null, 2));
   };
+  // What is missing is said once one has been there, or has tried to send the form.
+  const faultAt = (name: string): string | undefined => (tried || touched.has(name) ? (faults[name] ?? refusals[name]) : undefined);
+  return <FieldGroups fields={fields} texts={texts} prefix="" faultAt={faultAt} onChange={change} />;
+}
+
+interface FieldGroupsProps {
+  fields: readonly ArgField[];
+  texts: ArgTexts;
+  /** What stands before their names among the faults: `lines.0.` in an item of a list. */
+  prefix: string;
+  faultAt: (name: string) => string | undefined;
+  /** `at` is the field that was changed, within an item of a list by its whole name. */
+  onChange: (name: string, text: string, at: string) => void;
+}
+
+/** Fields one after the other; those of an object, and each list, in a frame of their own. */
+function FieldGroups({ fields, texts, prefix, faultAt, onChange }: FieldGroupsProps) {
   const inputs = (object: string): ComponentChildren => (
     <div class="form-grid">
       {fields
         .filter((field) => objectOf(field) === object)
-        .map((field) => (
-          // What is missing is said once one has been there, or has tried to send the form.
-          <ArgInput key={field.name} field={field} text={texts[field.name] ?? ""} fault={tried || touched.has(field.name) ? (faults[field.name] ?? refusals[field.name]) : undefined} onChange={(text) => change(field.name, text)} />
-        ))}
+        .map((field) => {
+          const at = prefix + field.name;
+          const text = texts[field.name] ?? "";
+          return field.kind === "list" ? (
+            <ListInput key={field.name} field={field} text={text} at={at} faultAt={faultAt} onChange={(next, where) => onChange(field.name, next, where)} />
+          ) : (
+            <ArgInput key={field.name} field={field} text={text} fault={faultAt(at)} onChange={(next) => onChange(field.name, next, at)} />
+          );
+        })}
     </div>
   );
   return (
@@ -118,6 +141,91 @@ function ArgFields({ fields, args, onChange, onFaults, tried, refused }: ArgFiel
   );
 }
 
+interface ListInputProps {
+  field: ArgField;
+  text: string;
+  at: string;
+  faultAt: (name: string) => string | undefined;
+  onChange: (text: string, at: string) => void;
+}
+
+/** The items of a list: each can be changed, moved and removed, and there is room for one more. */
+function ListInput({ field, text, at, faultAt, onChange }: ListInputProps) {
+  const box = useRef<HTMLFieldSetElement>(null);
+  const items = readItems(text);
+  const fault = faultAt(at);
+  const about = useId();
+  const set = (next: readonly ItemTexts[], where = at): void => onChange(writeItems(next), where);
+  /** The focus goes to the first field of an item, or else to the button that adds one. */
+  const focusOn = (place: number): void =>
+    void requestAnimationFrame(() => (box.current?.querySelector<HTMLElement>(`[data-item="${place}"] :is(input, select)`) ?? box.current?.querySelector<HTMLElement>("[data-add]"))?.focus());
+  const add = (): void => {
+    const before = text === "" ? itemTexts(field, field.default, zone.value) : items;
+    set([...before, {}]);
+    focusOn(before.length);
+  };
+  const move = (from: number, to: number): void => {
+    set(items.map((each, place) => items[place === from ? to : place === to ? from : place] ?? each));
+    focusOn(to);
+  };
+  const remove = (place: number): void => {
+    set(items.filter((_, each) => each !== place));
+    focusOn(Math.min(place, items.length - 2));
+  };
+  const single = field.items[0]?.name === "";
+  return (
+    <fieldset ref={box} class="args-object args-list" aria-describedby={about}>
+      <legend class="field-label">{`${field.label}${field.required ? " *" : ""}`}</legend>
+      {items.map((texts, place) => {
+        const name = `${field.label} ${place + 1}`;
+        const where = `${at}.${place}`;
+        const changed = (inner: string, next: string, touched: string): void => set(items.map((each, other) => (other === place ? { ...each, [inner]: next } : each)), touched);
+        return (
+          <div key={place} class="args-item" data-item={place} role="group" aria-label={name}>
+            <div class="args-item-fields">
+              {single ? (
+                field.items.map((inner) => <ArgInput key="" field={{ ...inner, label: `${place + 1}`, required: false }} text={texts[""] ?? ""} fault={faultAt(where)} onChange={(next) => changed("", next, where)} />)
+              ) : (
+                <FieldGroups fields={field.items} texts={texts} prefix={`${where}.`} faultAt={faultAt} onChange={changed} />
+              )}
+            </div>
+            <span class="args-item-tools">
+              <button type="button" class="icon-button" aria-label={`Move ${name} up`} disabled={place === 0} onClick={() => move(place, place - 1)}>
+                <Icon name="up" />
+              </button>
+              <button type="button" class="icon-button" aria-label={`Move ${name} down`} disabled={place === items.length - 1} onClick={() => move(place, place + 1)}>
+                <Icon name="down" />
+              </button>
+              <button type="button" class="icon-button" aria-label={`Remove ${name}`} onClick={() => remove(place)}>
+                <Icon name="trash" />
+              </button>
+            </span>
+          </div>
+        );
+      })}
+      <span class="args-list-tools">
+        <button type="button" class="button small" data-add="" data-invalid={fault !== undefined} aria-describedby={about} onClick={add}>
+          <Icon name="plus" /> Add to {field.label}
+        </button>
+        {text === "" ? (
+          <FieldButton onClick={() => set([])}>an empty list</FieldButton>
+        ) : (
+          !field.required && <FieldButton onClick={() => onChange("", at)}>the default</FieldButton>
+        )}
+        <span class="dim">{text === "" ? (field.required ? "" : "default") : items.length === 0 ? "empty list" : ""}</span>
+      </span>
+      <span id={about}>
+        {fault !== undefined && (
+          <span class="field-error" role="alert">
+            {fault}
+          </span>
+        )}
+        {fault === undefined && field.hint !== "" && <span class="field-hint">{field.hint}</span>}
+      </span>
+    </fieldset>
+  );
+}
+
 /** The object that a field is a member of, such as `customer`; "" for the arguments themselves. */
 function objectOf(field: ArgField): string {
   return field.path.slice(0, -1).join(".");
@@ -133,7 +241,7 @@ interface ArgInputProps {
 const TYPES = { date: "date", datetime: "datetime-local" } as const;
 
 function ArgInput({ field, text, fault, onChange }: ArgInputProps) {
-  const unset: readonly [string, string] = ["", field.required ? "choose…" : "default"];
+  const unset: readonly [string, string] = ["", field.required || field.name === "" ? "choose…" : "default"];
   const zoned = field.kind === "datetime" ? ` (${zoneWord()})` : "";
   const label = `${field.label}${zoned}${field.required ? " *" : ""}`;
   const invalid = fault !== undefined;

@@ -126,7 +126,7 @@ export function Select({ value, onChange, options, invalid = false }: SelectProp
 /** Leads to the first field of a form that cannot be sent as it is, once its error is shown; the alert beside it is read aloud. */
 export function focusFault(form: HTMLFormElement | null): void {
   requestAnimationFrame(() => {
-    const field = form?.querySelector<HTMLElement>('[aria-invalid="true"]');
+    const field = form?.querySelector<HTMLElement>('[aria-invalid="true"], [data-invalid="true"]');
     // It may lie among the policies, which are folded away.
     const folded = field?.closest("details");
     if (folded != null) folded.open = true;

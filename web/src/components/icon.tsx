@@ -25,6 +25,7 @@ const SHAPES: Readonly<Record<IconName, string>> = {
   edit: "M3 13l.7-3L10.5 3.2l2.3 2.3L6 12.3z",
   trash: "M3 4.5h10M6 4.5v-2h4v2M4.5 4.5l.5 9h6l.5-9",
   plus: "M8 3v10M3 8h10",
+  up: "M4 10l4-4 4 4",
   down: "M4 6l4 4 4-4",
   right: "M6 4l4 4-4 4",
   left: "M10 4L6 8l4 4",

@@ -7,7 +7,7 @@ const schema = {
     batch: { type: "integer", default: 100, description: "Rows at once" },
     name: { anyOf: [{ type: "string" }, { type: "null" }], default: null },
     mode: { $ref: "#/$defs/Mode" },
-    tags: { type: "array", items: { type: "string" } },
+    tags: { type: "array" },
     dry: { type: "boolean" },
   },
   required: ["mode"],

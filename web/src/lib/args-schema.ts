@@ -5,7 +5,7 @@ export interface ArgField {
   /** Where its value stands among the arguments, such as `customer.city`. */
   readonly name: string;
   readonly path: readonly string[];
-  readonly kind: "text" | "number" | "integer" | "boolean" | "choice" | "date" | "datetime" | "json";
+  readonly kind: "text" | "number" | "integer" | "boolean" | "choice" | "date" | "datetime" | "mixed" | "list" | "json";
   readonly label: string;
   readonly hint: string;
   readonly required: boolean;
@@ -13,6 +13,10 @@ export interface ArgField {
   readonly default: unknown;
   /** Objects around it that may be left out as a whole, by name. */
   readonly within: readonly string[];
+  /** Of a list: what each of its items has; one field without a name where an item is one value. */
+  readonly items: readonly ArgField[];
+  /** Of a mixed one: the types of JSON that it takes. */
+  readonly types: readonly string[];
 }
 
 type Schema = Readonly<Record<string, unknown>>;
@@ -38,8 +42,20 @@ function withoutNull(schema: Schema, root: Schema): Schema {
   return real.length === 1 && only !== undefined ? { ...resolve(only, root), ...schema, anyOf: undefined } : schema;
 }
 
+const SIMPLE: readonly unknown[] = ["string", "integer", "number", "boolean"];
+
+/** The types that a value may have, if it may have several simple ones: a number or a text, say. */
+function mixedTypes(schema: Schema): readonly string[] {
+  const parts = Array.isArray(schema["anyOf"]) ? schema["anyOf"].filter((part): part is Schema => isSchema(part)) : [];
+  const plain = parts.every((part) => part["enum"] === undefined && part["format"] === undefined);
+  const types = Array.isArray(schema["type"]) ? schema["type"] : plain ? parts.map((part) => part["type"]) : [];
+  const real = types.filter((type): type is string => typeof type === "string" && type !== "null");
+  return real.length > 0 && real.every((type) => SIMPLE.includes(type)) ? real : [];
+}
+
 function kindOf(schema: Schema): ArgField["kind"] {
   if (Array.isArray(schema["enum"])) return "choice";
+  if (mixedTypes(schema).length > 0) return "mixed";
   switch (schema["type"]) {
     case "string":
       return schema["format"] === "date" ? "date" : schema["format"] === "date-time" ? "datetime" : "text";
@@ -60,14 +76,16 @@ const DEEPEST = 3;
 interface Place {
   readonly path: readonly string[];
   readonly within: readonly string[];
+  /** How many objects and lists are around it. */
+  readonly depth: number;
 }
 
 /** The fields of the arguments, those of objects among them, in the order of their declaration. */
 export function argFields(schema: unknown): readonly ArgField[] {
-  return isSchema(schema) ? fieldsOf(schema, schema, { path: [], within: [] }) : [];
+  return isSchema(schema) ? fieldsOf(schema, schema, { path: [], within: [], depth: 0 }) : [];
 }
 
-function fieldsOf(object: Schema, root: Schema, { path, within }: Place): readonly ArgField[] {
+function fieldsOf(object: Schema, root: Schema, { path, within, depth }: Place): readonly ArgField[] {
   if (!isSchema(object["properties"])) return [];
   const required = Array.isArray(object["required"]) ? object["required"] : [];
   return Object.entries(object["properties"]).flatMap(([label, raw]) => {
@@ -75,11 +93,37 @@ function fieldsOf(object: Schema, root: Schema, { path, within }: Place): readon
     const own = [...path, label];
     const name = own.join(".");
     const needed = required.includes(label);
-    const members = own.length < DEEPEST && isClosed(property) ? fieldsOf(property, root, { path: own, within: needed ? within : [...within, name] }) : [];
-    if (members.length > 0) return members;
-    const options = Array.isArray(property["enum"]) ? property["enum"] : [];
-    return [{ name, path: own, kind: kindOf(property), label, hint: hintOf(property), required: needed, options, default: property["default"], within }];
+    const inner = { path: own, within: needed ? within : [...within, name], depth: depth + 1 };
+    const members = depth + 1 < DEEPEST && isClosed(property) ? fieldsOf(property, root, inner) : [];
+    return members.length > 0 ? members : [fieldOf(property, root, { path: own, within, depth }, needed)];
   });
+}
+
+/** The field of one value. */
+function fieldOf(schema: Schema, root: Schema, { path, within, depth }: Place, required: boolean): ArgField {
+  const items = depth + 1 < DEEPEST ? itemsOf(schema, root, depth + 1) : [];
+  return {
+    name: path.join("."),
+    path,
+    kind: items.length > 0 ? "list" : kindOf(schema),
+    label: path.at(-1) ?? "",
+    hint: hintOf(schema),
+    required,
+    options: Array.isArray(schema["enum"]) ? schema["enum"] : [],
+    default: schema["default"],
+    within,
+    items,
+    types: mixedTypes(schema),
+  };
+}
+
+/** What each item of a list has; nothing if it is no list, or one whose items a form cannot show. */
+function itemsOf(schema: Schema, root: Schema, depth: number): readonly ArgField[] {
+  if (schema["type"] !== "array" || !isSchema(schema["items"]) || schema["prefixItems"] !== undefined) return [];
+  const item = withoutNull(resolve(schema["items"], root), root);
+  if (isClosed(item)) return fieldsOf(item, root, { path: [], within: [], depth });
+  const field = fieldOf(item, root, { path: [], within: [], depth }, true);
+  return field.kind === "json" || field.kind === "list" ? [] : [field];
 }
 
 /** Whether an object has the declared members alone: a form would hide the others. */
@@ -135,6 +179,9 @@ export function readArg(field: ArgField, text: string, zone: Zone = "utc"): { re
       return { value: text === "true" };
     case "choice":
       return { value: field.options.find((option) => String(option) === text) };
+    case "mixed":
+      return readMixed(field.types, text);
+    case "list":
     case "json":
       try {
         return { value: JSON.parse(text) as unknown };
@@ -144,11 +191,49 @@ export function readArg(field: ArgField, text: string, zone: Zone = "utc"): { re
   }
 }
 
+/** A number, yes or no if the text is one and may be; else the text itself, for which `"5"` in quotation marks is not a number. */
+function readMixed(types: readonly string[], text: string): { readonly value: unknown } | { readonly error: string } {
+  const value = parsed(text);
+  const number = typeof value === "number" && (types.includes("number") || (types.includes("integer") && Number.isInteger(value)));
+  if (number || (typeof value === "boolean" && types.includes("boolean"))) return { value };
+  if (types.includes("string")) return { value: typeof value === "string" ? value : text };
+  return { error: `Must be one of: ${types.join(", ")}; got '${text}'` };
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    // Text without quotation marks is itself.
+    return undefined;
+  }
+}
+
+/** What is typed of one item of a list, by the names of its fields. */
+export type ItemTexts = Readonly<Record<string, string>>;
+
+/** What is typed of each item: the text of a list has them all. */
+export function readItems(text: string): readonly ItemTexts[] {
+  return text === "" ? [] : (JSON.parse(text) as readonly ItemTexts[]);
+}
+
+export function writeItems(items: readonly ItemTexts[]): string {
+  return JSON.stringify(items);
+}
+
+/** How the items of a list are written into their fields. */
+export function itemTexts(field: ArgField, value: unknown, zone: Zone): readonly ItemTexts[] {
+  const items: readonly unknown[] = Array.isArray(value) ? value : [];
+  return items.map((one) => Object.fromEntries(field.items.map((inner) => [inner.name, writeArg(inner, valueAt(one, inner.path), zone)])));
+}
+
 /** How a value is written into its field. */
 export function writeArg(field: ArgField, value: unknown, zone: Zone = "utc"): string {
   if (value === undefined || value === null) return field.kind === "json" && value === null ? "null" : "";
   const secret = secretNamed(value);
   if (secret !== null && field.kind !== "json") return secretText(secret);
+  if (field.kind === "list") return writeItems(itemTexts(field, value, zone));
+  if (field.kind === "mixed") return typeof value === "string" && parsed(value) !== undefined ? JSON.stringify(value) : String(value);
   if (field.kind === "datetime") return localInput(String(value), zone);
   return field.kind === "json" ? JSON.stringify(value) : String(value);
 }
@@ -166,11 +251,28 @@ export function canShow(fields: readonly ArgField[], args: unknown): boolean {
     const around = field.path.slice(0, -1).map((_, index) => valueAt(args, field.path.slice(0, index + 1)));
     if (around.some((value) => value !== undefined && (!isSchema(value) || secretNamed(value) !== null))) return false;
     const value = valueAt(args, field.path);
-    if (value === undefined || value === null || secretNamed(value) !== null) return true;
+    if (value === undefined || value === null) return true;
+    // A field that is empty is left out of an item: one with a null would become another one.
+    if (field.kind === "list") return Array.isArray(value) && value.every((one) => one !== null && (isSchema(one) || field.items[0]?.name === "") && !hasNull(one) && showsAll(field.items, one) && canShow(field.items, one));
+    if (secretNamed(value) !== null) return true;
     if (field.kind === "date") return typeof value === "string" && DATE.test(value);
     if (field.kind === "datetime") return typeof value === "string" && !Number.isNaN(Date.parse(value));
     return field.kind === "json" || typeof value !== "object";
   });
+}
+
+/** Whether each member of an item has a field: what has none would be lost as soon as the item is changed. */
+function showsAll(fields: readonly ArgField[], value: unknown, path: readonly string[] = []): boolean {
+  if (!isSchema(value) || secretNamed(value) !== null) return true;
+  return Object.entries(value).every(([label, one]) => {
+    const own = [...path, label];
+    const name = own.join(".");
+    return fields.some((field) => field.name === name) || (fields.some((field) => field.name.startsWith(`${name}.`)) && showsAll(fields, one, own));
+  });
+}
+
+function hasNull(value: unknown): boolean {
+  return isSchema(value) && Object.values(value).some((one) => one === null || hasNull(one));
 }
 
 /** Whether a value is an object with nothing in it: a job without arguments has these. */

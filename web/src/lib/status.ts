@@ -3,7 +3,7 @@
 export type Tone = "good" | "bad" | "warn" | "active" | "idle";
 export type IconName =
   | "check" | "cross" | "clock" | "spark" | "stop" | "skip" | "retry" | "lost" | "pause" | "dots" | "snooze" | "back"
-  | "play" | "alert" | "search" | "sun" | "moon" | "auto" | "help" | "copy" | "edit" | "trash" | "plus" | "down" | "right" | "left"
+  | "play" | "alert" | "search" | "sun" | "moon" | "auto" | "help" | "copy" | "edit" | "trash" | "plus" | "up" | "down" | "right" | "left"
   | "home" | "tasks" | "jobs" | "runs" | "log" | "groups" | "nodes" | "explorer" | "settings" | "close" | "resume" | "download" | "link" | "inbox" | "flows" | "menu" | "table" | "person" | "people" | "leave" | "audit" | "key";
 
 export interface StatusView {

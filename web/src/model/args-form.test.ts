@@ -90,3 +90,94 @@ test("what the server refuses stands at the field that its path leads to", () =>
   expect(refused("input", "args", "customer", "address", "floors", "2")).toEqual({ "customer.address.floors": "no" });
   expect([refused("args"), refused("group"), refused("args", "customer")]).toEqual([{}, {}, {}]);
 });
+
+const LISTS = argFields({
+  properties: {
+    mails: { type: "array", items: { type: "string" } },
+    lines: { anyOf: [{ type: "array", items: { $ref: "#/$defs/Line" } }, { type: "null" }], default: null },
+    days: { type: "array", items: { type: "string", format: "date" }, default: ["2026-01-01"] },
+    pair: { type: "array", prefixItems: [{ type: "string" }], maxItems: 1 },
+    limit: { anyOf: [{ type: "integer" }, { type: "string" }, { type: "null" }], default: null },
+    tree: { type: "array", items: { $ref: "#/$defs/Tree" } },
+  },
+  required: ["mails"],
+  $defs: {
+    Line: { type: "object", properties: { sku: { type: "string" }, count: { type: "integer", default: 1 } }, required: ["sku"] },
+    Tree: { type: "object", properties: { name: { type: "string" }, children: { type: "array", items: { $ref: "#/$defs/Tree" } } }, required: ["name"] },
+  },
+});
+const rows = (...items: readonly Readonly<Record<string, string>>[]): string => JSON.stringify(items);
+
+test("a list is a list of values or of objects; one of unlike parts is JSON", () => {
+  expect(LISTS.map(({ name, kind, items }) => [name, kind, items.map((one) => one.name)])).toEqual([
+    ["mails", "list", [""]],
+    ["lines", "list", ["sku", "count"]],
+    ["days", "list", [""]],
+    ["pair", "json", []],
+    ["limit", "mixed", []],
+    ["tree", "list", ["name", "children"]],
+  ]);
+  const children = LISTS.at(-1)?.items.at(-1);
+  expect([children?.kind, children?.items.map((one) => one.kind)]).toEqual(["list", ["text", "json"]]);
+});
+
+test("lists are written into their items and read back", () => {
+  const args = { mails: ["a@x", "5"], lines: [{ sku: "p1", count: 2 }, { sku: "p2" }], days: ["2026-02-03"], limit: "5", tree: [{ name: "a", children: [{ name: "b" }] }] };
+  expect(canShow(LISTS, args)).toBe(true);
+  expect(readArgTexts(LISTS, argTexts(LISTS, args))).toEqual({ args, faults: {} });
+});
+
+test("what is wrong with an item is said at its field", () => {
+  const { args, faults } = readArgTexts(LISTS, { mails: rows({ "": "a" }, { "": "" }), lines: rows({ sku: "", count: "2" }, { sku: "p", count: "x" }) });
+  expect(args).toEqual({ mails: ["a"], lines: [{ count: 2 }, { sku: "p" }] });
+  expect(faults).toEqual({
+    "mails.1": "Fill it in, or remove it",
+    "lines.0.sku": "Must be given: it has no default",
+    "lines.1.count": "Must be a whole number, got 'x'",
+  });
+});
+
+test("what is wrong with an item is said as long as it is", () => {
+  const texts = { mails: rows(), lines: rows({ sku: "", count: "2" }) };
+  const { args } = readArgTexts(LISTS, texts);
+  expect(readArgTexts(LISTS, texts, args).faults).toEqual({ "lines.0.sku": "Must be given: it has no default" });
+});
+
+test("an item that was not changed stays as it is, wherever it is moved", () => {
+  const fields = argFields({ properties: { times: { type: "array", items: { type: "string", format: "date-time" } } } });
+  const before = { times: ["2026-01-01T00:00:00.123Z", "2026-01-02T00:00:00Z"] };
+  const [first = {}, second = {}] = JSON.parse(argTexts(fields, before)["times"] ?? "") as Record<string, string>[];
+  const moved = readArgTexts(fields, { times: rows(second, first, { "": "2026-01-03T00:00" }) }, before);
+  expect(moved).toEqual({ args: { times: ["2026-01-02T00:00:00Z", "2026-01-01T00:00:00.123Z", "2026-01-03T00:00:00Z"] }, faults: {} });
+});
+
+test("a list may be empty, and one that is left alone keeps its default", () => {
+  expect(readArgTexts(LISTS, { mails: rows() })).toEqual({ args: { mails: [] }, faults: {} });
+  expect(readArgTexts(LISTS, {}).faults).toEqual({ mails: "Must be given: it has no default" });
+});
+
+test("a secret may be an item of a list", () => {
+  const args = { mails: [{ $secret: "boss" }, "b"] };
+  expect(canShow(LISTS, args)).toBe(true);
+  expect(readArgTexts(LISTS, argTexts(LISTS, args)).args).toEqual(args);
+});
+
+test("a list that a form would change is edited as JSON", () => {
+  for (const args of [{ mails: "a" }, { mails: ["a", null] }, { mails: [{ a: 1 }] }, { lines: [{ sku: "a", count: null }] }, { lines: ["a"] }, { lines: [{ sku: "a", note: 1 }] }, { mails: { $secret: "a" } }]) {
+    expect(canShow(LISTS, args)).toBe(false);
+  }
+});
+
+test("a number or a text is what it looks like, unless quotation marks say that it is a text", () => {
+  const limit = (text: string): unknown => readArgTexts(LISTS, { mails: rows(), limit: text }).args["limit"];
+  expect([limit("5"), limit("5.5"), limit("none"), limit('"5"'), limit("true")]).toEqual([5, "5.5", "none", "5", "true"]);
+});
+
+test("the server's refusals stand at the item that they name", () => {
+  const refusal = (...path: string[]): Readonly<Record<string, string>> => argRefusals(LISTS, [{ path: ["args", ...path], message: "no" }]);
+  expect(refusal("mails", "1")).toEqual({ "mails.1": "no" });
+  expect(refusal("lines", "0", "count")).toEqual({ "lines.0.count": "no" });
+  expect(refusal("lines")).toEqual({ lines: "no" });
+  expect(refusal("lines", "0", "other")).toEqual({ lines: "no" });
+  expect(refusal("tree", "0", "children", "2", "name")).toEqual({ "tree.0.children.2.name": "no" });
+});

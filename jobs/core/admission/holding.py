@@ -164,12 +164,14 @@ def _faults(unique_for: object, debounce: object, throttle: object) -> Iterator[
         yield InvalidInput(f"debounce: must be a Debounce(delay=…), got {debounce!r:.60}", path=("debounce",))
     if isinstance(throttle, Throttle):
         yield from _seconds(throttle.period, "throttle.period")
-        last: object = throttle.last
-        if not isinstance(last, bool):
-            message = f"throttle.last: must be True or False, got {last!r:.60}"
-            yield InvalidInput(message, path=("throttle", "last"))
+        yield from _choice(throttle.last, "throttle.last")
     elif throttle is not None:
         yield InvalidInput(f"throttle: must be a Throttle(period=…), got {throttle!r:.60}", path=("throttle",))
+
+
+def _choice(value: object, name: str) -> Iterator[InvalidInput]:
+    if not isinstance(value, bool):
+        yield InvalidInput(f"{name}: must be True or False, got {value!r:.60}", path=tuple(name.split(".")))
 
 
 def _seconds(value: object, name: str) -> Iterator[InvalidInput]:

@@ -94,6 +94,7 @@ def test_a_mistyped_path_makes_no_database(tmp_path: Path) -> None:
     ("function", "said"),
     [
         (type("Coop", (), {"__module__": __name__}), "Coop.*must be on a function, got the class Coop"),
+        (int, "builtins.int: @job must be on a function, got the class int"),
         (staticmethod(rest), r"test_wrong_values.py:\d+\): @job must be on a function, got a method"),
         (5, "at 5: @job must be on a function"),
     ],

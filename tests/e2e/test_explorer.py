@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from playwright.sync_api import Page, Request, expect
+from playwright.sync_api import Page, Request, Route, expect
 
 from tests.e2e.conftest import Site
 from tests.support.browser import PageOpener
@@ -45,6 +45,26 @@ def test_an_example_opens_in_a_tab_of_its_own(page: Page) -> None:
     expect(tabs).to_have_count(before + 1)
     page.get_by_role("button", name="Execute query").click()
     expect(page.locator(ANSWER)).to_contain_text("ACTIVE")
+
+
+def test_a_page_that_was_left_before_its_editors_came_opens_with_the_examples(site: Site, new_page: PageOpener) -> None:
+    page = new_page(site.url)
+    waiting: list[Route] = []
+    editors = "**/assets/codemirror-*"
+
+    def hold(route: Route) -> None:
+        waiting.append(route)
+
+    page.route(editors, hold)
+    page.goto("/graphiql")
+    page.wait_for_function("() => localStorage.getItem('graphiql:tabState') !== null")
+    assert waiting
+    assert page.evaluate("() => localStorage.getItem('graphiql:query')") is None
+    titles = page.get_by_role("tab").all_inner_texts()
+    page.unroute(editors)
+    page.reload()
+    expect(page.locator(QUERY)).to_contain_text("availableJobs")
+    expect(page.get_by_role("tab")).to_have_text(titles, use_inner_text=True)
 
 
 def test_a_tab_is_dragged_to_another_place(page: Page) -> None:

@@ -127,8 +127,8 @@ class Contexts:
 
     running: ExitStack = field(default_factory=ExitStack)
     browser: Browser | None = None
-    kept: dict[tuple[str, str, bool], tuple[BrowserContext, CDPSession]] = field(
-        default_factory=dict[tuple[str, str, bool], tuple[BrowserContext, CDPSession]]
+    kept: dict[tuple[str, str, bool], tuple[Page, CDPSession]] = field(
+        default_factory=dict[tuple[str, str, bool], tuple[Page, CDPSession]]
     )
 
     def start(self) -> Browser:
@@ -165,18 +165,20 @@ class Contexts:
             # A page of the same site stays open: the next ones begin in its process, which has compiled their files.
             page = context.new_page()
             page.goto("/health/live")
-            self.kept[key] = context, context.new_cdp_session(page)
-        context, session = self.kept[key]
-        context.clear_cookies()
+            self.kept[key] = page, context.new_cdp_session(page)
+        page, session = self.kept[key]
+        page.context.clear_cookies()
+        # By the page too: its process holds a copy of the storage, which hears of what is deleted elsewhere only later.
+        page.evaluate("localStorage.clear()")
         session.send(  # pyright: ignore[reportUnknownMemberType] - playwright says no more than `dict`
             "Storage.clearDataForOrigin", {"origin": origin.rstrip("/"), "storageTypes": STORED}
         )
-        return context
+        return page.context
 
     def forget(self) -> None:
         """Close what was kept: the next module has servers of its own."""
-        for context, _ in self.kept.values():
-            context.close()
+        for page, _ in self.kept.values():
+            page.context.close()
         self.kept.clear()
 
 

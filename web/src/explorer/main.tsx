@@ -11,6 +11,7 @@ import { EXAMPLES } from "./examples";
 import { EXAMPLES_PLUGIN } from "./examples-plugin";
 import { makeFetcher } from "./fetcher";
 import { NAV } from "../state/pages";
+import { keepActiveTab } from "./storage";
 import { readTheme } from "./theme";
 
 /** A link such as `/graphiql?query=…&variables=…` opens that operation: pages link here with the query they show. */
@@ -55,6 +56,7 @@ function Head() {
   );
 }
 
+keepActiveTab(localStorage);
 createRoot(container).render(
   <GraphiQLProvider
     fetcher={makeFetcher(location)}

@@ -24,14 +24,18 @@ def many_tasks(field: str, given: Mapping[str, object]) -> Operation[ChangedTask
     return mutation(field, given, "tasks { name } count hasMore endCursor", convert)
 
 
-def deleted_of(field: str, payload: Mapping[str, Any]) -> DeletedTasks:
-    """What an answer says of deleted tasks."""
-    return DeletedTasks(
-        names=read(tuple[str, ...], payload.get("deletedNames"), f"{field}.deletedNames"),
-        count=read(int, payload.get("count"), f"{field}.count"),
-        has_more=bool(payload.get("hasMore")),
-        end_cursor=payload.get("endCursor"),
-    )
+def deleted_tasks(field: str, given: Mapping[str, object], more: str = "") -> Operation[DeletedTasks]:
+    """A mutation that deletes many tasks; ``more`` is asked for besides their names and their number."""
+
+    def convert(payload: Mapping[str, Any]) -> DeletedTasks:
+        return DeletedTasks(
+            names=read(tuple[str, ...], payload.get("deletedNames"), f"{field}.deletedNames"),
+            count=read(int, payload.get("count"), f"{field}.count"),
+            has_more=bool(payload.get("hasMore")),
+            end_cursor=payload.get("endCursor"),
+        )
+
+    return mutation(field, given, f"deletedNames count {more}", convert)
 
 
 def settings_of(settings: TaskSettings | TaskChanges) -> dict[str, object]:

@@ -13,7 +13,7 @@ from .base.shapes import read, read_all, selection
 from .builders import changed, mutation, present, whole
 from .enums import Priority, WhenFull
 from .inputs import NewFlowRun, NewRun, ScheduleInput, TaskChanges, TaskSettings
-from .mutation_parts import deleted_of, many_tasks, settings_of
+from .mutation_parts import deleted_tasks, many_tasks, settings_of
 from .operation import Operation
 from .queries import Filter
 from .records import Flow, Group, Job, Node, Preview, Run, Task
@@ -193,13 +193,7 @@ def delete_task(name: str, *, dry_run: bool = False) -> Operation[str]:
 
 def delete_tasks_of_owner(owner: str, *, dry_run: bool = False) -> Operation[DeletedTasks]:
     """Delete all tasks of an owner who is gone; their waiting runs are cancelled, their history stays."""
-    field = "deleteTasksOfOwner"
-    return mutation(
-        field,
-        present(owner=owner, dryRun=dry_run),
-        "deletedNames count",
-        lambda payload: deleted_of(field, payload),
-    )
+    return deleted_tasks("deleteTasksOfOwner", present(owner=owner, dryRun=dry_run))
 
 
 def pause_task(name: str, *, reason: str | None = None) -> Operation[Task]:
@@ -253,13 +247,8 @@ def delete_tasks(
     dry_run: bool = False,
 ) -> Operation[DeletedTasks]:
     """Delete many tasks, by ``names``, by ``filter``, or else ``all``; a filter finds none that live code declares."""
-    field = "deleteTasks"
-    return mutation(
-        field,
-        present(names=names, filter=filter, all=all, after=after, dryRun=dry_run),
-        "deletedNames count hasMore endCursor",
-        lambda payload: deleted_of(field, payload),
-    )
+    given = present(names=names, filter=filter, all=all, after=after, dryRun=dry_run)
+    return deleted_tasks("deleteTasks", given, "hasMore endCursor")
 
 
 def pause_group(name: str, *, reason: str | None = None) -> Operation[Group]:

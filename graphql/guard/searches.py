@@ -9,8 +9,8 @@ import asyncio
 import math
 import time
 from collections import deque
-from collections.abc import AsyncGenerator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Callable, Generator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 
@@ -223,12 +223,20 @@ class Searches:
         if rows > most:
             raise LimitExceeded("sorted_rows", most, rows, what, advice=advice)
 
-    def too_long(self, why: str) -> UserFacingError:
-        """The refusal of a search that was ended: ``LIMIT_SEARCH_SECONDS``."""
-        seconds = self.lane.limits.search_seconds
-        message = f"The search took too long and was stopped: the limit of search_seconds is {seconds:g} s. {why}"
-        extensions = {"limit": "search_seconds", "maximum": seconds}
-        return UserFacingError(message, code="LIMIT_SEARCH_SECONDS", extensions=extensions)
+    @contextmanager
+    def in_time(self, why: Callable[[], str]) -> Generator[None]:
+        """Say why a search took too long that the block makes.
+
+        Raises:
+            UserFacingError: ``LIMIT_SEARCH_SECONDS``.
+        """
+        try:
+            yield
+        except TimeoutError:
+            seconds = self.lane.limits.search_seconds
+            message = f"The search took too long and was stopped: the limit of search_seconds is {seconds:g} s. {why()}"
+            extensions = {"limit": "search_seconds", "maximum": seconds}
+            raise UserFacingError(message, code="LIMIT_SEARCH_SECONDS", extensions=extensions) from None
 
     async def read(self, function: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Search; see ``SearchLane.read``."""

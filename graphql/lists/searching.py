@@ -1,7 +1,7 @@
 """Whether a list is read by indexes or searched: a search has a lane of its own, and the result says why."""
 
-from collections.abc import Generator, Iterable
-from contextlib import contextmanager
+from collections.abc import Iterable
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Final
 
 from ...jobs.store.read.listing.criteria import EVERYTHING, Criteria
@@ -54,19 +54,11 @@ async def is_searched(
     return True
 
 
-@contextmanager
-def in_time(loaders: Loaders, listing: Listing[Any], search: Search | None) -> Generator[None]:
-    """Say why a search took too long that the block makes.
-
-    Raises:
-        UserFacingError: ``LIMIT_SEARCH_SECONDS``.
-    """
-    try:
-        yield
-    except TimeoutError:
-        if search is None or loaders.searches is None:
-            raise
-        raise loaders.searches.too_long(f"{_reason(listing, search)} {_narrowing(listing)}") from None
+def in_time(loaders: Loaders, listing: Listing[Any], search: Search | None) -> AbstractContextManager[None]:
+    """``Searches.in_time`` for a block that searches a list; nothing where it does not search."""
+    if search is None or loaders.searches is None:
+        return nullcontext()
+    return loaders.searches.in_time(lambda: f"{_reason(listing, search)} {_narrowing(listing)}")
 
 
 async def _in_span(searches: Searches, listing: Listing[Any], criteria: Criteria, rows: int) -> int:

@@ -124,10 +124,8 @@ async def _lines(info: Info, text: str, reach: Reach, behind: LogPlace | None, l
     if searches is None:
         return await info.context.database.read(stored.holding, text, ids, behind, limit)
     searches.add(reach.lines, _WHY)
-    try:
+    with searches.in_time(lambda: _WHY):
         return await searches.read(stored.holding, text, ids, behind, limit)
-    except TimeoutError:
-        raise searches.too_long(_WHY) from None
 
 
 def _answer(reach: Reach, lines: Sequence[LogLine], first: int) -> LogSearch:

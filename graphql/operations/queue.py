@@ -10,7 +10,6 @@ from ...jobs.actions.groups import set_job_rate
 from ...jobs.actions.idempotent import AnswerCodec
 from ...jobs.actions.nodes import drain_node, resume_node
 from ...jobs.core import model, nodes
-from ...jobs.core.base.errors import NotFound
 from ...jobs.core.defaults import JobInfo
 from ...jobs.core.model import Json
 from ...jobs.core.rules import unknown_job
@@ -25,7 +24,7 @@ from ..resolving.context import Info
 from ..types.entities import Job
 from ..types.operation import Group, Node
 from ..types.payloads import GroupChanged, JobChanged, NodeChanged
-from .base.changes import given, perform
+from .base.changes import given, one_left, perform
 from .base.inputs import (
     DrainNodeInput,
     PauseGroupInput,
@@ -42,15 +41,8 @@ def restore_group(tx: Tx, stored: Json) -> model.Group:
 
 
 def restore_node(tx: Tx, stored: Json) -> nodes.Node:
-    """The node of a repeated request, as it is now.
-
-    Raises:
-        NotFound: it was pruned since.
-    """
-    found = node_store.by_ids(tx.conn, [stored["node"]])
-    if not found:
-        raise NotFound("the node that this request answered with was forgotten since")
-    return found[stored["node"]]
+    """The node of a repeated request, as it is now."""
+    return one_left(node_store.by_ids(tx.conn, [stored["node"]]), stored["node"], "node", "forgotten")
 
 
 def restore_job(tx: Tx, stored: Json) -> JobInfo:

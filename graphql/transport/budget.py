@@ -17,7 +17,7 @@ from ..base.errors import UserFacingError
 from ..guard.limits import Limits
 
 SHORTEST_REST: Final = 0.005
-"""Seconds: what would rest for less, is not worth a timer."""
+"""Seconds: what would rest for less gets no timer."""
 
 _Place = tuple[int, asyncio.Future[None]]
 

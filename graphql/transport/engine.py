@@ -69,7 +69,7 @@ class Engine:
             return error_answer([timed_out("The operation", self.limits, "; a mutation may have taken effect")])
         except Exception as error:  # noqa: BLE001 - masked and logged: the transport has nothing better to do with it
             return error_answer([mask(error, prepared.operation_name)])
-        await self._tell_refusal(result, context)
+        await self._record_refusal(result, context)
         return _answer(result)
 
     async def stream(
@@ -93,7 +93,7 @@ class Engine:
         try:
             async for result in results:
                 if isinstance(result, PreExecutionError):
-                    await self._tell_refusal(result, context)
+                    await self._record_refusal(result, context)
                     raise RequestRefused(result.errors or [])
                 assert isinstance(result, ExecutionResult), "incremental delivery is not enabled"
                 answer = _answer(result)
@@ -103,7 +103,7 @@ class Engine:
         finally:
             await results.aclose()
 
-    async def _tell_refusal(self, result: ExecutionResult, context: Any) -> None:  # noqa: ANN401
+    async def _record_refusal(self, result: ExecutionResult, context: Any) -> None:  # noqa: ANN401
         """Before the answer: who has got it finds the refusal in the audit log."""
         if not isinstance(result, PreExecutionError):
             return

@@ -91,7 +91,7 @@ class Turn:
 
 
 class _Place:
-    """A place on the loop, given back once: at the end of its document, or when that is away for long."""
+    """A place on the loop, given back once: at the end of its document, or when that waits for long."""
 
     def __init__(self, meter: Meter, free: Callable[[], None]) -> None:
         self._meter = meter

@@ -16,7 +16,7 @@ log = logging.getLogger(__name__)
 AGAIN = 1.0
 """Seconds after which a beat that failed is tried again, unless beats come faster anyway."""
 _SILENT_AFTER = 2.0
-"""Intervals without an answer after which the database is taken to be away, though nothing has failed yet."""
+"""Intervals without an answer after which the database is taken to be unavailable, though nothing has failed yet."""
 
 
 class Heartbeat:

@@ -88,7 +88,7 @@ async def _write_leave(database: Database, node: Node, unfinished: HandedBack | 
     """Write that a node has stopped, and tried again for ``LEAVE_SECONDS`` while the database is unavailable.
 
     Raises:
-        StorageError: it stayed away.
+        StorageError: it stayed unavailable.
     """
     loop, backoff = asyncio.get_running_loop(), Backoff(_LEAVE_PAUSE, longest=1.0)
     give_up_at = loop.time() + LEAVE_SECONDS
@@ -251,11 +251,11 @@ class NodeLife:
 
     async def stop_taking(self) -> None:
         """Say so, then dispatch and take nothing new, for good; ``leave`` writes what cannot be written now."""
-        await self._unless_away(self.announce_stopping)
+        await self._if_available(self.announce_stopping)
         await self._end_duties()
-        await self._unless_away(self.worker.stop_taking)
+        await self._if_available(self.worker.stop_taking)
 
-    async def _unless_away(self, write: Callable[[], Awaitable[object]]) -> None:
+    async def _if_available(self, write: Callable[[], Awaitable[object]]) -> None:
         try:
             await write()
         except Exception as error:

@@ -20,7 +20,7 @@ from ...jobs.store.read.clock import server_time
 from .base.cookies import SessionCookie
 
 REMEMBERED: Final = 0.9
-"""Seconds for which a credential that was good is taken for good, where nobody says that one may be worth less."""
+"""Seconds for which a credential that was good is taken for good, where nobody says that one may allow less."""
 
 MOST_REMEMBERED: Final = 10_000
 BEARER: Final = re.compile(r"bearer +(\S{1,200})", re.IGNORECASE)
@@ -89,12 +89,12 @@ class Authenticator:
         self._forgotten += 1
 
     def on_wake(self, wakes: Wake) -> None:
-        """Some node has committed what may have made a credential worth less."""
+        """Some node has committed what may make a credential allow less."""
         if wakes & Wake.RIGHTS:
             self.forget_all()
 
     async def still_good(self, asked: Collection[Identity]) -> set[Identity]:
-        """Those of some identities whose credentials are worth the same as before; the others are not remembered."""
+        """Those of some identities whose credentials allow the same as before; the others are not remembered."""
         now = await server_time(self._database)
         good = await self._database.read(identities.still_good, list(asked), now)
         if lost := set(asked) - good:

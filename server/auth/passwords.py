@@ -22,7 +22,7 @@ AT_ONCE: Final = 2
 """Passwords that are hashed side by side: the others wait, so that a flood of them leaves the processor to others."""
 
 MOST_WAITING: Final = 50
-"""Passwords that may wait; about a second's worth."""
+"""Passwords that may wait; about what is checked in a second."""
 
 NICENESS: Final = 5
 """By so much the threads that hash step back behind all others where processors are scarce; Linux knows this for a

@@ -34,7 +34,7 @@ class RightsWatch(Watch):
         """Start without streams.
 
         Args:
-            still_good: Which of some identities are worth what they were.
+            still_good: Which of some identities may do what they could before.
             every: Seconds between two looks.
         """
         super().__init__("rights-watch", hints=Wake.RIGHTS, poll=every, should_poll=lambda: bool(self._open))

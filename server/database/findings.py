@@ -5,7 +5,7 @@ from enum import StrEnum
 
 
 class Level(StrEnum):
-    """How something is: as it should be, worth a thought, or in need of somebody today."""
+    """How something is: as it should be, something to think about, or a problem of today."""
 
     OK = "ok"
     ADVICE = "advice"

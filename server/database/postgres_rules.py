@@ -7,7 +7,7 @@ from ...jobs.store.read.health.postgres import Holder, PostgresHealth, TableHeal
 from .findings import Finding, Level, graded, size
 
 LONG_TRANSACTION: Final = (60.0, 600.0)
-"""Seconds from which on an open transaction is worth advice, and a problem; the same for the pairs below."""
+"""Seconds from which on an open transaction gets advice, and is a problem; the same for the pairs below."""
 XMIN_AGE: Final = (1_000_000, 20_000_000)
 WRAPAROUND: Final = (0.3, 0.7)
 DEAD_SHARE: Final = (0.3, 1.0)

@@ -13,7 +13,7 @@ LITTLE_ROOM: Final = (0.85, 0.95)
 """Part of the disk that is used."""
 NODE_SKEW: Final = (1.0, 10.0)
 LONG_HISTORY: Final = 5e9
-"""Bytes of history from which on it is worth a thought how long it is kept."""
+"""Bytes of history from which on one should think about how long it is kept."""
 LEAST_FREED: Final = 0.1
 """The part of the history that a shorter retention has to free to be named."""
 

@@ -8,7 +8,7 @@ from ...jobs.store.read.health.sqlite import SqliteHealth
 from .findings import Finding, Level, graded, size
 
 LONG_LOG: Final = (256e6, 4e9)
-"""Bytes of the write-ahead log from which on it is worth advice, and a problem."""
+"""Bytes of the write-ahead log from which on there is advice, and a problem."""
 FREE_SHARE: Final = 0.5
 SMALL: Final = 100e6
 """Free pages of a smaller file cost nothing."""

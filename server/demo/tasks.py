@@ -139,7 +139,7 @@ RARE: Sequence[TaskSpec] = (
         "call_webhook",
         ScheduleSpec(Syntax.CRON, "30 * * * * *"),
         args={"partner": "closed-down"},
-        description="Fails for good at every attempt: an error worth noticing",
+        description="Fails for good at every attempt: an error that should be noticed",
         group="partners",
     ),
     TaskSpec(

@@ -28,7 +28,7 @@ QUIET = {
     "uvicorn": logging.WARNING,
     "websockets": logging.WARNING,
 }
-"""Libraries that tell about every step of theirs: only what they warn of is worth a line."""
+"""Libraries that log every step of theirs: only their warnings are shown."""
 
 BURST = 20
 """Lines of one kind that are written within a window."""

@@ -157,7 +157,7 @@ async def test_schedules_have_short_forms() -> None:
         job("soon", registry=jobs, schedule=every("soon"))(once_a_day)
 
 
-def test_a_client_finds_its_server_by_the_environment_and_says_in_one_error_that_it_is_away(
+def test_a_client_finds_its_server_by_the_environment_and_says_in_one_error_that_it_is_unavailable(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:

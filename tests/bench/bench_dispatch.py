@@ -1,4 +1,4 @@
-"""How long one dispatching transaction takes when a server was away for two hours.
+"""How long one dispatching transaction takes when a server was down for two hours.
 
 Run it from the repository's root: ``python -m tests.bench.bench_dispatch``; ``--help`` lists the options.
 Fifty tasks of every second are two hours late, under each misfire policy. The longest transaction must stay far below
@@ -23,7 +23,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Print one line per misfire policy."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tasks", type=int, default=50)
-    parser.add_argument("--hours", type=float, default=2, help="for which the server was away")
+    parser.add_argument("--hours", type=float, default=2, help="for which the server was down")
     options = parser.parse_args(arguments)
     print(f"{options.tasks} tasks of every second, {options.hours:g} h late, SQLite; {load()}")
     for misfire in MisfirePolicy:

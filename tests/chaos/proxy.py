@@ -82,7 +82,7 @@ class Proxy:
             try:
                 server = socket.create_connection(self._target)
             except OSError:
-                # The server is away: anyone who called is told as if nobody listened.
+                # The server is unavailable: anyone who called is told as if nobody listened.
                 client.close()
                 continue
             for one in (client, server):

@@ -30,7 +30,7 @@ IN_MESSAGES: Final = STUMBLED_OVER | {
     "lie": "are",
 }
 """What messages and the pages for users say besides in other words."""
-IN_CODE: Final = ("beside", "tells", "told", "hears?", "lies", "worth nothing")
+IN_CODE: Final = ("beside", "tells", "told", "hears?", "lies", "worth", "(?:is|was|be|stays?|stayed) away(?! from)")
 """What no line of the product has, be it code, a comment or a docstring: patterns."""
 _NO_PROSE: Final = re.compile(r"^```.*?^```$|^\|[^\n]*$|^#[^\n]*$|<!--.*?-->", re.MULTILINE | re.DOTALL)
 _LINK: Final = re.compile(r"!?\[([^\]]*)\]\([^)]*\)")

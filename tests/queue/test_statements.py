@@ -7,7 +7,8 @@ import pytest
 from sqlalchemy import Connection, text
 
 from cronograph.jobs.queue.base import statements
-from cronograph.jobs.queue.base.statements import POSTGRES, SQLITE, names, statement
+from cronograph.jobs.queue.base.statements import FOLDER, POSTGRES, SQLITE, names, statement
+from cronograph.jobs.store.db import outbox
 from cronograph.jobs.store.db.dialect import is_postgresql
 from cronograph.jobs.store.schema.tables import metadata
 from tests.support.sources import ROOT, Source
@@ -70,6 +71,13 @@ def test_a_heading_names_the_function_that_sends_it(database: str, name: str) ->
 def test_every_statement_of_the_room_is_a_file() -> None:
     marked = re.compile(r"\b(INSERT INTO|UPDATE cronograph|WITH RECURSIVE|DELETE FROM)\b")
     assert [path.name for path in ROOM.rglob("*.py") if marked.search(path.read_text())] == []
+
+
+def test_what_a_row_of_an_event_is_made_of_stands_in_one_place() -> None:
+    writing = [path.name for path in FOLDER.rglob("*.sql") if "INSERT INTO cronograph.event " in path.read_text()]
+    assert writing == []
+    written = {name for name in names(POSTGRES) if outbox.EVENT_WRITTEN in statement(POSTGRES, name).text}
+    assert {"claim_lane", "end_successes", "insert_runs"} <= written
 
 
 def test_each_statement_can_be_planned(conn: Connection) -> None:

@@ -19,7 +19,7 @@ async def test_the_job_that_is_named_gets_a_run_with_the_final_failure(start_eng
     @job("notify", registry=registry)
     async def notify(failure: Failure) -> None:
         told.append(failure)
-        raise ValueError("the mail server is away")
+        raise ValueError("the mail server is unavailable")
 
     @job("fails", registry=registry, on_failure=notify)
     async def fails(number: int) -> None:

@@ -1,4 +1,4 @@
-"""Faults are logged whole, in one line while the database is away; an orderly stop says nothing of its duties."""
+"""Faults are logged whole, in one line while there is no database; an orderly stop says nothing of its duties."""
 
 import asyncio
 import logging

@@ -1,4 +1,4 @@
-"""How a node leaves: it tries again while its database is away, and hides no fault of our own."""
+"""How a node leaves: it tries again while its database is unavailable, and hides no fault of our own."""
 
 import asyncio
 import logging
@@ -25,7 +25,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-async def test_a_node_that_stops_while_its_file_is_away_says_so_once_it_is_back(
+async def test_a_node_that_stops_while_its_file_is_unavailable_says_so_once_it_is_back(
     sqlite_url: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     path, database = sqlite_path(make_url(sqlite_url)), Database(sqlite_url)

@@ -30,7 +30,7 @@ def ask(url: str) -> None:
         client.viewer()
 
 
-async def test_a_server_of_another_kind_is_told_from_one_that_is_away() -> None:
+async def test_a_server_of_another_kind_is_distinguished_from_one_that_is_unavailable() -> None:
     async with answering(lambda _: reply(200, b"hello", content_type="text/plain")) as other:
         url = f"http://127.0.0.1:{other.port}"
         with pytest.raises(UnreachableError, match=f"no Cronograph server answers at {url}: "):

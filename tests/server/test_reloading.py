@@ -166,7 +166,7 @@ def test_a_server_goes_on_with_the_new_code_and_what_ran_is_handed_back(
     server = processes.serve(sqlite_url, "--jobs", "growing", "--reload", "--drain-timeout", "0.1", env=env)
 
     def asked(document: str) -> dict[str, Any]:
-        """The data of an answer; nothing while the server is away or starts."""
+        """The data of an answer; nothing while the server is unavailable or starts."""
         try:
             return post(f"{server.url}/graphql", {"query": document}).json().get("data") or {}
         except httpx.TransportError:

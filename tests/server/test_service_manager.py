@@ -23,7 +23,7 @@ def test_the_manager_is_told(processes: ProcessStarter, sqlite_url: str, tmp_pat
         assert manager.recv(100) == b"STOPPING=1"
 
 
-def test_a_manager_that_is_away_stops_nothing(processes: ProcessStarter, sqlite_url: str, tmp_path: Path) -> None:
+def test_an_unavailable_manager_stops_nothing(processes: ProcessStarter, sqlite_url: str, tmp_path: Path) -> None:
     server = processes.serve(sqlite_url, env={"NOTIFY_SOCKET": str(tmp_path / "nobody")})
     assert server.stop() == 0
     assert "cannot receive READY=1" in server.output()

@@ -1,4 +1,4 @@
-"""A server that is told to stop while its PostgreSQL is away ends in order, and says what it could not write."""
+"""A server that is told to stop while its PostgreSQL is unavailable ends in order, and says what it could not write."""
 
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -59,7 +59,7 @@ def unready(server: CronographProcess) -> bool:
     return get(f"{server.url}/health/ready").status_code == 503
 
 
-def test_a_server_that_stops_while_its_database_is_away_for_a_moment_hands_its_runs_back(
+def test_a_server_that_stops_while_its_database_is_unavailable_for_a_moment_hands_its_runs_back(
     postgres_url: str, postgres_server: PostgresServer, processes: ProcessStarter
 ) -> None:
     server = busy_server(processes, postgres_url)
@@ -73,7 +73,7 @@ def test_a_server_that_stops_while_its_database_is_away_for_a_moment_hands_its_r
     assert rows(postgres_url, "SELECT state FROM cronograph.node") == [("stopped",)]
 
 
-def test_a_server_whose_database_stays_away_says_what_it_could_not_write(
+def test_a_server_whose_database_stays_unavailable_says_what_it_could_not_write(
     postgres_url: str, postgres_server: PostgresServer, processes: ProcessStarter
 ) -> None:
     server = busy_server(processes, postgres_url)

@@ -149,7 +149,7 @@ async def test_a_client_gets_every_message_in_order_and_the_close_frame() -> Non
         assert [await client.recv() for _ in range(MESSAGES)] == [str(number) for number in range(MESSAGES)]
         await client.send("and one more")
         assert await client.recv() == "and one more"
-        assert client.protocol.extensions == [], "small messages are not worth being compressed"
+        assert client.protocol.extensions == [], "small messages are not compressed"
         await client.close()
         assert client.close_code == 1000
 

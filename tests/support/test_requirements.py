@@ -27,6 +27,7 @@ def test_a_skipped_browser_test_fails_under_ci_only(
     pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, ci: str, outcome: dict[str, int]
 ) -> None:
     monkeypatch.setenv("CI", ci)
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     pytester.makeconftest(CONFTEST)
     pytester.makeini(INI)
     pytester.makepyfile(SKIPPED)

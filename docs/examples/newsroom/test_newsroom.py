@@ -72,7 +72,7 @@ def test_what_was_withdrawn_is_neither_published_nor_mailed(cronograph_queue: Qu
     assert (run.state, mail.outbox) == ("cancelled", [])
 
 
-def test_a_mail_server_that_is_away_costs_nobody_a_second_mail(
+def test_a_mail_server_that_is_unavailable_costs_nobody_a_second_mail(
     cronograph_queue: Queue, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     article = Article.objects.create(headline="Tea is back")

@@ -3,7 +3,7 @@
 import hashlib
 import json
 import math
-from collections.abc import Awaitable, Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from datetime import datetime
 from enum import Enum
@@ -262,16 +262,15 @@ def _shown(path: tuple[str, ...]) -> str:
     return ".".join(path) or "input"
 
 
-def restore_task(tx: Tx, stored: Json) -> Task:
-    """The task of a repeated request, as it is now.
+def one_left(found: Mapping[int, T], key: int, kind: str, fate: str) -> T:
+    """What a repeated request answered with, of what is left of it.
 
     Raises:
-        NotFound: it was deleted since.
+        NotFound: it is gone; says what it was and how it went.
     """
-    found = task_store.by_ids(tx.conn, [stored["task"]]).get(stored["task"])
-    if found is None:
-        raise NotFound(f"the task that this request answered with was deleted since (id {stored['task']})")
-    return found
+    if key not in found:
+        raise NotFound(f"the {kind} that this request answered with was {fate} since (id {key})")
+    return found[key]
 
 
 def restore_tasks(tx: Tx, stored: Json) -> list[Task]:
@@ -287,16 +286,12 @@ def restore_runs(tx: Tx, stored: Json) -> list[Run]:
 
 
 def restore_run(tx: Tx, stored: Json) -> Run:
-    """The run of a repeated request, as it is now.
-
-    Raises:
-        NotFound: it was pruned since.
-    """
-    found = restore_runs(tx, stored)
-    if not found:
-        raise NotFound("the run that this request answered with was pruned since")
-    return found[0]
+    """The run of a repeated request, as it is now."""
+    return one_left(run_store.by_ids(tx.conn, stored["runs"]), stored["runs"][0], "run", "pruned")
 
 
-ONE_TASK: Final[AnswerCodec[Task]] = AnswerCodec(dump=lambda task: {"task": task.id}, load=restore_task)
+ONE_TASK: Final[AnswerCodec[Task]] = AnswerCodec(
+    dump=lambda task: {"task": task.id},
+    load=lambda tx, stored: one_left(task_store.by_ids(tx.conn, [stored["task"]]), stored["task"], "task", "deleted"),
+)
 ONE_RUN: Final[AnswerCodec[Run]] = AnswerCodec(dump=lambda run: {"runs": [run.id]}, load=restore_run)

@@ -6,7 +6,6 @@ import strawberry
 
 from ....jobs.actions import flows as actions
 from ....jobs.actions.idempotent import AnswerCodec
-from ....jobs.core.base.errors import NotFound
 from ....jobs.core.flows import model
 from ....jobs.core.model import Json
 from ....jobs.store.db.transaction import Tx
@@ -18,20 +17,13 @@ from ...base.sizes import Size
 from ...resolving.context import Info
 from ...types.flow import Flow
 from ...types.payloads import FlowChanged
-from ..base.changes import given, parse_key, perform
+from ..base.changes import given, one_left, parse_key, perform
 from .flow_inputs import AddFlowRunsInput, CancelFlowInput, CloseFlowInput, EnqueueFlowInput, RetryFlowInput
 
 
 def restore_flow(tx: Tx, kept: Json) -> model.Flow:
-    """The flow of a repeated request, as it is now.
-
-    Raises:
-        NotFound: it was pruned since.
-    """
-    found = stored.by_ids(tx.conn, [kept["flow"]])
-    if not found:
-        raise NotFound("the flow that this request answered with was pruned since")
-    return found[kept["flow"]]
+    """The flow of a repeated request, as it is now."""
+    return one_left(stored.by_ids(tx.conn, [kept["flow"]]), kept["flow"], "flow", "pruned")
 
 
 ONE_FLOW: Final[AnswerCodec[model.Flow]] = AnswerCodec(dump=lambda flow: {"flow": flow.id}, load=restore_flow)

@@ -36,7 +36,7 @@ def set_secret(tx: Tx, name: str, value: str, ring: KeyRing) -> Secret:
     check_secret(name, value)
     before = secrets.lock(tx.conn, name)
     kept = secrets.keep(tx.conn, name, _sealed(ring.newest, name, value), tx.now, tx.actor.name if tx.actor else "")
-    # A new value changes nothing that may be shown but its key, yet that it was set is worth an entry.
+    # A new value changes nothing that may be shown but its key, yet that it was set is recorded.
     was = None if before is None else {"key": before.key_id, "updatedBy": before.updated_by}
     tx.record("secret.set", name, before=was, after={"key": kept.key_id, "updatedBy": kept.updated_by})
     return kept

@@ -112,7 +112,7 @@ class Bucket:
         return now + max(0, self._lacking(now) - left) * _MICROSECOND
 
     def look_at(self, now: datetime) -> datetime:
-        """When an empty bucket is worth a look: for a fast rate not at each token, so that a claim takes several."""
+        """When to look at an empty bucket again: for a fast rate not at each token, so that a claim takes several."""
         return self.due(now, max(1, min(int(self.rate.limit * _LOOK / self.rate.per), self.rate.burst // 2)))
 
     def _lacking(self, now: datetime) -> int:

@@ -2,8 +2,8 @@
 
 Overlap, misfire and pause meet here.
 
-The number of occurrences looked at per visit is bounded; a task that was away for long is visited again at once until
-it has caught up, and its skips fold into one row meanwhile.
+The number of occurrences looked at per visit is bounded; a task that nobody visited for long is visited again at once
+until it has caught up, and its skips fold into one row meanwhile.
 """
 
 from bisect import bisect_left
@@ -94,7 +94,7 @@ def decide(
 
     A task whose oldest due occurrence is late by more than the grace has missed something: the policies LAST and ALL
     then choose among all that is due, so that the newest is what runs, and none is in the way of another. Under NONE
-    what is still within the grace runs, however long the task was away.
+    what is still within the grace runs, however long nobody visited the task.
 
     Args:
         task: The task as it is stored.

@@ -1,8 +1,8 @@
 """The queue's SQL: a file for each statement in ``sql/postgres`` and ``sql/sqlite``, found by its name.
 
 Each begins with a heading: what the statement does, its parameters, which index must serve it, who calls it. Parameters
-are written ``:name``, the word ``cronograph`` stands for the schema of the tables. Rows are read by the names of their
-columns.
+are written ``:name``, the word ``cronograph`` stands for the schema of the tables, and ``{event_written}`` for the
+beginning of the part that writes the event (``outbox.EVENT_WRITTEN``). Rows are read by the names of their columns.
 """
 
 import json
@@ -17,7 +17,7 @@ from typing import Any, Final
 from sqlalchemy import Connection, CursorResult, TextClause, TextualSelect, bindparam, column
 from sqlalchemy.types import JSON, TypeEngine
 
-from ...store.db import dialect
+from ...store.db import dialect, outbox
 from ...store.db.autocommit import PLANNED
 from ...store.schema.naming import SQLITE_SCHEMA, SchemaText, in_schema
 from ...store.schema.tables import job_execution, periodic_task, run
@@ -66,7 +66,8 @@ def statement(database: str, name: str) -> Statement:
     heading = _HEADING.match(whole)
     assert heading is not None, f"{name}.sql has no heading"
     lines = (connection.removeprefix("--").removeprefix(" ") for connection in heading[0].splitlines())
-    return Statement(name, "\n".join(lines), whole[heading.end() :])
+    text = whole[heading.end() :].replace("{event_written}", outbox.EVENT_WRITTEN)
+    return Statement(name, "\n".join(lines), text)
 
 
 def read_all(database: str) -> None:

@@ -60,10 +60,10 @@ def skip_expired(tx: Tx, runs: Sequence[Run], *, node: str | None) -> None:
     ended = ended_of((run, RunState.SKIPPED) for run in runs)
     settle(tx, ended)
     tx.wake(Wake.RUNS)
-    _tell(tx, runs)
+    _enqueue_expiry_jobs(tx, runs)
 
 
-def _tell(tx: Tx, runs: Sequence[Run]) -> None:
+def _enqueue_expiry_jobs(tx: Tx, runs: Sequence[Run]) -> None:
     """Put runs of the jobs into the queue that the jobs of these runs name by ``on_expired``."""
     of_note = [run for run in runs if EXPIRY_OF not in (run.carried or {})]
     defaults = jobs.defaults(tx.conn, {run.job_name for run in of_note})

@@ -14,7 +14,7 @@ class ChangeDetector:
     What comes due by time alone is no concern of slow looks: a look that finds nothing due sets a timer.
 
     Args:
-        database: On PostgreSQL, and where the time is replaced, every look is worth it.
+        database: On PostgreSQL, and where the time is replaced, no look is left out.
     """
 
     def __init__(self, database: Database) -> None:

@@ -1,4 +1,4 @@
-"""A part of a node that runs until it is stopped, or looks whenever that may be worth it; it outlives faults."""
+"""A part of a node that runs until it is stopped, or looks whenever it is asked to; it survives faults."""
 
 import asyncio
 import logging
@@ -146,7 +146,7 @@ async def whenever(
         do: Does it.
         pause: Seconds after it; asked each time.
         poll: Seconds after which it is done although nobody wants it; None = never.
-        should_poll: Asked then whether it is worth it; if it is not, it is asked again ``poll`` seconds later.
+        should_poll: Asked then whether to do it; if not, it is asked again ``poll`` seconds later.
         service: Gets on each time that it was done.
     """
     loop = asyncio.get_running_loop()
@@ -184,9 +184,9 @@ class Watch(Service):
 
     Args:
         name: Of the service.
-        hints: Which wakes are worth a look.
+        hints: Which wakes make it look.
         poll: Seconds after which it looks without a hint; None = it waits for a hint.
-        should_poll: Asked then whether a look is worth it.
+        should_poll: Asked then whether to look.
     """
 
     def __init__(
@@ -204,7 +204,7 @@ class Watch(Service):
         self._wanted = asyncio.Event()
 
     def on_wake(self, wakes: Wake) -> None:
-        """A look may be worth it."""
+        """Look if this is one of its hints."""
         if wakes & self._hints:
             self._wanted.set()
 
@@ -213,7 +213,7 @@ class Watch(Service):
         self._wanted.set()
 
     async def run(self) -> None:
-        """Look whenever it may be worth it."""
+        """Look whenever that is wanted."""
         self._wanted.set()
         await whenever(
             self._wanted,
@@ -241,7 +241,7 @@ class Duty(Watch):
         name: What it is.
         every: Seconds between the end of one and the beginning of the next.
         do: Does it.
-        should_poll: Asked each time but the first whether it is worth it.
+        should_poll: Asked each time but the first whether to do it.
     """
 
     def __init__(

@@ -21,10 +21,12 @@ _NEXT_NUMBER = (
     .returning(event_publisher.c.last_seq)
 )
 _APPEND = insert(event).inline()
-APPENDING: Final = """event_written AS (
-        INSERT INTO cronograph.event (at, changes)
-        SELECT CAST(:at AS timestamptz), CAST(:changes AS jsonb) WHERE CAST(:changes AS jsonb) IS NOT NULL)"""
-"""``append`` as a part of another statement for PostgreSQL; it takes the time and ``as_text`` of the changes."""
+EVENT_WRITTEN: Final = """event_written AS (
+    INSERT INTO cronograph.event (at, changes)"""
+"""How a part of another statement for PostgreSQL begins that writes a row: it selects the time and the changes."""
+APPENDING: Final = f"""{EVENT_WRITTEN}
+    SELECT CAST(:at AS timestamptz), CAST(:changes AS jsonb) WHERE CAST(:changes AS jsonb) IS NOT NULL)"""
+"""``append`` as such a part; it takes the time and ``as_text`` of the changes."""
 
 
 def append(conn: Connection, now: datetime, changes: Sequence[Change | Listed]) -> None:

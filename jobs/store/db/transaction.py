@@ -25,7 +25,7 @@ class Wake(Flag):
     ``TASKS``: due times changed (the alarm is set again). ``RUNS``: something may be claimable.
     ``CANCEL``: a running run was asked to stop. ``EVENTS``: events wait to be published.
     ``GROUPS``: a group was paused or limited. ``NODES``: a node was asked to drain. ``LOGS``: log lines were written.
-    ``RIGHTS``: a credential may be worth less than before.
+    ``RIGHTS``: a credential may allow less than before.
     """
 
     NONE = 0

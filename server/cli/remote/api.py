@@ -94,7 +94,7 @@ def at_server(command: Callable[Concatenate[Api, P], None]) -> Callable[..., Non
     return with_options(command, speaking, after=(option("url", ServerUrl, DEFAULT_SERVER), AS_JSON))
 
 
-def tell(api: Api, payload: dict[str, Any], **more: object) -> None:
+def show_preview(api: Api, payload: dict[str, Any], **more: object) -> None:
     """Answer the preview of a payload, and what else is given."""
     preview = payload["preview"]
     api.result({**more, "preview": preview}, "\n".join([preview["sentence"], *_lines(preview)]))

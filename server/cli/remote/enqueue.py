@@ -7,7 +7,7 @@ import typer
 
 from ....graphql.client.command_line import ENQUEUE, TRY_ENQUEUE
 from ....jobs.core.base.errors import ConfigurationError
-from .api import Api, DryRun, at_server, tell
+from .api import Api, DryRun, at_server, show_preview
 from .names import group_names, job_names
 from .values import Label, arguments_of, labels_of, seconds_of
 from .waiting import Wait, wait_for
@@ -84,7 +84,7 @@ def enqueue(
     }
     run = {name: value for name, value in given.items() if value is not None}
     if dry_run:
-        tell(api, api.change(TRY_ENQUEUE, runs=[run], dryRun=True))
+        show_preview(api, api.change(TRY_ENQUEUE, runs=[run], dryRun=True))
     else:
         _enqueue(api, run, wait=wait)
 

@@ -9,7 +9,7 @@ from ....graphql.client.command_line import CANCEL_RUNS, ONE_RUN, PRIORITY, RETR
 from ....jobs.core.base.errors import ConfigurationError
 from ..base.application import CommandLine
 from ..base.output import Refused
-from .api import Api, DryRun, Limit, at_server, tell
+from .api import Api, DryRun, Limit, at_server, show_preview
 from .listings import RUN_LIST
 from .lists import Columns, Filter, Sort, Watch, details, show
 from .values import arguments_of, filter_of
@@ -90,7 +90,7 @@ def retry(
         if args is not None or from_step is not None or wait:
             raise ConfigurationError("--dry-run: is not for --args, --from-step and --wait")
         would = api.change(TRY_RETRY_RUNS, **_chosen(ids, filter), dryRun=True)
-        tell(api, would, count=would["count"])
+        show_preview(api, would, count=would["count"])
         return
     if args is None and from_step is None and not wait:
         _many(api, RETRY_RUNS, "retried", ids, filter, yes=yes)

@@ -17,7 +17,7 @@ from ....graphql.client.command_line import (
 from ....jobs.core.base.errors import ConfigurationError
 from ..base.application import CommandLine
 from ..base.output import Refused
-from .api import Api, DryRun, Limit, at_server, tell
+from .api import Api, DryRun, Limit, at_server, show_preview
 from .listings import TASK_LIST
 from .lists import Columns, Filter, Sort, Watch, details, show
 from .names import job_names, task_names
@@ -102,7 +102,7 @@ def create(
     """Make a task, e.g. tasks create nightly report '0 0 3 * * *' retries=5."""
     given = {"name": name, "jobName": job, **_given(fields, args, schedule, syntax, timezone)}
     if dry_run:
-        _tell(api, TRY_CREATE_TASK, given)
+        _preview(api, TRY_CREATE_TASK, given)
         return
     task = api.change(CREATE_TASK, **given)["task"]
     api.result({"task": task}, f"Task {name} made; next: {task['nextExecution'] or 'no occurrence is left'}")
@@ -125,15 +125,15 @@ def update(
     if not given:
         raise ConfigurationError("nothing to change; name fields, e.g. retries=5, or --schedule or --args")
     if dry_run:
-        _tell(api, TRY_UPDATE_TASK, {"name": name, **given})
+        _preview(api, TRY_UPDATE_TASK, {"name": name, **given})
         return
     task = api.change(UPDATE_TASK, name=name, **given)["task"]
     api.result({"task": task}, f"Task {name} changed; next: {task['nextExecution'] or 'no occurrence is left'}")
 
 
-def _tell(api: Api, document: str, given: dict[str, Any]) -> None:
+def _preview(api: Api, document: str, given: dict[str, Any]) -> None:
     would = api.change(document, **given, dryRun=True)
-    tell(api, would, task=would["task"])
+    show_preview(api, would, task=would["task"])
 
 
 def _given(

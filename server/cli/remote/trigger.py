@@ -7,7 +7,7 @@ import typer
 from ....graphql.client import Client, Run
 from ....graphql.client.command_line import TRY_ENQUEUE, TRY_TRIGGER_TASK
 from ....jobs.core.base.errors import ConfigurationError
-from .api import Api, DryRun, at_server, tell
+from .api import Api, DryRun, at_server, show_preview
 from .names import job_or_task_names
 from .values import Label, arguments_of, labels_of
 from .waiting import Wait, wait_for
@@ -50,7 +50,7 @@ def trigger(
     if task and label:
         raise ConfigurationError("--label: is for jobs; a run of a task has the labels of the task")
     if dry_run:
-        _tell(api, name, given, unique_key, label, is_task=task)
+        _preview(api, name, given, unique_key, label, is_task=task)
         return
     made = _trigger_task(api.client, name, given) if task else _trigger_job(api.client, name, given, unique_key, label)
     run, data, text = made
@@ -60,16 +60,16 @@ def trigger(
     api.result({**data, "run": _summary(run)}, text)
 
 
-def _tell(
+def _preview(
     api: Api, name: str, args: dict[str, Any] | None, key: str | None, label: list[str] | None, *, is_task: bool
 ) -> None:
     given = {"args": args} if args is not None else {}
     if is_task:
-        tell(api, api.change(TRY_TRIGGER_TASK, name=name, dryRun=True, **given))
+        show_preview(api, api.change(TRY_TRIGGER_TASK, name=name, dryRun=True, **given))
         return
     run = {"jobName": name, "uniqueKey": key, "labels": labels_of(label), **given}
     present = {field: value for field, value in run.items() if value is not None}
-    tell(api, api.change(TRY_ENQUEUE, runs=[present], dryRun=True))
+    show_preview(api, api.change(TRY_ENQUEUE, runs=[present], dryRun=True))
 
 
 def _trigger_job(

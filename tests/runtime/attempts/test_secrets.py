@@ -105,7 +105,7 @@ async def test_a_node_without_the_right_key_fails_the_run_and_says_why(start_eng
     assert words in (done.execution.error_message or "")
 
 
-async def test_a_database_that_is_away_is_no_failure_of_the_run(start_engine: StartEngine) -> None:
+async def test_a_database_that_is_unavailable_is_no_failure_of_the_run(start_engine: StartEngine) -> None:
     engine = await with_secret(start_engine)
     await engine.set_secret("key", "12345678", RING)
 

@@ -1,4 +1,4 @@
-"""The live feeds of a process end in order, also while the database is away."""
+"""The live feeds of a process end in order, also while the database is unavailable."""
 
 import asyncio
 from collections.abc import Callable
@@ -37,7 +37,7 @@ async def ended_while(database: Database, take_away: Callable[[], object]) -> No
         return reading.done()
 
     await eventually(has_read)
-    # Or its own look would be the first to see that the database is away.
+    # Or its own look would be the first to see that the database is unavailable.
     await feeds.bus.stop()
     take_away()
     await feeds.end()

@@ -91,7 +91,7 @@ async def test_the_set_up_link_makes_one_administrator_and_then_none(
     file = link_file(server.database)
     assert file.read_text() == f"{link}\n"
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
-    # Renewed at each start: the older one is worth nothing.
+    # Renewed at each start: the older one is refused.
     assert (await server.browser.get(older)).status_code == 410
     assert "Set up Cronograph" in (await server.browser.get(link)).text
     fields = {"token": link.partition("token=")[2], "name": "Ada", "password": "short"}

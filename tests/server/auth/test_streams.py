@@ -188,7 +188,7 @@ async def test_the_watch_looks_by_itself_and_asks_once_for_all_streams(light: Pr
     assert asked == [1]
 
 
-async def test_the_watch_outlives_a_database_that_is_away(
+async def test_the_watch_outlives_a_database_that_is_unavailable(
     light: Protected, empty_sqlite_url: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     empty = Database(empty_sqlite_url)

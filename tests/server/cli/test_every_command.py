@@ -302,7 +302,7 @@ def judged(
     return wrong
 
 
-def test_a_server_that_is_away(stage: Stage) -> None:
+def test_a_server_that_is_unavailable(stage: Stage) -> None:
     env = {"CRONOGRAPH_URL": f"http://127.0.0.1:{free_port()}"}
     commands = {name: stage.words(name, row.good) for name, row in REMOTE.items() if name != "logout"}
     commands["login"] = ["login", "--json"]
@@ -329,7 +329,7 @@ def test_what_is_unknown(stage: Stage) -> None:
     assert judged(stage.run_all(commands, env), lambda name: every[name].status) == {}
 
 
-def test_a_database_that_is_away(stage: Stage) -> None:
+def test_a_database_that_is_unavailable(stage: Stage) -> None:
     away = f"postgresql://nobody@127.0.0.1:{free_port()}/x"
     commands = {
         name: [*stage.words(name, row.good), "--database-url", away] for name, row in LOCAL.items() if row.stdin is None

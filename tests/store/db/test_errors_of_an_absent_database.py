@@ -1,4 +1,4 @@
-"""Which errors mean that the database is away, and which that a statement was wrong."""
+"""Which errors mean that the database is unavailable, and which that a statement was wrong."""
 
 import sqlite3
 
@@ -42,7 +42,7 @@ def sqlite_error(code: int) -> sqlite3.OperationalError:
         OperationalError(None, None, sqlite_error(sqlite3.SQLITE_CANTOPEN)),
     ],
 )
-def test_the_database_is_away(error: Exception) -> None:
+def test_the_database_is_unavailable(error: Exception) -> None:
     assert is_unavailable(error)
 
 

@@ -107,8 +107,7 @@ opened AS (
 marked AS (
     UPDATE cronograph.periodic_task t SET last_started_at = s.at FROM begun b, start s
     WHERE t.id = b.task_id AND b.trigger = 'schedule' AND b.attempt = 1),
-event_written AS (
-    INSERT INTO cronograph.event (at, changes)
+{event_written}
     SELECT s.at, jsonb_build_array(jsonb_build_object(
         'started', (SELECT jsonb_agg(
                         CASE WHEN flow_id IS NULL

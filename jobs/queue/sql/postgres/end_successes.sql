@@ -36,8 +36,7 @@ counted AS (
     GROUP BY m.minute
     ON CONFLICT (minute, shard) DO UPDATE SET ended = c.ended + excluded.ended,
         failures = c.failures + excluded.failures, successes = c.successes + excluded.successes),
-event_written AS (
-    INSERT INTO cronograph.event (at, changes)
+{event_written}
     SELECT m.at, jsonb_build_array(jsonb_build_object(
         'ended', (SELECT jsonb_agg(
                       CASE WHEN flow_id IS NULL

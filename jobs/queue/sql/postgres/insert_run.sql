@@ -55,8 +55,7 @@ labelled AS (
     INSERT INTO cronograph.run_label (key, value, run_id)
     SELECT e.key, e.value, i.id FROM inserted i CROSS JOIN LATERAL jsonb_each_text(i.labels) e
     WHERE i.labels IS NOT NULL),
-event_written AS (
-    INSERT INTO cronograph.event (at, changes)
+{event_written}
     SELECT submitted_at, jsonb_build_array(jsonb_build_object('created', jsonb_build_array(
         jsonb_build_array(id, job_name, group_name))))
     FROM inserted WHERE CAST(:with_event AS boolean))

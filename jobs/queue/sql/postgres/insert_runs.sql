@@ -76,8 +76,7 @@ labelled AS (
     INSERT INTO cronograph.run_label (key, value, run_id)
     SELECT e.key, e.value, i.id FROM inserted i CROSS JOIN LATERAL jsonb_each_text(i.labels) e
     WHERE i.labels IS NOT NULL ORDER BY e.key, e.value, i.id),
-event_written AS (
-    INSERT INTO cronograph.event (at, changes)
+{event_written}
     SELECT m.at, jsonb_build_array(jsonb_build_object('created', (
         SELECT jsonb_agg(jsonb_build_array(ids, job_name, group_name) ORDER BY first)
         FROM (SELECT array_agg(id ORDER BY id) AS ids, min(id) AS first, job_name, group_name

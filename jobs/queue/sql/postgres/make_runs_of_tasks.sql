@@ -46,8 +46,7 @@ labelled AS (
     INSERT INTO cronograph.run_label (key, value, run_id)
     SELECT e.key, e.value, m.id FROM made m CROSS JOIN LATERAL jsonb_each_text(m.labels) e
     WHERE m.labels IS NOT NULL),
-event_written AS (
-    INSERT INTO cronograph.event (at, changes)
+{event_written}
     SELECT m.at, jsonb_build_array(jsonb_build_object('created', (
         SELECT jsonb_agg(jsonb_build_array(id, job_name, group_name, task_id, task_name) ORDER BY id) FROM made)))
     FROM moment m WHERE CAST(:with_event AS boolean) AND EXISTS (SELECT FROM made))

@@ -35,8 +35,7 @@ renewed AS (
         AND r.state || '' IN ('waiting', 'scheduled') AND r.job_name = a.job_name
         AND r.labels IS NOT DISTINCT FROM CAST(nullif(CAST(:labels AS text), 'null') AS jsonb)
     RETURNING r.*),
-event_written AS (
-    INSERT INTO cronograph.event (at, changes)
+{event_written}
     SELECT a.at, jsonb_build_array(jsonb_strip_nulls(jsonb_build_object('kind', 'run_updated', 'task_id', r.task_id,
         'task_name', r.task_name, 'run_id', r.id, 'job_name', r.job_name, 'group', r.group_name, 'state', r.state)))
     FROM renewed r CROSS JOIN asked a)

@@ -41,8 +41,7 @@ woken AS (
     SET state = 'waiting', available_at = CAST(:now AS timestamptz), awaits = NULL, wake_at = NULL
     WHERE r.id = :run_id AND EXISTS (SELECT FROM waiting)
     RETURNING r.id, r.task_id, r.task_name, r.job_name, r.group_name, r.flow_id),
-event_written AS (
-    INSERT INTO cronograph.event (at, changes)
+{event_written}
     SELECT CAST(:now AS timestamptz), coalesce((
             SELECT jsonb_build_array(jsonb_build_object('steps', jsonb_build_array(jsonb_build_array(
                 w.id, w.job_name, w.group_name, w.task_id, w.task_name, t.step, t.state)))) FROM taken t), '[]')

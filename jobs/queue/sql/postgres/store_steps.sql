@@ -28,8 +28,7 @@ stored AS (
     FROM held h
     WHERE h.is_new
     ON CONFLICT DO NOTHING),
-event_written AS (
-    INSERT INTO cronograph.event (at, changes)
+{event_written}
     SELECT coalesce(CAST(:now AS timestamptz), statement_timestamp()), jsonb_build_array(jsonb_build_object(
         'steps', jsonb_agg(
             jsonb_build_array(h.run_id, h.job_name, h.group_name, h.task_id, h.task_name, h.step,

@@ -30,7 +30,7 @@ _WAL_ATTEMPTS = 20
 
 # A node that hangs within a transaction holds locks, and cannot be declared dead before these are gone: idle in a
 # transaction must end well before a lease does.
-# ``jit``: no statement of ours takes long enough to be worth compiling. Once statistics know of a long queue, the
+# ``jit``: no statement of ours takes long enough for compiling to pay. Once statistics know of a long queue, the
 # server would compile each claim again, which takes 200 times as long as the claim.
 # ``plan_cache_mode``: the server's own default would hold for statements that need a plan for what they are asked.
 _POSTGRES_SETTINGS = {

@@ -45,20 +45,20 @@ class Rollbacks:
         def on_statement(_connection: Connection, _cursor: object, statement: str, *_: object) -> None:
             found = _SAVEPOINT.match(statement)
             if found is not None:
-                self._tell(levels.after(found["verb"].upper(), found["name"]))
+                self._rolled_back(levels.after(found["verb"].upper(), found["name"]))
 
         def on_commit(_connection: Connection) -> None:
             levels.end()
 
         def on_rollback(_connection: Connection) -> None:
-            self._tell(levels.end())
+            self._rolled_back(levels.end())
 
-        # The events for savepoints do not tell the name of one that begins.
+        # The events for savepoints do not say the name of one that begins.
         event.listen(connection, "before_cursor_execute", on_statement)
         event.listen(connection, "commit", on_commit)
         event.listen(connection, "rollback", on_rollback)
 
-    def _tell(self, numbers: Sequence[int]) -> None:
+    def _rolled_back(self, numbers: Sequence[int]) -> None:
         if numbers:
             self._on_rollback(numbers)
 

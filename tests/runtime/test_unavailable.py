@@ -1,4 +1,4 @@
-"""While the database is away the node says so, and when it is back all goes on."""
+"""While the database is unavailable the node says so, and when it is back all goes on."""
 
 import asyncio
 import resource
@@ -129,7 +129,7 @@ async def test_a_node_whose_disk_is_full_says_so_until_there_is_room(sqlite_url:
 
 
 @pytest.mark.postgres
-async def test_a_node_whose_postgresql_is_away_says_so_until_it_is_back(
+async def test_a_node_whose_postgresql_is_unavailable_says_so_until_it_is_back(
     postgres_url: str, postgres_server: PostgresServer
 ) -> None:
     name = make_url(postgres_url).database or ""

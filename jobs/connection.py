@@ -25,7 +25,7 @@ from .queue.enqueue.enqueue import (
 from .queue.enqueue.enqueue_many import enqueue_many_sync, new_runs
 from .queue.flows.enqueue_flow import enqueue_flow_sync
 from .queue.group_commit import GroupCommit
-from .registry import Registry, default_registry
+from .registry import Registry, registry_or_default
 from .registry.queue import RunQueue
 from .store.db import dialect
 from .store.db.base.address import is_sqlite, sqlite_path, with_schema
@@ -187,8 +187,9 @@ def connect(database_url: str, *, registry: Registry | None = None) -> Connectio
 
     Raises:
         ConfigurationError: it is no database URL.
+        TypeError: ``registry`` is none.
     """
-    chosen = registry if registry is not None else default_registry()
+    chosen = registry_or_default(registry)
     chosen.queue = connection = Connection(database_url, chosen)
     return connection
 

@@ -11,7 +11,7 @@ from .core.defaults import RUN_POLICIES
 from .core.model import Json, Run
 from .core.run_spec import NO_KEY, RunSpec
 from .handle import RunHandle, no_database
-from .registry import JobDefinition, JobOptions, Registry, default_registry, define
+from .registry import JobDefinition, JobOptions, Registry, define, registry_or_default
 from .registry.names import check_failure_job
 from .registry.queue import HOLDS, RunOptions, RunQueue, check_options, check_session, holding, in_seconds
 
@@ -233,10 +233,11 @@ def job(
 
     Raises:
         ConfigurationError: something that cannot work (a name, an option, a parameter, a result), naming the place.
+        TypeError: ``registry`` is none.
     """
+    home = registry_or_default(registry)
 
     def register(function: Callable[..., Any]) -> Job[..., ..., Any]:
-        home = registry if registry is not None else default_registry()
         definition = define(None if callable(name) else name, function, tuple(home.hooks.resources), **options)
         chosen = definition.policies.defaults.on_failure
         if chosen is not None and home.get(chosen) is not None:

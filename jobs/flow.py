@@ -6,14 +6,16 @@ from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar, cast
 
 from . import lazy
 from .base.context import current_host
+from .core.base.errors import refuse
 from .core.base.lazy import LazyModule
 from .core.flows.model import Ending, When
 from .core.flows.results import REFERENCE
-from .core.flows.spec import FlowSpec, MemberSpec
+from .core.flows.spec import FlowSpec, MemberSpec, check_flow
+from .core.rules import MAX_UNIQUE_KEY, text_faults
 from .core.run_spec import RunSpec
 from .declared import Job
 from .handle import no_database
-from .registry import Registry, default_registry
+from .registry import Registry, registry_or_default
 from .registry.queue import check_session
 
 if TYPE_CHECKING:
@@ -59,8 +61,7 @@ class FlowRun:
             TypeError: one of the runs is neither a run of a flow nor a key.
         """
         given = cast("tuple[object, ...]", runs)
-        wrong = next((one for one in given if not isinstance(one, FlowRun | str)), None)
-        if wrong is not None:
+        for wrong in (one for one in given if not isinstance(one, FlowRun | str)):
             raise TypeError(f"after: must be runs that flow.add has given, or their keys, got {wrong!r:.60}")
         words = [one.value for one in When]
         if when not in words:
@@ -105,6 +106,10 @@ class Flow:
         labels: Words by which its runs are found: ``{"customer": "42"}``; each run has its own first.
         open: Whether runs can be added later, by ``addFlowRuns`` of the API, until ``closeFlow``.
         registry: Whose database is used without a session.
+
+    Raises:
+        UserError: the name, the key or the labels are not what they must be.
+        TypeError: ``registry`` is none.
     """
 
     def __init__(
@@ -116,11 +121,12 @@ class Flow:
         open: bool = False,  # noqa: A002 - the word of the API
         registry: Registry | None = None,
     ) -> None:
+        check_flow(name, unique_key, labels, is_open=open)
         self.name = name
         self.unique_key = unique_key
         self.labels = labels
         self.open = open
-        self._registry = registry
+        self._registry = None if registry is None else registry_or_default(registry)
         self._runs: list[FlowRun] = []
         self._results: dict[object, Json] = {}
         self._callbacks: dict[Ending, RunSpec] = {}
@@ -140,10 +146,15 @@ class Flow:
             kwargs: The same by name.
 
         Raises:
-            TypeError: an argument is missing or unknown.
-            UserError: an argument or an option is not what it must be.
+            TypeError: an argument is missing or unknown, or ``job`` is no job.
+            UserError: the key, an argument or an option is not what it must be.
             ValueError: a result is of another flow.
         """
+        place = "runs", str(len(self._runs))
+        refuse(fault.with_prefix(*place) for fault in text_faults(key, "key", least=1, most=MAX_UNIQUE_KEY))
+        given = cast("object", job)
+        if not isinstance(given, Job):
+            raise TypeError(f"run '{key}': the second argument must be a job, a function with @job, got {given!r:.60}")
         used = dict.fromkeys(_results_in([args, dict(kwargs)]))
         foreign = next((one for one in used if one not in self._results), None)
         if foreign is not None:
@@ -213,7 +224,7 @@ class Flow:
 
     @property
     def _home(self) -> Registry:
-        return self._registry if self._registry is not None else default_registry()
+        return registry_or_default(self._registry)
 
     def _described(self) -> FlowSpec:
         members = tuple(MemberSpec(run.key, run.spec, *run.place) for run in self._runs)

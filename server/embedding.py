@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mappi
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from types import TracebackType
-from typing import Any, Final, Self, TypeAlias
+from typing import Any, Final, Self, TypeAlias, cast
 from urllib.parse import quote, unquote, urlsplit
 
 from starlette.requests import HTTPConnection
@@ -273,9 +273,13 @@ def _check(registry: object, who: object, public_url: object) -> None:
 def _asking(who: AskWho) -> Who:
     async def person(connection: HTTPConnection) -> Person | None:
         answer = who(connection)
-        visitor = await answer if inspect.isawaitable(answer) else answer
+        visitor = cast("object", await answer if inspect.isawaitable(answer) else answer)
         if visitor is None:
             return None
+        if not isinstance(visitor, Visitor):
+            raise ConfigurationError(
+                f"who: must return Visitor(name, role) or None, got {type(visitor).__name__} {visitor!r:.60}"
+            )
         return Person(visitor.name, Role(visitor.role), address=address_of(None, connection))
 
     return person

@@ -1,11 +1,12 @@
 # Made from graphql/schema.graphql by `make schema`; do not edit it.
-"""What is sent: schedules, runs, conditions, and the settings of a task. Durations are seconds."""
+"""Schedules, runs, conditions, settings of a task. Durations: seconds or a ``timedelta``."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypedDict
 
+from .base.shapes import Seconds
 from .enums import EventKind, MisfirePolicy, OverlapPolicy, Priority, RunState, ScheduleSyntax, When
 
 
@@ -35,7 +36,7 @@ class RateInput:
     """
 
     limit: int
-    per: float = 1
+    per: Seconds = 1
     burst: int | None = None
 
 
@@ -48,8 +49,8 @@ class DebounceInput:
         max_wait: it is due at the latest so many seconds after the first.
     """
 
-    delay: float
-    max_wait: float | None = None
+    delay: Seconds
+    max_wait: Seconds | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +63,7 @@ class ThrottleInput:
             unless given, it is answered with the first.
     """
 
-    period: float
+    period: Seconds
     last: bool | None = None
 
 
@@ -101,17 +102,17 @@ class NewRun:
     run_at: datetime | None = None
     unique_key: str | None = None
     retries: int | None = None
-    retry_delay: float | None = None
-    timeout: float | None = None
-    max_duration: float | None = None
+    retry_delay: Seconds | None = None
+    timeout: Seconds | None = None
+    max_duration: Seconds | None = None
     description: str | None = None
     labels: Any | None = None
-    unique_for: float | None = None
+    unique_for: Seconds | None = None
     unique_among: Sequence[RunState] | None = None
     debounce: DebounceInput | None = None
     throttle: ThrottleInput | None = None
     expires_at: datetime | None = None
-    ttl: float | None = None
+    ttl: Seconds | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,17 +153,17 @@ class NewFlowRun:
     run_at: datetime | None = None
     unique_key: str | None = None
     retries: int | None = None
-    retry_delay: float | None = None
-    timeout: float | None = None
-    max_duration: float | None = None
+    retry_delay: Seconds | None = None
+    timeout: Seconds | None = None
+    max_duration: Seconds | None = None
     description: str | None = None
     labels: Any | None = None
-    unique_for: float | None = None
+    unique_for: Seconds | None = None
     unique_among: Sequence[RunState] | None = None
     debounce: DebounceInput | None = None
     throttle: ThrottleInput | None = None
     expires_at: datetime | None = None
-    ttl: float | None = None
+    ttl: Seconds | None = None
     key: str
     after: Sequence[str] | None = None
     when: When | None = None
@@ -200,14 +201,14 @@ class TaskSettings(TypedDict, total=False):
     owner: str | None
     overlap: OverlapPolicy | None
     misfire: MisfirePolicy | None
-    misfire_grace: float | None
+    misfire_grace: Seconds | None
     catch_up_limit: int | None
-    tolerance: float | None
-    timeout: float | None
-    max_duration: float | None
+    tolerance: Seconds | None
+    timeout: Seconds | None
+    max_duration: Seconds | None
     retries: int | None
-    retry_delay: float | None
-    jitter: float | None
+    retry_delay: Seconds | None
+    jitter: Seconds | None
     start_at: datetime | None
     end_at: datetime | None
     labels: Any | None

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any, Unpack
 
 from . import triggering
-from .base.shapes import read, read_all, selection
+from .base.shapes import Seconds, read, read_all, selection
 from .builders import changed, mutation, present, whole
 from .enums import Priority, WhenFull
 from .inputs import NewFlowRun, NewRun, ScheduleInput, TaskChanges, TaskSettings
@@ -319,30 +319,30 @@ def limit_group(name: str, max_running: int | None) -> Operation[Group]:
     return changed("updateGroup", {"name": name, "maxRunning": max_running}, Group)
 
 
-def age_group(name: str, max_wait_low: float | None) -> Operation[Group]:
-    """Set after how many seconds a due run of low priority goes before those of high priority; None = never."""
+def age_group(name: str, max_wait_low: Seconds | None) -> Operation[Group]:
+    """Set after how long a due run of low priority goes before those of high priority; None = never."""
     return changed("updateGroup", {"name": name, "maxWaitLow": max_wait_low}, Group)
 
 
-def keep_group(name: str, keep: float | None) -> Operation[Group]:
-    """Set how many seconds the history of a group's finished runs is kept; None = as their jobs say."""
+def keep_group(name: str, keep: Seconds | None) -> Operation[Group]:
+    """Set how long the history of a group's finished runs is kept; None = as their jobs say."""
     return changed("updateGroup", {"name": name, "keep": keep}, Group)
 
 
-def rate_group(name: str, limit: int | None, per: float = 1.0, burst: int | None = None) -> Operation[Group]:
+def rate_group(name: str, limit: int | None, per: Seconds = 1.0, burst: int | None = None) -> Operation[Group]:
     """Limit how many runs of a group start in how long, on all nodes together.
 
     Args:
         name: The group.
-        limit: How many start in ``per`` seconds; None = any number.
-        per: Seconds.
+        limit: How many start in ``per``; None = any number.
+        per: Seconds, or a ``timedelta``.
         burst: How many start at once after a pause; a twentieth of the limit unless given, at least 1.
     """
     rate = {"limit": limit, "per": per, "burst": burst}
     return changed("updateGroup", {"name": name, "rate": None if limit is None else rate}, Group)
 
 
-def rate_job(name: str, limit: int | None, per: float = 1.0, burst: int | None = None) -> Operation[Job]:
+def rate_job(name: str, limit: int | None, per: Seconds = 1.0, burst: int | None = None) -> Operation[Job]:
     """Limit how many runs of a job start in how long, None = as its code says; see ``rate_group``."""
     rate = {"limit": limit, "per": per, "burst": burst}
     return changed("updateJob", {"name": name, "rate": None if limit is None else rate}, Job)

@@ -1,6 +1,6 @@
 """Short ways to write a schedule, one for each syntax."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from .enums import ScheduleSyntax
 from .inputs import ScheduleInput
@@ -16,9 +16,11 @@ def calendar(value: str, timezone: str = "UTC") -> ScheduleInput:
     return ScheduleInput(ScheduleSyntax.CALENDAR, value, timezone)
 
 
-def interval(value: str | float) -> ScheduleInput:
-    """A fixed grid: seconds, ``1h30m`` or ISO 8601 ``PT1H30M``; at least one second."""
-    return ScheduleInput(ScheduleSyntax.INTERVAL, value if isinstance(value, str) else f"{value:g}")
+def interval(value: str | float | timedelta) -> ScheduleInput:
+    """A fixed grid: seconds, a ``timedelta``, ``1h30m`` or ISO 8601 ``PT1H30M``; at least one second."""
+    seconds = value.total_seconds() if isinstance(value, timedelta) else value
+    text = seconds if isinstance(seconds, str) else f"{seconds:f}".rstrip("0").rstrip(".")
+    return ScheduleInput(ScheduleSyntax.INTERVAL, text)
 
 
 def once(at: datetime) -> ScheduleInput:

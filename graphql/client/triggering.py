@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from .base.errors import Refusal
-from .base.shapes import read, read_all, selection
+from .base.shapes import Seconds, read, read_all, selection
 from .builders import ERRORS, Argument, document, refuse, variables
 from .inputs import DebounceInput, ThrottleInput
 from .operation import Operation
@@ -18,12 +18,12 @@ def trigger_job(  # noqa: PLR0913 - each setting of a run has a name of its own
     *,
     unique_key: str | None = None,
     labels: Mapping[str, str] | None = None,
-    unique_for: float | None = None,
+    unique_for: Seconds | None = None,
     unique_among: Sequence[str] | None = None,
     debounce: DebounceInput | None = None,
     throttle: ThrottleInput | None = None,
     expires_at: datetime | None = None,
-    ttl: float | None = None,
+    ttl: Seconds | None = None,
     dry_run: bool = False,
     idempotency_key: str | None = None,
 ) -> Operation[TriggeredJob]:
@@ -34,12 +34,13 @@ def trigger_job(  # noqa: PLR0913 - each setting of a run has a name of its own
         args: Its arguments.
         unique_key: While a run with this key is unfinished, that one is answered; as the job declares, unless given.
         labels: Words by which it is found, in addition to those of the job.
-        unique_for: The unique key holds so many seconds after the enqueueing, or until the run is finished.
+        unique_for: The unique key holds so long after the enqueueing, or until the run is finished; seconds or a
+            ``timedelta``.
         unique_among: ``["WAITING"]``: the unique key is free once the run has begun.
         debounce: One run for many enqueues of the unique key, with the last arguments.
         throttle: At most one run of the unique key is enqueued in a period.
         expires_at: It is skipped, with the reason ``EXPIRED``, unless it has started by then.
-        ttl: The same in seconds from when it may start.
+        ttl: The same as a duration from when it may start.
         dry_run: Change nothing; ``preview`` says what would become of it, ``message`` the same in words.
         idempotency_key: Makes a repetition safe.
     """

@@ -243,11 +243,12 @@ def _fields(schema: GraphQLSchema, record: Recorded) -> Iterator[tuple[str, Grap
 
 
 def _inputs(schema: GraphQLSchema) -> Iterator[str]:
-    yield _note('"""What is sent: schedules, runs, conditions, and the settings of a task. Durations are seconds."""')
+    yield _note('"""Schedules, runs, conditions, settings of a task. Durations: seconds or a ``timedelta``."""')
     yield "\nfrom collections.abc import Mapping, Sequence\nfrom dataclasses import dataclass"
     yield "from datetime import datetime\nfrom typing import Any, TypedDict\n"
     shown = [*INPUTS.values(), "UpdateTaskInput"]
     used = {_named(one.type) for name in shown for one in _input(schema, name).fields.values()}
+    yield "from .base.shapes import Seconds"
     yield from _imported("enums", used & _enum_names(schema))
     for name, type_name in INPUTS.items():
         kind = _input(schema, type_name)
@@ -304,6 +305,8 @@ def _sent(name: str, kind: GraphQLInputType) -> str:
     inner = kind.of_type if isinstance(kind, GraphQLNonNull) else kind
     if isinstance(inner, GraphQLList):
         return f"Sequence[{_python(inner.of_type)}]"
+    if _named(inner) == "Float":
+        return "Seconds"
     return "Mapping[str, Any]" if name in MAPPINGS else _python(inner)
 
 

@@ -5,7 +5,7 @@ import traceback
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextvars import ContextVar
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, overload
+from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, cast, overload
 
 from ..core.durable.steps import StepKind, StoredStep, check_step
 from ..core.durable.waits import Wait
@@ -246,11 +246,11 @@ class JobContext(DurableContext):
 
     async def enqueue_many(self, runs: Iterable[RunSpec]) -> list[int]:
         """Put many runs into the queue, all or none: ``[mail.run(to=one) for one in people]``; their ids, in order."""
-        return await self._host.enqueue(list(runs))
+        return await self._host.enqueue(_several(runs))
 
     def enqueue_many_sync(self, runs: Iterable[RunSpec]) -> list[int]:
         """``enqueue_many`` for jobs that are plain functions."""
-        return self._host.enqueue_waiting(list(runs))
+        return self._host.enqueue_waiting(_several(runs))
 
     @overload
     def enqueue_at_end(self, job: Runnable[P], /, *args: P.args, **kwargs: P.kwargs) -> None: ...
@@ -309,14 +309,14 @@ class JobContext(DurableContext):
         Raises:
             Suspend, RunFailed, UserError: see ``run``; of those that failed the first in order.
         """
-        wanted = tuple(runs)
+        wanted = tuple(_several(runs))
         return await self._begun(wanted, name, return_exceptions=return_exceptions) if wanted else []
 
     def run_all_sync(
         self, runs: Iterable[RunSpec], *, name: str = "runs", return_exceptions: bool = False
     ) -> list[Any]:
         """``run_all`` for jobs that are plain functions."""
-        wanted = tuple(runs)
+        wanted = tuple(_several(runs))
         if not wanted:
             return []
         found = self._steps.wait_waiting(_wait_of(wanted, name), name, None)
@@ -347,6 +347,19 @@ def _values(found: StoredStep, *, return_exceptions: bool) -> list[Any]:
     if failed is not None and not return_exceptions:
         raise failed
     return ends
+
+
+def _several(runs: object) -> list[RunSpec]:
+    """The runs that are asked for.
+
+    Raises:
+        TypeError: it is no list of them.
+    """
+    found: list[object] = list(cast("Iterable[object]", runs)) if isinstance(runs, Iterable) else [runs]
+    for one in found:
+        if not isinstance(one, RunSpec):
+            raise TypeError(f"runs: must be runs to be, e.g. [job.run(…)], got {one!r:.60}")
+    return cast("list[RunSpec]", found)
 
 
 def _asked(job: Runnable[...] | str, args: tuple[object, ...], kwargs: Mapping[str, Json]) -> RunSpec:

@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable
 from datetime import datetime
 from functools import partial
-from typing import Any, Protocol, TypeVar, TypeVarTuple, overload
+from typing import Any, Protocol, TypeVar, TypeVarTuple, cast, overload
 
 from ..core.actor import Role
 from ..core.base.errors import InvalidInput, InvalidState
@@ -12,7 +12,7 @@ from ..core.durable.waits import Wait
 from ..core.seconds import Seconds, length
 from .outcomes import Rejected, WaitTimedOut
 from .run_info import RunInfo
-from .step_shape import Shape
+from .step_shape import Shape, shape_of_model
 from .steps import StepHost, Steps, Wanted, current_step, key_text
 
 T = TypeVar("T")
@@ -191,7 +191,7 @@ class DurableContext:
             WaitTimedOut: it did not come in time.
             StepMismatch: what it brings along is not what the model says.
         """
-        shape = Shape(model)
+        shape = shape_of_model(model)
         asked = _signal(shape, timeout, role)
         return _received(await self._steps.wait(asked, *_named(name, key)), shape, on_timeout)
 
@@ -207,7 +207,7 @@ class DurableContext:
         role: Role | str = Role.OPERATOR,
     ) -> Any:  # noqa: ANN401 - what the model says
         """``wait_for`` for jobs that are plain functions."""
-        shape = Shape(model)
+        shape = shape_of_model(model)
         asked = _signal(shape, timeout, role)
         return _received(self._steps.wait_waiting(asked, *_named(name, key)), shape, on_timeout)
 
@@ -256,6 +256,10 @@ def _named(name: str, key: str | int | None) -> tuple[str, str | None]:
 
 
 def _sleep(seconds: Seconds | None, until: datetime | None) -> Callable[[str], Wait]:
+    given_until = cast("object", until)
+    if given_until is not None and not isinstance(given_until, datetime):
+        message = f"until: must be a datetime with a time zone, e.g. datetime.now(UTC), got {until!r:.60}"
+        raise InvalidInput(message, path=("until",))
     if until is not None and until.tzinfo is None:
         raise InvalidInput(
             f"until: must carry a zone, got the naive {until.isoformat()}; use datetime(…, tzinfo=UTC)", path=("until",)
@@ -267,7 +271,7 @@ def _sleep(seconds: Seconds | None, until: datetime | None) -> Callable[[str], W
 def _signal(shape: Shape, timeout: Seconds | None, role: Role | str) -> Callable[[str], Wait]:
     seconds = None if timeout is None else length("timeout", timeout)
     try:
-        who = Role(role.lower())
+        who = Role(str(role).lower())
     except ValueError as error:
         known = ", ".join(f"'{one.value}'" for one in Role)
         raise InvalidInput(f"role: must be one of {known}, got {role!r}", path=("role",)) from error

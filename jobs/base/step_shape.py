@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
-from ..core.base.errors import ConfigurationError, StepMismatch
+from ..core.base.errors import ConfigurationError, InvalidInput, StepMismatch
 from ..core.base.lazy import LazyModule
 from ..core.model import Json
 
@@ -108,6 +108,21 @@ def shape_of(function: Callable[..., object]) -> Shape:
         function = function.func
     function = getattr(function, "__func__", function)
     return _ANYTHING if getattr(function, "__name__", "") == "<lambda>" else _shape_of(function)
+
+
+def shape_of_model(model: Any) -> Shape:  # noqa: ANN401 - all that an annotation can be
+    """What a signal brings along.
+
+    Raises:
+        InvalidInput: the model is none.
+    """
+    try:
+        return Shape(model)
+    except (TypeError, pydantic.errors.PydanticUserError):
+        raise InvalidInput(
+            f"model: must be a pydantic model, a dataclass or another type with a form in JSON, got {model!r:.60}",
+            path=("model",),
+        ) from None
 
 
 @lru_cache(maxsize=1024)

@@ -127,11 +127,12 @@ class Wanted:
                 f"ctx.step('{name}', charge, order), not charge(order)",
                 path=("function",),
             )
-        if not 0 <= retries <= MAX_RETRIES:
+        if type(retries) is not int or not 0 <= retries <= MAX_RETRIES:
             raise InvalidInput(
-                f"step '{name}': retries must be from 0 to {MAX_RETRIES}, got {retries!r}", path=("retries",)
+                f"step '{name}': retries must be a whole number from 0 to {MAX_RETRIES}, got {retries!r:.60}",
+                path=("retries",),
             )
-        delay = length(f"step '{name}': retry_delay", retry_delay, "retryDelay")
+        delay = length(f"step '{name}': retry_delay", retry_delay, "retry_delay")
         return cls(name, given, retries, delay, shape_of(function))
 
 

@@ -1,7 +1,7 @@
 """Jobs by name: what a function that was made a job takes, where it runs, and the policies that it carries."""
 
 from .define import define
-from .definition import Handler, JobDefinition, Registry, default_registry
+from .definition import Handler, JobDefinition, Registry, default_registry, registry_or_default
 from .limits import Cap, Rate
 from .options import JobOptions
 from .policies import Backoff, JobPolicies
@@ -19,4 +19,5 @@ __all__ = [
     "Reuse",
     "default_registry",
     "define",
+    "registry_or_default",
 ]

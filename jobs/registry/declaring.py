@@ -6,7 +6,7 @@ from typing import Any, TypeVar, cast, overload
 
 from ..core.base.errors import ConfigurationError
 from ..core.model import Json
-from .definition import Registry, default_registry
+from .definition import Registry, registry_or_default
 from .functions import check_takes
 from .hooks import Generating, Scope, hook_of, resource_of
 from .options import NamedJob
@@ -46,9 +46,10 @@ def around(
 
     Raises:
         ConfigurationError: it is no such function, or ``jobs`` are no jobs.
+        TypeError: ``registry`` is none.
     """
     names = None if jobs is None else _names(jobs)
-    home = registry if registry is not None else default_registry()
+    home = registry_or_default(registry)
 
     def declare(given: Any) -> Any:  # noqa: ANN401 - typed by the overloads
         home.hooks.around.append(hook_of(given, names))
@@ -81,8 +82,9 @@ def resource(function: Any = None, /, *, scope: Scope | str = Scope.NODE, regist
 
     Raises:
         ConfigurationError: it is no such function, or another one gives the same.
+        TypeError: ``registry`` is none.
     """
-    home = registry if registry is not None else default_registry()
+    home = registry_or_default(registry)
 
     def declare(given: Any) -> Any:  # noqa: ANN401 - typed by the overloads
         home.hooks.add(resource_of(given, scope))
@@ -104,8 +106,9 @@ def carries(name: str, /, *, registry: Registry | None = None) -> Callable[[C], 
 
     Raises:
         ConfigurationError: the name is taken, or what is declared is no such function.
+        TypeError: ``registry`` is none.
     """
-    home = registry if registry is not None else default_registry()
+    home = registry_or_default(registry)
 
     def declare(function: C) -> C:
         _check_carrier(name, function)

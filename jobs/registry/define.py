@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Unpack, cast
 from ..base.outcomes import Result
 from ..core.base.errors import ConfigurationError, InvalidInput
 from ..core.base.lazy import LazyModule
+from ..core.base.python_names import in_python
 from ..core.model import Isolation, Json, ScheduleSpec
 from ..core.outcome import Failure
 from ..core.rules import check_name, check_text
@@ -64,7 +65,9 @@ def define(
     where = place_of(handler)
     try:
         return _defined(chosen, handler, where, known, options)
-    except (InvalidInput, ValueError, TypeError) as error:
+    except InvalidInput as error:
+        raise ConfigurationError(f"job '{chosen}' at {where}: {in_python(error)}") from error
+    except (ValueError, TypeError) as error:
         raise ConfigurationError(f"job '{chosen}' at {where}: {error}") from error
 
 

@@ -287,6 +287,19 @@ def default_registry() -> Registry:
     return _default
 
 
+def registry_or_default(registry: Registry | None) -> Registry:
+    """The registry that was given, or else the default one.
+
+    Raises:
+        TypeError: what was given is none.
+    """
+    if registry is None:
+        return _default
+    if not isinstance(registry, Registry):  # pyright: ignore[reportUnnecessaryIsInstance] - of the user's, unchecked
+        raise TypeError(f"registry: must be a Registry or None, got {registry!r:.60}")
+    return registry
+
+
 @lru_cache(maxsize=1024)
 def _signature_without(handler: Handler, left_out: tuple[str | None, ...]) -> inspect.Signature:
     """How a handler is called, without what it is given; to find that out takes longer than to validate arguments."""

@@ -43,17 +43,25 @@ def check_takes(function: Callable[..., Any], option: str, *given: str) -> None:
         given: What it is called with, in words.
 
     Raises:
-        ValueError: it takes more or fewer.
+        ValueError: it takes more or fewer, or Python does not know what it takes.
     """
     try:
         signature = inspect.signature(function)
     except ValueError:
-        return  # built in, and says nothing of what it takes
+        raise ValueError(unreadable(option, function)) from None
     try:
         signature.bind(*given)
     except TypeError as error:
         wanted = " and ".join(given) or "nothing"
         raise ValueError(f"{option}: the function is called with {wanted}, but takes {signature}: {error}") from None
+
+
+def unreadable(option: str, function: object) -> str:
+    """The fault of a function that is built in and says nothing of what it takes."""
+    return (
+        f"{option}: Python does not say which parameters {function!r:.60} has, so it cannot be checked; write a "
+        "function or a lambda that calls it"
+    )
 
 
 def _parameters(handler: Any) -> tuple[str, ...]:  # noqa: ANN401 - anything may be written

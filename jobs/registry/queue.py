@@ -1,12 +1,12 @@
 """Where the jobs of a registry put their runs, unless they are given a session."""
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final, Protocol, TypeAlias, TypedDict
 
 from ..core.admission.holding import Debounce, Hold, Throttle, hold_of
 from ..core.base.errors import InvalidInput
+from ..core.base.python_names import in_python
 from ..core.durable.waits import Signal
 from ..core.flows.spec import FlowSpec
 from ..core.model import Json, Priority, Run
@@ -15,8 +15,6 @@ from ..core.seconds import DURATIONS, Seconds, seconds_of
 
 AnySession: TypeAlias = Any
 """A synchronous SQLAlchemy session or connection; this module must not need SQLAlchemy to say so."""
-_IN_CODE: Final = {"uniqueFor": "unique_for", "uniqueAmong": "unique_among", "maxWait": "max_wait"}
-_OF_THE_API: Final = re.compile("|".join(_IN_CODE))
 HOLDS: Final = ("unique_for", "unique_among", "debounce", "throttle")
 """The options that say how a unique key holds."""
 
@@ -154,9 +152,7 @@ def holding(given: Mapping[str, Any]) -> Hold | None:
     try:
         return hold_of(unique_for, given.get("unique_among"), debounce, throttle)
     except InvalidInput as fault:
-        # The rule names what is wrong as the API does.
-        message = _OF_THE_API.sub(lambda word: _IN_CODE[word[0]], fault.message)
-        raise InvalidInput(message, path=fault.path) from None
+        raise in_python(fault) from None
 
 
 def check_session(

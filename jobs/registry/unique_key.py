@@ -6,6 +6,7 @@ from typing import Any, TypeAlias, cast
 
 from ..core.unique_key import UniqueKey, pieces
 from .arguments_by_name import known_argument
+from .functions import unreadable
 
 KeyFunction: TypeAlias = Callable[..., str | None]
 """Makes a key of a run's arguments, which it gets by name: all of them, or those that it takes; None = no key."""
@@ -90,7 +91,7 @@ def _function(function: KeyFunction, names: Mapping[str, str]) -> KeyFunction:
     try:
         parameters = inspect.signature(function).parameters.values()
     except ValueError:
-        return function  # built in, and says nothing of what it takes
+        raise ValueError(unreadable("unique_key", function)) from None
     if any(one.kind is one.VAR_KEYWORD for one in parameters):
         return function
     for one in parameters:

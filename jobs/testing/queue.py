@@ -37,7 +37,7 @@ from ..queue.finish import Finish, finish
 from ..queue.flows.enqueue_flow import put_spec
 from ..queue.limits.admission import look_for_tokens
 from ..queue.occurrences import dispatch_due
-from ..registry import Rate, Registry, default_registry
+from ..registry import Rate, Registry, default_registry, registry_or_default
 from ..registry.define import schedule_from
 from ..registry.queue import RunOptions, RunQueue, in_seconds
 from ..runtime.attempts.failures import call_on_failure, failure_for
@@ -138,7 +138,7 @@ class Queue:
         secrets: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         self.clock = clock or FakeClock()
-        self.registry = registry if registry is not None else default_registry()
+        self.registry = registry_or_default(registry)
         self._resources = resources
         self._secrets = secrets
         self._folder = tempfile.TemporaryDirectory(prefix="cronograph-test-")

@@ -34,7 +34,7 @@ from ..declared import Job
 from ..queue.claims.claim import Started
 from ..queue.enqueue.enqueue_many import new_runs
 from ..queue.flows.enqueue_flow import new_flow
-from ..registry import Handler, JobDefinition, Registry, default_registry, define
+from ..registry import Handler, JobDefinition, Registry, define, registry_or_default
 from ..registry.hooks import Hooks
 from ..registry.queue import in_seconds
 from ..runtime.attempts.attempt import Attempt
@@ -243,9 +243,9 @@ def _without_secrets(attempt: Attempt, secrets: Mapping[str, str]) -> Failed | N
 
 def hooks_of(job: AnyJob, registry: Registry | None) -> Hooks:
     """What is declared in addition to a job: in the registry of the test, in the job's own, or in the default one."""
-    if registry is not None:
-        return registry.hooks
-    return job.registry.hooks if isinstance(job, Job) else default_registry().hooks
+    if registry is None and isinstance(job, Job):
+        return job.registry.hooks
+    return registry_or_default(registry).hooks
 
 
 def in_this_process(definition: JobDefinition) -> JobDefinition:
@@ -260,7 +260,7 @@ def find(job: AnyJob, registry: Registry | None) -> JobDefinition:
     Raises:
         NotFound: no job has this name; with the nearest one that exists.
     """
-    known = registry if registry is not None else default_registry()
+    known = registry_or_default(registry)
     if isinstance(job, Job):
         return job.definition
     if isinstance(job, JobDefinition):

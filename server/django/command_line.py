@@ -1,13 +1,18 @@
 """What ``manage.py cronograph`` adds to the command line: the database and the jobs of the project."""
 
+import json
 import os
 import sys
 from collections.abc import Sequence
+from difflib import get_close_matches
 from importlib import import_module
 from importlib.util import find_spec
+from typing import cast
 
 from django.apps import apps
+from django.core.exceptions import ImproperlyConfigured
 
+from ..configuration.settings import NAMES
 from .choices import Choices, choices
 
 
@@ -25,8 +30,20 @@ def environment() -> dict[str, str]:
         ImproperlyConfigured: what ``CRONOGRAPH`` says cannot work.
     """
     chosen = choices()
-    values = {"database_url": chosen.url, "jobs": ",".join(job_modules(chosen)), **(chosen.settings or {})}
-    return {f"CRONOGRAPH_{name.upper()}": str(value) for name, value in values.items() if value not in {"", None}}
+    settings = chosen.settings or {}
+    for name in (one for one in settings if one not in NAMES):
+        near = get_close_matches(str(name), NAMES, 1)
+        hint = f"; did you mean '{near[0]}'?" if near else "; see the settings of the server"
+        raise ImproperlyConfigured(f"CRONOGRAPH['SETTINGS']: has no setting {name!r:.60}{hint}")
+    values = {"database_url": chosen.url, "jobs": job_modules(chosen) or None, **settings}
+    return {f"CRONOGRAPH_{name.upper()}": _text(value) for name, value in values.items() if value is not None}
+
+
+def _text(value: object) -> str:
+    """A setting as a variable holds it."""
+    if isinstance(value, list | tuple):
+        return ",".join(map(str, cast("Sequence[object]", value)))
+    return json.dumps(value) if isinstance(value, dict | bool) else str(value)
 
 
 def run(arguments: Sequence[str]) -> int:

@@ -247,7 +247,7 @@ class TestInTheUsersTransaction:
             ({"run_at": datetime(2030, 1, 1)}, "run_at: must have a time zone"),  # noqa: DTZ001
             ({"run_at": "x"}, "run_at: must be a datetime with a time zone, e.g. datetime.now(UTC), or None, got 'x'"),
             ({"group": 5}, "group: must be a text, got 5"),
-            ({"unique_key": 5}, "uniqueKey: must be a text, got 5"),
+            ({"unique_key": 5}, "unique_key: must be a text, got 5"),
             ({"retries": "2"}, "retries: must be a whole number from 0 to 1,000, got '2'"),
             ({"retries": 1.5}, "retries: must be a whole number from 0 to 1,000, got 1.5"),
             ({"retries": True}, "retries: must be a whole number from 0 to 1,000, got True"),

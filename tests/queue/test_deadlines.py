@@ -154,9 +154,9 @@ def test_explain_says_by_when_it_has_to_end(stored: Stored) -> None:
 
 @pytest.mark.parametrize("wrong", [0, -1, True, 1e12])
 def test_it_is_refused_unless_it_is_so_many_seconds(stored: Stored, wrong: Any) -> None:
-    with pytest.raises(UserError, match=r"maxDuration: must be from 0\.001 to") as caught:
+    with pytest.raises(UserError, match=r"max_duration: must be from 0\.001 to") as caught:
         stored.do(lambda tx: enqueue_sync(tx.conn, "work", max_duration=wrong))
-    assert caught.value.path == ("maxDuration",)
+    assert caught.value.path == ("max_duration",)
 
 
 def test_many_are_failed_by_few_looks(stored: Stored) -> None:

@@ -104,7 +104,7 @@ def test_nothing_is_nothing(conn: Connection) -> None:
         (RunSpec("a", {"x": "\x00"}), "args: a text must not hold the character U.0000"),
         (RunSpec("a", priority="urgent"), "priority: must be 'high' or 'low'"),
         (RunSpec("a", retries=-1), "retries"),
-        (RunSpec("", {}), "jobName"),
+        (RunSpec("", {}), "job_name"),
     ],
 )
 def test_a_fault_is_told_with_its_place_and_nothing_is_stored(conn: Connection, spec: RunSpec, fault: str) -> None:

@@ -161,7 +161,8 @@ def test_an_expiry_that_cannot_be_is_refused(
     stored: Stored, expires_at: Any, ttl: Any, run_at: datetime | None, fault: str
 ) -> None:
     assert any(fault in str(one) for one in expiry_faults(expires_at, ttl, run_at))
-    with pytest.raises(UserError, match=fault):
+    in_python = fault.replace("expiresAt", "expires_at").replace("runAt", "run_at")
+    with pytest.raises(UserError, match=in_python):
         stored.do(lambda tx: enqueue_sync(tx.conn, "work", run_at=run_at, expires_at=expires_at, ttl=ttl))
     assert stored.rows(tables.run) == []
 

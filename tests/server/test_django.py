@@ -279,6 +279,31 @@ for said in {list(WRONG)!r}:
     assert "publish" in checked
 
 
+def test_settings_of_the_server_are_lists_tables_and_truth_values_too(on_sqlite: Project) -> None:
+    program = """
+from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
+from cronograph.server.django.command_line import environment
+
+given = {"slots": 4, "tags": ["a", "b"], "groups": [], "no_auth": True, "oidc": {"x": {"a": 1}}, "poll": None}
+settings.CRONOGRAPH = {"SETTINGS": given}
+found = environment()
+print(sorted(one for one in found.items() if one[0].removeprefix("CRONOGRAPH_").lower() in given))
+settings.CRONOGRAPH = {"SETTINGS": {"slotz": 4}}
+try:
+    environment()
+except ImproperlyConfigured as error:
+    print(error)
+"""
+    assert on_sqlite.program(program) == [
+        (
+            "[('CRONOGRAPH_GROUPS', ''), ('CRONOGRAPH_NO_AUTH', 'true'), ('CRONOGRAPH_OIDC', '{\"x\": {\"a\": 1}}'), "
+            "('CRONOGRAPH_SLOTS', '4'), ('CRONOGRAPH_TAGS', 'a,b')]"
+        ),
+        "CRONOGRAPH['SETTINGS']: has no setting 'slotz'; did you mean 'slots'?",
+    ]
+
+
 def test_the_guide_shows_what_the_example_has() -> None:
     shown = [block.text for block in blocks_of(ROOT / "docs" / "django.md") if block.test is not None]
     assert shown[0].startswith("python manage.py cronograph ")

@@ -146,6 +146,18 @@ async def test_the_application_says_who_asks_and_what_they_may(empty_sqlite_url:
         assert "CROSS_SITE" in (await asked_raw(client)).text
 
 
+async def test_who_that_returns_no_visitor_is_said_in_the_log(
+    empty_sqlite_url: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    def who(connection: HTTPConnection) -> Any:
+        return "ada", "admin"
+
+    async with Cronograph(empty_sqlite_url, jobs=[add_up], who=who) as cron, asking((PATH, cron)) as client:
+        answer = await client.post(f"{PATH}/graphql", json={"query": "{ viewer { name } }"})
+    assert answer.status_code == 500
+    assert "who: must return Visitor(name, role) or None, got tuple ('ada', 'admin')" in caplog.text
+
+
 async def test_without_who_people_sign_in_below_the_path(
     empty_sqlite_url: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

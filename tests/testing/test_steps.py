@@ -153,7 +153,7 @@ async def no_annotation(ctx: JobContext) -> None:
         (within_another, "step 'inner': began inside step 'outer'"),
         (no_function, "step 'mail': must be given a function and its arguments, got 7"),
         (no_name, "step: name must not contain '#'"),
-        (too_many_retries, "step 'mail': retries must be from 0 to 1000, got -1"),
+        (too_many_retries, "step 'mail': retries must be a whole number from 0 to 1000, got -1"),
         (no_delay, "step 'mail': retry_delay: must be from 0 seconds to ten years"),
         (no_key, "step_key: there is one only inside a step"),
         (no_annotation, "step function hidden: what it returns cannot be read from its annotation: name 'Decimal'"),

@@ -3,10 +3,10 @@
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import fields, is_dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from functools import cache
-from typing import Any, ClassVar, Self, TypeVar, cast, get_args, get_type_hints
+from typing import Any, ClassVar, Self, TypeAlias, TypeVar, cast, get_args, get_type_hints
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
@@ -14,6 +14,8 @@ from .errors import InvalidAnswerError
 
 T = TypeVar("T")
 
+Seconds: TypeAlias = float | timedelta
+"""A duration that is sent: seconds, or a ``timedelta``."""
 DEEPEST = 100
 """So deep may variables be nested: no server takes deeper ones."""
 FINAL_STATES = frozenset({"SUCCESS", "FAILED", "CANCELLED", "SKIPPED"})
@@ -126,7 +128,7 @@ def _name(shape: object) -> str:
 
 
 def written(value: object, place: tuple[str | int, ...] = ()) -> Any:  # noqa: ANN401 - JSON
-    """A value as JSON for variables: times as RFC 3339, dataclasses as input objects without what is None.
+    """A value as JSON for variables: times as RFC 3339, durations in seconds, dataclasses without what is None.
 
     Mappings keep their keys and their None: in ``args`` and filters, both mean something.
 
@@ -141,6 +143,8 @@ def written(value: object, place: tuple[str | int, ...] = ()) -> Any:  # noqa: A
         raise ValueError(f"{_named(place[:3])}: must not be nested deeper than {DEEPEST} levels; does it hold itself?")
     if isinstance(value, datetime):
         return _time(value)
+    if isinstance(value, timedelta) and "args" not in place:  # how a job reads one, only its code knows
+        return value.total_seconds()
     if is_dataclass(value) and not isinstance(value, type):
         present = ((camel(field.name), getattr(value, field.name)) for field in fields(value))
         return {name: written(part, (*place, name)) for name, part in present if part is not None}

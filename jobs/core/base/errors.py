@@ -4,10 +4,10 @@
 
     CronographError
     ├── UserError              the caller's input; becomes ``errors { code message path }`` in the API
-    │   ├── SeveralFaults      more than one of the following
+    │   ├── SeveralFaults      more than one of the following; a ValueError too
     │   ├── NotFound
     │   ├── AlreadyExists
-    │   ├── InvalidInput
+    │   ├── InvalidInput       a ValueError too
     │   ├── InvalidState
     │   ├── StepMismatch
     │   ├── UnreadableRow
@@ -62,8 +62,8 @@ class UserError(CronographError):
         return self
 
 
-class SeveralFaults(UserError):
-    """More than one thing is wrong with an input. Code and path are those of the first."""
+class SeveralFaults(UserError, ValueError):
+    """More than one thing is wrong with an input; a ``ValueError`` too. Code and path are those of the first."""
 
     def __init__(self, faults: Sequence[UserError]) -> None:
         first = faults[0]
@@ -89,8 +89,8 @@ def refuse(faults: Iterable[UserError]) -> None:
         raise found[0]
 
 
-class InvalidInput(UserError):
-    """A value of the input is not what it must be."""
+class InvalidInput(UserError, ValueError):
+    """A value of the input is not what it must be; a ``ValueError`` too, as Python programs expect of it."""
 
 
 class NotFound(UserError):

@@ -131,7 +131,7 @@ def _earlier(one: NewMember, before: dict[str, tuple[str, ...]]) -> set[str]:
     return earlier
 
 
-def flow_faults(name: str, unique_key: str | None, labels: object = None) -> Iterator[InvalidInput]:
+def flow_faults(name: object, unique_key: object, labels: object = None) -> Iterator[InvalidInput]:
     """What is wrong with the name, the key and the labels of a flow."""
     yield from name_faults(name, "name")
     if unique_key is not None:

@@ -8,13 +8,15 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from sqlalchemy import Connection
 
 from ...core.admission.caps import Line, Verdict, refusal
 from ...core.admission.holding import Hold
-from ...core.base.errors import InvalidInput, refuse
+from ...core.admission.labels import label_faults
+from ...core.base.errors import InvalidInput, UserError, refuse
+from ...core.base.python_names import in_python
 from ...core.base.tracing import TRACED
 from ...core.defaults import FROM_ARGUMENTS, NO_DEFAULTS, PER_RUN, RUN_POLICIES, UNIQUE_KEY, settle
 from ...core.limits import LIMITS
@@ -175,22 +177,30 @@ def new_run(spec: RunSpec) -> NewRun:
         carried=dict(carried) if isinstance(carried, Mapping) and carried else None,
         # What is no mapping is refused below.
         labels=dict(labels) if isinstance(labels, Mapping) else labels,
-        parent_labels=None if spec.parent_labels is None else dict(spec.parent_labels),
+        parent_labels=dict(spec.parent_labels) if isinstance(spec.parent_labels, Mapping) else None,
         expires_at=spec.expires_at,
         ttl=ttl,
-        hold=spec.hold,
+        hold=spec.hold if isinstance(spec.hold, Hold) else None,
         **chosen,
     )
-    refuse(_faults(run, args, priority, spec.run_at))
-    if carried:
-        args_text(carried, "carried")
+    try:
+        refuse(_faults(run, spec, priority))
+    except UserError as error:
+        raise in_python(error) from None
     return run
 
 
 def enqueue_all(conn: Connection, runs: Sequence[NewRun]) -> list[Run]:
-    """Insert runs, their events and a notification in ``conn``'s transaction, which the caller commits."""
+    """Insert runs, their events and a notification in ``conn``'s transaction, which the caller commits.
+
+    Raises:
+        UserError: a unique key is held otherwise, or a queue is full; in a Python caller's names.
+    """
     tx = Tx(conn)
-    enqueued = put(tx, runs)
+    try:
+        enqueued = put(tx, runs)
+    except UserError as error:
+        raise in_python(error) from None
     if tx.changes:
         outbox.append(conn, tx.now, tx.changes)
     dialect.notify(conn, str((Wake.RUNS | Wake.EVENTS).value))
@@ -205,6 +215,10 @@ def args_text(args: Mapping[str, Json], name: str = "args") -> str:
     """
     if not isinstance(args, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance] - of the user's, unchecked
         raise InvalidInput(f"{name}: must be a mapping of names to values, got {args!r:.60}", path=(name,))
+    for key in args:
+        # JSON would make texts of them, and what was given would not be what arrives.
+        if not isinstance(key, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise InvalidInput(f"{name}: each name must be a text, got {key!r:.60}", path=(name,))
     try:
         text = _encode(dict(args))
         text.encode()
@@ -233,9 +247,7 @@ def _reason(error: Exception) -> str:
     return "must be JSON: it contains itself" if isinstance(error, RecursionError) else f"must be JSON: {error}"
 
 
-def _faults(
-    settings: NewRun, args: Mapping[str, Json] | None, priority: object, run_at: object
-) -> Iterator[InvalidInput]:
+def _faults(settings: NewRun, spec: RunSpec, priority: object) -> Iterator[InvalidInput]:
     """What is wrong with a run to be; whether anybody knows the job is not judged.
 
     What the database would refuse in its own words, after which a transaction is spoilt, is refused here by name.
@@ -243,8 +255,10 @@ def _faults(
     yield from name_faults(settings.job_name, "jobName")
     yield from new_run_faults(settings)
     yield from _priority_faults(priority)
-    yield from _time_faults(run_at)
-    yield from _args_faults(args)
+    yield from _time_faults(spec.run_at)
+    yield from _json_faults(spec.args, "args")
+    yield from _json_faults(spec.carried, "carried")
+    yield from _own_faults(spec)
 
 
 def _is_priority(value: object) -> bool:
@@ -267,11 +281,25 @@ def _time_faults(value: object) -> Iterator[InvalidInput]:
         yield InvalidInput(message, path=("runAt",))
 
 
-def _args_faults(value: Mapping[str, Json] | None) -> Iterator[InvalidInput]:
+def _json_faults(value: Mapping[str, Json] | None, name: str) -> Iterator[InvalidInput]:
+    if value is None:
+        return
     try:
-        args_text({} if value is None else value)
+        args_text(value, name)
     except InvalidInput as fault:
         yield fault
+
+
+def _own_faults(spec: RunSpec) -> Iterator[InvalidInput]:
+    """What is wrong with the fields that only Python has."""
+    hold, settled = cast("tuple[object, object]", (spec.hold, spec.settled))
+    if spec.parent_labels is not None:
+        yield from label_faults(spec.parent_labels, "parent_labels")
+    if hold is not None and not isinstance(hold, Hold):
+        message = f"hold: must be a rule that @job or options(…) has made, or None, got {hold!r:.60}"
+        yield InvalidInput(message, path=("hold",))
+    if not isinstance(settled, bool):
+        yield InvalidInput(f"settled: must be True or False, got {settled!r:.60}", path=("settled",))
 
 
 def put(tx: Tx, runs: Sequence[NewRun]) -> list[Enqueued]:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any
+from typing import Any, cast
 
 from sqlalchemy import Connection
 
@@ -72,25 +72,36 @@ def _checked(runs: Iterable[RunSpec]) -> NewRuns:
             spec.max_duration,
         )  # fmt: skip
         try:
-            kind = known.get(settings)
+            kind = _known(known, settings)
             if kind is None:
                 run = new_run(replace(spec, args=None, carried=None, labels=None, parent_labels=None))
                 known[settings] = kind = len(new.kinds)
                 new.kinds.append(run)
             new.kind.append(kind)
-            new.args.append(args_text(spec.args) if spec.args else "{}")
+            new.args.append("{}" if spec.args is None else args_text(spec.args))
             carried = TRACED.carried(spec.job_name, spec.carried)
-            new.carried.append(args_text(carried, "carried") if carried else NOTHING)
+            new.carried.append(NOTHING if carried is None or carried == {} else args_text(carried, "carried"))
             new.labels.append(_labels(spec))
-            if spec.parent_labels:
+            if spec.parent_labels is not None:
+                refuse(label_faults(spec.parent_labels, "parent_labels"))
                 new.parents[place] = dict(spec.parent_labels)
         except UserError as error:
             raise error.with_prefix("runs", str(place)) from error
     return new
 
 
-def _specs(runs: Iterable[object]) -> Iterator[RunSpec]:
-    for place, one in enumerate(runs):
+def _known(known: dict[tuple[object, ...], int], settings: tuple[object, ...]) -> int | None:
+    """The place of settings that were judged before; those that have no hash were not, and are wrong."""
+    try:
+        return known.get(settings)
+    except TypeError:
+        return None
+
+
+def _specs(runs: object) -> Iterator[RunSpec]:
+    if not isinstance(runs, Iterable):
+        raise TypeError(f"runs: must be runs to be, e.g. [job.run(…)], got {runs!r:.60}")
+    for place, one in enumerate(cast("Iterable[object]", runs)):
         if not isinstance(one, RunSpec):
             raise TypeError(f"runs.{place}: must be a run to be, e.g. job.run(…) or RunSpec('name'), got {one!r:.60}")
         yield one
@@ -98,7 +109,7 @@ def _specs(runs: Iterable[object]) -> Iterator[RunSpec]:
 
 def _labels(spec: RunSpec) -> str:
     """The labels of a run, as they are stored."""
-    if not spec.labels:
+    if spec.labels is None or spec.labels == {}:
         return NOTHING
     if _is_of_texts(spec.labels):
         return _judged_labels(tuple(spec.labels.items()))

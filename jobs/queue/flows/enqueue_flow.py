@@ -2,10 +2,11 @@
 
 from sqlalchemy import Connection
 
-from ...core.base.errors import InvalidInput, refuse
+from ...core.base.errors import InvalidInput, UserError
+from ...core.base.python_names import in_python
 from ...core.flows.model import NewFlow, NewMember
-from ...core.flows.shape import flow_faults, ordered
-from ...core.flows.spec import FlowSpec
+from ...core.flows.shape import ordered
+from ...core.flows.spec import FlowSpec, check_flow
 from ...store.db import dialect, outbox
 from ...store.db.callers.connection import borrowed
 from ...store.db.transaction import Tx, Wake
@@ -45,7 +46,11 @@ def put_spec(tx: Tx, spec: FlowSpec) -> int:
     Raises:
         UserError: see ``enqueue_flow_sync``.
     """
-    return put_flow(tx, new_flow(spec))
+    new = new_flow(spec)
+    try:
+        return put_flow(tx, new)
+    except UserError as error:
+        raise in_python(error) from None
 
 
 def new_flow(spec: FlowSpec) -> NewFlow:
@@ -54,7 +59,7 @@ def new_flow(spec: FlowSpec) -> NewFlow:
     Raises:
         UserError: what is wrong with it, each with its path.
     """
-    refuse(flow_faults(spec.name, spec.unique_key, spec.labels))
+    check_flow(spec.name, spec.unique_key, spec.labels, is_open=spec.is_open)
     if not spec.members and not spec.is_open:
         raise InvalidInput("runs: must be at least one, got none; add runs, or say open=True", path=("runs",))
     runs = new_runs(one.run for one in spec.members)

@@ -46,7 +46,7 @@ class When:
             raise DialectError(f"{shown(span)} is no interval that is known before the program runs")
         if seconds < 1:
             raise DialectError(f"an interval is at least one second here, got {seconds:g}")
-        return cls([ScheduleSpec(Syntax.INTERVAL, f"{seconds:g}s")], why=FROM_THE_START)
+        return cls([ScheduleSpec(Syntax.INTERVAL, f"{f'{seconds:f}'.rstrip('0').rstrip('.')}s")], why=FROM_THE_START)
 
     @classmethod
     def once(cls, at: object) -> "When":

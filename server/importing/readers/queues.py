@@ -4,6 +4,7 @@ import ast
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
+from ....jobs.core.schedule import ScheduleError, parse_duration
 from ..base.model import Carried, LeftOut
 from ..dialects.fields import DialectError
 from ..dialects.python import read_huey, read_rq, read_rq_scheduler
@@ -84,17 +85,34 @@ def read_rq_schedules(sources: Sequence[Source], zone: str) -> Iterator[Carried 
     known = parameters_in(sources)
     for source in sources:
         for call in source.calls():
-            if not isinstance(call.func, ast.Attribute) or call.func.attr not in ("register", "cron", "schedule"):
-                continue
-            kwargs = {one.arg for one in call.keywords}
-            if call.func.attr == "register" and not kwargs & {"cron", "interval"}:
-                continue
-            if call.func.attr == "schedule" and "interval" not in kwargs:
+            kind = _kind(source, call)
+            if kind is None:
                 continue
             try:
-                yield _registered(source, call, call.func.attr, zone, known)
+                yield _registered(source, call, kind, zone, known)
             except DialectError as error:
                 yield LeftOut(source.place(call), source.shown(call), str(error))
+
+
+def _kind(source: Source, call: ast.Call) -> str | None:
+    """What a call registers by: ``register``, ``cron`` or ``schedule``; None = it registers nothing."""
+    name = getattr(call.func, "attr", "")
+    if isinstance(call.func, ast.Name):
+        function = source.value(call.func)
+        name = "register" if isinstance(function, Reference) and function.name == "rq.cron.register" else ""
+    kwargs = {one.arg for one in call.keywords}
+    registers = name == "cron" or (name == "register" and kwargs & {"cron", "interval"})
+    return name if registers or (name == "schedule" and "interval" in kwargs) else None
+
+
+def _time_box(given: Mapping[str, Any], option: str) -> dict[str, Any]:
+    """The time box of a job, which RQ also takes as a text such as ``3m``."""
+    if not isinstance(given.get(option), str):
+        return seconds_of(given, timeout=option)
+    try:
+        return {"timeout": parse_duration(given[option])}
+    except ScheduleError:
+        raise DialectError(f"{option}: {given[option]!r:.60} is no time such as 180 or '3m'") from None
 
 
 def _registered(source: Source, call: ast.Call, kind: str, zone: str, known: Mapping[str, Sequence[str]]) -> Carried:
@@ -110,22 +128,15 @@ def _registered(source: Source, call: ast.Call, kind: str, zone: str, known: Map
     if not isinstance(function, Reference | str):
         raise DialectError(f"its function is known only when the program runs: {shown(function)}")
     name = function if isinstance(function, str) else function.name
-    settings = seconds_of(given, timeout="timeout" if kind != "register" else "job_timeout")
-    if isinstance(given.get("queue_name"), str):
-        settings["group"] = given["queue_name"]
-    lost = (
-        "repeat",
-        "result_ttl",
-        "ttl",
-        "failure_ttl",
-        "meta",
-        "depends_on",
-        "on_success",
-        "on_failure",
-        "webhooks",
-        "at_front",
-    )
-    notes = [f"{one}={shown(given[one])} is not carried." for one in lost if given.get(one) is not None]
+    settings = _time_box(given, "timeout" if kind != "register" else "job_timeout")
+    queue = given.get("queue_name")
+    if isinstance(queue, str):
+        settings["group"] = queue
+    notes = [f"{one}={shown(given[one])} is not carried." for one in _LOST if given.get(one) is not None]
+    if queue is not None and not isinstance(queue, str):
+        notes.append(f"queue_name={shown(queue)} is known only when the program runs: name the group.")
+    if source.is_nested(call):
+        notes.append("It stands within a loop, a condition or a function: here it is one task, always there.")
     target = Target(name, given.get("args") or (), given.get("kwargs") or {}, notes=notes, settings=settings)
     expression = given.get("cron_string" if kind == "cron" else "cron")
     if isinstance(expression, str):

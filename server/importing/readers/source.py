@@ -24,6 +24,10 @@ _OPERATORS: Final[Mapping[type[ast.operator], Callable[[Any, Any], Any]]] = {
 }
 
 
+_AT_ONCE: Final = (ast.Expr, ast.Assign, ast.AnnAssign)
+"""Statements that are done as soon as their module is imported, and once."""
+
+
 @dataclass(frozen=True, slots=True)
 class Reference:
     """A name that is no constant: a function, say.
@@ -125,6 +129,10 @@ class Source:
     def shown(self, node: ast.AST) -> str:
         """Its text in one line."""
         return " ".join((ast.get_source_segment(self.text, node) or "").split())
+
+    def is_nested(self, call: ast.Call) -> bool:
+        """Whether it stands in a statement within another one: what happens there is known only at run time."""
+        return not any(isinstance(one, _AT_ONCE) and call in ast.walk(one) for one in self.tree.body)
 
     def calls(self) -> Iterator[ast.Call]:
         """All calls in it, decorators included, in the order of their lines."""

@@ -254,6 +254,47 @@ def test_huey_and_both_schedulers_of_rq(found: Callable[..., Import], tmp_path: 
     assert set(verdicts(of_rq).values()) == {True, None}
 
 
+RQ_BY_NAME = """
+import os
+import rq.cron
+from rq.cron import register
+from rq.cron import register as again
+from work import register as unrelated, sweep
+
+register(sweep, "low", cron="0 4 * * 1-5", job_timeout="1h30m")
+again(sweep, queue_name="low", interval=1234567)
+rq.cron.register(sweep, "low", interval=30)
+unrelated(sweep, interval=5)
+for queue in ("a", "b"):
+    register(sweep, queue, cron="@daily")
+if os.environ.get("PROD"):
+    register(sweep, "low", cron="5 5 * * 7")
+register(sweep, "low", cron="@daily", job_timeout="long")
+register(sweep, "low", interval=int(os.environ["SECONDS"]))
+"""
+
+
+def test_rq_is_read_however_register_was_imported(found: Callable[..., Import], tmp_path: Path) -> None:
+    read = found("rq", zone="UTC", cron_config__py=RQ_BY_NAME)
+    assert {name: (one["schedule"].value, one.get("group")) for name, one in tasks(read, tmp_path).items()} == {
+        "sweep": ("0 0 4 * * MON-FRI", "low"),
+        "sweep-2": ("1234567s", "low"),
+        "sweep-3": ("30s", "low"),
+        "sweep-4": ("0 0 0 * * *", None),
+        "sweep-5": ("0 5 5 * * SUN", "low"),
+    }
+    assert [one.why for one in read.left_out] == [
+        "job_timeout: 'long' is no time such as 180 or '3m'",
+        "'os.environ[\"SECONDS\"]' is known only when the program runs",
+    ]
+    assert read.carried[0].settings == {"group": "low", "timeout": 5400.0}
+    in_a_block = "It stands within a loop, a condition or a function: here it is one task, always there."
+    *before, in_loop, in_condition = [list(one.notes) for one in read.carried]
+    assert before == [[], [], []]
+    assert in_loop == ["queue_name=queue is known only when the program runs: name the group.", in_a_block]
+    assert in_condition == [in_a_block]
+
+
 def test_timers_of_systemd(found: Callable[..., Import], tmp_path: Path) -> None:
     (tmp_path / "backup.service").write_text(SERVICE)
     read = found("systemd", backup__timer=TIMER)

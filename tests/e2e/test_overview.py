@@ -117,6 +117,29 @@ class TestNextUp:
         site.ask(PAUSE, name="next-ticking")
 
 
+PHONE = 844
+"""The height of a phone's screen."""
+
+
+class TestPhone:
+    def test_three_screens_have_all_of_the_overview(self, site: Site, new_page: PageOpener) -> None:
+        for number in range(10):
+            # Behind the tasks of other tests in the list of what is next.
+            site.create_task(f"phone-{number}", "quick", "0 0 0 29 2 *")
+            site.trigger("quick", batch=number)
+        page = new_page(site.url, viewport={"width": 320, "height": PHONE})
+        page.goto("/")
+        newest = page.get_by_role("region", name="Newest executions")
+        unfold = newest.get_by_text(re.compile("^Show 1[0-5] executions$"))
+        expect(unfold).to_be_visible()
+        expect(page.locator(".skeleton")).to_have_count(0)
+        expect(page.locator(".next-item")).to_have_count(5)
+        assert page.evaluate("document.documentElement.scrollHeight") <= 3 * PHONE
+        expect(newest.locator("tbody tr").first).to_be_hidden()
+        unfold.click()
+        expect(newest.locator("tbody tr").first).to_be_visible()
+
+
 class TestActions:
     def test_run_now_makes_a_run_at_once(self, site: Site, new_page: PageOpener) -> None:
         site.create_task("overview-run", "quick")

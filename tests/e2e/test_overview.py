@@ -18,6 +18,10 @@ TRIGGER = "mutation($name: String!) { triggerTask(input: { name: $name }) { erro
 OTHER_JOB = """mutation($name: String!) {
   updateTask(input: { name: $name, jobName: "quick", args: {} }) { errors { message } }
 }"""
+BROKEN_JOB = """mutation($name: String!) {
+  updateTask(input: { name: $name, jobName: "broken", args: {} }) { errors { message } }
+}"""
+DELETE = "mutation($name: String!) { deleteTask(input: { name: $name }) { errors { message } } }"
 ENQUEUE = "mutation($runs: [EnqueueRunInput!]!) { enqueueRuns(input: { runs: $runs }) { errors { message } } }"
 
 
@@ -78,6 +82,24 @@ class TestLive:
         expect(first).to_contain_text("All is well")
         expect(first.get_by_role("listitem")).to_have_count(0)
 
+    def test_a_task_that_fails_since_it_was_changed_is_said_to_have_been(
+        self, site: Site, new_page: PageOpener
+    ) -> None:
+        name = "overview-turned"
+        site.create_task(name, "quick")
+        site.ask(TRIGGER, name=name)
+        ended = "query($name: String!) { task(name: $name) { lastStatus { outcome } } }"
+        wait_until(lambda: site.ask(ended, name=name)["task"]["lastStatus"] is not None, message="the first run to end")
+        site.ask(BROKEN_JOB, name=name)
+        site.ask(TRIGGER, name=name)
+        page = new_page(site.url)
+        page.goto("/")
+        item = page.get_by_role("region", name="Is anything wrong?").get_by_role("listitem").filter(has_text=name)
+        expect(item).to_contain_text(re.compile("fails since .*; changed before that"))
+        item.get_by_role("link", name="changed").click()
+        expect(page.get_by_role("region", name="Facts")).to_be_visible()
+        site.ask(DELETE, name=name)
+
     def test_the_page_does_not_poll(self, site: Site, new_page: PageOpener) -> None:
         site.create_task("quiet", "quick")
         page = new_page(site.url)
@@ -115,6 +137,29 @@ class TestNextUp:
         for _ in range(2):
             expect(ticking).not_to_have_attribute("datetime", ticking.get_attribute("datetime") or "")
         site.ask(PAUSE, name="next-ticking")
+
+
+PHONE = 844
+"""The height of a phone's screen."""
+
+
+class TestPhone:
+    def test_three_screens_have_all_of_the_overview(self, site: Site, new_page: PageOpener) -> None:
+        for number in range(10):
+            # Behind the tasks of other tests in the list of what is next.
+            site.create_task(f"phone-{number}", "quick", "0 0 0 29 2 *")
+            site.trigger("quick", batch=number)
+        page = new_page(site.url, viewport={"width": 320, "height": PHONE})
+        page.goto("/")
+        newest = page.get_by_role("region", name="Newest executions")
+        unfold = newest.get_by_text(re.compile("^Show 1[0-5] executions$"))
+        expect(unfold).to_be_visible()
+        expect(page.locator(".skeleton")).to_have_count(0)
+        expect(page.locator(".next-item")).to_have_count(5)
+        assert page.evaluate("document.documentElement.scrollHeight") <= 3 * PHONE
+        expect(newest.locator("tbody tr").first).to_be_hidden()
+        unfold.click()
+        expect(newest.locator("tbody tr").first).to_be_visible()
 
 
 class TestActions:

@@ -6,7 +6,7 @@ import { paths } from "../lib/paths";
 import { inZone } from "../lib/time";
 import { frozen, now, serverNow } from "../live/clock";
 import { useLive } from "../live/use-live";
-import { blockedGroups, headline, LOST_FOR, nodesInTrouble, streakOf, toneOf } from "../model/attention";
+import { blockedGroups, changesOf, headline, LOST_FOR, nodesInTrouble, streakOf, toneOf } from "../model/attention";
 import { resumeGroup } from "../services/operations";
 import { runTask } from "../services/tasks";
 import { health } from "../state/health";
@@ -31,8 +31,9 @@ const FailingDocument = graphql(`
       totalCount
       nodes {
         name
+        updatedAt
         lastStatus { id outcome errorType errorMessage }
-        executions(first: $looked, orderBy: [{ field: ID, direction: DESC }]) { nodes { id outcome startedAt run { id } } }
+        executions(first: $looked, orderBy: [{ field: ID, direction: DESC }]) { nodes { id outcome startedAt completedAt node run { id } } }
       }
     }
   }
@@ -138,8 +139,17 @@ function errorLine({ outcome, errorType, errorMessage }: NonNullable<Failing["no
   return errorType === null || line.startsWith(errorType) ? line : `${errorType}: ${line}`;
 }
 
+function RunNow({ name }: { name: string }) {
+  return (
+    <Action class="button small" data-key="r" aria-label={`Run ${name} now`} onClick={() => void runTask(name)}>
+      <Icon name="play" /> Run now
+    </Action>
+  );
+}
+
 function FailingItem({ task }: { task: Failing["nodes"][number] }) {
   const { failures, since, longer } = streakOf(task.executions.nodes);
+  const { edited, goodNode } = changesOf(task.executions.nodes, task.updatedAt);
   const last = task.lastStatus;
   return (
     <Item
@@ -148,11 +158,7 @@ function FailingItem({ task }: { task: Failing["nodes"][number] }) {
       name={task.name}
       href={paths.task(task.name)}
       detail={last === null ? undefined : <a href={paths.execution(last.id)}>{errorLine(last)}</a>}
-      action={
-        <Action class="button small" data-key="r" aria-label={`Run ${task.name} now`} onClick={() => void runTask(task.name)}>
-          <Icon name="play" /> Run now
-        </Action>
-      }
+      action={<RunNow name={task.name} />}
     >
       fails
       {since !== null && (
@@ -162,6 +168,12 @@ function FailingItem({ task }: { task: Failing["nodes"][number] }) {
           {failures > 1 && `, ${integer(failures)} times in a row`}
         </>
       )}
+      {edited && (
+        <>
+          ; <a href={`${paths.task(task.name)}?tab=changes`}>changed</a> before that, <Time at={task.updatedAt} form="moment" />
+        </>
+      )}
+      {goodNode !== null && `; the last success was on node ${goodNode}`}
     </Item>
   );
 }
@@ -183,7 +195,7 @@ function Items({ failing, others }: { failing: Failing | null; others: Others })
       {failing?.nodes.map((task) => <FailingItem key={task.name} task={task} />)}
       {failing !== null && <More count={failing.totalCount} shown={failing.nodes.length} href="/log?outcome=failures" what="All failures are in the log" />}
       {late?.nodes.map((task) => (
-        <Item key={`late ${task.name}`} id={`late ${task.name}`} tone="warn" name={task.name} href={paths.task(task.name)} detail={inZone(task.explain.sentence, zone.value)}>
+        <Item key={`late ${task.name}`} id={`late ${task.name}`} tone="warn" name={task.name} href={paths.task(task.name)} detail={inZone(task.explain.sentence, zone.value)} action={<RunNow name={task.name} />}>
           did not start when it was due{task.lastDueAt !== null && <>, <Time at={task.lastDueAt} /></>}
         </Item>
       ))}
@@ -207,7 +219,19 @@ function Items({ failing, others }: { failing: Failing | null; others: Others })
         </Item>
       ))}
       {nodesInTrouble(others.troubledNodes.nodes, now.value).map((node) => (
-        <Item key={`node ${node.id}`} id={`node ${node.id}`} tone={node.state === "STALLED" ? "bad" : "warn"} name={node.name} href={node.state === "STALLED" ? "/nodes" : "/nodes?state=gone"} detail={node.stall === null ? undefined : inZone(node.stall, zone.value)}>
+        <Item
+          key={`node ${node.id}`}
+          id={`node ${node.id}`}
+          tone={node.state === "STALLED" ? "bad" : "warn"}
+          name={node.name}
+          href={node.state === "STALLED" ? "/nodes" : "/nodes?state=gone"}
+          detail={node.stall === null ? undefined : inZone(node.stall, zone.value)}
+          action={
+            <a class="button small" href={`/log?node=${encodeURIComponent(node.name)}`}>
+              What it ran
+            </a>
+          }
+        >
           {node.state === "STALLED" ? "makes no progress" : <>was lost <Time at={node.heartbeatAt} />; other nodes take its runs</>}
         </Item>
       ))}

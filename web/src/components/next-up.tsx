@@ -12,6 +12,7 @@ import { LivePart } from "./live-part";
 import { PauseDialog } from "./pause-dialog";
 import { Section } from "./section";
 import { Time } from "./time";
+import { usePhone } from "./use-phone";
 import { useSteady } from "./use-steady";
 
 /** Of each task one occurrence in so many seconds is looked at: a task that comes often pushes no other off the list. What is due later than a day from now follows by its own next time. */
@@ -33,6 +34,9 @@ export const NextUpFragment = graphql(`
 `);
 
 const NextDocument = graphql(`query NextUpAlone($next: Int!, $apart: Float!) { asOf ...NextUp }`, [NextUpFragment]);
+
+/** On a phone so many are shown: three screens have all of the overview. */
+const ON_PHONE = 5;
 
 type NextAnswer = ResultOf<typeof NextDocument>;
 
@@ -82,7 +86,9 @@ export function NextUp({ first }: { first: NextAnswer | null }) {
   );
 }
 
-function NextList({ next, any }: State) {
+function NextList({ next: all, any }: State) {
+  const phone = usePhone();
+  const next = phone ? all.slice(0, ON_PHONE) : all;
   const { rows, left, bind } = useSteady(next, (row) => row.id);
   const [pausing, setPausing] = useState<string | null>(null);
   return (

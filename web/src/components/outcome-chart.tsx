@@ -2,7 +2,7 @@ import type { Bucket } from "../lib/chart";
 import { integer } from "../lib/format";
 import { StackedBars } from "./stacked-bars";
 
-const SIZE = { width: 640, height: 120 } as const;
+const SIZE = { width: 1280, height: 120 } as const;
 
 interface OutcomeChartsProps {
   buckets: readonly Bucket[];

@@ -25,7 +25,7 @@ const SeriesDocument = graphql(`
   }
 `);
 
-const SIZE = { width: 320, height: 104 } as const;
+const SIZE = { width: 640, height: 104 } as const;
 /** A minute is counted within so many milliseconds of its beginning. */
 const COUNTED_WITHIN = 30_000;
 const WIDE = "(min-width: 900px)";

@@ -21,7 +21,7 @@ function RunItem({ run, usual }: { run: RunRow; usual: number | null }) {
         {run.taskName ?? run.jobName}
       </a>
       <span class="run-elapsed">{run.state === "RUNNING" ? <Elapsed since={started} /> : <Status name={run.state} />}</span>
-      <span class="run-note dim">
+      <span class="run-note dim" title={run.node ?? undefined}>
         {run.attempt > 1 && <span>attempt {run.attempt} · </span>}
         <span>{run.node ?? ""}</span>
       </span>

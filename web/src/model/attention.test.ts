@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { blockedGroups, headline, LOST_FOR, nodesInTrouble, streakOf, toneOf, type Troubles } from "./attention";
+import { blockedGroups, changesOf, headline, LOST_FOR, nodesInTrouble, streakOf, toneOf, type Troubles } from "./attention";
 
 const NONE: Troubles = { failing: 0, late: 0, blocked: 0, stalledNodes: 0, lostNodes: 0, people: 0 };
 const CALM = { running: 0, waiting: 0, runsPerMinute: 0 };
@@ -39,6 +39,27 @@ test.each([
 test("attempts whose runs are gone count each", () => {
   const gone = attempts("s(ff)").map((attempt) => ({ ...attempt, run: null }));
   expect(streakOf(gone).failures).toBe(2);
+});
+
+/** Attempts as above, a second long; a node for each mark. */
+function placed(marks: string, nodes: string) {
+  return attempts(marks).map((attempt, index, all) => ({ ...attempt, completedAt: new Date(Date.parse(attempt.startedAt) + 1_000).toISOString(), node: nodes[all.length - 1 - index] ?? "" }));
+}
+
+test.each([
+  // Changed at the minute before the first failure, while the success ran, and after the first failure.
+  ["sff", "aaa", 0.5, true, null],
+  ["sff", "aaa", 0.01, false, null],
+  ["sff", "aaa", 1.5, false, null],
+  // The success was on another node; one failure on the same node clears the node.
+  ["ssff", "abcc", -5, false, "b"],
+  ["sff", "aab", -5, false, null],
+  ["scf", "aab", -5, false, "a"],
+  // Without a success there is nothing to compare with.
+  ["ff", "ab", 0.5, false, null],
+  ["s", "a", 0.5, false, null],
+])("before %s on nodes %s with a change at minute %d it is said: edited %s, the good node %s", (marks, nodes, minute, edited, goodNode) => {
+  expect(changesOf(placed(marks, nodes), new Date(NOW + minute * 60_000).toISOString())).toEqual({ edited, goodNode });
 });
 
 test.each([

@@ -30,6 +30,34 @@ export function streakOf(attempts: readonly Attempt[]): Streak {
   return { failures: runs.size, since: failed.at(-1)?.startedAt ?? null, longer: success < 0 };
 }
 
+/** An attempt with where it ran and when it was over. */
+interface PlacedAttempt extends Attempt {
+  readonly completedAt: string | null;
+  readonly node: string;
+}
+
+/** What is different since the last success: a hint at why it fails now. */
+export interface Changes {
+  /** The task was edited, or paused and resumed, after the last success and before the first failure. */
+  readonly edited: boolean;
+  /** The node of the last success, if no failure was on it: it was restarted or is another machine. */
+  readonly goodNode: string | null;
+}
+
+/** What changed between the last success and the failures, of attempts that come newest first. A job that saves its checkpoint touches its task only while it runs. */
+export function changesOf(attempts: readonly PlacedAttempt[], updatedAt: string): Changes {
+  const success = attempts.findIndex(({ outcome }) => outcome === "SUCCESS");
+  const good = attempts[success];
+  const failed = attempts.slice(0, Math.max(0, success)).filter(({ outcome }) => outcome !== null && isFailure(outcome));
+  const first = failed.at(-1);
+  if (good === undefined || first === undefined) return { edited: false, goodNode: null };
+  const changed = Date.parse(updatedAt);
+  return {
+    edited: good.completedAt !== null && changed > Date.parse(good.completedAt) && changed <= Date.parse(first.startedAt),
+    goodNode: failed.some(({ node }) => node === good.node) ? null : good.node,
+  };
+}
+
 /** A node that was lost matters for an hour: then the people who have to look have looked. */
 export const LOST_FOR = 3_600_000;
 

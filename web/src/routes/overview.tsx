@@ -9,9 +9,11 @@ import { NEXT_UP_VARIABLES, NextUp, NextUpFragment } from "../components/next-up
 import { RunningNow } from "../components/running-now";
 import { PageHead, Section } from "../components/section";
 import { Tiles } from "../components/tiles";
-import { ExecutionRowFragment, RunRowFragment } from "../graphql/fragments";
+import { usePhone } from "../components/use-phone";
+import { type ExecutionRow, ExecutionRowFragment, RunRowFragment } from "../graphql/fragments";
 import { TimelinePart } from "../features/timeline/part";
 import { graphql, type ResultOf } from "../graphql/tada";
+import { plural } from "../lib/format";
 import { isFailure } from "../lib/log-filter";
 import { useLive } from "../live/use-live";
 import { type OverviewState, reduceOverview } from "../model/overview";
@@ -79,6 +81,24 @@ function LastFailures({ first }: { first: ResultOf<typeof FailuresDocument> | nu
   );
 }
 
+/** A card each would be half of the page on a phone: there they are unfolded by a press. */
+function Newest({ executions }: { executions: readonly ExecutionRow[] }) {
+  const phone = usePhone();
+  const table = <ExecutionTable executions={executions} />;
+  return (
+    <Section title="Newest executions" aside={<a href="/log">Whole log</a>}>
+      {phone ? (
+        <details class="newest">
+          <summary>Show {plural(executions.length, "execution")}</summary>
+          {table}
+        </details>
+      ) : (
+        table
+      )}
+    </Section>
+  );
+}
+
 interface State extends OverviewState {
   readonly tiles: TilesData;
 }
@@ -115,9 +135,7 @@ export function Overview() {
             <NextUp first={answer} />
           </div>
           <TimelinePart />
-          <Section title="Newest executions" aside={<a href="/log">Whole log</a>}>
-            <ExecutionTable executions={state.recent} />
-          </Section>
+          <Newest executions={state.recent} />
         </div>
       )}
     </>

@@ -84,7 +84,7 @@ function linesOf(block: Block, open: ReadonlySet<string>): readonly Line[] {
   const rows = block.rows.map((row): Line => ({ key: `${row.isTask ? "task" : "job"} ${row.name}`, row, fold: null }));
   if (block.group === null) return rows;
   const isOpen = open.has(block.group);
-  const head: Line = { key: `group ${block.group}`, row: isOpen ? { ...foldedRow(block), bars: [], planned: [] } : foldedRow(block), fold: { count: rows.length, open: isOpen } };
+  const head: Line = { key: `group ${block.group}`, row: isOpen ? { ...foldedRow(block), bars: [], planned: [], skips: [] } : foldedRow(block), fold: { count: rows.length, open: isOpen } };
   return isOpen ? [head, ...rows] : [head];
 }
 
@@ -181,7 +181,7 @@ function Plot({ lines, frame, plannedUntil }: PlotProps) {
             <BarView key={bar.id} bar={bar} name={line.row.name} />
           ))}
           {line.row.skips.map((skip) => (
-            <SkipView key={`s${skip.first}`} skip={skip} name={line.row.name} />
+            <SkipView key={`s${skip.name} ${skip.first}`} skip={skip} />
           ))}
         </g>
       ))}
@@ -292,12 +292,12 @@ function BarView({ bar, name }: { bar: Bar; name: string }) {
 }
 
 /** A stretch of skipped occurrences: a mark above its line, with the reason; it opens the run that stood in the way, or else the task's list. */
-function SkipView({ skip, name }: { skip: SkipMark; name: string }) {
+function SkipView({ skip }: { skip: SkipMark }) {
   const missed = skip.reason === "MISSED";
   return (
-    <g class="timeline-bar" onClick={() => navigate(skip.runId === null ? paths.task(name) : paths.run(skip.runId))}>
+    <g class="timeline-bar" onClick={() => navigate(skip.runId === null ? paths.task(skip.name) : paths.run(skip.runId))}>
       <rect class={missed ? "timeline-skip missed" : "timeline-skip"} x={skip.x} y={1.5} width={skip.width} height={4} />
-      <title>{`${name}: ${plural(skip.count, "occurrence")} ${missed ? "missed" : "skipped"} since ${shortClock(skip.first, zone.value)}: ${skipReason(skip.reason)}`}</title>
+      <title>{`${skip.name}: ${plural(skip.count, "occurrence")} ${missed ? "missed" : "skipped"} since ${shortClock(skip.first, zone.value)}: ${skipReason(skip.reason)}`}</title>
     </g>
   );
 }

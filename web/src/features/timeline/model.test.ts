@@ -51,7 +51,7 @@ test("the order is the server's; runs without a task stand under their job; what
 test("skipped occurrences have a mark with their reason, a stretch from its first to its last", () => {
   const skips = { first: [at(-600), at(-9999)], last: [at(-300), at(-9998)], reasons: ["MISSED", "OVERLAP"], counts: [5, 1], runIds: [null, "7"] };
   const [only] = timelineRows([row("a", [], { skips })], [], frame);
-  expect(only?.skips).toEqual([{ x: 300, width: 30, reason: "MISSED", count: 5, first: NOW - 600_000, last: NOW - 300_000, runId: null }]);
+  expect(only?.skips).toEqual([{ x: 300, width: 30, name: "a", reason: "MISSED", count: 5, first: NOW - 600_000, last: NOW - 300_000, runId: null }]);
 });
 
 test("few rows are one block; of many those that need a person are, and the others fold by group", () => {
@@ -66,6 +66,12 @@ test("a folded group counts what its rows have", () => {
   expect([folded.count, folded.failed, folded.bars.map(({ count, failed }) => [count, failed])]).toEqual([5, 1, [[5, 1]]]);
   const planned = rows.map((each, index) => ({ ...each, planned: [{ x: 400 + index * 20, width: 30 }, { x: 600, width: 3 }] }));
   expect(foldedRow({ group: "g", rows: planned }).planned).toEqual([{ x: 400, width: 50 }, { x: 600, width: 3 }]);
+});
+
+test("a folded group shows what was skipped in it, each mark with its task", () => {
+  const skips = { first: [at(-60)], last: [at(-60)], reasons: ["MISSED"], counts: [2], runIds: [null] };
+  const rows = timelineRows([row("a", [], { skips }), row("b", [], { skips })], [], frame);
+  expect(foldedRow({ group: "g", rows }).skips.map(({ name, reason, count }) => [name, reason, count])).toEqual([["a", "MISSED", 2], ["b", "MISSED", 2]]);
 });
 
 test("a dense row is cut into bars that still show where its failures were", () => {

@@ -56,6 +56,8 @@ export interface Ahead {
 export interface SkipMark {
   readonly x: number;
   readonly width: number;
+  /** The task whose they are. */
+  readonly name: string;
   readonly reason: string;
   readonly count: number;
   /** Nominal times, in milliseconds. */
@@ -118,11 +120,11 @@ function barsOf({ bars }: ServerRow, frame: Frame): readonly Bar[] {
   });
 }
 
-function skipsOf({ skips }: ServerRow, frame: Frame): readonly SkipMark[] {
+function skipsOf({ taskName, jobName, skips }: ServerRow, frame: Frame): readonly SkipMark[] {
   return skips.first.flatMap((begin, index): readonly SkipMark[] => {
     const [first, last] = [Date.parse(begin), Date.parse(skips.last[index] ?? begin)];
     const place = stretch(first, last, frame);
-    return place === null ? [] : [{ ...place, reason: skips.reasons[index] ?? "", count: skips.counts[index] ?? 1, first, last, runId: skips.runIds[index] ?? null }];
+    return place === null ? [] : [{ ...place, name: taskName ?? jobName ?? "", reason: skips.reasons[index] ?? "", count: skips.counts[index] ?? 1, first, last, runId: skips.runIds[index] ?? null }];
   });
 }
 
@@ -207,7 +209,7 @@ export function blocksOf(rows: readonly TimelineRow[], few: number): readonly Bl
   return [{ group: null, rows: loud }, ...folded.map(([group, members]): Block => ({ group, rows: members }))];
 }
 
-/** The rows of a folded group as one: their bars laid over each other. */
+/** The rows of a folded group as one: their bars and marks laid over each other. */
 export function foldedRow(block: Block): TimelineRow {
   const sum = (read: (row: TimelineRow) => number): number => block.rows.reduce((all, row) => all + read(row), 0);
   return {
@@ -218,7 +220,7 @@ export function foldedRow(block: Block): TimelineRow {
     late: false,
     bars: mergeBars(block.rows.flatMap(({ bars }) => bars)),
     planned: joined(block.rows.flatMap(({ planned }) => planned)),
-    skips: [],
+    skips: block.rows.flatMap(({ skips }) => skips),
     count: sum(({ count }) => count),
     failed: sum(({ failed }) => failed),
   };

@@ -176,7 +176,7 @@ _MAY_BE_OVERDUE = (
 
 def end_others(conn: Connection, node_id: int, known: Collection[int], error: str, now: datetime) -> list[int]:
     """Have the runs fail that a node executes, but those that are ``known``; their ids. Nothing of them is read."""
-    others = (r.c.node_id == node_id, _judged_state == RunState.RUNNING.value, r.c.id.not_in(known))
+    others = (*occupied(node_id), _judged_state == RunState.RUNNING.value, r.c.id.not_in(known))
     return _set(conn, *others, state=RunState.FAILED.value, finished_at=now, error=error)
 
 
@@ -191,7 +191,7 @@ def close_attempts(conn: Connection, run_ids: Sequence[int], error_type: str, er
 def hand_back_scheduled(conn: Connection, condition: Mapping[str, Any]) -> list[int]:
     """Give ``scheduled`` runs back to the queue, those for which all columns of ``condition`` are equal."""
     equal = (r.c[name] == value for name, value in condition.items())
-    return _hand_back(conn, *equal, r.c.state == RunState.SCHEDULED.value)
+    return _hand_back(conn, *equal, _IS_OCCUPYING, _judged_state == RunState.SCHEDULED.value)
 
 
 def hand_back(conn: Connection, ids: Sequence[int]) -> None:
@@ -203,9 +203,13 @@ def _hand_back(conn: Connection, *which: ColumnElement[bool]) -> list[int]:
     return _set(conn, *which, state=RunState.WAITING.value, node_id=None)
 
 
+_IS_OCCUPYING = r.c.state.in_(sql_literals(OCCUPYING))
+"""As the index of those that a node holds says it: a finished run names the node that executed it, too."""
+
+
 def occupied(node_id: int) -> tuple[ColumnElement[bool], ...]:
     """That a node holds a run, scheduled or running."""
-    return (r.c.node_id == node_id, r.c.state.in_(sql_literals(OCCUPYING)))
+    return (r.c.node_id == node_id, _IS_OCCUPYING)
 
 
 def occupied_by(conn: Connection, node_id: int) -> list[Run]:

@@ -74,15 +74,15 @@ class Overcommit:
         pays_off = wanted >= _PAYS_OFF_FROM * self._places and self._rate >= _LEAST
         most = min(_MOST, math.ceil(wanted)) if pays_off else 0
         # Where ends are gathered, so are claims: none until half of what was begun ahead has found a place.
-        return min(most, waiting) if self._gather and waiting * 2 > most else most
+        return min(most, waiting) if waiting * 2 > most and self.gathering(waiting) > 0 else most
 
     def gathering(self, waiting: int) -> float:
-        """Seconds for which an end may wait: until half of the runs that were begun ahead have a place at most.
+        """Seconds for which an end may wait, so that its transaction and a claim end before a place is without a run.
 
         Args:
             waiting: How many runs that were begun wait for a place now.
         """
-        return min(self._gather, waiting / self._rate / 2) if self._rate else 0.0
+        return max(0.0, min(self._gather, (waiting / self._rate - 2 * self._claim) / 2)) if self._rate else 0.0
 
     def _follow(self, rate: float, *, is_short: bool) -> None:
         """Where nothing waits, more may have ended with more to do: the rate is at least that, and falls slowly."""

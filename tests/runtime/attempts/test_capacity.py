@@ -188,10 +188,14 @@ class TestGathering:
         assert 3 <= counts[0] <= 100 * HORIZON
         assert 30 <= counts[1] <= 1000 * HORIZON
 
-    def test_an_end_waits_while_half_of_what_was_begun_ahead_finds_places(self) -> None:
+    def test_an_end_waits_as_long_as_those_begun_ahead_leave_time_to_store_it_and_to_claim_more(self) -> None:
         found = self.at(1000)
         assert found.gathering(1000) == GATHER
-        assert 0 < found.gathering(4) < found.gathering(8) < GATHER
+        assert 0 < found.gathering(20) < found.gathering(30) < GATHER
+        assert found.gathering(4) == 0
+        for _ in range(20):
+            found.claimed(0.05)
+        assert found.gathering(20) == 0
 
     def test_an_end_does_not_wait_where_none_was_begun_ahead_or_none_ends(self) -> None:
         assert self.at(1000).gathering(0) == 0
@@ -203,6 +207,9 @@ class TestGathering:
         half = most // 2
         assert found.count(1.0, half) == most
         assert found.count(1.0, half + 1) == half + 1
+        for _ in range(20):
+            found.claimed(0.05)
+        assert found.count(1.0, half + 1) >= most
 
     def test_only_ends_in_child_processes_wait(self) -> None:
         node = Node()

@@ -242,7 +242,7 @@ class Attempts:
         kind = attempt.definition.isolation
         found_no_place = end.outcome is NO_PLACE[kind] and attempt.signal.reason is None
         (self._capacity.stalled if found_no_place else self._capacity.ended)(kind)
-        self.finisher.submit(end)
+        self.finisher.submit(end, self._capacity.gathering(kind, self._children.waiting))
 
     def _in_task(self, attempt: Attempt, work: Coroutine[Any, Any, None]) -> None:
         """Do what a state needs in a task of its own."""

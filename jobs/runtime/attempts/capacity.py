@@ -8,7 +8,7 @@ from typing import Final
 
 from ...core.model import Isolation
 from ...registry import JobDefinition
-from .overcommit import Overcommit
+from .overcommit import GATHER, Overcommit
 
 PAUSE: Final = 0.1
 """Seconds for which jobs of which nothing was found are left out, unless a notice of runs comes."""
@@ -54,7 +54,8 @@ class Capacity:
         self._jobs: dict[Isolation, list[str]] = {kind: [] for kind in Isolation}
         for one in taken:
             self._jobs[one.isolation].append(one.name)
-        self._overcommit = {kind: Overcommit(limit) for kind, limit in self._limits.items()}
+        gather = {Isolation.PROCESS: GATHER}
+        self._overcommit = {kind: Overcommit(limit, gather.get(kind, 0.0)) for kind, limit in self._limits.items()}
         self._closed: set[Isolation] = set()
         self._empty: dict[tuple[str, ...], float] = {}
         self._notices = 0
@@ -95,6 +96,15 @@ class Capacity:
         """A run of this kind was begun and found no place."""
         if kind in self._overcommit:
             self._overcommit[kind].stall()
+
+    def gathering(self, kind: Isolation, waiting: int) -> float:
+        """Seconds for which the end of a run of this kind may wait for others.
+
+        Args:
+            kind: Where it ran.
+            waiting: How many runs have begun and wait for a child process: no other kind gathers.
+        """
+        return self._overcommit[kind].gathering(waiting) if waiting and kind in self._overcommit else 0.0
 
     def claimed(self, seconds: float, *, is_full: bool) -> None:
         """A claim took that long; ``is_full``: there may be more to take at once.

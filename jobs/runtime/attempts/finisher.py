@@ -52,6 +52,8 @@ class Finisher:
         self._waiting: list[Finish] = []
         self.pulse = Pulse("finisher")
         self._writer: asyncio.Task[None] | None = None
+        # Runs while nothing that waits is wanted at once.
+        self._gathering: asyncio.TimerHandle | None = None
         self._helper: Callable[[], None] | None = None
 
     def lend(self, helper: Callable[[], None]) -> None:
@@ -63,19 +65,38 @@ class Finisher:
         self._helper = None
         self._write_soon()
 
-    def submit(self, ended: Finish) -> None:
-        """Have the end of an attempt stored."""
+    def submit(self, ended: Finish, within: float = 0.0) -> None:
+        """Have the end of an attempt stored.
+
+        Args:
+            ended: The end.
+            within: Seconds for which it may wait for others, to be stored with them.
+        """
+        is_first = not self._waiting
         self._waiting.append(ended)
         self.pulse.wanted()
         if self._is_dead:
             self._give_up()
-        elif self._helper is not None:
-            self._helper()
-        else:
+        elif within <= 0 or (self._gathering is None and not is_first):
+            self._store_soon()
+        elif self._gathering is None:
+            self._gathering = asyncio.get_running_loop().call_later(within, self._store_soon)
+
+    def _store_soon(self) -> None:
+        if self._helper is None:
             self._write_soon()
+        else:
+            self._gather_no_more()
+            self._helper()
+
+    def _gather_no_more(self) -> None:
+        if self._gathering is not None:
+            self._gathering.cancel()
+            self._gathering = None
 
     def take(self) -> list[Finish]:
         """Ends to be stored now, one of a run at most; the caller then calls ``confirm`` or ``give_back``."""
+        self._gather_no_more()
         taken: dict[int, Finish] = {}
         left: list[Finish] = []
         for ended in self._waiting:
@@ -104,6 +125,7 @@ class Finisher:
             self._write_soon()
 
     def _write_soon(self) -> None:
+        self._gather_no_more()
         if self._waiting and self._writer is None and not self._is_dead:
             self._writer = asyncio.get_running_loop().create_task(self._write_all(), name="cronograph-finisher")
             self._writer.add_done_callback(self._writer_left)
@@ -115,7 +137,8 @@ class Finisher:
         fault = writer.exception()
         if fault is None:
             # What was submitted after its last look, before the loop came here.
-            self._write_soon()
+            if self._gathering is None:
+                self._write_soon()
         else:
             log.critical("this node can store no more results", exc_info=fault)
             self._is_dead = True
@@ -128,7 +151,7 @@ class Finisher:
     async def _write_all(self) -> None:
         # Let everything that ends in this turn of the loop join the batch.
         await asyncio.sleep(0)
-        while batch := self.take():
+        while self._gathering is None and (batch := self.take()):
             self._in_hand = {ended.execution_id: ended for ended in batch}
             await self._write_safely(batch)
             self._written()

@@ -8,6 +8,9 @@ HORIZON: Final = 0.05
 LULL: Final = 0.005
 """Seconds that a node lets pass before its next turn while runs that it began ahead still wait: larger turns cost less,
 and leave the processor to the jobs."""
+GATHER: Final = 0.02
+"""Seconds for which the end of a run in a child process waits at most: few of them end in the time of a transaction,
+and each transaction costs the node a millisecond."""
 _TURNS: Final = 2.0
 """How many turns' time is bridged: while one brings runs, the ends of those before are still on their way."""
 _PAYS_OFF_FROM: Final = 0.05
@@ -26,10 +29,12 @@ class Overcommit:
 
     Args:
         places: How many of the kind run at once.
+        gather: Seconds for which the end of a run may wait for others, so that one transaction stores them all.
     """
 
-    def __init__(self, places: int) -> None:
+    def __init__(self, places: int, gather: float = 0.0) -> None:
         self._places = places
+        self._gather = gather
         self._rate = 0.0
         self._claim = 0.005
         self._ends = 0
@@ -65,9 +70,19 @@ class Overcommit:
         if elapsed >= _WINDOW and (self._ends >= 2 * self._places or elapsed >= _LONG_WINDOW):
             self._follow(self._ends / elapsed, is_short=not waiting)
             self._ends, self._since = 0, now
-        wanted = self._rate * min(HORIZON, _TURNS * (self._claim + LULL))
+        wanted = self._rate * min(HORIZON, _TURNS * (self._claim + LULL + self._gather))
         pays_off = wanted >= _PAYS_OFF_FROM * self._places and self._rate >= _LEAST
-        return min(_MOST, math.ceil(wanted)) if pays_off else 0
+        most = min(_MOST, math.ceil(wanted)) if pays_off else 0
+        # Where ends are gathered, so are claims: none until half of what was begun ahead has found a place.
+        return min(most, waiting) if waiting * 2 > most and self.gathering(waiting) > 0 else most
+
+    def gathering(self, waiting: int) -> float:
+        """Seconds for which an end may wait, so that its transaction and a claim end before a place is without a run.
+
+        Args:
+            waiting: How many runs that were begun wait for a place now.
+        """
+        return max(0.0, min(self._gather, (waiting / self._rate - 2 * self._claim) / 2)) if self._rate else 0.0
 
     def _follow(self, rate: float, *, is_short: bool) -> None:
         """Where nothing waits, more may have ended with more to do: the rate is at least that, and falls slowly."""

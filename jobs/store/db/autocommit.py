@@ -5,9 +5,11 @@ Each is opened by its first use, kept, and opened again after a fault.
 
 import contextlib
 import logging
+import re
 import threading
 import time
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, LiteralString
 
 from sqlalchemy import URL
@@ -33,6 +35,8 @@ else:
     cancellable = LazyModule(f"{__package__}.cancellable")
 
 log = logging.getLogger(__name__)
+
+_PARAMETER: Final = re.compile(r"%\((\w+)\)s")
 
 # Rows are found by the keys that a statement is given, in the order in which it gives them, so that all statements lock
 # in one order. The statistics of a queue, which is now empty and now full, must not change that. Without these settings
@@ -97,21 +101,21 @@ class AutocommitConnection:
             NotConnectedError: it has no connection and gets none; connections of others may still be open.
         """
         connection = await self._open()
-        rows = await self._rows(connection, _query(statement, self._schema), parameters)
+        text, names = _numbered(statement, self._schema)
+        rows = await self._rows(connection, text, [parameters[name] for name in names])
         self._used_at = time.monotonic()
         return rows
 
     async def _rows(
-        self, connection: "psycopg.AsyncConnection[TupleRow]", statement: LiteralString, parameters: Mapping[str, Any]
+        self, connection: "psycopg.AsyncConnection[TupleRow]", statement: LiteralString, parameters: Sequence[Any]
     ) -> Sequence[Any]:
+        cursor = psycopg.AsyncRawCursor(connection, row_factory=psycopg_rows.namedtuple_row)
         if not is_pooled(self._url):
-            cursor = connection.cursor(binary=True, row_factory=psycopg_rows.namedtuple_row)
-            await cursor.execute(statement, parameters, prepare=True)
+            await cursor.execute(statement, parameters, prepare=True, binary=True)
             return await _readable(cursor)
         async with connection.transaction():
             await connection.execute(settings_of_transaction(**PLANS))  # pyright: ignore[reportArgumentType, reportCallIssue]
-            cursor = connection.cursor(binary=True, row_factory=psycopg_rows.namedtuple_row)
-            await cursor.execute(statement, parameters, prepare=False)
+            await cursor.execute(statement, parameters, prepare=False, binary=True)
             return await _readable(cursor)
 
     async def _open(self) -> "psycopg.AsyncConnection[TupleRow]":
@@ -171,8 +175,9 @@ class SyncAutocommitConnection:
     def execute(self, statement: str, parameters: Mapping[str, Any]) -> Sequence[Any]:
         """See ``AutocommitConnection.execute``."""
         with self._lock:
-            cursor = self._open().cursor(row_factory=psycopg_rows.namedtuple_row)
-            rows = cursor.execute(_query(statement, self._schema), parameters, prepare=True).fetchall()
+            text, names = _numbered(statement, self._schema)
+            cursor = psycopg.RawCursor(self._open(), row_factory=psycopg_rows.namedtuple_row)
+            rows = cursor.execute(text, [parameters[name] for name in names], prepare=True).fetchall()
             self._used_at = time.monotonic()
             return rows
 
@@ -195,6 +200,15 @@ class SyncAutocommitConnection:
                 connection.close()
 
 
-def _query(statement: str, schema: str) -> LiteralString:
-    """For the types of psycopg, which are to keep what users write out of statements: these texts are all our own."""
-    return in_schema(statement, schema)  # pyright: ignore[reportReturnType]
+@lru_cache(maxsize=256)
+def _numbered(statement: str, schema: str) -> tuple[LiteralString, tuple[str, ...]]:
+    """A statement with its parameters as the server takes them, and their names in this order.
+
+    psycopg would find them again at each execution: it remembers no statement as long as a claim. Its types are to
+    keep what users write out of statements; these texts are all our own.
+    """
+    text = in_schema(statement, schema)
+    names = tuple(dict.fromkeys(_PARAMETER.findall(text)))
+    places = {name: f"${place}" for place, name in enumerate(names, 1)}
+    numbered = _PARAMETER.sub(lambda mark: places[mark[1]], text).replace("%%", "%")
+    return numbered, names  # pyright: ignore[reportReturnType]

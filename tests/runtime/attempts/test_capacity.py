@@ -7,7 +7,7 @@ import pytest
 from cronograph.jobs.core.model import Isolation
 from cronograph.jobs.registry import define
 from cronograph.jobs.runtime.attempts.capacity import PAUSE, Allowance, Capacity
-from cronograph.jobs.runtime.attempts.overcommit import HORIZON, Overcommit
+from cronograph.jobs.runtime.attempts.overcommit import GATHER, HORIZON, Overcommit
 
 ASYNC, THREAD, PROCESS = Isolation.ASYNC, Isolation.THREAD, Isolation.PROCESS
 NOBODY = {THREAD: 0, PROCESS: 0}
@@ -165,3 +165,60 @@ class TestAhead:
         for _ in range(40):
             ahead.end()
         assert ahead.count(1000.01, 1) == before
+
+
+class TestGathering:
+    """Where few runs end in the time of a transaction, their ends and the claims for more are gathered."""
+
+    @staticmethod
+    def at(rate: float) -> Overcommit:
+        """Two places whose runs end at this rate."""
+        found = Overcommit(2, GATHER)
+        found.begin(0.0)
+        for _ in range(round(rate / 2)):
+            found.end()
+        found.count(0.5, 1)
+        for _ in range(round(rate / 2)):
+            found.end()
+        found.count(1.0, 1)
+        return found
+
+    def test_more_is_begun_ahead_and_never_for_longer_than_the_horizon(self) -> None:
+        counts = [self.at(100).count(1.0, 0), self.at(1000).count(1.0, 0)]
+        assert 3 <= counts[0] <= 100 * HORIZON
+        assert 30 <= counts[1] <= 1000 * HORIZON
+
+    def test_an_end_waits_as_long_as_those_begun_ahead_leave_time_to_store_it_and_to_claim_more(self) -> None:
+        found = self.at(1000)
+        assert found.gathering(1000) == GATHER
+        assert 0 < found.gathering(20) < found.gathering(30) < GATHER
+        assert found.gathering(4) == 0
+        for _ in range(20):
+            found.claimed(0.05)
+        assert found.gathering(20) == 0
+
+    def test_an_end_does_not_wait_where_none_was_begun_ahead_or_none_ends(self) -> None:
+        assert self.at(1000).gathering(0) == 0
+        assert Overcommit(2, GATHER).gathering(3) == 0
+
+    def test_nothing_is_added_until_half_of_what_was_begun_ahead_has_found_a_place(self) -> None:
+        found = self.at(1000)
+        most = found.count(1.0, 0)
+        half = most // 2
+        assert found.count(1.0, half) == most
+        assert found.count(1.0, half + 1) == half + 1
+        for _ in range(20):
+            found.claimed(0.05)
+        assert found.count(1.0, half + 1) >= most
+
+    def test_only_ends_in_child_processes_wait(self) -> None:
+        node = Node()
+        for kind in (THREAD, PROCESS):
+            node.capacity.begun(kind, 0)
+        node.capacity.allowances(Counter(), NOBODY)
+        for kind in (ASYNC, THREAD, PROCESS):
+            for _ in range(100):
+                node.capacity.ended(kind)
+        node.now += 0.1
+        node.capacity.allowances(Counter(), {THREAD: 10, PROCESS: 10})
+        assert [node.capacity.gathering(kind, 10) > 0 for kind in (ASYNC, THREAD, PROCESS)] == [False, False, True]

@@ -31,3 +31,17 @@ async def test_a_line_that_gets_no_connection_says_that_nothing_was_sent() -> No
     with pytest.raises(NotConnectedError, match="refused"):
         await line.execute("SELECT 1", {})
     await line.close()
+
+
+@pytest.mark.parametrize("query", ["", "?pooler=transaction"])
+async def test_parameters_are_found_by_name_however_often_they_are_used(postgres_url: str, query: str) -> None:
+    line, threads = (
+        AutocommitConnection(parse_url(postgres_url + query)),
+        SyncAutocommitConnection(parse_url(postgres_url)),
+    )
+    statement = "SELECT concat(CAST(%(last)s AS text), ' %% ', CAST(%(first)s AS int), CAST(%(last)s AS text)) AS found"
+    given = {"first": 1, "unused": 2, "last": "b"}
+    assert [row.found for row in await line.execute(statement, given)] == ["b % 1b"]
+    assert [row.found for row in threads.execute(statement, given)] == ["b % 1b"]
+    await line.close()
+    threads.close()

@@ -283,6 +283,10 @@ class TestViews:
         page.get_by_text("Views").click()
         page.get_by_role("link", name="what is on").click()
         expect(page).to_have_url(f"{site.url}/tasks?state=on")
+        # What was chosen is what one wants to see now, and keys go on from where the menu was opened.
+        expect(page.get_by_role("link", name="what is on")).to_have_count(0)
+        expect(page.locator("summary", has_text="Views")).to_be_focused()
+        page.keyboard.press("Enter")
         page.get_by_role("button", name="Delete the view what is on").click()
         expect(page.get_by_role("link", name="what is on")).to_have_count(0)
         page.keyboard.press("Escape")

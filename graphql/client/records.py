@@ -473,3 +473,17 @@ class Viewer(Record):
     name: str
     role: Role
     has_password: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SavedView(Record):
+    """An address of the dashboard under a name, for one person or for the team."""
+
+    id: int
+    page: str
+    name: str
+    search: str
+    shared: bool
+    created_at: datetime
+    created_by: str
+    updated_at: datetime

@@ -407,6 +407,7 @@ class Node(Record):
     expires_at: datetime
     clock_skew: float
     jobs: tuple[str, ...]
+    job_count: int
     groups: tuple[str, ...]
     only_jobs: tuple[str, ...]
     tags: tuple[str, ...]

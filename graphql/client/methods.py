@@ -100,6 +100,7 @@ class Operations:
     flow = answered(queries.flow)
     groups = answered(queries.groups)
     nodes = answered(queries.nodes)
+    saved_views = answered(queries.saved_views)
     explain_task = answered(queries.explain_task)
     explain_run = answered(queries.explain_run)
     validate_schedule = answered(queries.validate_schedule)
@@ -141,6 +142,9 @@ class Operations:
     rate_group = answered(mutations.rate_group)
     rate_job = answered(mutations.rate_job)
     prune_history = answered(mutations.prune_history)
+    save_view = answered(mutations.save_view)
+    update_view = answered(mutations.update_view)
+    delete_view = answered(mutations.delete_view)
     drain_node = answered(mutations.drain_node)
     resume_node = answered(mutations.resume_node)
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Unpack
 
-from . import triggering
+from . import triggering, view_mutations
 from .base.shapes import Seconds, read, read_all, selection
 from .builders import changed, mutation, present, whole
 from .enums import Priority, WhenFull
@@ -20,6 +20,9 @@ from .records import Flow, Group, Job, Node, Preview, Run, Task
 from .results import ChangedRuns, ChangedTasks, DeletedTasks, Pruning
 
 trigger_job = triggering.trigger_job
+save_view = view_mutations.save_view
+update_view = view_mutations.update_view
+delete_view = view_mutations.delete_view
 
 
 def trigger_task(

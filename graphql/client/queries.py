@@ -18,6 +18,7 @@ from .records import (
     JobLog,
     Node,
     Run,
+    SavedView,
     ScheduleValidation,
     SkippedOccurrence,
     Task,
@@ -45,6 +46,15 @@ def server_time() -> Operation[datetime]:
 def viewer() -> Operation[Viewer]:
     """Who asks, and what they may do."""
     return query("viewer", {}, selection(Viewer), lambda value: read(Viewer, value, "viewer"))
+
+
+def saved_views(page: str | None = None) -> Operation[tuple[SavedView, ...]]:
+    """One's own saved views of the dashboard and those of the team, by page and name.
+
+    Args:
+        page: Only of this page, such as ``/runs``.
+    """
+    return listed("savedViews", {"page": Argument("String", page)}, SavedView)
 
 
 def available_jobs() -> Operation[tuple[Job, ...]]:

@@ -407,6 +407,7 @@ class Node(Record):
     expires_at: datetime
     clock_skew: float
     jobs: tuple[str, ...]
+    job_count: int
     groups: tuple[str, ...]
     only_jobs: tuple[str, ...]
     tags: tuple[str, ...]
@@ -473,3 +474,17 @@ class Viewer(Record):
     name: str
     role: Role
     has_password: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SavedView(Record):
+    """An address of the dashboard under a name, for one person or for the team."""
+
+    id: int
+    page: str
+    name: str
+    search: str
+    shared: bool
+    created_at: datetime
+    created_by: str
+    updated_at: datetime

@@ -129,6 +129,7 @@ RECORDS: Final = (
         about="A change with the changed thing as it is at delivery; None if it is not about one, or that is gone.",
     ),
     Recorded("Viewer", "Viewer"),
+    Recorded("SavedView", "SavedView"),
 )
 
 BASES: Final = {"RunState": "StateOfRun"}

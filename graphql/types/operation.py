@@ -141,6 +141,7 @@ class Node(FromModel):
     expires_at: datetime = strawberry.field(description="When it counts as dead unless it reports itself again.")
     clock_skew: float = strawberry.field(description="Its clock minus the database's, in seconds.")
     jobs: list[str] = strawberry.field(description="The names of the jobs it knows.")
+    job_count: int = strawberry.field(description="How many jobs it knows.")
     groups: list[str] = strawberry.field(description="The only groups of which it takes runs; empty = all.")
     only_jobs: list[str] = strawberry.field(description="The only jobs of which it takes runs; empty = all it knows.")
     tags: list[str] = strawberry.field(
@@ -169,7 +170,10 @@ class Node(FromModel):
         rows=HELD,
     )
 
-    MADE: ClassVar[Makers] = {"blockage": lambda node: blockage_of(node)}  # noqa: PLW0108 - it is defined below
+    MADE: ClassVar[Makers] = {
+        "blockage": lambda node: blockage_of(node),  # noqa: PLW0108 - it is defined below
+        "job_count": lambda node: len(node.jobs),
+    }
     PREFIX = "choice"
 
 

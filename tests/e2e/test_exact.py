@@ -120,12 +120,16 @@ class TestSlots:
 
     def test_the_jobs_of_a_node_are_drawn_only_while_they_are_looked_at(self, site: Site, new_page: PageOpener) -> None:
         page = new_page(site.url)
+        asked: list[str] = []
+        page.on("request", lambda request: asked.append(request.post_data or ""))
         live(page, "/nodes?state=up")
         row = page.locator("tbody tr")
         known = len(site.ask("{ nodes(first: 1) { nodes { jobs } } }")["nodes"]["nodes"][0]["jobs"])
         jobs = row.locator("details li")
         expect(row).to_contain_text(f"{known} jobs")
         expect(jobs).to_have_count(0)
+        # Nor are they read before: with 40 nodes of 200 jobs they were most of what the page read.
+        assert not any(re.search(r"\bjobs\b", one) for one in asked)
         row.locator("summary").click()
         expect(jobs).to_have_count(known)
         row.locator("summary").click()

@@ -160,3 +160,23 @@ def test_lines_of_logs_are_found_across_a_job_and_in_one_execution(site: Site, n
     expect(page.locator("#L950.marked")).to_be_in_viewport()
     page.get_by_role("link", name="search its log").click()
     expect(chips(page)).to_have_text([f"execution:{site.execution_of(run)}"])
+
+
+def test_an_open_menu_shows_what_others_save_and_closes_when_a_view_is_chosen(site: Site, new_page: PageOpener) -> None:
+    page = new_page(site.url)
+    listed(page, "/tasks")
+    menu = page.locator("summary", has_text="Views")
+    view = page.get_by_role("link", name="of the channel")
+    menu.click()
+    expect(page.get_by_label("Name of this view")).to_be_visible()
+    saved = 'saveView(input: {page: "/tasks", name: "of the channel", search: "?owner=channel%3A42", shared: true})'
+    key = site.ask(f"mutation {{ {saved} {{ view {{ id }} }} }}")["saveView"]["view"]["id"]
+    view.click()
+    expect(page).to_have_url(f"{site.url}/tasks?owner=channel%3A42")
+    # What was chosen is what one wants to see now, and keys go on from where the menu was opened.
+    expect(view).to_have_count(0)
+    expect(menu).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(view).to_be_visible()
+    site.ask(f'mutation {{ deleteView(input: {{id: "{key}"}}) {{ errors {{ message }} }} }}')
+    expect(view).to_have_count(0)

@@ -183,7 +183,12 @@ def a_passkey_is_made_and_signed_in_by(page: Page) -> None:
     ready(page)
     expect(page.get_by_role("row", name="my phone")).not_to_contain_text("never")
     expect(page.get_by_role("row", name="this browser")).to_be_visible()
-    expect(page.get_by_role("button", name="End all others")).to_be_disabled()
+    others = page.get_by_role("button", name="End all others")
+    expect(others).to_be_disabled()
+    # It says why to the keyboard and to a screen reader too.
+    others.focus()
+    expect(others).to_be_focused()
+    expect(others).to_have_accessible_description("There is none but this one")
 
 
 def a_token_is_shown_once(page: Page, url: str) -> None:

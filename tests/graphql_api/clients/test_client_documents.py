@@ -30,6 +30,8 @@ from cronograph.graphql.client import (
     once,
     queries,
     subscriptions,
+    triggering,
+    view_mutations,
 )
 from cronograph.graphql.client.base.shapes import camel
 from cronograph.graphql.generation.typed_client import modules, snake
@@ -50,6 +52,7 @@ SAMPLES: dict[Callable[..., object], list[Sample]] = {
     queries.viewer: [queries.viewer()],
     queries.available_jobs: [queries.available_jobs()],
     queries.job: [queries.job("x")],
+    queries.saved_views: [queries.saved_views(), queries.saved_views("/runs")],
     queries.tasks: [queries.tasks(first=3, after="x", filter=WHERE, order_by=ORDER)],
     queries.task: [queries.task("x")],
     queries.runs: [
@@ -75,6 +78,12 @@ SAMPLES: dict[Callable[..., object], list[Sample]] = {
     queries.explain_run: [queries.explain_run(1)],
     queries.validate_schedule: [queries.validate_schedule(once(NOW), count=2, from_=NOW)],
     mutations.trigger_job: [mutations.trigger_job("x", {"a": 1}, idempotency_key="k"), mutations.trigger_job("x")],
+    mutations.save_view: [
+        mutations.save_view("/runs", "x", "?state=STUCK", shared=True),
+        mutations.save_view("/log", "y"),
+    ],
+    mutations.update_view: [mutations.update_view(1, name="x", search="", shared=False), mutations.update_view(1)],
+    mutations.delete_view: [mutations.delete_view(1)],
     mutations.trigger_task: [mutations.trigger_task("x", {"a": None}, idempotency_key="k")],
     mutations.enqueue_runs: [
         mutations.enqueue_runs(
@@ -175,10 +184,6 @@ LEFT_OUT = {
     "setSecret": BY_ADMINISTRATORS,
     "deleteSecret": BY_ADMINISTRATORS,
     "deleteIdentity": BY_ADMINISTRATORS,
-    "savedViews": "what people keep on the dashboard",
-    "saveView": "what people keep on the dashboard",
-    "updateView": "what people keep on the dashboard",
-    "deleteView": "what people keep on the dashboard",
     "applyTasks": "`cronograph plan` and `apply` send it for files of tasks",
     "labelKeys": "for pages that complete what people type",
     "labelValues": "for pages that complete what people type",
@@ -204,7 +209,7 @@ LEFT_OUT = {
 def public_functions() -> list[Callable[..., object]]:
     return [
         function
-        for module in (queries, mutations, subscriptions)
+        for module in (queries, mutations, triggering, view_mutations, subscriptions)
         for name, function in inspect.getmembers(module, inspect.isfunction)
         if function.__module__ == module.__name__ and not name.startswith("_")
     ]

@@ -126,6 +126,20 @@ def test_groups_and_nodes_are_read_and_steered(client: Client) -> None:
     assert job in client.available_jobs()
 
 
+def test_views_are_saved_changed_and_deleted(client: Client) -> None:
+    view = client.save_view("/runs", "stuck", "?state=STUCK")
+    assert (view.page, view.search, view.shared) == ("/runs", "?state=STUCK", False)
+    team = client.update_view(view.id, shared=True)
+    assert (team.name, team.search, team.shared) == ("stuck", "?state=STUCK", True)
+    assert client.update_view(view.id, name="all", search="").search == ""
+    assert [one.name for one in client.saved_views("/runs")] == ["all"]
+    assert client.saved_views("/log") == ()
+    with pytest.raises(RefusedError, match="the team has a view"):
+        client.save_view("/runs", "all", shared=True)
+    assert client.delete_view(view.id).name == "all"
+    assert client.saved_views() == ()
+
+
 def test_schedules_of_every_syntax_are_judged(client: Client) -> None:
     soon = datetime.now(UTC) + timedelta(days=1)
     for schedule in (cron("0 0 9 * * MON-FRI"), calendar("Mon *-*-* 09:30"), interval(90), once(soon)):

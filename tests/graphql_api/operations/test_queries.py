@@ -258,10 +258,11 @@ async def test_groups_show_their_depth_and_their_limits(api: Api) -> None:
 
 
 async def test_nodes_show_themselves(api: Api) -> None:
-    data = await api.ask("{ nodes { nodes { name state slots running version jobs clockSkew } } }")
+    data = await api.ask("{ nodes { nodes { name state slots running version jobs jobCount clockSkew } } }")
     (node,) = data["nodes"]["nodes"]
-    assert {key: node[key] for key in ("name", "state", "slots", "running", "version", "jobs")} == {
+    assert {key: node[key] for key in ("name", "state", "slots", "running", "version", "jobs", "jobCount")} == {
         "name": "node-a", "state": "ACTIVE", "slots": 20, "running": 0, "version": "1", "jobs": ["work"],
+        "jobCount": 1,
     }  # fmt: skip
 
 

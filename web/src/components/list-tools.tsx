@@ -4,7 +4,7 @@ import { plural } from "../lib/format";
 import { asCsv, asJson } from "../model/export";
 import { saveFile } from "../services/save-file";
 import { hiddenColumns, setColumnShown } from "../state/columns";
-import { place } from "../state/route";
+import { isPlainClick, place } from "../state/route";
 import { Icon } from "./icon";
 import { ViewMenu } from "./view-menu";
 
@@ -31,6 +31,12 @@ export function ListTools({ table, columns, rows }: ListToolsProps) {
   );
 }
 
+/** The menu is done with; the focus is where it came from. */
+function close(menu: HTMLDetailsElement): void {
+  menu.open = false;
+  menu.querySelector("summary")?.focus();
+}
+
 function Menu({ label, children }: { label: string; children: ComponentChildren }) {
   const [open, setOpen] = useState(false);
   return (
@@ -42,9 +48,12 @@ function Menu({ label, children }: { label: string; children: ComponentChildren 
         if (to instanceof Node && !event.currentTarget.contains(to)) event.currentTarget.open = false;
       }}
       onKeyDown={(event) => {
-        if (event.key !== "Escape" || !event.currentTarget.open) return;
-        event.currentTarget.open = false;
-        event.currentTarget.querySelector("summary")?.focus();
+        if (event.key === "Escape" && event.currentTarget.open) close(event.currentTarget);
+      }}
+      onClick={(event) => {
+        const within = event.target instanceof Element ? event.target.closest("a") : null;
+        // A link that opens in another tab leaves the menu as it is.
+        if (within !== null && isPlainClick(event)) close(event.currentTarget);
       }}
     >
       <summary class="button small">

@@ -75,12 +75,12 @@ export function Passkeys({ rows, reload }: { rows: readonly Passkey[]; reload: (
     close();
     reload();
   };
-  const obstacle = knowsPasskeys() ? undefined : "This browser knows passkeys only where the page comes by TLS or from localhost";
+  const obstacle = knowsPasskeys() ? null : "This browser knows passkeys only where the page comes by TLS or from localhost";
   return (
     <Section
       title="Passkeys"
       aside={
-        <Action needs="VIEWER" class="button small" disabled={obstacle !== undefined} title={obstacle} onClick={() => setAsking("add")}>
+        <Action needs="VIEWER" class="button small" reason={obstacle} onClick={() => setAsking("add")}>
           Add a passkey
         </Action>
       }

@@ -31,12 +31,12 @@ function NewPassword({ onClose, onDone }: { onClose: () => void; onDone: () => v
 /** The password of one's own account. */
 export function Password({ isSet, reload }: { isSet: boolean; reload: () => void }) {
   const [asking, setAsking] = useState(false);
-  const obstacle = isSet ? undefined : "This account has no password; an administrator can make a link that sets one";
+  const obstacle = isSet ? null : "This account has no password; an administrator can make a link that sets one";
   return (
     <Section
       title="Password"
       aside={
-        <Action needs="VIEWER" class="button small" disabled={!isSet} title={obstacle} onClick={() => setAsking(true)}>
+        <Action needs="VIEWER" class="button small" reason={obstacle} onClick={() => setAsking(true)}>
           Change it
         </Action>
       }

@@ -157,7 +157,7 @@ function RunButtons({ run }: { run: RunRow }) {
         </Action>
       )}
       {can.cancel && (
-        <Action class="icon-button" data-key="c" title="Cancel" aria-label={`Cancel run ${run.id}`} disabled={run.cancelRequestedAt !== null} onClick={() => void cancelRun(run.id)}>
+        <Action class="icon-button" data-key="c" title="Cancel" aria-label={`Cancel run ${run.id}`} reason={run.cancelRequestedAt === null ? null : "It is asked to stop already"} onClick={() => void cancelRun(run.id)}>
           <Icon name="stop" />
         </Action>
       )}

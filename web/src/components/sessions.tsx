@@ -56,7 +56,7 @@ export function Sessions({ rows, reload }: { rows: readonly Session[]; reload: (
           <a class="button small" href="/device" data-external>
             Let a terminal in
           </a>
-          <Action needs="VIEWER" class="button small" disabled={rows.length < 2} title={rows.length < 2 ? "There is none but this one" : undefined} onClick={() => void endSessions(null).then(reload)}>
+          <Action needs="VIEWER" class="button small" reason={rows.length < 2 ? "There is none but this one" : null} onClick={() => void endSessions(null).then(reload)}>
             End all others
           </Action>
         </>

@@ -100,7 +100,7 @@ export const NodeRowFragment = graphql(`
     heartbeatAt
     expiresAt
     clockSkew
-    jobs
+    jobCount
     groups
     onlyJobs
     tags

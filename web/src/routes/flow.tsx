@@ -128,7 +128,7 @@ function FlowHead({ flow }: { flow: Flow }) {
           </Action>
         )
       ) : (
-        <Action class="button danger" disabled={flow.cancelRequestedAt !== null} onClick={() => void cancelFlow(flow.id)}>
+        <Action class="button danger" reason={flow.cancelRequestedAt === null ? null : "It is asked to stop already"} onClick={() => void cancelFlow(flow.id)}>
           <Icon name="stop" /> {flow.cancelRequestedAt === null ? "Cancel" : "Asked to stop"}
         </Action>
       )}

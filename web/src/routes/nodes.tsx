@@ -13,6 +13,7 @@ import { Time } from "../components/time";
 import { SearchBar } from "../features/search/bar";
 import { filtersOf, type Vocabulary } from "../features/search/model";
 import { NodeRowFragment, type NodeRow } from "../graphql/fragments";
+import { request } from "../graphql/client";
 import { graphql } from "../graphql/tada";
 import { plural } from "../lib/format";
 import { paths } from "../lib/paths";
@@ -21,6 +22,7 @@ import { useLiveList } from "../live/use-live-list";
 import { byNumber } from "../model/live-list";
 import { choiceOf } from "../model/node-choice";
 import { drainNode, resumeNode } from "../services/operations";
+import { notify } from "../state/announce";
 import { searchParams } from "../state/route";
 import { setTitle } from "../state/title";
 
@@ -37,6 +39,13 @@ const NodesDocument = graphql(
 `,
   [NodeRowFragment],
 );
+
+/** The names of all jobs of many nodes are more than all else that the page reads: they are read for one node that one looks at. */
+const JobsOfNodeDocument = graphql(`
+  query JobsOfNode($id: ID!) {
+    nodes(first: 1, filter: { id: { eq: $id } }) { nodes { jobs } }
+  }
+`);
 
 /** Clocks that differ by more than this are shown as a warning, in seconds. */
 const SKEW = 2;
@@ -148,16 +157,35 @@ function Skew({ seconds }: { seconds: number }) {
   );
 }
 
-/** The jobs that a node knows, drawn only while one looks at them: many nodes with many jobs are very many elements. */
+/** The names of the jobs that a node knows, while they are wanted; null until they are read. They are read again when it knows more or fewer. */
+function useJobs({ id, name, jobCount }: NodeRow, wanted: boolean): readonly string[] | null {
+  const [names, setNames] = useState<readonly string[] | null>(null);
+  useEffect(() => {
+    if (!wanted) return undefined;
+    const controller = new AbortController();
+    request(JobsOfNodeDocument, { id }, controller.signal).then(
+      ({ nodes }) => setNames(nodes.nodes[0]?.jobs ?? []),
+      (error: unknown) => {
+        if (!controller.signal.aborted) notify(`The jobs of ${name} could not be read: ${error instanceof Error ? error.message : String(error)}`, { tone: "bad" });
+      },
+    );
+    return () => controller.abort();
+  }, [id, jobCount, wanted]);
+  return names;
+}
+
+/** The jobs that a node knows, read and drawn only while one looks at them: many nodes with many jobs are very many names. */
 function Jobs({ node }: { node: NodeRow }) {
   const [open, setOpen] = useState(false);
   const choice = choiceOf(node);
+  const names = useJobs(node, open);
   return (
     <details onToggle={(event) => setOpen(event.currentTarget.open)}>
-      <summary class="dim">{choice === "" ? plural(node.jobs.length, "job") : choice}</summary>
+      <summary class="dim">{choice === "" ? plural(node.jobCount, "job") : choice}</summary>
       {open && (
         <ul class="job-names">
-          {node.jobs.map((job) => (
+          {names === null && <li class="dim">Reading…</li>}
+          {names?.map((job) => (
             <li key={job}>
               <a href={paths.job(job)}>{job}</a>
             </li>

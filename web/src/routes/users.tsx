@@ -63,7 +63,7 @@ const COLUMNS: readonly Column<User, UserContext>[] = [
         <Action needs="ADMIN" class="button small" aria-label={`Change the role of ${user.name}`} onClick={() => ask("role", user)}>
           Role
         </Action>
-        <Action needs="ADMIN" class="button small" aria-label={`Make a link for ${user.name}`} disabled={user.disabledAt !== null} onClick={() => ask("link", user)}>
+        <Action needs="ADMIN" class="button small" aria-label={`Make a link for ${user.name}`} reason={user.disabledAt === null ? null : "This user is disabled; enable them first"} onClick={() => ask("link", user)}>
           Link
         </Action>
         {user.disabledAt === null ? (

@@ -2,6 +2,7 @@ import { signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { request } from "../graphql/client";
 import { graphql } from "../graphql/tada";
+import { LOOK_AGAIN } from "../live/unannounced";
 import { type SavedView, withoutPage } from "../model/views";
 import { mutate, type Outcome } from "./mutate";
 
@@ -35,22 +36,39 @@ interface Known {
 /** The views as the server had them last; null until its first answer. */
 const known = signal<Known | null>(null);
 
+let asked = 0;
+/** The newest question that has an answer: those of older ones come too late. */
+let answered = 0;
+
 async function ask(abort?: AbortSignal): Promise<void> {
+  const question = ++asked;
   try {
-    known.value = { views: (await request(SavedViews, {}, abort)).savedViews, error: null };
+    const views = (await request(SavedViews, {}, abort)).savedViews;
+    if (question < answered) return;
+    answered = question;
+    known.value = { views, error: null };
   } catch (error) {
-    if (abort?.aborted === true) return;
+    if (abort?.aborted === true || question < answered) return;
+    answered = question;
     known.value = { views: known.value?.views ?? [], error: error instanceof Error ? error.message : String(error) };
   }
 }
 
-/** One's own views and those of the team, asked for each time they are wanted; null until the first answer. */
+/** One's own views and those of the team, asked for again and again while they are wanted, as no event tells of them; null until the first answer. */
 export function useViews(wanted: boolean): Known | null {
   useEffect(() => {
     if (!wanted) return undefined;
     const controller = new AbortController();
-    void ask(controller.signal);
-    return () => controller.abort();
+    let timer = 0;
+    const look = async (): Promise<void> => {
+      if (!document.hidden) await ask(controller.signal);
+      if (!controller.signal.aborted) timer = window.setTimeout(() => void look(), LOOK_AGAIN);
+    };
+    void look();
+    return () => {
+      controller.abort();
+      window.clearTimeout(timer);
+    };
   }, [wanted]);
   return known.value;
 }

@@ -106,7 +106,8 @@ export function setParams(changes: Readonly<Record<string, string | null>>, opti
   navigate(within(location.pathname) + (text === "" ? "" : `?${text}`), options);
 }
 
-function isPlainClick(event: MouseEvent): boolean {
+/** A click that stays in this tab, and that nothing else has taken. */
+export function isPlainClick(event: MouseEvent): boolean {
   return event.button === 0 && !event.defaultPrevented && !event.metaKey && !event.ctrlKey && !event.shiftKey && !event.altKey;
 }
 

@@ -1,0 +1,44 @@
+"""The ready-made mutations of the dashboard's saved views; they are found in ``mutations``."""
+
+from collections.abc import Mapping
+
+from .base.shapes import read, selection
+from .builders import mutation, present
+from .operation import Operation
+from .records import SavedView
+
+
+def save_view(page: str, name: str, search: str = "", *, shared: bool = False) -> Operation[SavedView]:
+    """Save an address of the dashboard under a name.
+
+    Args:
+        page: The path of the page, such as ``/runs``.
+        name: What the view is called; one person, and the team, has each name once on a page.
+        search: The query of the address with its ``?``, percent-encoded; empty for the page as it is.
+        shared: Whether the whole team sees it; needs the role ``OPERATOR``.
+    """
+    return _view("saveView", {"page": page, "name": name, "search": search, "shared": shared})
+
+
+def update_view(
+    id: int, *, name: str | None = None, search: str | None = None, shared: bool | None = None
+) -> Operation[SavedView]:
+    """Rename a saved view, point it elsewhere, or move it between oneself and the team; None = as it is.
+
+    Args:
+        id: Its key.
+        name: What it is called from now on.
+        search: The query of its address from now on; empty for the page as it is.
+        shared: Whether the whole team sees it from now on; what concerns the team needs the role ``OPERATOR``.
+    """
+    return _view("updateView", present(id=id, name=name, search=search, shared=shared))
+
+
+def delete_view(id: int) -> Operation[SavedView]:
+    """Delete a saved view; the answer is the view as it was. One of the team needs the role ``OPERATOR``."""
+    return _view("deleteView", {"id": id})
+
+
+def _view(field: str, given: Mapping[str, object]) -> Operation[SavedView]:
+    fields = f"view {{ {selection(SavedView)} }}"
+    return mutation(field, given, fields, lambda payload: read(SavedView, payload.get("view"), f"{field}.view"))

@@ -29,7 +29,7 @@ LOOKS: tuple[Look, ...] = ((390, "dark", "none"), (1360, "light", "none"))
 
 SCREENS = (320, 768, 1280, 1920, 2560)
 COLOURS: tuple[tuple[ColorScheme, ForcedColors], ...] = (("light", "none"), ("dark", "none"), ("light", "active"))
-EVERY_LOOK = [(width, *colours) for width in SCREENS for colours in COLOURS]
+EVERY_LOOK: list[Look] = [(width, scheme, forced) for width in SCREENS for scheme, forced in COLOURS]
 
 LONG = "a-task-with-a-long-name-of-the-northern-region"
 
@@ -95,25 +95,6 @@ def _content(site: Site) -> None:
         'mutation { enqueueRuns(input: { runs: [{ jobName: "quick", group: "halted" }] }) { errors { message } } }'
     )
     wait_until(lambda: all(site.run_state(run) in {"SUCCESS", "FAILED"} for run in runs), message="the runs to end")
-
-
-def test_rows_have_one_line_unless_the_reader_has_chosen_otherwise(site: Site, new_page: PageOpener) -> None:
-    name = "a-name-with-many-places-where-it-could-break"
-    site.create_task(name, "quick")
-    page = new_page(site.url)
-    page.goto("/tasks")
-    row = page.locator("tbody tr", has_text=name)
-    wait_until(lambda: row.evaluate("(row) => row.clientHeight") < 36, message="rows of one line")
-    site.trigger("gated", gate="one-line")
-    page.goto("/runs")
-    running = page.locator("tbody tr", has_text="waiting at the gate")
-    wait_until(lambda: running.evaluate("(row) => row.clientHeight") < 36, message="progress in one line")
-    site.open_gate("one-line")
-    page.goto("/settings")
-    page.get_by_label("Rows of lists").select_option("comfortable")
-    page.goto("/tasks")
-    expect(row.locator(".cell-sub").first).to_have_css("display", "block")
-    wait_until(lambda: row.evaluate("(row) => row.clientHeight") > 36, message="rows of several lines")
 
 
 EVERY_PAGE = (*PAGES, "/tasks/shown", "/tasks/shown?tab=schedule", "/runs/1", "/log/1")

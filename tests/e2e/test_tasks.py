@@ -177,3 +177,22 @@ class TestTaskPage:
     def test_a_task_that_is_not_there_is_said_to_be_missing(self, page: Page) -> None:
         page.goto("/tasks/nobody")
         expect(page.get_by_text("There is no task 'nobody'")).to_be_visible()
+
+
+def test_rows_have_one_line_unless_the_reader_has_chosen_otherwise(site: Site, new_page: PageOpener) -> None:
+    name = "a-name-with-many-places-where-it-could-break"
+    site.create_task(name, "quick")
+    page = new_page(site.url)
+    page.goto("/tasks")
+    row = page.locator("tbody tr", has_text=name)
+    wait_until(lambda: row.evaluate("(row) => row.clientHeight") < 36, message="rows of one line")
+    site.trigger("gated", gate="one-line")
+    page.goto("/runs")
+    running = page.locator("tbody tr", has_text="waiting at the gate")
+    wait_until(lambda: running.evaluate("(row) => row.clientHeight") < 36, message="progress in one line")
+    site.open_gate("one-line")
+    page.goto("/settings")
+    page.get_by_label("Rows of lists").select_option("comfortable")
+    page.goto("/tasks")
+    expect(row.locator(".cell-sub").first).to_have_css("display", "block")
+    wait_until(lambda: row.evaluate("(row) => row.clientHeight") > 36, message="rows of several lines")

@@ -66,7 +66,7 @@ def test_a_new_password_in_one_tab_disturbs_no_form_in_another(
         live(account, f"{guarded[0]}/account")
         account.get_by_label("Password").get_by_role("button", name="Change it").click()
         account.get_by_label("Present password").fill(PASSWORD)
-        for field in ("New password", "The new one again"):
+        for field in ("New password", "Repeat it"):
             account.get_by_label(field).fill("another horse altogether")
         account.keyboard.press("Enter")
         expect(account.get_by_text("Your password is changed")).to_be_visible()

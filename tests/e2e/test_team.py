@@ -202,18 +202,18 @@ def the_password_is_changed(page: Page) -> None:
     dialog = page.get_by_role("dialog")
     dialog.get_by_label("Present password").fill("not this one")
     dialog.get_by_label("New password").fill(NEW_PASSWORD)
-    dialog.get_by_label("The new one again").fill("something else")
+    dialog.get_by_label("Repeat it").fill("something else")
     page.keyboard.press("Enter")
     expect(dialog.get_by_role("alert")).to_have_text("This is not the same password.")
-    dialog.get_by_label("The new one again").fill(NEW_PASSWORD)
+    dialog.get_by_label("Repeat it").fill(NEW_PASSWORD)
     page.keyboard.press("Enter")
     expect(dialog.get_by_role("alert")).to_have_text("This is not your password.")
     dialog.get_by_label("Present password").fill(PASSWORD)
-    for field in ("New password", "The new one again"):
+    for field in ("New password", "Repeat it"):
         dialog.get_by_label(field).fill("short")
     page.keyboard.press("Enter")
     expect(dialog.get_by_role("alert")).to_contain_text("must have 12 to 1024 characters")
-    for field in ("New password", "The new one again"):
+    for field in ("New password", "Repeat it"):
         dialog.get_by_label(field).fill(NEW_PASSWORD)
     page.keyboard.press("Enter")
     expect(page.get_by_text("Your password is changed")).to_be_visible()

@@ -199,7 +199,7 @@ function Items({ failing, others }: { failing: Failing | null; others: Others })
           did not start when it was due{task.lastDueAt !== null && <>, <Time at={task.lastDueAt} /></>}
         </Item>
       ))}
-      {late !== undefined && <More count={late.totalCount} shown={late.nodes.length} href="/tasks?sort=started" what="All tasks, the longest not started last" />}
+      {late !== undefined && <More count={late.totalCount} shown={late.nodes.length} href="/tasks?sort=started" what="All tasks, those that started longest ago last" />}
       {blockedGroups(others.pausedGroups.nodes).map((group) => (
         <Item
           key={`group ${group.name}`}
@@ -240,7 +240,7 @@ function Items({ failing, others }: { failing: Failing | null; others: Others })
           waits for somebody; submitted <Time at={run.submittedAt} />
         </Item>
       ))}
-      <More count={people.totalCount} shown={people.nodes.length} href="/inbox" what="All that wait are in the inbox" />
+      <More count={people.totalCount} shown={people.nodes.length} href="/inbox" what="All runs that wait for a person are in the inbox" />
     </ul>
   );
 }
@@ -285,7 +285,7 @@ export function Attention({ worse, first }: AttentionProps) {
               <Icon name={calm ? "check" : "alert"} />
             </span>
             <span role="status">
-              {frozen.value && "As last heard: "}
+              {frozen.value && "Before the connection was lost: "}
               {headline(troubles, health.value)}
             </span>
           </p>

@@ -105,7 +105,7 @@ export function executionId({ id }: ExecutionRow): string {
 export function NothingYet() {
   return (
     <Empty title="Nothing has run yet">
-      <p class="dim">Press “Run now” at a task, or start a job from a terminal:</p>
+      <p class="dim">Press “Run now” on a task, or start a job from a terminal:</p>
       <Command text="cronograph trigger cleanup_expired_sessions" />
     </Empty>
   );

@@ -61,7 +61,7 @@ export function Identities({ rows, providers, reload }: { rows: readonly Identit
             reload();
           }}
         >
-          <p>You cannot sign in by it any more, until you connect it again.</p>
+          <p>You cannot sign in with it until you connect it again.</p>
         </Confirm>
       )}
     </Section>

@@ -87,7 +87,7 @@ export function Passkeys({ rows, reload }: { rows: readonly Passkey[]; reload: (
     >
       {rows.length === 0 ? (
         <Empty title="No passkey yet">
-          <p>With one you sign in by a finger, a face or a key, without name and password.</p>
+          <p>With a passkey you sign in by fingerprint, face or security key, without name and password.</p>
         </Empty>
       ) : (
         <DataTable id="passkeys" columns={COLUMNS} context={context} rows={rows} rowId={(passkey) => passkey.id} />
@@ -98,7 +98,7 @@ export function Passkeys({ rows, reload }: { rows: readonly Passkey[]; reload: (
       )}
       {asking !== null && asking !== "add" && asking.kind === "delete" && (
         <Confirm title={`Delete passkey ${asking.passkey.name}?`} action="Delete" danger needs="VIEWER" onClose={close} onConfirm={() => deletePasskey(asking.passkey.id, asking.passkey.name).then(done)}>
-          <p>Nobody can sign in by it any more. On the device it stays until it is deleted there too.</p>
+          <p>Nobody can sign in with it any more. It stays on the device until it is deleted there, too.</p>
         </Confirm>
       )}
     </Section>

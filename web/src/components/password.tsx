@@ -19,7 +19,7 @@ function NewPassword({ onClose, onDone }: { onClose: () => void; onDone: () => v
           <Field label="New password" hint="At least 12 characters; a sentence of a few words does well" error={fault("password")}>
             <HiddenInput value={password} onChange={setPassword} invalid={fault("password") !== undefined} />
           </Field>
-          <Field label="The new one again" error={fault("again")}>
+          <Field label="Repeat it" error={fault("again")}>
             <HiddenInput value={again} onChange={setAgain} invalid={fault("again") !== undefined} />
           </Field>
         </>

@@ -18,7 +18,7 @@ const BROADEST = 24;
 /** Records that the last executions processed, a bar each, oldest first. */
 export function RecordsChart({ executions }: { executions: readonly ExecutionRow[] }) {
   const counted = [...executions].filter((execution) => execution.recordsProcessed !== null).reverse();
-  if (counted.length === 0) return <p class="dim panel-body">No execution has counted records: the job returned none.</p>;
+  if (counted.length === 0) return <p class="dim panel-body">No execution reported a number of records: the job returned none.</p>;
   const most = niceCeiling(Math.max(1, ...counted.map((execution) => execution.recordsProcessed ?? 0)));
   const y = linear([0, most], [HEIGHT - BOTTOM, 8]);
   return (

@@ -66,7 +66,7 @@ export function Inbox() {
           <section class="inbox" aria-label="Waiting for people">
             {rows.length === 0 && (
               <section class="panel">
-                <Empty title="Nobody is waited for">
+                <Empty title="No run waits for a person">
                   <p class="dim">
                     Runs come here when their job waits for a signal by <code>ctx.wait_for</code>.
                   </p>

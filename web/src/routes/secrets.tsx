@@ -146,7 +146,7 @@ function Secrets() {
             reload();
           }}
         >
-          <p>Its value is gone for good. Runs that refer to it fail from then on.</p>
+          <p>Its value cannot be restored. Runs that refer to it will fail.</p>
         </Confirm>
       )}
     </>

@@ -98,7 +98,7 @@ function cleaned(name: string): string {
 }
 
 function CleanUp({ cleanups }: Pick<Data, "cleanups">) {
-  if (cleanups.nodes.length === 0) return <p class="panel-body">No task cleans up.</p>;
+  if (cleanups.nodes.length === 0) return <p class="panel-body">No task of this server deletes old history.</p>;
   return (
     <Facts
       entries={cleanups.nodes.map(({ name, pausedAt, nextExecution, schedule }) => [

@@ -168,7 +168,7 @@ function Users() {
       {asking !== null && asking !== "add" && asking.kind === "role" && <ChangeRole user={asking.user} onClose={close} onDone={done} />}
       {asking !== null && asking !== "add" && asking.kind === "disable" && (
         <Confirm title={`Disable ${asking.user.name}?`} action="Disable" danger needs="ADMIN" onClose={close} onConfirm={() => setDisabled(asking.user.name, true).then(done)}>
-          <p>All sign-ins of this account end, its tokens are worth nothing, and runs in its name fail, until it is enabled again.</p>
+          <p>All sign-ins of this account end. Its tokens are refused and runs in its name fail until it is enabled again.</p>
         </Confirm>
       )}
       {asking !== null && asking !== "add" && asking.kind === "link" && (

@@ -5,8 +5,7 @@ from datetime import datetime
 from typing import Any, Final, Protocol, TypeAlias, TypedDict
 
 from ..core.admission.holding import Debounce, Hold, Throttle, hold_of
-from ..core.base.errors import InvalidInput
-from ..core.base.python_names import in_python
+from ..core.base.python_names import python_names
 from ..core.durable.waits import Signal
 from ..core.flows.spec import FlowSpec
 from ..core.model import Json, Priority, Run
@@ -149,10 +148,8 @@ def holding(given: Mapping[str, Any]) -> Hold | None:
         period: Any = seconds_of("throttle.period", throttle.period)
         throttle = Throttle(period, throttle.last)
     unique_for: Any = seconds_of("unique_for", given.get("unique_for"))
-    try:
+    with python_names():
         return hold_of(unique_for, given.get("unique_among"), debounce, throttle)
-    except InvalidInput as fault:
-        raise in_python(fault) from None
 
 
 def check_session(

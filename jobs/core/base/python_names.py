@@ -1,6 +1,8 @@
 """The names of fields as a Python caller writes them: the rules that judge an input name its fields as the API does."""
 
 import re
+from collections.abc import Generator
+from contextlib import contextmanager
 from typing import Final, TypeVar
 
 from .errors import UserError
@@ -31,3 +33,16 @@ def in_python(error: Error) -> Error:
         one.args = (one.message, *one.args[1:])
         one.path = tuple(NAMES.get(part, part) for part in one.path)
     return error
+
+
+@contextmanager
+def python_names() -> Generator[None]:
+    """Refuse what the block refuses in a Python caller's names.
+
+    Raises:
+        UserError: that of the block.
+    """
+    try:
+        yield
+    except UserError as error:
+        raise in_python(error) from None

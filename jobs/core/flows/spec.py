@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from ..base.errors import InvalidInput, UserError, refuse
-from ..base.python_names import in_python
+from ..base.errors import InvalidInput, refuse
+from ..base.python_names import python_names
 from ..run_spec import RunSpec
 from .model import Ending, When
 from .shape import flow_faults
@@ -38,10 +38,8 @@ def check_flow(name: object, unique_key: object, labels: object, *, is_open: obj
     Raises:
         UserError: what is wrong with it, in a Python caller's names.
     """
-    try:
+    with python_names():
         refuse(_faults(name, unique_key, labels, is_open))
-    except UserError as error:
-        raise in_python(error) from None
 
 
 def _faults(name: object, unique_key: object, labels: object, is_open: object) -> Iterator[InvalidInput]:

@@ -15,8 +15,8 @@ from sqlalchemy import Connection
 from ...core.admission.caps import Line, Verdict, refusal
 from ...core.admission.holding import Hold
 from ...core.admission.labels import label_faults
-from ...core.base.errors import InvalidInput, UserError, refuse
-from ...core.base.python_names import in_python
+from ...core.base.errors import InvalidInput, refuse
+from ...core.base.python_names import python_names
 from ...core.base.tracing import TRACED
 from ...core.defaults import FROM_ARGUMENTS, NO_DEFAULTS, PER_RUN, RUN_POLICIES, UNIQUE_KEY, settle
 from ...core.limits import LIMITS
@@ -183,10 +183,8 @@ def new_run(spec: RunSpec) -> NewRun:
         hold=spec.hold if isinstance(spec.hold, Hold) else None,
         **chosen,
     )
-    try:
+    with python_names():
         refuse(_faults(run, spec, priority))
-    except UserError as error:
-        raise in_python(error) from None
     return run
 
 
@@ -197,10 +195,8 @@ def enqueue_all(conn: Connection, runs: Sequence[NewRun]) -> list[Run]:
         UserError: a unique key is held otherwise, or a queue is full; in a Python caller's names.
     """
     tx = Tx(conn)
-    try:
+    with python_names():
         enqueued = put(tx, runs)
-    except UserError as error:
-        raise in_python(error) from None
     if tx.changes:
         outbox.append(conn, tx.now, tx.changes)
     dialect.notify(conn, str((Wake.RUNS | Wake.EVENTS).value))

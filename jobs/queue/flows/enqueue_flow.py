@@ -2,8 +2,8 @@
 
 from sqlalchemy import Connection
 
-from ...core.base.errors import InvalidInput, UserError
-from ...core.base.python_names import in_python
+from ...core.base.errors import InvalidInput
+from ...core.base.python_names import python_names
 from ...core.flows.model import NewFlow, NewMember
 from ...core.flows.shape import ordered
 from ...core.flows.spec import FlowSpec, check_flow
@@ -47,10 +47,8 @@ def put_spec(tx: Tx, spec: FlowSpec) -> int:
         UserError: see ``enqueue_flow_sync``.
     """
     new = new_flow(spec)
-    try:
+    with python_names():
         return put_flow(tx, new)
-    except UserError as error:
-        raise in_python(error) from None
 
 
 def new_flow(spec: FlowSpec) -> NewFlow:

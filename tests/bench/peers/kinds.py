@@ -32,10 +32,12 @@ class Way:
     Attributes:
         contender: Who, in ``kinds_<file>.py``.
         kind: What it is told.
+        times: How many times as many runs it gets: processes that are kept are done with a thousand in a moment.
     """
 
     contender: Contender
     kind: str
+    times: int = 1
 
 
 def _others(file: str, *packages: str) -> Contender:
@@ -50,14 +52,14 @@ WAYS = {
     "celery threads": Way(_others("celery", "celery[redis]"), "thread"),
     "cronograph, a fork each": Way(Contender("cronograph"), "process"),
     "cronograph, preloaded": Way(Contender("cronograph"), "preloaded"),
-    "cronograph, reused": Way(Contender("cronograph"), "reused"),
+    "cronograph, reused": Way(Contender("cronograph"), "reused", times=5),
     "rq, a fork each": Way(_others("rq", "rq"), "process"),
-    "huey, processes kept": Way(_others("huey", "huey"), "process"),
-    "celery, processes kept": Way(_others("celery", "celery[redis]"), "process"),
+    "huey, processes kept": Way(_others("huey", "huey"), "process", times=5),
+    "celery, processes kept": Way(_others("celery", "celery[redis]"), "process", times=5),
 }
 TASKS = {("thread", "nothing"): 10_000, ("thread", "sleep5"): 10_000, ("process", "nothing"): 1_000,
          ("process", "cpu20"): 400, ("process", "import200"): 100}  # fmt: skip
-"""How many runs of which work by which kind."""
+"""How many runs of which work by which kind, before ``Way.times``."""
 IDEAL = {"sleep5": THREADS / 0.005, "cpu20": PROCESSES / 0.02}
 
 
@@ -87,6 +89,7 @@ def _place(contender: Contender, server: PostgresServer, folder: Path) -> Genera
 
 def once(way: Way, python: str, server: PostgresServer, work: str, runs: int) -> Measures:
     """One drain on a fresh place: runs a second, and microseconds of the workers' processors a run."""
+    runs *= way.times if work == "nothing" else 1
     folder = Path(tempfile.mkdtemp(prefix="cronograph-kinds-", dir=DISK))
     try:
         done = folder / "done"
@@ -98,7 +101,7 @@ def once(way: Way, python: str, server: PostgresServer, work: str, runs: int) ->
     finally:
         shutil.rmtree(folder)
     took = json.loads(ended.stdout.splitlines()[-1])
-    return {"runs/s": runs / took["drain"], "µs": took["cpu"] / runs * 1e6}
+    return {"runs/s": took["runs"] / took["drain"], "µs": took["cpu"] / took["runs"] * 1e6}
 
 
 def table(kind: str, work: str, found: dict[str, list[Measures]]) -> str:

@@ -29,7 +29,6 @@ def main(this: Round) -> None:
     worker = app.Worker(
         pool="threads" if is_thread else "prefork", concurrency=THREADS if is_thread else PROCESSES, **QUIET
     )
-    this.begin()
     threading.Thread(target=stop_at_the_end, daemon=True).start()
     worker.start()
     this.tell()

@@ -28,12 +28,10 @@ async def main(this: Round) -> None:
     leave_out_what_stays()
     database = Database(this.place)
     node = Engine(Services(database), REGISTRIES[this.kind], EngineSettings())
-    this.begin()
     await node.start()
     while not this.is_over:  # noqa: ASYNC110 - jobs are done in other processes
         await asyncio.sleep(0.002)
     await node.drain()
-    this.end()
     await node.stop()
     await database.close()
     this.tell()

@@ -17,7 +17,6 @@ def main(this: Round) -> None:
     for _ in range(this.runs):
         actor.send()
     worker = dramatiq.Worker(broker, worker_threads=THREADS)
-    this.begin()
     worker.start()
     this.wait()
     worker.stop()

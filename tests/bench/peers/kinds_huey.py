@@ -16,7 +16,6 @@ def main(this: Round) -> None:
         task()
     workers = THREADS if this.kind == "thread" else PROCESSES
     consumer = queue.create_consumer(workers=workers, worker_type=this.kind, periodic=False, initial_delay=0.001)
-    this.begin()
     consumer.start()
     this.wait()
     consumer.stop(graceful=True)

@@ -16,7 +16,6 @@ def main(this: Round) -> None:
     queue = rq.Queue(connection=connection)
     for _ in range(this.runs):
         queue.enqueue(WORK[this.work], result_ttl=0)
-    this.begin()
     workers = [os.fork() for _ in range(PROCESSES)] if PROCESSES else []
     if 0 in workers:
         rq.Worker([queue], connection=redis.Redis(unix_socket_path=this.place)).work(burst=True, logging_level="ERROR")

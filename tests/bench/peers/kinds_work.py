@@ -3,10 +3,12 @@
 import argparse
 import json
 import os
-import resource
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
+
+from tests.support.processor import processor_seconds
 
 DONE = "PEERS_DONE"
 """The variable that names a file; each job adds a byte to it, in whichever process it runs."""
@@ -42,7 +44,10 @@ def _done() -> None:
 
 
 class Round:
-    """One drain: what to do, how often, and how long it took.
+    """One drain: what to do, how often, and how long it took once the workers were at it.
+
+    Time counts from the moment when a tenth of the runs is done: what a worker needs for its own start, once in its
+    life, says nothing about what it does in a second.
 
     Attributes:
         place: The database, file or Redis socket.
@@ -58,32 +63,45 @@ class Round:
         given = parser.parse_args()
         self.place, self.runs = str(given.place), int(given.runs)
         self.kind, self.work = str(given.kind), str(given.work)
-        self._began = self._cpu = self._drained = 0.0
+        self._first: _Moment | None = None
+        self._last: _Moment | None = None
 
     @property
     def is_over(self) -> bool:
-        """Whether every job was done."""
-        return Path(os.environ[DONE]).stat().st_size >= self.runs
-
-    def begin(self) -> None:
-        """From here on time counts."""
-        self._began, self._cpu = time.perf_counter(), _cpu()
+        """Whether every job was done; to be asked often."""
+        done = Path(os.environ[DONE]).stat().st_size
+        if self._first is None and done >= self.runs // 10:
+            self._first = _Moment.now(done)
+        if self._last is None and done >= self.runs:
+            self._last = _Moment.now(done)
+        return self._last is not None
 
     def wait(self) -> None:
         """Return when every job was done."""
         while not self.is_over:
             time.sleep(0.002)
-        self.end()
-
-    def end(self) -> None:
-        """Every job was done."""
-        self._drained = time.perf_counter() - self._began
 
     def tell(self) -> None:
-        """Print seconds, and those of the processor; for the end, when child processes are waited for."""
-        print(json.dumps({"drain": self._drained, "cpu": _cpu() - self._cpu}))
+        """Print how many runs counted, in how many seconds, and those of the processors.
+
+        Raises:
+            RuntimeError: it is not over.
+        """
+        if self._first is None or self._last is None:
+            raise RuntimeError(f"{self.work}: told before all of {self.runs} runs were seen to be done")
+        print(json.dumps({
+            "runs": self._last.done - self._first.done,
+            "drain": self._last.at - self._first.at,
+            "cpu": self._last.cpu - self._first.cpu,
+        }))  # fmt: skip
 
 
-def _cpu() -> float:
-    several = [resource.getrusage(whose) for whose in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    return sum(one.ru_utime + one.ru_stime for one in several)
+@dataclass(frozen=True)
+class _Moment:
+    done: int
+    at: float
+    cpu: float
+
+    @classmethod
+    def now(cls, done: int) -> "_Moment":
+        return cls(done, time.perf_counter(), processor_seconds(os.getpid()))

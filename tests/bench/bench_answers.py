@@ -50,9 +50,12 @@ class Question:
     statement: str
 
 
+JOB_LOGS: Final = (
+    "{{ jobLogs(limit: {}) {{ id jobName startedAt completedAt success errorMessage recordsProcessed }} }}"
+)
 QUESTIONS: Final = {
     "jobLogs(limit: 50)": Question(
-        "{ jobLogs(limit: 50) { id jobName startedAt completedAt success errorMessage recordsProcessed } }",
+        JOB_LOGS.format(50),
         "SELECT id, job_name, started_at, completed_at, success, error_message, records_processed"
         " FROM cronograph.job_execution ORDER BY id DESC LIMIT 50",
     ),

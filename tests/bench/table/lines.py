@@ -122,7 +122,7 @@ def _overview(places: Places, _pythons: Pythons) -> Measured:
 def _pages(places: Places, _pythons: Pythons) -> Measured:
     for kind, shown in (("postgres", "PostgreSQL"), ("sqlite", "SQLite")):
         with places.month(places.size(20_000, 1_000), kind) as url:
-            for document in ("strips", "log page"):
+            for document in ("strips", "log page", "jobLogs(100)"):
                 yield f"{document}, {shown}", _answer(places, kind, url, document, 50)
 
 
@@ -225,6 +225,8 @@ LINES: Sequence[Line] = (
         Row("strips, SQLite", "ms", before="119 ms", aim=10),
         Row("log page, PostgreSQL", "ms", before="6.8 ms", aim=3),
         Row("log page, SQLite", "ms", aim=3),
+        Row("jobLogs(100), PostgreSQL", "ms", before="2.0 ms"),
+        Row("jobLogs(100), SQLite", "ms"),
     ), _pages),
     Line("longest", (
         Row("longest, PostgreSQL", "ms", before="614 ms", aim=50),

@@ -10,7 +10,7 @@ import uvloop
 from cronograph.jobs.runtime.base.settings import EngineSettings
 from cronograph.jobs.store.db.database import Database
 from cronograph.server.process.collector import leave_out_what_stays
-from tests.bench.bench_answers import LOG_PAGE, STRIPS, api_app, call
+from tests.bench.bench_answers import JOB_LOGS, LOG_PAGE, STRIPS, api_app, call
 from tests.bench.bench_engine import engine_on, lateness
 from tests.bench.measuring import Statements, cpu_seconds, percentile
 from tests.bench.peers.run import server_seconds
@@ -27,6 +27,7 @@ DOCUMENTS: dict[str, tuple[str, dict[str, Any]]] = {
     "overview": (WHOLE_OVERVIEW, {}),
     "strips": (STRIPS, {"first": 50}),
     "log page": (LOG_PAGE, {}),
+    "jobLogs(100)": (JOB_LOGS.format(100), {}),
     "longest": (LONGEST, {}),
     "longest of a job": (LONGEST, OF_A_JOB),
 }

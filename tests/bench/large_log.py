@@ -5,6 +5,7 @@ sizes. Jobs and tasks are used unevenly, as in life: the first job is a sixth of
 log of several million executions PostgreSQL itself makes all but the first: the same again, later.
 """
 
+import asyncio
 import json
 import random
 import sqlite3
@@ -19,7 +20,9 @@ from sqlalchemy import Table, text
 
 from cronograph.jobs.core.defaults import JobInfo
 from cronograph.jobs.core.model import Isolation
-from cronograph.jobs.store.db.database import parse_url, sqlite_path, sync_engine
+from cronograph.jobs.runtime.base.clock import Clock
+from cronograph.jobs.runtime.duties.figures import HourCounter
+from cronograph.jobs.store.db.database import Database, parse_url, sqlite_path, sync_engine
 from cronograph.jobs.store.db.transaction import Tx
 from cronograph.jobs.store.read.figures.minutes import KEPT_FOR
 from cronograph.jobs.store.schema.tables import (
@@ -71,6 +74,38 @@ class Size:
     def made(self) -> int:
         """How many executions are made here, the oldest; the rest are ``laps`` - 1 copies of them."""
         return self.executions // self.laps
+
+
+def vacuum(url: str) -> None:
+    """Do at once what autovacuum does after some time to the tables of a PostgreSQL that have grown."""
+    engine = sync_engine(parse_url(url))
+    with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as conn:
+        conn.execute(text("SET statement_timeout = 0"))
+        conn.execute(text("VACUUM (ANALYZE)"))
+    engine.dispose()
+
+
+def settle(url: str) -> None:
+    """Make of a log that was copied in one that a server has lived through: its hours are counted, and it is vacuumed.
+
+    Until then the first that reads a page of PostgreSQL notes in it which rows are committed, and writes all of it to
+    the WAL.
+    """
+    asyncio.run(_count_hours(url))
+    if parse_url(url).get_backend_name() == "postgresql":
+        vacuum(url)
+
+
+async def _count_hours(url: str) -> None:
+    database = Database(url)
+    counter = HourCounter(database, Clock(), rest=_no_rest)
+    while await counter.look():
+        pass
+    await database.close()
+
+
+async def _no_rest(_seconds: float) -> None:
+    """Nobody else is there."""
 
 
 def fill(url: str, size: Size) -> None:

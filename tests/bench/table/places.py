@@ -17,7 +17,7 @@ import uvloop
 from cronograph.jobs.actions.runs import put
 from cronograph.jobs.core.model import NewRun, Trigger
 from cronograph.jobs.store.db.database import Database
-from tests.bench.bench_scale import fill as fill_queue
+from tests.bench.bench_scale import fill as fill_waiting
 from tests.bench.bench_scale import fill_log
 from tests.bench.large_log import Size
 from tests.bench.large_log import fill as fill_month
@@ -71,7 +71,7 @@ class Places:
     @contextmanager
     def waiting(self, runs: int) -> Generator[str]:
         """So many runs of ``nothing`` that wait in one group, analyzed."""
-        with self._copy("postgres", f"{runs} waiting", functools.partial(_fill_queue, runs=runs)) as url:
+        with self._copy("postgres", f"{runs} waiting", functools.partial(fill_queue, runs=runs)) as url:
             yield url
 
     @contextmanager
@@ -108,10 +108,11 @@ class Places:
             shutil.rmtree(folder)
 
 
-def _fill_queue(url: str, runs: int) -> None:
+def fill_queue(url: str, runs: int) -> None:
+    """Make an empty database one in which so many runs of ``nothing`` wait in one group."""
     migrate(url)
     uvloop.run(_put_one(url))
-    fill_queue(url, "postgres", runs - 1, 1)
+    fill_waiting(url, "postgres", runs - 1, 1)
 
 
 async def _put_one(url: str) -> None:

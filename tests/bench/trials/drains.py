@@ -1,10 +1,12 @@
-"""A whole node drains runs of many groups beside one group, and beside a long log whose hours are still to be counted.
+"""A whole node drains runs of many groups beside one group, beside a long log, and from a long queue.
 
 Run it from the repository's root: ``python -m tests.bench.trials.drains``; PostgreSQL, by turns on fresh databases.
 
 - ``groups``: the same number of runs in 1, 50 and 1,000 groups;
 - ``hours``: an empty log, and one that was copied in, whose hours are counted beside the runs: with the rests that the
-  counter makes (as it is), and without (as it was).
+  counter makes (as it is), and without (as it was);
+- ``settled``: an empty log, one that was copied in a moment ago, and one that was lived through (``settle``);
+- ``waiting``: 60,000 runs that wait, and many more, copied in a moment ago and vacuumed.
 
 Printed are runs a second and microseconds of the node and of PostgreSQL for a run; only ratios of one call mean
 something.
@@ -29,9 +31,10 @@ from cronograph.jobs.runtime.duties import figures
 from cronograph.jobs.runtime.engine import Engine
 from cronograph.jobs.store.db.database import Database
 from cronograph.server.process.collector import leave_out_what_stays
-from tests.bench.large_log import Size, fill
+from tests.bench.large_log import Size, fill, settle, vacuum
 from tests.bench.measuring import cpu_seconds, durable_server, load
 from tests.bench.peers.run import server_seconds
+from tests.bench.table.places import fill_queue
 from tests.support.postgres import PostgresServer
 from tests.support.schema import migrate
 from tests.support.waiting import eventually
@@ -109,17 +112,51 @@ def beside_a_log(server: PostgresServer, chosen: argparse.Namespace) -> Iterator
     figures.REST_OF_HOURS = as_it_is
 
 
-PARTS = {"groups": in_groups, "hours": beside_a_log}
+def beside_a_settled_log(server: PostgresServer, chosen: argparse.Namespace) -> Iterator[tuple[str, Figures]]:
+    """Rounds of ``settled``."""
+    empty, copied, settled = (server.create_database() for _ in range(3))
+    for template in (empty, copied, settled):
+        migrate(server.url(template))
+    for template in (copied, settled):
+        fill(server.url(template), Size(chosen.executions, 0, datetime.now(UTC)))
+    settle(server.url(settled))
+    ways = (
+        ("an empty log", empty),
+        (f"{chosen.executions:,} executions, copied in", copied),
+        (f"{chosen.executions:,} executions, settled", settled),
+    )
+    for number in range(chosen.rounds):
+        for name, template in ways:
+            url = copy_of(server, template, f"{template}_{number}")
+            yield name, uvloop.run(drain(server.process.pid, url, chosen.runs, 1))
+
+
+def from_a_queue(server: PostgresServer, chosen: argparse.Namespace) -> Iterator[tuple[str, Figures]]:
+    """Rounds of ``waiting``."""
+    ways: dict[str, str] = {}
+    for waiting in (60_000, chosen.executions):
+        for name in ("copied in", "vacuumed"):
+            template = ways[f"{waiting:,} waiting, {name}"] = server.create_database()
+            fill_queue(server.url(template), waiting)
+            if name == "vacuumed":
+                vacuum(server.url(template))
+    for number in range(chosen.rounds):
+        for name, template in ways.items():
+            url = copy_of(server, template, f"{template}_{number}")
+            yield name, uvloop.run(drain(server.process.pid, url, chosen.runs, 0))
+
+
+PARTS = {"groups": in_groups, "hours": beside_a_log, "settled": beside_a_settled_log, "waiting": from_a_queue}
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--part", choices=list(PARTS), action="append", help="both unless given")
+    parser.add_argument("--part", choices=list(PARTS), action="append", help="all unless given")
     parser.add_argument("--runs", type=int, default=20_000)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--groups", type=int, action="append", help="1, 50 and 1,000 unless given")
-    parser.add_argument("--executions", type=int, default=1_000_000, help="in the long log")
+    parser.add_argument("--executions", type=int, default=1_000_000, help="in the long log, or waiting")
     chosen = parser.parse_args(arguments)
     for part in chosen.part or PARTS:
         with durable_server() as server:

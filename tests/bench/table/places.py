@@ -19,7 +19,7 @@ from cronograph.jobs.core.model import NewRun, Trigger
 from cronograph.jobs.store.db.database import Database
 from tests.bench.bench_scale import fill as fill_waiting
 from tests.bench.bench_scale import fill_log
-from tests.bench.large_log import Size
+from tests.bench.large_log import Size, settle, vacuum
 from tests.bench.large_log import fill as fill_month
 from tests.support.databases import sqlite_address
 from tests.support.memory import DISK
@@ -70,13 +70,13 @@ class Places:
 
     @contextmanager
     def waiting(self, runs: int) -> Generator[str]:
-        """So many runs of ``nothing`` that wait in one group, analyzed."""
-        with self._copy("postgres", f"{runs} waiting", functools.partial(fill_queue, runs=runs)) as url:
+        """So many runs of ``nothing`` that wait in one group, vacuumed."""
+        with self._copy("postgres", f"{runs} waiting", functools.partial(_fill_vacuumed, runs=runs)) as url:
             yield url
 
     @contextmanager
     def month(self, executions: int, kind: str = "postgres") -> Generator[str]:
-        """A log of so many executions of thirty days."""
+        """A log of so many executions of thirty days, settled."""
         with self._copy(kind, f"{executions} executions", functools.partial(_fill_month, executions=executions)) as url:
             yield url
 
@@ -108,6 +108,11 @@ class Places:
             shutil.rmtree(folder)
 
 
+def _fill_vacuumed(url: str, runs: int) -> None:
+    fill_queue(url, runs)
+    vacuum(url)
+
+
 def fill_queue(url: str, runs: int) -> None:
     """Make an empty database one in which so many runs of ``nothing`` wait in one group."""
     migrate(url)
@@ -124,6 +129,7 @@ async def _put_one(url: str) -> None:
 def _fill_month(url: str, executions: int) -> None:
     migrate(url)
     fill_month(url, Size(executions, 0, datetime.now(UTC)))
+    settle(url)
 
 
 @contextmanager

@@ -25,7 +25,6 @@ FOLDER_LIMIT = 18
 
 LONG_MODULES: dict[str, str] = {
     "graphql/client/records.py": "made by `make schema`: a class for each type of the API",
-    "graphql/base/raised.py": "made by `make schema`: the codes of each mutation, a line each",
     "migrations/versions/0001_initial.py": "frozen history: every table of the first schema, a line per column",
 }
 """Modules above the limit, each with the reason."""

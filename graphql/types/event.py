@@ -57,37 +57,37 @@ class Event:
             step=change.step,
         )
 
-    @resolved(description="The task as it is now; null if it is not about one, or that is deleted.")
+    @resolved()
     async def task(self, info: Info) -> Task | None:
-        """Read at delivery."""
+        """The task as it is now; null if it is not about one, or that is deleted."""
         return await load_task(info, self.change.task_id)
 
-    @resolved(description="The run as it is now; null if it is not about one, or that is pruned.")
+    @resolved()
     async def run(self, info: Info) -> Run | None:
-        """Read at delivery."""
+        """The run as it is now; null if it is not about one, or that is pruned."""
         return await load_run(info, self.change.run_id)
 
-    @resolved(description="The flow as it is now; null if it is not about one, or that is pruned.")
+    @resolved()
     async def flow(self, info: Info) -> Flow | None:
-        """Read at delivery."""
+        """The flow as it is now; null if it is not about one, or that is pruned."""
         return await load_flow(info, self.change.flow_id)
 
-    @resolved(description="The execution as it is now; null if it is not about one, or that is pruned.")
+    @resolved()
     async def execution(self, info: Info) -> JobExecution | None:
-        """Read at delivery."""
+        """The execution as it is now; null if it is not about one, or that is pruned."""
         return await load_execution(info, self.change.execution_id)
 
-    @resolved(description="The node as it is now; null if the change names none.")
+    @resolved()
     async def changed_node(self, info: Info) -> Node | None:
-        """Read at delivery."""
+        """The node as it is now; null if the change names none."""
         if self.change.node is None:
             return None
         found = await info.context.loaders.nodes_by_name.load(self.change.node)
         return None if found is None else Node.from_model(found)
 
-    @resolved(description="The group as it is now; null if the change names none.")
+    @resolved()
     async def changed_group(self, info: Info) -> Group | None:
-        """Read at delivery."""
+        """The group as it is now; null if the change names none."""
         if self.change.group is None:
             return None
         found = await info.context.loaders.group_settings.load(self.change.group)

@@ -39,9 +39,9 @@ class Schedule:
         """A schedule of ``task``: the one in force or the declared one."""
         return cls(syntax=spec.syntax, value=spec.value, timezone=spec.timezone, spec=spec, task=task)
 
-    @resolved(description="When it fires, as an English sentence. Computed, never stored.")
+    @resolved()
     def humanized(self) -> str:
-        """The description of the parsed schedule."""
+        """When it fires, as an English sentence. Computed, never stored."""
         try:
             return schedule_of(self.spec, self.task.anchor_at).describe()
         except ScheduleError as error:

@@ -33,14 +33,12 @@ ONE_FLOW: Final[AnswerCodec[model.Flow]] = AnswerCodec(dump=lambda flow: {"flow"
 class FlowMutations:
     """Everything that makes and changes flows."""
 
-    @mutates(
-        description='Enqueues a flow, all of its runs or none. An argument `{"$result": "key"}` is the value that '
-        "the run of that key returned.",
-        size=Size(("input.runs",), default=1, most=MAX_RUNS),
-        requires=Role.OPERATOR,
-    )
+    @mutates(size=Size(("input.runs",), default=1, most=MAX_RUNS), requires=Role.OPERATOR)
     async def enqueue_flow(self, info: Info, input: Annotated[EnqueueFlowInput, INPUT]) -> FlowChanged:
-        """The new flow."""
+        """Enqueues a flow, all of its runs or none.
+
+        An argument `{"$result": "key"}` is the value that the run of that key returned.
+        """
         submitter = info.context.person.submitter
 
         def action(tx: Tx) -> model.Flow:
@@ -49,13 +47,9 @@ class FlowMutations:
         done = await perform(info, input, action, ONE_FLOW)
         return done.answer(FlowChanged, flow=Flow.from_model)
 
-    @mutates(
-        description="Adds runs to an open flow, all or none.",
-        size=Size(("input.runs",), default=1, most=MAX_RUNS),
-        requires=Role.OPERATOR,
-    )
+    @mutates(size=Size(("input.runs",), default=1, most=MAX_RUNS), requires=Role.OPERATOR)
     async def add_flow_runs(self, info: Info, input: Annotated[AddFlowRunsInput, INPUT]) -> FlowChanged:
-        """The flow with the new runs."""
+        """Adds runs to an open flow, all or none."""
         submitter = info.context.person.submitter
 
         def action(tx: Tx) -> model.Flow:
@@ -66,12 +60,9 @@ class FlowMutations:
         done = await perform(info, input, action, ONE_FLOW)
         return done.answer(FlowChanged, flow=Flow.from_model)
 
-    @mutates(
-        description="Lets an open flow take no further runs, so that it ends with the last one that it has.",
-        requires=Role.OPERATOR,
-    )
+    @mutates(requires=Role.OPERATOR)
     async def close_flow(self, info: Info, input: Annotated[CloseFlowInput, INPUT]) -> FlowChanged:
-        """The closed flow."""
+        """Lets an open flow take no further runs, so that it ends with the last one that it has."""
 
         def action(tx: Tx) -> model.Flow:
             return actions.close_flow(tx, parse_key(input.id, "id"))
@@ -79,12 +70,9 @@ class FlowMutations:
         done = await perform(info, input, action, ONE_FLOW)
         return done.answer(FlowChanged, flow=Flow.from_model)
 
-    @mutates(
-        description="Cancels all unfinished runs of a flow, running ones through the `should_stop` of their jobs.",
-        requires=Role.OPERATOR,
-    )
+    @mutates(requires=Role.OPERATOR)
     async def cancel_flow(self, info: Info, input: Annotated[CancelFlowInput, INPUT]) -> FlowChanged:
-        """The flow after the request."""
+        """Cancels all unfinished runs of a flow, running ones through the `should_stop` of their jobs."""
         reason, actor = given(input.reason), info.context.person.name
 
         def action(tx: Tx) -> model.Flow:

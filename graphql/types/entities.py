@@ -28,7 +28,6 @@ from ..lists.connections import Connection, PageArguments, connect
 from ..lists.declared import EXECUTION_LIST, RUN_LIST, SKIPPED_LIST, TASK_LIST, listed
 from ..lists.occurrences import KINDS, LIST, ORDER, OccurrenceRow, Occurrences
 from ..resolving.context import Info
-from ..resolving.keys import LinesKey
 from .common import LogLine, LogPage
 from .flow_place import FlowPlace, load_place
 from .records import JobFields, SkippedFields
@@ -285,7 +284,7 @@ class JobExecution(ExecutionFields):
         """A page of its log."""
         checked_range(first, "first", 1, MAX_LINES)
         checked_range(after, "after", 0, 2**31 - 1)
-        found = await info.context.loaders.lines.load(LinesKey(self.stored.id, after, first))
+        found = await info.context.loaders.lines.load((self.stored.id, after, first))
         return LogPage(
             lines=[LogLine.from_model(line) for line in found.lines],
             last_line=found.lines[-1].line if found.lines else after,

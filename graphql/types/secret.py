@@ -29,7 +29,7 @@ class Secret(FromModel):
     @resolved(size=Size(default=USERS_SHOWN, most=USERS_SHOWN))
     async def used_by(self, info: Info) -> list[str]:
         """The names of the tasks whose arguments refer to it, at most 10."""
-        return (await info.context.loaders.secret_users.load(self.name))[:USERS_SHOWN]
+        return list((await info.context.loaders.secret_users.load(self.name))[:USERS_SHOWN])
 
 
 @strawberry.type

@@ -11,11 +11,7 @@ from .data_loader import DataLoader, by_key
 
 
 class FlowLoaders:
-    """What one operation reads of flows by key. Results are remembered for its duration.
-
-    Args:
-        database: Where they are.
-    """
+    """What one operation reads of flows by key. Results are remembered for its duration."""
 
     def __init__(self, database: Database) -> None:
         self._database = database

@@ -31,9 +31,6 @@ class CapturedQueue:
 
     A run that is enqueued in a session is there at once, so that a test need not commit, and is withdrawn if the
     session, or the savepoint within it, is rolled back.
-
-    Args:
-        database: The database of the test's queue.
     """
 
     schema = SQLITE_SCHEMA

@@ -20,11 +20,7 @@ P = ParamSpec("P")
 
 
 class DjangoQueue:
-    """The queue of a Django project; see ``RunQueue``. What the settings say is read with the first use.
-
-    Args:
-        registry: Whose jobs use it.
-    """
+    """The queue of a Django project; see ``RunQueue``. What the settings say is read with the first use."""
 
     def __init__(self, registry: Registry) -> None:
         self._registry = registry

@@ -34,10 +34,6 @@ class Job(Generic[F, P, R]):
         definition: What was registered.
         registry: Where; says which database is used without a session.
         chosen: What ``options`` said about the runs to be.
-
-    Attributes:
-        definition: What was registered.
-        registry: Where.
     """
 
     def __init__(

@@ -53,15 +53,7 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class Skip:
-    """A stretch of skipped occurrences.
-
-    Attributes:
-        first: The first nominal time.
-        last: The last one.
-        reason: Why.
-        count: How many occurrences.
-        run_id: The run that stood in the way, if there was one.
-    """
+    """A stretch of skipped occurrences."""
 
     first: datetime
     last: datetime

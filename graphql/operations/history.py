@@ -75,7 +75,7 @@ class HistoryQueries:
         )
         history = History(info, request, events.EventFilter() if filter is None else filter.to_filter())
         return connect(
-            "events", request, read=history.page, count=history.count, convert=Event.from_event, cursor_of=_cursor
+            "events", request, read=history.page, count=history.count, convert=Event.from_model, cursor_of=_cursor
         )
 
 

@@ -165,7 +165,7 @@ class ReportQueries:
         judged = await asyncio.to_thread(
             validate, schedule.syntax, schedule.value, schedule.timezone, count=wanted, after=after
         )
-        return ScheduleValidation.from_validation(judged)
+        return ScheduleValidation.from_model(judged)
 
     @resolved(requires=Role.VIEWER)
     def viewer(self, info: Info) -> Viewer:

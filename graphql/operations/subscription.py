@@ -61,7 +61,7 @@ class Subscription:
         wanted = events.EventFilter() if filter is None else filter.to_filter()
         async with aclosing(live(info, parse_cursor(after), wanted)) as source:
             async for event in source:
-                yield Event.from_event(event)
+                yield Event.from_model(event)
 
     @streams(requires=Role.VIEWER)
     async def executions(

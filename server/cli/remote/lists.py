@@ -10,8 +10,9 @@ from typing import Annotated, Any, Final, cast
 import typer
 
 from ....jobs.core.base.errors import ConfigurationError
+from ..base.application import CommandLine
 from ..base.output import print_line
-from .api import Api
+from .api import Api, Limit, at_server
 from .values import camel, filter_of, order_of
 
 Filter = Annotated[
@@ -68,6 +69,23 @@ def show(api: Api, listing: Listing, shape: Shape, fixed: Mapping[str, Any] | No
         api.result({listing.name: rows}, table(rows, chosen) if rows else f"No {listing.name}")
 
     repeat(once, watch, clear=not api.output.as_json and sys.stdout.isatty())
+
+
+def add_list(commands: CommandLine, listing: Listing, about: str) -> None:
+    """Give a group of commands the one that shows its list."""
+
+    @at_server
+    def show_list(
+        api: Api,
+        filter: Filter = None,
+        columns: Columns = None,
+        sort: Sort = None,
+        limit: Limit = 50,
+        watch: Watch = None,
+    ) -> None:
+        show(api, listing, (filter, columns, sort, limit, watch))
+
+    commands.command(name="list", help=about)(show_list)
 
 
 def repeat(once: Callable[[], None], seconds: float | None, *, clear: bool) -> None:

@@ -1,6 +1,7 @@
 """The one way of all lists: `--filter`, `--columns`, `--sort`, `--limit`, `--watch`."""
 
 import json
+import re
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -29,6 +30,8 @@ Watch = Annotated[
 Shape = tuple[list[str] | None, str | None, list[str] | None, int, float | None]
 
 WIDEST: Final = 60
+TOGETHER: Final = ("rate", "Rate", "cap")
+"""How columns end whose parts say nothing by themselves."""
 CLEAR: Final = "\x1b[H\x1b[2J"
 
 
@@ -39,7 +42,6 @@ class Listing:
     Attributes:
         name: What its rows are called in JSON.
         document: The query.
-        columns: All columns, as paths into a row.
         shown: Those that are shown unless others are asked for.
         fields: The kinds of the fields to filter by.
         orders: The fields to order by.
@@ -47,10 +49,24 @@ class Listing:
 
     name: str
     document: str
-    columns: tuple[str, ...]
     shown: tuple[str, ...]
     fields: Mapping[str, str]
     orders: tuple[str, ...]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """All that the query asks of a row, as paths into it; what is read together is one column."""
+        within, found = list[str](), list[str]()
+        for word in re.findall(r"\w+|[{}]", self.document.partition(" nodes {")[2]):
+            if word == "{":
+                within.append(found[-1] if found[-1].endswith(TOGETHER) else found.pop())
+            elif word == "}" and within:
+                within.pop()
+            elif word == "}":
+                break
+            elif not within or not within[-1].endswith(TOGETHER):
+                found.append(".".join((*within[-1:], word)))
+        return tuple(found)
 
 
 def show(api: Api, listing: Listing, shape: Shape, fixed: Mapping[str, Any] | None = None) -> None:

@@ -1,17 +1,17 @@
 """The queue of a process that only enqueues: its own connection to the database that the nodes use."""
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Self, TypeVar
 
 from .actions.runs import cancel_runs
 from .actions.signals import signal_run
 from .core.base.errors import ConfigurationError, StorageError
 from .core.durable.waits import Signal
 from .core.flows.spec import FlowSpec
-from .core.model import Json, NewRun, Run
+from .core.model import NewRun, Run
 from .core.run_spec import RunSpec
 from .queue.base.new_runs import stored_here
 from .queue.enqueue.enqueue import (
@@ -80,18 +80,18 @@ class Connection:
                 "`cronograph migrate` with it"
             )
 
-    def put(self, job_name: str, args: Mapping[str, Json], options: Mapping[str, Any]) -> Run:
-        """Put a run into the queue, committed when this returns; ``options`` as of ``enqueue_sync``.
+    def put(self, spec: RunSpec) -> Run:
+        """Put a run into the queue, committed when this returns.
 
         Raises:
             UserError: values are not what they must be.
             StorageError: the database is not there, or has no tables.
         """
-        return self._puts.put(new_run(traced(RunSpec(job_name, args, **options))))
+        return self._puts.put(new_run(traced(spec)))
 
-    async def put_in_loop(self, job_name: str, args: Mapping[str, Json], options: Mapping[str, Any]) -> Run:
+    async def put_in_loop(self, spec: RunSpec) -> Run:
         """``put`` for a task of an event loop."""
-        return await self._puts.put_in_loop(new_run(traced(RunSpec(job_name, args, **options))))
+        return await self._puts.put_in_loop(new_run(traced(spec)))
 
     def _put_together(self, runs: Sequence[NewRun]) -> list[Run]:
         """Put runs of several callers into the queue."""
@@ -102,11 +102,9 @@ class Connection:
                 return stored
         return self._write(lambda tx: enqueue_in_order_of_keys(tx.conn, runs))
 
-    def put_in(
-        self, session: Transaction, job_name: str, args: Mapping[str, Json] | None, options: Mapping[str, Any]
-    ) -> Run:
+    def put_in(self, session: Transaction, spec: RunSpec) -> Run:
         """See ``RunQueue``; for errors see ``put``."""
-        return enqueue_sync(session, job_name, args, schema=self._schema_of_sessions, **options)
+        return enqueue_sync(session, spec, schema=self._schema_of_sessions)
 
     def put_many_in(self, session: Transaction, runs: Iterable[RunSpec]) -> list[int]:
         """See ``RunQueue``; for errors see ``put``."""
@@ -209,13 +207,7 @@ def run_of(spec: RunSpec, run_id: int) -> Run:
     return stored_here(run, run_id, datetime.now(UTC))
 
 
-def put_in_session(
-    registry: Registry,
-    session: Transaction,
-    job_name: str,
-    args: Mapping[str, Json] | None,
-    options: Mapping[str, Any],
-) -> Run:
+def put_in_session(registry: Registry, session: Transaction, spec: RunSpec) -> Run:
     """Put a run of a job of ``registry`` into the queue as part of the transaction of ``session``.
 
     Raises:
@@ -225,8 +217,8 @@ def put_in_session(
     """
     queue = queue_of(registry)
     if queue is not None:
-        return queue.put_in(session, job_name, args, options)
-    return enqueue_sync(session, job_name, args, schema=_named_schema(), **options)
+        return queue.put_in(session, spec)
+    return enqueue_sync(session, spec, schema=_named_schema())
 
 
 def put_many_in_session(registry: Registry, session: Transaction, runs: Iterable[RunSpec]) -> list[int]:

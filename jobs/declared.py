@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Protocol
 from . import lazy
 from .base.context import JobContext, current_host
 from .core.defaults import RUN_POLICIES
-from .core.model import Json, Run
+from .core.model import Json
 from .core.run_spec import NO_KEY, RunSpec
 from .handle import RunHandle, no_database
 from .registry import JobDefinition, JobOptions, Registry, define, registry_or_default
 from .registry.names import check_failure_job
-from .registry.queue import HOLDS, RunOptions, RunQueue, check_options, check_session, holding, in_seconds
+from .registry.queue import HOLDS, RunOptions, check_options, check_session, holding, in_seconds
 
 if TYPE_CHECKING:
     from .queue.enqueue.enqueue import AsyncTransaction, Transaction
@@ -34,10 +34,6 @@ class Job(Generic[F, P, R]):
         definition: What was registered.
         registry: Where; says which database is used without a session.
         chosen: What ``options`` said about the runs to be.
-
-    Attributes:
-        definition: What was registered.
-        registry: Where.
     """
 
     def __init__(
@@ -79,7 +75,7 @@ class Job(Generic[F, P, R]):
         Raises:
             UserError: an argument or an option is not what it must be.
         """
-        return RunSpec(self.name, **self._asked(args, kwargs))
+        return self._asked(args, kwargs)
 
     async def enqueue(
         self, session: "AsyncTransaction | None" = None, /, *args: P.args, **kwargs: P.kwargs
@@ -101,44 +97,33 @@ class Job(Generic[F, P, R]):
         self._check_session(session, "enqueue")
         asked, queue = self._asked(args, kwargs), lazy.queue_of(self.registry)
         if session is not None:
-            run = await session.run_sync(lambda inner: self._put_in(inner, asked))
+            run = await session.run_sync(lambda inner: lazy.put_in_session(self.registry, inner, asked))
             return RunHandle(run, queue)
         host = current_host.get()
         if queue is None and host is not None:
-            spec = RunSpec(self.name, **asked)
-            return RunHandle(lazy.run_of(spec, (await host.enqueue([spec]))[0]), queue)
+            return RunHandle(lazy.run_of(asked, (await host.enqueue([asked]))[0]), queue)
         if queue is None:
             raise no_database()
-        args_of_run = asked.pop("args")
-        return RunHandle(await queue.put_in_loop(self.name, args_of_run, asked), queue)
+        return RunHandle(await queue.put_in_loop(asked), queue)
 
     def enqueue_sync(self, session: "Transaction | None" = None, /, *args: P.args, **kwargs: P.kwargs) -> RunHandle:
         """``enqueue`` for code without an event loop, and for synchronous sessions and connections."""
         self._check_session(session, "enqueue_sync")
         asked, queue = self._asked(args, kwargs), lazy.queue_of(self.registry)
         if session is not None:
-            return RunHandle(self._put_in(session, asked), queue)
-        return self._put(queue, asked)
+            return RunHandle(lazy.put_in_session(self.registry, session, asked), queue)
+        host = current_host.get()
+        if queue is None and host is not None:
+            # In a child process: the node puts it there.
+            return RunHandle(lazy.run_of(asked, host.enqueue_waiting([asked])[0]), queue)
+        if queue is None:
+            raise no_database()
+        return RunHandle(queue.put(asked), queue)
 
     def _check_session(self, session: object, method: str) -> None:
         first = next(iter(self.definition.parameters), None)
         called = f"{getattr(self, '__name__', self.name)}.{method}"
         check_session(session, called, asynchronous=method == "enqueue", first=first)
-
-    def _put_in(self, session: "Transaction", asked: dict[str, Any]) -> Run:
-        args = asked.pop("args")
-        return lazy.put_in_session(self.registry, session, self.name, args, asked)
-
-    def _put(self, queue: RunQueue | None, asked: dict[str, Any]) -> RunHandle:
-        host = current_host.get()
-        if queue is None and host is not None:
-            # In a child process: the node puts it there.
-            spec = RunSpec(self.name, **asked)
-            return RunHandle(lazy.run_of(spec, host.enqueue_waiting([spec])[0]), queue)
-        if queue is None:
-            raise no_database()
-        args = asked.pop("args")
-        return RunHandle(queue.put(self.name, args, asked), queue)
 
     def run_with(
         self, results: Mapping[object, Json], args: tuple[object, ...], kwargs: Mapping[str, object]
@@ -151,15 +136,15 @@ class Job(Generic[F, P, R]):
             kwargs: The same by name.
         """
         accept = functools.partial(self.definition.accept_partly, results)
-        return RunSpec(self.name, **self._asked(args, kwargs, accept))
+        return self._asked(args, kwargs, accept)
 
     def _asked(
         self,
         args: tuple[object, ...],
         kwargs: Mapping[str, object],
         accept: Callable[..., tuple[dict[str, Json], dict[str, Any]]] | None = None,
-    ) -> dict[str, Any]:
-        """Arguments and options of a run, as ``enqueue`` takes them."""
+    ) -> RunSpec:
+        """The run that arguments and options of ``enqueue`` speak of."""
         parameters = self.definition.parameters
         behind = {name for name in kwargs if name in _OPTIONS and name not in parameters}
         own = {name: value for name, value in kwargs.items() if name not in behind}
@@ -185,7 +170,7 @@ class Job(Generic[F, P, R]):
         carried = self.registry.hooks.carried()
         if carried:
             options["carried"] = carried
-        return {"args": document, "settled": True, **in_seconds(options)}
+        return RunSpec(self.name, document, settled=True, **in_seconds(options))
 
     def __repr__(self) -> str:
         return f"<job '{self.name}': {self.definition.where}>"

@@ -8,7 +8,7 @@ from .core.model import Json, Run
 from .core.run_spec import RunSpec
 from .queue.enqueue.enqueue import AsyncTransaction, Transaction
 from .registry import default_registry
-from .registry.queue import RunOptions, check_session, in_seconds
+from .registry.queue import RunOptions, check_options, check_session, in_seconds
 
 
 def enqueue_sync(
@@ -40,7 +40,9 @@ def enqueue_sync(
         StorageError: the database has no tables of Cronograph in that schema.
     """
     _check_session(session, "enqueue_sync", asynchronous=False)
-    return put_in_session(default_registry(), session, job_name, args, {"carried": carried, **in_seconds(options)})
+    check_options(options)
+    spec = RunSpec(job_name, args, carried=carried, **in_seconds(options))
+    return put_in_session(default_registry(), session, spec)
 
 
 async def enqueue(

@@ -62,10 +62,6 @@ def current(connection: Connection, schema: str) -> str | None:
 def check(connection: Connection, schema: str) -> list[str]:
     """The revisions that ``upgrade`` would apply, oldest first; empty when the database is up to date. Changes nothing.
 
-    Args:
-        connection: To the database.
-        schema: See ``upgrade``.
-
     Raises:
         SchemaTooNewError: the database has a revision that this version does not know.
     """

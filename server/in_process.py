@@ -55,11 +55,7 @@ class InProcess(httpx.AsyncBaseTransport):
 
 
 class Exchange(httpx.AsyncByteStream):
-    """One request and its answer, piece by piece.
-
-    Args:
-        body: Of the request.
-    """
+    """One request and its answer, piece by piece."""
 
     def __init__(self, body: bytes) -> None:
         self.task: asyncio.Task[None] | None = None

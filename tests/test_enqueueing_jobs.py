@@ -16,6 +16,7 @@ from cronograph.jobs import (
     JobContext,
     Result,
     RunFailed,
+    RunSpec,
     connect,
     enqueue,
     enqueue_many,
@@ -86,18 +87,18 @@ async def test_without_a_session_a_run_is_committed_at_once(connection: Connecti
 def test_a_run_without_a_session_is_stored_as_one_of_a_session_is(connection: Connection, database_url: str) -> None:
     tomorrow = datetime.now(UTC).replace(microsecond=0) + timedelta(days=1)
     runs = {"group": "g", "priority": "high", "run_at": tomorrow, "retries": 5, "retry_delay": 2.0, "timeout": 9.0}
-    alone = connection.put("unheard of", {"text": 'ä"\\', "n": 1}, runs)
+    alone = connection.put(RunSpec("unheard of", {"text": 'ä"\\', "n": 1}, **runs))  # type: ignore[arg-type]
     with sync_engine(parse_url(database_url)).begin() as conn:
         beside = enqueue_sync(conn, "unheard of", {"text": 'ä"\\', "n": 1}, **runs)  # type: ignore[arg-type]
         keyed = enqueue_sync(conn, "unheard of", unique_key="one at a time")
     assert replace(alone, id=beside.id, submitted_at=beside.submitted_at) == beside
     assert connection.find(alone.id) == alone
-    assert connection.put("unheard of", {}, {"unique_key": "one at a time"}) == keyed
+    assert connection.put(RunSpec("unheard of", unique_key="one at a time")) == keyed
     with sync_engine(parse_url(database_url)).begin() as conn:
         # What was there already is no change.
         assert len(conn.execute(select(tables.event)).all()) == 3
     with pytest.raises(InvalidInput, match="priority: must be 'high' or 'low', got 'higher'"):
-        connection.put("unheard of", {}, {"priority": "higher"})
+        connection.put(RunSpec("unheard of", priority="higher"))
 
 
 async def test_options_belong_to_one_run_and_may_be_written_behind_an_underscore(connection: Connection) -> None:

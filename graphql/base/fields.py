@@ -1,5 +1,11 @@
-"""Decorators of resolvers: Strawberry's own, with types that keep the signature of what they decorate."""
+"""Decorators of resolvers: Strawberry's own, with types that keep the signature of what they decorate.
 
+What clients read about a field is its resolver's docstring. `description` is for those that do not begin with a
+sentence of one line; their docstrings are for us.
+"""
+
+import inspect
+import re
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
@@ -15,27 +21,35 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def resolved(
-    *, description: str, deprecation_reason: str | None = None, size: Size | None = None, requires: Role | None = None
+    *,
+    description: str | None = None,
+    deprecation_reason: str | None = None,
+    size: Size | None = None,
+    requires: Role | None = None,
 ) -> Callable[[F], F]:
     """Make a method a field.
 
     Args:
-        description: What clients read about it.
+        description: What clients read about it; its docstring unless given.
         deprecation_reason: What to use instead, if it is on its way out.
         size: How many rows it or the lists directly below it have, and what they cost; None = a single value.
         requires: The role it needs. Every field of a root type has one; below, a field needs what led to it, and what
             it says besides.
     """
-    field: object = strawberry.field(
-        description=description,
-        deprecation_reason=deprecation_reason,
-        metadata=sized(size),
-        directives=_rules(requires),
-    )
-    return cast("Callable[[F], F]", field)
+
+    def decorate(resolver: F) -> F:
+        field: Any = strawberry.field(
+            description=description or _description(resolver),
+            deprecation_reason=deprecation_reason,
+            metadata=sized(size),
+            directives=_rules(requires),
+        )
+        return cast("F", field(resolver))
+
+    return decorate
 
 
-def mutates(*, description: str, requires: Role, size: Size | None = None) -> Callable[[F], F]:
+def mutates(*, description: str | None = None, requires: Role, size: Size | None = None) -> Callable[[F], F]:
     """Make a method a mutation that needs a role; ``size`` is that of the lists directly below it.
 
     Its description ends with the codes of its errors, see ``raised``.
@@ -46,7 +60,8 @@ def mutates(*, description: str, requires: Role, size: Size | None = None) -> Ca
     def decorate(resolver: F) -> F:
         payload = _payload(resolver.__name__, resolver.__annotations__["return"])
         codes = ", ".join(f"`{code}`" for code in RAISED.get(camel(resolver.__name__), ()))
-        full_description = f"{description} Errors: {codes}." if codes else description
+        about = description or _description(resolver)
+        full_description = f"{about} Errors: {codes}." if codes else about
         field: Any = strawberry.mutation(
             description=full_description, graphql_type=payload, metadata=sized(size), directives=_rules(requires)
         )
@@ -71,12 +86,26 @@ def sized(size: Size | None) -> dict[object, object]:
     return {} if size is None else {KEY: size}
 
 
-def streams(*, description: str, requires: Role, deprecation_reason: str | None = None) -> Callable[[F], F]:
+def streams(
+    *, description: str | None = None, requires: Role, deprecation_reason: str | None = None
+) -> Callable[[F], F]:
     """Make a method that is an asynchronous generator a subscription that needs a role."""
-    field: object = strawberry.subscription(
-        description=description, deprecation_reason=deprecation_reason, directives=_rules(requires)
-    )
-    return cast("Callable[[F], F]", field)
+
+    def decorate(resolver: F) -> F:
+        field: Any = strawberry.subscription(
+            description=description or _description(resolver),
+            deprecation_reason=deprecation_reason,
+            directives=_rules(requires),
+        )
+        return cast("F", field(resolver))
+
+    return decorate
+
+
+def _description(resolver: Callable[..., Any]) -> str:
+    """The docstring of a resolver on one line, up to what it says for Python alone."""
+    text, *_ = re.split(r"\n\n(?:Args|Raises):\n", inspect.getdoc(resolver) or "")
+    return " ".join(text.split())
 
 
 def _rules(requires: Role | None) -> list[object]:

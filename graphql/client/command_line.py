@@ -22,9 +22,9 @@ EXPORTED_GROUPS: Final = """query ExportedGroups($first: Int, $after: String) {
   }
 }"""
 
-_RUN: Final = """id state jobName task { name } priority attempt retries trigger scheduledFor submittedAt
-    availableAt startedAt finishedAt node progress { done total message } result error args labels
-    expiresAt skipReason"""
+_RUN: Final = """id state jobName task { name } group priority attempt retries trigger scheduledFor submittedAt
+    availableAt startedAt finishedAt node progress { done total message } error args labels expiresAt skipReason
+    result"""
 _TASK: Final = """id name jobName enabled source setName description group priority owner args labels
     rate { limit per burst } schedule { syntax value timezone humanized } nextExecution lastStartedAt finished
     pausedAt pausedBy pauseReason version"""
@@ -61,7 +61,7 @@ TASKS: Final = _listed("tasks", "Task", _TASK)
 EXECUTIONS: Final = _listed("executions", "Execution", _EXECUTION)
 GROUPS: Final = _listed("groups", "Group", _GROUP)
 FLOWS: Final = _listed("flows", "Flow", _FLOW)
-JOBS: Final = _listed("jobs", "Job", f"description schedule isolation {_JOB} ")
+JOBS: Final = _listed("jobs", "Job", f"{_JOB} description schedule isolation")
 NODES: Final = _listed("nodes", "Node", _NODE)
 ONE_RUN: Final = f"""query OneRun($id: ID!) {{ run(id: $id) {{ {_RUN} explain {{ code sentence details }}
     executions(last: 5) {{ nodes {{ {_EXECUTION} }} }} }} }}"""
@@ -99,7 +99,6 @@ UPDATE_TASK: Final = _changing("updateTask", f"task {{ {_TASK} }}")
 PAUSE_TASK: Final = _changing("pauseTask", f"task {{ {_TASK} }}")
 RESUME_TASK: Final = _changing("resumeTask", f"task {{ {_TASK} }}")
 DELETE_TASK: Final = _changing("deleteTask", "deletedName cancelledCount")
-LABELS: Final = "query Labels { labelKeys }"
 ENQUEUE: Final = _changing("enqueueRuns", "runs { id state jobName deduplicated }")
 TRY_ENQUEUE: Final = _changing("enqueueRuns", _PREVIEW)
 CANCEL_RUNS: Final = _changing("cancelRuns", "count hasMore endCursor")
@@ -124,46 +123,6 @@ NAMES: Final = {
 }
 """Names that begin somehow, for shells that complete them."""
 
-DOCUMENTS: Final = (
-    APPLY_TASKS,
-    EXPORTED_TASKS,
-    EXPORTED_GROUPS,
-    RUNS,
-    TASKS,
-    EXECUTIONS,
-    GROUPS,
-    NODES,
-    ONE_RUN,
-    FLOWS,
-    JOBS,
-    ONE_FLOW,
-    CANCEL_FLOW,
-    RETRY_FLOW,
-    ONE_TASK,
-    SEARCH_LOGS,
-    STATS,
-    TOP,
-    *NAMES.values(),
-    CREATE_TASK,
-    UPDATE_TASK,
-    PAUSE_TASK,
-    RESUME_TASK,
-    DELETE_TASK,
-    ENQUEUE,
-    TRY_ENQUEUE,
-    TRY_RETRY_RUNS,
-    TRY_TRIGGER_TASK,
-    TRY_CREATE_TASK,
-    TRY_UPDATE_TASK,
-    CANCEL_RUNS,
-    RETRY_RUNS,
-    RETRY_RUN,
-    PRIORITY,
-    PAUSE_GROUP,
-    RESUME_GROUP,
-    UPDATE_GROUP,
-    UPDATE_JOB,
-    DRAIN_NODE,
-    RESUME_NODE,
-)
-"""All of them."""
+_CONSTANTS: Final = {name: value for name, value in vars().items() if name.isupper() and not name.startswith("_")}
+DOCUMENTS: Final = (*(one for one in _CONSTANTS.values() if isinstance(one, str)), *NAMES.values())
+"""All of them: each constant of this module that others import."""

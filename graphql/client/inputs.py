@@ -68,7 +68,7 @@ class ThrottleInput:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NewRun:
+class RunSettings:
     """A run to be put into the queue. Null = the default.
 
     Attributes:
@@ -116,54 +116,20 @@ class NewRun:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NewFlowRun:
+class NewRun(RunSettings):
+    """A run to be put into the queue. Null = the default."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewFlowRun(RunSettings):
     """A run of a flow. It starts once all runs named in ``after`` are over, as ``when`` says.
 
     Attributes:
-        job_name: the job; see ``availableJobs``.
-        args: its arguments, an object; none unless given.
-        group: its group; the job's, or else ``default``, unless given.
-        priority: its priority; the job's, or else LOW, unless given.
-        run_at: it does not start before this time.
-        unique_key: while a run with this key is unfinished, that one is answered instead; as the job declares, unless
-            given.
-        retries: how many failures it survives; as the job says, or else 2, unless given.
-        retry_delay: seconds before the first retry; as the job says, or else 60, unless given.
-        timeout: the time box of an attempt in seconds; the job's, or else none, unless given.
-        max_duration: seconds that it may take from its first start, sleeping and waiting included; the job's, or else
-            any.
-        description: what it is for.
-        labels: words by which it is found, added to those of the job: an object of texts.
-        unique_for: the unique key holds so many seconds after the enqueueing, or until the run is finished, whichever
-            is later.
-        unique_among: [WAITING]: the unique key is free once the run has begun.
-        debounce: one run for many enqueues of the unique key: it has the last arguments, and waits for further ones.
-        throttle: at most one run of the unique key is enqueued in a period.
-        expires_at: it is skipped, with the reason EXPIRED, unless it has started by then.
-        ttl: the same in seconds from when it may start; as the job says, unless given.
         key: what it is called in the flow, 1 to 200 characters.
         after: the keys of the runs that it comes after; none unless given.
         when: after which ends of these it starts; SUCCESS unless given.
     """
 
-    job_name: str
-    args: Mapping[str, Any] | None = None
-    group: str | None = None
-    priority: Priority | None = None
-    run_at: datetime | None = None
-    unique_key: str | None = None
-    retries: int | None = None
-    retry_delay: Seconds | None = None
-    timeout: Seconds | None = None
-    max_duration: Seconds | None = None
-    description: str | None = None
-    labels: Any | None = None
-    unique_for: Seconds | None = None
-    unique_among: Sequence[RunState] | None = None
-    debounce: DebounceInput | None = None
-    throttle: ThrottleInput | None = None
-    expires_at: datetime | None = None
-    ttl: Seconds | None = None
     key: str
     after: Sequence[str] | None = None
     when: When | None = None

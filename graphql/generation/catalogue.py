@@ -85,11 +85,7 @@ def limit_codes() -> list[str]:
 
 
 def catalogue(sdl: str) -> str:
-    """The whole page as Markdown.
-
-    Args:
-        sdl: the schema's text.
-    """
+    """The whole page as Markdown."""
     return "\n".join(_page(build_schema(sdl))).rstrip() + "\n"
 
 

@@ -7,6 +7,7 @@ does; a test compares.
 """
 
 import ast
+import textwrap
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -27,6 +28,7 @@ EVERYWHERE: Final = frozenset({"UNREADABLE_ROW"})
 """The codes that the access to the database gives, which no mutation names."""
 SEVERAL: Final = "SeveralFaults"
 """It has the codes of others."""
+WIDTH: Final = 120
 
 Place: TypeAlias = tuple[str, str]
 """A module and a name in it."""
@@ -198,11 +200,21 @@ def module_text(codes: Mapping[str, tuple[str, ...]]) -> str:
         "",
         "from typing import Final",
         "",
-        "RAISED: Final[dict[str, tuple[str, ...]]] = {",
+        "_CODES: Final = {",
     ]
     for name, found in codes.items():
-        lines += [f'    "{name}": (', *(f'        "{code}",' for code in found), "    ),"]
-    return "\n".join([*lines, "}", ""])
+        lines += _row(name, " ".join(found))
+    made = "{name: tuple(codes.split()) for name, codes in _CODES.items()}"
+    return "\n".join([*lines, "}", "", f"RAISED: Final[dict[str, tuple[str, ...]]] = {made}", ""])
+
+
+def _row(name: str, codes: str) -> list[str]:
+    """The codes of a mutation as text, on one line if that is wide enough."""
+    row = f'    "{name}": "{codes}",'
+    if len(row) <= WIDTH:
+        return [row]
+    *lines, last = textwrap.wrap(codes, WIDTH - len('        " "'))
+    return [f'    "{name}": (', *(f'        "{line} "' for line in lines), f'        "{last}"', "    ),"]
 
 
 if __name__ == "__main__":

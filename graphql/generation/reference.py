@@ -48,11 +48,7 @@ CONNECTION: Final = re.compile(r"(Connection|Edge)$")
 
 
 def reference(sdl: str) -> str:
-    """The whole page as Markdown.
-
-    Args:
-        sdl: the schema's text.
-    """
+    """The whole page as Markdown."""
     return "\n".join(_page(build_schema(sdl))).rstrip() + "\n"
 
 

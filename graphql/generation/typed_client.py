@@ -11,7 +11,7 @@ record is decided here: every field of its type that needs no argument and is no
 
 import re
 import textwrap
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -140,11 +140,14 @@ INPUTS: Final = {
     "RateInput": "RateInput",
     "DebounceInput": "DebounceInput",
     "ThrottleInput": "ThrottleInput",
+    "RunSettings": "EnqueueRunInput",
     "NewRun": "EnqueueRunInput",
     "NewFlowRun": "FlowRunInput",
     "EventFilter": "EventFilter",
 }
 """Classes of what is sent, and the input types behind them."""
+EXTENDED: Final = {"NewRun": "RunSettings", "NewFlowRun": "RunSettings"}
+"""Those that have the fields of another."""
 
 OF_A_NEW_TASK: Final = frozenset({"name", "jobName", "schedule", "idempotencyKey"})
 """What `create_task` takes by itself."""
@@ -252,12 +255,14 @@ def _inputs(schema: GraphQLSchema) -> Iterator[str]:
     yield "from .base.shapes import Seconds"
     yield from _imported("enums", used & _enum_names(schema))
     for name, type_name in INPUTS.items():
-        kind = _input(schema, type_name)
+        kind, base = _input(schema, type_name), EXTENDED.get(name)
+        inherited = {} if base is None else _input(schema, INPUTS[base]).fields
+        own = {one: value for one, value in kind.fields.items() if one not in inherited}
         yield f"\n\n@dataclass(frozen=True, slots=True{', kw_only=True' if name != 'ScheduleInput' else ''})"
-        yield f"class {name}:"
-        yield from _docstring(kind.description, _described(kind))
-        yield ""
-        yield from (f"    {snake(one)}: {_given(one, value)}" for one, value in kind.fields.items())
+        yield f"class {name}:" if base is None else f"class {name}({base}):"
+        yield from _docstring(kind.description, _described(own))
+        yield from ([""] if own else [])
+        yield from (f"    {snake(one)}: {_given(one, value)}" for one, value in own.items())
     new, changed = _input(schema, "CreateTaskInput"), _input(schema, "UpdateTaskInput")
     yield "\n\nclass TaskSettings(TypedDict, total=False):"
     yield '    """What can be set on a task: what is absent is left alone, None sets the default."""\n'
@@ -279,10 +284,10 @@ def _given(name: str, one: GraphQLInputField) -> str:
     return f"{_sent(name, one.type)} | None = None"
 
 
-def _described(kind: GraphQLInputObjectType) -> list[str]:
+def _described(fields: Mapping[str, GraphQLInputField]) -> list[str]:
     """The `Attributes:` of a docstring."""
-    lines = ["", "Attributes:"]
-    for name, one in kind.fields.items():
+    lines = ["", "Attributes:"] if fields else []
+    for name, one in fields.items():
         text = _sentence(one.description)
         lines += _wrapped(f"{snake(name)}: {text[0].lower()}{text[1:]}", "    ", "        ")
     return lines

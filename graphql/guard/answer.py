@@ -9,11 +9,7 @@ _SHORT: Final = frozenset({int, float, bool, NoneType})
 
 
 class AnswerSize:
-    """The size of one answer so far, in characters of its texts and a little for each other value.
-
-    Attributes:
-        exceeded: Whether it went beyond the limit.
-    """
+    """The size of one answer so far, in characters of its texts and a little for each other value."""
 
     def __init__(self, most: int) -> None:
         self._left = most

@@ -105,23 +105,23 @@ class Connection(Generic[T]):
     number: strawberry.Private[Callable[[], Awaitable[Counted]]]
     convert: strawberry.Private[Callable[[Any], Any]]
 
-    @resolved(description="The rows with their cursors.")
+    @resolved()
     async def edges(self) -> list[Edge[T]]:
-        """Relay's edges."""
+        """The rows with their cursors."""
         page = await self.read()
         return [
             Edge(cursor=self.cursor_of(position), node=self.convert(item))
             for item, position in zip(page.items, page.positions, strict=True)
         ]
 
-    @resolved(description="The rows.")
+    @resolved()
     async def nodes(self) -> list[T]:
-        """The rows without their cursors."""
+        """The rows."""
         return [self.convert(item) for item in (await self.read()).items]
 
-    @resolved(description="The place of the page.")
+    @resolved()
     async def page_info(self) -> PageInfo:
-        """Relay's page information."""
+        """The place of the page."""
         page = await self.read()
         start, end = page.ends
         return PageInfo(
@@ -142,13 +142,12 @@ class Connection(Generic[T]):
         """The capped count."""
         return BigInt((await self.number()).number)
 
-    @resolved(
-        description="Whether `totalCount` is the number itself; false: there may be more. Counted only when asked for, "
-        "together with `totalCount`.",
-        size=COUNT,
-    )
+    @resolved(size=COUNT)
     async def total_count_is_exact(self) -> bool:
-        """Whether all were counted."""
+        """Whether `totalCount` is the number itself; false: there may be more.
+
+        Counted only when asked for, together with `totalCount`.
+        """
         return (await self.number()).is_complete
 
 

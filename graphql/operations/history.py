@@ -47,12 +47,7 @@ class History:
 class HistoryQueries:
     """What happened."""
 
-    @resolved(
-        description="The stored events, the oldest first: the newest 50 unless asked otherwise, as far back as they "
-        "are kept. A cursor of the list is the `cursor` of the event; the subscription `events` goes on from it.",
-        size=Size(("first", "last"), default=DEFAULT_PAGE, most=MAX_PAGE, own=50),
-        requires=Role.VIEWER,
-    )
+    @resolved(size=Size(("first", "last"), default=DEFAULT_PAGE, most=MAX_PAGE, own=50), requires=Role.VIEWER)
     def events(
         self,
         info: Info,
@@ -63,7 +58,10 @@ class HistoryQueries:
         before: BEFORE = None,
         filter: Annotated[EventFilter | None, strawberry.argument(description="Which events.")] = None,
     ) -> Connection[Event]:
-        """Stored events."""
+        """The stored events, the oldest first: the newest 50 unless asked otherwise, as far back as they are kept.
+
+        A cursor of the list is the `cursor` of the event; the subscription `events` goes on from it.
+        """
         if first is not None and last is not None:
             raise refused("last: must not be given together with first; page forwards or backwards")
         backwards = first is None and after is None
@@ -77,7 +75,7 @@ class HistoryQueries:
         )
         history = History(info, request, events.EventFilter() if filter is None else filter.to_filter())
         return connect(
-            "events", request, read=history.page, count=history.count, convert=Event.from_event, cursor_of=_cursor
+            "events", request, read=history.page, count=history.count, convert=Event.from_model, cursor_of=_cursor
         )
 
 

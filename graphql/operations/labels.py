@@ -47,20 +47,12 @@ class LabelInput:
 class LabelQueries:
     """What runs can be found by."""
 
-    @resolved(
-        description="The keys of the labels that runs have, in their order; the first 200.",
-        size=Size(own=MAX_KEYS),
-        requires=Role.VIEWER,
-    )
+    @resolved(size=Size(own=MAX_KEYS), requires=Role.VIEWER)
     async def label_keys(self, info: Info) -> list[str]:
-        """All keys."""
+        """The keys of the labels that runs have, in their order; the first 200."""
         return await info.context.database.read(stored.keys, MAX_KEYS)
 
-    @resolved(
-        description="The values that runs have for the key of a label, in their order, with how many runs have each.",
-        size=Size(("first",), default=DEFAULT_PAGE, most=MAX_PAGE, each=20),
-        requires=Role.VIEWER,
-    )
+    @resolved(size=Size(("first",), default=DEFAULT_PAGE, most=MAX_PAGE, each=20), requires=Role.VIEWER)
     async def label_values(
         self,
         info: Info,
@@ -68,7 +60,7 @@ class LabelQueries:
         first: Annotated[int, strawberry.argument(description="At most so many values, 1 to 200.")] = DEFAULT_PAGE,
         after: Annotated[str | None, strawberry.argument(description="Only values behind this one.")] = None,
     ) -> list[LabelValue]:
-        """Values of a key."""
+        """The values that runs have for the key of a label, in their order, with how many runs have each."""
         for fault in key_faults(key, "key"):
             raise refused(str(fault))
         checked_range(first, "first", 1, MAX_PAGE)

@@ -66,25 +66,21 @@ class Query(
 ):
     """Queries."""
 
-    @resolved(description="The jobs that nodes have published, by name.", requires=Role.VIEWER)
+    @resolved(requires=Role.VIEWER)
     async def available_jobs(self, info: Info) -> list[Job]:
-        """All jobs."""
+        """The jobs that nodes have published, by name."""
         return [Job.from_model(job) for job in await info.context.database.read(stored_jobs.everything)]
 
     jobs: Connection[Job] = listed(
         JOB_LIST, lambda: Job, description="The jobs that nodes have published.", requires=Role.VIEWER
     )
 
-    @resolved(description="One job; null if no node has published it.", requires=Role.VIEWER)
+    @resolved(requires=Role.VIEWER)
     async def job(self, info: Info, name: Annotated[str, strawberry.argument(description="Its name.")]) -> Job | None:
-        """A job by name."""
+        """One job; null if no node has published it."""
         return await load_job(info, checked_text(name, "name"))
 
-    @resolved(
-        description="The execution log, newest first. `executions` has more filters, and pages.",
-        size=Size(("limit",), default=100, most=MAX_JOB_LOGS),
-        requires=Role.VIEWER,
-    )
+    @resolved(size=Size(("limit",), default=100, most=MAX_JOB_LOGS), requires=Role.VIEWER)
     async def job_logs(
         self,
         info: Info,
@@ -94,7 +90,7 @@ class Query(
             bool, strawberry.argument(description="Only those that FAILED, TIMED_OUT or were LOST.")
         ] = False,
     ) -> list[JobExecution]:
-        """The newest executions."""
+        """The execution log, newest first. `executions` has more filters, and pages."""
         checked_range(limit, "limit", 1, MAX_JOB_LOGS)
         conditions: list[Criteria] = []
         if job_name is not None:
@@ -112,9 +108,9 @@ class Query(
         requires=Role.VIEWER,
     )
 
-    @resolved(description="One execution; null if there is none of this id.", requires=Role.VIEWER)
+    @resolved(requires=Role.VIEWER)
     async def execution(self, info: Info, id: ID_ARGUMENT) -> JobExecution | None:
-        """An execution by key."""
+        """One execution; null if there is none of this id."""
         return await load_execution(info, parse_id(id, "id"))
 
     tasks: Connection[Task] = listed(
@@ -125,14 +121,14 @@ class Query(
         newest=Newest("lastStatus", "last_status", lambda: JobExecution),
     )
 
-    @resolved(description="One task, by its name or its id; null if there is none.", requires=Role.VIEWER)
+    @resolved(requires=Role.VIEWER)
     async def task(
         self,
         info: Info,
         name: Annotated[str | None, strawberry.argument(description="Its name; or else `id`.")] = None,
         id: Annotated[strawberry.ID | None, strawberry.argument(description="Its decimal key; or else `name`.")] = None,
     ) -> Task | None:
-        """A task by name or key."""
+        """One task, by its name or its id; null if there is none."""
         if (name is None) == (id is None):
             raise refused("task: give either name or id" + ("" if name is None else ", not both"))
         if id is not None:
@@ -147,9 +143,9 @@ class Query(
         requires=Role.VIEWER,
     )
 
-    @resolved(description="One run; null if there is none of this id.", requires=Role.VIEWER)
+    @resolved(requires=Role.VIEWER)
     async def run(self, info: Info, id: ID_ARGUMENT) -> Run | None:
-        """A run by key."""
+        """One run; null if there is none of this id."""
         return await load_run(info, parse_id(id, "id"))
 
     flows: Connection[Flow] = listed(
@@ -159,9 +155,9 @@ class Query(
         requires=Role.VIEWER,
     )
 
-    @resolved(description="One flow; null if there is none of this id.", requires=Role.VIEWER)
+    @resolved(requires=Role.VIEWER)
     async def flow(self, info: Info, id: ID_ARGUMENT) -> Flow | None:
-        """A flow by key."""
+        """One flow; null if there is none of this id."""
         return await load_flow(info, parse_id(id, "id"))
 
     groups: Connection[Group] = listed(
@@ -186,24 +182,18 @@ class Query(
         requires=Role.VIEWER,
     )
 
-    @resolved(
-        description="One group; null if no task or unfinished run names it and it was never paused or limited.",
-        requires=Role.VIEWER,
-    )
+    @resolved(requires=Role.VIEWER)
     async def group(
         self, info: Info, name: Annotated[str, strawberry.argument(description="Its name.")]
     ) -> Group | None:
-        """A group by name."""
+        """One group; null if no task or unfinished run names it and it was never paused or limited."""
         request = PageRequest(GROUPS.order, 1, equal("name", checked_text(name, "name")))
         found = (await info.context.loaders.page(GROUPS, request)).items
         info.context.loaders.check_readable("queue_group", name)
         return Group.from_model(found[0]) if found else None
 
-    @resolved(
-        description="One node; of several that had the name, one after another, the newest. Null if there is none.",
-        requires=Role.VIEWER,
-    )
+    @resolved(requires=Role.VIEWER)
     async def node(self, info: Info, name: Annotated[str, strawberry.argument(description="Its name.")]) -> Node | None:
-        """A node by name."""
+        """One node; of several that had the name, one after another, the newest. Null if there is none."""
         found = await info.context.loaders.nodes_by_name.load(checked_text(name, "name"))
         return None if found is None else Node.from_model(found)

@@ -66,28 +66,25 @@ ONE_NODE: AnswerCodec[nodes.Node] = AnswerCodec(dump=lambda node: {"node": node.
 class QueueMutations:
     """Everything that changes groups and nodes."""
 
-    @mutates(
-        description="Pauses a group: none of its runs starts; those not begun go back to the queue.",
-        requires=Role.OPERATOR,
-    )
+    @mutates(requires=Role.OPERATOR)
     async def pause_group(self, info: Info, input: Annotated[PauseGroupInput, INPUT]) -> GroupChanged:
-        """The paused group."""
+        """Pauses a group: none of its runs starts; those not begun go back to the queue."""
         action = partial(
             actions.pause_group, name=input.name, reason=given(input.reason), actor=info.context.person.name
         )
         done = await perform(info, input, action, ONE_GROUP)
         return done.answer(GroupChanged, group=Group.from_model)
 
-    @mutates(description="Lets a paused group run again.", requires=Role.OPERATOR)
+    @mutates(requires=Role.OPERATOR)
     async def resume_group(self, info: Info, input: Annotated[ResumeGroupInput, INPUT]) -> GroupChanged:
-        """The resumed group."""
+        """Lets a paused group run again."""
         action = partial(actions.resume_group, name=input.name, actor=info.context.person.name)
         done = await perform(info, input, action, ONE_GROUP)
         return done.answer(GroupChanged, group=Group.from_model)
 
-    @mutates(description="Changes the limits of a group.", requires=Role.OPERATOR)
+    @mutates(requires=Role.OPERATOR)
     async def update_group(self, info: Info, input: Annotated[UpdateGroupInput, INPUT]) -> GroupChanged:
-        """The changed group."""
+        """Changes the limits of a group."""
 
         def action(tx: Tx) -> model.Group:
             actions.change_limits(tx, input.name, input.limits())
@@ -96,12 +93,9 @@ class QueueMutations:
         done = await perform(info, input, action, ONE_GROUP)
         return done.answer(GroupChanged, group=Group.from_model)
 
-    @mutates(
-        description="Changes the rate of a job while it runs, instead of what its code says, which has to say one.",
-        requires=Role.OPERATOR,
-    )
+    @mutates(requires=Role.OPERATOR)
     async def update_job(self, info: Info, input: Annotated[UpdateJobInput, INPUT]) -> JobChanged:
-        """The changed job."""
+        """Changes the rate of a job while it runs, instead of what its code says, which has to say one."""
 
         def action(tx: Tx) -> JobInfo:
             if input.rate is strawberry.UNSET:
@@ -121,11 +115,8 @@ class QueueMutations:
         done = await perform(info, input, partial(drain_node, name=input.name), ONE_NODE)
         return done.answer(NodeChanged, node=Node.from_model)
 
-    @mutates(
-        description="Takes `drainNode` back: the node takes runs again. Refused once the node stops for good.",
-        requires=Role.ADMIN,
-    )
+    @mutates(requires=Role.ADMIN)
     async def resume_node(self, info: Info, input: Annotated[ResumeNodeInput, INPUT]) -> NodeChanged:
-        """The node, active again."""
+        """Takes `drainNode` back: the node takes runs again. Refused once the node stops for good."""
         done = await perform(info, input, partial(resume_node, name=input.name), ONE_NODE)
         return done.answer(NodeChanged, node=Node.from_model)

@@ -148,11 +148,7 @@ def _apart(seconds: float | None) -> timedelta | None:
 class ReportQueries:
     """What is computed rather than listed."""
 
-    @resolved(
-        description="Judges a schedule: whether it is valid, what is wrong with it, and when it fires next.",
-        size=TIMES,
-        requires=Role.VIEWER,
-    )
+    @resolved(size=TIMES, requires=Role.VIEWER)
     async def validate_schedule(
         self,
         info: Info,
@@ -163,17 +159,17 @@ class ReportQueries:
             strawberry.argument(name="from", description="Times strictly after this; now unless given."),
         ] = None,
     ) -> ScheduleValidation:
-        """The judgement; bad input is an answer and not an error."""
+        """Judges a schedule: whether it is valid, what is wrong with it, and when it fires next."""
         wanted = checked_count(count)
         after = from_ or await info.context.now()
         judged = await asyncio.to_thread(
             validate, schedule.syntax, schedule.value, schedule.timezone, count=wanted, after=after
         )
-        return ScheduleValidation.from_validation(judged)
+        return ScheduleValidation.from_model(judged)
 
-    @resolved(description="Who asks.", requires=Role.VIEWER)
+    @resolved(requires=Role.VIEWER)
     def viewer(self, info: Info) -> Viewer:
-        """The person of the context."""
+        """Who asks."""
         return Viewer.from_person(info.context.person)
 
     @resolved(
@@ -185,9 +181,9 @@ class ReportQueries:
         """The cursor taken by ``EventCursor`` before the operation began."""
         return info.context.as_of or str(await info.context.bus.cursor())
 
-    @resolved(description="The server's time, by which everything is due.", requires=Role.VIEWER)
+    @resolved(requires=Role.VIEWER)
     async def server_time(self, info: Info) -> datetime:
-        """The database's time."""
+        """The server's time, by which everything is due."""
         return await info.context.now()
 
     @resolved(
@@ -224,9 +220,9 @@ class ReportQueries:
         plan = Plan(info, start, end, request, criteria_of_list(info, filter), apart=_apart(apart))
         return connect(PLAN, request, read=plan.page, count=plan.count, convert=lambda one: one)
 
-    @resolved(description="How things are now.", size=Size(own=500), requires=Role.VIEWER)
+    @resolved(size=Size(own=500), requires=Role.VIEWER)
     async def overview(self, info: Info) -> Overview:
-        """The tiles of the dashboard."""
+        """How things are now."""
         return Overview.from_report(await info.context.overview(parts_of(asked_of(info))))
 
     @resolved(

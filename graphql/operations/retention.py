@@ -41,13 +41,9 @@ class Retention:
 class RetentionQueries:
     """What is kept."""
 
-    @resolved(
-        description="How long history is kept, by the present arguments of the task `prune_history`.",
-        size=Size(own=2 * MAX_NAMES),
-        requires=Role.VIEWER,
-    )
+    @resolved(size=Size(own=2 * MAX_NAMES), requires=Role.VIEWER)
     async def retention(self, info: Info) -> Retention:
-        """What holds now."""
+        """How long history is kept, by the present arguments of the task `prune_history`."""
         found = await info.context.database.read(retained, await info.context.now())
         return Retention(
             seconds=found.kept.age.total_seconds(),

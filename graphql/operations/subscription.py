@@ -40,13 +40,7 @@ PAUSE: TypeAlias = Annotated[float, strawberry.argument(description="The pause b
 class Subscription:
     """Subscriptions."""
 
-    @streams(
-        description="Every change of everything, from any node, in one order that is the same for every reader. "
-        "Reconnect with the last cursor as `after`: nothing is missed and nothing comes twice; if it is older than the "
-        "retention, this reader was too slow, or the database was set back (a restore, a failover with loss), one "
-        "`RESYNC` says so.",
-        requires=Role.VIEWER,
-    )
+    @streams(requires=Role.VIEWER)
     async def events(
         self,
         info: Info,
@@ -58,56 +52,48 @@ class Subscription:
         ] = None,
         filter: Annotated[EventFilter | None, strawberry.argument(description="Which events.")] = None,
     ) -> AsyncGenerator[Event, None]:
-        """All events behind a cursor."""
+        """Every change of everything, from any node, in one order that is the same for every reader.
+
+        Reconnect with the last cursor as `after`: nothing is missed and nothing comes twice; if it is older than the
+        retention, this reader was too slow, or the database was set back (a restore, a failover with loss), one
+        `RESYNC` says so.
+        """
         wanted = events.EventFilter() if filter is None else filter.to_filter()
         async with aclosing(live(info, parse_cursor(after), wanted)) as source:
             async for event in source:
-                yield Event.from_event(event)
+                yield Event.from_model(event)
 
-    @streams(
-        description="Each start and each end of an execution, as the execution is by then. A slow reader "
-        "gets the newest 100 as they are, and all whose start it has got, and then goes on.",
-        requires=Role.VIEWER,
-    )
+    @streams(requires=Role.VIEWER)
     async def executions(
         self, info: Info, job_name: OF_JOB = None, snapshot: SNAPSHOT = False
     ) -> AsyncGenerator[JobExecution, None]:
-        """Executions as they start and end."""
+        """Each start and each end of an execution, as the execution is by then.
+
+        A slow reader gets the newest 100 as they are, and all whose start it has got, and then goes on.
+        """
         async with aclosing(_executions(info, job_name, snapshot=snapshot)) as source:
             async for execution in source:
                 yield execution
 
-    @streams(
-        description="The same as `executions`.",
-        requires=Role.VIEWER,
-        deprecation_reason="Use `executions`, which takes and sends the same.",
-    )
+    @streams(requires=Role.VIEWER, deprecation_reason="Use `executions`, which takes and sends the same.")
     async def job_status(
         self, info: Info, job_name: OF_JOB = None, snapshot: SNAPSHOT = False
     ) -> AsyncGenerator[JobExecution, None]:
-        """Executions as they start and end."""
+        """The same as `executions`."""
         async with aclosing(_executions(info, job_name, snapshot=snapshot)) as source:
             async for execution in source:
                 yield execution
 
-    @streams(
-        description="A run: as it is now, then after each of its changes; ends once it has reached a final state or is "
-        "gone.",
-        requires=Role.VIEWER,
-    )
+    @streams(requires=Role.VIEWER)
     async def run(self, info: Info, id: ID_ARGUMENT) -> AsyncGenerator[Run, None]:
-        """A run as it changes."""
+        """A run: as it is now, then after each of its changes; ends once it has reached a final state or is gone."""
         async with aclosing(_run(info, id)) as source:
             async for run in source:
                 yield run
 
-    @streams(
-        description="The same as `run`.",
-        requires=Role.VIEWER,
-        deprecation_reason="Use `run`, which takes and sends the same.",
-    )
+    @streams(requires=Role.VIEWER, deprecation_reason="Use `run`, which takes and sends the same.")
     async def run_updated(self, info: Info, id: ID_ARGUMENT) -> AsyncGenerator[Run, None]:
-        """A run as it changes."""
+        """The same as `run`."""
         async with aclosing(_run(info, id)) as source:
             async for run in source:
                 yield run
@@ -129,20 +115,16 @@ class Subscription:
             async for part in source:
                 yield part
 
-    @streams(description="The overview: now, and then every so many seconds.", requires=Role.VIEWER)
+    @streams(requires=Role.VIEWER)
     async def overview(self, info: Info, seconds: PAUSE = 5) -> AsyncGenerator[Overview, None]:
-        """The tiles of the dashboard, kept up to date."""
+        """The overview: now, and then every so many seconds."""
         async with aclosing(_overview(info, seconds)) as source:
             async for overview in source:
                 yield overview
 
-    @streams(
-        description="The same as `overview`.",
-        requires=Role.VIEWER,
-        deprecation_reason="Use `overview`, which takes and sends the same.",
-    )
+    @streams(requires=Role.VIEWER, deprecation_reason="Use `overview`, which takes and sends the same.")
     async def statistics_tick(self, info: Info, seconds: PAUSE = 5) -> AsyncGenerator[Overview, None]:
-        """The tiles of the dashboard, kept up to date."""
+        """The same as `overview`."""
         async with aclosing(_overview(info, seconds)) as source:
             async for overview in source:
                 yield overview

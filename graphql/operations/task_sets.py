@@ -1,7 +1,7 @@
 """The mutation of tasks that are defined together, and of limits of groups, as a file does."""
 
 from dataclasses import asdict
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, ClassVar, Final
 
 import strawberry
 from strawberry.scalars import JSON
@@ -23,6 +23,7 @@ from ..base.arguments import INPUT, MAX_TASKS, camel
 from ..base.enums import Role
 from ..base.fields import mutates, sized
 from ..base.sizes import Size
+from ..execution.shown import FromModel, Makers
 from ..resolving.context import Info
 from ..types.common import MutationPayload
 from .base.changes import given, perform
@@ -150,7 +151,7 @@ class TaskFieldChange:
 
 
 @strawberry.type(name="PlannedTask", description="What becomes of a task.")
-class PlannedTaskShown:
+class PlannedTaskShown(FromModel):
     """One task of a set."""
 
     name: str = strawberry.field(description="The task.")
@@ -162,20 +163,11 @@ class PlannedTaskShown:
         metadata=sized(Size(default=3, most=MOST_CHANGES)),
     )
 
-    @classmethod
-    def from_model(cls, planned: PlannedTask) -> "PlannedTaskShown":
-        """The GraphQL object of a planned task."""
-        return cls(
-            name=planned.name,
-            set_name=planned.set_name,
-            action=planned.action,
-            version=planned.version,
-            changes=_changes_shown(planned.changes),
-        )
+    MADE: ClassVar[Makers] = {"changes": lambda planned: _changes_shown(planned.changes)}
 
 
 @strawberry.type(name="PlannedGroup", description="What becomes of the limits of a group.")
-class PlannedGroupShown:
+class PlannedGroupShown(FromModel):
     """One group."""
 
     name: str = strawberry.field(description="The group.")
@@ -185,10 +177,7 @@ class PlannedGroupShown:
         metadata=sized(Size(default=1, most=len(LIMITS))),
     )
 
-    @classmethod
-    def from_model(cls, planned: PlannedGroup) -> "PlannedGroupShown":
-        """The GraphQL object of a planned group."""
-        return cls(name=planned.name, version=planned.version, changes=_changes_shown(planned.changes))
+    MADE: ClassVar[Makers] = {"changes": lambda planned: _changes_shown(planned.changes)}
 
 
 def _changes_shown(changes: tuple[FieldChange, ...]) -> list[TaskFieldChange]:

@@ -96,9 +96,9 @@ def each(action: Callable[[Tx, str], Task]) -> Callable[[Tx, Sequence[int]], lis
 class TaskMutations:
     """Everything that changes tasks."""
 
-    @mutates(description="Makes a task. Its first occurrence is strictly after now.", requires=Role.OPERATOR)
+    @mutates(requires=Role.OPERATOR)
     async def create_task(self, info: Info, input: Annotated[CreateTaskInput, INPUT]) -> TaskChanged:
-        """A new task."""
+        """Makes a task. Its first occurrence is strictly after now."""
         submitter = info.context.person.name
 
         def action(tx: Tx) -> Task:
@@ -109,13 +109,12 @@ class TaskMutations:
         done = await perform(info, input, action, ONE_TASK)
         return done.answer(TaskChanged, task=entities.Task.from_model)
 
-    @mutates(
-        description="Changes a task: what is absent in the input stays, null sets the default. Runs that exist keep "
-        "what they were made with.",
-        requires=Role.OPERATOR,
-    )
+    @mutates(requires=Role.OPERATOR)
     async def update_task(self, info: Info, input: Annotated[UpdateTaskInput, INPUT]) -> TaskChanged:
-        """A changed task."""
+        """Changes a task: what is absent in the input stays, null sets the default.
+
+        Runs that exist keep what they were made with.
+        """
 
         def action(tx: Tx) -> Task:
             return actions.update_task(
@@ -131,13 +130,12 @@ class TaskMutations:
         done = await perform(info, input, action, ONE_TASK)
         return done.answer(TaskChanged, task=entities.Task.from_model)
 
-    @mutates(
-        description="Deletes a task: waiting runs of it are cancelled, running ones asked to stop; its history stays. "
-        "A task that a live node declares in its code can only be paused (error `CODE_TASK`).",
-        requires=Role.OPERATOR,
-    )
+    @mutates(requires=Role.OPERATOR)
     async def delete_task(self, info: Info, input: Annotated[DeleteTaskInput, INPUT]) -> TaskDeleted:
-        """The name of the deleted task and its unfinished runs."""
+        """Deletes a task: waiting runs of it are cancelled, running ones asked to stop; its history stays.
+
+        A task that a live node declares in its code can only be paused (error `CODE_TASK`).
+        """
         dry_run = bool(given(input.dry_run))
 
         def action(tx: Tx) -> Deletion:
@@ -151,14 +149,11 @@ class TaskMutations:
             cancelled_count=lambda deleted: BigInt(deleted.count),
         )
 
-    @mutates(
-        description="Deletes all tasks of an owner that no live node declares in its code, as `deleteTask` does.",
-        requires=Role.OPERATOR,
-    )
+    @mutates(requires=Role.OPERATOR)
     async def delete_tasks_of_owner(
         self, info: Info, input: Annotated[DeleteTasksOfOwnerInput, INPUT]
     ) -> TasksOfOwnerDeleted:
-        """The names of the deleted tasks."""
+        """Deletes all tasks of an owner that no live node declares in its code, as `deleteTask` does."""
         dry_run = bool(given(input.dry_run))
 
         def action(tx: Tx) -> list[str]:
@@ -169,39 +164,35 @@ class TaskMutations:
         names = done.result or []
         return TasksOfOwnerDeleted(deleted_names=names[:MAX_NAMES], count=len(names), errors=done.errors)
 
-    @mutates(
-        description="Pauses a task: its occurrences are recorded as skipped until it is resumed.",
-        requires=Role.OPERATOR,
-    )
+    @mutates(requires=Role.OPERATOR)
     async def pause_task(self, info: Info, input: Annotated[PauseTaskInput, INPUT]) -> TaskChanged:
-        """The paused task."""
+        """Pauses a task: its occurrences are recorded as skipped until it is resumed."""
         action = partial(
             actions.pause_task, name=input.name, reason=given(input.reason), actor=info.context.person.name
         )
         done = await perform(info, input, action, ONE_TASK)
         return done.answer(TaskChanged, task=entities.Task.from_model)
 
-    @mutates(description="Resumes a paused task from its next occurrence on.", requires=Role.OPERATOR)
+    @mutates(requires=Role.OPERATOR)
     async def resume_task(self, info: Info, input: Annotated[ResumeTaskInput, INPUT]) -> TaskChanged:
-        """The resumed task."""
+        """Resumes a paused task from its next occurrence on."""
         action = partial(actions.resume_task, name=input.name, actor=info.context.person.name)
         done = await perform(info, input, action, ONE_TASK)
         return done.answer(TaskChanged, task=entities.Task.from_model)
 
-    @mutates(description="Gives a task that is declared in code its declared schedule back.", requires=Role.OPERATOR)
+    @mutates(requires=Role.OPERATOR)
     async def reset_task(self, info: Info, input: Annotated[ResetTaskInput, INPUT]) -> TaskChanged:
-        """The reset task."""
+        """Gives a task that is declared in code its declared schedule back."""
         action = partial(actions.reset_task, name=input.name, actor=info.context.person.name)
         done = await perform(info, input, action, ONE_TASK)
         return done.answer(TaskChanged, task=entities.Task.from_model)
 
-    @mutates(
-        description="Makes a run of a task now. Its schedule does not move; its overlap policy holds (SKIP answers "
-        "error `OVERLAP`, naming the unfinished run).",
-        requires=Role.OPERATOR,
-    )
+    @mutates(requires=Role.OPERATOR)
     async def trigger_task(self, info: Info, input: Annotated[TriggerTaskInput, INPUT]) -> RunChanged:
-        """The new run."""
+        """Makes a run of a task now.
+
+        Its schedule does not move; its overlap policy holds (SKIP answers error `OVERLAP`, naming the unfinished run).
+        """
         action = partial(
             actions.trigger_task, name=input.name, args=args_of(input.args), actor=info.context.person.name
         )
@@ -211,9 +202,9 @@ class TaskMutations:
         done = await perform(info, input, action, ONE_RUN)
         return done.answer(RunChanged, run=entities.Run.from_model)
 
-    @mutates(description="Pauses many tasks, by name or by filter, as `pauseTask` does.", requires=Role.OPERATOR)
+    @mutates(requires=Role.OPERATOR)
     async def pause_tasks(self, info: Info, input: Annotated[PauseTasksInput, INPUT]) -> TasksChanged:
-        """The paused tasks."""
+        """Pauses many tasks, by name or by filter, as `pauseTask` does."""
         reason, actor = given(input.reason), info.context.person.name
         pause = each(lambda tx, name: actions.pause_task(tx, name, reason=reason, actor=actor))
         bulk_action = BulkAction(pause, lambda _: equal("enabled", value=True), lambda _: True)
@@ -221,22 +212,21 @@ class TaskMutations:
         done = await perform_many(info, input, action, TASKS)
         return answer_many(TasksChanged, done, tasks=entities.Task.from_model)
 
-    @mutates(description="Resumes many paused tasks, by name or by filter.", requires=Role.OPERATOR)
+    @mutates(requires=Role.OPERATOR)
     async def resume_tasks(self, info: Info, input: Annotated[ResumeTasksInput, INPUT]) -> TasksChanged:
-        """The resumed tasks."""
+        """Resumes many paused tasks, by name or by filter."""
         actor = info.context.person.name
         resume = each(lambda tx, name: actions.resume_task(tx, name, actor=actor))
         bulk_action = BulkAction(resume, lambda _: equal("enabled", value=False), lambda task: task.paused)
         action = partial(many_tasks, selection=input, bulk_action=bulk_action)
         return answer_many(TasksChanged, await perform_many(info, input, action, TASKS), tasks=entities.Task.from_model)
 
-    @mutates(
-        description="Deletes many tasks, by name or by filter, as `deleteTask` does. Those that a live node declares "
-        "in its code are not found by a filter, and refused by name (error `CODE_TASK`).",
-        requires=Role.OPERATOR,
-    )
+    @mutates(requires=Role.OPERATOR)
     async def delete_tasks(self, info: Info, input: Annotated[DeleteTasksInput, INPUT]) -> TasksDeleted:
-        """The names of the deleted tasks."""
+        """Deletes many tasks, by name or by filter, as `deleteTask` does.
+
+        Those that a live node declares in its code are not found by a filter, and refused by name (error `CODE_TASK`).
+        """
         delete = each(lambda tx, name: deletion.delete_task(tx, name, actor=info.context.person.name).task)
         bulk_action = BulkAction(delete, _deletable, lambda _: True)
 

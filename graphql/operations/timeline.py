@@ -56,4 +56,4 @@ class TimelineQueries:
             raise refused(f"from: must be at most {LONGEST.days} days before to, got {(end - start).days} days")
         width = width_of((end - start).total_seconds(), parts)
         scope = Scope(start, end, task_name=name)
-        return Timeline.from_timeline(await info.context.database.read(stored.read, scope, width, first, now))
+        return Timeline.from_model(await info.context.database.read(stored.read, scope, width, first, now))

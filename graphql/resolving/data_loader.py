@@ -1,14 +1,17 @@
 """Reads by key of one operation, batched: what many rows ask for at once is asked for by one statement."""
 
 import asyncio
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final, TypeVar
 
 from strawberry.dataloader import DataLoader as StrawberryLoader
 from typing_extensions import override
 
+from ...jobs.store.db.database import Connection, Database
+
 K = TypeVar("K")
 M = TypeVar("M")
+N = TypeVar("N")
 
 MAX_BATCH: Final = 1_000
 """Keys per statement."""
@@ -28,6 +31,33 @@ class DataLoader(StrawberryLoader[K, M]):
         # Siblings of a failed field are given up: nobody sees then why the read failed, and asyncio would complain.
         read.add_done_callback(_retrieve)
         return asyncio.shield(read)
+
+
+def by_key(
+    database: Database, read: Callable[[Connection, list[K]], Mapping[K, M]], *, missing: N
+) -> DataLoader[K, M | N]:
+    """What ``read`` finds for each key, and ``missing`` where it finds nothing."""
+
+    async def load(keys: list[K]) -> list[M | N]:
+        found = await database.read(read, keys)
+        return [found.get(key, missing) for key in keys]
+
+    return DataLoader(load, max_batch_size=MAX_BATCH)
+
+
+def by_key_and_slice(
+    database: Database, read: Callable[[Connection, list[int], int, int], Mapping[int, M]]
+) -> DataLoader[tuple[int, int, int], M]:
+    """What ``read`` finds of so much of each thing: a key is an id and two numbers, which ``read`` takes."""
+
+    async def load(keys: list[tuple[int, int, int]]) -> list[M]:
+        found: dict[tuple[int, int, int], M] = {}
+        for one, other in dict.fromkeys(key[1:] for key in keys):
+            parts = await database.read(read, [key[0] for key in keys if key[1:] == (one, other)], one, other)
+            found |= {(key, one, other): part for key, part in parts.items()}
+        return [found[key] for key in keys]
+
+    return DataLoader(load, max_batch_size=MAX_BATCH)
 
 
 def _retrieve(read: "asyncio.Future[Any]") -> None:

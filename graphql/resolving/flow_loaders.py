@@ -1,21 +1,17 @@
 """Batched reads of flows: however many are asked about, one statement answers."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 
 from ...jobs.core.flows.model import Flow
 from ...jobs.core.states import RunState
 from ...jobs.store.db.database import Database
 from ...jobs.store.read import flows
-from .data_loader import MAX_BATCH, DataLoader
+from .data_loader import DataLoader, by_key
 
 
 class FlowLoaders:
-    """What one operation reads of flows by key. Results are remembered for its duration.
-
-    Args:
-        database: Where they are.
-    """
+    """What one operation reads of flows by key. Results are remembered for its duration."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -23,49 +19,24 @@ class FlowLoaders:
     @cached_property
     def by_id(self) -> DataLoader[int, Flow | None]:
         """Flows by key."""
-
-        async def load(keys: list[int]) -> list[Flow | None]:
-            found = await self._database.read(flows.by_ids, keys)
-            return [found.get(key) for key in keys]
-
-        return DataLoader(load, max_batch_size=MAX_BATCH)
+        return by_key(self._database, flows.by_ids, missing=None)
 
     @cached_property
     def progress(self) -> DataLoader[int, Mapping[RunState, int]]:
         """How many runs of flows are in which state."""
-
-        async def load(keys: list[int]) -> list[Mapping[RunState, int]]:
-            found = await self._database.read(flows.progress, keys)
-            return [found[key] for key in keys]
-
-        return DataLoader(load, max_batch_size=MAX_BATCH)
+        return by_key(self._database, flows.progress, missing={})
 
     @cached_property
-    def by_job(self) -> DataLoader[int, list[flows.OfJob]]:
+    def by_job(self) -> DataLoader[int, Sequence[flows.OfJob]]:
         """The runs of flows, counted by job."""
-
-        async def load(keys: list[int]) -> list[list[flows.OfJob]]:
-            found = await self._database.read(flows.by_job, keys)
-            return [found[key] for key in keys]
-
-        return DataLoader(load, max_batch_size=MAX_BATCH)
+        return by_key(self._database, flows.by_job, missing=())
 
     @cached_property
     def members(self) -> DataLoader[int, flows.Member | None]:
         """The places of runs in their flows."""
-
-        async def load(keys: list[int]) -> list[flows.Member | None]:
-            found = await self._database.read(flows.members_by_run, keys)
-            return [found.get(key) for key in keys]
-
-        return DataLoader(load, max_batch_size=MAX_BATCH)
+        return by_key(self._database, flows.members_by_run, missing=None)
 
     @cached_property
-    def before(self) -> DataLoader[int, list[int]]:
+    def before(self) -> DataLoader[int, Sequence[int]]:
         """The runs that runs come after."""
-
-        async def load(keys: list[int]) -> list[list[int]]:
-            found = await self._database.read(flows.before, keys)
-            return [found.get(key, []) for key in keys]
-
-        return DataLoader(load, max_batch_size=MAX_BATCH)
+        return by_key(self._database, flows.before, missing=())

@@ -1,4 +1,4 @@
-"""By what lists and lines are read in batches."""
+"""By what lists are read in batches."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -14,15 +14,6 @@ class ListKey:
     listing: Listing[Any]
     request: PageRequest
     newest: Listing[Any] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class LinesKey:
-    """A page of the log lines of one execution."""
-
-    execution_id: int
-    after: int
-    limit: int
 
 
 @dataclass(frozen=True, slots=True)

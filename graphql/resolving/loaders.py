@@ -32,9 +32,9 @@ from ...jobs.store.read.listing.searching import Counted, Keys, capped
 from ...jobs.store.read.strips import Strip, strips_of_tasks
 from ..guard.searches import Searches
 from .children import Children, Reader
-from .data_loader import MAX_BATCH, DataLoader
+from .data_loader import MAX_BATCH, DataLoader, by_key, by_key_and_slice
 from .flow_loaders import FlowLoaders
-from .keys import LinesKey, ListKey, SearchKey
+from .keys import ListKey, SearchKey
 from .retention import retained
 from .slices import Slices
 
@@ -70,13 +70,9 @@ class Loaders:
         return self._by_key(tasks.by_names, "periodic_task")
 
     @cached_property
-    def secret_users(self) -> DataLoader[str, list[str]]:
+    def secret_users(self) -> DataLoader[str, Sequence[str]]:
         """The names of the tasks that refer to secrets, by the secret's name."""
-        return DataLoader(self._load_secret_users)
-
-    async def _load_secret_users(self, names: list[str]) -> list[list[str]]:
-        found = await self._database.read(stored_secrets.users)
-        return [found.get(name, []) for name in names]
+        return by_key(self._database, lambda conn, _: stored_secrets.users(conn), missing=())
 
     @cached_property
     def runs(self) -> DataLoader[int, Run | None]:
@@ -140,7 +136,7 @@ class Loaders:
     @cached_property
     def running_on(self) -> DataLoader[int, int]:
         """How many runs a node executes, by its id."""
-        return DataLoader(self._load_running_on, max_batch_size=MAX_BATCH)
+        return by_key(self._database, runs.running_on, missing=0)
 
     @cached_property
     def strips(self) -> DataLoader[tuple[int, int], Strip]:
@@ -148,14 +144,14 @@ class Loaders:
         return DataLoader(self._load_strips, max_batch_size=MAX_BATCH)
 
     @cached_property
-    def lines(self) -> DataLoader[LinesKey, logs.LogPart]:
-        """Pages of log lines."""
-        return DataLoader(self._load_lines, max_batch_size=MAX_BATCH)
+    def lines(self) -> DataLoader[tuple[int, int, int], logs.LogPart]:
+        """Pages of log lines, by the execution's id, the line before them, and how many."""
+        return by_key_and_slice(self._database, logs.parts_after)
 
     @cached_property
     def steps(self) -> DataLoader[tuple[int, int, int], list[Step]]:
         """Some steps of runs, by the run's id, how many, and how many before them are left out."""
-        return DataLoader(self._load_steps, max_batch_size=MAX_BATCH)
+        return by_key_and_slice(self._database, stored_steps.of_runs)
 
     @cached_property
     def _lists(self) -> DataLoader[ListKey, Page[Any]]:
@@ -333,31 +329,11 @@ class Loaders:
         found = await self._database.read(stored_groups.depths, names, await self.now())
         return [found[name] for name in names]
 
-    async def _load_running_on(self, ids: list[int]) -> list[int]:
-        found = await self._database.read(runs.running_on, ids)
-        return [found.get(node_id, 0) for node_id in ids]
-
     async def _load_strips(self, keys: list[tuple[int, int]]) -> list[Strip]:
         found: dict[tuple[int, int], Strip] = {}
         for size in {size for _, size in keys}:
             read = await self._database.read(strips_of_tasks, [task for task, asked in keys if asked == size], size)
             found |= {(task, size): strip for task, strip in read.items()}
-        return [found[key] for key in keys]
-
-    async def _load_steps(self, keys: list[tuple[int, int, int]]) -> list[list[Step]]:
-        found: dict[tuple[int, int, int], list[Step]] = {}
-        for limit, skip in {(limit, skip) for _, limit, skip in keys}:
-            wanted = [run for run, *asked in keys if asked == [limit, skip]]
-            read = await self._database.read(stored_steps.of_runs, wanted, limit, skip)
-            found |= {(run, limit, skip): steps for run, steps in read.items()}
-        return [found[key] for key in keys]
-
-    async def _load_lines(self, keys: list[LinesKey]) -> list[logs.LogPart]:
-        found: dict[LinesKey, logs.LogPart] = {}
-        for after, limit in dict.fromkeys((key.after, key.limit) for key in keys):
-            wanted = [key.execution_id for key in keys if (key.after, key.limit) == (after, limit)]
-            read = await self._database.read(logs.parts_after, wanted, after, limit)
-            found |= {LinesKey(one, after, limit): part for one, part in read.items()}
         return [found[key] for key in keys]
 
 

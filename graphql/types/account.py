@@ -101,35 +101,35 @@ class Viewer:
         """The data behind the person of the context."""
         return cls(name=person.name, role=person.role)
 
-    @resolved(description="Whether they can sign in by a password.")
+    @resolved()
     async def has_password(self, info: Info) -> bool:
-        """Of the person of the context."""
+        """Whether they can sign in by a password."""
         known = info.context.person.account_id
         account = None if known is None else await info.context.database.read(accounts.by_id, known)
         return account is not None and account.has_password
 
-    @resolved(description="Their API tokens that are not revoked, the newest first.", size=SHOWN)
+    @resolved(size=SHOWN)
     async def tokens(self, info: Info) -> list[ApiToken]:
-        """Of the person of the context."""
+        """Their API tokens that are not revoked, the newest first."""
         mine = _account_ids(info)
         return [ApiToken.from_model(one) for one in await info.context.database.read(sessions.tokens_of, mine)]
 
-    @resolved(description="Their sign-ins that have not ended, the one used last first.", size=SHOWN)
+    @resolved(size=SHOWN)
     async def sessions(self, info: Info) -> list[Session]:
-        """Of the person of the context."""
+        """Their sign-ins that have not ended, the one used last first."""
         now = await server_time(info.context.database)
         found = await info.context.database.read(sessions.sessions_of, _account_ids(info), now)
         return [Session.from_model(one, current=_is_mine(one, info.context.person)) for one in found[:200]]
 
-    @resolved(description="Their passkeys, the oldest first.", size=SHOWN)
+    @resolved(size=SHOWN)
     async def passkeys(self, info: Info) -> list[Passkey]:
-        """Of the person of the context."""
+        """Their passkeys, the oldest first."""
         found = await info.context.database.read(passkeys.passkeys_of, _account_ids(info))
         return [Passkey.from_model(one) for one in found]
 
-    @resolved(description="Who they are at providers of identities, the oldest first.", size=SHOWN)
+    @resolved(size=SHOWN)
     async def identities(self, info: Info) -> list[ProviderIdentity]:
-        """Of the person of the context."""
+        """Who they are at providers of identities, the oldest first."""
         found = await info.context.database.read(providers.identities_of, _account_ids(info))
         return [ProviderIdentity.from_model(one) for one in found[:200]]
 

@@ -28,7 +28,6 @@ from ..lists.connections import Connection, PageArguments, connect
 from ..lists.declared import EXECUTION_LIST, RUN_LIST, SKIPPED_LIST, TASK_LIST, listed
 from ..lists.occurrences import KINDS, LIST, ORDER, OccurrenceRow, Occurrences
 from ..resolving.context import Info
-from ..resolving.keys import LinesKey
 from .common import LogLine, LogPage
 from .flow_place import FlowPlace, load_place
 from .records import JobFields, SkippedFields
@@ -81,22 +80,22 @@ class Job(JobFields):
 class Task(TaskFields):
     """A task with its relations."""
 
-    @resolved(description="The job it runs; null if no node has published one of that name.")
+    @resolved()
     async def job(self, info: Info) -> Job | None:
-        """Its job."""
+        """The job it runs; null if no node has published one of that name."""
         return await load_job(info, self.job_name)
 
-    @resolved(description="Whether a node has published its job; otherwise it does not fire.")
+    @resolved()
     async def job_known(self, info: Info) -> bool:
-        """Whether its job exists."""
+        """Whether a node has published its job; otherwise it does not fire."""
         return await info.context.loaders.jobs.load(self.job_name) is not None
 
-    @resolved(
-        description="Whether it can be deleted. A task of code can be once no live node declares it any more, e.g. "
-        "after its job was renamed or removed."
-    )
+    @resolved()
     async def deletable(self, info: Info) -> bool:
-        """Whether it would not come back by itself."""
+        """Whether it can be deleted.
+
+        A task of code can be once no live node declares it any more, e.g. after its job was renamed or removed.
+        """
         return self.source is not model.TaskSource.CODE or not await info.context.loaders.declaring.load(self.name)
 
     @resolved(
@@ -108,14 +107,14 @@ class Task(TaskFields):
         """Judged by the database's time."""
         return await info.context.loaders.is_stalled.load(self.stored)
 
-    @resolved(description="Why it is or is not running now, and what happens next.", size=EXPLAINED)
+    @resolved(size=EXPLAINED)
     async def explain(self, info: Info) -> "Explanation":
-        """The engine's explanation."""
+        """Why it is or is not running now, and what happens next."""
         return Explanation.from_model(await info.context.loaders.task_explanations.load(self.stored))
 
-    @resolved(description="Its newest finished execution.")
+    @resolved()
     def last_status(self, info: Info) -> "JobExecution | None":
-        """The newest finished execution, of any of its runs."""
+        """Its newest finished execution."""
         if "last_status" in vars(self):
             # It was read with the task; the executor takes it from there unless somebody wants to see every field.
             return cast("JobExecution | None", vars(self)["last_status"])
@@ -139,28 +138,22 @@ class Task(TaskFields):
         of=("task_id", lambda self: self.stored.id),
     )
 
-    @resolved(
-        description="What became of its occurrences: runs and skips in one list, the newest nominal time first.",
-        size=PAGE,
-    )
+    @resolved(size=PAGE)
     def occurrences(
         self, info: Info, *, first: FIRST = None, after: AFTER = None, last: LAST = None, before: BEFORE = None
     ) -> Connection[Occurrence]:
-        """Its occurrences."""
+        """What became of its occurrences: runs and skips in one list, the newest nominal time first."""
         request = PageArguments(first, after, last, before).bounded(LIST, ORDER, KINDS)
         reader = Occurrences(info.context.loaders, self.stored.id, request)
         return connect(LIST, request, read=reader.page, count=reader.count, convert=occurrence_of)
 
-    @resolved(
-        description="Its newest occurrences as columns, for a chart; `occurrences` has more to say of each.",
-        size=STRIP,
-    )
+    @resolved(size=STRIP)
     async def strip(
         self,
         info: Info,
         last: Annotated[int, strawberry.argument(description="How many at most, 1 to 200.")] = DEFAULT_STRIP,
     ) -> OccurrenceStrip:
-        """Its newest occurrences."""
+        """Its newest occurrences as columns, for a chart; `occurrences` has more to say of each."""
         checked_range(last, "last", 1, MAX_PAGE)
         return OccurrenceStrip.from_strip(await info.context.loaders.strips.load((self.stored.id, last)))
 
@@ -176,24 +169,24 @@ class Task(TaskFields):
 class Run(RunFields):
     """A run with its relations."""
 
-    @resolved(description="The job it is a run of; null if no node has published one of that name.")
+    @resolved()
     async def job(self, info: Info) -> Job | None:
-        """Its job."""
+        """The job it is a run of; null if no node has published one of that name."""
         return await load_job(info, self.job_name)
 
-    @resolved(description="The task that made it; null for others, and once the task is deleted.")
+    @resolved()
     async def task(self, info: Info) -> Task | None:
-        """Its task."""
+        """The task that made it; null for others, and once the task is deleted."""
         return await load_task(info, self.stored.task_id)
 
-    @resolved(description="Why it is in its state, why it has not started yet, and what happens next.", size=EXPLAINED)
+    @resolved(size=EXPLAINED)
     async def explain(self, info: Info) -> "Explanation":
-        """The engine's explanation."""
+        """Why it is in its state, why it has not started yet, and what happens next."""
         return Explanation.from_model(await info.context.loaders.run_explanations.load(self.stored))
 
-    @resolved(description="The run that it retries.")
+    @resolved()
     async def retried_from(self, info: Info) -> "Run | None":
-        """The older run."""
+        """The run that it retries."""
         return await load_run(info, self.stored.retried_from)
 
     @resolved(
@@ -204,16 +197,14 @@ class Run(RunFields):
         """The key, the condition, and what it comes after."""
         return await load_place(info, self.stored)
 
-    @resolved(
-        description="Its durable steps: attempts one after the other, each by the start of its steps.", size=STEPS
-    )
+    @resolved(size=STEPS)
     async def steps(
         self,
         info: Info,
         first: Annotated[int, strawberry.argument(description="At most so many, 1 to 1000.")] = DEFAULT_PAGE,
         skip: Annotated[int, strawberry.argument(description="Leave out so many before them, 0 to 1,000,000.")] = 0,
     ) -> list[RunStep]:
-        """What is stored of its steps."""
+        """Its durable steps: attempts one after the other, each by the start of its steps."""
         checked_range(first, "first", 1, MAX_LINES)
         checked_range(skip, "skip", 0, MAX_SKIPPED)
         found = await info.context.loaders.steps.load((self.stored.id, first, skip))
@@ -236,26 +227,26 @@ _ONLY_KEY: Final = _KEY_OF_RUN
 class JobExecution(ExecutionFields):
     """An execution with its relations."""
 
-    @resolved(description="The job it executes; null if no node has published one of that name.")
+    @resolved()
     async def job(self, info: Info) -> Job | None:
-        """Its job."""
+        """The job it executes; null if no node has published one of that name."""
         return await load_job(info, self.job_name)
 
-    @resolved(description="The arguments of its run, an object; null once that is pruned.")
+    @resolved()
     async def args(self, info: Info) -> JSON | None:
-        """What the run was made with."""
+        """The arguments of its run, an object; null once that is pruned."""
         run = await info.context.loaders.runs.load(self.stored.run_id)
         return None if run is None else JSON(run.args)
 
-    @resolved(description="The labels of its run, an object of texts; null once that is pruned.")
+    @resolved()
     async def labels(self, info: Info) -> JSON | None:
-        """By which words it is found."""
+        """The labels of its run, an object of texts; null once that is pruned."""
         run = await info.context.loaders.runs.load(self.stored.run_id)
         return None if run is None else JSON(run.labels or {})
 
-    @resolved(description="The group of its run; null once that is pruned.")
+    @resolved()
     async def group(self, info: Info) -> str | None:
-        """The name of the group."""
+        """The group of its run; null once that is pruned."""
         run = await info.context.loaders.runs.load(self.stored.run_id)
         return None if run is None else run.group
 
@@ -264,14 +255,14 @@ class JobExecution(ExecutionFields):
         """Its run, of which only the key is asked for."""
         return cast("Run", _ONLY_KEY.show((key, None)))
 
-    @resolved(description="The run that it is an attempt at; null once that is pruned.")
+    @resolved()
     async def run(self, info: Info) -> Run | None:
-        """Its run."""
+        """The run that it is an attempt at; null once that is pruned."""
         return await load_run(info, self.stored.run_id)
 
-    @resolved(description="The task whose run it was; null for others, and once the task is deleted.")
+    @resolved()
     async def task(self, info: Info) -> Task | None:
-        """Its task."""
+        """The task whose run it was; null for others, and once the task is deleted."""
         return await load_task(info, self.stored.task_id)
 
     @resolved(
@@ -283,17 +274,17 @@ class JobExecution(ExecutionFields):
         link = info.context.trace_link
         return None if link is None else _filled(link, self.stored)
 
-    @resolved(description="A page of its log.", size=Size(("first",), default=DEFAULT_PAGE, most=MAX_LINES))
+    @resolved(size=Size(("first",), default=DEFAULT_PAGE, most=MAX_LINES))
     async def log_lines(
         self,
         info: Info,
         first: Annotated[int, strawberry.argument(description="At most so many lines, 1 to 1000.")] = DEFAULT_PAGE,
         after: Annotated[int, strawberry.argument(description="Only lines behind this number.")] = 0,
     ) -> LogPage:
-        """Kept lines in their order."""
+        """A page of its log."""
         checked_range(first, "first", 1, MAX_LINES)
         checked_range(after, "after", 0, 2**31 - 1)
-        found = await info.context.loaders.lines.load(LinesKey(self.stored.id, after, first))
+        found = await info.context.loaders.lines.load((self.stored.id, after, first))
         return LogPage(
             lines=[LogLine.from_model(line) for line in found.lines],
             last_line=found.lines[-1].line if found.lines else after,
@@ -324,14 +315,14 @@ def _filled(link: str, execution: model.Execution) -> str | None:
 class SkippedOccurrence(SkippedFields):
     """A skipped stretch with its relations."""
 
-    @resolved(description="Its task; null once that is deleted.")
+    @resolved()
     async def task(self, info: Info) -> Task | None:
-        """Its task."""
+        """Its task; null once that is deleted."""
         return await load_task(info, self.stored.task_id)
 
-    @resolved(description="OVERLAP: the run in the way when the stretch began; else the run that was dropped, if any.")
+    @resolved()
     async def run(self, info: Info) -> Run | None:
-        """The run that has to do with it."""
+        """OVERLAP: the run in the way when the stretch began; else the run that was dropped, if any."""
         return await load_run(info, self.stored.run_id)
 
 
@@ -345,9 +336,9 @@ class Explanation(FromModel):
     details: list[str] = strawberry.field(description="Further sentences, most important first.")
     until: datetime | None = strawberry.field(description="When this changes by time alone; null = not by time.")
 
-    @resolved(description="The run that is in the way, or that the answer is about.")
+    @resolved()
     async def run(self, info: Info) -> Run | None:
-        """The run."""
+        """The run that is in the way, or that the answer is about."""
         return await load_run(info, self.run_id)
 
 

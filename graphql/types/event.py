@@ -1,7 +1,7 @@
 """Events as clients see them."""
 
 from datetime import datetime
-from typing import Self
+from typing import ClassVar
 
 import strawberry
 
@@ -9,6 +9,7 @@ from ...jobs.core import events, model
 from ..base.arguments import parse_id
 from ..base.codes import EventState
 from ..base.fields import resolved
+from ..execution.shown import FromModel, Makers
 from ..resolving.context import Info
 from .entities import JobExecution, Run, Task, load_execution, load_run, load_task
 from .flow import Flow, load_flow
@@ -16,10 +17,10 @@ from .operation import Group, Node
 
 
 @strawberry.type(description="One change of one thing.")
-class Event:
+class Event(FromModel):
     """A published change; the things themselves are read when the event is delivered."""
 
-    change: strawberry.Private[events.Change]
+    stored: strawberry.Private[events.Event]
     cursor: str = strawberry.field(description="Its place in the one order of events: go on with `events(after:)`.")
     at: datetime = strawberry.field(description="The time of the transaction that made the change.")
     kind: events.EventKind = strawberry.field(description="What it is about.")
@@ -36,62 +37,47 @@ class Event:
     state: EventState | None = strawberry.field(description="The state right after the change of what it is about.")
     step: str | None = strawberry.field(description="The step of the run that it is about, e.g. `charge#2`.")
 
-    @classmethod
-    def from_event(cls, event: events.Event) -> Self:
-        """The GraphQL object of an event."""
-        change = event.change
-        return cls(
-            change=change,
-            cursor=str(event.cursor),
-            at=event.at,
-            kind=change.kind,
-            task_id=_id(change.task_id),
-            task_name=change.task_name,
-            run_id=_id(change.run_id),
-            execution_id=_id(change.execution_id),
-            node=change.node,
-            group=change.group,
-            job_name=change.job_name,
-            flow_id=_id(change.flow_id),
-            state=None if change.state is None else EventState(change.state),
-            step=change.step,
-        )
+    MADE: ClassVar[Makers] = {
+        "cursor": lambda event: str(event.cursor),
+        "state": lambda event: None if event.change.state is None else EventState(event.change.state),
+    }
+    PREFIX = "change"
 
-    @resolved(description="The task as it is now; null if it is not about one, or that is deleted.")
+    @resolved()
     async def task(self, info: Info) -> Task | None:
-        """Read at delivery."""
-        return await load_task(info, self.change.task_id)
+        """The task as it is now; null if it is not about one, or that is deleted."""
+        return await load_task(info, self.stored.change.task_id)
 
-    @resolved(description="The run as it is now; null if it is not about one, or that is pruned.")
+    @resolved()
     async def run(self, info: Info) -> Run | None:
-        """Read at delivery."""
-        return await load_run(info, self.change.run_id)
+        """The run as it is now; null if it is not about one, or that is pruned."""
+        return await load_run(info, self.stored.change.run_id)
 
-    @resolved(description="The flow as it is now; null if it is not about one, or that is pruned.")
+    @resolved()
     async def flow(self, info: Info) -> Flow | None:
-        """Read at delivery."""
-        return await load_flow(info, self.change.flow_id)
+        """The flow as it is now; null if it is not about one, or that is pruned."""
+        return await load_flow(info, self.stored.change.flow_id)
 
-    @resolved(description="The execution as it is now; null if it is not about one, or that is pruned.")
+    @resolved()
     async def execution(self, info: Info) -> JobExecution | None:
-        """Read at delivery."""
-        return await load_execution(info, self.change.execution_id)
+        """The execution as it is now; null if it is not about one, or that is pruned."""
+        return await load_execution(info, self.stored.change.execution_id)
 
-    @resolved(description="The node as it is now; null if the change names none.")
+    @resolved()
     async def changed_node(self, info: Info) -> Node | None:
-        """Read at delivery."""
-        if self.change.node is None:
+        """The node as it is now; null if the change names none."""
+        if self.stored.change.node is None:
             return None
-        found = await info.context.loaders.nodes_by_name.load(self.change.node)
+        found = await info.context.loaders.nodes_by_name.load(self.stored.change.node)
         return None if found is None else Node.from_model(found)
 
-    @resolved(description="The group as it is now; null if the change names none.")
+    @resolved()
     async def changed_group(self, info: Info) -> Group | None:
-        """Read at delivery."""
-        if self.change.group is None:
+        """The group as it is now; null if the change names none."""
+        if self.stored.change.group is None:
             return None
-        found = await info.context.loaders.group_settings.load(self.change.group)
-        return Group.from_model(found or model.Group(self.change.group))
+        found = await info.context.loaders.group_settings.load(self.stored.change.group)
+        return Group.from_model(found or model.Group(self.stored.change.group))
 
 
 @strawberry.input(description="Which events; all conditions must hold. `RESYNC` always passes.")
@@ -119,7 +105,3 @@ class EventFilter:
             group=self.group,
             flow_id=None if self.flow_id is None else parse_id(self.flow_id, "filter.flowId"),
         )
-
-
-def _id(key: int | None) -> strawberry.ID | None:
-    return None if key is None else strawberry.ID(str(key))

@@ -74,19 +74,19 @@ class Flow(FromModel):
         of=("flow_id", lambda self: int(self.id)),
     )
 
-    @resolved(description="The run that began it by `ctx.run_all` and waits for its end; null for all others.")
+    @resolved()
     async def parent(self, info: Info) -> Run | None:
-        """The run above."""
+        """The run that began it by `ctx.run_all` and waits for its end; null for all others."""
         return await load_run(info, self.stored.parent_id)
 
-    @resolved(description="How far it is.", size=COUNTED)
+    @resolved(size=COUNTED)
     async def progress(self, info: Info) -> FlowProgress:
-        """Counted now."""
+        """How far it is."""
         return _progress(await info.context.loaders.flows.progress.load(int(self.id)))
 
-    @resolved(description="Its runs folded by job, for flows of thousands; in the order of first runs.", size=FOLDED)
+    @resolved(size=FOLDED)
     async def jobs(self, info: Info) -> list[FlowJob]:
-        """Counted now."""
+        """Its runs folded by job, for flows of thousands; in the order of first runs."""
         found = await info.context.loaders.flows.by_job.load(int(self.id))
         return [FlowJob(job_name=one.job_name, after=one.after, progress=_progress(one.states)) for one in found]
 

@@ -19,9 +19,9 @@ class LogMatch:
     execution_id: strawberry.ID = strawberry.field(description="The key of its execution.")
     line: LogLine = strawberry.field(description="The line.")
 
-    @resolved(description="Its execution; null once that is pruned.")
+    @resolved()
     async def execution(self, info: Info) -> JobExecution | None:
-        """The execution whose line it is."""
+        """Its execution; null once that is pruned."""
         return await load_execution(info, int(self.execution_id))
 
     @classmethod

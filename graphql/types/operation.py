@@ -65,18 +65,18 @@ class Group(FromModel):
         "cap": lambda group: None if group.cap is None else Cap.from_model(group.cap),
     }
 
-    @resolved(description="How many of its runs may start now by its rate; null if it has none.")
+    @resolved()
     async def tokens(self, info: Info) -> int | None:
-        """What is left in its bucket."""
+        """How many of its runs may start now by its rate; null if it has none."""
         stored: model.Group = vars(self)["stored"]
         if stored.rate is None:
             return None
         now = await info.context.now()
         return Bucket(stored.rate, stored.rate_full_at).settled(now).tokens(now)
 
-    @resolved(description="When the next of its runs may start by its rate; null if one may now, or it has none.")
+    @resolved()
     async def next_token_at(self, info: Info) -> datetime | None:
-        """When its bucket gets a token."""
+        """When the next of its runs may start by its rate; null if one may now, or it has none."""
         stored: model.Group = vars(self)["stored"]
         now = await info.context.now()
         due = now if stored.rate is None else Bucket(stored.rate, stored.rate_full_at).settled(now).due(now)
@@ -102,9 +102,9 @@ class Group(FromModel):
     stuck = _depth(RunState.STUCK, "How many of its runs failed and will be tried again.")
     suspended = _depth(RunState.SUSPENDED, "How many of its runs sleep, or wait for a signal or for other runs.")
 
-    @resolved(description="For how many seconds the longest waiting due run has waited; null if none is due.")
+    @resolved()
     async def oldest_wait(self, info: Info) -> float | None:
-        """The longest wait."""
+        """For how many seconds the longest waiting due run has waited; null if none is due."""
         return (await info.context.loaders.depths.load(self.name)).oldest_wait
 
 
@@ -157,9 +157,9 @@ class Node(FromModel):
         description="The part of it that has made no progress for a whole lease, e.g. `dispatcher`; null if all do."
     )
 
-    @resolved(description="How many runs it executes now.")
+    @resolved()
     async def running(self, info: Info) -> int:
-        """The runs at work there, as the queue has them."""
+        """How many runs it executes now."""
         return await info.context.loaders.running_on.load(int(self.id))
 
     runs: Connection[Run] = listed(

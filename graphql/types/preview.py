@@ -1,18 +1,18 @@
 """What an enqueue would do, for dry runs."""
 
-from typing import Self
+from typing import ClassVar
 
 import strawberry
 
-from ...jobs.core.explain import previews
 from ...jobs.core.explain.previews import PreviewOutcome
 from ..base.fields import sized
 from ..base.sizes import SHOWN
+from ..execution.shown import FromModel, Makers
 from .entities import Explanation
 
 
 @strawberry.type(description="What would become of a run if it were enqueued now.")
-class RunPreview:
+class RunPreview(FromModel):
     """A preview of one run."""
 
     outcome: PreviewOutcome = strawberry.field(description="What would become of it, in a word.")
@@ -27,21 +27,13 @@ class RunPreview:
         "the run in its place is over."
     )
 
-    @classmethod
-    def from_model(cls, one: previews.RunPreview) -> Self:
-        """The GraphQL object of a preview."""
-        return cls(
-            outcome=one.outcome,
-            job_name=one.job_name,
-            sentence=one.sentence,
-            group=one.group,
-            stands_for_id=None if one.stands_for_id is None else strawberry.ID(str(one.stands_for_id)),
-            explanation=None if one.explanation is None else Explanation.from_model(one.explanation),
-        )
+    MADE: ClassVar[Makers] = {
+        "explanation": lambda one: None if one.explanation is None else Explanation.from_model(one.explanation)
+    }
 
 
 @strawberry.type(description="What an enqueue would do. It is tried and taken back, so it is judged as the real one.")
-class Preview:
+class Preview(FromModel):
     """A preview of all that was asked for."""
 
     sentence: str = strawberry.field(description="All of it in one sentence, with figures.")
@@ -52,11 +44,7 @@ class Preview:
         description="Waiting runs that would be skipped to make room (`DROP_OLDEST`), at most 200 of them."
     )
 
-    @classmethod
-    def from_model(cls, preview: previews.Preview) -> Self:
-        """The GraphQL object of a preview."""
-        return cls(
-            sentence=preview.sentence,
-            runs=[RunPreview.from_model(one) for one in preview.runs],
-            dropped_ids=[strawberry.ID(str(key)) for key in preview.dropped[: SHOWN.most]],
-        )
+    MADE: ClassVar[Makers] = {
+        "runs": lambda preview: [RunPreview.from_model(one) for one in preview.runs],
+        "dropped_ids": lambda preview: [strawberry.ID(str(key)) for key in preview.dropped[: SHOWN.most]],
+    }

@@ -133,14 +133,14 @@ class JobFields(FromModel):
         ),
     }
 
-    @resolved(description="Whether a live node can run it now.")
+    @resolved()
     async def known(self, info: Info) -> bool:
-        """Judged by what the nodes say."""
+        """Whether a live node can run it now."""
         return bool(await self.nodes(info))
 
-    @resolved(description="The names of the live nodes that can run it.")
+    @resolved()
     async def nodes(self, info: Info) -> list[str]:
-        """Those that take it."""
+        """The names of the live nodes that can run it."""
         return [node.name for node in await info.context.loaders.live_nodes() if self.name in node.signatures]
 
 

@@ -3,18 +3,19 @@
 from collections.abc import Iterable
 from datetime import datetime
 from itertools import islice
-from typing import Final, Self
+from typing import ClassVar, Final, Self
 
 import strawberry
 
 from ...jobs.core import model
 from ...jobs.core.occurrences.effective_policies import schedule_of
 from ...jobs.core.occurrences.occurrence import first_occurrence, occurrences
-from ...jobs.core.schedule import ScheduleError, Syntax, Validation
+from ...jobs.core.schedule import ScheduleError, Syntax
 from ..base.arguments import COUNT, MAX_COUNT, checked_count
 from ..base.codes import ErrorCode
 from ..base.fields import resolved
 from ..base.sizes import Size
+from ..execution.shown import FromModel, Makers
 from ..resolving.context import Info
 
 TIMES: Final = Size(("count",), default=5, most=MAX_COUNT, each=3)
@@ -39,9 +40,9 @@ class Schedule:
         """A schedule of ``task``: the one in force or the declared one."""
         return cls(syntax=spec.syntax, value=spec.value, timezone=spec.timezone, spec=spec, task=task)
 
-    @resolved(description="When it fires, as an English sentence. Computed, never stored.")
+    @resolved()
     def humanized(self) -> str:
-        """The description of the parsed schedule."""
+        """When it fires, as an English sentence. Computed, never stored."""
         try:
             return schedule_of(self.spec, self.task.anchor_at).describe()
         except ScheduleError as error:
@@ -107,7 +108,7 @@ class ScheduleFault:
 
 
 @strawberry.type(description="Whether a schedule can be used, and when it fires.")
-class ScheduleValidation:
+class ScheduleValidation(FromModel):
     """The answer of ``validateSchedule``."""
 
     valid: bool = strawberry.field(description="Whether a task may have it.")
@@ -115,12 +116,7 @@ class ScheduleValidation:
     next_executions: list[datetime] = strawberry.field(description="The next times, strictly after `from`.")
     error: ScheduleFault | None = strawberry.field(description="What is wrong with it, if it is not valid.")
 
-    @classmethod
-    def from_validation(cls, validation: Validation) -> Self:
-        """The data behind a judgement of the engine."""
-        return cls(
-            valid=validation.valid,
-            humanized=validation.humanized,
-            next_executions=list(validation.next_occurrences),
-            error=None if validation.error is None else ScheduleFault.from_error(validation.error),
-        )
+    MADE: ClassVar[Makers] = {
+        "next_executions": lambda found: list(found.next_occurrences),
+        "error": lambda found: None if found.error is None else ScheduleFault.from_error(found.error),
+    }

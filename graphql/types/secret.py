@@ -26,13 +26,10 @@ class Secret(FromModel):
     updated_at: datetime = strawberry.field(description="When it was last set.")
     updated_by: str = strawberry.field(description="By whom.")
 
-    @resolved(
-        description="The names of the tasks whose arguments refer to it, at most 10.",
-        size=Size(default=USERS_SHOWN, most=USERS_SHOWN),
-    )
+    @resolved(size=Size(default=USERS_SHOWN, most=USERS_SHOWN))
     async def used_by(self, info: Info) -> list[str]:
-        """Read for all secrets at once."""
-        return (await info.context.loaders.secret_users.load(self.name))[:USERS_SHOWN]
+        """The names of the tasks whose arguments refer to it, at most 10."""
+        return list((await info.context.loaders.secret_users.load(self.name))[:USERS_SHOWN])
 
 
 @strawberry.type

@@ -25,12 +25,7 @@ class _Host(Protocol):
 
 
 class DurableContext:
-    """The part of ``JobContext`` that outlives the attempt.
-
-    Args:
-        info: The facts about the attempt.
-        host: What carries the job.
-    """
+    """The part of ``JobContext`` that outlives the attempt."""
 
     def __init__(self, info: RunInfo, host: _Host) -> None:
         self.info = info

@@ -137,11 +137,7 @@ class Wanted:
 
 
 class Steps:
-    """The steps of one attempt.
-
-    Args:
-        host: Where they are stored.
-    """
+    """The steps of one attempt."""
 
     def __init__(self, host: StepHost) -> None:
         self._host = host

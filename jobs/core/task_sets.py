@@ -48,12 +48,7 @@ class WantedTask:
 
 @dataclass(frozen=True, slots=True)
 class WantedSet:
-    """All tasks of a set.
-
-    Attributes:
-        name: The set's name.
-        tasks: Its tasks.
-    """
+    """All tasks of a set."""
 
     name: str
     tasks: tuple[WantedTask, ...]

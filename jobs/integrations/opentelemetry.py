@@ -243,12 +243,7 @@ class TracedByOpenTelemetry:
 
 
 class LinesByOpenTelemetry:
-    """Exports the lines that an attempt logs, each with what finds its run.
-
-    Args:
-        logger: Takes them.
-        attempt: Whose.
-    """
+    """Exports the lines that an attempt logs, each with what finds its run."""
 
     __slots__ = ("_about", "_logger")
 

@@ -8,7 +8,7 @@ from ..core.admission.holding import Debounce, Hold, Throttle, hold_of
 from ..core.base.python_names import python_names
 from ..core.durable.waits import Signal
 from ..core.flows.spec import FlowSpec
-from ..core.model import Json, Priority, Run
+from ..core.model import Priority, Run
 from ..core.run_spec import RunSpec
 from ..core.seconds import DURATIONS, Seconds, seconds_of
 
@@ -65,21 +65,15 @@ class RunQueue(Protocol):
         """The schema of its tables on PostgreSQL; ``main`` in a SQLite file."""
         ...
 
-    def put(self, job_name: str, args: Mapping[str, Json], options: Mapping[str, Any]) -> Run:
+    def put(self, spec: RunSpec) -> Run:
         """Put a run into the queue."""
         ...
 
-    async def put_in_loop(self, job_name: str, args: Mapping[str, Json], options: Mapping[str, Any]) -> Run:
+    async def put_in_loop(self, spec: RunSpec) -> Run:
         """``put`` for a task of an event loop."""
         ...
 
-    def put_in(
-        self,
-        session: AnySession,
-        job_name: str,
-        args: Mapping[str, Json] | None,
-        options: Mapping[str, Any],
-    ) -> Run:
+    def put_in(self, session: AnySession, spec: RunSpec) -> Run:
         """Put a run into the queue as part of the transaction of ``session``, which its owner commits."""
         ...
 

@@ -100,9 +100,6 @@ class LoopThread:
     async def close(self, timeout: float) -> bool:
         """Cancel what still runs in the loop, close it, and end the thread; may be called again.
 
-        Args:
-            timeout: Seconds to wait for that.
-
         Returns:
             Whether the thread has ended: one whose loop is blocked, or holds a task that swallows its cancel, has not.
         """

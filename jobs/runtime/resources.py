@@ -16,9 +16,6 @@ log = logging.getLogger(__name__)
 class NodeResources:
     """All of it is opened and closed by one task, because a task group, for one, is left where it was entered.
 
-    Args:
-        hooks: What is declared in addition to the jobs.
-
     Attributes:
         opened: By what it gives; complete once ``open`` has returned.
     """

@@ -1,14 +1,13 @@
 """Where jobs put their runs while a test has a queue: into that queue, no matter what session or database they name."""
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
 
 from ..actions.runs import cancel_runs, put
 from ..actions.signals import signal_run
 from ..core.durable.waits import Signal
 from ..core.flows.spec import FlowSpec
-from ..core.model import Json, NewRun, Run
+from ..core.model import NewRun, Run
 from ..core.run_spec import RunSpec
 from ..queue.enqueue.enqueue import Transaction, new_run
 from ..queue.enqueue.enqueue_many import new_runs
@@ -31,9 +30,6 @@ class CapturedQueue:
 
     A run that is enqueued in a session is there at once, so that a test need not commit, and is withdrawn if the
     session, or the savepoint within it, is rolled back.
-
-    Args:
-        database: The database of the test's queue.
     """
 
     schema = SQLITE_SCHEMA
@@ -43,23 +39,21 @@ class CapturedQueue:
         self._rollbacks = Rollbacks(self._withdraw)
         self._withdrawn: set[int] = set()
 
-    def put(self, job_name: str, args: Mapping[str, Json], options: Mapping[str, Any]) -> Run:
+    def put(self, spec: RunSpec) -> Run:
         """Put a run there.
 
         Raises:
             UserError: values are not what they must be.
         """
-        return self._put([new_run(RunSpec(job_name, args, **options))])[0]
+        return self._put([new_run(spec)])[0]
 
-    async def put_in_loop(self, job_name: str, args: Mapping[str, Json], options: Mapping[str, Any]) -> Run:
+    async def put_in_loop(self, spec: RunSpec) -> Run:
         """See ``RunQueue``."""
-        return await asyncio.to_thread(self.put, job_name, args, options)
+        return await asyncio.to_thread(self.put, spec)
 
-    def put_in(
-        self, session: Transaction, job_name: str, args: Mapping[str, Json] | None, options: Mapping[str, Any]
-    ) -> Run:
+    def put_in(self, session: Transaction, spec: RunSpec) -> Run:
         """The same, until the transaction of ``session`` is rolled back."""
-        run = self.put(job_name, args or {}, options)
+        run = self.put(spec)
         self._rollbacks.watch(session, [run.id])
         return run
 

@@ -18,11 +18,7 @@ UNKNOWN: Final = "The application that this is part of does not let you see it; 
 
 
 class HostSignIn:
-    """Sign-in by the application.
-
-    Args:
-        who: Knows who asks.
-    """
+    """Sign-in by the application."""
 
     def __init__(self, who: Who) -> None:
         self._who = who

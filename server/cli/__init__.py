@@ -14,70 +14,23 @@ from ..process.ending import ExitCode
 from .base.application import CommandLine, PlainGroup
 from .base.summaries import unloaded
 
-COMMANDS = (
-    "apply",
-    "audit",
-    "backup",
-    "bench",
-    "serve",
-    "demo",
-    "check",
-    "doctor",
-    "enqueue",
-    "events",
-    "export",
-    "flows",
-    "groups",
-    "import",
-    "jobs",
-    "log",
-    "login",
-    "logout",
-    "logs",
-    "migrate",
-    "nodes",
-    "plan",
-    "runs",
-    "schedule",
-    "schema",
-    "secret",
-    "signal",
-    "sql",
-    "stats",
-    "tasks",
-    "token",
-    "top",
-    "trigger",
-    "user",
-    "version",
-    "whoami",
-    "worker",
-)
-REMOTE = frozenset(
-    {
-        "enqueue",
-        "flows",
-        "groups",
-        "jobs",
-        "log",
-        "logs",
-        "nodes",
-        "runs",
-        "signal",
-        "stats",
-        "tasks",
-        "trigger",
-    }
-)
-"""Those that speak to a running server, in a folder of their own."""
-CARE = frozenset({"backup", "doctor"})
-"""Those that look after a database."""
-LIVE = frozenset({"events", "top"})
-"""Those that follow what happens."""
-LOCAL = frozenset({"import", "schedule"})
-"""Those that ask neither a server nor a database."""
-TASK_FILES = frozenset({"apply", "export", "plan"})
-"""Those of them that compare its tasks with files."""
+FOLDERS = {
+    "": (
+        *("audit", "bench", "check", "demo", "login", "logout", "migrate", "schema", "secret", "serve", "sql"),
+        *("token", "user", "version", "whoami", "worker"),
+    ),
+    ".care": ("backup", "doctor"),
+    ".local": ("import", "schedule"),
+    ".remote": (
+        *("enqueue", "flows", "groups", "jobs", "log", "logs"),
+        *("nodes", "runs", "signal", "stats", "tasks", "trigger"),
+    ),
+    ".remote.live": ("events", "top"),
+    ".remote.task_files": ("apply", "export", "plan"),
+}
+"""The commands by the folders of their modules: those of `remote` speak to a running server."""
+FOLDER_OF = {name: folder for folder, names in FOLDERS.items() for name in names}
+COMMANDS = tuple(sorted(FOLDER_OF))
 HELP = """Durable schedules, a fair job queue and an execution log behind one GraphQL API, with a live dashboard.
 
 Try it with `cronograph demo`.
@@ -104,7 +57,9 @@ class _AllCommands(PlainGroup):
         """The command, or as much as is known of it."""
         found = super().get_command(ctx, cmd_name)
         if found is None and cmd_name in COMMANDS:
-            return unloaded(_in_python(cmd_name), f"{__package__}{_folder(cmd_name)}.{_in_python(cmd_name)}", cmd_name)
+            return unloaded(
+                _in_python(cmd_name), f"{__package__}{FOLDER_OF[cmd_name]}.{_in_python(cmd_name)}", cmd_name
+            )
         return found
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:  # noqa: ANN401 - see above
@@ -128,7 +83,7 @@ def application(names: Sequence[str] = COMMANDS) -> typer.Typer:
     # With it a single command still has to be named.
     app.callback(invoke_without_command=True)(_root)
     for name in names:
-        module = import_module(f"{_folder(name)}.{_in_python(name)}", __package__)
+        module = import_module(f"{FOLDER_OF[name]}.{_in_python(name)}", __package__)
         command = getattr(module, _in_python(name))
         if isinstance(command, typer.Typer):
             app.add_typer(command, name=name)
@@ -140,18 +95,6 @@ def application(names: Sequence[str] = COMMANDS) -> typer.Typer:
 def _in_python(command: str) -> str:
     """The name of a command's module and function: ``import`` is a word of the language."""
     return f"{command}_" if keyword.iskeyword(command) else command
-
-
-def _folder(command: str) -> str:
-    if command in TASK_FILES:
-        return ".remote.task_files"
-    if command in LIVE:
-        return ".remote.live"
-    if command in CARE:
-        return ".care"
-    if command in LOCAL:
-        return ".local"
-    return ".remote" if command in REMOTE else ""
 
 
 def _root(

@@ -1,6 +1,6 @@
 """Where the jobs of a Django project put their runs: into Django's own transaction, if both have one database."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from functools import cached_property
 from typing import Any, ParamSpec
 
@@ -11,7 +11,7 @@ from ...jobs import Job, Registry, RunHandle, RunSpec
 from ...jobs.connection import Connection
 from ...jobs.core.durable.waits import Signal
 from ...jobs.core.flows.spec import FlowSpec
-from ...jobs.core.model import Json, Run
+from ...jobs.core.model import Run
 from ...jobs.queue.enqueue.enqueue import Transaction
 from .choices import choices
 from .transactions import joined
@@ -20,11 +20,7 @@ P = ParamSpec("P")
 
 
 class DjangoQueue:
-    """The queue of a Django project; see ``RunQueue``. What the settings say is read with the first use.
-
-    Args:
-        registry: Whose jobs use it.
-    """
+    """The queue of a Django project; see ``RunQueue``. What the settings say is read with the first use."""
 
     def __init__(self, registry: Registry) -> None:
         self._registry = registry
@@ -42,22 +38,20 @@ class DjangoQueue:
         """See ``RunQueue``."""
         return self._own.schema
 
-    def put(self, job_name: str, args: Mapping[str, Json], options: Mapping[str, Any]) -> Run:
+    def put(self, spec: RunSpec) -> Run:
         """Put a run into the queue: with Django's transaction, or at once where the database is another."""
         if self._alias is None:
-            return self._own.put(job_name, args, options)
+            return self._own.put(spec)
         with joined(self._alias) as conn:
-            return self._own.put_in(conn, job_name, args, options)
+            return self._own.put_in(conn, spec)
 
-    async def put_in_loop(self, job_name: str, args: Mapping[str, Json], options: Mapping[str, Any]) -> Run:
+    async def put_in_loop(self, spec: RunSpec) -> Run:
         """``put`` for a task of an event loop, in the thread that has Django's connections."""
-        return await sync_to_async(self.put)(job_name, args, options)
+        return await sync_to_async(self.put)(spec)
 
-    def put_in(
-        self, session: Transaction, job_name: str, args: Mapping[str, Json] | None, options: Mapping[str, Any]
-    ) -> Run:
+    def put_in(self, session: Transaction, spec: RunSpec) -> Run:
         """See ``RunQueue``."""
-        return self._own.put_in(session, job_name, args, options)
+        return self._own.put_in(session, spec)
 
     def put_many_in(self, session: Transaction, runs: Iterable[RunSpec]) -> list[int]:
         """See ``RunQueue``."""

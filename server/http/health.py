@@ -20,12 +20,7 @@ def asks_for_health(scope: Scope) -> bool:
 
 
 def health_routes(lifecycle: Lifecycle, dispatching: Callable[[], bool]) -> list[Route]:
-    """The two routes.
-
-    Args:
-        lifecycle: The phase of this process.
-        dispatching: Whether the engine takes runs.
-    """
+    """The two routes."""
 
     async def live(_request: Request) -> JSONResponse:
         """200 while the event loop turns, no matter what else is wrong: restarting the process would help nothing."""

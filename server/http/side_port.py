@@ -34,12 +34,6 @@ async def side_port(
 ) -> AsyncGenerator[None]:
     """Serve there while the block runs, if the setting ``metrics_port`` names one.
 
-    Args:
-        settings: In force.
-        lifecycle: The phase of this process.
-        dispatching: Whether the engine takes runs.
-        metrics: What a monitoring system gets.
-
     Raises:
         CannotListenError: it cannot be listened on.
     """

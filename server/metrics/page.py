@@ -22,12 +22,7 @@ async def open_to_all(_request: Request) -> Response | None:
 
 
 class Metrics:
-    """The metrics of this process.
-
-    Args:
-        node: Where those of the node are read.
-        cluster: Those of the cluster.
-    """
+    """The metrics of this process."""
 
     def __init__(self, node: NodeParts, cluster: Cluster) -> None:
         self._node = node

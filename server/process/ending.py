@@ -34,11 +34,7 @@ class ExitCode(IntEnum):
 
 
 def end_broken(fault: str) -> NoReturn:
-    """End the process here and now, since nothing runs in it any more.
-
-    Args:
-        fault: Why.
-    """
+    """End the process here and now, since nothing runs in it any more."""
     sys.stderr.write(f"stopped, because nothing can run here any more: {fault}\n")
     _exit(ExitCode.BROKEN)
 

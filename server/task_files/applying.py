@@ -14,12 +14,7 @@ log = logging.getLogger("cronograph")
 
 
 class TaskFiles:
-    """Files of tasks, and the database that they are for.
-
-    Args:
-        path: A file or a folder.
-        database: Where the tasks are.
-    """
+    """Files of tasks, and the database that they are for."""
 
     def __init__(self, path: Path, database: Database) -> None:
         self._path = path

@@ -35,12 +35,7 @@ class TaskFilesError(ConfigurationError):
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What files want.
-
-    Attributes:
-        sets: The sets with their tasks.
-        groups: Groups with their limits.
-    """
+    """What files want."""
 
     sets: list[WantedSet]
     groups: list[WantedGroup]

@@ -25,17 +25,11 @@ FOLDER_LIMIT = 18
 
 LONG_MODULES: dict[str, str] = {
     "graphql/client/records.py": "made by `make schema`: a class for each type of the API",
-    "graphql/base/raised.py": "made by `make schema`: the codes of each mutation, a line each",
     "migrations/versions/0001_initial.py": "frozen history: every table of the first schema, a line per column",
 }
 """Modules above the limit, each with the reason."""
 
-LONG_FUNCTIONS: dict[str, str] = {
-    "migrations/versions/0001_initial.py:_periodic_task": "frozen history: one CREATE TABLE, a line per column",
-    "migrations/versions/0001_initial.py:_run": "frozen history: one CREATE TABLE, a line per column",
-    "migrations/versions/0001_initial.py:_run_indexes": "frozen history: the indexes of one table",
-    "migrations/versions/0001_initial.py:upgrade": "frozen history: a line per table",
-}
+LONG_FUNCTIONS: dict[str, str] = {}
 """Functions above the limit as `file:name`, each with the reason."""
 
 LOCAL_IMPORTS: dict[str, str] = {}

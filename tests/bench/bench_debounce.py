@@ -14,7 +14,7 @@ from typing import Any
 
 from sqlalchemy import func, select
 
-from cronograph.jobs import connect, job
+from cronograph.jobs import RunSpec, connect, job
 from cronograph.jobs.connection import Connection
 from cronograph.jobs.core.admission.holding import Debounce
 from cronograph.jobs.registry import Registry
@@ -46,7 +46,7 @@ def by_callers(connection: Connection, callers: int, enqueues: int, options: dic
 
     def work(first: int) -> None:
         for number in range(first, enqueues, callers):
-            connection.put("nothing", {"number": number}, options)
+            connection.put(RunSpec("nothing", {"number": number}, **options))
 
     threads = [threading.Thread(target=work, args=(first,)) for first in range(callers)]
     began, used = time.perf_counter(), cpu_seconds()
@@ -73,8 +73,9 @@ def measure(url: str, callers: Sequence[int], each: int, rounds: int) -> None:
     for several in callers:
         for _ in range(rounds):
             rates: dict[str, float] = {}
-            for name, options in (("plain", {}), ("debounced", DEBOUNCED)):
-                connection.put("nothing", {"number": -1}, options)
+            kinds: dict[str, dict[str, Any]] = {"plain": {}, "debounced": DEBOUNCED}
+            for name, options in kinds.items():
+                connection.put(RunSpec("nothing", {"number": -1}, **options))
                 before, enqueues = transactions(url), several * each
                 rates[name], used = by_callers(connection, several, enqueues, options)
                 folded = enqueues / max(1, transactions(url) - before)

@@ -17,7 +17,7 @@ from functools import partial
 import uvloop
 from sqlalchemy import func, select
 
-from cronograph.jobs import connect, job
+from cronograph.jobs import RunSpec, connect, job
 from cronograph.jobs.actions.runs import put
 from cronograph.jobs.actions.tasks import create_tasks
 from cronograph.jobs.base.context import JobContext
@@ -168,7 +168,7 @@ async def _enqueue_here(bench: Bench, key: str) -> None:
 
 async def _enqueue_elsewhere(connection: Connection, _bench: Bench, key: str) -> None:
     """As a process does that only enqueues: the node hears of it by a notification of the database."""
-    await asyncio.to_thread(connection.put, "stamp", {"key": key}, {})
+    await asyncio.to_thread(connection.put, RunSpec("stamp", {"key": key}))
 
 
 async def due_together(bench: Bench, tasks: int) -> str:

@@ -68,7 +68,7 @@ async def measure(url: str, times: int, many: int, rounds: int) -> None:
     created = 0
 
     async def one() -> None:
-        await asyncio.to_thread(connection.put, "nothing", {"number": 1}, {})
+        await asyncio.to_thread(connection.put, RunSpec("nothing", {"number": 1}))
 
     async def many_runs() -> None:
         with engine.begin() as conn:

@@ -11,7 +11,6 @@ import difflib
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -46,10 +45,11 @@ Frozen: a later change of the schema is a revision of its own, which imports not
 
 from alembic import op
 from sqlalchemy import (
-    JSON, BigInteger, Boolean, CheckConstraint, Column, Float, ForeignKeyConstraint, Integer, MetaData,
+    JSON, BigInteger, Boolean, CheckConstraint, Column, Float, ForeignKeyConstraint, Index, Integer, MetaData,
     PrimaryKeyConstraint, String, Table, Text, UniqueConstraint, text
 )
 from sqlalchemy.dialects.postgresql import JSONB, TIMESTAMP
+from sqlalchemy.schema import CreateIndex, CreateTable
 
 revision = "0001"
 down_revision = None
@@ -61,13 +61,27 @@ TIME = String(27).with_variant(TIMESTAMP(timezone=True), "postgresql")
 NAME = String(200).with_variant(String(200, collation="C"), "postgresql")
 DOCUMENT = JSON().with_variant(JSONB(), "postgresql")
 FIRST = {"id": 1, "last_seq": 0}
+SCHEMA = MetaData()
 '''
 
-PARTIAL = '''
-def _partial(name: str, table: str, columns: list[str], condition: str, *, unique: bool = False) -> None:
+MAIN = '''
+def upgrade() -> None:
+    """Make every table with its indexes."""
+    for table in SCHEMA.tables.values():
+        op.execute(CreateTable(table))
+        for index in sorted(table.indexes, key=lambda one: str(one.name)):
+            op.execute(CreateIndex(index))
+    # The publisher of events counts from here; there is never a second row.
+    op.bulk_insert(SCHEMA.tables["event_publisher"], [FIRST])
+
+
+def _partial(name: str, *columns: str, where: str, unique: bool = False) -> Index:
     """An index of the rows that meet the condition, on either database."""
-    where = text(condition)
-    op.create_index(name, table, columns, unique=unique, postgresql_where=where, sqlite_where=where)
+    condition = text(where)
+    return Index(name, *columns, unique=unique, postgresql_where=condition, sqlite_where=condition)
+
+
+# The tables in the order in which they are made.
 '''
 
 
@@ -75,32 +89,18 @@ def draft() -> str:
     """The source of the first revision for the tables as they are now."""
     tables = metadata.sorted_tables
     hot = next(options_of(table)["postgresql_with"] for table in tables if "postgresql_with" in options_of(table))
-    makers = "".join(
-        f"    _{table.name},\n" + (f"    _{table.name}_indexes,\n" if table.indexes else "") for table in tables
-    )
-    main = (
-        'def upgrade() -> None:\n    """Make every table."""\n'
-        "    for make in MAKERS:\n        make()\n"
-        "    # The publisher of events counts from here; there is never a second row.\n"
-        '    columns = Column("id", Integer), Column("last_seq", BigInteger)\n'
-        '    op.bulk_insert(Table("event_publisher", MetaData(), *columns), [FIRST])\n'
-    )
-    functions = [function for table in tables for function in functions_of(table, hot)]
     constants = f"# Hot tables: room for updates in place, and a vacuum that comes early.\nHOT = {hot!r}\n"
-    every = f"# The tables and their indexes, in the order in which they are made.\nMAKERS = (\n{makers})\n"
-    return formatted("\n".join([HEADER + constants, main, *functions, PARTIAL, every]))
+    return formatted("\n".join([HEADER + constants, MAIN, *(declared(table, hot) for table in tables)]))
 
 
-def functions_of(table: Table, hot: dict[str, Any]) -> Iterator[str]:
-    """The functions that make one table and its indexes."""
+def declared(table: Table, hot: dict[str, Any]) -> str:
+    """One table with its indexes."""
     options = [
         f"{name}=HOT" if value == hot else f"{name}={value!r}" for name, value in sorted(options_of(table).items())
     ]
-    parts = [*map(column, table.columns), *(constraint(each) for each in in_order(table)), *options]
-    yield f"def _{table.name}() -> None:\n    op.create_table({quoted(table.name)}, {', '.join(parts)},)\n"
-    if table.indexes:
-        indexes = sorted(table.indexes, key=lambda each: str(each.name))
-        yield f"def _{table.name}_indexes() -> None:\n{''.join(map(create_index, indexes))}"
+    indexes = map(declared_index, sorted(table.indexes, key=lambda each: str(each.name)))
+    parts = [*map(column, table.columns), *(constraint(each) for each in in_order(table)), *indexes, *options]
+    return f"Table({quoted(table.name)}, SCHEMA, {', '.join(parts)},)"
 
 
 def options_of(table: Table) -> dict[str, Any]:
@@ -159,18 +159,17 @@ def name_of(each: Constraint | Index) -> str:
     return named.strip('"')
 
 
-def create_index(index: Index) -> str:
-    """The statement that makes an index."""
-    assert index.table is not None
+def declared_index(index: Index) -> str:
+    """An index within the declaration of its table."""
     options = {name: str(value) for name, value in index.kwargs.items()}
     where = options.pop("postgresql_where", None)
     if where != options.pop("sqlite_where", None):
         raise ValueError(f"index {index.name}: must have the same condition on both databases")
-    parts = [quoted(name_of(index)), quoted(index.table.name), f"[{', '.join(quoted(c.name) for c in index.columns)}]"]
-    parts += [] if where is None else [condition(where)]
+    parts = [quoted(name_of(index)), *(quoted(each.name) for each in index.columns)]
+    parts += [] if where is None else [f"where={condition(where)}"]
     parts += ["unique=True"] if index.unique else []
     parts += [f"{name}={quoted(value)}" for name, value in sorted(options.items())]
-    return f"    {'op.create_index' if where is None else '_partial'}({', '.join(parts)})\n"
+    return f"{'Index' if where is None else '_partial'}({', '.join(parts)})"
 
 
 def condition(sql: str) -> str:

@@ -155,8 +155,8 @@ def test_each_installation_has_a_channel_of_its_own(postgres_url: str) -> None:
         listener.execute("LISTEN cronograph")
         listener.execute(f"LISTEN {OTHER}".encode())
         with connect(other_url) as queue:
-            queue.put("count", {}, {})
-            queue.put("count", {}, {"unique_key": "k"})
+            queue.put(RunSpec("count"))
+            queue.put(RunSpec("count", unique_key="k"))
         listener.execute("NOTIFY cronograph, 'the end'")
         heard = [(one.channel, one.payload) for one in listener.notifies(stop_after=3)]
     assert [channel for channel, _ in heard[:2]] == [OTHER, OTHER]
@@ -191,7 +191,7 @@ def test_without_tables_one_is_told_to_migrate(empty_database_url: str) -> None:
         connect(empty_database_url) as queue,
         pytest.raises(StorageError, match=none),
     ):
-        queue.put("count", {}, {})
+        queue.put(RunSpec("count"))
 
 
 def test_tables_of_our_names_in_a_file_are_refused_by_name(tmp_path: Path) -> None:

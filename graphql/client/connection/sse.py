@@ -11,12 +11,7 @@ LINE_END: Final = re.compile(r"\r\n|\n|\r")
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One event of the stream.
-
-    Attributes:
-        event: Its name.
-        data: Its text.
-    """
+    """One event of the stream."""
 
     event: str
     data: str

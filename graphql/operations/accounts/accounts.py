@@ -54,12 +54,9 @@ class AccountQueries:
 class AccountMutations:
     """Everything that changes accounts, tokens and sessions."""
 
-    @mutates(
-        description="Makes an account. It has no password yet: its owner sets one by the link in `recoveryPath`.",
-        requires=Role.ADMIN,
-    )
+    @mutates(requires=Role.ADMIN)
     async def create_account(self, info: Info, input: Annotated[CreateAccountInput, INPUT]) -> AccountChanged:
-        """The new account."""
+        """Makes an account. It has no password yet: its owner sets one by the link in `recoveryPath`."""
         secret = fresh_secret(Prefix.LINK)
 
         def action(tx: Tx) -> account_model.Account:
@@ -69,13 +66,12 @@ class AccountMutations:
 
         return _account(await perform_once(info, input, action), secret)
 
-    @mutates(
-        description="Changes an account: its role, whether it may sign in, or gives its owner a link to set a password "
-        "by. A new role and `disabled: true` end its sessions.",
-        requires=Role.ADMIN,
-    )
+    @mutates(requires=Role.ADMIN)
     async def update_account(self, info: Info, input: Annotated[UpdateAccountInput, INPUT]) -> AccountChanged:
-        """The changed account."""
+        """Changes an account: its role, whether it may sign in, or gives its owner a link to set a password by.
+
+        A new role and `disabled: true` end its sessions.
+        """
         secret = fresh_secret(Prefix.LINK) if given(input.recovery) else None
 
         def action(tx: Tx) -> account_model.Account:
@@ -91,12 +87,9 @@ class AccountMutations:
 
         return _account(await perform_once(info, input, action), secret)
 
-    @mutates(
-        description="Makes a personal API token of one's own, of at most one's own role. Not possible by a token.",
-        requires=Role.VIEWER,
-    )
+    @mutates(requires=Role.VIEWER)
     async def create_api_token(self, info: Info, input: Annotated[CreateApiTokenInput, INPUT]) -> ApiTokenChanged:
-        """The new token, and its secret."""
+        """Makes a personal API token of one's own, of at most one's own role. Not possible by a token."""
         secret = fresh_secret(Prefix.API_TOKEN)
         expires: datetime | None = given(input.expires_at)
 
@@ -108,9 +101,9 @@ class AccountMutations:
         done = await perform_once(info, input, action)
         return done.answer(ApiTokenChanged, token=ApiToken.from_model, secret=lambda _: secret)
 
-    @mutates(description="Makes an API token worthless: one's own; administrators anybody's.", requires=Role.VIEWER)
+    @mutates(requires=Role.VIEWER)
     async def revoke_api_token(self, info: Info, input: Annotated[RevokeApiTokenInput, INPUT]) -> ApiTokenChanged:
-        """The revoked token."""
+        """Makes an API token worthless: one's own; administrators anybody's."""
         person = info.context.person
         # Without an account there are no tokens of one's own, and no account has the key 0.
         whose = None if person.role is Role.ADMIN else (person.account_id or 0)
@@ -121,9 +114,9 @@ class AccountMutations:
         done = await perform_once(info, input, action)
         return done.answer(ApiTokenChanged, token=ApiToken.from_model)
 
-    @mutates(description="Ends sign-ins of one's own: one, or all but this one.", requires=Role.VIEWER)
+    @mutates(requires=Role.VIEWER)
     async def end_sessions(self, info: Info, input: Annotated[EndSessionsInput, INPUT]) -> SessionsEnded:
-        """How many ended."""
+        """Ends sign-ins of one's own: one, or all but this one."""
 
         def action(tx: Tx) -> int:
             account = signed_in(tx, info)

@@ -26,9 +26,9 @@ from .accounts import signed_in
 class LoginMethodMutations:
     """What one does to the ways into one's own account."""
 
-    @mutates(description="Calls a passkey of one's own something else. Not possible by a token.", requires=Role.VIEWER)
+    @mutates(requires=Role.VIEWER)
     async def rename_passkey(self, info: Info, input: Annotated[RenamePasskeyInput, INPUT]) -> PasskeyChanged:
-        """The renamed passkey."""
+        """Calls a passkey of one's own something else. Not possible by a token."""
 
         def action(tx: Tx) -> model.Passkey:
             account = signed_in(tx, info)
@@ -37,12 +37,9 @@ class LoginMethodMutations:
         done = await perform_once(info, input, action)
         return done.answer(PasskeyChanged, passkey=Passkey.from_model)
 
-    @mutates(
-        description="Forgets a passkey of one's own, unless it is the last way to sign in. Not possible by a token.",
-        requires=Role.VIEWER,
-    )
+    @mutates(requires=Role.VIEWER)
     async def delete_passkey(self, info: Info, input: Annotated[DeletePasskeyInput, INPUT]) -> PasskeyChanged:
-        """The passkey as it was."""
+        """Forgets a passkey of one's own, unless it is the last way to sign in. Not possible by a token."""
 
         def action(tx: Tx) -> model.Passkey:
             account = signed_in(tx, info)
@@ -51,12 +48,9 @@ class LoginMethodMutations:
         done = await perform_once(info, input, action)
         return done.answer(PasskeyChanged, passkey=Passkey.from_model)
 
-    @mutates(
-        description="Forgets who one is at a provider, unless it is the last way to sign in. Not possible by a token.",
-        requires=Role.VIEWER,
-    )
+    @mutates(requires=Role.VIEWER)
     async def delete_identity(self, info: Info, input: Annotated[DeleteIdentityInput, INPUT]) -> IdentityDeleted:
-        """The identity as it was."""
+        """Forgets who one is at a provider, unless it is the last way to sign in. Not possible by a token."""
 
         def action(tx: Tx) -> ProviderIdentityModel:
             account = signed_in(tx, info)

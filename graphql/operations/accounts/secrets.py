@@ -52,22 +52,16 @@ class SecretQueries:
 class SecretMutations:
     """Everything that changes secrets."""
 
-    @mutates(
-        description="Keeps a secret, new or in the place of what it was: what starts from then on gets the new value.",
-        requires=Role.ADMIN,
-    )
+    @mutates(requires=Role.ADMIN)
     async def set_secret(self, info: Info, input: Annotated[SetSecretInput, INPUT]) -> SecretSet:
-        """The secret."""
+        """Keeps a secret, new or in the place of what it was: what starts from then on gets the new value."""
         action = partial(actions.set_secret, name=input.name, value=input.value, ring=info.context.keys())
         done = await perform_once(info, input, action)
         return done.answer(SecretSet, secret=Secret.from_model)
 
-    @mutates(
-        description="Deletes a secret; refused with code IN_USE as long as tasks refer to it.",
-        requires=Role.ADMIN,
-    )
+    @mutates(requires=Role.ADMIN)
     async def delete_secret(self, info: Info, input: Annotated[DeleteSecretInput, INPUT]) -> SecretDeleted:
-        """The name of what is gone."""
+        """Deletes a secret; refused with code IN_USE as long as tasks refer to it."""
         action = partial(actions.delete_secret, name=input.name, force=bool(given(input.force)))
         done = await perform_once(info, input, action)
         return done.answer(SecretDeleted, deleted_name=lambda gone: gone.name)

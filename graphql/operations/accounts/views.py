@@ -58,17 +58,13 @@ class DeleteViewInput:
 class ViewQueries:
     """Which views there are."""
 
-    @resolved(
-        description="One's own saved views of the dashboard and those of the team, by page and name.",
-        size=Size(default=2 * MAX_VIEWS, most=2 * MAX_VIEWS),
-        requires=Role.VIEWER,
-    )
+    @resolved(size=Size(default=2 * MAX_VIEWS, most=2 * MAX_VIEWS), requires=Role.VIEWER)
     async def saved_views(
         self,
         info: Info,
         page: Annotated[str | None, strawberry.argument(description="Only of this page, such as `/runs`.")] = None,
     ) -> list[SavedView]:
-        """All that somebody sees."""
+        """One's own saved views of the dashboard and those of the team, by page and name."""
         chosen = None if page is None else checked_text(page, "page")
         scopes = [TEAM, scope_of(info.context.person.actor, shared=False)]
         return [
@@ -80,9 +76,9 @@ class ViewQueries:
 class ViewMutations:
     """Everything that changes views."""
 
-    @mutates(description="Saves a view. One of the team needs OPERATOR.", requires=Role.VIEWER)
+    @mutates(requires=Role.VIEWER)
     async def save_view(self, info: Info, input: Annotated[SaveViewInput, INPUT]) -> SavedViewChanged:
-        """The view."""
+        """Saves a view. One of the team needs OPERATOR."""
         action = partial(
             actions.save_view,
             person=info.context.person.actor,
@@ -109,9 +105,9 @@ class ViewMutations:
         done = await perform_once(info, input, action)
         return done.answer(SavedViewChanged, view=SavedView.from_model)
 
-    @mutates(description="Deletes a view. One of the team needs OPERATOR.", requires=Role.VIEWER)
+    @mutates(requires=Role.VIEWER)
     async def delete_view(self, info: Info, input: Annotated[DeleteViewInput, INPUT]) -> SavedViewChanged:
-        """The view as it was."""
+        """Deletes a view. One of the team needs OPERATOR."""
 
         def action(tx: Tx) -> model.SavedView:
             return actions.delete_view(tx, info.context.person.actor, parse_key(input.id, "id"))

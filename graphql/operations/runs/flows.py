@@ -1,5 +1,6 @@
 """Mutations of flows."""
 
+from collections.abc import Callable
 from typing import Annotated, Final
 
 import strawberry
@@ -29,33 +30,30 @@ def restore_flow(tx: Tx, kept: Json) -> model.Flow:
 ONE_FLOW: Final[AnswerCodec[model.Flow]] = AnswerCodec(dump=lambda flow: {"flow": flow.id}, load=restore_flow)
 
 
+async def _changed(info: Info, input: object, action: Callable[[Tx], model.Flow]) -> FlowChanged:
+    """Change a flow; as it is then."""
+    done = await perform(info, input, action, ONE_FLOW)
+    return done.answer(FlowChanged, flow=Flow.from_model)
+
+
 @strawberry.type
 class FlowMutations:
     """Everything that makes and changes flows."""
 
-    @mutates(
-        description='Enqueues a flow, all of its runs or none. An argument `{"$result": "key"}` is the value that '
-        "the run of that key returned.",
-        size=Size(("input.runs",), default=1, most=MAX_RUNS),
-        requires=Role.OPERATOR,
-    )
+    @mutates(size=Size(("input.runs",), default=1, most=MAX_RUNS), requires=Role.OPERATOR)
     async def enqueue_flow(self, info: Info, input: Annotated[EnqueueFlowInput, INPUT]) -> FlowChanged:
-        """The new flow."""
+        """Enqueues a flow, all of its runs or none.
+
+        An argument `{"$result": "key"}` is the value that the run of that key returned.
+        """
         submitter = info.context.person.submitter
+        return await _changed(
+            info, input, lambda tx: actions.enqueue_flow(tx, input.to_flow(submitter), submitter=submitter[0])
+        )
 
-        def action(tx: Tx) -> model.Flow:
-            return actions.enqueue_flow(tx, input.to_flow(submitter), submitter=submitter[0])
-
-        done = await perform(info, input, action, ONE_FLOW)
-        return done.answer(FlowChanged, flow=Flow.from_model)
-
-    @mutates(
-        description="Adds runs to an open flow, all or none.",
-        size=Size(("input.runs",), default=1, most=MAX_RUNS),
-        requires=Role.OPERATOR,
-    )
+    @mutates(size=Size(("input.runs",), default=1, most=MAX_RUNS), requires=Role.OPERATOR)
     async def add_flow_runs(self, info: Info, input: Annotated[AddFlowRunsInput, INPUT]) -> FlowChanged:
-        """The flow with the new runs."""
+        """Adds runs to an open flow, all or none."""
         submitter = info.context.person.submitter
 
         def action(tx: Tx) -> model.Flow:
@@ -63,35 +61,20 @@ class FlowMutations:
             actions.add_runs(tx, key, [run.to_member(submitter) for run in input.runs])
             return restore_flow(tx, {"flow": key})
 
-        done = await perform(info, input, action, ONE_FLOW)
-        return done.answer(FlowChanged, flow=Flow.from_model)
+        return await _changed(info, input, action)
 
-    @mutates(
-        description="Lets an open flow take no further runs, so that it ends with the last one that it has.",
-        requires=Role.OPERATOR,
-    )
+    @mutates(requires=Role.OPERATOR)
     async def close_flow(self, info: Info, input: Annotated[CloseFlowInput, INPUT]) -> FlowChanged:
-        """The closed flow."""
+        """Lets an open flow take no further runs, so that it ends with the last one that it has."""
+        return await _changed(info, input, lambda tx: actions.close_flow(tx, parse_key(input.id, "id")))
 
-        def action(tx: Tx) -> model.Flow:
-            return actions.close_flow(tx, parse_key(input.id, "id"))
-
-        done = await perform(info, input, action, ONE_FLOW)
-        return done.answer(FlowChanged, flow=Flow.from_model)
-
-    @mutates(
-        description="Cancels all unfinished runs of a flow, running ones through the `should_stop` of their jobs.",
-        requires=Role.OPERATOR,
-    )
+    @mutates(requires=Role.OPERATOR)
     async def cancel_flow(self, info: Info, input: Annotated[CancelFlowInput, INPUT]) -> FlowChanged:
-        """The flow after the request."""
+        """Cancels all unfinished runs of a flow, running ones through the `should_stop` of their jobs."""
         reason, actor = given(input.reason), info.context.person.name
-
-        def action(tx: Tx) -> model.Flow:
-            return actions.cancel_flow(tx, parse_key(input.id, "id"), reason=reason, actor=actor)
-
-        done = await perform(info, input, action, ONE_FLOW)
-        return done.answer(FlowChanged, flow=Flow.from_model)
+        return await _changed(
+            info, input, lambda tx: actions.cancel_flow(tx, parse_key(input.id, "id"), reason=reason, actor=actor)
+        )
 
     @mutates(
         description="Makes new runs in the place of those of a flow that failed or were cancelled, and of those that "
@@ -101,9 +84,4 @@ class FlowMutations:
     async def retry_flow(self, info: Info, input: Annotated[RetryFlowInput, INPUT]) -> FlowChanged:
         """The flow, unfinished again."""
         actor = info.context.person.name
-
-        def action(tx: Tx) -> model.Flow:
-            return actions.retry_flow(tx, parse_key(input.id, "id"), actor=actor)
-
-        done = await perform(info, input, action, ONE_FLOW)
-        return done.answer(FlowChanged, flow=Flow.from_model)
+        return await _changed(info, input, lambda tx: actions.retry_flow(tx, parse_key(input.id, "id"), actor=actor))

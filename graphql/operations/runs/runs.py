@@ -103,7 +103,7 @@ def bulk_action(
 class RunMutations:
     """Everything that makes and changes runs."""
 
-    @mutates(description="Runs a job now.", requires=Role.OPERATOR)
+    @mutates(requires=Role.OPERATOR)
     async def trigger_job(  # noqa: PLR0913, PLR0917 - each setting of a run has a name of its own
         self,
         info: Info,
@@ -122,7 +122,7 @@ class RunMutations:
         ttl: Annotated[float | None, strawberry.argument(description=TTL)] = None,
         dry_run: Annotated[bool, strawberry.argument(description=TRY)] = False,
     ) -> JobTriggered:
-        """The new run, or that which has its unique key; an unknown job is data and no error."""
+        """Runs a job now."""
         asked = TriggerJobInput(
             job_name, args, unique_key, labels, unique_for, unique_among, debounce, throttle, expires_at, ttl
         )
@@ -147,13 +147,9 @@ class RunMutations:
         run = entities.Run.from_model(made.run, deduplicated=made.deduplicated)
         return JobTriggered(success=True, message=message, job_name=job_name, run=run)
 
-    @mutates(
-        description="Puts runs into the queue, all or none.",
-        size=Size(("input.runs",), default=1, most=MAX_RUNS),
-        requires=Role.OPERATOR,
-    )
+    @mutates(size=Size(("input.runs",), default=1, most=MAX_RUNS), requires=Role.OPERATOR)
     async def enqueue_runs(self, info: Info, input: Annotated[EnqueueRunsInput, INPUT]) -> RunsEnqueued:
-        """The new runs, or those that had their unique keys."""
+        """Puts runs into the queue, all or none."""
         submitter = info.context.person.submitter
 
         def action(tx: Tx) -> list[Enqueued]:
@@ -176,12 +172,9 @@ class RunMutations:
         runs = [entities.Run.from_model(one.run, deduplicated=one.deduplicated) for one in done.result or ()]
         return RunsEnqueued(runs=runs, errors=done.errors)
 
-    @mutates(
-        description="Cancels a run: at once while it waits or is stuck, through the job's `should_stop` while it runs.",
-        requires=Role.OPERATOR,
-    )
+    @mutates(requires=Role.OPERATOR)
     async def cancel_run(self, info: Info, input: Annotated[CancelRunInput, INPUT]) -> RunChanged:
-        """The run after the request."""
+        """Cancels a run: at once while it waits or is stuck, through the job's `should_stop` while it runs."""
 
         def action(tx: Tx) -> Run:
             reason, actor = given(input.reason), info.context.person.name
@@ -190,13 +183,12 @@ class RunMutations:
         done = await perform(info, input, action, ONE_RUN)
         return done.answer(RunChanged, run=entities.Run.from_model)
 
-    @mutates(
-        description="Sends a signal to an unfinished run. It stays with the run until a wait of this name takes it; "
-        "a run that waits for it goes on at once.",
-        requires=Role.OPERATOR,
-    )
+    @mutates(requires=Role.OPERATOR)
     async def signal_run(self, info: Info, input: Annotated[SignalRunInput, INPUT]) -> RunChanged:
-        """The run afterwards."""
+        """Sends a signal to an unfinished run.
+
+        It stays with the run until a wait of this name takes it; a run that waits for it goes on at once.
+        """
 
         def action(tx: Tx) -> Run:
             key = given(input.id)
@@ -207,9 +199,9 @@ class RunMutations:
         done = await perform(info, input, action, ONE_RUN)
         return done.answer(RunChanged, run=entities.Run.from_model)
 
-    @mutates(description="Cancels many runs, by key or by filter.", requires=Role.OPERATOR)
+    @mutates(requires=Role.OPERATOR)
     async def cancel_runs(self, info: Info, input: Annotated[CancelRunsInput, INPUT]) -> RunsChanged:
-        """The runs after the request."""
+        """Cancels many runs, by key or by filter."""
         cancel = partial(actions.cancel_runs, reason=given(input.reason), actor=info.context.person.name)
         action = partial(many_runs, selection=input, bulk_action=bulk_action(UNFINISHED, cancel, lambda _: NOT_ASKED))
         done = await perform_many(info, input, action, CHANGED)
@@ -235,9 +227,9 @@ class RunMutations:
         done = await perform(info, input, action, ONE_RUN)
         return done.answer(RunChanged, run=entities.Run.from_model)
 
-    @mutates(description="Makes a new run of a finished one, linked to it.", requires=Role.OPERATOR)
+    @mutates(requires=Role.OPERATOR)
     async def retry_run(self, info: Info, input: Annotated[RetryRunInput, INPUT]) -> RunChanged:
-        """The new run."""
+        """Makes a new run of a finished one, linked to it."""
 
         def again(tx: Tx) -> list[Enqueued]:
             keys, args = [parse_key(input.id, "id")], args_of(input.args)
@@ -293,13 +285,9 @@ class RunMutations:
             has_more=done.result.has_more,
         )
 
-    @mutates(
-        description="Makes runs that wait for their time, or for their retry, due now: one, or many by key or by "
-        "filter.",
-        requires=Role.OPERATOR,
-    )
+    @mutates(requires=Role.OPERATOR)
     async def retry_now(self, info: Info, input: Annotated[RetryNowInput, INPUT]) -> RunsMadeDue:
-        """The runs that are due."""
+        """Makes runs that wait for their time, or for their retry, due now: one, or many by key or by filter."""
         chosen, later = given(input.id), bulk_action(CLAIMABLE, actions.make_due, _not_due)
 
         def action(tx: Tx) -> Changed[Run]:
@@ -315,9 +303,9 @@ class RunMutations:
         payload.run = payload.runs[0] if chosen is not None and payload.runs else None
         return payload
 
-    @mutates(description="Changes the priority of waiting and stuck runs, by key or by filter.", requires=Role.OPERATOR)
+    @mutates(requires=Role.OPERATOR)
     async def set_run_priority(self, info: Info, input: Annotated[SetRunPriorityInput, INPUT]) -> RunsChanged:
-        """The runs afterwards."""
+        """Changes the priority of waiting and stuck runs, by key or by filter."""
 
         def change(tx: Tx, ids: Sequence[int]) -> list[Run]:
             return actions.set_priority(tx, ids, input.priority)

@@ -198,7 +198,7 @@ class FailureGroup(FromModel):
     first: datetime = strawberry.field(description="When the first of them began.")
     last: datetime = strawberry.field(description="When the newest of them began.")
 
-    @resolved(description="The newest of these executions; null if it was pruned meanwhile.")
+    @resolved()
     async def execution(self, info: Info) -> JobExecution | None:
-        """An example."""
+        """The newest of these executions; null if it was pruned meanwhile."""
         return await load_execution(info, self.stored.execution_id)

@@ -1,13 +1,13 @@
 """The timeline, as clients see it: a row for each task, its bars and skips as columns."""
 
 from datetime import datetime
-from typing import Self
+from typing import ClassVar
 
 import strawberry
 
 from ....jobs.core.model import SkipReason
-from ....jobs.store.read.figures import timeline as stored
 from ...base.scalars import BigInt
+from ...execution.shown import FromModel, Makers
 
 
 @strawberry.type(
@@ -38,7 +38,7 @@ class TimelineSkips:
 
 
 @strawberry.type(description="A task in the timeline, or the executions of a job without a task.")
-class TimelineRow:
+class TimelineRow(FromModel):
     """A row."""
 
     task_name: str | None = strawberry.field(description="The task; null for executions without one.")
@@ -56,37 +56,26 @@ class TimelineRow:
     bars: TimelineBars = strawberry.field(description="What ran.")
     skips: TimelineSkips = strawberry.field(description="What was skipped.")
 
-    @classmethod
-    def from_row(cls, row: stored.TimelineRow) -> Self:
-        """The GraphQL object of a row."""
-        bars, skips = row.bars, row.skips
-        return cls(
-            task_name=row.task_name,
-            job_name=row.job_name,
-            group=row.group,
-            failing=row.failing,
-            late=row.late,
-            executions=row.executions,
-            failures=row.failures,
-            bars=TimelineBars(
-                begins=[one.begin for one in bars],
-                ends=[one.end for one in bars],
-                counts=[one.count for one in bars],
-                failures=[one.failures for one in bars],
-                ids=[strawberry.ID(str(one.execution_id)) for one in bars],
-            ),
-            skips=TimelineSkips(
-                first=[one.first for one in skips],
-                last=[one.last for one in skips],
-                reasons=[one.reason for one in skips],
-                counts=[BigInt(one.count) for one in skips],
-                run_ids=[None if one.run_id is None else strawberry.ID(str(one.run_id)) for one in skips],
-            ),
-        )
+    MADE: ClassVar[Makers] = {
+        "bars": lambda row: TimelineBars(
+            begins=[one.begin for one in row.bars],
+            ends=[one.end for one in row.bars],
+            counts=[one.count for one in row.bars],
+            failures=[one.failures for one in row.bars],
+            ids=[strawberry.ID(str(one.execution_id)) for one in row.bars],
+        ),
+        "skips": lambda row: TimelineSkips(
+            first=[one.first for one in row.skips],
+            last=[one.last for one in row.skips],
+            reasons=[one.reason for one in row.skips],
+            counts=[BigInt(one.count) for one in row.skips],
+            run_ids=[None if one.run_id is None else strawberry.ID(str(one.run_id)) for one in row.skips],
+        ),
+    }
 
 
 @strawberry.type(description="What ran and what was skipped in a span of time.")
-class Timeline:
+class Timeline(FromModel):
     """The rows of a span."""
 
     rows: list[TimelineRow] = strawberry.field(
@@ -98,11 +87,7 @@ class Timeline:
         "of them count."
     )
 
-    @classmethod
-    def from_timeline(cls, timeline: stored.Timeline) -> Self:
-        """The GraphQL object of a timeline."""
-        return cls(
-            rows=[TimelineRow.from_row(row) for row in timeline.rows],
-            total_rows=timeline.total,
-            since=timeline.since,
-        )
+    MADE: ClassVar[Makers] = {
+        "rows": lambda timeline: list(map(TimelineRow.from_model, timeline.rows)),
+        "total_rows": lambda timeline: timeline.total,
+    }

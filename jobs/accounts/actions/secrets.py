@@ -23,12 +23,6 @@ def fresh_key() -> SecretKey:
 def set_secret(tx: Tx, name: str, value: str, ring: KeyRing) -> Secret:
     """Keep a secret, new or in the place of what it was; runs that start from now on get the new value.
 
-    Args:
-        tx: The transaction.
-        name: What arguments call it.
-        value: What is kept.
-        ring: The keys of this process.
-
     Raises:
         InvalidInput: of the name, or of the length of the value.
         InvalidState: code ``NO_ENCRYPTION_KEY``: this process has no key.

@@ -64,12 +64,7 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Unreadable:
-    """An entry that somebody wrote past this product, and that is none.
-
-    Attributes:
-        id: Its number.
-        fault: What is wrong with it.
-    """
+    """An entry that somebody wrote past this product, and that is none."""
 
     id: int
     fault: str

@@ -15,16 +15,7 @@ MAX_VALUE: Final = 65_536
 
 @dataclass(frozen=True, slots=True)
 class Secret:
-    """A secret, without its value.
-
-    Attributes:
-        name: What arguments call it.
-        key_id: Of the key that its value is encrypted with.
-        created_at: When it was first set.
-        created_by: By whom.
-        updated_at: When it was last set.
-        updated_by: By whom.
-    """
+    """A secret, without its value."""
 
     name: str
     key_id: str

@@ -9,11 +9,7 @@ from importlib import import_module
 
 
 class LazyModule:
-    """Stands for a module; every thread may use it.
-
-    Args:
-        name: The module's name.
-    """
+    """Stands for a module; every thread may use it."""
 
     def __init__(self, name: str) -> None:
         self.__name__ = name

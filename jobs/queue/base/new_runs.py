@@ -182,14 +182,7 @@ def index_labels(conn: Connection, labels: Iterable[tuple[int, str]]) -> None:
 
 
 def insert_by(send: SendNamed, new: NewRuns, now: datetime | None = None, *, with_event: bool = True) -> Inserted:
-    """``insert`` on PostgreSQL, by any way to send the statement.
-
-    Args:
-        send: In a transaction, or as a transaction of its own.
-        new: What.
-        now: See there.
-        with_event: See there.
-    """
+    """``insert`` on PostgreSQL, by any way to send the statement."""
     same = {"now": now, "with_event": with_event, "wakes": str(WAKES.value)}
     if len(new.kind) == 1:
         one = {"run": columns_text(new.kinds[0]), "args": new.args[0], "carried": new.carried[0]}

@@ -53,57 +53,18 @@ _PRIORITIES = frozenset(priority.value for priority in Priority)
 _encode = json.JSONEncoder(allow_nan=False, ensure_ascii=False).encode
 
 
-def enqueue_sync(  # noqa: PLR0913 - each setting of a run has a name of its own
-    session: Transaction,
-    job_name: str,
-    args: Mapping[str, Json] | None = None,
-    *,
-    schema: str | None = None,
-    run_at: datetime | None = None,
-    unique_key: str | None = None,
-    group: str | None = None,
-    priority: Priority | str | None = None,
-    retries: int | None = None,
-    retry_delay: float | None = None,
-    timeout: float | None = None,
-    max_duration: float | None = None,
-    carried: Mapping[str, Json] | None = None,
-    labels: Mapping[str, str] | None = None,
-    expires_at: datetime | None = None,
-    ttl: float | None = None,
-    hold: Hold | None = None,
-    settled: bool = False,
-) -> Run:
+def enqueue_sync(session: Transaction, spec: RunSpec, *, schema: str | None = None) -> Run:
     """Put a run into the queue as part of ``session``'s transaction, which the caller commits.
 
     Args:
         session: A SQLAlchemy session or connection to the database that Cronograph uses.
-        job_name: Which job; the node that knows it may not have started yet.
-        args: Its arguments, plain JSON; validated when the run starts.
+        spec: What to put there; the node that knows its job may not have started yet.
         schema: That of the tables, for a session of the user's; None: ``session`` is a connection of our own.
-        run_at: Not before this time, with a time zone; None = at once.
-        unique_key: If an unfinished run has this key, that run is returned and nothing is added.
-        group: The unit of fairness and limits; ``default`` unless the job says otherwise.
-        priority: ``"high"`` or ``"low"`` (or a ``Priority``) within the group; low unless the job says otherwise.
-        retries: How many failures the run survives; 2 unless the job says otherwise.
-        retry_delay: Seconds before the first retry, doubled each time; 60 unless the job says otherwise.
-        timeout: Seconds each attempt may take; no limit unless the job says otherwise.
-        max_duration: Seconds that the whole run may take from its first start; likewise.
-        carried: What its attempts get as ``ctx.carried``, plain JSON; ``job.enqueue`` fills it by ``@carries``.
-        labels: By which it is found, in addition to those that the job gives it.
-        expires_at: If it has not started by then, it is skipped.
-        ttl: The same in seconds from when it may start.
-        hold: How the unique key holds; None: while the run is unfinished.
-        settled: Whether the job's own code has set all labels and the expiry.
 
     Raises:
         UserError: values are not what they must be.
         StorageError: there are no tables.
     """
-    spec = RunSpec(
-        job_name, args, group, priority, run_at, unique_key, retries, retry_delay, timeout, carried, labels,
-        expires_at=expires_at, ttl=ttl, hold=hold, max_duration=max_duration, settled=settled,
-    )  # fmt: skip
     run = new_run(traced(spec))
     conn = session if isinstance(session, Connection) else session.connection()
     with borrowed(conn, schema):

@@ -24,11 +24,6 @@ from .enqueue import Transaction, args_text, enqueue_all, new_run
 def enqueue_many_sync(session: Transaction, runs: Iterable[RunSpec], *, schema: str | None = None) -> list[int]:
     """Put runs into the queue as part of ``session``'s transaction, all or none. The caller commits.
 
-    Args:
-        session: A SQLAlchemy session or connection to the database that Cronograph uses.
-        runs: What to put there, served first in, first out.
-        schema: See ``enqueue_sync``.
-
     Returns:
         The ids, in the order of ``runs``; for a unique key that an unfinished run has, the id of that run.
 

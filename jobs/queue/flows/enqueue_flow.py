@@ -20,11 +20,6 @@ def enqueue_flow_sync(session: Transaction, spec: FlowSpec, *, schema: str | Non
 
     Any job name is accepted: the node that knows it may not have started yet.
 
-    Args:
-        session: A SQLAlchemy session or connection to the database that Cronograph uses.
-        spec: The flow.
-        schema: See ``enqueue_sync``.
-
     Returns:
         The id of the flow.
 

@@ -222,13 +222,7 @@ class CoroutineBody:
 
 
 class ThreadBody:
-    """A plain function in a thread of the node: nothing can stop it but itself.
-
-    Args:
-        attempt: What it runs.
-        arguments: Of the handler.
-        threads: The threads of the node.
-    """
+    """A plain function in a thread of the node: nothing can stop it but itself."""
 
     def __init__(self, attempt: Attempt, arguments: dict[str, Any], threads: ThreadPool[JobOutcome]) -> None:
         self._attempt = attempt
@@ -275,15 +269,7 @@ class ThreadBody:
 
 
 class MiddlewareThread(ThreadBody):
-    """A thread whose job has hooks or resources: what needs an event loop goes around it, the rest inside.
-
-    Args:
-        attempt: What it runs.
-        arguments: Of the handler.
-        middleware: Of its job.
-        context: Of the attempt.
-        threads: The threads of the node.
-    """
+    """A thread whose job has hooks or resources: what needs an event loop goes around it, the rest inside."""
 
     def __init__(
         self,

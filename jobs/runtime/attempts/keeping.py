@@ -20,10 +20,6 @@ log = logging.getLogger(__name__)
 class Keeping:
     """The way of jobs to the database.
 
-    Args:
-        database: Where.
-        public_url: See ``Services``.
-
     Attributes:
         steps: Stores the ends of steps.
     """

@@ -18,12 +18,7 @@ UNAVAILABLE = "SecretUnavailable"
 
 
 async def read_secrets(services: Services, names: Collection[str]) -> dict[str, str] | Failed | HandedBack:
-    """The values of secrets by name; or how the attempt ends without them.
-
-    Args:
-        services: The database, and the keys of this process.
-        names: Which secrets.
-    """
+    """The values of secrets by name; or how the attempt ends without them."""
     try:
         sealed, known = await services.database.read(_sealed, names)
         missing = next((name for name in sorted(names) if name not in sealed), None)

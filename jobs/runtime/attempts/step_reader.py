@@ -12,11 +12,7 @@ READ_FOR = 300.0
 
 
 class StepReader:
-    """While one statement is under way, the attempts that ask next gather.
-
-    Args:
-        database: Where they are stored.
-    """
+    """While one statement is under way, the attempts that ask next gather."""
 
     def __init__(self, database: Database) -> None:
         self._database = database

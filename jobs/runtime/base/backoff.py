@@ -10,12 +10,7 @@ T = TypeVar("T")
 
 
 class Backoff:
-    """Seconds to wait: doubled after each failure, up to a limit.
-
-    Args:
-        first: The first wait.
-        longest: The limit.
-    """
+    """Seconds to wait: doubled after each failure, up to a limit."""
 
     def __init__(self, first: float, longest: float = 5.0) -> None:
         self._first = first

@@ -7,12 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Stall:
-    """A part that makes no progress.
-
-    Attributes:
-        part: Which, in words.
-        seconds: For how long.
-    """
+    """A part that makes no progress."""
 
     part: str
     seconds: float

@@ -15,12 +15,7 @@ EVERY: Final = 5.0
 
 
 class Expirer:
-    """Looks at the next run that expires or has to end: one probe of an index for each, however many wait.
-
-    Args:
-        database: Where they are.
-        node: The name of the node that looks.
-    """
+    """Looks at the next run that expires or has to end: one probe of an index for each, however many wait."""
 
     def __init__(self, database: Database, node: str) -> None:
         self._database = database

@@ -65,12 +65,7 @@ class HourCounter:
 
 
 class DepthKeeper:
-    """Counts the queue once a minute, for its charts, unless another node has, or the last count was costly.
-
-    Args:
-        database: Whose queue.
-        clock: The clocks of this process.
-    """
+    """Counts the queue once a minute, for its charts, unless another node has, or the last count was costly."""
 
     def __init__(self, database: Database, clock: Clock) -> None:
         self._database = database

@@ -70,13 +70,7 @@ class RunTakenError(Exception):
 
 
 class JobSteps:
-    """What an attempt asks of its steps. What does not end in ``_waiting`` is called in the event loop.
-
-    Args:
-        carrier: What carries the job.
-        store: Where steps are stored.
-        pause: Waits so many seconds; unless given, real ones.
-    """
+    """What an attempt asks of its steps. What does not end in ``_waiting`` is called in the event loop."""
 
     def __init__(self, carrier: Carrier, store: StepStore, pause: Callable[[float], object] | None) -> None:
         self._carrier = carrier

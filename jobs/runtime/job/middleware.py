@@ -21,12 +21,7 @@ Arguments = Mapping[str, Any]
 
 
 class HookStack:
-    """The hooks around one attempt: entered in their order, left in the opposite one.
-
-    Args:
-        hooks: What to enter.
-        context: Of the attempt.
-    """
+    """The hooks around one attempt: entered in their order, left in the opposite one."""
 
     def __init__(self, hooks: Sequence[Hook], context: JobContext) -> None:
         self._hooks = hooks

@@ -50,12 +50,7 @@ class Lines:
 
 
 class Pieces:
-    """Text that a job with secrets writes piece by piece: what may be half of one waits for the rest of it.
-
-    Args:
-        redactor: Cuts the secrets out.
-        keep: Keeps text with the execution.
-    """
+    """Text that a job with secrets writes piece by piece: what may be half of one waits for the rest of it."""
 
     def __init__(self, redactor: Redactor, keep: Show) -> None:
         self._redactor = redactor
@@ -117,11 +112,7 @@ class _Guarded:
 
 
 class GuardedStream(io.TextIOBase):
-    """Standard output or error without the secrets of jobs; everything else is left to the original.
-
-    Args:
-        original: Where the rest goes.
-    """
+    """Standard output or error without the secrets of jobs; everything else is left to the original."""
 
     def __init__(self, original: TextIO) -> None:
         self._original = original
@@ -187,11 +178,7 @@ class GuardedStream(io.TextIOBase):
 
 
 class GuardedBytes(io.RawIOBase):
-    """The bytes below such a stream, by the same rules; they are not kept with executions.
-
-    Args:
-        original: Where the rest goes.
-    """
+    """The bytes below such a stream, by the same rules; they are not kept with executions."""
 
     def __init__(self, original: BinaryIO) -> None:
         self._original = original

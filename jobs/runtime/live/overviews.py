@@ -55,12 +55,7 @@ class Overviews:
                 reading.task.cancel()
 
     async def read(self, database: Database, wanted: frozenset[Part] = EVERYTHING) -> Overview:
-        """A new reading.
-
-        Args:
-            database: How.
-            wanted: Which parts.
-        """
+        """A new reading."""
         return await database.read(overview, await server_time(database), wanted)
 
 

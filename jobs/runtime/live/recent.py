@@ -7,11 +7,7 @@ from ...core.events import Cursor, Event
 
 
 class Recent:
-    """A bounded stretch of the one order of events, without a gap, that ends with the newest one handed out.
-
-    Args:
-        bound: How many events it holds.
-    """
+    """A bounded stretch of the one order of events, without a gap, that ends with the newest one handed out."""
 
     def __init__(self, bound: int) -> None:
         self._bound = bound

@@ -35,9 +35,6 @@ class ChildSteps:
         log: Keeps a line with the execution.
         check: Raises if the run is over.
         may_have_steps: Earlier attempts at the run may have stored steps.
-
-    Attributes:
-        may_have_steps: The same.
     """
 
     def __init__(

@@ -4,42 +4,22 @@ import json
 from typing import Any
 
 from sqlalchemy import Boolean, ColumnElement, bindparam
-from sqlalchemy.sql.functions import GenericFunction
 from sqlalchemy.types import Text
 
 from .base.spelling import spelled
 
-
-class HasValueAt(GenericFunction[bool]):
-    """Whether a document has a value at a path.
-
-    The operands are the document, the path as PostgreSQL writes it and as SQLite does, and the value as JSON.
-    """
-
-    type = Boolean()
-    inherit_cache = True
-    name = "cronograph_has_value_at"
-
-
 # SQLite: of one kind, since json_extract makes 1 of true; numbers are one kind.
 _KIND = "replace(json_type({0}, {2}), 'real', 'integer') = replace(json_type({3}), 'real', 'integer')"
-spelled(
-    HasValueAt,
+_has_value_at = spelled(
+    "has_value_at",
+    Boolean(),
     postgresql="({0} #> CAST({1} AS text[]) = CAST({3} AS jsonb))",
     sqlite=f"({_KIND} AND json_extract({{0}}, {{2}}) IS json_extract({{3}}, '$'))",
 )
-
-
-class HasMember(GenericFunction[bool]):
-    """Whether a document has something at a path; the operands are those of ``HasValueAt`` without the value."""
-
-    type = Boolean()
-    inherit_cache = True
-    name = "cronograph_has_member"
-
-
-spelled(
-    HasMember,
+"""The operands are the document, the path as PostgreSQL writes it and as SQLite does, and the value as JSON."""
+_has_member = spelled(
+    "has_member",
+    Boolean(),
     postgresql="({0} #> CAST({1} AS text[]) IS NOT NULL)",
     sqlite="(json_type({0}, {2}) IS NOT NULL)",
 )
@@ -48,7 +28,7 @@ spelled(
 def has_member(document: ColumnElement[Any], path: tuple[str, ...]) -> ColumnElement[bool]:
     """Whether a document has something at a path of names, which have no quotes."""
     postgres, sqlite = _paths(path)
-    return HasMember(document, _text(postgres), _text(sqlite))
+    return _has_member(document, _text(postgres), _text(sqlite))
 
 
 def has_value_at(document: ColumnElement[Any], path: tuple[str, ...], value: Any) -> ColumnElement[bool]:
@@ -57,7 +37,7 @@ def has_value_at(document: ColumnElement[Any], path: tuple[str, ...], value: Any
     The names have no quotes.
     """
     postgres, sqlite = _paths(path)
-    return HasValueAt(document, _text(postgres), _text(sqlite), _text(json.dumps(value)))
+    return _has_value_at(document, _text(postgres), _text(sqlite), _text(json.dumps(value)))
 
 
 def _paths(path: tuple[str, ...]) -> tuple[str, str]:

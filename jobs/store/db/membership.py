@@ -1,31 +1,21 @@
 """Rows whose keys another table has: the ways to look for them, from which a reader chooses by how many they are."""
 
-from typing import Any
+from typing import Any, cast
 
 from sqlalchemy import ColumnElement, Select, exists
-from sqlalchemy.sql.functions import GenericFunction
-from sqlalchemy.types import NullType
+from sqlalchemy.types import NullType, TypeEngine
 
 from .base.spelling import spelled
 
-
-class IsOneOf(GenericFunction[Any]):
-    """Whether a key is one of a few that a statement finds: they are found first, and their rows by the key.
-
-    It has no type: a truth value would be compared with 1 on SQLite, whose planner does not find the key within that.
-    """
-
-    type = NullType()
-    inherit_cache = True
-    name = "cronograph_is_one_of"
-
-
-spelled(IsOneOf, postgresql="({0} = ANY (ARRAY{1}))", sqlite="({0} IN {1})")
+# It has no type: a truth value would be compared with 1 on SQLite, whose planner does not find the key within that.
+_UNTYPED = cast("TypeEngine[Any]", NullType())
+_is_one_of = spelled("is_one_of", _UNTYPED, postgresql="({0} = ANY (ARRAY{1}))", sqlite="({0} IN {1})")
+"""Whether a key is one of a few that a statement finds: they are found first, and their rows by the key."""
 
 
 def is_one_of_few(key: ColumnElement[Any], keys: Select[Any]) -> ColumnElement[bool]:
     """Whether a key is one of the few that ``keys`` selects."""
-    return IsOneOf(key, keys.scalar_subquery())
+    return _is_one_of(key, keys.scalar_subquery())
 
 
 def is_one_of_many(key: ColumnElement[Any], keys: Select[Any]) -> ColumnElement[bool]:

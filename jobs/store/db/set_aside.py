@@ -77,12 +77,7 @@ class SetAside:
         return next((one for one in self.known if one.table == table and one.is_of(key)), None)
 
     async def reading(self, run: Callable[[Work[T]], Awaitable[T]], work: Work[T]) -> T:
-        """What a function reads, without the rows that cannot be read.
-
-        Args:
-            run: Runs a function in a transaction.
-            work: The function.
-        """
+        """What a function reads, without the rows that cannot be read."""
         return await drive_in_loop(self._reading(work), run)
 
     async def writing(self, run: Callable[[Work[T]], Awaitable[T]], work: Work[T]) -> T:

@@ -10,14 +10,7 @@ from ..schema.tables import signal_link as k
 
 @dataclass(frozen=True, slots=True)
 class SignalLink:
-    """What is kept of an address.
-
-    Attributes:
-        id: Its key.
-        run_id: The run.
-        step: The label of the wait that it is for.
-        used_at: When it was used; None = it was not.
-    """
+    """What is kept of an address."""
 
     id: int
     run_id: int

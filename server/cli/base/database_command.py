@@ -18,11 +18,7 @@ T = TypeVar("T")
 
 
 class DatabaseCommand:
-    """Where such a command works.
-
-    Attributes:
-        output: How it answers.
-    """
+    """Where such a command works."""
 
     def __init__(self, database_url: str | None, config: Path | None, output: Output, *, create: bool = False) -> None:
         self.output = output

@@ -25,13 +25,7 @@ LINES: Final = 20
 
 
 class Api:
-    """A running server, and the output of the command that speaks to it.
-
-    Attributes:
-        output: How the command answers.
-        client: Speaks to the server.
-        url: Where it is.
-    """
+    """A running server, and the output of the command that speaks to it."""
 
     def __init__(self, output: Output, client: Client, url: str) -> None:
         self.output = output
@@ -71,11 +65,7 @@ class Api:
 
 
 class RefusedError(Refused):
-    """The server refused something for several reasons.
-
-    Attributes:
-        faults: The reasons, one sentence each.
-    """
+    """The server refused something for several reasons."""
 
     def __init__(self, faults: list[str]) -> None:
         super().__init__("; ".join(faults))

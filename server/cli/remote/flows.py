@@ -7,22 +7,14 @@ import typer
 from ....graphql.client.command_line import CANCEL_FLOW, ONE_FLOW, RETRY_FLOW
 from ..base.application import CommandLine
 from ..base.output import Refused
-from .api import Api, Limit, at_server
+from .api import Api, at_server
 from .listings import FLOW_LIST
-from .lists import Columns, Filter, Sort, Watch, details, show
+from .lists import add_list, details
 
 flows = CommandLine(help="Look at flows, cancel and retry them, on a running server.", no_args_is_help=True)
 Key = Annotated[str, typer.Argument(help="The flow's id.")]
 MOST_SHOWN: Final = 200
-
-
-@flows.command(name="list")
-@at_server
-def list_(
-    api: Api, filter: Filter = None, columns: Columns = None, sort: Sort = None, limit: Limit = 50, watch: Watch = None
-) -> None:
-    """List flows, e.g. --filter state=running --sort -id."""
-    show(api, FLOW_LIST, (filter, columns, sort, limit, watch))
+add_list(flows, FLOW_LIST, "List flows, e.g. --filter state=running --sort -id.")
 
 
 @flows.command(name="show")

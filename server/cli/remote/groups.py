@@ -9,23 +9,15 @@ from ....jobs.core.admission.caps import WhenFull
 from ....jobs.core.base.errors import ConfigurationError
 from ....jobs.core.schedule import parse_duration
 from ..base.application import CommandLine
-from .api import Api, Limit, at_server
+from .api import Api, at_server
 from .listings import GROUP_LIST
-from .lists import Columns, Filter, Sort, Watch, show
+from .lists import add_list
 from .names import group_names
 from .values import rate_of
 
 groups = CommandLine(help="Look at groups, pause and limit them, on a running server.", no_args_is_help=True)
 Name = Annotated[str, typer.Argument(help="Name of the group.", autocompletion=group_names)]
-
-
-@groups.command(name="list")
-@at_server
-def list_(
-    api: Api, filter: Filter = None, columns: Columns = None, sort: Sort = None, limit: Limit = 50, watch: Watch = None
-) -> None:
-    """List groups with their depth."""
-    show(api, GROUP_LIST, (filter, columns, sort, limit, watch))
+add_list(groups, GROUP_LIST, "List groups with their depth.")
 
 
 @groups.command()

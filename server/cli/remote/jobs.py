@@ -6,22 +6,14 @@ import typer
 
 from ....graphql.client.command_line import UPDATE_JOB
 from ..base.application import CommandLine
-from .api import Api, Limit, at_server
+from .api import Api, at_server
 from .listings import JOB_LIST
-from .lists import Columns, Filter, Sort, Watch, show
+from .lists import add_list
 from .names import job_names
 from .values import rate_of
 
 jobs = CommandLine(help="Look at jobs and limit them, on a running server.", no_args_is_help=True)
-
-
-@jobs.command(name="list")
-@at_server
-def list_(
-    api: Api, filter: Filter = None, columns: Columns = None, sort: Sort = None, limit: Limit = 50, watch: Watch = None
-) -> None:
-    """List jobs with their rates."""
-    show(api, JOB_LIST, (filter, columns, sort, limit, watch))
+add_list(jobs, JOB_LIST, "List jobs with their rates.")
 
 
 @jobs.command()

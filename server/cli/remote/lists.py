@@ -1,6 +1,7 @@
 """The one way of all lists: `--filter`, `--columns`, `--sort`, `--limit`, `--watch`."""
 
 import json
+import re
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -10,8 +11,9 @@ from typing import Annotated, Any, Final, cast
 import typer
 
 from ....jobs.core.base.errors import ConfigurationError
+from ..base.application import CommandLine
 from ..base.output import print_line
-from .api import Api
+from .api import Api, Limit, at_server
 from .values import camel, filter_of, order_of
 
 Filter = Annotated[
@@ -28,6 +30,8 @@ Watch = Annotated[
 Shape = tuple[list[str] | None, str | None, list[str] | None, int, float | None]
 
 WIDEST: Final = 60
+TOGETHER: Final = ("rate", "Rate", "cap")
+"""How columns end whose parts say nothing by themselves."""
 CLEAR: Final = "\x1b[H\x1b[2J"
 
 
@@ -38,7 +42,6 @@ class Listing:
     Attributes:
         name: What its rows are called in JSON.
         document: The query.
-        columns: All columns, as paths into a row.
         shown: Those that are shown unless others are asked for.
         fields: The kinds of the fields to filter by.
         orders: The fields to order by.
@@ -46,10 +49,24 @@ class Listing:
 
     name: str
     document: str
-    columns: tuple[str, ...]
     shown: tuple[str, ...]
     fields: Mapping[str, str]
     orders: tuple[str, ...]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """All that the query asks of a row, as paths into it; what is read together is one column."""
+        within, found = list[str](), list[str]()
+        for word in re.findall(r"\w+|[{}]", self.document.partition(" nodes {")[2]):
+            if word == "{":
+                within.append(found[-1] if found[-1].endswith(TOGETHER) else found.pop())
+            elif word == "}" and within:
+                within.pop()
+            elif word == "}":
+                break
+            elif not within or not within[-1].endswith(TOGETHER):
+                found.append(".".join((*within[-1:], word)))
+        return tuple(found)
 
 
 def show(api: Api, listing: Listing, shape: Shape, fixed: Mapping[str, Any] | None = None) -> None:
@@ -68,6 +85,23 @@ def show(api: Api, listing: Listing, shape: Shape, fixed: Mapping[str, Any] | No
         api.result({listing.name: rows}, table(rows, chosen) if rows else f"No {listing.name}")
 
     repeat(once, watch, clear=not api.output.as_json and sys.stdout.isatty())
+
+
+def add_list(commands: CommandLine, listing: Listing, about: str) -> None:
+    """Give a group of commands the one that shows its list."""
+
+    @at_server
+    def show_list(
+        api: Api,
+        filter: Filter = None,
+        columns: Columns = None,
+        sort: Sort = None,
+        limit: Limit = 50,
+        watch: Watch = None,
+    ) -> None:
+        show(api, listing, (filter, columns, sort, limit, watch))
+
+    commands.command(name="list", help=about)(show_list)
 
 
 def repeat(once: Callable[[], None], seconds: float | None, *, clear: bool) -> None:

@@ -6,22 +6,14 @@ import typer
 
 from ....graphql.client.command_line import DRAIN_NODE, RESUME_NODE
 from ..base.application import CommandLine
-from .api import Api, Limit, at_server
+from .api import Api, at_server
 from .listings import NODE_LIST
-from .lists import Columns, Filter, Sort, Watch, show
+from .lists import add_list
 from .names import node_names
 
 nodes = CommandLine(help="Look at nodes, drain and resume them, on a running server.", no_args_is_help=True)
 Name = Annotated[str, typer.Argument(help="Name of the node.", autocompletion=node_names)]
-
-
-@nodes.command(name="list")
-@at_server
-def list_(
-    api: Api, filter: Filter = None, columns: Columns = None, sort: Sort = None, limit: Limit = 50, watch: Watch = None
-) -> None:
-    """List nodes."""
-    show(api, NODE_LIST, (filter, columns, sort, limit, watch))
+add_list(nodes, NODE_LIST, "List nodes.")
 
 
 @nodes.command()

@@ -9,9 +9,9 @@ from ....graphql.client.command_line import CANCEL_RUNS, ONE_RUN, PRIORITY, RETR
 from ....jobs.core.base.errors import ConfigurationError
 from ..base.application import CommandLine
 from ..base.output import Refused
-from .api import Api, DryRun, Limit, at_server, show_preview
+from .api import Api, DryRun, at_server, show_preview
 from .listings import RUN_LIST
-from .lists import Columns, Filter, Sort, Watch, details, show
+from .lists import Filter, add_list, details
 from .values import arguments_of, filter_of
 from .waiting import Wait, wait_for
 
@@ -19,15 +19,7 @@ runs = CommandLine(help="Look at runs, cancel and retry them, on a running serve
 Key = Annotated[str, typer.Argument(help="The run's id.")]
 Keys = Annotated[list[str] | None, typer.Argument(help="Ids of runs; or else --filter.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask; without a terminal nothing is ever asked.")]
-
-
-@runs.command(name="list")
-@at_server
-def list_(
-    api: Api, filter: Filter = None, columns: Columns = None, sort: Sort = None, limit: Limit = 50, watch: Watch = None
-) -> None:
-    """List runs, e.g. --filter state=waiting,stuck --sort -submitted_at."""
-    show(api, RUN_LIST, (filter, columns, sort, limit, watch))
+add_list(runs, RUN_LIST, "List runs, e.g. --filter state=waiting,stuck --sort -submitted_at.")
 
 
 def _found(api: Api, key: str) -> dict[str, Any]:

@@ -17,9 +17,9 @@ from ....graphql.client.command_line import (
 from ....jobs.core.base.errors import ConfigurationError
 from ..base.application import CommandLine
 from ..base.output import Refused
-from .api import Api, DryRun, Limit, at_server, show_preview
+from .api import Api, DryRun, at_server, show_preview
 from .listings import TASK_LIST
-from .lists import Columns, Filter, Sort, Watch, details, show
+from .lists import add_list, details
 from .names import job_names, task_names
 from .values import arguments_of, fields_of, rate_of
 
@@ -40,15 +40,7 @@ Syntax = Annotated[
 Zone = Annotated[str | None, typer.Option("--timezone", help="An IANA zone for the schedule; UTC unless given.")]
 _WORDS: Final = ("priority", "overlap", "misfire")
 Arguments = Annotated[str | None, typer.Option("--args", metavar="JSON", help="Arguments of its runs, a JSON object.")]
-
-
-@tasks.command(name="list")
-@at_server
-def list_(
-    api: Api, filter: Filter = None, columns: Columns = None, sort: Sort = None, limit: Limit = 50, watch: Watch = None
-) -> None:
-    """List tasks, e.g. those that should have started and did not: --filter stalled=true."""
-    show(api, TASK_LIST, (filter, columns, sort, limit, watch))
+add_list(tasks, TASK_LIST, "List tasks, e.g. those that should have started and did not: --filter stalled=true.")
 
 
 def _found(api: Api, name: str, count: int = 5) -> dict[str, Any]:

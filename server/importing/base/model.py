@@ -87,13 +87,7 @@ class AtStart:
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """A line that becomes nothing.
-
-    Attributes:
-        place: Where it is.
-        text: As it is written there.
-        why: One sentence, with the nearest that can be said here.
-    """
+    """A line that becomes nothing."""
 
     place: str
     text: str

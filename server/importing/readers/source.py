@@ -46,13 +46,7 @@ class Reference:
 
 @dataclass(frozen=True, slots=True)
 class Called:
-    """A call that was not made.
-
-    Attributes:
-        function: What is called.
-        args: By place.
-        kwargs: By name.
-    """
+    """A call that was not made."""
 
     function: Reference
     args: Sequence[Any]

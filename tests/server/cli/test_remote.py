@@ -85,11 +85,11 @@ def test_a_run_is_enqueued_waited_for_and_looked_at(run: Commands) -> None:
     assert "execution" in end["sentence"]
     assert run.json("runs", "show", key)["run"]["id"] == key
     assert run.json("runs", "explain", key)["explain"]["code"] == "SUCCESS"
-    status, said = run("runs", "list", "--filter", "job_name=greet", "--columns", "id,state", "--sort", "-id")
+    status, said = run("runs", "list", "--filter", "job_name=greet", "--columns", "id,state,group", "--sort", "-id")
     assert (status, said.splitlines()[0].split(), said.splitlines()[1].split()) == (
         0,
-        ["ID", "STATE"],
-        [key, "SUCCESS"],
+        ["ID", "STATE", "GROUP"],
+        [key, "SUCCESS", "default"],
     )
     executions = run.json("log", "--filter", f"run_id={key}")["executions"]
     assert [(one["jobName"], one["outcome"]) for one in executions] == [("greet", "SUCCESS")]

@@ -11,11 +11,7 @@ _Piece = tuple[Future[Any], Callable[[], Any]]
 
 
 class FairThread:
-    """Does one piece of work at a time: one of each party in turn, those of one party in their order.
-
-    Args:
-        name: Of the thread.
-    """
+    """Does one piece of work at a time: one of each party in turn, those of one party in their order."""
 
     def __init__(self, name: str) -> None:
         self._pool = ThreadPoolExecutor(1, name)

@@ -12,7 +12,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, and_, case, exists, func, literal, select
 
 from ....core.states import CLAIMABLE, RunState
-from ...db.functions import BucketStart, duration
+from ...db.functions import bucket_start, duration
 from ...db.literals import sql_literal, sql_literals
 from ...schema.tables import AMONG_ALL_RUNS, IS_OPEN
 from ...schema.tables import queue_depth as d
@@ -99,7 +99,7 @@ def over_time(
     Buckets are aligned to the epoch; those of which no minute was kept are left out.
     """
     span = (d.c.at >= start, d.c.at < end)
-    bucket = BucketStart(d.c.at, literal(seconds)).label("bucket")
+    bucket = bucket_start(d.c.at, literal(seconds)).label("bucket")
     kept = {
         at: count for at, count in conn.execute(select(bucket, func.count()).where(_mark(), *span).group_by(bucket))
     }

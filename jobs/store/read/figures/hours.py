@@ -13,7 +13,7 @@ from typing import Final
 from sqlalchemy import ColumnElement, Connection, and_, case, func, literal, select
 
 from ....core.model import FAILURES, Outcome
-from ...db.functions import BucketStart
+from ...db.functions import bucket_start
 from ...db.literals import sql_literal, sql_literals
 from ...schema.figures import HourKind
 from ...schema.tables import execution_hour as h
@@ -174,6 +174,6 @@ def _in_log(
     kind, name = of
     job, task, group, node = (name if kind is one else None for one in _FILTERS)
     scope = Scope(start, end, job, task, group, node)
-    bucket = BucketStart(e.c.started_at, literal(seconds)).label("bucket")
+    bucket = bucket_start(e.c.started_at, literal(seconds)).label("bucket")
     for at, *counts in conn.execute(select(bucket, *figures()).where(scope.condition()).group_by(bucket)):
         yield datetime.fromtimestamp(at, UTC), Tally(*map(int, counts))

@@ -20,7 +20,7 @@ from sqlalchemy import (
 )
 
 from ...db import dialect
-from ...db.functions import BucketStart, duration
+from ...db.functions import bucket_start, duration
 from ...schema.tables import job_execution as e
 from .scope import AnySelect, Scope
 
@@ -67,7 +67,7 @@ def _looked_at(scope: Scope, seconds: int) -> CTE:
     is_first = and_(e.c.scheduled_for.is_not(None), e.c.attempt == 1)
     return (
         select(
-            BucketStart(e.c.started_at, literal(seconds)).label("bucket"),
+            bucket_start(e.c.started_at, literal(seconds)).label("bucket"),
             duration(e.c.started_at, e.c.completed_at).label("took"),
             case((is_first, duration(e.c.scheduled_for, e.c.started_at))).label("late"),
         )

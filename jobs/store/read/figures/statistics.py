@@ -13,7 +13,7 @@ from sqlalchemy import (
 )
 
 from ....core.model import FAILURES
-from ...db.functions import BucketStart
+from ...db.functions import bucket_start
 from ...db.literals import sql_literals
 from ...schema.tables import job_execution as e
 from ...schema.types import UtcDateTime
@@ -69,7 +69,7 @@ def scaled(point: Point, by: int) -> Point:
 
 def counts(conn: Connection, scope: Scope, seconds: int) -> list[Point]:
     """The counts per bucket of ``seconds``, aligned to the epoch, oldest first; empty buckets are left out."""
-    bucket = BucketStart(e.c.started_at, literal(seconds)).label("bucket")
+    bucket = bucket_start(e.c.started_at, literal(seconds)).label("bucket")
     failed = func.sum(case((e.c.outcome.in_(sql_literals(FAILURES)), 1), else_=0))
     records = func.coalesce(func.sum(e.c.records_processed), 0)
     statement = select(bucket, func.count(), failed, records).where(scope.condition()).group_by(bucket).order_by(bucket)

@@ -13,7 +13,7 @@ from typing import Any, Final
 from sqlalchemy import ColumnElement, Connection, case, func, literal, literal_column, select
 
 from ....core.model import FAILURES, SkipReason
-from ...db.functions import BucketStart
+from ...db.functions import bucket_start
 from ...db.literals import sql_literals
 from ...schema.tables import job_execution as e
 from ...schema.tables import periodic_task as t
@@ -53,15 +53,7 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class Skip:
-    """A stretch of skipped occurrences.
-
-    Attributes:
-        first: The first nominal time.
-        last: The last one.
-        reason: Why.
-        count: How many occurrences.
-        run_id: The run that stood in the way, if there was one.
-    """
+    """A stretch of skipped occurrences."""
 
     first: datetime
     last: datetime
@@ -184,7 +176,7 @@ def _summary(conn: Connection, scope: Scope, start: datetime) -> Iterable[Timeli
 def _bars(
     conn: Connection, scope: Scope, start: datetime, seconds: int, shown: Collection[RowName]
 ) -> dict[RowName, list[Bar]]:
-    bucket = BucketStart(e.c.started_at, literal(seconds)).label("bucket")
+    bucket = bucket_start(e.c.started_at, literal(seconds)).label("bucket")
     statement = (
         select(
             e.c.task_name,

@@ -6,7 +6,7 @@ other letters only under some collations. So each letter that has two forms is l
 
 from sqlalchemy import ColumnElement, String, literal
 
-from ...db.functions import FitsPattern
+from ...db.functions import fits_pattern
 
 
 def contains(column: ColumnElement[str], text: str) -> ColumnElement[bool]:
@@ -24,7 +24,7 @@ def starts_with(column: ColumnElement[str], text: str) -> ColumnElement[bool]:
 
 
 def _fits(column: ColumnElement[str], regular: str, globbed: str) -> ColumnElement[bool]:
-    return FitsPattern(column, literal(regular, String()), literal(globbed, String()))
+    return fits_pattern(column, literal(regular, String()), literal(globbed, String()))
 
 
 def expression(text: str) -> str:

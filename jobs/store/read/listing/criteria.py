@@ -255,12 +255,7 @@ def stand_in(criteria: Criteria, field: str, ids: tuple[int, ...]) -> Criteria:
 
 
 def to_sql(criteria: Criteria, columns: Mapping[str, ColumnElement[Any]]) -> ColumnElement[bool]:
-    """The SQL of a condition.
-
-    Args:
-        criteria: The condition.
-        columns: The expression behind each field name.
-    """
+    """The SQL of a condition."""
     match criteria:
         case AllOf(parts):
             return and_(true(), *(to_sql(part, columns) for part in parts))

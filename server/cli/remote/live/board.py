@@ -15,11 +15,7 @@ Row = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class Board:
-    """One look.
-
-    Attributes:
-        data: The answer.
-    """
+    """One look."""
 
     document: ClassVar[str] = TOP
     amounts: ClassVar[dict[str, int]] = {"runs": 50, "groups": 50, "failures": 20}

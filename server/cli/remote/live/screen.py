@@ -21,11 +21,7 @@ TITLES: Final = {"running": "Running", "groups": "Groups", "nodes": "Nodes", "fa
 
 
 class Question(ModalScreen[bool]):
-    """Asks before something is changed; y or Enter does it.
-
-    Args:
-        text: What is asked.
-    """
+    """Asks before something is changed; y or Enter does it."""
 
     CSS = """
     Question { align: center middle; }

@@ -87,11 +87,6 @@ def _kept(path: Path) -> dict[str, Any] | None:
 def keep(path: Path, request: Request, answer: Mapping[str, Any]) -> None:
     """Write a plan with the versions that it saw, for its owner alone.
 
-    Args:
-        path: Where.
-        request: What was planned.
-        answer: What the server says of it.
-
     Raises:
         ConfigurationError: the file cannot be written.
     """

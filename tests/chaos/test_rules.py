@@ -131,6 +131,7 @@ def test_nothing_is_found_after_an_orderly_end(stored: Stored, worker: Worker) -
     assert found(stored, at_rest=True) == []
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 @pytest.mark.parametrize("broken", ALL_BREAKS, ids=lambda broken: str(broken.__name__))
 def test_a_broken_product_is_found_out(stored: Stored, worker: Worker, broken: Break) -> None:

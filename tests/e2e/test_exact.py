@@ -3,6 +3,7 @@
 import json
 import re
 
+import pytest
 from playwright.sync_api import Locator, Page, Route, expect
 
 from tests.e2e.conftest import Site
@@ -213,6 +214,7 @@ def flaky(site: Site) -> dict[str, str]:
 
 
 class TestAddresses:
+    @pytest.mark.costly
     def test_what_an_address_asks_for_and_there_is_not_is_named(self, site: Site, new_page: PageOpener) -> None:
         page = new_page(site.url)
         for path, said in (
@@ -266,6 +268,7 @@ class TestLiveness:
 
 
 class TestPlan:
+    @pytest.mark.costly
     def test_the_plan_reaches_its_end_however_frequent_tasks_are(self, site: Site, new_page: PageOpener) -> None:
         names = [f"often-{number}" for number in range(3)]
         for name in names:

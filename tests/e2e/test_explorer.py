@@ -88,6 +88,7 @@ def later(site: Site, count: int) -> str:
     return newest
 
 
+@pytest.mark.costly
 def test_a_subscription_keeps_the_last_hundred_events_the_newest_first(page: Page, site: Site) -> None:
     page.get_by_role("button", name="Every change, live").click()
     expect(page.locator(QUERY)).to_contain_text("subscription")

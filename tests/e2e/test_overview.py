@@ -3,6 +3,7 @@
 import re
 from datetime import UTC, datetime, timedelta
 
+import pytest
 from playwright.sync_api import expect
 
 from tests.e2e.conftest import Site
@@ -55,6 +56,7 @@ class TestLive:
         expect(failures).to_contain_text("it broke: the disk is full")
         expect(page).to_have_title(re.compile(r"^\(\d+\) Overview"))
 
+    @pytest.mark.costly
     def test_what_needs_a_person_stands_first_with_what_can_be_done_about_it(
         self, site: Site, new_page: PageOpener
     ) -> None:

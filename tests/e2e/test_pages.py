@@ -154,6 +154,7 @@ DIALOGS: dict[str, Callable[[Page], None]] = {
 }
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("title", DIALOGS)
 def test_a_dialog_takes_the_focus_gives_it_back_and_is_accessible(title: str, site: Site, new_page: PageOpener) -> None:
     page = new_page(site.url)

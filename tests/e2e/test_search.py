@@ -134,6 +134,7 @@ def test_on_a_phone_the_filters_are_in_a_sheet(site: Site, new_page: PageOpener)
     expect(sheet).to_have_count(0)
 
 
+@pytest.mark.costly
 def test_lines_of_logs_are_found_across_a_job_and_in_one_execution(site: Site, new_page: PageOpener) -> None:
     run = site.trigger("chatty", lines=1000)
     wait_until(lambda: site.run_state(run) == "SUCCESS", message="the lines to be written")

@@ -27,6 +27,7 @@ def page(site: Site, new_page: PageOpener) -> Page:
     return new_page(site.url)
 
 
+@pytest.mark.costly
 def test_a_run_shows_its_steps_by_attempt_as_they_end_and_goes_on_from_one(page: Page, site: Site) -> None:
     run = suspended(site)
     page.goto(f"/runs/{run}")

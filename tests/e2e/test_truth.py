@@ -5,6 +5,7 @@ import re
 from datetime import datetime, timedelta
 from typing import Any
 
+import pytest
 from playwright.sync_api import Page, WebSocketRoute, expect
 
 from tests.e2e.conftest import Site
@@ -61,6 +62,7 @@ class TestLists:
         site.ask(MOVE, name="list-a", schedule=once(2084))
         expect(rows).to_contain_text(["list-c", "list-b", "list-a"])
 
+    @pytest.mark.costly
     def test_a_burst_stands_in_order_and_every_row_is_reachable_page_by_page(
         self, site: Site, new_page: PageOpener
     ) -> None:
@@ -289,6 +291,7 @@ def test_a_job_without_arguments_asks_for_none(site: Site, new_page: PageOpener)
     expect(dialog).to_have_count(0)
 
 
+@pytest.mark.costly
 def test_views_that_are_open_come_to_say_what_the_api_says(site: Site, new_page: PageOpener) -> None:
     """The short form of `views.py`, with what follows the runs at once and what no event tells of."""
     with watching(site, new_page(site.url).context, ("nodes", "secrets", "users")) as watch:

@@ -157,6 +157,7 @@ FOUND_IN: dict[str, tuple[str, ...]] = {
 """In which state some of them find the runs; the others find them waiting."""
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("state", ["waiting", *FOUND_IN])
 @pytest.mark.parametrize("analyzed", WHEN)
 def test_runs_whose_ids_are_known_are_found_by_these(stored: Stored, analyzed: str, state: str) -> None:
@@ -184,6 +185,7 @@ def test_runs_whose_ids_are_known_are_found_by_these(stored: Stored, analyzed: s
     assert {name: units for name, units in took.items() if units > few} == {}
 
 
+@pytest.mark.costly
 @pytest.mark.postgres
 @pytest.mark.parametrize("analyzed", WHEN)
 def test_neither_are_many_of_very_many(postgres_url: str, analyzed: str) -> None:

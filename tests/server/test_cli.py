@@ -271,6 +271,7 @@ def test_a_job_named_like_a_built_in_one_is_refused_with_both_places(processes: 
     assert "prune" in output
 
 
+@pytest.mark.costly
 def test_installed_packages_bring_jobs_by_an_entry_point(processes: ProcessStarter) -> None:
     installed = processes.folder / "installed"
     info = installed / "shop-1.0.dist-info"

@@ -367,6 +367,7 @@ def test_a_database_of_a_newer_version_is_refused(processes: ProcessStarter, sql
     assert "Traceback" not in output
 
 
+@pytest.mark.costly
 def test_the_demo_is_alive_within_seconds(processes: ProcessStarter, tmp_path: Path) -> None:
     demo = processes.start("demo", "--port", "0", fresh=True)
     printed_address(demo)

@@ -1,7 +1,11 @@
 """What takes turns: of tests that repeat what others show, a run of `.ci/run` has a share, and another turn the rest.
 
 `ROTATION` says which turn it is: a number, or `all`, which is also what holds when it is not set. Turns that follow
-each other leave nothing out: with two databases there are two of them, with `@pytest.mark.rotating(3)` three.
+each other leave nothing out: with two databases there are two of them, with `@pytest.mark.rotating(3)` three, and as
+many with `@pytest.mark.costly`.
+
+What is `costly` is measured: a test function whose cases take more than `COSTLY` seconds in all, of processor time on a
+machine that does nothing else. `make test-costs` names those that have no such marker.
 """
 
 import os
@@ -21,8 +25,17 @@ ALTERNATING = ("accounts", "actions", "at_home", "graphql_api", "runtime", "serv
 folders, where statements themselves are tried, it always runs on both; so do tests marked with `both_databases`."""
 
 DATABASES = ("sqlite", "postgres")
+OWN_TURNS = ("both_databases", "rotating", "costly")
+"""The markers of tests that are not left to another turn for their database alone."""
+
 FIXTURES = ("database_url", "empty_database_url")
 """The fixtures that have a test run on both."""
+
+COSTLY = 2.0
+"""Seconds of processor time that the cases of a test function may take in all, and still run in every turn."""
+
+COSTLY_TURNS = 3
+"""In how many turns all that is costly has run."""
 
 LEFT = "left_to_other_turns"
 """Under which name a worker of pytest says what it has left out."""
@@ -41,7 +54,11 @@ def turn_of(said: str) -> int | None:
 
 def left_to_others(items: Sequence[pytest.Item], turn: int) -> Iterator[tuple[str, pytest.Item]]:
     """Which of the collected tests another turn runs, each with its kind."""
-    for name, groups in (("of the other database", twins(items)), ("rotating", rotating(items))):
+    for name, groups in (
+        ("of the other database", twins(items)),
+        ("rotating", rotating(items)),
+        ("costly", costly(items)),
+    ):
         for place, group in groups:
             for number, item in enumerate(group):
                 if (number + place + turn) % len(group):
@@ -65,9 +82,18 @@ def twins(items: Sequence[pytest.Item]) -> Iterator[tuple[int, list[pytest.Item]
 
 def database_of(item: pytest.Item) -> str | None:
     """The database of a test whose databases take turns; None = they do not."""
-    folder = item.nodeid.removeprefix("tests/").partition("/")[0]
-    if folder not in ALTERNATING or any(item.get_closest_marker(name) for name in ("both_databases", "rotating")):
+    if folder_of(item) not in ALTERNATING or any(map(item.get_closest_marker, OWN_TURNS)):
         return None
+    return parameter_of_database(item)
+
+
+def folder_of(item: pytest.Item) -> str:
+    """The folder of `tests/` that a test is in."""
+    return item.nodeid.removeprefix("tests/").partition("/")[0]
+
+
+def parameter_of_database(item: pytest.Item) -> str | None:
+    """Which of the two databases a test is parametrized with, if any."""
     given = parameters_of(item)
     return next((given[name] for name in FIXTURES if given.get(name) in DATABASES), None)
 
@@ -80,16 +106,48 @@ def parameters_of(item: pytest.Item) -> dict[str, Any]:
 
 def rotating(items: Sequence[pytest.Item]) -> Iterator[tuple[int, list[pytest.Item]]]:
     """The cases of tests with the marker `rotating(turns)`, in lists of as many as there are turns."""
+    for cases in cases_of(items, "rotating").values():
+        marker = cases[0].get_closest_marker("rotating")
+        assert marker is not None
+        yield from in_lists_of(int(marker.args[0]), cases)
+
+
+def costly(items: Sequence[pytest.Item]) -> Iterator[tuple[int, list[pytest.Item]]]:
+    """Tests with the marker `costly`: the cases of each, or with those of its folder where it has too few."""
+    few: dict[str, list[pytest.Item]] = defaultdict(list)
+    for cases in cases_of(items, "costly").values():
+        if len(cases) < COSTLY_TURNS:
+            few[folder_of(cases[0])] += cases
+        elif folder_of(cases[0]) in ALTERNATING:
+            yield from in_lists_of(COSTLY_TURNS, cases)
+        else:
+            for on_one in by_database(cases):
+                yield from in_lists_of(COSTLY_TURNS, on_one)
+    for several in few.values():
+        yield from in_lists_of(COSTLY_TURNS, several)
+
+
+def cases_of(items: Sequence[pytest.Item], marker: str) -> dict[str, list[pytest.Item]]:
+    """The tests that have a marker, by their functions."""
     cases: dict[str, list[pytest.Item]] = defaultdict(list)
     for item in items:
-        if item.get_closest_marker("rotating"):
+        if item.get_closest_marker(marker):
             cases[item.nodeid.partition("[")[0]].append(item)
-    for same in cases.values():
-        marker = same[0].get_closest_marker("rotating")
-        assert marker is not None
-        turns = int(marker.args[0])
-        for first in range(0, len(same), turns):
-            yield 0, same[first : first + turns]
+    return cases
+
+
+def by_database(cases: Sequence[pytest.Item]) -> Iterator[list[pytest.Item]]:
+    """The cases of a function apart for each database, so that a turn has it on both; else all of them."""
+    apart: dict[str | None, list[pytest.Item]] = defaultdict(list)
+    for case in cases:
+        apart[parameter_of_database(case)].append(case)
+    yield from apart.values()
+
+
+def in_lists_of(turns: int, cases: Sequence[pytest.Item]) -> Iterator[tuple[int, list[pytest.Item]]]:
+    """Lists of which a turn has one case each, with their places."""
+    for place, first in enumerate(range(0, len(cases), turns)):
+        yield place, list(cases[first : first + turns])
 
 
 @pytest.hookimpl(trylast=True)

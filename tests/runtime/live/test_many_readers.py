@@ -64,6 +64,7 @@ async def write_all(database: Database) -> None:
         await database.write(write_changes, range(first, min(first + 3, EVENTS + 1)))
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("recent", [20, 2000], ids=["from the table", "from memory"])
 async def test_readers_that_come_back_often_get_every_event_in_order(database: Database, recent: int) -> None:
     readers = [Reader(STAY + number % 5) for number in range(READERS)]

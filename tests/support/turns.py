@@ -127,6 +127,16 @@ def costly(items: Sequence[pytest.Item]) -> Iterator[tuple[int, list[pytest.Item
         yield from in_lists_of(COSTLY_TURNS, several)
 
 
+def turns_of(item: pytest.Item) -> int:
+    """In how many turns a test runs once."""
+    marker = item.get_closest_marker("rotating")
+    if marker is not None:
+        return int(marker.args[0])
+    if item.get_closest_marker("costly"):
+        return COSTLY_TURNS
+    return 1 if database_of(item) is None else len(DATABASES)
+
+
 def cases_of(items: Sequence[pytest.Item], marker: str) -> dict[str, list[pytest.Item]]:
     """The tests that have a marker, by their functions."""
     cases: dict[str, list[pytest.Item]] = defaultdict(list)

@@ -18,7 +18,7 @@ from typing import Final
 
 import pytest
 
-from tests.support.turns import COSTLY, COSTLY_TURNS, turns_of
+from tests.support.choosing import COSTLY, COSTLY_TURNS, turns_of
 
 TICKS = os.sysconf("SC_CLK_TCK")
 

@@ -114,8 +114,7 @@ def test_sigterm_during_a_job_lets_it_finish_and_ends_with_status_zero(
     for job in ("nap", "nap_in_thread", "nap_in_process"):
         wait_running(server, job)
     server.terminate()
-    ready = f"{server.url}/health/ready"
-    answer = get(ready)
+    answer = get(f"{server.url}/health/ready")
     assert (answer.status_code, answer.json()) == (503, {"ready": False, "status": "draining"})
     assert server.wait(30) == 0
     log = "SELECT job_name, success, records_processed, outcome FROM job_execution WHERE job_name LIKE 'nap%'"

@@ -128,6 +128,7 @@ def test_a_node_that_stops_finishes_what_runs_and_hands_back_the_rest(cluster: C
     assert Counter(run.state for run in history.runs) == {RunState.SUCCESS: 1, RunState.WAITING: 3}
 
 
+@pytest.mark.costly
 def test_a_drained_node_ends_with_status_0_and_the_others_go_on(cluster: Cluster) -> None:
     cluster.start("ada", "bob")
     create_tasks(cluster)

@@ -40,6 +40,7 @@ def held_back(page: Page, operation: str) -> list[Route]:
 
 
 class TestCounts:
+    @pytest.mark.costly
     def test_a_change_between_the_counts_and_the_rows_is_in_both(self, site: Site, new_page: PageOpener) -> None:
         pause_groups(site, "between")
         enqueue(site, 3, group="between")
@@ -74,6 +75,7 @@ class TestCounts:
         expect(tabs(page).get_by_role("button", name="waiting")).to_contain_text("5")
         expect(page.get_by_role("button", name="Cancel 5 runs")).to_be_visible()
 
+    @pytest.mark.costly
     def test_a_dialog_counts_on_while_it_is_open(self, site: Site, new_page: PageOpener) -> None:
         pause_groups(site, "dialog")
         enqueue(site, 2, group="dialog")

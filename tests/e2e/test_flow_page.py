@@ -33,6 +33,7 @@ def enqueue(site: Site, runs: Sequence[dict[str, Any]]) -> str:
     return flow_id
 
 
+@pytest.mark.costly
 def test_the_runs_of_a_small_flow_are_drawn_as_they_go(page: Page, site: Site) -> None:
     runs = (
         member("first", "gated", gate="flow-gate"),

@@ -51,6 +51,7 @@ def test_a_paused_group_is_found_among_the_paused_ones(site: Site, new_page: Pag
     expect(row).to_have_count(0)
 
 
+@pytest.mark.costly
 def test_the_limits_of_a_group_are_set_and_taken_away_by_hand(site: Site, new_page: PageOpener) -> None:
     name_groups(site, "mail", 1)
     page = new_page(site.url)

@@ -282,6 +282,7 @@ for said in {list(WRONG)!r}:
     assert "publish" in checked
 
 
+@pytest.mark.costly
 def test_settings_of_the_server_are_lists_tables_and_truth_values_too(on_sqlite: Project) -> None:
     program = """
 from django.conf import settings

@@ -22,10 +22,10 @@ DATABASES = ("sqlite", "postgres")
 FIXTURES = ("database_url", "empty_database_url")
 """The fixtures that have a test run on both."""
 
-COSTLY = 2.0
+COSTLY = 1.0
 """Seconds of processor time that the cases of a test function may take in all, and still run in every turn."""
 
-COSTLY_TURNS = 3
+COSTLY_TURNS = 4
 """In how many turns all that is costly has run."""
 
 

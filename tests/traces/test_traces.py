@@ -264,6 +264,7 @@ LOG = "query Log($run: ID!) { executions(filter: { runId: { eq: $run } }) { node
 ASKS = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 
 
+@pytest.mark.costly
 def test_a_server_sends_traces_from_an_operation_to_the_attempt(database_url: str, processes: ProcessStarter) -> None:
     with receiving() as receiver:
         server = processes.serve(
@@ -320,7 +321,6 @@ def test_the_documented_ways_to_begin_are_those_that_are_tried(told: Told) -> No
     assert not told.all("execute j"), "it goes to the global provider"
 
 
-@pytest.mark.costly
 def test_what_is_needed_is_named_where_it_is_not_installed(tmp_path: Path) -> None:
     hide = "import sys; sys.modules.update({%r: None}); from cronograph.server.cli import main; main()"
     env = {**os.environ, "CRONOGRAPH_TRACES": "link", "CRONOGRAPH_DATABASE_URL": f"sqlite:///{tmp_path}/x.db"}

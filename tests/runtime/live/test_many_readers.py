@@ -84,6 +84,7 @@ def end_connections(of_engine: Database) -> int:
         return cursor.rowcount
 
 
+@pytest.mark.costly
 @pytest.mark.postgres
 async def test_no_reader_notices_that_its_connection_ends_while_it_reads_what_it_missed(postgres_url: str) -> None:
     of_engine, database = Database(postgres_url), Database(f"{postgres_url}?application_name=readers")

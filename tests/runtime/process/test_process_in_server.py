@@ -64,6 +64,7 @@ def test_a_process_job_of_the_working_directory_runs(processes: ProcessStarter, 
     assert server.stop() == 0
 
 
+@pytest.mark.costly
 def test_sigterm_to_every_process_lets_a_running_process_job_finish(processes: ProcessStarter, sqlite_url: str) -> None:
     server = serve(processes, sqlite_url)
     child = begin(processes, server, '{until: "end"}')

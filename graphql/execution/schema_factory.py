@@ -15,6 +15,7 @@ from graphql import GraphQLError
 from ..base.enums import Role
 from ..base.errors import mask_all
 from ..base.rights import rules_of
+from ..guard.cost import Guard
 from ..guard.document import DocumentStore, Prepared, RequestRefused
 from ..guard.limits import Limits
 from ..guard.rights import check_role
@@ -71,11 +72,12 @@ class GuardedSchema(strawberry.Schema):
         self._schema.extensions[PLAIN_FIELDS] = PlainFields(self._schema)
         plan_inputs(self._schema, self.config.name_converter)
         resolve_directly(self._schema, self.config)
+        self._guard = Guard(self._schema, limits)
         self.documents = self.new_documents()
 
     def new_documents(self) -> DocumentStore:
         """An empty cache of documents for this schema."""
-        return DocumentStore(self._schema, self.limits, self.rules)
+        return DocumentStore(self._guard, self.rules)
 
     @cached_property
     def sdl(self) -> str:

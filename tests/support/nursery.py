@@ -138,6 +138,7 @@ def commands() -> Callable[[], None]:
     cli = importlib.import_module("cronograph.server.cli")
     cli.application(cli.COMMANDS)
     importlib.import_module("cronograph.graphql.schema").shared_schema()
+    importlib.import_module("cronograph.jobs.builtin").builtin_jobs(with_shell=False)
     for module in LOADED_LATER:
         importlib.import_module(module)
 

@@ -140,7 +140,7 @@ coverage: install-test ## Run pytest and show which lines and branches no test r
 
 test-costs: export PYTHONDONTWRITEBYTECODE =
 test-costs: export CRONOGRAPH_TEST_COSTS = build/test-costs
-test-costs: install-test ## Run pytest and show what folders, modules and tests take of the clock and of the processors
+test-costs: install-test ## Run pytest and show what folders, modules and tests take of the clock and of the processors, and what is too much
 	@rm -rf build/test-costs && mkdir -p build/test-costs
 	@$(BIN)/python -m pytest -p tests.support.costs $(PYTEST_ARGS); $(BIN)/python -m tests.support.costs build/test-costs
 

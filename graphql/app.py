@@ -9,7 +9,6 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route, WebSocketRoute
 
 from .base.errors import UserFacingError, error_answer, mask
-from .execution.schema_factory import GuardedSchema
 from .transport.body import BodyReader
 from .transport.bounds import Bounds
 from .transport.engine import Engine
@@ -29,7 +28,7 @@ PATH: Final = "/graphql"
 
 
 def graphql_routes(
-    schema: GuardedSchema,
+    engine: Engine,
     get_context: GetContext,
     *,
     streams: OpenStreams | None = None,
@@ -46,7 +45,7 @@ def graphql_routes(
     The limits are those the schema was built with.
 
     Args:
-        schema: Made by ``build_schema``.
+        engine: Executes them.
         get_context: Makes the context of one operation, see ``Gateway.get_context``.
         streams: Pass one to call its ``shutdown()`` when the server stops: open streams would keep it from stopping.
         allowed_hosts: Names that the Host header may have; None = any.
@@ -57,7 +56,7 @@ def graphql_routes(
         watch: Ends streams whose readers have lost the right to them, see ``Gateway.watch``.
         bounds: Who may execute now, and within what; unless given, all contexts are as ``get_context`` makes them.
     """
-    engine = Engine(schema)
+    schema = engine.schema
     bounds = bounds or Bounds(schema.limits)
     gateway = Gateway(
         engine=engine,

@@ -8,7 +8,7 @@ from ..graphql.base.errors import UserFacingError, error_answer
 from ..graphql.execution.schema_factory import GuardedSchema
 from ..graphql.guard.document import RequestRefused
 from ..graphql.resolving.context import Context
-from ..graphql.transport.engine import Engine
+from ..graphql.transport.engine import Engine, Refused, unrecorded
 from ..graphql.transport.request import GraphQLRequest
 from ..jobs.core.actor import Submitter
 
@@ -23,12 +23,16 @@ class OwnApi:
         context_for: Makes the context of one operation for a submitter (None = the code of a job), with the rights that
             he has now, and for the place that the audit log names; raises ``UserFacingError`` when he has none any
             more.
+        refused: Called for operations that were refused for want of a role.
     """
 
     def __init__(
-        self, schema: GuardedSchema, context_for: Callable[[Submitter | None, str | None], Awaitable[Context]]
+        self,
+        schema: GuardedSchema,
+        context_for: Callable[[Submitter | None, str | None], Awaitable[Context]],
+        refused: Refused = unrecorded,
     ) -> None:
-        self._engine = Engine(schema)
+        self._engine = Engine(schema, refused)
         self._context_for = context_for
         self._loop = asyncio.get_running_loop()
 

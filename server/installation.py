@@ -16,7 +16,7 @@ from starlette.applications import Starlette
 
 from ..graphql.guard.searches import bounds_of
 from ..graphql.resolving.context import LOCAL_ADMINISTRATOR, Context
-from ..graphql.schema import create_schema
+from ..graphql.schema import shared_schema
 from ..graphql.transport.streams import OpenStreams
 from ..jobs.base.services import Services
 from ..jobs.core.actor import Submitter
@@ -118,7 +118,7 @@ class Installation:
     def _parts(self) -> Parts:
         """What the server is made of: all in this event loop, but for the engine."""
         settings = engine_settings(self.settings)
-        schema = create_schema(refused=Refusals())
+        schema, refusals = shared_schema(), Refusals()
         of_engine = Database(self.settings.database_url, known_code=CodeOfRegistry(self.registry))
         # Its own connections: what the API reads cannot use up those of the engine, nor the other way round.
         database = of_engine.separate_pool("api")
@@ -134,7 +134,7 @@ class Installation:
             asks, link = replace(person, address=place), self.settings.trace_link
             return Context(database, feeds.bus, feeds.log_feed, asks, keys=keys, trace_link=link)
 
-        api = OwnApi(schema, context_of)
+        api = OwnApi(schema, context_of, refusals)
         services = Services(of_engine, api, self.settings.http_allow, keys, self.counts, public_url=self._public_url())
         engine = EngineThread(
             services,
@@ -165,6 +165,7 @@ class Installation:
             keys=keys,
             allow_list=self._allow_list(),
             trace_link=self.settings.trace_link,
+            refused=refusals,
         )
 
     def _opens_metrics(self) -> bool:

@@ -1,6 +1,6 @@
 """Builds the Strawberry schema with the guard, the document cache and the masking of errors in place."""
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator
 from contextlib import aclosing
 from functools import cached_property, partial
 from typing import Any, Final
@@ -13,8 +13,9 @@ from strawberry.types import ExecutionContext, ExecutionResult
 from graphql import GraphQLError
 
 from ..base.enums import Role
-from ..base.errors import UserFacingError, mask_all
+from ..base.errors import mask_all
 from ..base.rights import rules_of
+from ..guard.cost import Guard
 from ..guard.document import DocumentStore, Prepared, RequestRefused
 from ..guard.limits import Limits
 from ..guard.rights import check_role
@@ -26,13 +27,6 @@ from .plain_inputs import plan_inputs
 from .settling import SETTLING, Settling
 
 RoleOf = Callable[[Any], Role]
-Refused = Callable[[Any, UserFacingError], Awaitable[None]]
-"""Called with the context of an operation that asked for more than its role may do."""
-
-
-async def untold(_context: object, _refusal: UserFacingError) -> None:
-    """For schemas whose refusals are nobody's concern."""
-
 
 PREPARED: Final = "cronograph-prepared"
 """Under this key of an operation's ``operation_extensions`` is what has been prepared already, if anything has."""
@@ -41,11 +35,13 @@ PREPARED: Final = "cronograph-prepared"
 class GuardedSchema(strawberry.Schema):
     """A Strawberry schema whose every execution passes the limit guard, no matter who calls it.
 
+    It holds nothing of a server: all servers of a process may serve the same, each in its own thread.
+
     Attributes:
         limits: The limits in force.
-        documents: Parses, guards, validates and caches documents.
+        documents: Parses, guards, validates and caches documents; of those who execute without an engine, which has
+            its own.
         rules: The role that a field needs, by the names of type and field.
-        refused: Called for operations that were refused for want of a role, before they are answered.
     """
 
     def __init__(
@@ -59,10 +55,8 @@ class GuardedSchema(strawberry.Schema):
         config: StrawberryConfig | None = None,
         extensions: Iterable[Callable[[], SchemaExtension]] = (),
         role_of: RoleOf = lambda _context: Role.ADMIN,
-        refused: Refused = untold,
     ) -> None:
         self.limits = limits
-        self.refused = refused
         super().__init__(  # pyright: ignore[reportUnknownMemberType] - generic parameters that Strawberry leaves open
             query,
             mutation,
@@ -78,7 +72,12 @@ class GuardedSchema(strawberry.Schema):
         self._schema.extensions[PLAIN_FIELDS] = PlainFields(self._schema)
         plan_inputs(self._schema, self.config.name_converter)
         resolve_directly(self._schema, self.config)
-        self.documents = DocumentStore(self._schema, limits, self.rules)
+        self._guard = Guard(self._schema, limits)
+        self.documents = self.new_documents()
+
+    def new_documents(self) -> DocumentStore:
+        """An empty cache of documents for this schema."""
+        return DocumentStore(self._guard, self.rules)
 
     @cached_property
     def sdl(self) -> str:
@@ -176,7 +175,6 @@ def build_schema(
     config: StrawberryConfig | None = None,
     extensions: Iterable[Callable[[], SchemaExtension]] = (),
     role_of: RoleOf = lambda _context: Role.ADMIN,
-    refused: Refused = untold,
 ) -> GuardedSchema:
     """A schema ready to be served.
 
@@ -189,7 +187,6 @@ def build_schema(
         config: Strawberry's configuration (scalar map, name converter).
         extensions: Factories of further extensions, one call per operation.
         role_of: From the context, what its owner may do; everything unless given.
-        refused: Called for operations that were refused for want of a role.
     """
     return GuardedSchema(
         query,
@@ -200,5 +197,4 @@ def build_schema(
         config=config,
         extensions=extensions,
         role_of=role_of,
-        refused=refused,
     )

@@ -18,7 +18,6 @@ from graphql import (
     DocumentNode,
     FieldNode,
     GraphQLError,
-    GraphQLSchema,
     OperationDefinitionNode,
     OperationType,
     parse,
@@ -140,14 +139,12 @@ class DocumentStore:
     is counted in syntax nodes, which is what costs memory.
     """
 
-    def __init__(
-        self, schema: GraphQLSchema, limits: Limits, rules: Mapping[tuple[str, str], Role] | None = None
-    ) -> None:
+    def __init__(self, guard: Guard, rules: Mapping[tuple[str, str], Role]) -> None:
         """Start without documents; ``rules`` are the roles that fields need, by the names of type and field."""
-        self.rules = rules or {}
-        self.schema = schema
-        self.limits = limits
-        self.guard = Guard(schema, limits)
+        self.rules = rules
+        self.schema = guard.schema
+        self.limits = guard.limits
+        self.guard = guard
         self._documents: OrderedDict[str, tuple[Document, int]] = OrderedDict()
         self._nodes = 0
         self._refused = Refusals()

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +15,13 @@ from ..execution.schema_factory import PREPARED, GuardedSchema
 from ..guard.document import Prepared, RequestRefused
 from .bounds import timed_out
 from .request import GraphQLRequest
+
+Refused = Callable[[Any, UserFacingError], Awaitable[None]]
+"""Called with the context of an operation that asked for more than its role may do, before that is answered."""
+
+
+async def unrecorded(_context: object, _refusal: UserFacingError) -> None:
+    """For engines whose refusals are nobody's concern."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,13 +44,15 @@ class Engine:
     ``extensions``).
     """
 
-    def __init__(self, schema: GuardedSchema) -> None:
+    def __init__(self, schema: GuardedSchema, refused: Refused = unrecorded) -> None:
         self.schema = schema
         self.limits = schema.limits
+        self._documents = schema.new_documents()
+        self._refused = refused
 
     def knows(self, request: GraphQLRequest) -> bool:
         """Whether to check the document of a request costs next to nothing."""
-        return self.schema.documents.knows(request.query)
+        return self._documents.knows(request.query)
 
     def prepare(self, request: GraphQLRequest) -> Prepared:
         """Check a request whose document is known (see ``PersistedDocuments`` for hashes).
@@ -51,7 +60,7 @@ class Engine:
         Raises:
             RequestRefused: it will not be executed; carries the errors for the client.
         """
-        return self.schema.documents.prepare(request.query, request.variables, request.operation_name)
+        return self._documents.prepare(request.query, request.variables, request.operation_name)
 
     async def execute(self, prepared: Prepared, context: Any, meter: Meter | None = None) -> dict[str, Any]:  # noqa: ANN401 - the schema's own type
         """Run a query or a mutation within ``Limits.operation_seconds``; never raises but for cancellation."""
@@ -109,7 +118,7 @@ class Engine:
             return
         for error in result.errors or ():
             if isinstance(error, UserFacingError) and error.code == "FORBIDDEN":
-                await self.schema.refused(context, error)
+                await self._refused(context, error)
 
     def encode(self, answer: Mapping[str, Any]) -> str:
         """The answer as JSON text; one that JSON cannot express becomes a masked error."""

@@ -1,5 +1,7 @@
 """The jobs that every node brings along."""
 
+from functools import cache
+
 from ..core.model import Isolation
 from ..registry import JobDefinition, Registry, define
 from .cleanup import (
@@ -16,8 +18,9 @@ from .shell import shell as run_command
 __all__ = ["builtin_jobs", "register_builtin"]
 
 
+@cache
 def builtin_jobs(*, with_shell: bool = False) -> tuple[JobDefinition, ...]:
-    """The definitions of all built-in jobs, those with a schedule first.
+    """The definitions of all built-in jobs, those with a schedule first; made once in a process.
 
     Args:
         with_shell: Whether the job that runs commands of the operating system is one of them.

@@ -21,7 +21,7 @@ def schema(
     ] = False,
 ) -> None:
     """Print the GraphQL schema of this version (SDL), or check that the kept text is up to date."""
-    text = schema_module.create_schema().as_str().rstrip("\n")
+    text = schema_module.shared_schema().sdl.rstrip("\n")
     if not check:
         output.result({"ok": True, "schema": text}, text)
         return

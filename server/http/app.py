@@ -14,6 +14,7 @@ from ...graphql.execution.schema_factory import GuardedSchema
 from ...graphql.guard.searches import Searches, SearchLane
 from ...graphql.resolving.context import LOCAL_ADMINISTRATOR, Context, Person
 from ...graphql.transport.bounds import Bounds, Reads, address_of
+from ...graphql.transport.engine import Engine, Refused, unrecorded
 from ...graphql.transport.gateway import unwatched
 from ...graphql.transport.shared_fields import SHARED
 from ...graphql.transport.streams import OpenStreams
@@ -69,6 +70,7 @@ class Parts:
         metrics: What a monitoring system gets here; None = nothing.
         opens_metrics: Whether everybody who reaches this port may read that.
         trace_link: Of the settings.
+        refused: Called for operations that were refused for want of a role.
     """
 
     schema: GuardedSchema
@@ -93,6 +95,7 @@ class Parts:
     metrics: Metrics | None = None
     opens_metrics: bool = False
     trace_link: str | None = None
+    refused: Refused = unrecorded
 
     @property
     def host(self) -> HostSignIn | None:
@@ -203,7 +206,7 @@ def build_app(parts: Parts) -> Starlette:
         return found.person.role is not Role.VIEWER
 
     api = graphql_routes(
-        parts.schema,
+        Engine(parts.schema, parts.refused),
         context,
         streams=parts.streams,
         allowed_hosts=parts.hosts,

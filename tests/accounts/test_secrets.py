@@ -28,6 +28,7 @@ def test_references_are_found_and_replaced_wherever_they_stand() -> None:
     assert resolved(args, values) == {"url": "https://a", "headers": {"x": "k", "y": "plain"}, "many": [1, ["k"]]}
 
 
+@pytest.mark.costly
 @given(
     st.recursive(
         st.none() | st.integers() | st.text(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)

@@ -118,6 +118,7 @@ class TestDeclared:
         task = read(stored, "work")
         assert (task.paused, task.paused_by, task.pause_reason) == (True, "ann", "lunch")
 
+    @pytest.mark.costly
     @pytest.mark.parametrize("value", ["*/2 * * * * *", None], ids=["another schedule", "no schedule"])
     def test_after_a_long_downtime_it_catches_up_first_and_then_follows(
         self, stored: Stored, value: str | None

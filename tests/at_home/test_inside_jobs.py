@@ -11,6 +11,7 @@ from tests.at_home.kitchen import JOBS, cooks_by_name, hooked, hooked_at_the_end
 from tests.support.engines import StartEngine
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(
     "name", ["cooks_in_process", "cooks_async_in_process", "cooks_by_name", "cooks_by_name_in_thread"]
 )

@@ -173,6 +173,7 @@ MODULES = {
 }
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("module", MODULES)
 def test_check_and_the_start_refuse_names_of_jobs_that_no_module_has(processes: ProcessStarter, module: str) -> None:
     source, message = MODULES[module]

@@ -83,6 +83,7 @@ def test_a_task_obeys_the_key_and_writes_down_what_it_skips(paused: tuple[Client
         client.trigger_task("charges")
 
 
+@pytest.mark.costly
 def test_the_api_says_what_it_knows_of_the_key(paused: tuple[Client, str]) -> None:
     client, _ = paused
     declared = {one.name: one.unique_key for one in client.available_jobs()}

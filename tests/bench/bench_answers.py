@@ -28,6 +28,7 @@ from cronograph.graphql.app import graphql_routes
 from cronograph.graphql.guard.searches import Searches, SearchLane, bounds_of
 from cronograph.graphql.resolving.context import Context
 from cronograph.graphql.schema import create_schema
+from cronograph.graphql.transport.engine import Engine as OperationEngine
 from cronograph.jobs.runtime.live.bus import EventBus
 from cronograph.jobs.runtime.live.log_feed import LogFeed
 from cronograph.jobs.store.db.database import Database, parse_url, sync_engine
@@ -112,7 +113,7 @@ def api_app(database: Database) -> Starlette:
         return Context(database, bus, log_feed, searches=Searches(lane, "bench"))
 
     middleware = [Middleware(SecurityHeaders), Middleware(KnownHost, hosts={"localhost"})]
-    return Starlette(routes=graphql_routes(schema, context), middleware=middleware)
+    return Starlette(routes=graphql_routes(OperationEngine(schema), context), middleware=middleware)
 
 
 async def call(app: ASGIApp, path: str, body: bytes) -> bytes:

@@ -26,6 +26,7 @@ from cronograph.graphql.guard.searches import Searches, SearchLane, bounds_of
 from cronograph.graphql.resolving.context import Context
 from cronograph.graphql.schema import create_schema
 from cronograph.graphql.transport.bounds import Bounds, Reads
+from cronograph.graphql.transport.engine import Engine
 from cronograph.jobs.base.services import Services
 from cronograph.jobs.registry import Registry, define
 from cronograph.jobs.runtime.base.clock import Clock
@@ -139,7 +140,9 @@ async def serving(url: str) -> AsyncGenerator[Server]:
     lifecycle = Lifecycle()
     lifecycle.enter(Phase.SERVING)
     health = health_routes(lifecycle, lambda: engine.ready)
-    app = Starlette(routes=[*health, *graphql_routes(schema, context, bounds=Bounds(schema.limits, lane, caller))])
+    app = Starlette(
+        routes=[*health, *graphql_routes(Engine(schema), context, bounds=Bounds(schema.limits, lane, caller))]
+    )
     wakeup.start()
     feeds.start()
     await engine.start()

@@ -101,6 +101,7 @@ def test_every_benchmark_is_tried_here_and_described_in_the_docs() -> None:
     assert [name for name in NAMES if f"`bench_{name}`" not in described] == []
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("name", NAMES)
 def test_a_benchmark_runs_to_its_end(name: str, nursery: Nursery, tmp_path: Path) -> None:
     said = tmp_path / "output"

@@ -71,6 +71,7 @@ def count(conn: Connection, table: Table) -> int:
     return conn.execute(select(func.count()).select_from(table)).scalar_one()
 
 
+@pytest.mark.costly
 async def test_ten_thousand_expired_sessions_are_ten_thousand_records(database: Database) -> None:
     await database.write(fill, session, 10_000, -HOUR)
     await database.write(fill, session, 10, HOUR)

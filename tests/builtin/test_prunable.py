@@ -38,6 +38,7 @@ def varied(tx: Tx) -> None:
     history(tx.conn, None, tx.now - 31 * DAY, tx.now - 29 * DAY)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("keep", [None, 1, 2, 3, 100])
 @pytest.mark.parametrize("days", [30, 5.5, 1000])
 async def test_what_would_go_is_what_goes(database: Database, days: float, keep: int | None) -> None:

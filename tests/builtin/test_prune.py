@@ -163,6 +163,7 @@ async def test_by_count_each_task_keeps_its_newest(database: Database) -> None:
     assert len(await database.read(ends_of_task, 2, run)) == 2
 
 
+@pytest.mark.costly
 async def test_many_rows_go_in_many_transactions(database: Database) -> None:
     many = 2 * BATCH + 100
     await database.write(many_runs, many, task_id=1)
@@ -173,6 +174,7 @@ async def test_many_rows_go_in_many_transactions(database: Database) -> None:
     assert max(after - before for before, after in zip([0.0, *taken], taken, strict=False)) <= BATCH
 
 
+@pytest.mark.costly
 async def test_a_pruning_that_should_stop_leaves_between_two_batches(database: Database) -> None:
     many = 2 * BATCH + 100
     await database.write(many_runs, many)

@@ -68,6 +68,7 @@ def test_a_command_need_not_read_what_it_is_given(text: str) -> None:
     assert stream.closed
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(
     ("args", "error"),
     [

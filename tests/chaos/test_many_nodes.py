@@ -47,6 +47,7 @@ def judged(cluster: Cluster) -> History:
     return history
 
 
+@pytest.mark.costly
 @pytest.mark.timeout(120 + 2 * SOAK)
 def test_two_nodes_make_of_every_occurrence_exactly_one_run(cluster: Cluster) -> None:
     cluster.start("ada", "bob", **FEW_SLOTS)
@@ -60,6 +61,7 @@ def test_two_nodes_make_of_every_occurrence_exactly_one_run(cluster: Cluster) ->
     assert "error" not in "".join(one.output() for one in cluster.starter.started)
 
 
+@pytest.mark.costly
 def test_a_killed_node_and_a_paused_one_lose_nothing(cluster: Cluster) -> None:
     cluster.start("ada", "bob", "cyd", **FEW_SLOTS)
     create_tasks(cluster, seconds=0.9)
@@ -78,6 +80,7 @@ def test_a_killed_node_and_a_paused_one_lose_nothing(cluster: Cluster) -> None:
     assert "was taken for dead; it ends its jobs and joins again" in paused.output()
 
 
+@pytest.mark.costly
 def test_a_node_cut_off_from_the_database_is_missed_and_joins_again(cluster: Cluster) -> None:
     with Proxy(cluster.url) as proxy:
         cluster.begin("ada", url=proxy.url).wait_ready()
@@ -95,6 +98,7 @@ def test_a_node_cut_off_from_the_database_is_missed_and_joins_again(cluster: Clu
     assert "had no good heartbeat for" in cluster.starter.started[0].output()
 
 
+@pytest.mark.costly
 def test_a_node_without_a_fence_is_found_out_by_what_its_jobs_write_down(cluster: Cluster) -> None:
     cluster.start("ada")
     with Proxy(cluster.url) as proxy:
@@ -124,6 +128,7 @@ def test_a_node_that_stops_finishes_what_runs_and_hands_back_the_rest(cluster: C
     assert Counter(run.state for run in history.runs) == {RunState.SUCCESS: 1, RunState.WAITING: 3}
 
 
+@pytest.mark.costly
 def test_a_drained_node_ends_with_status_0_and_the_others_go_on(cluster: Cluster) -> None:
     cluster.start("ada", "bob")
     create_tasks(cluster)

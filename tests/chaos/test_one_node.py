@@ -34,6 +34,7 @@ def seeded() -> random.Random:
     return random.Random(seed)
 
 
+@pytest.mark.costly
 @pytest.mark.timeout(120 + 3 * SOAK)
 def test_no_second_is_lost_or_doubled_by_kills_at_random_moments(cluster: Cluster) -> None:
     chance = seeded()

@@ -103,6 +103,7 @@ def full_queue(stored: Stored) -> None:
         stored.dispatch()
 
 
+@pytest.mark.costly
 def test_the_sample_history_has_something_of_everything(stored: Stored, worker: Worker) -> None:
     history = published(stored)
     assert {row.reason for row in history.skipped} >= {SkipReason.OVERLAP, SkipReason.COALESCED, SkipReason.TOLERANCE}
@@ -115,6 +116,7 @@ def test_the_sample_history_has_something_of_everything(stored: Stored, worker: 
     assert len([run for run in history.runs if run.group == "rated" and run.attempt]) > 1
 
 
+@pytest.mark.costly
 def test_nothing_is_found_in_what_the_product_does(stored: Stored, worker: Worker) -> None:
     assert found(stored) == []
     dispatch_again(stored)
@@ -131,6 +133,7 @@ def test_nothing_is_found_after_an_orderly_end(stored: Stored, worker: Worker) -
     assert found(stored, at_rest=True) == []
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 @pytest.mark.parametrize("broken", ALL_BREAKS, ids=lambda broken: str(broken.__name__))
 def test_a_broken_product_is_found_out(stored: Stored, worker: Worker, broken: Break) -> None:
@@ -154,6 +157,7 @@ def expired(stored: Stored, worker: Worker) -> tuple[History, Testimony, Attempt
     return history, said, (own[-1].run_id, own[-1].attempt)
 
 
+@pytest.mark.costly
 def test_nothing_is_found_in_what_jobs_say_that_were_stopped_in_time(
     expired: tuple[History, Testimony, Attempt],
 ) -> None:

@@ -57,6 +57,7 @@ def test_a_subscriber_outlives_the_kill_of_its_server(processes: ProcessStarter,
     cluster.verify(at_rest=True)
 
 
+@pytest.mark.costly
 @pytest.mark.postgres
 def test_subscribers_that_move_between_nodes_all_see_every_event_once(
     processes: ProcessStarter, postgres_url: str

@@ -8,6 +8,7 @@ from tests.cluster.__main__ import JOBS, NODES, play
 from tests.support.processes import ProcessStarter
 
 
+@pytest.mark.costly
 def test_one_of_three_nodes_is_killed_and_the_others_go_on(
     postgres_url: str, processes: ProcessStarter, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

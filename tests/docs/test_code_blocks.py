@@ -112,6 +112,7 @@ def together(document: str) -> str:
     return "how-to" if "how-to" in Path(document).parts else document
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("name", sorted({together(block.document) for block in blocks_in("python")}))
 def test_python_runs_as_it_is_printed(
     name: str, postgres_url: str, my_server: CronographProcess, nursery: Nursery, tmp_path: Path
@@ -142,6 +143,7 @@ def test_graphql_is_answered_without_errors(block: Block, my_server: CronographP
             assert [field for field in answer["data"].values() if field and field.get("errors")] == []
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("document", sorted({together(block.document) for block in blocks_in("sh")}))
 def test_commands_end_well(document: str, my_server: CronographProcess, nursery: Nursery, tmp_path: Path) -> None:
     if shutil.which("curl") is None:

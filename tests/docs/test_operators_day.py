@@ -72,6 +72,7 @@ def node(processes: ProcessStarter, url: str, name: str) -> CronographProcess:
     return processes.begin_serve(url, "--jobs", "shop_jobs", "--node-name", name)
 
 
+@pytest.mark.costly
 def test_a_day_goes_as_it_is_printed(day: Day, processes: ProcessStarter, postgres_url: str) -> None:
     n1, n2 = (node(processes, postgres_url, name).wait_ready() for name in ("n1", "n2"))
     assert day.next("export CRONOGRAPH_URL") == ""

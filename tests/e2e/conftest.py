@@ -1,6 +1,7 @@
 """A real server with jobs that the tests steer, and a real browser on it."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -162,15 +163,23 @@ def start_site(folder: Path, starter: ProcessStarter, port: int, env: Mapping[st
     return Site(process.wait_ready(), folder)
 
 
+@contextmanager
+def site_with(folder: Path, nursery: Nursery, more_jobs: str = "") -> Generator[Site]:
+    """A server in a folder of its own, with the source of more jobs than the others have."""
+    need_dashboard()
+    (folder / f"{MODULE}.py").write_text(SOURCE + more_jobs)
+    starter = ProcessStarter(folder, nursery)
+    try:
+        yield start_site(folder, starter, free_port())
+    finally:
+        starter.end_all()
+
+
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory, nursery: Nursery) -> Iterator[Site]:
     """A server for all tests of a module: they use tasks and gates of their own names."""
-    need_dashboard()
-    folder = tmp_path_factory.mktemp("dashboard")
-    (folder / f"{MODULE}.py").write_text(SOURCE)
-    starter = ProcessStarter(folder, nursery)
-    yield start_site(folder, starter, free_port())
-    starter.end_all()
+    with site_with(tmp_path_factory.mktemp("dashboard"), nursery) as site:
+        yield site
 
 
 @pytest.fixture

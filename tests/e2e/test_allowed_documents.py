@@ -41,6 +41,7 @@ def test_every_operation_of_the_sources_is_listed() -> None:
     assert len(listed) == written
 
 
+@pytest.mark.costly
 def test_the_pages_work_and_nothing_else_does(closed_site: Site, new_page: PageOpener) -> None:
     answer = post(f"{closed_site.url}/graphql", {"query": "{ asOf }"}).json()
     assert answer["errors"][0]["extensions"]["code"] == "DOCUMENT_NOT_ALLOWED"

@@ -5,12 +5,10 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.e2e.conftest import MODULE, SOURCE, Site, need_dashboard, start_site
+from tests.e2e.conftest import Site, site_with
 from tests.e2e.test_truth import live
 from tests.support.browser import PageOpener
 from tests.support.forking import Nursery
-from tests.support.ports import free_port
-from tests.support.processes import ProcessStarter
 
 INVOICE = """
 
@@ -28,12 +26,8 @@ async def invoice(mails: list[str], lines: list[Line], limit: int | str = "none"
 @pytest.fixture(scope="module")
 def shop(tmp_path_factory: pytest.TempPathFactory, nursery: Nursery) -> Iterator[Site]:
     """A server with one more job, whose arguments are lists."""
-    need_dashboard()
-    folder = tmp_path_factory.mktemp("shop")
-    (folder / f"{MODULE}.py").write_text(SOURCE + INVOICE)
-    starter = ProcessStarter(folder, nursery)
-    yield start_site(folder, starter, free_port())
-    starter.end_all()
+    with site_with(tmp_path_factory.mktemp("shop"), nursery, INVOICE) as site:
+        yield site
 
 
 @pytest.fixture

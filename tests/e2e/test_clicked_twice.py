@@ -5,12 +5,10 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.e2e.conftest import MODULE, SOURCE, Site, need_dashboard, start_site
+from tests.e2e.conftest import Site, site_with
 from tests.e2e.test_truth import live
 from tests.support.browser import PageOpener
 from tests.support.forking import Nursery
-from tests.support.ports import free_port
-from tests.support.processes import ProcessStarter
 
 CHARGE = """
 
@@ -23,14 +21,9 @@ RUNS = '{ runs(filter: { jobName: { eq: "charge" } }) { nodes { id uniqueKey } }
 @pytest.fixture(scope="module")
 def shop(tmp_path_factory: pytest.TempPathFactory, nursery: Nursery) -> Iterator[Site]:
     """A server whose till is paused, so that what is charged stays unfinished."""
-    need_dashboard()
-    folder = tmp_path_factory.mktemp("till")
-    (folder / f"{MODULE}.py").write_text(SOURCE + CHARGE)
-    starter = ProcessStarter(folder, nursery)
-    site = start_site(folder, starter, free_port())
-    site.ask('mutation { pauseGroup(input: { name: "till" }) { errors { message } } }')
-    yield site
-    starter.end_all()
+    with site_with(tmp_path_factory.mktemp("till"), nursery, CHARGE) as site:
+        site.ask('mutation { pauseGroup(input: { name: "till" }) { errors { message } } }')
+        yield site
 
 
 def charge(page: Page, order: int) -> None:

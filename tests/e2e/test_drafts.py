@@ -1,5 +1,6 @@
 """What is typed is never lost: neither by a session that ends, nor by a reload."""
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from tests.e2e.conftest import Site
@@ -31,6 +32,7 @@ def signed_in(guarded: tuple[str, str], new_page: PageOpener) -> Page:
     return page
 
 
+@pytest.mark.costly
 def test_a_session_that_ends_under_a_form_asks_above_it_and_then_sends_it(
     guarded: tuple[str, str], new_page: PageOpener, browser_watch: BrowserWatch
 ) -> None:
@@ -54,6 +56,7 @@ def test_a_session_that_ends_under_a_form_asks_above_it_and_then_sends_it(
     expect(page.locator("main")).to_contain_text("what took long to write")
 
 
+@pytest.mark.costly
 def test_a_new_password_in_one_tab_disturbs_no_form_in_another(
     guarded: tuple[str, str], new_page: PageOpener, browser_watch: BrowserWatch
 ) -> None:
@@ -77,6 +80,7 @@ def test_a_new_password_in_one_tab_disturbs_no_form_in_another(
     account.close()
 
 
+@pytest.mark.costly
 def test_a_draft_survives_a_reload_and_can_be_thrown_away(site: Site, new_page: PageOpener) -> None:
     page = new_page(site.url)
     fill_new_task(page)

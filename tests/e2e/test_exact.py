@@ -3,6 +3,7 @@
 import json
 import re
 
+import pytest
 from playwright.sync_api import Locator, Page, Route, expect
 
 from tests.e2e.conftest import Site
@@ -39,6 +40,7 @@ def held_back(page: Page, operation: str) -> list[Route]:
 
 
 class TestCounts:
+    @pytest.mark.costly
     def test_a_change_between_the_counts_and_the_rows_is_in_both(self, site: Site, new_page: PageOpener) -> None:
         pause_groups(site, "between")
         enqueue(site, 3, group="between")
@@ -73,6 +75,7 @@ class TestCounts:
         expect(tabs(page).get_by_role("button", name="waiting")).to_contain_text("5")
         expect(page.get_by_role("button", name="Cancel 5 runs")).to_be_visible()
 
+    @pytest.mark.costly
     def test_a_dialog_counts_on_while_it_is_open(self, site: Site, new_page: PageOpener) -> None:
         pause_groups(site, "dialog")
         enqueue(site, 2, group="dialog")
@@ -213,6 +216,7 @@ def flaky(site: Site) -> dict[str, str]:
 
 
 class TestAddresses:
+    @pytest.mark.costly
     def test_what_an_address_asks_for_and_there_is_not_is_named(self, site: Site, new_page: PageOpener) -> None:
         page = new_page(site.url)
         for path, said in (
@@ -266,6 +270,7 @@ class TestLiveness:
 
 
 class TestPlan:
+    @pytest.mark.costly
     def test_the_plan_reaches_its_end_however_frequent_tasks_are(self, site: Site, new_page: PageOpener) -> None:
         names = [f"often-{number}" for number in range(3)]
         for name in names:

@@ -22,6 +22,7 @@ def page(site: Site, new_page: PageOpener) -> Page:
     return page
 
 
+@pytest.mark.costly
 def test_its_files_are_at_most_half_a_megabyte_on_the_wire(site: Site, new_page: PageOpener) -> None:
     page = new_page(site.url, first_visit=True)
     files: list[Request] = []
@@ -33,6 +34,7 @@ def test_its_files_are_at_most_half_a_megabyte_on_the_wire(site: Site, new_page:
     assert 300_000 < sent <= 500_000
 
 
+@pytest.mark.costly
 def test_a_first_visit_finds_examples_that_run(page: Page) -> None:
     page.get_by_role("button", name="Execute query").click()
     expect(page.locator(ANSWER)).to_contain_text("Always fails")
@@ -88,6 +90,7 @@ def later(site: Site, count: int) -> str:
     return newest
 
 
+@pytest.mark.costly
 def test_a_subscription_keeps_the_last_hundred_events_the_newest_first(page: Page, site: Site) -> None:
     page.get_by_role("button", name="Every change, live").click()
     expect(page.locator(QUERY)).to_contain_text("subscription")
@@ -121,6 +124,7 @@ def test_the_editor_completes_by_the_schema(page: Page) -> None:
     wait_until(completed, message="the editor to complete the field")
 
 
+@pytest.mark.costly
 def test_variables_headers_and_the_schema_are_at_hand(page: Page, site: Site) -> None:
     page.get_by_role("button", name="Check a schedule").click()
     page.get_by_role("button", name="Headers").click()
@@ -136,6 +140,7 @@ def test_variables_headers_and_the_schema_are_at_hand(page: Page, site: Site) ->
     expect(page.locator(".graphiql-doc-explorer-content")).to_contain_text("availableJobs")
 
 
+@pytest.mark.costly
 def test_every_part_of_it_is_drawn_without_inline_styles(page: Page) -> None:
     for name, heading in (("Open settings dialog", "Settings"), ("Open short keys dialog", "Short Keys")):
         page.get_by_role("button", name=name).click()

@@ -33,6 +33,7 @@ def enqueue(site: Site, runs: Sequence[dict[str, Any]]) -> str:
     return flow_id
 
 
+@pytest.mark.costly
 def test_the_runs_of_a_small_flow_are_drawn_as_they_go(page: Page, site: Site) -> None:
     runs = (
         member("first", "gated", gate="flow-gate"),
@@ -49,6 +50,7 @@ def test_the_runs_of_a_small_flow_are_drawn_as_they_go(page: Page, site: Site) -
     expect(page.get_by_role("region", name="Facts")).to_contain_text(f"flow {flow}")
 
 
+@pytest.mark.costly
 def test_ten_thousand_runs_are_folded_by_job(page: Page, site: Site) -> None:
     parts = [member(f"part-{number}", "quick", "begin") for number in range(9_998)]
     end = member("end", "broken", *(part["key"] for part in parts))

@@ -72,6 +72,7 @@ class Hands:
         expect(heading).to_be_focused()
 
 
+@pytest.mark.costly
 @pytest.mark.timeout(180)
 def test_everything_is_done_by_keyboard_alone(cluster: Site, new_page: PageOpener) -> None:
     page = new_page(cluster.url)
@@ -243,6 +244,7 @@ def choose_zone_and_theme(page: Page, hands: Hands) -> None:
     expect(page.locator(".graphiql-query-editor .CodeMirror-code")).to_contain_text("availableJobs")
 
 
+@pytest.mark.costly
 def test_everything_is_done_by_mouse(site: Site, new_page: PageOpener) -> None:
     page = new_page(site.url)
     page.goto("/")

@@ -32,6 +32,7 @@ def tolerant(browser_watch: BrowserWatch) -> BrowserWatch:
     return browser_watch
 
 
+@pytest.mark.costly
 def test_a_lost_connection_is_said_and_what_happened_meanwhile_shows_afterwards(
     mortal: tuple[Site, ProcessStarter], tolerant: BrowserWatch, new_page: PageOpener
 ) -> None:
@@ -64,6 +65,7 @@ def test_a_lost_connection_is_said_and_what_happened_meanwhile_shows_afterwards(
     assert len(sockets) == 2
 
 
+@pytest.mark.costly
 def test_timers_stand_still_while_the_connection_is_down(
     mortal: tuple[Site, ProcessStarter], tolerant: BrowserWatch, new_page: PageOpener
 ) -> None:
@@ -80,6 +82,7 @@ def test_timers_stand_still_while_the_connection_is_down(
     assert elapsed.text_content() == stopped_at
 
 
+@pytest.mark.costly
 def test_a_page_opened_without_a_server_recovers_by_itself(
     mortal: tuple[Site, ProcessStarter], tolerant: BrowserWatch, new_page: PageOpener
 ) -> None:
@@ -101,6 +104,7 @@ def test_a_page_opened_without_a_server_recovers_by_itself(
     expect(page.get_by_role("alert")).to_have_count(0)
 
 
+@pytest.mark.costly
 def test_the_banner_says_what_is_worst(
     mortal: tuple[Site, ProcessStarter], tolerant: BrowserWatch, new_page: PageOpener
 ) -> None:

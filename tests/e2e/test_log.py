@@ -37,6 +37,7 @@ def begun(site: Site, job: str, **args: object) -> str:
 
 
 class TestFilters:
+    @pytest.mark.costly
     def test_they_live_in_the_address_and_come_back_with_it(self, page: Page, site: Site) -> None:
         ended(site, "quick")
         failed = ended(site, "broken")

@@ -3,6 +3,7 @@
 import re
 from datetime import UTC, datetime, timedelta
 
+import pytest
 from playwright.sync_api import expect
 
 from tests.e2e.conftest import Site
@@ -32,6 +33,7 @@ def in_hours(number: int) -> dict[str, str]:
 
 
 class TestLive:
+    @pytest.mark.costly
     def test_a_run_started_elsewhere_shows_with_its_progress_and_then_its_outcome(
         self, site: Site, new_page: PageOpener
     ) -> None:
@@ -47,6 +49,7 @@ class TestLive:
         expect(newest).to_contain_text("success")
         expect(newest).to_contain_text("4")
 
+    @pytest.mark.costly
     def test_a_failure_shows_with_its_error_and_in_the_title(self, site: Site, new_page: PageOpener) -> None:
         page = new_page(site.url)
         page.goto("/")
@@ -55,6 +58,7 @@ class TestLive:
         expect(failures).to_contain_text("it broke: the disk is full")
         expect(page).to_have_title(re.compile(r"^\(\d+\) Overview"))
 
+    @pytest.mark.costly
     def test_what_needs_a_person_stands_first_with_what_can_be_done_about_it(
         self, site: Site, new_page: PageOpener
     ) -> None:
@@ -120,6 +124,7 @@ class TestLive:
 
 
 class TestNextUp:
+    @pytest.mark.costly
     def test_what_is_due_next_follows_the_clock_and_what_others_change(self, site: Site, new_page: PageOpener) -> None:
         site.create_task("next-ticking", "quick", schedule={"syntax": "INTERVAL", "value": "2s"})
         for name, hours in (("next-late", 3), ("next-soon", 2)):
@@ -172,6 +177,7 @@ class TestActions:
         row = page.get_by_role("region", name="Newest executions").locator("tr", has_text="overview-run")
         expect(row.locator(".status")).to_have_text("success")
 
+    @pytest.mark.costly
     def test_pausing_asks_for_a_reason_and_can_be_undone(self, site: Site, new_page: PageOpener) -> None:
         site.create_task("overview-pause", "quick")
         page = new_page(site.url)

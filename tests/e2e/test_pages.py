@@ -154,6 +154,7 @@ DIALOGS: dict[str, Callable[[Page], None]] = {
 }
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("title", DIALOGS)
 def test_a_dialog_takes_the_focus_gives_it_back_and_is_accessible(title: str, site: Site, new_page: PageOpener) -> None:
     page = new_page(site.url)
@@ -222,6 +223,7 @@ def test_on_a_phone_all_pages_are_behind_a_button_that_names_the_present_one(sit
     expect(page.get_by_role("button", name="Nodes", exact=True)).to_have_attribute("aria-expanded", "false")
 
 
+@pytest.mark.costly
 def test_on_a_phone_the_first_row_is_in_sight_and_filters_are_behind_a_button(site: Site, new_page: PageOpener) -> None:
     page = new_page(site.url, viewport={"width": 390, "height": 740})
     for path in ("/runs?group=halted", "/tasks", "/log", "/groups"):
@@ -258,6 +260,7 @@ def test_the_filters_of_the_queue_stand_in_one_line_on_a_desk(site: Site, new_pa
 
 
 class TestViews:
+    @pytest.mark.costly
     def test_a_view_is_kept_under_its_name_and_columns_are_chosen(self, site: Site, new_page: PageOpener) -> None:
         page = new_page(site.url, viewport={"width": 1600, "height": 800})
         page.goto("/tasks?state=on")

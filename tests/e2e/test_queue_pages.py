@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import pytest
 from playwright.sync_api import expect
 
 from tests.e2e.conftest import Site
@@ -21,6 +22,7 @@ def name_groups(site: Site, prefix: str, number: int) -> None:
         assert site.ask(ENQUEUE, input={"runs": runs})["enqueueRuns"]["errors"] == []
 
 
+@pytest.mark.costly
 def test_more_groups_than_a_page_holds_are_reached_by_pages_and_by_name(site: Site, new_page: PageOpener) -> None:
     name_groups(site, "tenant", 130)
     page = new_page(site.url)
@@ -49,6 +51,7 @@ def test_a_paused_group_is_found_among_the_paused_ones(site: Site, new_page: Pag
     expect(row).to_have_count(0)
 
 
+@pytest.mark.costly
 def test_the_limits_of_a_group_are_set_and_taken_away_by_hand(site: Site, new_page: PageOpener) -> None:
     name_groups(site, "mail", 1)
     page = new_page(site.url)

@@ -60,6 +60,7 @@ def true_state(tabs: dict[str, Page], site: Site, run: str, execution: str, numb
     expect(tabs[NODES].locator("tbody tr", has_text="active")).to_have_count(1)
 
 
+@pytest.mark.costly
 @pytest.mark.timeout(180)
 def test_pages_show_the_true_state_each_time_the_server_comes_back(
     tmp_path: Path, starter: ProcessStarter, browser_watch: BrowserWatch, new_page: PageOpener

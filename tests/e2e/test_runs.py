@@ -26,6 +26,7 @@ def page(site: Site, new_page: PageOpener) -> Page:
     return new_page(site.url)
 
 
+@pytest.mark.costly
 def test_a_waiting_run_says_why_it_waits(page: Page, site: Site) -> None:
     [run] = enqueue(site, "why", 1)
     page.goto("/runs?group=why")
@@ -34,6 +35,7 @@ def test_a_waiting_run_says_why_it_waits(page: Page, site: Site) -> None:
     expect(row.locator(".why")).to_contain_text("paused")
 
 
+@pytest.mark.costly
 def test_what_waits_gets_other_arguments_and_another_time(page: Page, site: Site) -> None:
     [run] = enqueue(site, "change", 1)
     page.goto(f"/runs/{run}")
@@ -54,6 +56,7 @@ def test_what_waits_gets_other_arguments_and_another_time(page: Page, site: Site
     assert changed == {"args": {"batch": 9}, "availableAt": "2090-01-01T00:00:00Z"}
 
 
+@pytest.mark.costly
 def test_what_is_refused_of_a_run_again_stands_at_its_field(page: Page, site: Site) -> None:
     run = site.trigger("quick")
     wait_until(lambda: site.run_state(run) == "SUCCESS", message="the run to end")
@@ -97,6 +100,7 @@ def test_a_failed_run_is_run_again_as_a_new_one(page: Page, site: Site) -> None:
     expect(page.locator(".notice")).to_contain_text(f"Run {run} is tried again as run")
 
 
+@pytest.mark.costly
 def test_all_that_match_are_cancelled_after_the_server_has_counted_them(page: Page, site: Site) -> None:
     runs = enqueue(site, "cancel-all", 60)
     page.goto("/runs?group=cancel-all")
@@ -108,6 +112,7 @@ def test_all_that_match_are_cancelled_after_the_server_has_counted_them(page: Pa
     assert {site.run_state(run) for run in (runs[0], runs[-1])} == {"CANCELLED"}
 
 
+@pytest.mark.costly
 def test_all_that_match_get_high_priority_after_the_server_has_counted_them(page: Page, site: Site) -> None:
     enqueue(site, "priority-all", 3)
     enqueue(site, "priority-other", 1)
@@ -126,6 +131,7 @@ def test_the_state_in_the_address_may_be_in_small_letters(page: Page) -> None:
     expect(page.get_by_role("button", name="cancelled")).to_have_attribute("aria-current", "true")
 
 
+@pytest.mark.costly
 def test_enter_opens_details_beside_the_list_where_there_is_room(site: Site, new_page: PageOpener) -> None:
     first, second = enqueue(site, "beside", 2)
     page = new_page(site.url, viewport={"width": 1920, "height": 900})

@@ -32,6 +32,7 @@ def chips(page: Page) -> Locator:
     return page.locator(".search-chip-text")
 
 
+@pytest.mark.costly
 def test_terms_become_chips_and_words_stay(site: Site, new_page: PageOpener) -> None:
     page = new_page(site.url)
     field = listed(page, "/tasks")
@@ -62,6 +63,7 @@ def test_an_address_is_shown_as_one_would_type_it(site: Site, new_page: PageOpen
     expect(page).to_have_url(f"{site.url}{SEARCHED}&q=job%3Aa")
 
 
+@pytest.mark.costly
 def test_by_keys_alone(site: Site, new_page: PageOpener) -> None:
     page = new_page(site.url)
     field = listed(page, "/tasks")
@@ -99,6 +101,7 @@ def test_by_keys_alone(site: Site, new_page: PageOpener) -> None:
     expect(field).not_to_be_focused()
 
 
+@pytest.mark.costly
 def test_the_field_and_its_offers_fit_and_are_accessible(site: Site, new_page: PageOpener) -> None:
     page = new_page(site.url)
     field = listed(page, SEARCHED)
@@ -110,6 +113,7 @@ def test_the_field_and_its_offers_fit_and_are_accessible(site: Site, new_page: P
         assert page.evaluate(CUT_OFF) == []
 
 
+@pytest.mark.costly
 def test_on_a_phone_the_filters_are_in_a_sheet(site: Site, new_page: PageOpener) -> None:
     page = new_page(site.url, viewport={"width": 320, "height": 700})
     listed(page, "/log?outcome=SUCCESS")
@@ -134,6 +138,7 @@ def test_on_a_phone_the_filters_are_in_a_sheet(site: Site, new_page: PageOpener)
     expect(sheet).to_have_count(0)
 
 
+@pytest.mark.costly
 def test_lines_of_logs_are_found_across_a_job_and_in_one_execution(site: Site, new_page: PageOpener) -> None:
     run = site.trigger("chatty", lines=1000)
     wait_until(lambda: site.run_state(run) == "SUCCESS", message="the lines to be written")

@@ -48,6 +48,7 @@ def shown_secret(page: Page) -> str:
     return secret
 
 
+@pytest.mark.costly
 @pytest.mark.timeout(180)
 def test_two_people_of_different_roles_do_what_each_may(
     guarded: tuple[str, str], new_page: PageOpener, browser_watch: BrowserWatch

@@ -27,6 +27,7 @@ def page(site: Site, new_page: PageOpener) -> Page:
     return new_page(site.url)
 
 
+@pytest.mark.costly
 def test_a_run_shows_its_steps_by_attempt_as_they_end_and_goes_on_from_one(page: Page, site: Site) -> None:
     run = suspended(site)
     page.goto(f"/runs/{run}")
@@ -49,6 +50,7 @@ def test_a_run_shows_its_steps_by_attempt_as_they_end_and_goes_on_from_one(page:
     )
 
 
+@pytest.mark.costly
 def test_very_many_steps_are_shown_page_by_page(page: Page, site: Site) -> None:
     run = site.trigger("hundreds")
     wait_until(lambda: site.run_state(run) == "SUCCESS", message="all steps to be taken")
@@ -66,6 +68,7 @@ def test_very_many_steps_are_shown_page_by_page(page: Page, site: Site) -> None:
     expect(steps).to_have_count(300)
 
 
+@pytest.mark.costly
 def test_a_label_leads_from_the_run_to_all_runs_and_executions_with_it(page: Page, site: Site) -> None:
     run, _other = suspended(site, order=91), suspended(site, order=92)
     page.goto(f"/runs/{run}")
@@ -80,6 +83,7 @@ def test_a_label_leads_from_the_run_to_all_runs_and_executions_with_it(page: Pag
     expect(row).to_have_count(2)
 
 
+@pytest.mark.costly
 def test_people_answer_and_reject_what_waits_for_them(page: Page, site: Site) -> None:
     approved, rejected = suspended(site, order=7), suspended(site)
     page.goto("/inbox")
@@ -105,6 +109,7 @@ def test_people_answer_and_reject_what_waits_for_them(page: Page, site: Site) ->
 FLOW = "mutation($input: EnqueueFlowInput!) { enqueueFlow(input: $input) { flow { id } errors { message } } }"
 
 
+@pytest.mark.costly
 def test_a_flow_shows_what_failed_and_what_it_blocks_and_is_tried_again(page: Page, site: Site) -> None:
     runs = [
         {"key": "import", "jobName": "quick"},

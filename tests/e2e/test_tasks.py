@@ -36,6 +36,7 @@ def page(site: Site, new_page: PageOpener) -> Page:
 
 
 class TestScheduleField:
+    @pytest.mark.costly
     def test_the_sentence_and_the_next_times_come_while_typing(self, page: Page) -> None:
         page.get_by_role("button", name="New task").click()
         page.get_by_label("When", exact=True).fill("0 30 9 * * MON-FRI")
@@ -54,6 +55,7 @@ class TestScheduleField:
         expect(page.locator(".next-times th")).to_contain_text(["UTC", "Asia/Tokyo", "Here (UTC+1)"])
         expect(row.locator("td")).to_contain_text(["-01-15 00:30:00", "-01-15 09:30:00", "-01-15 01:30:00"])
 
+    @pytest.mark.costly
     def test_every_kind_of_schedule_is_put_into_words(self, page: Page) -> None:
         page.get_by_role("button", name="New task").click()
         for kind, value, sentence in IN_WORDS:
@@ -63,6 +65,7 @@ class TestScheduleField:
             # Another kind of schedule is no reason to open the policies.
             expect(page.get_by_label("Overlap", exact=True)).to_be_hidden()
 
+    @pytest.mark.costly
     def test_nonsense_is_refused_with_its_reason(self, page: Page) -> None:
         page.get_by_role("button", name="New task").click()
         for kind, value, reason in NONSENSE:
@@ -82,6 +85,7 @@ class TestScheduleField:
         expect(zone).to_have_value("Europe/Berlin")
         expect(page.locator(".preview-sentence")).to_contain_text("At 09:30 every day")
 
+    @pytest.mark.costly
     def test_an_error_is_marked_where_it_is_and_its_suggestion_can_be_used(self, page: Page) -> None:
         page.get_by_role("button", name="New task").click()
         field = page.get_by_label("When", exact=True)
@@ -94,6 +98,7 @@ class TestScheduleField:
 
 
 class TestForm:
+    @pytest.mark.costly
     def test_refusals_of_the_server_stand_at_their_field(self, page: Page, site: Site) -> None:
         site.create_task("taken", "quick")
         page.get_by_role("button", name="New task").click()
@@ -104,6 +109,7 @@ class TestForm:
         name_field = page.locator(".field", has=page.get_by_label("Name", exact=True))
         expect(name_field.get_by_role("alert")).to_contain_text("taken")
 
+    @pytest.mark.costly
     def test_only_what_was_edited_changes(self, page: Page, site: Site) -> None:
         site.create_task("edited", "quick", description="as it was")
         page.goto("/tasks/edited")
@@ -114,6 +120,7 @@ class TestForm:
         expect(page.get_by_role("region", name="Schedule", exact=True)).to_contain_text("At 06:00 every day")
         assert site.task("edited")["description"] == "as it was"
 
+    @pytest.mark.costly
     def test_a_copy_of_a_task_has_all_but_its_name(self, page: Page, site: Site) -> None:
         site.create_task("original", "quick", description="as it was", args={"batch": 3})
         page.goto("/tasks/original")
@@ -142,6 +149,7 @@ class TestTaskPage:
         expect(page).to_have_url(re.compile("tab=policies$"))
         expect(page.get_by_role("region", name="Policies")).to_contain_text("further occurrences are skipped")
 
+    @pytest.mark.costly
     def test_it_draws_what_its_executions_took_and_counted(self, page: Page, site: Site) -> None:
         site.create_task("drawn", "quick")
         page.goto("/tasks/drawn")
@@ -156,6 +164,7 @@ class TestTaskPage:
         records.get_by_role("button", name="show as a table").click()
         expect(records.locator("tbody tr").first).to_contain_text("7")
 
+    @pytest.mark.costly
     def test_deleting_asks_first_and_leads_back_to_the_list(self, page: Page, site: Site) -> None:
         site.create_task("doomed", "quick")
         page.goto("/tasks/doomed")
@@ -164,6 +173,7 @@ class TestTaskPage:
         expect(page).to_have_url(f"{site.url}/tasks")
         wait_until(lambda: site.task("doomed") is None, message="the task to be gone")
 
+    @pytest.mark.costly
     def test_the_question_before_a_deletion_says_how_many_runs_go_with_it(self, page: Page, site: Site) -> None:
         site.create_task("busy", "gated", args={"gate": "busy"})
         site.ask('mutation { triggerTask(input: { name: "busy" }) { run { id } } }')

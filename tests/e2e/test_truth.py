@@ -5,6 +5,7 @@ import re
 from datetime import datetime, timedelta
 from typing import Any
 
+import pytest
 from playwright.sync_api import Page, WebSocketRoute, expect
 
 from tests.e2e.conftest import Site
@@ -44,6 +45,7 @@ def enqueue(site: Site, count: int, **fields: Any) -> list[str]:
 
 
 class TestLists:
+    @pytest.mark.costly
     def test_tasks_enter_leave_and_move_as_others_change_them(self, site: Site, new_page: PageOpener) -> None:
         for name, year in (("list-a", 2081), ("list-b", 2083), ("list-c", 2082)):
             site.create_task(name, "quick", schedule=once(year))
@@ -61,6 +63,7 @@ class TestLists:
         site.ask(MOVE, name="list-a", schedule=once(2084))
         expect(rows).to_contain_text(["list-c", "list-b", "list-a"])
 
+    @pytest.mark.costly
     def test_a_burst_stands_in_order_and_every_row_is_reachable_page_by_page(
         self, site: Site, new_page: PageOpener
     ) -> None:
@@ -92,6 +95,7 @@ class TestLists:
         newest: str = site.ask(query)["executions"]["nodes"][0]["id"]
         return newest
 
+    @pytest.mark.costly
     def test_a_choice_reaches_over_pages_and_never_hides(self, site: Site, new_page: PageOpener) -> None:
         site.ask('mutation { pauseGroup(input: { name: "chosen" }) { errors { message } } }')
         runs = enqueue(site, 60, group="chosen")
@@ -114,6 +118,7 @@ class TestLists:
         expect(page.get_by_text("No run matches")).to_be_visible()
         expect(bar).to_have_count(0)
 
+    @pytest.mark.costly
     def test_charts_count_what_the_list_beside_them_shows(self, site: Site, new_page: PageOpener) -> None:
         runs = [site.trigger(job) for job in ("broken", "broken", "quick")]
         wait_until(lambda: all(site.run_state(run) in {"SUCCESS", "FAILED"} for run in runs), message="the runs to end")
@@ -158,6 +163,7 @@ class TestFeed:
         wait_until(lambda: page.evaluate("1") and asked[-1]["nodes"], message="the page of nodes to ask for nodes")
         assert asked[-1]["after"]
 
+    @pytest.mark.costly
     def test_a_subscription_that_ends_with_an_error_is_resumed_and_says_its_age_meanwhile(
         self, site: Site, new_page: PageOpener
     ) -> None:
@@ -188,6 +194,7 @@ class TestFeed:
         expect(tile).to_contain_text("right now")
         assert len(refused) > 3
 
+    @pytest.mark.costly
     def test_the_pill_says_how_far_the_feed_is_behind(self, site: Site, new_page: PageOpener) -> None:
         page = new_page(site.url)
         late = [True]
@@ -217,6 +224,7 @@ class TestFeed:
 
 
 class TestArguments:
+    @pytest.mark.costly
     def test_a_form_with_a_fault_cannot_be_sent(self, site: Site, new_page: PageOpener) -> None:
         site.create_task("careful", "quick")
         page = new_page(site.url)
@@ -241,6 +249,7 @@ class TestArguments:
 
 
 class TestRunPage:
+    @pytest.mark.costly
     def test_it_says_why_the_run_waits_and_then_what_became_of_it(self, site: Site, new_page: PageOpener) -> None:
         site.ask('mutation { pauseGroup(input: { name: "run-page" }) { errors { message } } }')
         first, second = enqueue(site, 2, group="run-page")
@@ -289,6 +298,7 @@ def test_a_job_without_arguments_asks_for_none(site: Site, new_page: PageOpener)
     expect(dialog).to_have_count(0)
 
 
+@pytest.mark.costly
 def test_views_that_are_open_come_to_say_what_the_api_says(site: Site, new_page: PageOpener) -> None:
     """The short form of `views.py`, with what follows the runs at once and what no event tells of."""
     with watching(site, new_page(site.url).context, ("nodes", "secrets", "users")) as watch:

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from cronograph.graphql.execution.schema_factory import GuardedSchema
-from cronograph.graphql.schema import create_schema
+from cronograph.graphql.schema import shared_schema
 from cronograph.jobs.runtime.live.bus import EventBus
 from cronograph.jobs.runtime.live.log_feed import LogFeed
 from cronograph.jobs.store.db.database import Database
@@ -16,7 +16,7 @@ from tests.support.storage import Stored
 @pytest.fixture(scope="session")
 def schema() -> GuardedSchema:
     """The schema, built once."""
-    return create_schema()
+    return shared_schema()
 
 
 @pytest.fixture

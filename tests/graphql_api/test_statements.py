@@ -44,6 +44,7 @@ MOST = 40
 """Statements: about one for each place in these documents that needs one."""
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("document", [TASKS, RUNS], ids=["tasks", "runs"])
 async def test_the_number_of_statements_does_not_grow_with_the_rows(api: Api, document: str) -> None:
     stored = api.stored

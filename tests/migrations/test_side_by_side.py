@@ -73,6 +73,7 @@ def make(url: str, revision: str) -> None:
     engine.dispose()
 
 
+@pytest.mark.costly
 def test_a_database_of_the_previous_draft_is_served_only_if_it_has_all_columns(
     processes: ProcessStarter, empty_database_url: str
 ) -> None:

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator
 from importlib.metadata import packages_distributions, requires
 from pathlib import Path
 
+import pytest
+
 from tests.support.project import CORE, distribution, named_in
 
 WITHOUT = """
@@ -83,6 +85,7 @@ def run(program: str, folder: Path, *arguments: str) -> subprocess.CompletedProc
     )
 
 
+@pytest.mark.costly
 def test_jobs_are_written_enqueued_and_tested_with_the_libraries_of_the_core_alone(tmp_path: Path) -> None:
     ended = run(WRITES_ENQUEUES_AND_TESTS, tmp_path)
     assert (ended.returncode, ended.stdout, ended.stderr) == (0, "1 7\nStorageError\n", "")

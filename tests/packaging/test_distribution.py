@@ -196,6 +196,7 @@ def test_what_an_index_shows_of_the_wheel_has_no_link_into_the_repository(wheel:
     assert re.findall(r"\]\((?!https://)[^)]*\)|<(?:img|a) ", shown) == []
 
 
+@pytest.mark.costly
 def test_the_installed_wheel_serves_the_dashboard_and_its_assets(installed_server: CronographProcess) -> None:
     with open_client(installed_server.url) as client:
         page = client.get("/")
@@ -207,6 +208,7 @@ def test_the_installed_wheel_serves_the_dashboard_and_its_assets(installed_serve
         assert client.get("/schema.graphql").text.startswith(('"""', "type", "schema", "directive", "scalar"))
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("path", ["/", "/graphiql"])
 def test_the_pages_of_the_installed_wheel_open_without_a_fault(
     installed_server: CronographProcess, new_page: PageOpener, path: str
@@ -273,6 +275,7 @@ def without_plugins() -> dict[str, str]:
     return {**kept, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
 
 
+@pytest.mark.costly
 def test_the_examples_of_the_documents_pass_their_own_tests_with_the_wheel(
     request: pytest.FixtureRequest, tmp_path: Path, empty_postgres_url: str
 ) -> None:
@@ -293,6 +296,7 @@ def test_the_examples_of_the_documents_pass_their_own_tests_with_the_wheel(
     assert said == {}, "\n".join(said.values())
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("libraries", ["installed", "lowest"])
 def test_getting_started_goes_as_it_is_printed(libraries: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
     """With the libraries of this environment, the newest, and with the lowest versions."""

@@ -38,6 +38,7 @@ def by_line(output: str) -> dict[int, str]:
     return said
 
 
+@pytest.mark.costly
 @pytest.mark.packaging
 @pytest.mark.parametrize("mark", CHECKERS)
 def test_good_uses_pass_and_wrong_ones_are_refused_with_their_reason(mark: str, tmp_path: Path) -> None:

@@ -308,6 +308,7 @@ def test_runs_without_any_limit_cost_no_further_statement(stored: Stored) -> Non
     assert taken(limited) - of_plain == 2
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("seed", range(3))
 def test_two_nodes_at_once_never_pass_a_limit(stored: Stored, seed: int) -> None:
     limits = Limits(Rate(1000, 1.0, 7), UniqueKey(("rate",), "{rate}"), CUSTOMER, 2)

@@ -93,6 +93,7 @@ WAYS: dict[str, Callable[[Stored], object]] = {
 }
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("of_group", [False, True])
 @pytest.mark.parametrize("policy", WhenFull)
@@ -262,6 +263,7 @@ def put_specs(tx: Tx, specs: list[RunSpec]) -> list[int]:
     return enqueue_many_sync(tx.conn, specs)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(("policy", "keys"), [*((policy, 3) for policy in WhenFull), (OLDEST, 201)])
 def test_however_many_enqueue_at_once_no_more_wait_than_may(stored: Stored, policy: WhenFull, keys: int) -> None:
     stored.node(limits=each(2, policy))

@@ -95,6 +95,7 @@ def look(conn: Connection, depth: int) -> list[int]:
     return [one.run_id for one in candidates(conn, Want(START, own, depth, by_job=True), None)]
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("analyzed", WHEN)
 @pytest.mark.parametrize("groups", [1, 500])
 def test_a_claim_does_not_look_at_runs_of_unknown_jobs(stored: Stored, analyzed: str, groups: int) -> None:
@@ -112,6 +113,7 @@ def test_a_claim_does_not_look_at_runs_of_unknown_jobs(stored: Stored, analyzed:
     stored.do(lambda tx: judged(tx.conn))
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("analyzed", WHEN)
 @pytest.mark.parametrize("groups", [20, 500])
 def test_a_claim_does_not_look_at_more_groups_than_it_takes_runs(stored: Stored, analyzed: str, groups: int) -> None:
@@ -157,6 +159,7 @@ FOUND_IN: dict[str, tuple[str, ...]] = {
 """In which state some of them find the runs; the others find them waiting."""
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("state", ["waiting", *FOUND_IN])
 @pytest.mark.parametrize("analyzed", WHEN)
 def test_runs_whose_ids_are_known_are_found_by_these(stored: Stored, analyzed: str, state: str) -> None:
@@ -184,6 +187,7 @@ def test_runs_whose_ids_are_known_are_found_by_these(stored: Stored, analyzed: s
     assert {name: units for name, units in took.items() if units > few} == {}
 
 
+@pytest.mark.costly
 @pytest.mark.postgres
 @pytest.mark.parametrize("analyzed", WHEN)
 def test_neither_are_many_of_very_many(postgres_url: str, analyzed: str) -> None:
@@ -275,6 +279,7 @@ async def test_neither_does_the_claim_of_the_only_lane(postgres_url: str, analyz
     stored.close()
 
 
+@pytest.mark.costly
 @pytest.mark.postgres
 @pytest.mark.parametrize("analyzed", WHEN)
 async def test_a_claim_that_goes_on_does_not_walk_through_what_was_taken(postgres_url: str, analyzed: str) -> None:

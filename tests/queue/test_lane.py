@@ -186,6 +186,7 @@ def some_outcome(chance: random.Random) -> JobOutcome:
     return chance.choice(ends)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("seed", range(12))
 async def test_the_common_case_leaves_what_the_general_case_leaves(parties: list[Party], seed: int) -> None:
     chance = random.Random(seed)

@@ -23,6 +23,7 @@ async def told(engine: RunningEngine, after: int) -> list[Run]:
     return [found[run_id] for run_id in sorted(found)]
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("kind", KINDS)
 async def test_a_job_enqueues_others_at_once_and_when_it_ends_well(
     start_engine: StartEngine, kind: str, own_stdout: None, capsys: pytest.CaptureFixture[str]
@@ -39,6 +40,7 @@ async def test_a_job_enqueues_others_at_once_and_when_it_ends_well(
         assert capsys.readouterr().out == f"enqueued {ids}\nwithout an end"
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("kind", KINDS)
 async def test_an_attempt_that_fails_enqueues_nothing_at_its_end(start_engine: StartEngine, kind: str) -> None:
     engine = await start_engine(JOBS)
@@ -68,6 +70,7 @@ async def test_a_job_starts_a_flow_on_a_node_that_has_not_called_connect(start_e
     ]
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("kind", KINDS)
 async def test_a_flow_that_is_refused_fails_its_job_and_leaves_nothing(start_engine: StartEngine, kind: str) -> None:
     engine = await start_engine(JOBS)

@@ -74,6 +74,7 @@ async def cut_off(engine: RunningEngine, line: Proxy, witness: Path) -> None:
     await eventually(is_quiet, within=30, interval=0.5, message="the job to be stopped")
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("job", ["goes_on", "goes_on_twice", "asks", "ignores_terminate"])
 async def test_nothing_that_can_be_stopped_acts_after_the_lease(
     engine: RunningEngine, line: Proxy, postgres_url: str, tmp_path: Path, job: str

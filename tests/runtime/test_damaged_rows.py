@@ -34,6 +34,7 @@ async def was_started(engine: RunningEngine, name: str) -> bool:
     return task.last_started_at is not None
 
 
+@pytest.mark.costly
 @pytest.mark.altered_log
 async def test_a_node_starts_and_works_beside_rows_that_cannot_be_read(
     stored: Stored, start_engine: StartEngine, caplog: pytest.LogCaptureFixture

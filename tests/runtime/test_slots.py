@@ -4,6 +4,7 @@ import asyncio
 import threading
 from pathlib import Path
 
+import pytest
 from sqlalchemy import Connection, select
 
 from cronograph.jobs.actions.runs import enqueue_runs
@@ -98,6 +99,7 @@ async def test_while_all_slots_are_taken_more_runs_are_reserved_as_prefetch_says
         assert (await engine.run_until_finished(run_id)).state is RunState.SUCCESS
 
 
+@pytest.mark.costly
 async def test_what_is_begun_ahead_of_long_runs_is_handed_back(start_engine: StartEngine) -> None:
     """More short runs may be begun than there are threads; what does not get one soon waits in the queue again."""
     release, blocked = threading.Event(), threading.Semaphore(0)

@@ -13,7 +13,7 @@ import pytest
 from sqlalchemy import make_url
 
 from cronograph.graphql.resolving.context import Context
-from cronograph.graphql.schema import create_schema
+from cronograph.graphql.schema import shared_schema
 from cronograph.jobs.core.states import RunState
 from cronograph.jobs.registry import Registry, define
 from cronograph.jobs.runtime.live.bus import EventBus
@@ -44,7 +44,7 @@ def registry() -> Registry:
 async def codes(database: Database, document: str) -> list[str]:
     """The codes of the errors that an operation meets."""
     context = Context(database, EventBus(database), LogFeed(database))
-    result = await create_schema().execute(document, context_value=context)
+    result = await shared_schema().execute(document, context_value=context)
     return [str((error.extensions or {}).get("code")) for error in result.errors or []]
 
 

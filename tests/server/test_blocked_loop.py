@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from cronograph.graphql.resolving.context import Context
-from cronograph.graphql.schema import create_schema
+from cronograph.graphql.schema import shared_schema
 from cronograph.jobs.actions.runs import put
 from cronograph.jobs.base.services import Services
 from cronograph.jobs.core.model import NewRun, Trigger
@@ -63,7 +63,7 @@ class Node:
         self.engine = EngineThread(
             services, registry, settings, self.wakeup, api_database=self.database, on_drained=lambda: None
         )
-        self.schema = create_schema()
+        self.schema = shared_schema()
 
     async def start(self) -> None:
         self.wakeup.start()

@@ -59,6 +59,7 @@ def without_administrator(folder: Path) -> list[str]:
     return ["--host", "0.0.0.0", "--trusted-proxies", "10.0.0.0/8", "--public-url", "https://cron.example.com"]
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(
     ("prepare", "arguments", "words"),
     [

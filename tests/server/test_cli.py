@@ -171,6 +171,7 @@ def test_check_names_who_uses_the_database_and_that_the_port_is_in_use(
     assert f"warning: port: {server.port} on localhost is in use by another process" in output
 
 
+@pytest.mark.costly
 def test_trigger_makes_a_run_on_a_running_server(processes: ProcessStarter, sqlite_url: str) -> None:
     server = processes.serve(sqlite_url, "--jobs", write_example_jobs(processes.folder))
     there = {"CRONOGRAPH_URL": server.url}
@@ -181,6 +182,7 @@ def test_trigger_makes_a_run_on_a_running_server(processes: ProcessStarter, sqli
     assert json.loads(output)["ok"] is True
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -271,6 +273,7 @@ def test_a_job_named_like_a_built_in_one_is_refused_with_both_places(processes: 
     assert "prune" in output
 
 
+@pytest.mark.costly
 def test_installed_packages_bring_jobs_by_an_entry_point(processes: ProcessStarter) -> None:
     installed = processes.folder / "installed"
     info = installed / "shop-1.0.dist-info"
@@ -289,6 +292,7 @@ def test_installed_packages_bring_jobs_by_an_entry_point(processes: ProcessStart
     assert "from_entry_point" in output
 
 
+@pytest.mark.costly
 def test_a_terminal_of_few_characters_is_no_reason_to_fail(processes: ProcessStarter) -> None:
     (processes.folder / "cronograph.toml").write_text(f'node_name = "{"é" * 200}"\n')
     status, output = processes.run("check", env={"PYTHONIOENCODING": "ascii"}, fresh=True)

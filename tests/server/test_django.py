@@ -230,6 +230,7 @@ def on_sqlite(folder: Path) -> Project:
     return Project(folder, {"ENGINE": "django.db.backends.sqlite3", "NAME": str(folder / "news.sqlite3")})
 
 
+@pytest.mark.costly
 def test_a_run_belongs_to_the_transaction_that_django_has_open(folder: Path, empty_database_url: str) -> None:
     url = make_url(empty_database_url)
     name = {"NAME": url.database or ""}
@@ -246,6 +247,7 @@ def test_a_run_belongs_to_the_transaction_that_django_has_open(folder: Path, emp
     assert (broken, kept) == ("broken", "kept refused")
 
 
+@pytest.mark.costly
 def test_the_staff_has_a_page_in_the_admin_and_the_dashboard_and_tests_have_a_queue(on_sqlite: Project) -> None:
     said = {"DATABASE_URL": f"sqlite:///{on_sqlite.folder}/queue.db", "DASHBOARD_URL": "/ops/jobs/"}
     assert on_sqlite.program(PAGES, json.dumps(said)) == [
@@ -259,6 +261,7 @@ def test_the_staff_has_a_page_in_the_admin_and_the_dashboard_and_tests_have_a_qu
     ]
 
 
+@pytest.mark.costly
 def test_settings_that_cannot_work_are_refused_by_name(on_sqlite: Project) -> None:
     program = f"""
 import json
@@ -279,6 +282,7 @@ for said in {list(WRONG)!r}:
     assert "publish" in checked
 
 
+@pytest.mark.costly
 def test_settings_of_the_server_are_lists_tables_and_truth_values_too(on_sqlite: Project) -> None:
     program = """
 from django.conf import settings

@@ -296,6 +296,7 @@ asyncio.run(main())
 """
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("configured", [False, True], ids=["logging is left as it is", "logging is set up"])
 def test_warnings_are_shown_where_the_application_logs(sqlite_url: str, configured: bool) -> None:
     command = [sys.executable, "-c", UNCONFIGURED, sqlite_url, *(["configured"] if configured else [])]

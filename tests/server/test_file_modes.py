@@ -93,6 +93,7 @@ def test_the_key_of_secrets_and_the_sign_ins_of_the_command_line_are_private(tmp
     assert stat.S_IMODE((tmp_path / "config").stat().st_mode) == 0o700
 
 
+@pytest.mark.costly
 @pytest.mark.usefixtures("careless")
 def test_a_server_keeps_its_files_to_itself_and_removes_the_link_once_used(
     processes: ProcessStarter, tmp_path: Path
@@ -117,6 +118,7 @@ def test_a_server_keeps_its_files_to_itself_and_removes_the_link_once_used(
     assert server.stop() == 0
 
 
+@pytest.mark.costly
 @pytest.mark.usefixtures("careless")
 def test_the_demo_makes_private_files(processes: ProcessStarter, tmp_path: Path) -> None:
     place = tmp_path / "demo"

@@ -84,6 +84,7 @@ def server(database_url: str, processes: ProcessStarter, tmp_path: Path) -> Cron
     return processes.serve(database_url, "--jobs", "flood_jobs", auth=True)
 
 
+@pytest.mark.costly
 def test_a_flood_by_a_viewer_keeps_nobody_from_reading_and_triggering(
     server: CronographProcess, database_url: str
 ) -> None:

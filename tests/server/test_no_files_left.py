@@ -6,6 +6,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
 from sqlalchemy import select
 
 from cronograph.jobs.actions.runs import enqueue_runs
@@ -32,6 +33,7 @@ def no_files_left(pid: int) -> Generator[None]:
         resource.prlimit(pid, resource.RLIMIT_NOFILE, (soft, hard))
 
 
+@pytest.mark.costly
 def test_a_server_without_file_handles_charges_no_run_for_it(database_url: str, processes: ProcessStarter) -> None:
     server = processes.serve(database_url, "--jobs", write_example_jobs(processes.folder))
     database = Database(database_url)

@@ -121,6 +121,7 @@ def answered(response: httpx.Response) -> dict[str, Any]:
     return answer
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("name", SCHEDULES)
 def test_a_schedule_that_is_none_is_refused_with_its_reason_and_not_stored(
     client: httpx.Client, server: CronographProcess, name: str

@@ -22,6 +22,7 @@ def set_secret(url: str, value: str) -> None:
     assert done.exit_code == 0, done.output
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(("kind", "log_format"), [("coroutine", "json"), ("thread", "human"), ("process", "json")])
 def test_no_way_of_writing_shows_a_secret(
     processes: ProcessStarter, sqlite_url: str, kind: str, log_format: str

@@ -63,12 +63,10 @@ def with_jobs(processes: ProcessStarter) -> list[str]:
     return ["--jobs", write_example_jobs(processes.folder)]
 
 
+@pytest.mark.costly
 def test_the_printed_address_is_the_real_one(processes: ProcessStarter, sqlite_url: str) -> None:
     server = processes.start("serve", "--port", "0", "--database-url", sqlite_url, fresh=True)
-    assert get(f"{printed_address(server)}/health/ready").json() == {
-        "ready": True,
-        "status": "ready",
-    }
+    assert get(f"{printed_address(server)}/health/ready").json() == {"ready": True, "status": "ready"}
     assert "sign-in   by name and password at http://localhost:" in server.output()
 
 
@@ -114,8 +112,7 @@ def test_sigterm_during_a_job_lets_it_finish_and_ends_with_status_zero(
     for job in ("nap", "nap_in_thread", "nap_in_process"):
         wait_running(server, job)
     server.terminate()
-    ready = f"{server.url}/health/ready"
-    answer = get(ready)
+    answer = get(f"{server.url}/health/ready")
     assert (answer.status_code, answer.json()) == (503, {"ready": False, "status": "draining"})
     assert server.wait(30) == 0
     log = "SELECT job_name, success, records_processed, outcome FROM job_execution WHERE job_name LIKE 'nap%'"
@@ -159,6 +156,7 @@ def test_a_job_that_outlasts_the_drain_is_asked_to_leave_and_else_handed_back(
     assert rows(sqlite_url, log) == [("ever", "success"), ("nap", "handed_back")]
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(
     ("job", "args", "words"),
     [
@@ -367,6 +365,7 @@ def test_a_database_of_a_newer_version_is_refused(processes: ProcessStarter, sql
     assert "Traceback" not in output
 
 
+@pytest.mark.costly
 def test_the_demo_is_alive_within_seconds(processes: ProcessStarter, tmp_path: Path) -> None:
     demo = processes.start("demo", "--port", "0", fresh=True)
     printed_address(demo)
@@ -380,6 +379,7 @@ def test_the_demo_is_alive_within_seconds(processes: ProcessStarter, tmp_path: P
     assert '"level": "error"' not in demo.output()
 
 
+@pytest.mark.costly
 def test_a_second_demo_goes_on_with_the_first_ones_tasks(processes: ProcessStarter) -> None:
     for _ in range(2):
         demo = processes.start("demo", "--port", "0", env={"CRONOGRAPH_DRAIN_TIMEOUT": "0.1"})
@@ -387,14 +387,14 @@ def test_a_second_demo_goes_on_with_the_first_ones_tasks(processes: ProcessStart
         assert demo.stop(40) == 0
 
 
+@pytest.mark.costly
 @pytest.mark.postgres
 def test_several_servers_share_a_postgresql(processes: ProcessStarter, postgres_url: str, with_jobs: list[str]) -> None:
     names = ("node-one", "node-two")
     servers = [processes.begin_serve(postgres_url, *with_jobs, "--node-name", name) for name in names]
     for server in servers:
         server.wait_ready()
-    live = "{ nodes { nodes { name state } } }"
     for server in servers:
-        nodes = graphql(server, live)["nodes"]["nodes"]
+        nodes = graphql(server, "{ nodes { nodes { name state } } }")["nodes"]["nodes"]
         assert {node["name"] for node in nodes if node["state"] == "ACTIVE"} == set(names)
     assert [server.stop() for server in servers] == [0, 0]

@@ -59,6 +59,7 @@ def unready(server: CronographProcess) -> bool:
     return get(f"{server.url}/health/ready").status_code == 503
 
 
+@pytest.mark.costly
 def test_a_server_that_stops_while_its_database_is_unavailable_for_a_moment_hands_its_runs_back(
     postgres_url: str, postgres_server: PostgresServer, processes: ProcessStarter
 ) -> None:
@@ -73,6 +74,7 @@ def test_a_server_that_stops_while_its_database_is_unavailable_for_a_moment_hand
     assert rows(postgres_url, "SELECT state FROM cronograph.node") == [("stopped",)]
 
 
+@pytest.mark.costly
 def test_a_server_whose_database_stays_unavailable_says_what_it_could_not_write(
     postgres_url: str, postgres_server: PostgresServer, processes: ProcessStarter
 ) -> None:

@@ -53,6 +53,7 @@ def test_the_place_of_a_trial_is_gone_however_it_ends(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.costly
 def test_the_command_says_what_it_found(tmp_path: Path) -> None:
     address = sqlite_address(tmp_path / "mine.db")
     small = ("--runs", "20", "--latencies", "2", "--tasks", "2")

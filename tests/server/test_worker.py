@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 from tests.support.job_modules import write_example_jobs
 from tests.support.ports import free_port
 from tests.support.processes import CronographProcess, ProcessStarter
@@ -15,6 +17,7 @@ def begin_worker(processes: ProcessStarter, database_url: str, *arguments: str) 
     return processes.start("worker", *where, *arguments, port=port)
 
 
+@pytest.mark.costly
 def test_a_worker_runs_what_a_server_without_jobs_is_asked_for(postgres_url: str, processes: ProcessStarter) -> None:
     server = processes.serve(postgres_url)
     worker = begin_worker(processes, postgres_url, "--jobs", write_example_jobs(processes.folder)).wait_ready()

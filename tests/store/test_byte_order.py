@@ -59,6 +59,7 @@ def by_the_rule() -> list[str]:
     return [one.group for one in take(FairnessState(), waiting, len(waiting))]
 
 
+@pytest.mark.costly
 @pytest.mark.postgres
 @pytest.mark.parametrize("slots", [1, 3, 50])
 def test_groups_take_turns_in_the_order_of_bytes_whatever_the_collation(linguistic: Stored, slots: int) -> None:
@@ -73,6 +74,7 @@ def test_so_they_do_beside_runs_of_jobs_that_the_node_does_not_know(linguistic: 
     assert served(linguistic, slots=3) == sorted(NAMES) * 2
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("slots", [1, 3, 50])
 def test_so_they_do_on_both_databases(stored: Stored, slots: int) -> None:
     assert served(stored, slots=slots) == sorted(NAMES) * 2

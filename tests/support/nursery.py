@@ -137,6 +137,8 @@ def commands() -> Callable[[], None]:
     """The command line, and all that it needs; after `-m` a module that lies in the working directory."""
     cli = importlib.import_module("cronograph.server.cli")
     cli.application(cli.COMMANDS)
+    importlib.import_module("cronograph.graphql.schema").shared_schema()
+    importlib.import_module("cronograph.jobs.builtin").builtin_jobs(with_shell=False)
     for module in LOADED_LATER:
         importlib.import_module(module)
 

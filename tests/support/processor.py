@@ -2,22 +2,35 @@
 
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 TICKS = os.sysconf("SC_CLK_TCK")
+
+REAPED_MEANWHILE = 0.05
+"""Seconds by which a process grows at once only when it reaps another one: then its children are asked for again."""
 
 
 def children_of(pid: int) -> Iterator[int]:
     """The processes that a process has started and that have not been reaped."""
     for thread in Path(f"/proc/{pid}/task").iterdir():
-        yield from map(int, (thread / "children").read_text().split())
+        with suppress(FileNotFoundError):  # A thread that has ended; its children are those of another one.
+            yield from map(int, (thread / "children").read_text().split())
+
+
+def own_seconds(pid: int) -> float:
+    """User and system time of a process and of all that it has reaped (Linux)."""
+    return sum(map(int, Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].split()[11:15])) / TICKS
 
 
 def processor_seconds(pid: int) -> float:
-    """User and system time of a process, of all that it has reaped and of all that runs below it (Linux)."""
+    """The same, and of all that runs below it; what ends meanwhile is counted once, below or as reaped."""
     try:
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].split()
-        below = list(children_of(pid))
-    except OSError:  # It has ended since its parent named it.
+        while True:
+            before = own_seconds(pid)
+            sum_ = sum(map(processor_seconds, list(children_of(pid))))
+            after = own_seconds(pid)
+            if after - before < REAPED_MEANWHILE:
+                return after + sum_
+    except (FileNotFoundError, ProcessLookupError):  # It has ended since its parent named it.
         return 0.0
-    return sum(map(int, fields[11:15])) / TICKS + sum(map(processor_seconds, below))

@@ -17,6 +17,7 @@ def answers(server: CronographProcess) -> bool:
         return False
 
 
+@pytest.mark.costly
 def test_a_server_starts_on_either_database_and_stops_cleanly(processes: ProcessStarter, database_url: str) -> None:
     server = processes.serve(database_url)
     assert answers(server)

@@ -40,6 +40,19 @@ def test_cases(case):
 def test_cases_on_databases(database_url):
     assert database_url
 
+@pytest.mark.costly
+@pytest.mark.parametrize("case", range(4))
+def test_dear_cases(database_url, case):
+    assert database_url
+
+@pytest.mark.costly
+def test_dear(database_url):
+    assert database_url
+
+@pytest.mark.costly
+def test_dear_once():
+    pass
+
 def test_plain():
     pass
 """
@@ -47,6 +60,7 @@ def test_plain():
 INI = """[pytest]
 markers =
     both_databases: no turns
+    costly: turns
     rotating(turns): turns
 addopts = -p no:cacheprovider -p xdist.plugin -v
 """
@@ -83,9 +97,9 @@ class Run:
 
 def test_turns_one_after_the_other_leave_nothing_out(run: Run) -> None:
     everything, output = run("all")
-    assert len(everything) == len(set(everything)) == 2 * 20
+    assert len(everything) == len(set(everything)) == 2 * 31
     assert "left to other turns" not in output
-    answers = [run(str(turn)) for turn in (5, 6, 7)]
+    answers = [run(str(turn)) for turn in (5, 6, 7, 8)]
     turns = [set(ran) for ran, _ in answers]
 
     alternating = {name for name in everything if "actions.py::test_one" in name or "actions.py::test_more" in name}
@@ -93,14 +107,28 @@ def test_turns_one_after_the_other_leave_nothing_out(run: Run) -> None:
     assert (turns[0] | turns[1]) & alternating == alternating
     assert turns[0] & turns[1] & alternating == set()
     # Every other one on SQLite: neither database is left out in a module.
-    assert [sum("[sqlite" in name for name in turn & alternating) for turn in turns] == [2, 2, 2]
+    assert [sum("[sqlite" in name for name in turn & alternating) for turn in turns] == [2] * 4
 
     rotating = {name for name in everything if "test_cases" in name}
     assert set.union(*turns) & rotating == rotating
-    assert [len(turn & rotating) for turn in turns] == [2 * (3 + 1)] * 3
+    assert [len(turn & rotating) for turn in turns] == [2 * (3 + 1)] * 4
 
-    assert {*everything} - alternating - rotating <= set.intersection(*turns)
-    assert all("left to other turns: 4 of the other database, 10 rotating" in output for _, output in answers)
+    dear = {name for name in everything if "test_dear" in name}
+    assert set.union(*turns) & dear == dear
+    assert [sum(name.startswith("tests/actions") for name in turn & dear) for turn in turns] == [2 + 1] * 4
+    # Where databases do not alternate, each turn has cases of a function on both.
+    assert [sum("queue.py::test_dear_cases[sqlite" in name for name in turn) for turn in turns] == [1] * 4
+    assert [sum("queue.py::test_dear_cases[postgres" in name for name in turn) for turn in turns] == [1] * 4
+    few = [
+        {name for name in turn if "queue.py::test_dear[" in name or "queue.py::test_dear_once" in name}
+        for turn in turns
+    ]
+    assert [len(turn) for turn in few] == [1] * 4
+
+    assert {*everything} - alternating - rotating - dear <= set.intersection(*turns)
+    assert all(
+        "left to other turns: 16 costly, 4 of the other database, 10 rotating" in output for _, output in answers
+    )
 
 
 def test_a_test_asked_for_on_one_database_runs_in_each_turn(run: Run) -> None:
@@ -110,7 +138,7 @@ def test_a_test_asked_for_on_one_database_runs_in_each_turn(run: Run) -> None:
 
 def test_with_several_workers_the_run_says_once_what_it_left(run: Run) -> None:
     _, output = run("3", "-n", "2")
-    said = "ROTATION=3: left to other turns: 4 of the other database, 10 rotating; `make test` runs all"
+    said = "ROTATION=3: left to other turns: 16 costly, 4 of the other database, 10 rotating; `make test` runs all"
     assert output.count(said) == 1
 
 

@@ -75,6 +75,7 @@ def project(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.costly
 @pytest.mark.timeout(120)
 def test_the_fixtures_work_in_a_project_without_any_further_plugin(project: Path) -> None:
     ran = run_pytest(project, "-q")
@@ -84,6 +85,7 @@ def test_the_fixtures_work_in_a_project_without_any_further_plugin(project: Path
     )
 
 
+@pytest.mark.costly
 @pytest.mark.timeout(120)
 def test_a_server_that_does_not_start_says_why(project: Path) -> None:
     (project / "pytest.ini").write_text("[pytest]\ncronograph_jobs = no_such_module\n")

@@ -39,6 +39,7 @@ def attributes(line: LogRecord) -> dict[str, object]:
     return {one.key: getattr(one.value, one.value.WhichOneof("value") or "string_value") for one in line.attributes}
 
 
+@pytest.mark.costly
 def test_a_server_sends_what_jobs_log(sqlite_url: str, processes: ProcessStarter, tmp_path: Path) -> None:
     (tmp_path / "saying_jobs.py").write_text(JOBS)
     with receiving() as receiver:

@@ -264,6 +264,7 @@ LOG = "query Log($run: ID!) { executions(filter: { runId: { eq: $run } }) { node
 ASKS = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 
 
+@pytest.mark.costly
 def test_a_server_sends_traces_from_an_operation_to_the_attempt(database_url: str, processes: ProcessStarter) -> None:
     with receiving() as receiver:
         server = processes.serve(

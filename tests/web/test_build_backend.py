@@ -140,6 +140,7 @@ def test_skipping_leaves_the_dashboard_unbuilt_and_asks_for_no_node(checkout: Ch
     assert "node" not in checkout.python(code, CRONOGRAPH_SKIP_WEB="1").stdout
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(
     ("version", "asked"),
     [

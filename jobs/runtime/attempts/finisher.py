@@ -189,12 +189,6 @@ class Finisher:
         async for stored, finished in store(self._database, self._connection, batch):
             self.confirm(stored, finished)
 
-    async def flush(self) -> None:
-        """Wait until everything that the finisher writes itself is written."""
-        writer = self._writer
-        if writer is not None:
-            await asyncio.shield(writer)
-
     async def close(self) -> None:
         """Close its connection."""
         if self._connection is not None:

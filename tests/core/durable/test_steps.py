@@ -47,6 +47,7 @@ def test_a_step_is_known_by_its_name_its_key_and_the_number_of_its_use(name: Ste
 _names = st.text(st.characters(codec="utf-8", exclude_characters="[]#"), min_size=1)
 
 
+@pytest.mark.costly
 @given(_names, st.none() | st.text(min_size=1), st.integers(1, 10**6))
 def test_no_two_steps_have_one_label(name: str, key: str | None, use: int) -> None:
     assert StepName.parse(StepName(name, key, use).label) == (name, key, use)

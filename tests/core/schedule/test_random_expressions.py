@@ -42,6 +42,7 @@ CHANGES = {
 """Zones with changes of different kinds. Reference times are drawn close to these changes, or from anywhere nearby."""
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("zone_name", CHANGES)
 @pytest.mark.parametrize(("syntax", "generate"), [(Syntax.CRON, random_cron), (Syntax.CALENDAR, random_calendar)])
 def test_random_schedules_agree_with_the_oracle(syntax: Syntax, generate: Generator, zone_name: str) -> None:

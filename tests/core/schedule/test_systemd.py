@@ -50,6 +50,7 @@ def ask_systemd(event: str, base: datetime) -> list[str] | None:
     return re.findall(r"(?:Next elapse|Iter\. #\d+): \w+ (\S+ \S+) UTC", answer.stdout)
 
 
+@pytest.mark.costly
 @needs_systemd
 def test_random_events_agree_with_systemd() -> None:
     compared = 0
@@ -75,6 +76,7 @@ def test_random_events_agree_with_systemd() -> None:
     assert compared > EVENTS * 0.7
 
 
+@pytest.mark.costly
 @needs_systemd
 def test_mutilated_events_are_judged_as_systemd_judges_them() -> None:
     letters = "0123456789*,-/.~: @MonTueWdUTC"

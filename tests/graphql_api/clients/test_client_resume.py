@@ -72,6 +72,7 @@ def finished_events(url: str, after: str, group: str, runs: int) -> list[Event]:
     return found
 
 
+@pytest.mark.costly
 async def test_events_come_once_and_in_order_through_a_network_that_breaks(server: CronographProcess) -> None:
     with Client(server.url) as client:
         place = await anyio.to_thread.run_sync(make_events, client, "broken", 40)

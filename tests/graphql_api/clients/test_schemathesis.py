@@ -38,6 +38,7 @@ def fuzzed(tmp_path: Path, nursery: Nursery) -> Iterator[CronographProcess]:
         starter.end_all()
 
 
+@pytest.mark.costly
 @pytest.mark.timeout(240)
 def test_the_stock_command_finds_no_server_error(fuzzed: CronographProcess, tmp_path: Path) -> None:
     # The check that is left out wants nothing that the types allow to be refused: no page size, cursor or id.

@@ -243,6 +243,7 @@ def asking(selection: str) -> str:
     return f"query ($yes: Boolean!, $name: String!) {{ thing {selection} {used} }}"
 
 
+@pytest.mark.costly
 @settings(max_examples=60, deadline=None)
 @given(selections(1), things(1))
 def test_the_answer_is_that_of_the_ordinary_executor(selection: str, thing: Thing) -> None:

@@ -18,6 +18,7 @@ from cronograph.graphql.guard.searches import Searches, SearchLane, bounds_of
 from cronograph.graphql.resolving.context import Context
 from cronograph.graphql.schema import create_schema
 from cronograph.graphql.transport.bounds import Bounds, Reads
+from cronograph.graphql.transport.engine import Engine
 from cronograph.jobs.runtime.live.bus import EventBus
 from cronograph.jobs.runtime.live.log_feed import LogFeed
 from cronograph.jobs.store.db.database import Database
@@ -85,7 +86,7 @@ async def api(url: str, limits: Limits = LIMITS) -> AsyncGenerator[Api]:
         return found.with_database(database.with_deadline(reads.deadline), Searches(lane, reads.client, reads.cost))
 
     bounds = Bounds(limits, within, lambda _context, connection: connection.headers["x-caller"])
-    app = Starlette(routes=[*graphql_routes(schema, context, bounds=bounds)])
+    app = Starlette(routes=[*graphql_routes(Engine(schema), context, bounds=bounds)])
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://localhost", timeout=60) as client:
         yield Api(client, database, lane, clock)
     await searched.close()

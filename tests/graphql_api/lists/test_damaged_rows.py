@@ -84,6 +84,7 @@ async def open_api(stored: Stored, database_url: str) -> AsyncIterator[Callable[
 
 
 # Each field is asked with all that lies below it: ten seconds of a processor, which others use too.
+@pytest.mark.costly
 @pytest.mark.timeout(240)
 async def test_every_field_of_the_query_shows_the_others_whatever_is_wrong_with_some_rows(
     open_api: Callable[[GuardedSchema], Api], caplog: pytest.LogCaptureFixture

@@ -27,6 +27,7 @@ def put_some(api: Api) -> None:
         worker.end(one)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(
     ("wanted", "number"),
     [

@@ -84,6 +84,7 @@ async def test_a_group_that_comes_meanwhile_neither_shifts_nor_repeats_pages(api
     assert await names(api, after=first["pageInfo"]["endCursor"]) == "default f"
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(
     ("filter", "expected"),
     [

@@ -87,6 +87,7 @@ def without(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [{name: value for name, value in row.items() if name != "job"} for row in rows]
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("name", LISTS)
 async def test_each_field_is_the_same_of_columns_and_of_a_whole_row(api: Api, name: str) -> None:
     fill(api)

@@ -51,6 +51,7 @@ def queue(stored: Stored, number: int) -> None:
     stored.do(enqueue_runs, [NewRun("work", Trigger.API)] * number)
 
 
+@pytest.mark.costly
 async def test_more_runs_than_one_call_changes_are_changed_once_each_by_following_the_cursors(api: Api) -> None:
     queue(api.stored, 10_005)
     counts = "{ runs(first: 1) { totalCount totalCountIsExact } }"

@@ -150,6 +150,7 @@ def served(processes: ProcessStarter, sqlite_url: str, tmp_path: Path) -> Cronog
     return processes.serve(sqlite_url, "--jobs", write_example_jobs(tmp_path))
 
 
+@pytest.mark.costly
 def test_no_empty_filter_chooses_anything_in_any_mutation_of_many(served: CronographProcess) -> None:
     found = list(bulk_mutations())
     assert {one.name for one in found} >= {

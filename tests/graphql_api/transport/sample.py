@@ -16,6 +16,7 @@ from cronograph.graphql.base.fields import resolved
 from cronograph.graphql.base.sizes import PAGE, Size
 from cronograph.graphql.execution.schema_factory import GuardedSchema, build_schema
 from cronograph.graphql.guard.limits import Limits
+from cronograph.graphql.transport.engine import Engine
 from cronograph.graphql.transport.streams import OpenStreams
 
 
@@ -260,5 +261,5 @@ def sample_app(limits: Limits | None = None, **options: Any) -> Sample:
             raise RuntimeError("the password is hunter2")
         return context
 
-    routes = graphql_routes(schema, get_context, streams=streams, **options)
+    routes = graphql_routes(Engine(schema), get_context, streams=streams, **options)
     return Sample(Starlette(routes=routes), context, streams, schema)

@@ -29,6 +29,7 @@ def padded(document: str, size: int) -> bytes:
     return body.replace(b'""', b'"' + b"x" * (size - len(body)) + b'"')
 
 
+@pytest.mark.costly
 def test_ten_thousand_runs_with_arguments_fit_into_one_request(
     processes: ProcessStarter, database_url: str, tmp_path: Path
 ) -> None:

@@ -4,6 +4,7 @@ import pytest
 
 from cronograph.graphql.guard.document import RequestRefused
 from cronograph.graphql.guard.limits import Limits
+from cronograph.graphql.transport.engine import Engine
 from cronograph.graphql.transport.persisted import PersistedDocuments, sha256_of
 from cronograph.graphql.transport.request import GraphQLRequest
 from tests.graphql_api.transport.sample import sample_schema
@@ -43,6 +44,14 @@ def test_the_cache_is_bounded_by_syntax_nodes_and_forgets_the_oldest() -> None:
     documents = [store.prepare(f"{{ a{number}: hello }}", {}, None).document for number in range(20)]
     assert store.prepare("{ a19: hello }", {}, None).document is documents[19]
     assert store.prepare("{ a0: hello }", {}, None).document is not documents[0]
+
+
+def test_servers_of_one_schema_share_no_documents() -> None:
+    schema = sample_schema()
+    one, other = Engine(schema), Engine(schema)
+    one.prepare(request(HELLO))
+    assert one.knows(request(HELLO))
+    assert not other.knows(request(HELLO))
 
 
 async def test_a_document_is_registered_under_its_hash_and_then_found_by_it(server: Served) -> None:

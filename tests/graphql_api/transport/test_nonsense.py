@@ -18,6 +18,7 @@ def logged(caplog: pytest.LogCaptureFixture) -> int:
     return sum(len(formatter.format(record)) for record in records if not record.name.startswith(CLIENT_LOGGERS))
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("nonsense", NONSENSE, ids=[one.name for one in NONSENSE])
 async def test_nonsense_is_refused_and_the_server_answers_afterwards(
     server: Served, nonsense: Nonsense, caplog: pytest.LogCaptureFixture

@@ -155,6 +155,7 @@ async def test_one_that_resumes_gets_what_it_missed_and_then_shares() -> None:
         assert late.values == list(range(2, 25))
 
 
+@pytest.mark.costly
 @settings(deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 10), st.integers(0, 4)), min_size=1, max_size=8), st.integers(1, 5))
 def test_every_subscriber_gets_every_event_once_and_in_order(joins: list[tuple[int, int]], queue: int) -> None:

@@ -94,6 +94,7 @@ async def test_queries_stream_their_one_answer(server: Served) -> None:
     assert received[0].data["data"] == {"hello": "Hello world"}
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("nonsense", NONSENSE, ids=[one.name for one in NONSENSE])
 async def test_nonsense_is_refused_inside_of_the_stream_or_before_it(server: Served, nonsense: Nonsense) -> None:
     response = await server.post(nonsense.body, accept="text/event-stream")

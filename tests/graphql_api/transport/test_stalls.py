@@ -105,6 +105,7 @@ async def test_a_socket_of_many_operations_is_cut_off_once(caplog: pytest.LogCap
         assert caplog.text.count("was cut off: its reader took nothing for 0.2 s") == 1
 
 
+@pytest.mark.costly
 async def test_a_reader_that_only_pings_is_cut_off_too() -> None:
     async with served(Limits(send_seconds=0.2)) as server:
         connection = await stalled_websocket(server)

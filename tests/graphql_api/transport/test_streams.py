@@ -4,7 +4,7 @@ import pytest
 
 from cronograph.graphql.base.errors import UserFacingError
 from cronograph.graphql.guard.limits import Limits
-from cronograph.graphql.schema import create_schema
+from cronograph.graphql.schema import shared_schema
 from cronograph.graphql.transport.members import Encoded, Member
 from cronograph.graphql.transport.shared_fields import SHARED
 from cronograph.graphql.transport.streams import OpenStreams
@@ -41,7 +41,7 @@ async def test_a_meeting_gives_up_when_the_shared_execution_does_not_come() -> N
 
 
 def test_the_shared_subscriptions_are_those_of_the_schema() -> None:
-    root = create_schema().documents.schema.subscription_type
+    root = shared_schema().documents.schema.subscription_type
     assert root is not None
     for name, shared in SHARED.fields.items():
         arguments = set(root.fields[name].args)

@@ -11,6 +11,7 @@ from tests.support.engines import StartEngine
 from tests.support.waiting import eventually
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("kind", KINDS)
 async def test_a_job_that_returns_when_it_is_cancelled_ends_cancelled(start_engine: StartEngine, kind: str) -> None:
     engine = await start_engine(registry_of(kind), slots=1, hard_stop_grace=15.0)

@@ -69,6 +69,7 @@ EXPECTED = {
 ENDED = {RunState.SUCCESS, RunState.FAILED, RunState.CANCELLED}
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("kind", KINDS)
 async def test_every_end_of_a_job_leaves_the_documented_row(start_engine: StartEngine, kind: str) -> None:
     assert EXPECTED.keys() == RETURNED.keys() | RAISED.keys()

@@ -82,7 +82,6 @@ async def test_ends_that_may_wait_are_stored_with_the_first_one_that_may_not(
     gathering: Finishing, ends: list[Finish]
 ) -> None:
     gathering.finisher.submit(ends[0], LONG)
-    await gathering.finisher.flush()
     assert gathering.stored == []
     gathering.finisher.submit(ends[1])
     await eventually(lambda: gathering.stored == [end.run.id for end in ends])
@@ -93,7 +92,6 @@ async def test_ends_that_may_wait_are_stored_together_when_the_first_has_waited(
     gathering: Finishing, ends: list[Finish]
 ) -> None:
     gathering.finisher.submit(ends[0], 0.001)
-    await gathering.finisher.flush()
     gathering.finisher.submit(ends[1], LONG)
     await eventually(lambda: gathering.stored == [end.run.id for end in ends])
     assert gathering.writes == 1

@@ -193,6 +193,7 @@ def test_what_is_written_piece_by_piece_waits_for_the_rest() -> None:
     assert (shown[-1], kept[-1]) == ("abc", "[secret b]cd")
 
 
+@pytest.mark.costly
 def test_what_may_be_half_of_a_value_does_not_wait_for_ever() -> None:
     shown: list[str] = []
     pieces = Pieces(Redactor({"a": "abab"}), shown.append)

@@ -35,6 +35,7 @@ async def waits_async(ctx: JobContext, seconds: float | None = None) -> Result:
     return result
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("kind", KINDS)
 async def test_the_only_slot_is_free_while_a_run_is_suspended(start_engine: StartEngine, kind: str) -> None:
     registry = Registry()

@@ -69,6 +69,7 @@ async def line(primary: PostgresServer) -> AsyncIterator[Proxy]:
         yield proxy
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("loses", [True, False], ids=["with loss", "without loss"])
 async def test_readers_are_told_of_a_failover_that_lost_what_they_had_seen_and_of_no_other(
     primary: PostgresServer, standby: PostgresServer, line: Proxy, loses: bool

@@ -59,6 +59,7 @@ class Follower:
             self.lines += page
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("kind", FLOODS)
 async def test_of_a_flood_the_newest_lines_are_kept_the_rest_is_counted_and_a_follower_sees_every_kept_line_once(
     start_engine: StartEngine, kind: str
@@ -81,6 +82,7 @@ async def test_of_a_flood_the_newest_lines_are_kept_the_rest_is_counted_and_a_fo
     assert times == sorted(times)
 
 
+@pytest.mark.costly
 async def test_three_floods_of_lines_do_not_keep_other_jobs_from_running(start_engine: StartEngine) -> None:
     engine = await start_engine(flooding())
     each = KEPT_LINES + 2_000

@@ -64,6 +64,7 @@ async def write_all(database: Database) -> None:
         await database.write(write_changes, range(first, min(first + 3, EVENTS + 1)))
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("recent", [20, 2000], ids=["from the table", "from memory"])
 async def test_readers_that_come_back_often_get_every_event_in_order(database: Database, recent: int) -> None:
     readers = [Reader(STAY + number % 5) for number in range(READERS)]
@@ -83,6 +84,7 @@ def end_connections(of_engine: Database) -> int:
         return cursor.rowcount
 
 
+@pytest.mark.costly
 @pytest.mark.postgres
 async def test_no_reader_notices_that_its_connection_ends_while_it_reads_what_it_missed(postgres_url: str) -> None:
     of_engine, database = Database(postgres_url), Database(f"{postgres_url}?application_name=readers")

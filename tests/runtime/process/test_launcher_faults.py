@@ -69,6 +69,7 @@ def broken_interpreter(request: pytest.FixtureRequest) -> Iterator[pytest.Monkey
         yield patched
 
 
+@pytest.mark.costly
 async def test_without_a_launcher_only_process_jobs_wait_and_explain_says_why(
     start_engine: StartEngine, broken_interpreter: pytest.MonkeyPatch
 ) -> None:

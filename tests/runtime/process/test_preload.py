@@ -35,6 +35,7 @@ UNFIT = {
 }  # fmt: skip
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("module", UNFIT)
 async def test_a_module_that_cannot_be_preloaded_is_left_out_with_the_reason(
     module: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture

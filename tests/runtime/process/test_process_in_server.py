@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import psutil
+import pytest
 
 from tests.support.processes import CronographProcess, ProcessStarter
 from tests.support.waiting import wait_until
@@ -55,6 +56,7 @@ def begin(processes: ProcessStarter, server: CronographProcess, args: str) -> in
     return wait_until(lambda: child_pid(processes.folder), message="the job to begin")
 
 
+@pytest.mark.costly
 def test_a_process_job_of_the_working_directory_runs(processes: ProcessStarter, sqlite_url: str) -> None:
     server = serve(processes, sqlite_url)
     begin(processes, server, "{}")
@@ -62,6 +64,7 @@ def test_a_process_job_of_the_working_directory_runs(processes: ProcessStarter, 
     assert server.stop() == 0
 
 
+@pytest.mark.costly
 def test_sigterm_to_every_process_lets_a_running_process_job_finish(processes: ProcessStarter, sqlite_url: str) -> None:
     server = serve(processes, sqlite_url)
     child = begin(processes, server, '{until: "end"}')

@@ -56,6 +56,7 @@ def frozen(process: psutil.Process) -> Generator[None]:
         process.resume()
 
 
+@pytest.mark.costly
 async def test_a_burst_that_the_launcher_cannot_take_at_once_ends_no_running_child(spawner: Spawner) -> None:
     first = await spawner.spawn()
     before = launcher().pid

@@ -73,6 +73,7 @@ REFUSED = {
 }
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("refused", REFUSED.values(), ids=list(REFUSED))
 async def test_what_the_node_could_not_do_fails_where_the_job_asked_for_it(
     sqlite_url: str, refused: Refused, caplog: pytest.LogCaptureFixture

@@ -5,14 +5,14 @@ from collections.abc import AsyncIterator
 import pytest
 
 from cronograph.graphql.execution.schema_factory import GuardedSchema
-from cronograph.graphql.schema import create_schema
+from cronograph.graphql.schema import shared_schema
 from tests.server.auth.serving import Protected, protected
 
 
 @pytest.fixture(scope="session")
 def schema() -> GuardedSchema:
     """The schema, built once."""
-    return create_schema()
+    return shared_schema()
 
 
 @pytest.fixture

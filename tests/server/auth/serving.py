@@ -17,6 +17,7 @@ from websockets.exceptions import ConnectionClosed
 from websockets.typing import Subprotocol
 
 from cronograph.graphql.execution.schema_factory import GuardedSchema
+from cronograph.graphql.transport.engine import Refused, unrecorded
 from cronograph.graphql.transport.streams import OpenStreams
 from cronograph.jobs.accounts.actions.accounts import add_account, the_account
 from cronograph.jobs.accounts.actions.fresh import fresh_secret
@@ -171,7 +172,11 @@ class Socket:
 
 @asynccontextmanager
 async def protected(
-    url: str, schema: GuardedSchema, providers: Mapping[str, ProviderSettings] | None = None, port: int | None = None
+    url: str,
+    schema: GuardedSchema,
+    providers: Mapping[str, ProviderSettings] | None = None,
+    port: int | None = None,
+    refused: Refused = unrecorded,
 ) -> AsyncGenerator[Protected]:
     """A server with sign-in over a migrated database, with providers and on a port if given."""
     clock = Clock()
@@ -204,6 +209,7 @@ async def protected(
         Site(),
         sign_in,
         lambda: started.keys,
+        refused=refused,
     )
     started.parts = parts
     server = uvicorn.Server(uvicorn.Config(build_app(parts), port=port, log_config=None, lifespan="off"))

@@ -10,7 +10,6 @@ from sqlalchemy import Connection, delete, select, update
 from cronograph.graphql.base.errors import UserFacingError
 from cronograph.graphql.execution.schema_factory import GuardedSchema
 from cronograph.graphql.resolving.context import Context, Person
-from cronograph.graphql.schema import create_schema
 from cronograph.jobs.accounts.actions import accounts
 from cronograph.jobs.accounts.read.audit import verify
 from cronograph.jobs.core.actor import Role, Submitter
@@ -274,9 +273,9 @@ async def test_what_a_job_does_in_somebodys_name_is_written_down_with_its_run(
     assert tuple(found) == ("ada", "pauseGroup", "run 17")
 
 
-async def test_refused_attempts_are_written_down_once_a_minute_each(database_url: str) -> None:
+async def test_refused_attempts_are_written_down_once_a_minute_each(schema: GuardedSchema, database_url: str) -> None:
     now = [0.0]
-    async with protected(database_url, create_schema(refused=Refusals(lambda: now[0]))) as server:
+    async with protected(database_url, schema, refused=Refusals(lambda: now[0])) as server:
         await server.account("ada", Role.VIEWER)
         token = await server.token("ada")
         pause = 'mutation { pauseGroup(input: { name: "default" }) { errors { code } } }'

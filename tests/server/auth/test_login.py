@@ -71,6 +71,7 @@ async def logged_in(url: str, said: list[str]) -> tuple[int, str]:
     return await process.wait(), output
 
 
+@pytest.mark.costly
 async def test_a_terminal_signs_in_says_who_it_is_and_signs_out(
     light: Protected, home: Path, processes: ProcessStarter
 ) -> None:

@@ -77,6 +77,7 @@ def test_a_server_goes_on_from_the_back_up_of_a_sqlite_file(processes: ProcessSt
     assert '"kept"' in asked(restored.url, KEPT)
 
 
+@pytest.mark.costly
 @pytest.mark.postgres
 def test_a_server_goes_on_from_the_dump_of_postgresql(
     processes: ProcessStarter, postgres_server: PostgresServer, postgres_url: str, tools: Path

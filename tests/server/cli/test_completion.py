@@ -38,6 +38,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "cache" / "cronograph"
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(
     ("line", "found"),
     [

@@ -270,6 +270,7 @@ def test_the_table_has_every_command_and_the_published_schema_too() -> None:
     Draft202012Validator.check_schema(shapes)
 
 
+@pytest.mark.costly
 def test_each_command_does_what_it_should_and_answers_in_its_form(stage: Stage) -> None:
     wrong: dict[str, object] = {}
     env = {"CRONOGRAPH_TOKEN": stage.tokens["admin"], "CRONOGRAPH_URL": stage.server.url}
@@ -302,6 +303,7 @@ def judged(
     return wrong
 
 
+@pytest.mark.costly
 def test_a_server_that_is_unavailable(stage: Stage) -> None:
     env = {"CRONOGRAPH_URL": f"http://127.0.0.1:{free_port()}"}
     commands = {name: stage.words(name, row.good) for name, row in REMOTE.items() if name != "logout"}
@@ -309,6 +311,7 @@ def test_a_server_that_is_unavailable(stage: Stage) -> None:
     assert judged(stage.run_all(commands, env), lambda _: 3, "no server answers") == {}
 
 
+@pytest.mark.costly
 def test_what_is_not_permitted(stage: Stage) -> None:
     viewer = {"CRONOGRAPH_URL": stage.server.url, "CRONOGRAPH_TOKEN": stage.tokens["viewer"]}
     changing = {name: stage.words(name, row.good) for name, row in REMOTE.items() if row.changes}
@@ -320,6 +323,7 @@ def test_what_is_not_permitted(stage: Stage) -> None:
     assert judged(stage.run_all(reading, nobody), lambda _: 1, "cronograph login") == {}
 
 
+@pytest.mark.costly
 def test_what_is_unknown(stage: Stage) -> None:
     env = {"CRONOGRAPH_URL": stage.server.url, "CRONOGRAPH_TOKEN": stage.tokens["admin"]}
     every = {**REMOTE, **LOCAL, **ALONE}

@@ -71,6 +71,7 @@ def run(processes: ProcessStarter, server: CronographProcess) -> Commands:
     return Commands(processes, server.url)
 
 
+@pytest.mark.costly
 def test_a_run_is_enqueued_waited_for_and_looked_at(run: Commands) -> None:
     ended = run.json("enqueue", "greet", "name=ada", "--wait")["run"]
     assert (ended["state"], ended["result"], ended["args"]) == ("SUCCESS", "hello ada", {"name": "ada"})
@@ -198,6 +199,7 @@ def test_a_signal_is_sent_to_a_run_that_waits_for_it(run: Commands) -> None:
     wait_until(lambda: run.json("runs", "show", again)["run"]["state"] == "SUSPENDED", 20, "the new run to wait")
 
 
+@pytest.mark.costly
 def test_tasks_groups_nodes_and_figures(run: Commands) -> None:
     assert run.json("tasks", "pause", "hourly", "--reason", "later")["task"]["pauseReason"] == "later"
     assert run.json("tasks", "explain", "hourly")["explain"]["code"] == "PAUSED"
@@ -261,6 +263,7 @@ def test_what_the_server_does_not_know_is_refused(run: Commands, words: tuple[st
     assert said in run.json(*words, status=1)["errors"][0]
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(
     ("words", "said"),
     [

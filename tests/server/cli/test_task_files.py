@@ -87,6 +87,7 @@ def actions(answer: dict[str, Any]) -> dict[str, str]:
     return {one["name"]: one["action"] for one in answer["tasks"]}
 
 
+@pytest.mark.costly
 def test_a_file_is_planned_applied_exported_and_pruned(run: Commands, file: Path, tmp_path: Path) -> None:
     status, said = run("plan", str(file), "--detailed-exitcode")
     assert (status, "+ nightly: create" in said, "Plan: 2 to create" in said) == (6, True, True)

@@ -92,6 +92,7 @@ async def seen(pilot: Pilot[None], condition: Callable[[], object], message: str
     await eventually(now, message=message)
 
 
+@pytest.mark.costly
 async def test_the_progress_of_a_run_of_two_seconds_is_followed(server: CronographProcess) -> None:
     async with on_screen(server.url) as (app, pilot):
         run = trigger(server.url, "two seconds")
@@ -106,6 +107,7 @@ async def test_the_progress_of_a_run_of_two_seconds_is_followed(server: Cronogra
     assert all("[bold]" in one for one in shown), "it is no markup"
 
 
+@pytest.mark.costly
 async def test_keys_cancel_retry_and_pause_after_a_question(server: CronographProcess) -> None:
     run, failed = trigger(server.url, "long"), trigger(server.url, "broken")
     async with on_screen(server.url) as (app, pilot):
@@ -137,6 +139,7 @@ async def test_keys_cancel_retry_and_pause_after_a_question(server: CronographPr
         assert [row[:2] for row in cells(app, "nodes")] == [["n1", "active"]]
 
 
+@pytest.mark.costly
 async def test_it_survives_a_restart_of_the_server(nursery: Nursery, tmp_path: Path) -> None:
     (tmp_path / "top_jobs.py").write_text(JOBS)
     starter = ProcessStarter(tmp_path, nursery)

@@ -59,6 +59,7 @@ def here(fields: Fields, zone: str) -> list[datetime]:
     return list(times_here(schedules_of(fields, zone), START, END))
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("row", ORIGINALS, ids=lambda row: f"{row['program']} {row['given']} {row['zone']}")
 def test_it_fires_for_two_years_as_the_program_itself_said(row: dict[str, Any]) -> None:
     zone = ZoneInfo(row["zone"])
@@ -74,6 +75,7 @@ def test_it_fires_for_two_years_as_the_program_itself_said(row: dict[str, Any]) 
         assert here(fields, "UTC") == found
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("given", APSCHEDULER, ids=str)
 @pytest.mark.parametrize("zone", ["UTC", "Europe/Berlin"])
 def test_apscheduler_fires_as_it_does_itself(given: dict[str, Any], zone: str) -> None:

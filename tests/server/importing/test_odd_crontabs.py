@@ -106,6 +106,7 @@ def only(found: Import) -> Carried:
     return one
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("line", ODD)
 def test_a_line_fires_for_two_years_when_cron_starts_it(line: str, tmp_path: Path) -> None:
     one = only(read(f"{line} command\n", tmp_path))

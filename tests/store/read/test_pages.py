@@ -107,6 +107,7 @@ def walk(read: Callable[[PageRequest], Page[Execution]], request: PageRequest) -
         position = got.positions[0 if request.backwards else -1]
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("order", ORDERS, ids=" ".join)
 def test_pages_of_any_size_and_direction_are_the_sorted_list(conn: Connection, order: tuple[str, ...]) -> None:
     complete = keys(order)

@@ -139,6 +139,7 @@ FEW_ROWS, FEW_STEPS = 1_000, 40_000
 """What a page of 50 rows may touch: table and index rows on PostgreSQL, steps of the virtual machine on SQLite."""
 
 
+@pytest.mark.costly
 def test_pages_touch_few_rows_however_large_the_table(conn: Connection) -> None:
     for name, listing, request in CASES:
         touched = work(conn, partial(page, conn, listing, request))
@@ -306,6 +307,7 @@ def mine(job_name: str | None, task_name: str | None) -> list[int]:
     ]
 
 
+@pytest.mark.costly
 def test_figures_of_an_hour_long_ago_look_at_its_rows_alone(conn: Connection) -> None:
     start = LONG_AGO + 2 * stored_hours.HOUR
     of_job = Scope(start, start + stored_hours.HOUR, "job 3")
@@ -323,6 +325,7 @@ def test_what_a_node_left_open_is_found_among_what_is_over(conn: Connection) -> 
     assert work(conn, partial(executions.open_of_node, conn, 1)) <= few
 
 
+@pytest.mark.costly
 def test_a_node_that_chose_groups_does_not_look_at_the_queue_of_the_others(conn: Connection) -> None:
     waiting = [{**ran(number), "state": "waiting", "finished_at": None, "attempt": 0} for number in range(2_000)]
     conn.execute(

@@ -203,6 +203,7 @@ def test_the_overview_tells_how_many_of_the_nodes_that_are_up_take_nothing_new(c
     assert (found.live_nodes, found.draining_nodes) == (2, 1)
 
 
+@pytest.mark.costly
 def test_of_very_many_executions_all_are_counted_and_an_even_sample_says_where_percentiles_lie(
     conn: Connection,
 ) -> None:

@@ -96,6 +96,7 @@ def expected(
     return found
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("seed", range(5))
 def test_the_counts_are_those_of_the_log_whichever_hours_are_counted(conn: Connection, seed: int) -> None:
     chance = random.Random(seed)

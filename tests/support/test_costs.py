@@ -4,7 +4,8 @@ import os
 import threading
 from itertools import pairwise
 
-from tests.support.costs import SHARE_OF_OTHERS, Cost, over, processor_seconds
+from tests.support.costs import SHARE_OF_OTHERS, Cost, over
+from tests.support.processor import processor_seconds
 
 
 def test_threads_that_end_meanwhile_hide_nothing_of_a_process() -> None:

@@ -109,7 +109,6 @@ class Addressed:
     """A run that a signal is sent to, locked.
 
     Attributes:
-        run: The run.
         in_box: How many signals of it nobody has taken yet, counted to ``MAX_BOX``.
         waiting: Of each of its waits for this signal the rank that a sender needs, and the form of what it takes.
     """

@@ -24,10 +24,6 @@ class TracedAttempt:
     """What a trace says of an attempt.
 
     Attributes:
-        run_id: Of the run.
-        execution_id: Of the attempt.
-        job_name: Of the job.
-        attempt: The number of the attempt.
         group: Of the run.
         task_name: Of its task, if it has one.
         node: What executes it.

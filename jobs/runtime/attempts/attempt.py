@@ -48,7 +48,6 @@ class Attempt:
 
     Attributes:
         started: The run and its execution.
-        definition: Its job.
         signal: Why and when it should stop.
         host: What the job says goes there.
         secrets: Name to value of the secrets that its arguments refer to.

@@ -163,11 +163,6 @@ def fault_of_arguments(args: object) -> Failed | None:
 class CoroutineBody:
     """A coroutine on the event loop: it can be cancelled, as long as it awaits something now and then.
 
-    Args:
-        attempt: What it runs.
-        arguments: Of the handler.
-        handler: That of the job, unless something surrounds it.
-
     Attributes:
         attempt: What it runs; ``loop_watch`` finds it here when the coroutine keeps the loop from turning.
     """

@@ -8,7 +8,7 @@ from strawberry.schema.config import StrawberryConfig
 
 from .base.enums import Role
 from .base.scalars import SCALARS
-from .execution.schema_factory import GuardedSchema, Refused, build_schema, untold
+from .execution.schema_factory import GuardedSchema, Refused, build_schema, unnoticed
 from .guard.limits import Limits
 from .operations.mutation import Mutation
 from .operations.query import Query
@@ -35,7 +35,7 @@ def role_of(context: object) -> Role:
     return context.person.role if isinstance(context, Context) else Role.VIEWER
 
 
-def create_schema(limits: Limits | None = None, *, refused: Refused = untold) -> GuardedSchema:
+def create_schema(limits: Limits | None = None, *, refused: Refused = unnoticed) -> GuardedSchema:
     """The schema, ready to be served.
 
     Args:

@@ -30,7 +30,7 @@ Refused = Callable[[Any, UserFacingError], Awaitable[None]]
 """Called with the context of an operation that asked for more than its role may do."""
 
 
-async def untold(_context: object, _refusal: UserFacingError) -> None:
+async def unnoticed(_context: object, _refusal: UserFacingError) -> None:
     """For schemas whose refusals are nobody's concern."""
 
 
@@ -59,7 +59,7 @@ class GuardedSchema(strawberry.Schema):
         config: StrawberryConfig | None = None,
         extensions: Iterable[Callable[[], SchemaExtension]] = (),
         role_of: RoleOf = lambda _context: Role.ADMIN,
-        refused: Refused = untold,
+        refused: Refused = unnoticed,
     ) -> None:
         self.limits = limits
         self.refused = refused
@@ -176,7 +176,7 @@ def build_schema(
     config: StrawberryConfig | None = None,
     extensions: Iterable[Callable[[], SchemaExtension]] = (),
     role_of: RoleOf = lambda _context: Role.ADMIN,
-    refused: Refused = untold,
+    refused: Refused = unnoticed,
 ) -> GuardedSchema:
     """A schema ready to be served.
 

@@ -90,8 +90,8 @@ class AttemptSpan(Protocol):
         ...
 
     @property
-    def tell(self) -> Callable[[TracedLine], None] | None:
-        """Tell the tracing system of a line that the attempt logs; None = it does not want any."""
+    def export_line(self) -> Callable[[TracedLine], None] | None:
+        """Sends a line that the attempt logs to the tracing system; None = it does not want any."""
         ...
 
     def enter(self) -> None:

@@ -106,7 +106,7 @@ class Attempt:
         )
 
     def end_span(self, end: Finish) -> None:
-        """Tell the tracing system how it ended, if there is one."""
+        """End its span with how it ended, if there is one."""
         if self.span is None:
             return
         run, how, cancelled = end.run, end.outcome, end.cancelled

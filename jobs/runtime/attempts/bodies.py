@@ -59,7 +59,7 @@ def begin(body: Body, attempt: Attempt) -> Running:
         context.run(owner.set, attempt.host)
     if TRACED.by is not None:
         attempt.span = TRACED.by.attempt(attempt.traced())
-        attempt.host.trace, attempt.host.tell = attempt.span.fields, attempt.span.tell
+        attempt.host.trace, attempt.host.export_line = attempt.span.fields, attempt.span.export_line
         context.run(attempt.span.enter)
     running = body.begin(context)
     if isinstance(body, CoroutineBody):

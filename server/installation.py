@@ -253,7 +253,7 @@ class Installation:
 
 
 def begin_traces(settings: Settings) -> Callable[[], None]:
-    """Tell the tracing system; what ends that.
+    """Send to the tracing system; what ends that.
 
     Raises:
         ConfigurationError: what is needed for it is not installed.

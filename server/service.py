@@ -23,7 +23,7 @@ from .http.side_port import DEFAULT_PORT, side_listener, side_port
 from .installation import Installation
 from .process.collector import leave_out_what_stays
 from .process.lifecycle import Lifecycle, Phase
-from .process.service_manager import READY, STOPPING, tell
+from .process.service_manager import READY, STOPPING, notify
 from .process.stopping import StopRequest
 from .task_files.applying import TaskFiles
 
@@ -88,7 +88,7 @@ class Service:
 
     def _begin_to_stop(self) -> None:
         self.lifecycle.enter(Phase.DRAINING)
-        tell(STOPPING)
+        notify(STOPPING)
 
     def _listener(self) -> Listener:
         settings = self.settings
@@ -150,7 +150,7 @@ class Service:
     async def _start(self, made: Installation) -> None:
         await made.start(self._prepare)
         self.on_ready(made.url, made.parts.engine.node_name or "")
-        tell(READY)
+        notify(READY)
 
 
 async def _first_of(*work: Coroutine[Any, Any, None] | asyncio.Task[None]) -> None:

@@ -130,7 +130,7 @@ def test_arguments_that_do_not_fit_are_refused_before_anything_is_written(connec
         import_orders.enqueue_sync(sauce="web")  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
 
 
-async def test_an_argument_in_the_place_of_the_session_is_told_how_to_be_written() -> None:
+async def test_an_argument_in_the_place_of_the_session_is_shown_how_to_be_written() -> None:
     anything: Any = "shop"
     says = "the first argument is a SQLAlchemy session or connection, got 'shop'; "
     with pytest.raises(TypeError) as caught:
@@ -158,7 +158,7 @@ async def test_an_argument_in_the_place_of_the_session_is_told_how_to_be_written
         await enqueue_many(anything, [])
 
 
-async def test_a_session_of_the_other_kind_is_told_which_function_takes_it() -> None:
+async def test_a_session_of_the_other_kind_is_shown_which_function_takes_it() -> None:
     engine, other = create_engine("sqlite://"), create_async_engine("postgresql+psycopg://nowhere/x")
     plain: Any = Session(engine)
     awaited: Any = AsyncSession(other)
@@ -205,7 +205,7 @@ async def test_a_result_is_waited_for(connection: Connection, stored: Stored) ->
         bad.result_sync(timeout=60)
 
 
-async def test_a_process_that_knows_no_database_is_told_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_process_that_knows_no_database_is_advised(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("CRONOGRAPH_DATABASE_URL", raising=False)
     with pytest.raises(ConfigurationError, match=r"call cronograph\.jobs\.connect\(database_url\) once"):
         await import_orders.enqueue()

@@ -51,14 +51,7 @@ def variables(arguments: Arguments) -> dict[str, Any]:
 
 
 def query(field: str, arguments: Arguments, fields: str, convert: Callable[[Any], T]) -> Operation[T]:
-    """A query of one root field.
-
-    Args:
-        field: Its name.
-        arguments: Its arguments.
-        fields: The selection without braces; empty for scalars.
-        convert: Turns the field's value into the result.
-    """
+    """A query of one root field."""
     return Operation(
         document=document("query", field, arguments, fields),
         variables=variables(arguments),
@@ -117,9 +110,9 @@ def mutation(field: str, given: Mapping[str, object], fields: str, convert: Call
     return Operation(document=text, variables=variables(arguments), read=answer)
 
 
-def changed(field: str, given: Mapping[str, object], shape: type[Shape]) -> Operation[Shape]:
-    """A mutation whose payload holds the changed thing under its own name, e.g. a ``Run`` as ``run``."""
-    key = shape.__name__.lower()
+def changed(field: str, given: Mapping[str, object], shape: type[Shape], key: str = "") -> Operation[Shape]:
+    """A mutation whose payload holds the changed thing, under its own name unless given, e.g. a ``Run`` as ``run``."""
+    key = key or shape.__name__.lower()
     fields = f"{key} {{ {selection(shape)} }}"
     return mutation(field, given, fields, lambda payload: read(shape, payload.get(key), f"{field}.{key}"))
 

@@ -28,13 +28,7 @@ delete_view = view_mutations.delete_view
 def trigger_task(
     name: str, args: Mapping[str, Any] | None = None, *, idempotency_key: str | None = None
 ) -> Operation[Run]:
-    """Make a run of a task now; its schedule does not move, its overlap policy holds.
-
-    Args:
-        name: The task.
-        args: Arguments instead of the task's.
-        idempotency_key: Makes a repetition safe.
-    """
+    """Make a run of a task now, with ``args`` or else its own; its schedule does not move, its overlap policy holds."""
     given = present(name=name, args=args, idempotencyKey=idempotency_key)
     return changed("triggerTask", given, Run)
 
@@ -159,15 +153,7 @@ def create_task(
     idempotency_key: str | None = None,
     **settings: Unpack[TaskSettings],
 ) -> Operation[Task]:
-    """Make a task.
-
-    Args:
-        name: Its unique, immutable name.
-        job_name: The job it runs.
-        schedule: When it is due.
-        idempotency_key: Makes a repetition safe.
-        **settings: What differs from the defaults.
-    """
+    """Make a task; its name is unique, and stays. ``settings`` say what differs from the defaults."""
     given = present(name=name, jobName=job_name, schedule=schedule, idempotencyKey=idempotency_key)
     return changed("createTask", {**given, **settings_of(settings)}, Task)
 

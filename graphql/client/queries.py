@@ -70,14 +70,7 @@ def job(name: str) -> Operation[Job | None]:
 def tasks(
     *, first: int = 50, after: str | None = None, filter: Filter | None = None, order_by: Order | None = None
 ) -> Operation[Page[Task]]:
-    """A page of tasks, by name unless ordered otherwise.
-
-    Args:
-        first: At most so many, up to 200.
-        after: Only those behind this cursor of the same list.
-        filter: Which tasks.
-        order_by: In which order.
-    """
+    """A page of tasks, by name unless ordered otherwise. See ``runs`` for the parameters."""
     return page("tasks", _listing("Task", first, after, filter, order_by), Task)
 
 
@@ -194,14 +187,7 @@ def skipped_occurrences(
 def flows(
     *, first: int = 50, after: str | None = None, filter: Filter | None = None, order_by: Order | None = None
 ) -> Operation[Page[Flow]]:
-    """A page of the flows, newest first unless ordered otherwise.
-
-    Args:
-        first: At most so many, up to 200.
-        after: Only those behind this cursor of the same list.
-        filter: Which flows.
-        order_by: In which order.
-    """
+    """A page of the flows, newest first unless ordered otherwise. See ``runs`` for the parameters."""
     return page("flows", _listing("Flow", first, after, filter, order_by), Flow)
 
 
@@ -213,14 +199,7 @@ def flow(id: int) -> Operation[Flow | None]:
 def groups(
     *, first: int = 50, after: str | None = None, filter: Filter | None = None, order_by: Order | None = None
 ) -> Operation[Page[Group]]:
-    """A page of the groups of the queue, by name unless ordered otherwise.
-
-    Args:
-        first: At most so many, up to 200.
-        after: Only those behind this cursor of the same list.
-        filter: Which groups.
-        order_by: In which order.
-    """
+    """A page of the groups of the queue, by name unless ordered otherwise. See ``runs`` for the parameters."""
     return page("groups", _listing("Group", first, after, filter, order_by), Group)
 
 
@@ -229,11 +208,7 @@ def nodes(
 ) -> Operation[Page[Node]]:
     """A page of the nodes, newest first unless ordered otherwise; those that ended are kept for a while.
 
-    Args:
-        first: At most so many, up to 200.
-        after: Only those behind this cursor of the same list.
-        filter: Which nodes.
-        order_by: In which order.
+    See ``runs`` for the parameters.
     """
     return page("nodes", _listing("Node", first, after, filter, order_by), Node)
 

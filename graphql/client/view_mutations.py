@@ -1,9 +1,6 @@
 """The ready-made mutations of the dashboard's saved views; they are found in ``mutations``."""
 
-from collections.abc import Mapping
-
-from .base.shapes import read, selection
-from .builders import mutation, present
+from .builders import changed, present
 from .operation import Operation
 from .records import SavedView
 
@@ -17,7 +14,7 @@ def save_view(page: str, name: str, search: str = "", *, shared: bool = False) -
         search: The query of the address with its ``?``, percent-encoded; empty for the page as it is.
         shared: Whether the whole team sees it; needs the role ``OPERATOR``.
     """
-    return _view("saveView", {"page": page, "name": name, "search": search, "shared": shared})
+    return changed("saveView", {"page": page, "name": name, "search": search, "shared": shared}, SavedView, "view")
 
 
 def update_view(
@@ -31,14 +28,9 @@ def update_view(
         search: The query of its address from now on; empty for the page as it is.
         shared: Whether the whole team sees it from now on; what concerns the team needs the role ``OPERATOR``.
     """
-    return _view("updateView", present(id=id, name=name, search=search, shared=shared))
+    return changed("updateView", present(id=id, name=name, search=search, shared=shared), SavedView, "view")
 
 
 def delete_view(id: int) -> Operation[SavedView]:
     """Delete a saved view; the answer is the view as it was. One of the team needs the role ``OPERATOR``."""
-    return _view("deleteView", {"id": id})
-
-
-def _view(field: str, given: Mapping[str, object]) -> Operation[SavedView]:
-    fields = f"view {{ {selection(SavedView)} }}"
-    return mutation(field, given, fields, lambda payload: read(SavedView, payload.get("view"), f"{field}.view"))
+    return changed("deleteView", {"id": id}, SavedView, "view")

@@ -39,7 +39,6 @@ class Admitted:
     """What an execution may use.
 
     Attributes:
-        context: The one for it.
         meter: Charges its caller.
     """
 

@@ -71,32 +71,24 @@ class Subscription:
 
         A slow reader gets the newest 100 as they are, and all whose start it has got, and then goes on.
         """
-        async with aclosing(_executions(info, job_name, snapshot=snapshot)) as source:
-            async for execution in source:
-                yield execution
+        return _executions(info, job_name, snapshot=snapshot)
 
     @streams(requires=Role.VIEWER, deprecation_reason="Use `executions`, which takes and sends the same.")
     async def job_status(
         self, info: Info, job_name: OF_JOB = None, snapshot: SNAPSHOT = False
     ) -> AsyncGenerator[JobExecution, None]:
         """The same as `executions`."""
-        async with aclosing(_executions(info, job_name, snapshot=snapshot)) as source:
-            async for execution in source:
-                yield execution
+        return _executions(info, job_name, snapshot=snapshot)
 
     @streams(requires=Role.VIEWER)
     async def run(self, info: Info, id: ID_ARGUMENT) -> AsyncGenerator[Run, None]:
         """A run: as it is now, then after each of its changes; ends once it has reached a final state or is gone."""
-        async with aclosing(_run(info, id)) as source:
-            async for run in source:
-                yield run
+        return _run(info, id)
 
     @streams(requires=Role.VIEWER, deprecation_reason="Use `run`, which takes and sends the same.")
     async def run_updated(self, info: Info, id: ID_ARGUMENT) -> AsyncGenerator[Run, None]:
         """The same as `run`."""
-        async with aclosing(_run(info, id)) as source:
-            async for run in source:
-                yield run
+        return _run(info, id)
 
     @streams(
         description="The log of an execution: the lines kept so far, then new ones as they come, each once; the last "
@@ -118,16 +110,12 @@ class Subscription:
     @streams(requires=Role.VIEWER)
     async def overview(self, info: Info, seconds: PAUSE = 5) -> AsyncGenerator[Overview, None]:
         """The overview: now, and then every so many seconds."""
-        async with aclosing(_overview(info, seconds)) as source:
-            async for overview in source:
-                yield overview
+        return _overview(info, seconds)
 
     @streams(requires=Role.VIEWER, deprecation_reason="Use `overview`, which takes and sends the same.")
     async def statistics_tick(self, info: Info, seconds: PAUSE = 5) -> AsyncGenerator[Overview, None]:
         """The same as `overview`."""
-        async with aclosing(_overview(info, seconds)) as source:
-            async for overview in source:
-                yield overview
+        return _overview(info, seconds)
 
 
 async def _executions(info: Info, job_name: str | None, *, snapshot: bool) -> AsyncGenerator[JobExecution, None]:

@@ -21,8 +21,6 @@ class SearchKey:
     """A page of a whole list for which rows are searched; ``bounded`` ends the search after so many.
 
     Attributes:
-        listing: The list.
-        read: What is read of it.
         bounded: Whether the search ends after ``REACH`` rows.
     """
 

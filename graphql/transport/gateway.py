@@ -53,7 +53,6 @@ class Gateway:
             ``connection.state.connection_params``.
         site: Hosts and origins accepted.
         persisted: Documents by hash.
-        streams: The open streams.
         shared: Runs subscriptions, those of equal subscribers once.
         watch: Notifies a stream when its reader has lost the right to it.
         bounds: Who may execute now, and within what.

@@ -54,7 +54,7 @@ class Member:
         self._wake.set()
 
     def finish(self, failure: RequestRefused | None) -> None:
-        """Tell that the execution has ended, or why it never began."""
+        """Notify that the execution has ended, or why it never began."""
         self._finished = True
         self._failure = failure
         self._wake.set()

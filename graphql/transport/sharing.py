@@ -66,12 +66,6 @@ class SharedStreams:
     ) -> AsyncGenerator[Encoded, None]:
         """The answers of a subscription.
 
-        Args:
-            prepared: The operation.
-            context: Of the operation.
-            client: Whose it is.
-            bounds_of: The bounds of each event for those who read it.
-
         Raises:
             RequestRefused: while iterating: the source of events could not be opened, or the reader fell behind and the
                 operation has no way to resume or to catch up (``SLOW_READER``).

@@ -1,6 +1,7 @@
 """Schedules as they are stored and as they are judged."""
 
 from collections.abc import Iterable
+from dataclasses import fields
 from datetime import datetime
 from itertools import islice
 from typing import ClassVar, Final, Self
@@ -97,14 +98,7 @@ class ScheduleFault:
     @classmethod
     def from_error(cls, error: ScheduleError) -> Self:
         """The data behind a refusal."""
-        return cls(
-            code=error.code,
-            message=error.message,
-            field=error.field,
-            position=error.position,
-            suggestion=error.suggestion,
-            corrected=error.corrected,
-        )
+        return cls(**{one.name: getattr(error, one.name) for one in fields(cls)})
 
 
 @strawberry.type(description="Whether a schedule can be used, and when it fires.")

@@ -24,7 +24,6 @@ class DeletedTask:
     """What a deletion did, or would do.
 
     Attributes:
-        task: The task.
         runs: Its runs that were cancelled or asked to stop, as they are now; of a dry run those that would be.
     """
 

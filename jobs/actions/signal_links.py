@@ -35,7 +35,6 @@ class Addressee:
     """Where an address leads.
 
     Attributes:
-        run: The run.
         name: The signal.
         form: The JSON Schema of what the wait takes; None: anything, or it has not begun.
     """

@@ -97,7 +97,6 @@ class Wanted:
     """What a job says of a step.
 
     Attributes:
-        name: Its name.
         key: Distinguishes steps of one name that run at the same time.
         retries: How often its function is called again after a failure, in this attempt.
         delay: Seconds before the first of these, doubled each time.

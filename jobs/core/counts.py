@@ -166,9 +166,7 @@ class NodeCounts:
     as it is at that moment.
 
     Attributes:
-        jobs: By job.
         waits: By group: seconds from when a run became available to its start.
-        tasks: By task.
         refused: Ends that the database refused, because the run had been taken from this node.
         dispatched: Runs made of tasks that came due.
         dispatch_lag: Seconds by which tasks were overdue when the transaction began that made their runs.

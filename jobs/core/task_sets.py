@@ -38,7 +38,6 @@ class WantedTask:
     """A task as a file wants it.
 
     Attributes:
-        name: Its name.
         settings: Fields of ``TaskSpec`` to values; None = the default; what is absent is not the file's business.
     """
 
@@ -74,7 +73,6 @@ class PlannedTask:
     """What becomes of one task.
 
     Attributes:
-        name: The task.
         set_name: The set it was looked at for.
         action: What is done.
         version: Its version before that; None if it is made.

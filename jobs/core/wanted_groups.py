@@ -19,7 +19,6 @@ class WantedGroup:
     """A group as a file wants it.
 
     Attributes:
-        name: Its name.
         limits: Some of ``LIMITS`` to values; None = no limit; what is absent is not the file's business.
     """
 
@@ -32,7 +31,6 @@ class PlannedGroup:
     """What becomes of one group.
 
     Attributes:
-        name: The group.
         version: Of its limits before that; see ``version_of``.
         changes: The limits that are set.
     """

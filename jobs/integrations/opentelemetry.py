@@ -57,12 +57,12 @@ def start_tracing(
     logs: bool = False,
     logger_provider: LoggerProvider | None = None,
 ) -> None:
-    """From now on tell OpenTelemetry of what this process enqueues, executes and answers.
+    """From now on send to OpenTelemetry what this process enqueues, executes and answers.
 
     Args:
         traces: How attempts go together with what put their run into the queue: ``auto``, ``link`` or ``child``.
         tracer_provider: Gets the spans; the global one unless given.
-        logs: Tell of the lines, too, that jobs log.
+        logs: Export the lines, too, that jobs log.
         logger_provider: Gets these; the global one unless given.
 
     Raises:
@@ -77,7 +77,7 @@ def start_tracing(
 
 
 def stop_tracing() -> None:
-    """Tell OpenTelemetry nothing any more."""
+    """Trace nothing any more."""
     TRACED.by = None
 
 
@@ -101,7 +101,7 @@ class OpenTelemetry:
         self._logger = logger
 
     def enqueued(self, job_name: str, *, alone: bool) -> dict[str, Any] | None:
-        """Tell of a run that is put into the queue; see ``Tracing.enqueued``."""
+        """Trace a run that is put into the queue; see ``Tracing.enqueued``."""
         if not alone and not trace.get_current_span().get_span_context().is_valid:
             return None
         attributes = _messaging(job_name, "enqueue", "create")
@@ -111,7 +111,7 @@ class OpenTelemetry:
         return {**context, "at": round(time.time(), 3)} if context else None
 
     def attempt(self, attempt: TracedAttempt) -> "TracedByOpenTelemetry":
-        """Tell of the claim of a run and of its attempt."""
+        """Trace the claim of a run and of its attempt."""
         message = str(attempt.run_id)
         parent, links = self._origin(attempt)
         now = time.time_ns()
@@ -166,7 +166,7 @@ class OpenTelemetry:
 
     @contextmanager
     def request(self, method: str, url: str, host: str, port: int) -> Generator["RequestByOpenTelemetry"]:
-        """Tell of an HTTP request that goes out."""
+        """Trace an HTTP request that goes out."""
         attributes: dict[str, str | int] = {
             "http.request.method": method,
             "url.full": url,
@@ -181,7 +181,7 @@ class OpenTelemetry:
     def operation(
         self, kind: str, field: str | None, name: str | None, headers: Mapping[str, str]
     ) -> Generator["OperationByOpenTelemetry"]:
-        """Tell of a GraphQL operation; it continues the trace of who asks."""
+        """Trace a GraphQL operation; it continues the trace of who asks."""
         attributes = {"graphql.operation.type": kind}
         if name is not None:
             attributes["graphql.operation.name"] = name
@@ -202,8 +202,8 @@ class TracedByOpenTelemetry:
         self._lines = lines
 
     @property
-    def tell(self) -> Callable[[TracedLine], None] | None:
-        """Tell of a line; None = nobody wants any."""
+    def export_line(self) -> Callable[[TracedLine], None] | None:
+        """Sends a line; None = nobody wants any."""
         lines = self._lines
         return None if lines is None else lines.of(self._span)
 
@@ -262,7 +262,7 @@ class LinesByOpenTelemetry:
         """What exports a line of this span."""
         context = trace.set_span_in_context(span, Context())
 
-        def tell(line: TracedLine) -> None:
+        def export_line(line: TracedLine) -> None:
             step = {} if line.step is None else {"cronograph.step": line.step}
             record = LogRecord(
                 timestamp=int(line.at * 1e9),
@@ -274,7 +274,7 @@ class LinesByOpenTelemetry:
             )
             self._logger.emit(record)
 
-        return tell
+        return export_line
 
 
 class RequestByOpenTelemetry:

@@ -109,7 +109,6 @@ class Addressed:
     """A run that a signal is sent to, locked.
 
     Attributes:
-        run: The run.
         in_box: How many signals of it nobody has taken yet, counted to ``MAX_BOX``.
         waiting: Of each of its waits for this signal the rank that a sender needs, and the form of what it takes.
     """
@@ -183,7 +182,7 @@ def _send_on_sqlite(tx: Tx, run: Run, signal: Signal) -> Run:
 
 
 def _after_send(tx: Tx, run: Run, step: str | None, state: str | None, *, with_event: bool) -> Run:
-    """Tell of a run that a signal has woken, and of its wait that has it; the run as it is now."""
+    """Record the events of a run that a signal has woken, and of its wait that has it; the run as it is now."""
     if not with_event:
         listed = (run.id, run.job_name, run.group, run.task_id, run.task_name, step, state)
         tx.emit([] if step is None else [Listed(STEPS, [listed])])

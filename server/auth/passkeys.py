@@ -141,7 +141,6 @@ class Answer:
     Attributes:
         credential: As the browser has made it.
         credential_id: Which passkey, in base64url.
-        challenge: Which challenge.
     """
 
     credential: Mapping[str, Any]

@@ -1,6 +1,7 @@
 """``cronograph audit``: whether the audit log is whole, and all of it as lines of JSON."""
 
 import json
+from dataclasses import fields
 from typing import Annotated
 
 import typer
@@ -13,6 +14,7 @@ from ..process.ending import ExitCode
 from .base.application import CommandLine
 from .base.database_command import DatabaseCommand, database_command
 from .base.output import print_line
+from .remote.values import camel
 
 audit = CommandLine(help="Look at the audit log, straight in the database.", no_args_is_help=True)
 
@@ -61,14 +63,6 @@ def export(command: DatabaseCommand) -> None:
 
 
 def _line(entry: Entry) -> dict[str, object]:
-    return {
-        "id": entry.id,
-        "at": entry.at.isoformat(),
-        "actor": entry.actor,
-        "actorId": entry.actor_id,
-        "address": entry.address,
-        "action": entry.action,
-        "subject": entry.subject,
-        "before": described(entry.before),
-        "after": described(entry.after),
-    }
+    values = {camel(one.name): getattr(entry, one.name) for one in fields(entry)}
+    texts = {"before": described(entry.before), "after": described(entry.after)}
+    return {**values, **texts, "at": entry.at.isoformat()}

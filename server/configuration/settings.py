@@ -129,9 +129,9 @@ class Settings(BaseSettings):
             ``off`` = nobody, ``auto`` = open where only this machine reaches the server, else token.
         metrics_host: Where ``metrics_port`` listens.
         metrics_port: A port of their own for ``/metrics`` and ``/health/*``, without sign-in; 0 = any free one.
-        traces: Tell OpenTelemetry of runs and operations: ``child`` = attempts are a part of the trace that put their
+        traces: Trace runs and operations by OpenTelemetry: ``child`` = attempts are a part of the trace that put their
             run into the queue, ``link`` = each has one of its own, ``auto`` = the first one is if it starts within a
-            minute, ``off`` = tell nothing.
+            minute, ``off`` = nothing is traced.
         trace_link: Where a person finds the trace of an attempt, with ``{run}``, ``{attempt}``, ``{execution}``,
             ``{trace}`` and ``{job}`` in it.
         trace_logs: Send the log lines of jobs as well, as OTLP logs; with ``traces`` only.

@@ -17,7 +17,6 @@ class NodeParts:
 
     Attributes:
         counts: What it counted of its runs.
-        requests: What it counted of requests.
         databases: The accesses to its database, one for each part of the process.
         name: Its name; None until it is registered.
         ready: Whether it takes runs.

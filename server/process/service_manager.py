@@ -10,7 +10,7 @@ READY = "READY=1"
 STOPPING = "STOPPING=1"
 
 
-def tell(state: str) -> None:
+def notify(state: str) -> None:
     """Send a state to the manager that started this process; nothing happens if it is none that wants to know.
 
     Args:

@@ -13,7 +13,7 @@ NEEDED = ("opentelemetry.sdk", "opentelemetry.exporter.otlp.proto.http")
 
 
 def begin(traces: str, node_name: str | None, *, logs: bool) -> Callable[[], None]:
-    """Tell OpenTelemetry from now on; what ends that, and sends what has not been sent.
+    """Trace by OpenTelemetry from now on; what ends that, and sends what has not been sent.
 
     Where job code, or ``opentelemetry-instrument``, has set up a provider of tracers, that one is used. Else there is
     one that sends by OTLP over HTTP, as the variables ``OTEL_…`` say.
@@ -21,7 +21,7 @@ def begin(traces: str, node_name: str | None, *, logs: bool) -> Callable[[], Non
     Args:
         traces: ``auto``, ``link`` or ``child``.
         node_name: That of the settings.
-        logs: Tell of the lines, too, that jobs log.
+        logs: Export the lines, too, that jobs log.
 
     Raises:
         ConfigurationError: there is no such provider, and what makes one is not installed.

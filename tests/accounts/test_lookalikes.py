@@ -34,7 +34,7 @@ def test_names_that_look_alike_have_one_look(one: str, other: str) -> None:
     assert look_of(one) == look_of(other)
 
 
-def test_names_that_people_can_tell_apart_have_several() -> None:
+def test_names_that_people_can_distinguish_have_several() -> None:
     names = ["ann", "anne", "zoe", "zo\u00eb", "modern", "modem", "node1", "node2", "\u0438\u0432\u0430\u043d"]
     names += ["\u5c71\u7530", "\u5c71\u672c", "\u03b4\u03b7\u03bc\u03cc\u03c2"]
     assert len({look_of(name) for name in names}) == len(names)

@@ -94,7 +94,7 @@ def test_names_that_look_the_same_are_the_same() -> None:
 @pytest.mark.parametrize(
     "password", ["short", "x" * 1025, "aaaaaaaaaaaaaaa", "abababababababab", "ada lovelace", "a\0" * 9]
 )
-def test_passwords_that_resist_nobody_are_refused_without_being_told(password: str) -> None:
+def test_passwords_that_resist_nobody_are_refused_without_being_shown(password: str) -> None:
     with pytest.raises(InvalidInput) as refusal:
         check_password(password, "Ada Lovelace")
     assert password not in str(refusal.value)

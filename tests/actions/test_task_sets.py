@@ -106,7 +106,7 @@ def test_a_plan_says_the_same_and_changes_nothing(working: Stored) -> None:
     assert task(working, "c") is None
 
 
-def test_nothing_is_done_if_one_task_is_wrong_and_all_that_is_wrong_is_told(working: Stored) -> None:
+def test_nothing_is_done_if_one_task_is_wrong_and_all_that_is_wrong_is_reported(working: Stored) -> None:
     apply(working, billing(wanted("a")))
     file = billing(
         wanted("a", description="changed"),

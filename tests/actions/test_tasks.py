@@ -148,7 +148,7 @@ class TestCreate:
         assert caught.value.path[0] == "schedule"
         assert stored.rows(tables.periodic_task) == []
 
-    def test_everything_that_is_wrong_is_told_at_once(self, stored: Stored) -> None:
+    def test_everything_that_is_wrong_is_reported_at_once(self, stored: Stored) -> None:
         stored.node()
         stored.task()
         with pytest.raises(UserError) as caught:
@@ -205,7 +205,7 @@ class TestUpdate:
         assert stored.do(update_task, "nightly", {"description": "x"}).version == 2
 
     @pytest.mark.parametrize("edit", EDITS_OF_NOTHING)
-    def test_an_edit_that_changes_nothing_leaves_the_version_and_is_not_told(
+    def test_an_edit_that_changes_nothing_leaves_the_version_and_is_not_reported(
         self, stored: Stored, edit: Callable[[Tx], Task]
     ) -> None:
         stored.node()

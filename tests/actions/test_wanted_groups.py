@@ -80,7 +80,7 @@ def test_what_a_plan_saw_is_demanded(stored: Stored) -> None:
     assert apply(stored, wanted, expected_groups=seen).groups[0].changes == (FieldChange("max_running", 7, 3),)
 
 
-def test_everything_that_is_wrong_is_told_and_nothing_is_done(stored: Stored) -> None:
+def test_everything_that_is_wrong_is_reported_and_nothing_is_done(stored: Stored) -> None:
     stored.node()
     task = WantedTask("hourly", {"job_name": "work", "schedule": ScheduleSpec(Syntax.CRON, "0 0 * * * *")})
     wrong = {"max_running": -1, "rate": Rate(0, 1.0, 1), "cap": Cap(0), "keep": 0.5}

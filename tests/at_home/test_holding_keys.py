@@ -114,6 +114,6 @@ def registry_of(on_expired: str) -> Registry:
     ("chosen", "fault"),
     [("deaf", "job 'deaf' .* cannot take it"), ("daef", "there is no job 'daef'; did you mean 'deaf'")],
 )
-def test_the_job_that_is_told_has_to_take_what_it_is_told(chosen: str, fault: str) -> None:
+def test_the_job_that_is_notified_has_to_take_what_it_is_sent(chosen: str, fault: str) -> None:
     with pytest.raises(ConfigurationError, match=f"on_expired: {fault}"):
         registry_of(chosen).check()

@@ -110,7 +110,7 @@ def test_pages_and_examples_import_public_names_only() -> None:
     assert wrong == set()
 
 
-def test_each_class_that_a_page_tells_of_can_be_imported() -> None:
+def test_each_class_that_a_page_names_can_be_imported() -> None:
     schema = (ROOT / "graphql" / "schema.graphql").read_text(encoding="utf-8")
     known = set(re.findall(r"\b[A-Z]\w+", schema)).union(*NAMES.values()) | FOREIGN | STORED
     pages = [path for path in documents() if path.name not in {"performance.md", "api-breaking-changes.md"}]
@@ -118,7 +118,7 @@ def test_each_class_that_a_page_tells_of_can_be_imported() -> None:
     assert {one for one in wrong if one.partition(": ")[2] not in known} == set()
 
 
-def test_each_error_that_a_public_docstring_tells_of_can_be_imported() -> None:
+def test_each_error_that_a_public_docstring_names_can_be_imported() -> None:
     everything = set(dir(builtins)).union({"ImproperlyConfigured"}, *NAMES.values())  # the one of Django
     wrong = {
         f"{module}.{name}: {word}"

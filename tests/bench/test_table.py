@@ -25,7 +25,7 @@ def test_a_row_shows_median_spread_costs_ratio_and_verdict() -> None:
     ]
 
 
-def test_of_milliseconds_fewer_are_better_and_notes_are_told() -> None:
+def test_of_milliseconds_fewer_are_better_and_notes_are_reported() -> None:
     assert cells(table([ANSWER], {"answer": [Sample(3.5, note="LIMIT_SORTED_ROWS")]})) == [
         ["answer", "", "3.5 ms, LIMIT_SORTED_ROWS", "", "", "≤ 3.0 ms", "not met"]
     ]

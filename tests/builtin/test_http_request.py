@@ -143,7 +143,7 @@ def test_arguments_that_cannot_work_are_refused(args: dict[str, Any]) -> None:
         DEFINITION.bind(args, context_of(http_request, None))
 
 
-def test_the_json_schema_tells_a_form_what_it_needs() -> None:
+def test_the_json_schema_shows_a_form_what_it_needs() -> None:
     schema = DEFINITION.args_schema
     assert schema["required"] == ["url"]
     names = ["url", "method", "headers", "body", "expected_status", "timeout", "follow_redirects"]

@@ -49,7 +49,7 @@ def test_a_run_that_one_line_drops_takes_no_place_in_another_and_makes_nobody_gi
     assert judge([(A, G)], caps, {A: 1, G: 1}, {G: waiters(5, 1, B, G)}) == Verdict(dropped={0: A})
 
 
-def test_anyone_who_gave_too_few_is_told() -> None:
+def test_anyone_who_gave_too_few_is_informed() -> None:
     assert judge([(A,)], {A: Cap(1, OLDEST)}, {A: 1}, {}).is_short
 
 

@@ -110,7 +110,7 @@ class TestOverlap:
             (run, *_) = decided(a_task(overlap=policy), 0).runs
             assert run.exclusive == (policy is not OverlapPolicy.ALLOW)
 
-    def test_an_interval_queues_unless_told_otherwise_and_the_others_skip(self) -> None:
+    def test_an_interval_queues_unless_asked_otherwise_and_the_others_skip(self) -> None:
         interval = a_task(syntax=Syntax.INTERVAL, value="1s")
         assert len(decided(interval, 2).runs) == 3
         assert len(decided(a_task(), 2).runs) == 1

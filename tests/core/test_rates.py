@@ -110,7 +110,7 @@ def test_a_burst_is_a_twentieth_of_the_limit_unless_it_is_said() -> None:
     ("limit", "per", "words"),
     [(100, 60, "100 a minute"), (5, 90, "5 in 90 s"), (1, 86400, "1 a day"), (2, 3600, "2 an hour")],
 )
-def test_a_rate_is_told_in_words(limit: int, per: float, words: str) -> None:
+def test_a_rate_is_reported_in_words(limit: int, per: float, words: str) -> None:
     assert Rate.of(limit, per).words == words
 
 

@@ -39,7 +39,7 @@ def is_ready(port: int) -> bool:
 
 
 @pytest.mark.costly
-def test_its_lines_make_a_server_that_is_healthy_and_stops_when_it_is_told_to(tmp_path: Path, sqlite_url: str) -> None:
+def test_its_lines_make_a_server_that_is_healthy_and_stops_when_it_is_asked_to(tmp_path: Path, sqlite_url: str) -> None:
     """What each line says is done below `tmp_path`; libraries come from this environment instead of the index."""
     lines, root = read(), tmp_path / "root"
     home = tmp_path / "srv"

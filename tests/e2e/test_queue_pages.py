@@ -100,7 +100,7 @@ def test_the_limits_of_a_group_are_set_and_taken_away_by_hand(site: Site, new_pa
     assert site.ask(asked)["group"] == {"maxRunning": None, "maxWaitLow": None, "keep": None, "cap": None, "rate": None}
 
 
-def test_nodes_that_are_up_are_told_from_those_that_are_gone(site: Site, new_page: PageOpener) -> None:
+def test_nodes_that_are_up_are_distinguished_from_those_that_are_gone(site: Site, new_page: PageOpener) -> None:
     page = new_page(site.url)
     page.goto("/nodes")
     rows = page.locator("table.nodes tbody tr")

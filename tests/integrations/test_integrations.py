@@ -36,7 +36,7 @@ def reported() -> Iterator[list[Any]]:
 
 
 @pytest.mark.parametrize(("only_final", "expected"), [(False, [1, 2]), (True, [2])])
-async def test_sentry_is_told_what_jobs_raise(reported: list[Any], only_final: bool, expected: list[int]) -> None:
+async def test_sentry_gets_what_jobs_raise(reported: list[Any], only_final: bool, expected: list[int]) -> None:
     registry = Registry()
     sentry.report_errors(registry=registry, only_final=only_final)
 
@@ -52,7 +52,7 @@ async def test_sentry_is_told_what_jobs_raise(reported: list[Any], only_final: b
     assert reported[-1]["transaction"] == "job fails"
 
 
-async def test_sentry_is_not_told_that_a_job_snoozes(reported: list[Any]) -> None:
+async def test_sentry_is_not_notified_that_a_job_snoozes(reported: list[Any]) -> None:
     registry = Registry()
     sentry.report_errors(registry=registry)
 

@@ -54,7 +54,7 @@ def test_an_empty_database_is_brought_to_the_newest_revision(empty_database_url:
     engine.dispose()
 
 
-def test_a_look_without_alembic_tells_the_newest_revision_from_any_other(empty_database_url: str) -> None:
+def test_a_look_without_alembic_distinguishes_the_newest_revision_from_any_other(empty_database_url: str) -> None:
     engine = sync_engine(parse_url(empty_database_url))
 
     def newest() -> bool:

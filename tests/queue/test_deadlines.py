@@ -100,7 +100,7 @@ def test_who_ends_in_time_has_no_deadline_any_more(stored: Stored) -> None:
     assert run_of(stored, run_id).state is RunState.SUCCESS
 
 
-def test_the_failure_is_told(stored: Stored) -> None:
+def test_the_failure_is_reported(stored: Stored) -> None:
     worker = stored.node(jobs=("work", "told"))
     say(stored, on_failure="told")
     stored.enqueue(max_duration=10.0)

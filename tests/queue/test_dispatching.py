@@ -172,7 +172,7 @@ def test_of_several_late_occurrences_under_replace_the_newest_waits_and_the_even
 
 
 @pytest.mark.parametrize("skipping", [False, True])
-def test_one_event_tells_of_all_runs_of_a_visit(stored: Stored, *, skipping: bool) -> None:
+def test_one_event_reports_all_runs_of_a_visit(stored: Stored, *, skipping: bool) -> None:
     stored.node()
     for name, group in (("b", "acme"), ("a", "default")):
         stored.task("* * * * * *", name=name, group=group)
@@ -192,7 +192,7 @@ def test_one_event_tells_of_all_runs_of_a_visit(stored: Stored, *, skipping: boo
     assert len(list(spread(told.changes))) == 2 + skipping
 
 
-def test_a_visit_that_makes_no_run_tells_of_none(stored: Stored) -> None:
+def test_a_visit_that_makes_no_run_reports_none(stored: Stored) -> None:
     stored.node()
     task = stored.task("* * * * * *", overlap=OverlapPolicy.ALLOW)
     stored.at(1)

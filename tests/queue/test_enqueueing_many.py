@@ -107,7 +107,7 @@ def test_nothing_is_nothing(conn: Connection) -> None:
         (RunSpec("", {}), "job_name"),
     ],
 )
-def test_a_fault_is_told_with_its_place_and_nothing_is_stored(conn: Connection, spec: RunSpec, fault: str) -> None:
+def test_a_fault_is_reported_with_its_place_and_nothing_is_stored(conn: Connection, spec: RunSpec, fault: str) -> None:
     with pytest.raises(UserError, match=fault) as refused:
         enqueue_many_sync(conn, [RunSpec("fine"), spec])
     assert refused.value.path[:2] == ("runs", "1")

@@ -117,7 +117,7 @@ def test_each_way_to_enqueue_takes_the_ttl_of_the_job_unless_it_says_otherwise(s
     assert left == [60.0, 5.0, None, 86400.0, 60.0, 60.0]
 
 
-def test_a_job_hears_of_its_expired_runs_and_of_those_of_what_is_told_nothing(stored: Stored) -> None:
+def test_a_job_hears_of_its_expired_runs_and_of_those_of_what_is_not_notified(stored: Stored) -> None:
     stored.node(jobs=("work", "told"))
     say(stored, on_expired="told", ttl=10.0)
     say(stored, "told", on_expired="told", ttl=10.0)

@@ -72,7 +72,7 @@ def test_a_run_starts_when_all_before_it_have_succeeded(stored: Stored) -> None:
     assert (set(states(stored, flow).values()), now(stored, flow)) == ({"success"}, "success")
 
 
-def test_the_order_in_which_runs_are_told_does_not_matter(stored: Stored) -> None:
+def test_the_order_in_which_runs_are_reported_does_not_matter(stored: Stored) -> None:
     worker = stored.node()
     flow = begin(stored, *reversed(DIAMOND))
     for _ in DIAMOND:
@@ -293,7 +293,7 @@ def test_a_flow_of_no_shape_is_refused_with_the_place(
     assert stored.rows(tables.run) == stored.rows(tables.flow) == []
 
 
-def test_all_faults_are_told_at_once(stored: Stored) -> None:
+def test_all_faults_are_reported_at_once(stored: Stored) -> None:
     stored.node()
     with pytest.raises(SeveralFaults) as refused:
         begin(stored, member("a", "x"), member("a", "y"))

@@ -81,7 +81,7 @@ def test_who_is_refused_is_refused_alone() -> None:
     assert at_once(Book(), [-1, 2]) == ["InvalidInput", 20]
 
 
-def test_a_fault_of_the_database_is_told_to_those_whom_it_concerns() -> None:
+def test_a_fault_of_the_database_is_raised_to_those_whom_it_concerns() -> None:
     assert at_once(Book(), [1, 2], OSError("gone")) == ["OSError", 20]
 
 

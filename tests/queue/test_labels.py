@@ -186,7 +186,7 @@ def test_a_count_by_a_common_label_that_has_to_hold_is_planned_by_the_database()
     assert [joined(one) for one in (Not(many), AnyOf((many, mine)))] == [Not(many), AnyOf((many, mine))]
 
 
-def test_keys_and_values_of_labels_are_told_with_their_runs(stored: Stored) -> None:
+def test_keys_and_values_of_labels_are_reported_with_their_runs(stored: Stored) -> None:
     runs = [RunSpec("work", labels={"c": str(place % 3), "z": "1"}) for place in range(10)]
     stored.do(lambda tx: enqueue_many_sync(tx.conn, runs))
     assert stored.do(lambda tx: labels.keys(tx.conn, 10)) == ["c", "z"]

@@ -89,7 +89,7 @@ async def test_other_jobs_have_another_place(lane: Lane) -> None:
     assert await lane.take(2, jobs=("play", "work")) == ["16"]
 
 
-async def test_runs_due_at_one_moment_are_told_apart(lane: Lane) -> None:
+async def test_runs_due_at_one_moment_are_distinguished(lane: Lane) -> None:
     lane.put(50, 50, 50)
     assert await lane.take(5) == ["10", "20", "30", "40", "50"]
     assert await lane.take(2) == ["50", "50"]

@@ -46,7 +46,7 @@ def test_an_attempt_may_leave_its_run_suspended(stored: Stored) -> None:
     assert told[-2:] == [(EventKind.EXECUTION_FINISHED, "suspended"), (EventKind.RUN_UPDATED, "suspended")]
 
 
-def test_its_end_is_accepted_once_and_known_when_it_is_told_again(stored: Stored) -> None:
+def test_its_end_is_accepted_once_and_known_when_it_is_reported_again(stored: Stored) -> None:
     worker = stored.node()
     stored.enqueue()
     started = worker.start()

@@ -89,7 +89,7 @@ async def test_what_a_job_enqueues_runs_at_once(start_engine: StartEngine) -> No
     await eventually(all_ran)
 
 
-async def test_an_async_job_is_told_not_to_wait_in_the_loop(start_engine: StartEngine) -> None:
+async def test_an_async_job_is_warned_not_to_wait_in_the_loop(start_engine: StartEngine) -> None:
     registry = Registry()
 
     @job("waits", registry=registry)

@@ -48,7 +48,7 @@ def test_a_look_is_worth_it_after_a_commit_and_at_the_latest_after_some_that_wer
         database.close_sync()
 
 
-def test_every_look_is_worth_it_where_nobody_can_tell_of_commits_or_the_time_is_replaced(
+def test_every_look_is_worth_it_where_nobody_can_report_commits_or_the_time_is_replaced(
     postgres_url: str, sqlite_url: str
 ) -> None:
     for database in (Database(postgres_url), Database(sqlite_url, clock=lambda: datetime.now(UTC))):

@@ -33,7 +33,7 @@ async def test_the_job_that_is_named_gets_a_run_with_the_final_failure(start_eng
     assert len(done.executions) == 2
 
 
-async def test_nobody_is_told_of_the_failure_of_who_was_to_be_told(start_engine: StartEngine) -> None:
+async def test_nobody_is_notified_of_the_failure_of_who_was_to_be_notified(start_engine: StartEngine) -> None:
     registry = Registry()
 
     @job("first", registry=registry, on_failure="second", retries=0)

@@ -67,7 +67,7 @@ async def test_who_asks_again_waits_for_the_end_as_well() -> None:
     await slow.stop()
 
 
-async def test_what_was_told_to_end_begins_again_while_it_still_ends() -> None:
+async def test_what_was_asked_to_end_begins_again_while_it_still_ends() -> None:
     slow = await begun(Slow())
     stopping = asyncio.ensure_future(slow.stop())
     await slow.ending.wait()
@@ -105,7 +105,7 @@ class Failing(Service):
             raise ConnectionError("the line is cut")
 
 
-async def test_what_fails_as_it_is_told_to_end_does_not_begin_again(caplog: pytest.LogCaptureFixture) -> None:
+async def test_what_fails_as_it_is_asked_to_end_does_not_begin_again(caplog: pytest.LogCaptureFixture) -> None:
     failing = Failing()
     failing.start()
     await eventually(lambda: failing.begun == 1)
@@ -114,7 +114,7 @@ async def test_what_fails_as_it_is_told_to_end_does_not_begin_again(caplog: pyte
     assert [record.message.partition(":")[0] for record in caplog.records] == ["failing failed while it ended"]
 
 
-async def test_what_has_failed_and_begun_again_ends_when_it_is_told_to() -> None:
+async def test_what_has_failed_and_begun_again_ends_when_it_is_asked_to() -> None:
     # On Python 3.11 a group whose task fails leaves its own task marked as cancelled.
     failing = Failing()
     failing.start()

@@ -45,7 +45,9 @@ async def database(database_url: str) -> AsyncIterator[Database]:
 
 
 @pytest.mark.parametrize("committed_here", [True, False], ids=["committed here", "committed there"])
-async def test_each_part_is_told_in_its_own_loop(database: Database, other: LoopThread, committed_here: bool) -> None:
+async def test_each_part_is_notified_in_its_own_loop(
+    database: Database, other: LoopThread, committed_here: bool
+) -> None:
     wakeup, here, there = Wakeup(database), Part(), Part()
 
     async def listen() -> None:

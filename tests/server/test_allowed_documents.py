@@ -59,7 +59,7 @@ def test_a_file_that_is_no_list_is_refused(data: object, fault: str, tmp_path: P
         read_documents(written(tmp_path, data))
 
 
-def test_what_is_wrong_with_the_file_is_told_with_the_other_settings(tmp_path: Path) -> None:
+def test_what_is_wrong_with_the_file_is_reported_with_the_other_settings(tmp_path: Path) -> None:
     path = written(tmp_path, {"abc": TASKS})
     with pytest.raises(InvalidSettingsError) as caught:
         load({"allowed_documents": str(path), "slots": 0})

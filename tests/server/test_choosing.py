@@ -48,7 +48,7 @@ def test_names_are_separated_by_commas_and_may_hold_blanks() -> None:
         ({"without_tags": "cpu"}, [], ["without_tags: no job of this node carries the tag 'cpu'"]),
     ],
 )
-def test_what_cannot_be_taken_is_told(settings: dict[str, Any], faults: list[str], warnings: list[str]) -> None:
+def test_what_cannot_be_taken_is_reported(settings: dict[str, Any], faults: list[str], warnings: list[str]) -> None:
     known, chosen = jobs(), given(settings)
     assert list(choice_faults(chosen, known)) == faults
     told = list(choice_warnings(chosen, known))

@@ -191,7 +191,7 @@ def test_trigger_makes_a_run_on_a_running_server(processes: ProcessStarter, sqli
         (["nope", "--task"], "nope"),
     ],
 )
-def test_trigger_tells_what_the_server_refuses(
+def test_trigger_reports_what_the_server_refuses(
     processes: ProcessStarter, sqlite_url: str, arguments: list[str], words: str
 ) -> None:
     server = processes.serve(sqlite_url, "--jobs", write_example_jobs(processes.folder))

@@ -36,7 +36,7 @@ def test_a_module_in_the_working_directory_is_found(folder: Path) -> None:
     assert "found_in_folder" in default_registry().names()
 
 
-def test_a_module_without_a_job_is_told_from_those_that_define_or_import_one(folder: Path) -> None:
+def test_a_module_without_a_job_is_distinguished_from_those_that_define_or_import_one(folder: Path) -> None:
     (folder / "own_pkg").mkdir()
     (folder / "own_pkg" / "__init__.py").write_text("from . import part")
     (folder / "own_pkg" / "part.py").write_text(

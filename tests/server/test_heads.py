@@ -139,7 +139,7 @@ async def test_a_connection_that_never_completes_its_tls_handshake_is_closed(tmp
 @pytest.mark.parametrize(
     ("name", "expected"), [("cron.example.com", "max-age=31536000"), ("localhost", None)], ids=["a name", "localhost"]
 )
-async def test_over_tls_browsers_are_told_to_come_by_tls_only(tmp_path: Path, name: str, expected: str | None) -> None:
+async def test_over_tls_browsers_are_asked_to_come_by_tls_only(tmp_path: Path, name: str, expected: str | None) -> None:
     made = make_certificate(tmp_path)
     async with serving((made.certificate, made.key)) as port:
         trusting = ssl.create_default_context(cafile=str(made.certificate))

@@ -186,7 +186,7 @@ def test_a_server_goes_on_with_the_new_code_and_what_ran_is_handed_back(
 
 
 @pytest.mark.costly
-def test_settings_that_cannot_work_are_told_by_the_server_and_waited_for(processes: ProcessStarter) -> None:
+def test_settings_that_cannot_work_are_reported_by_the_server_and_waited_for(processes: ProcessStarter) -> None:
     server = processes.start("serve", "--reload", "--slots", "none")
     wait_until(lambda: "the server ended with status 2; the next" in server.output(), message="the end to be told")
     server.terminate()

@@ -217,7 +217,7 @@ def test_a_second_signal_ends_at_once(processes: ProcessStarter, sqlite_url: str
     assert "ending at once" in server.output()
 
 
-def test_the_api_answers_and_tells_of_changes_while_a_job_blocks_the_jobs_event_loop(
+def test_the_api_answers_and_reports_changes_while_a_job_blocks_the_jobs_event_loop(
     processes: ProcessStarter, sqlite_url: str, with_jobs: list[str]
 ) -> None:
     server = processes.serve(sqlite_url, *with_jobs)
@@ -287,7 +287,7 @@ def test_what_jobs_log_is_kept_with_them_and_does_not_flood_the_process_log(
     assert rows(sqlite_url, "SELECT count(*) FROM execution_log") != [(0,)]
 
 
-def test_a_job_can_use_the_servers_own_api_and_is_told_of_its_refusals(
+def test_a_job_can_use_the_servers_own_api_and_is_notified_of_its_refusals(
     processes: ProcessStarter, sqlite_url: str
 ) -> None:
     server = processes.serve(sqlite_url)

@@ -12,7 +12,7 @@ from tests.support.processes import COMMAND, ProcessStarter
 
 
 @pytest.mark.parametrize("is_abstract", [False, True])
-def test_the_manager_is_told(processes: ProcessStarter, sqlite_url: str, tmp_path: Path, is_abstract: bool) -> None:
+def test_the_manager_is_notified(processes: ProcessStarter, sqlite_url: str, tmp_path: Path, is_abstract: bool) -> None:
     name = f"cronograph-{tmp_path.name}" if is_abstract else str(tmp_path / "notify")
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
         manager.bind(f"\0{name}" if is_abstract else name)

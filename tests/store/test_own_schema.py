@@ -176,7 +176,7 @@ def test_a_connection_says_in_which_schema_sessions_enqueue(postgres_url: str) -
     engine.dispose()
 
 
-def test_without_tables_one_is_told_to_migrate(empty_database_url: str) -> None:
+def test_without_tables_one_is_asked_to_migrate(empty_database_url: str) -> None:
     is_file = empty_database_url.startswith("sqlite")
     none = "got none there" if is_file else "got none in schema 'cronograph'"
     engine = create_engine(driver_url(empty_database_url))
@@ -218,7 +218,7 @@ def test_a_folder_that_cannot_be_written_is_named() -> None:
 
 
 @pytest.mark.postgres
-def test_an_account_that_may_make_no_schema_is_told_what_an_administrator_has_to_run(
+def test_an_account_that_may_make_no_schema_is_shown_what_an_administrator_has_to_run(
     postgres_server: PostgresServer, empty_postgres_url: str
 ) -> None:
     role = f"poor_{empty_postgres_url.rpartition('/')[2]}"

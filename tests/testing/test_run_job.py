@@ -163,7 +163,7 @@ async def test_an_unknown_job_is_named_with_the_nearest_one() -> None:
         await run_job("ad", registry=JOBS)
 
 
-def test_a_fake_clock_moves_only_forward_and_only_when_told() -> None:
+def test_a_fake_clock_moves_only_forward_and_only_when_asked() -> None:
     clock = FakeClock()
     assert clock() == clock.now() == datetime(2026, 1, 1, tzinfo=UTC)
     assert clock.advance(1.5) == datetime(2026, 1, 1, 0, 0, 1, 500_000, tzinfo=UTC)

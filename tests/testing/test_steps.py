@@ -175,7 +175,7 @@ async def test_a_step_that_cannot_be_one_is_refused(works: Any, says: str) -> No
         (too_many_retries, "INVALID_INPUT", ("retries",)),
     ],
 )
-async def test_the_job_can_tell_what_is_wrong_with_its_step(works: Any, code: str, path: tuple[str, ...]) -> None:
+async def test_the_job_can_report_what_is_wrong_with_its_step(works: Any, code: str, path: tuple[str, ...]) -> None:
     async def catches(ctx: JobContext) -> None:
         with pytest.raises(UserError) as refused:
             await works(ctx)

@@ -72,7 +72,7 @@ def test_a_server_sends_what_jobs_log(sqlite_url: str, processes: ProcessStarter
 
 
 @pytest.mark.parametrize("logs", [True, False])
-async def test_lines_are_told_where_they_are_wished_for_even_of_attempts_that_are_left_out(
+async def test_lines_are_reported_where_they_are_wished_for_even_of_attempts_that_are_left_out(
     logs: bool, start_engine: StartEngine, database_url: str
 ) -> None:
     registry = Registry()

@@ -122,7 +122,7 @@ async def test_an_attempt_is_a_part_of_the_trace_that_put_its_run_into_the_queue
     assert set(done.run.carried) == {"trace"}
 
 
-async def test_how_an_attempt_ended_is_told(told: Told, start_engine: StartEngine) -> None:
+async def test_how_an_attempt_ended_is_reported(told: Told, start_engine: StartEngine) -> None:
     registry = Registry()
 
     @job("fails", registry=registry)

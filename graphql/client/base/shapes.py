@@ -132,10 +132,6 @@ def written(value: object, place: tuple[str | int, ...] = ()) -> Any:  # noqa: A
 
     Mappings keep their keys and their None: in ``args`` and filters, both mean something.
 
-    Args:
-        value: What is to be sent.
-        place: Where it is in the variables, for messages.
-
     Raises:
         ValueError: a time has no zone, or a value is no JSON; names its place.
     """

@@ -15,7 +15,6 @@ class ViewChange:
     """What shall be different; None = as it is.
 
     Attributes:
-        name: What it is called.
         search: The query of its address.
         shared: Whether the whole team sees it.
     """

@@ -40,7 +40,6 @@ class DeviceRequest:
     """A device that waits for somebody's decision.
 
     Attributes:
-        id: Its key.
         account_id: Who has decided; None = nobody yet.
         address: Where it asked from.
         agent: What it said it is.
@@ -48,8 +47,6 @@ class DeviceRequest:
         expires_at: When the decision comes too late.
         interval: Seconds between two questions, at least.
         polled_at: When it last asked; None = never.
-        approved_at: When it was approved.
-        denied_at: When it was denied.
         consumed_at: When it got its tokens, or was refused them.
     """
 
@@ -89,7 +86,6 @@ class RefreshToken:
     """A refresh token as it is stored.
 
     Attributes:
-        id: Its key.
         family: Shared by all that came of one sign-in.
         session_id: The sign-in; None once that has ended.
         expires_at: When it is no longer valid.

@@ -38,7 +38,6 @@ class Passkey:
 
     Attributes:
         id: Its key in the database.
-        account_id: Whose it is.
         key: That of the device.
         name: What its owner calls it.
         created_at: When it was made.

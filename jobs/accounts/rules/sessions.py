@@ -26,8 +26,6 @@ class Identity:
     """Whom a credential stands for, at the time it was looked up.
 
     Attributes:
-        account_id: The account.
-        name: Its name.
         role: What may be done: the account's role, or a token's lower one.
         account_role: The account's role.
         kind: What was shown.

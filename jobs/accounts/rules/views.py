@@ -29,7 +29,6 @@ class SavedView:
     """A view.
 
     Attributes:
-        id: Its key.
         scope: Whose it is, as ``scope_of`` says.
         page: The path of the page, such as ``/runs``.
         name: What people call it; unique on its page for one person, and for the team.

@@ -24,10 +24,6 @@ class TracedAttempt:
     """What a trace says of an attempt.
 
     Attributes:
-        run_id: Of the run.
-        execution_id: Of the attempt.
-        job_name: Of the job.
-        attempt: The number of the attempt.
         group: Of the run.
         task_name: Of its task, if it has one.
         node: What executes it.
@@ -94,8 +90,8 @@ class AttemptSpan(Protocol):
         ...
 
     @property
-    def tell(self) -> Callable[[TracedLine], None] | None:
-        """Tell the tracing system of a line that the attempt logs; None = it does not want any."""
+    def export_line(self) -> Callable[[TracedLine], None] | None:
+        """Sends a line that the attempt logs to the tracing system; None = it does not want any."""
         ...
 
     def enter(self) -> None:

@@ -139,7 +139,6 @@ class StoredStep:
             retries.
         value: What the step returned, or the signal that came brought along, as JSON.
         kind: What it is; None = as the job says, in tests without a database.
-        state: Its state.
         wake_at: Of a wait: when it ends by time.
         error: Why a signal says no.
         flow_id: Of a wait for other runs: the flow that they are.
@@ -162,10 +161,8 @@ class Step:
     """A step of a run as it is stored: a result, or a failure in one attempt.
 
     Attributes:
-        run_id: The run.
         label: See ``StepName.label``.
         kind: What it is.
-        state: Its state.
         attempt: In which attempt at the run it ended, or a wait began; 0 = it was copied from the run that this one
             retries.
         started_at: When its function was called first, or the wait began.

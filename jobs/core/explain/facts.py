@@ -41,7 +41,6 @@ class Leaving:
     """A node that knows a job, and was started to take other runs.
 
     Attributes:
-        node: Its name.
         by: Which part of its choice leaves this one out.
         takes: What it takes, in words.
     """
@@ -56,7 +55,6 @@ class LostAttempt:
     """An attempt of a run that was lost with its node, which may still be at it.
 
     Attributes:
-        attempt: Its number.
         node: Where it ran.
         left_behind: The node itself said that its code could not be stopped.
     """

@@ -35,7 +35,6 @@ class RunPreview:
 
     Attributes:
         outcome: In a word.
-        job_name: Its job.
         sentence: In words.
         group: Its group; None = it was refused before that was decided.
         stands_for_id: The run that would be answered in its place.

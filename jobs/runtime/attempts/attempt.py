@@ -48,7 +48,6 @@ class Attempt:
 
     Attributes:
         started: The run and its execution.
-        definition: Its job.
         signal: Why and when it should stop.
         host: What the job says goes there.
         secrets: Name to value of the secrets that its arguments refer to.
@@ -107,7 +106,7 @@ class Attempt:
         )
 
     def end_span(self, end: Finish) -> None:
-        """Tell the tracing system how it ended, if there is one."""
+        """End its span with how it ended, if there is one."""
         if self.span is None:
             return
         run, how, cancelled = end.run, end.outcome, end.cancelled

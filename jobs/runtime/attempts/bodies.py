@@ -59,7 +59,7 @@ def begin(body: Body, attempt: Attempt) -> Running:
         context.run(owner.set, attempt.host)
     if TRACED.by is not None:
         attempt.span = TRACED.by.attempt(attempt.traced())
-        attempt.host.trace, attempt.host.tell = attempt.span.fields, attempt.span.tell
+        attempt.host.trace, attempt.host.export_line = attempt.span.fields, attempt.span.export_line
         context.run(attempt.span.enter)
     running = body.begin(context)
     if isinstance(body, CoroutineBody):
@@ -162,11 +162,6 @@ def fault_of_arguments(args: object) -> Failed | None:
 
 class CoroutineBody:
     """A coroutine on the event loop: it can be cancelled, as long as it awaits something now and then.
-
-    Args:
-        attempt: What it runs.
-        arguments: Of the handler.
-        handler: That of the job, unless something surrounds it.
 
     Attributes:
         attempt: What it runs; ``loop_watch`` finds it here when the coroutine keeps the loop from turning.

@@ -217,7 +217,7 @@ class ProcessBody:
         return failure("ChildProcessError", f"child process {described(status)}", None, self._attempt.signal.reason)
 
     async def stop_hard(self, running: Running) -> JobOutcome:
-        """Tell the child to leave at once, then kill it with all that it started."""
+        """Ask the child to leave at once, then kill it with all that it started."""
         child = self._child
         if child is None:
             running.cancel()

@@ -71,7 +71,6 @@ class Service(ABC):
     nothing for good. The pause doubles up to five seconds as long as nothing gets done in between.
 
     Attributes:
-        name: What it is.
         pulse: Whether it gets on; ``run`` calls it.
     """
 

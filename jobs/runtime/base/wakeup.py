@@ -35,7 +35,7 @@ class _SubscribedParts:
         self._closed = False
 
     def announce(self, wakes: Wake) -> None:
-        """Tell every part, from any thread that runs an event loop."""
+        """Wake every part, from any thread that runs an event loop."""
         if asyncio.get_running_loop() is self.loop:
             self._notify(wakes)
             return

@@ -79,7 +79,7 @@ class LocalHost:
         exit: What code of the job raised to end the process or the loop, where nobody awaited it; it fails the attempt.
         redactor: Cuts the secrets that the job was given out of what it says.
         trace: What each of its log lines says besides, to be found from a trace; None = nothing is traced.
-        tell: Sends each of its log lines to a tracing system; None = there is none that wants them.
+        export_line: Sends each of its log lines to a tracing system; None = there is none that wants them.
     """
 
     # One is made for every attempt.
@@ -106,11 +106,11 @@ class LocalHost:
         "_thread",
         "at_end",
         "exit",
+        "export_line",
         "hurried",
         "latest_progress",
         "main",
         "redactor",
-        "tell",
         "trace",
         "unstoppable",
     )
@@ -140,7 +140,7 @@ class LocalHost:
         self._show_progress = show_progress
         self.redactor = NOTHING_HIDDEN
         self.trace: Mapping[str, str] | None = None
-        self.tell: Callable[[RawLine], None] | None = None
+        self.export_line: Callable[[RawLine], None] | None = None
         self._pieces: Pieces | None = None
         self._loop = asyncio.get_running_loop()
         self._thread = threading.get_ident()
@@ -284,8 +284,8 @@ class LocalHost:
     def log(self, level: int, message: str, fields: Mapping[str, Json] | None) -> None:
         """Keep a line with the execution."""
         line = RawLine.now(level, message, fields, self.redactor)
-        if self.tell is not None:
-            self.tell(line)
+        if self.export_line is not None:
+            self.export_line(line)
         if self.trace is not None:
             line = line.also(self.trace)
         pause = self._lines.write(self._started.execution_id, (line,))
@@ -326,11 +326,11 @@ class LocalHost:
 
     def log_all(self, lines: Iterable[RawLine], *, dropped: int) -> None:
         """Keep lines that a child process sent."""
-        trace, tell = self.trace, self.tell
-        if tell is not None:
+        trace, export_line = self.trace, self.export_line
+        if export_line is not None:
             lines = list(lines)
             for line in lines:
-                tell(line)
+                export_line(line)
         kept = lines if trace is None else [line.also(trace) for line in lines]
         self._lines.write(self._started.execution_id, kept, dropped=dropped)
 

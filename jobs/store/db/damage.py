@@ -36,7 +36,6 @@ class Damage:
     """A row that cannot be read.
 
     Attributes:
-        table: Its table.
         key: The columns of its key, with their values.
         name: Its name, if it has one besides its key.
         column: Which column is at fault.

@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Final
 
-from sqlalchemy import Connection, insert, update
+from sqlalchemy import Connection, Text, bindparam, insert, update
 
 from ...core.events import Change, Listed
+from ..schema.naming import SchemaText
 from ..schema.tables import event, event_publisher
 from . import dialect
 
@@ -20,19 +21,23 @@ _NEXT_NUMBER = (
     .values(last_seq=event_publisher.c.last_seq + 1)
     .returning(event_publisher.c.last_seq)
 )
-_APPEND = insert(event).inline()
+_INSERT = insert(event).inline()
 EVENT_WRITTEN: Final = """event_written AS (
     INSERT INTO cronograph.event (at, changes)"""
 """How a part of another statement for PostgreSQL begins that writes a row: it selects the time and the changes."""
 APPENDING: Final = f"""{EVENT_WRITTEN}
     SELECT CAST(:at AS timestamptz), CAST(:changes AS jsonb) WHERE CAST(:changes AS jsonb) IS NOT NULL)"""
 """``append`` as such a part; it takes the time and ``as_text`` of the changes."""
+_APPEND: Final = SchemaText(f"WITH {APPENDING} SELECT 1").bindparams(bindparam("changes", type_=Text()))
 
 
 def append(conn: Connection, now: datetime, changes: Sequence[Change | Listed]) -> None:
     """Write one row for all changes of a transaction; on PostgreSQL ``publish`` gives it its place in the order."""
-    seq = None if dialect.is_postgresql(conn) else conn.execute(_NEXT_NUMBER).scalar_one()
-    conn.execute(_APPEND, {"seq": seq, "at": now, "changes": [change.to_json() for change in changes]})
+    if dialect.is_postgresql(conn):
+        conn.execute(_APPEND, {"at": now, "changes": as_text(changes)})
+        return
+    seq = conn.execute(_NEXT_NUMBER).scalar_one()
+    conn.execute(_INSERT, {"seq": seq, "at": now, "changes": [change.to_json() for change in changes]})
 
 
 def as_text(changes: Sequence[Change | Listed]) -> str | None:

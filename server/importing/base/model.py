@@ -23,7 +23,6 @@ class Call:
     Attributes:
         function: Its dotted name, module included.
         args: By place.
-        kwargs: By name.
         parameters: The names of its parameters, as far as they are known.
         method: What of it is called, where it is not the function itself: ``call_local``.
     """

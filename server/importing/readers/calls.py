@@ -69,7 +69,6 @@ class Target:
     Attributes:
         function: Its dotted name.
         args: By place.
-        kwargs: By name.
         method: What of it is called.
         notes: What is otherwise here.
         settings: Fields of the task.

@@ -61,7 +61,6 @@ class Source:
         path: Its file.
         module: Its dotted name, as the working directory has it.
         tree: Its code.
-        text: Its text.
         names: What its names stand for: values, references and calls.
         parameters: The names of the parameters of its functions.
     """

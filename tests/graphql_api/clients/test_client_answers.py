@@ -170,7 +170,7 @@ def test_an_answer_of_another_form_names_the_field() -> None:
         client.available_jobs()
 
 
-def test_a_refused_mutation_tells_code_and_path() -> None:
+def test_a_refused_mutation_reports_code_and_path() -> None:
     refusal = {"code": "NOT_FOUND", "message": "name: there is no task 'x'", "path": ["name"]}
     answer = {"pauseTask": {"task": None, "errors": [refusal]}}
     with answering(data=answer) as client, pytest.raises(RefusedError, match="no task 'x'") as caught:
@@ -275,7 +275,7 @@ def test_faults_of_the_server_are_retried(code: str) -> None:
         events.close()
 
 
-def test_faults_of_the_server_that_do_not_end_are_told() -> None:
+def test_faults_of_the_server_that_do_not_end_are_reported() -> None:
     server = Server(*[stream(failure("INTERNAL_ERROR")) for _ in range(20)])
     with client_of(server) as client, pytest.raises(OperationError):
         next(client.events(after="0.0"))
@@ -283,7 +283,7 @@ def test_faults_of_the_server_that_do_not_end_are_told() -> None:
 
 
 @pytest.mark.parametrize("code", ["INVALID_CURSOR", "VALIDATION_ERROR"])
-def test_mistakes_of_the_client_are_told_at_once(code: str) -> None:
+def test_mistakes_of_the_client_are_reported_at_once(code: str) -> None:
     server = Server(stream(event("1.0"), failure(code)))
     with client_of(server) as client:
         events = client.events(after="0.0")
@@ -293,7 +293,7 @@ def test_mistakes_of_the_client_are_told_at_once(code: str) -> None:
     assert caught.value.codes == {code}
 
 
-def test_a_slow_reader_that_cannot_resume_is_told_so() -> None:
+def test_a_slow_reader_that_cannot_resume_is_informed() -> None:
     server = Server(stream(failure("SLOW_READER")))
     with client_of(server) as client, pytest.raises(OperationError):
         next(client.subscribe("subscription { jobStatus { id } }"))

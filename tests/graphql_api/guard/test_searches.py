@@ -169,7 +169,7 @@ async def lengthen(found: Api, newest: int) -> None:
     found.clock.now += 60  # the length is known for some seconds
 
 
-async def test_one_who_has_used_up_the_budget_is_told_when_to_ask_again_and_others_search_on(
+async def test_one_who_has_used_up_the_budget_is_shown_when_to_ask_again_and_others_search_on(
     database_url: str,
 ) -> None:
     async with api(database_url) as found:

@@ -107,7 +107,7 @@ async def test_every_field_of_the_query_shows_the_others_whatever_is_wrong_with_
         assert f"left out a row that cannot be read: table {name}, row " in caplog.text
 
 
-def test_of_every_column_with_documents_is_told_what_these_are() -> None:
+def test_of_every_column_with_documents_is_stated_what_these_are() -> None:
     stored = {
         (table, one.name) for table in metadata.tables.values() for one in table.columns if isinstance(one.type, JSON)
     }

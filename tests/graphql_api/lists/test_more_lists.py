@@ -162,7 +162,7 @@ async def test_things_lead_to_each_other(api: Api) -> None:
     }  # fmt: skip
 
 
-async def test_runs_that_were_retried_can_be_told_from_those_that_were_not(api: Api) -> None:
+async def test_runs_that_were_retried_can_be_distinguished_from_those_that_were_not(api: Api) -> None:
     worker = api.stored.node("w")
     for _ in range(2):
         api.stored.enqueue(retries=0)

@@ -140,7 +140,7 @@ def test_the_import_refuses_it(place: int, row: Row) -> None:
     assert f"job 'bad_{place}'" in str(refused.value)
 
 
-def test_check_tells_all_of_it_at_once(processes: ProcessStarter) -> None:
+def test_check_reports_all_of_it_at_once(processes: ProcessStarter) -> None:
     for place, row in IN_CODE:
         (processes.folder / f"bad_{place}.py").write_text(MODULE.format(place=place, options=row.options))
     modules = ",".join(f"bad_{place}" for place, _ in IN_CODE)

@@ -51,7 +51,7 @@ async def test_a_flow_is_enqueued_and_shown(api: Api) -> None:
     }
 
 
-async def test_what_is_wrong_with_a_flow_is_told_with_its_path(api: Api) -> None:
+async def test_what_is_wrong_with_a_flow_is_reported_with_its_path(api: Api) -> None:
     runs = [{"key": "a", "jobName": "work", "after": ["b"]}, {"key": "b", "jobName": "work", "after": ["a"]}]
     answer = (await api.ask(ENQUEUE, input={"name": "circle", "runs": runs}))["enqueueFlow"]
     assert answer["flow"] is None

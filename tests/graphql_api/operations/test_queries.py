@@ -225,7 +225,7 @@ async def test_a_run_leads_to_its_task_its_attempts_and_the_run_it_retries(api: 
     }
 
 
-async def test_skipped_occurrences_tell_why(api: Api) -> None:
+async def test_skipped_occurrences_report_why(api: Api) -> None:
     api.stored.task("* * * * * *")
     for second in range(1, 5):
         api.stored.at(second)

@@ -232,7 +232,7 @@ async def behind_a_short_queue(api: Api, document: str, **variables: Any) -> Asy
         await bus.stop()
 
 
-async def test_a_reader_of_the_job_status_that_fell_behind_is_told_what_is_there_and_goes_on(api: Api) -> None:
+async def test_a_reader_of_the_job_status_that_fell_behind_is_shown_what_is_there_and_goes_on(api: Api) -> None:
     worker = api.stored.node("w")
     document = 'subscription { executions(jobName: "work") { id success } }'
     async with behind_a_short_queue(api, document) as source:
@@ -265,7 +265,7 @@ async def test_a_reader_of_the_job_status_that_fell_behind_is_told_what_is_there
         assert await take(source, 1, "executions") == [{"id": str(last.execution_id), "success": None}]
 
 
-async def test_a_reader_of_a_run_that_fell_behind_is_told_how_it_is_and_goes_on(api: Api) -> None:
+async def test_a_reader_of_a_run_that_fell_behind_is_shown_how_it_is_and_goes_on(api: Api) -> None:
     worker = api.stored.node("w")
     run = api.stored.enqueue()
     document = "subscription($id: ID!) { run(id: $id) { state attempt } }"

@@ -93,7 +93,7 @@ async def test_a_budget_is_that_of_the_account_or_of_the_address_without_one(
     await database.close()
 
 
-async def test_clients_are_told_apart_as_the_application_says() -> None:
+async def test_clients_are_distinguished_as_the_application_says() -> None:
     limits = Limits(cheap_cost=1, budget=4, client_budget=2, queue_seconds=0.05)
 
     def by_header(_context: object, connection: HTTPConnection) -> str:

@@ -19,7 +19,7 @@ def code_of(response: httpx.Response) -> str:
 
 
 @pytest.mark.parametrize("method", ["GET", "PUT", "PATCH", "DELETE", "OPTIONS"])
-async def test_only_post_is_served_and_others_are_told_so(server: Served, method: str) -> None:
+async def test_only_post_is_served_and_others_are_informed(server: Served, method: str) -> None:
     response = await server.client.request(method, "/graphql", params={"query": "{ hello }"})
     assert (response.status_code, response.headers["allow"], code_of(response)) == (405, "POST", "METHOD_NOT_ALLOWED")
 

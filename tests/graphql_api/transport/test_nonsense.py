@@ -38,7 +38,7 @@ async def test_nonsense_is_refused_and_the_server_answers_afterwards(
 
 
 @pytest.mark.parametrize("nonsense", NONSENSE, ids=[one.name for one in NONSENSE])
-async def test_the_newer_media_type_tells_refusals_by_the_status(server: Served, nonsense: Nonsense) -> None:
+async def test_the_newer_media_type_distinguishes_refusals_by_the_status(server: Served, nonsense: Nonsense) -> None:
     response = await server.post(nonsense.body, accept="application/graphql-response+json")
     assert response.status_code == (nonsense.status if nonsense.status != 200 else 400)
     # What cannot be read is refused before the form of the answer matters; it is the asked one all the same.

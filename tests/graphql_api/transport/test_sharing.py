@@ -199,7 +199,7 @@ async def test_a_slow_subscriber_overflows_alone_and_resumes_without_a_gap() -> 
     await slow.aclose()
 
 
-async def test_a_slow_subscriber_that_cannot_resume_is_told_so() -> None:
+async def test_a_slow_subscriber_that_cannot_resume_is_informed() -> None:
     hub = Hub.of(Limits(queue_events=2))
     text = "subscription { queue { value } }"
     slow = hub.subscribe(text)
@@ -220,7 +220,7 @@ async def test_a_slow_subscriber_that_cannot_resume_is_told_so() -> None:
         assert quick.values == list(range(6))
 
 
-async def test_a_source_that_fails_or_ends_tells_all_its_subscribers() -> None:
+async def test_a_source_that_fails_or_ends_notifies_all_its_subscribers() -> None:
     hub = Hub.of()
     ended = [Reader(hub.subscribe("subscription { queue { value } }")) for _ in range(2)]
     async with ended[0], ended[1]:

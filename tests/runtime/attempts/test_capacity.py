@@ -71,7 +71,7 @@ def test_where_nothing_was_found_nobody_looks_for_a_moment_unless_there_is_news(
     assert not node.capacity.was_empty(allowance.jobs)
 
 
-def test_what_is_told_of_while_a_claim_is_under_way_is_looked_for_at_once_though_the_claim_found_nothing() -> None:
+def test_what_is_announced_while_a_claim_is_under_way_is_looked_for_at_once_though_the_claim_found_nothing() -> None:
     node = Node()
     began = node.capacity.notices
     node.capacity.forget_empty()

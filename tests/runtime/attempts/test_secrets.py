@@ -65,7 +65,7 @@ async def test_a_job_gets_the_value_and_nothing_that_it_says_keeps_it(start_engi
 
 
 @pytest.mark.parametrize(("kind", "end"), [*((kind, "raise") for kind in KINDS), ("coroutine", "not json")])
-async def test_errors_and_tracebacks_do_not_tell_it(start_engine: StartEngine, kind: str, end: str) -> None:
+async def test_errors_and_tracebacks_do_not_show_it(start_engine: StartEngine, kind: str, end: str) -> None:
     engine = await with_secret(start_engine)
     done = await engine.finish(f"tell in a {kind}", {"key": REFERENCE, "end": end})
     assert done.run.state is RunState.FAILED
@@ -75,7 +75,7 @@ async def test_errors_and_tracebacks_do_not_tell_it(start_engine: StartEngine, k
     assert_silent(engine)
 
 
-async def test_a_value_that_its_job_cannot_take_is_not_told_either(start_engine: StartEngine) -> None:
+async def test_a_value_that_its_job_cannot_take_is_not_reported_either(start_engine: StartEngine) -> None:
     engine = await with_secret(start_engine)
     done = await engine.finish("needs a number", {"value": REFERENCE})
     assert (done.run.state, done.execution.error_type) == (RunState.FAILED, "ValueError")

@@ -94,7 +94,7 @@ async def test_checkpoints_that_nobody_awaits_are_kept_in_order_before_the_end(h
     assert keeper.kept == [0, 1, 2, 3, 4]
 
 
-async def test_a_fault_is_raised_where_it_is_awaited_and_told_at_the_end_only_if_it_is_not(host: LocalHost) -> None:
+async def test_a_fault_is_raised_where_it_is_awaited_and_reported_at_the_end_only_if_it_is_not(host: LocalHost) -> None:
     with pytest.raises(OSError, match="no room"):
         await host.save_checkpoint(-1)
     assert await host.await_checkpoints() is None

@@ -71,7 +71,7 @@ async def line(primary: PostgresServer) -> AsyncIterator[Proxy]:
 
 @pytest.mark.costly
 @pytest.mark.parametrize("loses", [True, False], ids=["with loss", "without loss"])
-async def test_readers_are_told_of_a_failover_that_lost_what_they_had_seen_and_of_no_other(
+async def test_readers_are_notified_of_a_failover_that_lost_what_they_had_seen_and_of_no_other(
     primary: PostgresServer, standby: PostgresServer, line: Proxy, loses: bool
 ) -> None:
     database = Database(line.url)

@@ -77,7 +77,7 @@ class Faulty(Database):
         raise LookupError("a fault of our own")
 
 
-async def test_a_fault_of_our_own_is_told_and_readers_are_sent_away_all_the_same(sqlite_url: str) -> None:
+async def test_a_fault_of_our_own_is_reported_and_readers_are_sent_away_all_the_same(sqlite_url: str) -> None:
     database = Faulty(sqlite_url)
     feeds = LiveFeeds(database, Wakeup(database), poll=3600)
     feeds.start()

@@ -51,7 +51,7 @@ async def still_waits(follower: LogFollower, last_line: int) -> bool:
     return False
 
 
-async def test_a_follower_is_told_of_lines_and_then_waits_for_further_ones(
+async def test_a_follower_is_notified_of_lines_and_then_waits_for_further_ones(
     stored: Stored, database: Database, feed: LogFeed
 ) -> None:
     execution_id = executing(stored)
@@ -64,7 +64,7 @@ async def test_a_follower_is_told_of_lines_and_then_waits_for_further_ones(
         await follower.more(2)
 
 
-async def test_the_end_of_an_execution_is_told_although_it_wrote_no_line(
+async def test_the_end_of_an_execution_is_reported_although_it_wrote_no_line(
     stored: Stored, database: Database, feed: LogFeed
 ) -> None:
     worker = stored.node("w")
@@ -83,7 +83,7 @@ async def test_the_end_of_an_execution_is_told_although_it_wrote_no_line(
         await waiting
 
 
-async def test_who_comes_late_is_told_of_what_was_written_in_between(
+async def test_who_comes_late_is_notified_of_what_was_written_in_between(
     stored: Stored, database: Database, feed: LogFeed
 ) -> None:
     execution_id = executing(stored)
@@ -117,7 +117,7 @@ async def test_a_hint_that_was_lost_is_made_up_for_by_a_slow_look(stored: Stored
     await feed.stop()
 
 
-async def test_lines_of_another_node_are_told(postgres_url: str) -> None:
+async def test_lines_of_another_node_are_reported(postgres_url: str) -> None:
     stored = Stored(postgres_url)
     execution_id = executing(stored)
     here, there = Database(postgres_url), Database(postgres_url)

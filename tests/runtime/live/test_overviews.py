@@ -29,7 +29,7 @@ async def test_those_who_look_at_the_same_time_are_shown_one_reading_and_later_a
     await database.close()
 
 
-async def test_a_fault_is_told_to_all_who_wait_and_the_next_who_looks_tries_again(tmp_path: Path) -> None:
+async def test_a_fault_is_raised_to_all_who_wait_and_the_next_who_looks_tries_again(tmp_path: Path) -> None:
     url = sqlite_address(tmp_path / "empty.db")
     database, overviews = Database(url), Overviews()
     found = await asyncio.gather(*(overviews.latest(database) for _ in range(3)), return_exceptions=True)

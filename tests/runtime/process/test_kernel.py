@@ -30,12 +30,12 @@ def test_children_are_known_until_they_are_collected() -> None:
     assert child.pid not in kernel.children_of_this_process()
 
 
-def test_threads_and_memory_are_told(thread: threading.Event) -> None:
+def test_threads_and_memory_are_reported(thread: threading.Event) -> None:
     assert kernel.threads_of_this_process() >= 2
     assert kernel.memory_of_this_process() > 1024 * 1024
 
 
-def test_a_kernel_that_tells_nothing_is_no_fault(
+def test_a_kernel_that_reports_nothing_is_no_fault(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, thread: threading.Event
 ) -> None:
     monkeypatch.setattr(kernel, "_TASKS", str(tmp_path / "task"))

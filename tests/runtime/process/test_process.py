@@ -47,7 +47,7 @@ async def test_a_child_holds_no_connection_of_the_node_or_of_other_children(engi
     assert len(done.execution.value["files"]) <= 5
 
 
-async def test_the_context_tells_a_child_what_it_tells_any_job(engine: RunningEngine) -> None:
+async def test_the_context_shows_a_child_what_it_shows_any_job(engine: RunningEngine) -> None:
     done = await engine.finish("info", {"word": "hello"}, timeout=60.0, retries=1)
     assert done.execution.value == {
         "args": {"word": "hello"},
@@ -277,5 +277,5 @@ async def test_what_a_job_writes_into_its_child_s_socket_fails_only_its_run(engi
     assert (await engine.finish("who_am_i")).run.state is RunState.SUCCESS
 
 
-def test_a_signal_without_a_name_is_told_by_its_number() -> None:
+def test_a_signal_without_a_name_is_reported_by_its_number() -> None:
     assert described(-40) == "exited with signal 40"

@@ -100,7 +100,7 @@ async def test_what_is_lost_on_one_node_ends_streams_on_every_other(
         assert await other.code("{ viewer { name } }", secret) == (401, "UNAUTHENTICATED")
 
 
-def test_a_loss_that_nobody_tells_of_is_noticed_within_a_second() -> None:
+def test_a_loss_that_nobody_reports_is_noticed_within_a_second() -> None:
     assert max(EVERY, REMEMBERED) < 1
 
 

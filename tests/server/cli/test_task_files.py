@@ -177,7 +177,7 @@ def test_limits_and_schedules_of_tasks_are_in_words_and_arguments_are_shown_as_t
         assert line in said
 
 
-def test_what_is_wrong_is_told_and_nothing_is_done(run: Commands, file: Path, tmp_path: Path) -> None:
+def test_what_is_wrong_is_reported_and_nothing_is_done(run: Commands, file: Path, tmp_path: Path) -> None:
     file.write_text("set: x\ntasks: {a: {job: nope, schedule: '* * *'}, b: {job: cleanup_expired_sessions}}\n")
     answer = run.json("plan", str(file), status=1)
     assert len(answer["errors"]) == 3

@@ -27,7 +27,7 @@ def values(text: str, name: str) -> dict[tuple[str, ...], float]:
     )
 
 
-async def test_the_queue_is_told_by_group_and_state_with_its_oldest_wait(stored: Stored) -> None:
+async def test_the_queue_is_reported_by_group_and_state_with_its_oldest_wait(stored: Stored) -> None:
     stored.node()
     for group in ("mail", "mail", "bank"):
         stored.enqueue(group=group)
@@ -68,7 +68,7 @@ async def test_the_database_is_read_at_most_every_so_often(stored: Stored) -> No
     assert values(await cluster.text(), "cronograph_runs") == {("waiting",): 1}
 
 
-async def test_figures_that_cannot_be_read_are_left_out_and_told(empty_database_url: str) -> None:
+async def test_figures_that_cannot_be_read_are_left_out_and_reported(empty_database_url: str) -> None:
     database = Database(empty_database_url)
     try:
         text = await Cluster(database).text()

@@ -99,7 +99,7 @@ def _ending(send: Send) -> int:
 
 
 @pytest.mark.postgres
-async def test_a_statement_alone_gives_way_to_other_transactions_and_tells_of_everything_else(
+async def test_a_statement_alone_gives_way_to_other_transactions_and_reports_everything_else(
     postgres_url: str,
 ) -> None:
     database = Database(postgres_url)

@@ -38,7 +38,7 @@ async def test_a_read_that_sat_idle_too_long_again_and_again_is_done_again(postg
     await database.close()
 
 
-async def test_one_that_is_not_patient_tells_that_the_database_is_unavailable(postgres_url: str) -> None:
+async def test_one_that_is_not_patient_reports_that_the_database_is_unavailable(postgres_url: str) -> None:
     database = Database(postgres_url)
     with pytest.raises(Exception, match="idle-in-transaction") as caught:
         await database.read(Dawdler(times=5))

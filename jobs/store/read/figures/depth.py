@@ -29,10 +29,6 @@ class Part:
     """The unfinished runs of one job, group and state.
 
     Attributes:
-        job_name: The job.
-        group_name: The group.
-        state: The state.
-        runs: How many.
         oldest_at: Since when the one that is due for longest waits; None if none is due.
     """
 

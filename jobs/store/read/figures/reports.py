@@ -65,8 +65,6 @@ class Wanted:
 
     Attributes:
         total: The percentiles of everything.
-        points: Those of each point.
-        lateness: Those of the lateness.
         stalled: How many tasks are stalled.
     """
 

@@ -39,7 +39,6 @@ class Bar:
     Attributes:
         begin: When the first of them began.
         end: When the last of them ended; None if one still runs.
-        count: How many.
         failures: How many failed, timed out, or were lost.
         execution_id: The newest that failed, or else the newest.
     """

@@ -36,7 +36,6 @@ class TableHealth:
     """A table, as the server's statistics have it.
 
     Attributes:
-        name: What it is called.
         bytes: With its indexes.
         live: Rows.
         dead: Rows that are still to be removed.

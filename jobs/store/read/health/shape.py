@@ -19,7 +19,6 @@ class IndexFault:
     """An index that is of no use.
 
     Attributes:
-        name: What it is called.
         table: Whose.
         is_invalid: It is there, but was not built to its end (PostgreSQL).
         statement: What makes it.

@@ -12,6 +12,7 @@ from .....jobs.core.base.rates import Rate
 from .....jobs.core.task_sets import WantedSet, shown
 from .....jobs.core.wanted_groups import WantedGroup
 from ....task_files.reading import read_files
+from ..values import camel
 
 FORMAT: Final = 2
 """The form of a plan that is kept in a file."""
@@ -111,20 +112,15 @@ def _versions(planned: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _group(one: WantedGroup) -> dict[str, Any]:
-    return {"name": one.name, **{_camel(name): shown(value) for name, value in one.limits.items()}}
+    return {"name": one.name, **{camel(name): shown(value) for name, value in one.limits.items()}}
 
 
 def _set(one: WantedSet) -> dict[str, Any]:
     tasks = [
-        {"name": task.name, **{_camel(name): shown(value) for name, value in task.settings.items()}}
+        {"name": task.name, **{camel(name): shown(value) for name, value in task.settings.items()}}
         for task in one.tasks
     ]
     return {"name": one.name, "tasks": tasks}
-
-
-def _camel(name: str) -> str:
-    first, *others = name.split("_")
-    return first + "".join(word.capitalize() for word in others)
 
 
 def differs(answer: Mapping[str, Any]) -> bool:

@@ -83,7 +83,7 @@ def test_another_file_in_its_place_is_not_opened_and_the_first_goes_on_once_it_i
     witness.close()
 
 
-def test_a_file_that_cannot_be_asked_now_tells_nothing(tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_asked_now_reports_nothing(tmp_path: Path) -> None:
     path = tmp_path / "queue.db"
     path.write_bytes(b"no database at all" * 1000)
     witness = DataVersion(path, FilePresence(path))

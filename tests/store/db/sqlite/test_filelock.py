@@ -48,7 +48,7 @@ def test_the_lock_file_holds_the_process_id(tmp_path: Path) -> None:
 
 
 @pytest.mark.costly
-def test_a_second_process_is_refused_and_told_the_first(tmp_path: Path, nursery: Nursery) -> None:
+def test_a_second_process_is_refused_and_shown_the_first(tmp_path: Path, nursery: Nursery) -> None:
     with holder_of(tmp_path / "x.db", nursery) as other:
         lock = FileLock(tmp_path / "x.db")
         assert lock.holder() == str(other.pid)

@@ -27,7 +27,20 @@ REAPED_MEANWHILE = 0.05
 """Seconds by which a process grows at once only when it reaps another one: then its children are asked for again."""
 
 SHARES: Final = {
-    "e2e": 120,
+    "server": 110,
+    "graphql_api": 100,
+    "e2e": 80,
+    "queue": 75,
+    "runtime": 60,
+    "chaos": 40,
+    "store": 35,
+    "packaging": 30,
+    "builtin": 20,
+    "docs": 20,
+    "actions": 15,
+    "at_home": 15,
+    "bench": 15,
+    "testing": 15,
 }
 """Seconds of processor time that the tests of a folder may take of a turn of `.ci/run`."""
 

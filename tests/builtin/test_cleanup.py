@@ -81,6 +81,7 @@ async def test_ten_thousand_expired_sessions_are_ten_thousand_records(database: 
     assert [done for done, _, _ in host.shown] == [1000 * batch for batch in range(1, 11)]
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(
     ("job", "table"),
     [

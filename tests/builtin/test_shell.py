@@ -39,6 +39,7 @@ async def test_a_node_has_it_only_by_the_setting(start_engine: StartEngine) -> N
         await engine.enqueue("shell", {"command": "true"})
 
 
+@pytest.mark.costly
 @ON_SQLITE
 async def test_a_line_goes_through_the_shell_and_its_output_into_the_log(engine: RunningEngine, tmp_path: Path) -> None:
     command = 'read word; echo "$word $GREETED" | tr a-z A-Z; pwd; echo odd >&2; env | grep -c CRONOGRAPH_TOKEN'

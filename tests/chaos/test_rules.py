@@ -165,6 +165,7 @@ def test_nothing_is_found_in_what_jobs_say_that_were_stopped_in_time(
     assert contradictions(history, said) == []
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 @pytest.mark.parametrize("broken", TESTIMONY_BREAKS, ids=lambda broken: str(broken.__name__))
 def test_jobs_that_say_otherwise_are_heard(

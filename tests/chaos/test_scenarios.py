@@ -21,7 +21,7 @@ SIZE = Size(seconds=2.0, pace=0.2, nodes=2, tasks=3)
 nodes and tasks are more work and no more proof."""
 
 
-@pytest.mark.rotating(3)
+@pytest.mark.costly
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: str(scenario.name))
 def test_no_promise_is_broken(scenario: Scenario, tmp_path: Path, nursery: Nursery) -> None:
     seed = int(os.environ.get("CRONOGRAPH_CHAOS_SEED", random.SystemRandom().randrange(2**32)))

@@ -72,6 +72,7 @@ def args_of_the_run(page: Page, site: Site) -> object:
     return run["args"]
 
 
+@pytest.mark.costly
 def test_items_are_added_moved_and_removed_and_arrive_in_their_order(form: Locator, shop: Site) -> None:
     add_mails(form, "a@shop", "b@shop", "5")
     expect(form.get_by_role("button", name="Move mails 1 up")).to_be_disabled()
@@ -94,6 +95,7 @@ def test_items_are_added_moved_and_removed_and_arrive_in_their_order(form: Locat
     assert args_of_the_run(form.page, shop) == {"mails": ["5", "b@shop"], "lines": lines, "limit": 80}
 
 
+@pytest.mark.costly
 def test_what_is_wrong_stands_at_the_item_that_has_it(form: Locator) -> None:
     press(form, "Run now")
     expect(form.get_by_role("button", name="Add to mails")).to_be_focused()

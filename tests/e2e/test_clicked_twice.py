@@ -38,6 +38,7 @@ def keys(shop: Site) -> list[str]:
     return sorted(one["uniqueKey"] for one in shop.ask(RUNS)["runs"]["nodes"])
 
 
+@pytest.mark.costly
 def test_a_second_click_makes_no_second_run_and_says_which_one_there_is(shop: Site, new_page: PageOpener) -> None:
     page = new_page(shop.url)
     live(page, "/jobs")

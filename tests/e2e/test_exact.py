@@ -111,6 +111,7 @@ class TestSlots:
         site.open_gate("slots")
         expect(row).to_contain_text("0 of", timeout=4_000)
 
+    @pytest.mark.costly
     def test_the_overview_counts_them_too(self, site: Site, new_page: PageOpener) -> None:
         page = new_page(site.url)
         live(page, "/")
@@ -144,6 +145,7 @@ QUESTIONS_A_SECOND = 3
 """The list asks at most once a second, its charts once in ten; a slow machine asks less."""
 
 
+@pytest.mark.costly
 def test_a_burst_costs_a_page_few_questions_and_few_elements(site: Site, new_page: PageOpener) -> None:
     page = new_page(site.url)
     live(page, "/log?job=quick")

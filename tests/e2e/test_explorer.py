@@ -49,6 +49,7 @@ def test_an_example_opens_in_a_tab_of_its_own(page: Page) -> None:
     expect(page.locator(ANSWER)).to_contain_text("ACTIVE")
 
 
+@pytest.mark.costly
 def test_a_page_that_was_left_before_its_editors_came_opens_with_the_examples(site: Site, new_page: PageOpener) -> None:
     page = new_page(site.url)
     waiting: list[Route] = []

@@ -13,6 +13,7 @@ MOST_BYTES = 120_000
 """On the wire, at a first visit, without the code of other pages that is fetched afterwards."""
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("path", ["/", "/tasks", "/runs", "/log", "/groups"])
 def test_a_first_visit_takes_few_requests_and_bytes(path: str, site: Site, new_page: PageOpener) -> None:
     run = site.trigger("broken")

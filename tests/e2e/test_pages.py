@@ -100,6 +100,7 @@ def _content(site: Site) -> None:
 EVERY_PAGE = (*PAGES, "/tasks/shown", "/tasks/shown?tab=schedule", "/runs/1", "/log/1")
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("path", EVERY_PAGE)
 def test_a_page_fits_every_width_and_is_accessible_in_both_themes(path: str, site: Site, new_page: PageOpener) -> None:
     page = new_page(site.url)
@@ -295,6 +296,7 @@ class TestViews:
         expect(page.get_by_role("columnheader", name="Schedule")).to_have_count(0)
         expect(page.get_by_role("columnheader", name="Next")).to_have_count(1)
 
+    @pytest.mark.costly
     def test_a_view_of_the_team_is_shared_found_changed_and_deleted(self, site: Site, new_page: PageOpener) -> None:
         page, other = new_page(site.url), new_page(site.url)
         page.goto("/runs?group=halted")

@@ -189,6 +189,7 @@ class TestTaskPage:
         expect(page.get_by_text("There is no task 'nobody'")).to_be_visible()
 
 
+@pytest.mark.costly
 def test_rows_have_one_line_unless_the_reader_has_chosen_otherwise(site: Site, new_page: PageOpener) -> None:
     name = "a-name-with-many-places-where-it-could-break"
     site.create_task(name, "quick")

@@ -2,6 +2,7 @@
 
 import re
 
+import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.e2e.conftest import Site
@@ -53,6 +54,7 @@ class Finger:
         wait_until(lambda: self.page.evaluate(TOO_WIDE) <= 0, message=f"{title} to fit {SCREEN} px")
 
 
+@pytest.mark.costly
 def test_everything_is_done_with_a_finger_on_a_small_phone(site: Site, new_page: PageOpener) -> None:
     page = new_page(site.url, viewport={"width": SCREEN, "height": 640}, touch=True)
     finger = Finger(page)

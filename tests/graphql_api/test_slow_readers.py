@@ -43,6 +43,7 @@ def work(api: Api, worker: Worker) -> str:
     return str(started.execution_id)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(
     "document", ["subscription { jobStatus { id success } }", "subscription { events { kind executionId } }"]
 )

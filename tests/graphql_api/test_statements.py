@@ -111,6 +111,7 @@ BULK = {
 """Mutations of many runs by filter, in an order in which each finds all of them."""
 
 
+@pytest.mark.costly
 async def test_the_number_of_statements_of_a_bulk_mutation_does_not_grow_with_its_runs(api: Api) -> None:
     # The statements of the mutations alone count: the bus stands, and its last round has let go of the publisher's row.
     await api.bus.stop()

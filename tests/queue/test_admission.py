@@ -37,6 +37,7 @@ def held(stored: Stored) -> list[int]:
     return [row.id for row in stored.rows(tables.run) if row.due_at is not None and row.finished_at is None]
 
 
+@pytest.mark.costly
 def test_runs_with_one_key_run_one_after_the_other_in_their_order(stored: Stored) -> None:
     worker = stored.node(limits=ONE_EACH)
     a1, a2, a3, b1 = put(stored, "aaab")

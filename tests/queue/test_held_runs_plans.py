@@ -24,6 +24,7 @@ def handed_back(tx: Tx, node_id: int) -> list[int]:
     return hand_back_scheduled(tx.conn, {"node_id": node_id})
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("search", [ended, handed_back])
 def test_finished_runs_of_the_node_are_not_read(stored: Stored, search: Callable[[Tx, int], list[int]]) -> None:
     node = stored.node()

@@ -131,6 +131,7 @@ ACTIONS = (
 )
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("prepare", ACTIONS, ids=lambda action: str(action.__name__))
 def test_flows_are_locked_before_runs(
     stored: Stored, prepare: Callable[[Stored, Worker], Callable[[Tx], object]]

@@ -22,7 +22,20 @@ from tests.support.choosing import COSTLY, DATABASES, turns_of
 from tests.support.processor import processor_seconds
 
 SHARES: Final = {
-    "e2e": 120,
+    "server": 110,
+    "graphql_api": 100,
+    "e2e": 80,
+    "queue": 75,
+    "runtime": 60,
+    "chaos": 40,
+    "store": 35,
+    "packaging": 30,
+    "builtin": 20,
+    "docs": 20,
+    "actions": 15,
+    "at_home": 15,
+    "bench": 15,
+    "testing": 15,
 }
 """Seconds of processor time that the tests of a folder may take of a turn of `.ci/run`."""
 

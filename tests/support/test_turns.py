@@ -99,7 +99,7 @@ def test_turns_one_after_the_other_leave_nothing_out(run: Run) -> None:
     everything, output = run("all")
     assert len(everything) == len(set(everything)) == 2 * 31
     assert "left to other turns" not in output
-    answers = [run(str(turn)) for turn in (5, 6, 7, 8)]
+    answers = [run(str(turn)) for turn in (5, 6, 7, 8, 9)]
     turns = [set(ran) for ran, _ in answers]
 
     alternating = {name for name in everything if "actions.py::test_one" in name or "actions.py::test_more" in name}
@@ -107,23 +107,23 @@ def test_turns_one_after_the_other_leave_nothing_out(run: Run) -> None:
     assert (turns[0] | turns[1]) & alternating == alternating
     assert turns[0] & turns[1] & alternating == set()
     # Every other one on SQLite: neither database is left out in a module.
-    assert [sum("[sqlite" in name for name in turn & alternating) for turn in turns] == [2] * 4
+    assert [sum("[sqlite" in name for name in turn & alternating) for turn in turns] == [2] * 5
 
     rotating = {name for name in everything if "test_cases" in name}
     assert set.union(*turns) & rotating == rotating
-    assert [len(turn & rotating) for turn in turns] == [2 * (3 + 1)] * 4
+    assert [len(turn & rotating) for turn in turns] == [2 * (3 + 1)] * 5
 
     dear = {name for name in everything if "test_dear" in name}
     assert set.union(*turns) & dear == dear
-    assert [sum(name.startswith("tests/actions") for name in turn & dear) for turn in turns] == [2 + 1] * 4
+    assert [sum(name.startswith("tests/actions") for name in turn & dear) for turn in turns] == [2 + 1] * 5
     # Where databases do not alternate, each turn has cases of a function on both.
-    assert [sum("queue.py::test_dear_cases[sqlite" in name for name in turn) for turn in turns] == [1] * 4
-    assert [sum("queue.py::test_dear_cases[postgres" in name for name in turn) for turn in turns] == [1] * 4
+    assert [sum("queue.py::test_dear_cases[sqlite" in name for name in turn) for turn in turns] == [1] * 5
+    assert [sum("queue.py::test_dear_cases[postgres" in name for name in turn) for turn in turns] == [1] * 5
     few = [
         {name for name in turn if "queue.py::test_dear[" in name or "queue.py::test_dear_once" in name}
         for turn in turns
     ]
-    assert [len(turn) for turn in few] == [1] * 4
+    assert [len(turn) for turn in few] == [1] * 5
 
     assert {*everything} - alternating - rotating - dear <= set.intersection(*turns)
     assert all(

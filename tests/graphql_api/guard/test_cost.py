@@ -23,6 +23,7 @@ DEEP = {
 }
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("document", FITTING.values(), ids=FITTING)
 async def test_lists_in_a_list_fit_without_any_size(api: Api, document: str) -> None:
     assert await api.ask(document)

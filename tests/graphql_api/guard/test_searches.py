@@ -278,6 +278,7 @@ def endless(conn: Connection) -> object:
     return conn.execute(text(SLOW[conn.dialect.name])).scalar()
 
 
+@pytest.mark.costly
 async def test_cheap_reads_find_a_reader_while_searches_run(database_url: str) -> None:
     async with api(database_url, Limits(search_seconds=30)) as found:
         searches = [

@@ -152,6 +152,7 @@ def test_check_reports_all_of_it_at_once(processes: ProcessStarter) -> None:
         told(row, sentence)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("row", [row for row in TABLE if row.asked], ids=lambda row: row.options[:40])
 async def test_the_api_refuses_it(api: Api, row: Row) -> None:
     assert row.asked is not None

@@ -74,6 +74,7 @@ async def test_what_triggerjob_cannot_do_is_refused_with_its_place(
     assert fault in done["errors"][0]["message"]
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(
     ("options", "path", "fault"),
     [

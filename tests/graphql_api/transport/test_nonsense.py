@@ -37,6 +37,7 @@ async def test_nonsense_is_refused_and_the_server_answers_afterwards(
     assert (await server.query("{ hello }"))["data"] == {"hello": "Hello world"}
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("nonsense", NONSENSE, ids=[one.name for one in NONSENSE])
 async def test_the_newer_media_type_distinguishes_refusals_by_the_status(server: Served, nonsense: Nonsense) -> None:
     response = await server.post(nonsense.body, accept="application/graphql-response+json")

@@ -75,6 +75,7 @@ async def test_a_broken_protocol_closes_the_socket_with_its_code(
 REFUSED = [one for one in DOCUMENTS if one.code != "SUBSCRIPTION_NEEDS_STREAM"]
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("nonsense", REFUSED, ids=[one.name for one in REFUSED])
 async def test_a_refused_document_ends_its_operation_and_nothing_else(
     server: Served, nonsense: Nonsense, caplog: pytest.LogCaptureFixture

@@ -75,6 +75,7 @@ def failures(conn: Connection) -> list[str]:
     return list(conn.execute(failed.order_by(audit_log.c.id)).scalars())
 
 
+@pytest.mark.costly
 async def test_people_of_a_real_provider_sign_up_sign_in_and_have_the_role_that_it_gives(
     known: Protected, provider: RealProvider
 ) -> None:

@@ -146,6 +146,7 @@ def test_pages_touch_few_rows_however_large_the_table(conn: Connection) -> None:
         assert touched <= (FEW_ROWS if is_postgresql(conn) else FEW_STEPS), name
 
 
+@pytest.mark.costly
 def test_a_search_in_log_lines_reads_those_of_its_executions_and_no_others(conn: Connection) -> None:
     conn.execute(
         insert(execution_log),

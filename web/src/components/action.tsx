@@ -2,10 +2,11 @@ import type { ButtonHTMLAttributes } from "preact";
 import { frozen } from "../live/clock";
 import { type Role, whyNot } from "../state/viewer";
 
-/** Keeps what is pressed from happening. */
-function refuse(event: Event): void {
+/** Keeps what is pressed from happening; with the focus it shows why, to a finger too, which gives it to no button by itself. */
+function refuse(event: MouseEvent): void {
   event.preventDefault();
   event.stopPropagation();
+  if (event.currentTarget instanceof HTMLElement) event.currentTarget.focus();
 }
 
 interface ButtonProps extends ButtonHTMLAttributes {

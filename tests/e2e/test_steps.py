@@ -118,6 +118,22 @@ def test_people_answer_and_reject_what_waits_for_them(page: Page, site: Site) ->
     assert results == ["receipt for order 7, at most 9", "rejected: too dear"]
 
 
+def test_more_than_the_overview_lists_are_in_the_inbox(page: Page, site: Site) -> None:
+    runs = [site.trigger("ordered", order=order) for order in range(6)]
+    wait_until(lambda: {site.run_state(run) for run in runs} == {"SUSPENDED"}, message="all runs to wait")
+    page.goto("/")
+    needs = page.get_by_role("region", name="Is anything wrong?")
+    more = needs.get_by_role("link", name="All runs that wait for a person are in the inbox")
+    # The line stands where the names above it stand.
+    places = [
+        link.evaluate("link => link.getBoundingClientRect().x")
+        for link in (needs.locator(".attention-name").first, more)
+    ]
+    assert places[0] == places[1]
+    more.click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Waiting for people")
+
+
 FLOW = "mutation($input: EnqueueFlowInput!) { enqueueFlow(input: $input) { flow { id } errors { message } } }"
 
 

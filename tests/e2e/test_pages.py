@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 
 from tests.e2e.addresses import PAGES
 from tests.e2e.conftest import Site
-from tests.support.browser import ColorScheme, ForcedColors, PageOpener
+from tests.support.browser import BrowserWatch, ColorScheme, ForcedColors, PageOpener
 from tests.support.requirements import unavailable
 from tests.support.waiting import wait_until
 
@@ -374,8 +374,20 @@ class TestShell:
         page.get_by_role("button", name="Times are shown in UTC").click()
         expect(created).to_have_text(f"{instant + timedelta(hours=5, minutes=30):%Y-%m-%d %H:%M:%S} UTC+5:30")
 
-    def test_an_unknown_address_is_answered_with_a_way_back(self, site: Site, new_page: PageOpener) -> None:
+    def test_an_unknown_address_is_answered_with_a_way_back(
+        self, site: Site, new_page: PageOpener, browser_watch: BrowserWatch
+    ) -> None:
+        browser_watch.allow("status of 404")
         page = new_page(site.url)
+        answer = page.goto("/nowhere/at-all")
+        assert answer is not None
+        assert answer.status == 404
+        expect(page.get_by_role("heading", level=1)).to_have_text("There is no such page")
+        expect(page.get_by_role("main")).to_contain_text("/nowhere/at-all")
+        assert violations(page) == []
+        page.set_viewport_size({"width": 1280, "height": 800})
+        page.get_by_role("navigation", name="Pages").get_by_role("link", name="Tasks").click()
+        expect(page.get_by_role("heading", level=1)).to_have_text("Tasks")
         page.goto("/log/not-a-number")
         page.get_by_role("link", name="Go to the overview").click()
         expect(page.get_by_role("heading", level=1)).to_have_text("Overview")

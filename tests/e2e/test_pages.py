@@ -289,6 +289,9 @@ class TestViews:
         page.get_by_text("Views").click()
         page.get_by_label("Name of this view").fill("what is on")
         page.get_by_role("button", name="Save").click()
+        # A press outside closes the menu.
+        page.get_by_role("heading", level=1).click()
+        expect(page.get_by_label("Name of this view")).to_have_count(0)
         page.goto("/tasks")
         page.get_by_text("Views").click()
         page.get_by_role("link", name="what is on").click()
@@ -351,6 +354,7 @@ class TestViews:
         page.get_by_role("button", name="Delete the view all that is held").click()
         expect(page.get_by_role("link", name="all that is held")).to_have_count(0)
         page.get_by_role("button", name="Undo").click()
+        page.get_by_text("Views").click()
         expect(page.get_by_role("link", name="all that is held")).to_be_visible()
 
 

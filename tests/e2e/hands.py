@@ -52,6 +52,7 @@ class Hands:
         self.reach(field)
         self.press("Control+a")
         self.page.keyboard.type(text)
+        expect(field).to_have_value(text)
 
     def arrive(self, title: str) -> None:
         """The page of that title has the focus on its heading, and its data."""

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.e2e.conftest import Site
-from tests.e2e.hands import SCREEN, Finger
+from tests.e2e.hands import SCREEN, Finger, Hands
 from tests.support.browser import BrowserWatch, PageOpener
 from tests.support.waiting import wait_until
 
@@ -192,7 +192,7 @@ def choose_settings(page: Page, finger: Finger) -> None:
     expect(page.get_by_label("Times", exact=True)).to_have_value("local")
 
 
-def test_signing_in_and_out_goes_with_a_finger(
+def test_signing_in_and_out_goes_with_a_finger_and_by_keys_alone(
     guarded: tuple[str, str], new_page: PageOpener, browser_watch: BrowserWatch
 ) -> None:
     browser_watch.allow("status of 401|WebSocket")
@@ -222,3 +222,13 @@ def test_signing_in_and_out_goes_with_a_finger(
     finger.press("Sign in")
     expect(page).to_have_url(f"{url}/tasks?q=cleanup")
     finger.arrive("Tasks")
+    hands = Hands(page)
+    hands.use(page.locator(".who"))
+    hands.arrive("Account")
+    hands.use(page.get_by_role("button", name="Sign out", exact=True))
+    expect(page.get_by_label("Name")).to_be_focused()
+    page.keyboard.type("boss")
+    hands.write(page.get_by_label("Password"), PASSWORD)
+    hands.press("Enter")
+    expect(page).to_have_url(f"{url}/")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Overview")

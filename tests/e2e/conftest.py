@@ -1,5 +1,6 @@
 """A real server with jobs that the tests steer, and a real browser on it."""
 
+import re
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -7,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from playwright.sync_api import Locator, expect
 
 from tests.support.forking import Nursery
 from tests.support.ports import free_port
@@ -20,6 +22,7 @@ MODULE = "dashboard_jobs"
 SOURCE = """
 import asyncio
 import logging
+import time
 from pathlib import Path
 from typing import Annotated
 
@@ -41,6 +44,12 @@ async def gated(ctx: JobContext, gate: str = "gate") -> int:
         await asyncio.sleep(0.02)
     logging.getLogger("gated").warning("through the gate")
     return 4
+
+
+@job("deaf", description="Goes on until the file of that name exists, even when it is asked to stop")
+def deaf(gate: str = "gate") -> None:
+    while not Path(gate).exists():
+        time.sleep(0.02)
 
 
 @job("broken", description="Always fails")
@@ -148,6 +157,14 @@ class Site:
     def open_gate(self, gate: str = "gate") -> None:
         """Let the jobs go on that wait for this file."""
         (self.folder / gate).touch()
+
+
+def says_why(button: Locator, reason: str | re.Pattern[str]) -> None:
+    """A button that cannot be pressed has the focus all the same, and shows and says why."""
+    expect(button).to_be_disabled()
+    button.focus()
+    expect(button).to_be_focused()
+    expect(button).to_have_accessible_description(reason)
 
 
 def need_dashboard() -> None:

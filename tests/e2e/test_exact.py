@@ -6,7 +6,7 @@ import re
 import pytest
 from playwright.sync_api import Locator, Page, Route, expect
 
-from tests.e2e.conftest import Site
+from tests.e2e.conftest import Site, says_why
 from tests.e2e.test_truth import COUNT, enqueue, live
 from tests.support.browser import BrowserWatch, PageOpener
 from tests.support.waiting import wait_until
@@ -88,6 +88,17 @@ class TestCounts:
         expect(dialog).to_contain_text("5 runs")
         dialog.get_by_role("button", name="Cancel them").click()
         expect(page.locator(".notice")).to_contain_text("5 runs cancelled")
+
+    def test_a_dialog_whose_last_run_has_gone_says_so(self, site: Site, new_page: PageOpener) -> None:
+        [run] = enqueue(site, 1, group="dialog", runAt="2090-01-01T00:00:00Z")
+        page = new_page(site.url)
+        live(page, "/runs?group=dialog&state=waiting")
+        page.get_by_role("button", name="Cancel 1 run").click()
+        dialog = page.get_by_role("dialog")
+        expect(dialog).to_contain_text("1 run, all that match")
+        site.ask("mutation($id: ID!) { cancelRun(input: { id: $id }) { errors { message } } }", id=run)
+        expect(dialog).to_contain_text("0 runs")
+        says_why(dialog.get_by_role("button", name="Cancel them"), "There is no run left that this would change")
 
 
 MOST_ROWS = """() => {

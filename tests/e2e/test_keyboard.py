@@ -4,15 +4,13 @@ import re
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Page, expect
 
 from tests.e2e.conftest import MODULE, SOURCE, Site, need_dashboard
+from tests.e2e.hands import Hands
 from tests.support.browser import PageOpener
 from tests.support.processes import ProcessStarter
 from tests.support.waiting import wait_until
-
-MOST_TABS = 150
-FOCUSED = "(element) => element === document.activeElement"
 
 
 @pytest.fixture
@@ -23,53 +21,6 @@ def cluster(tmp_path: Path, processes: ProcessStarter, postgres_url: str) -> Sit
     nodes = [processes.begin_serve(postgres_url, "--jobs", MODULE) for _ in range(2)]
     first, _ = [node.wait_ready() for node in nodes]
     return Site(first, tmp_path)
-
-
-class Hands:
-    """Somebody without a mouse."""
-
-    def __init__(self, page: Page) -> None:
-        self.page = page
-
-    def press(self, *keys: str) -> None:
-        """Press keys one after the other."""
-        for key in keys:
-            self.page.keyboard.press(key)
-
-    def reach(self, goal: Locator, *, back: bool = False) -> None:
-        """Press Tab until something has the focus."""
-        expect(goal).to_be_visible()
-        for _ in range(MOST_TABS):
-            if goal.evaluate(FOCUSED):
-                return
-            self.press("Shift+Tab" if back else "Tab")
-        raise AssertionError(f"{goal} cannot be reached by Tab")
-
-    def walk_to(self, row: Locator) -> None:
-        """Go down a list to a row; between those that a test has made, others may come and go."""
-        for _ in range(MOST_TABS):
-            self.press("j")
-            if row.evaluate(FOCUSED):
-                return
-        raise AssertionError(f"{row} cannot be reached by j")
-
-    def use(self, goal: Locator) -> None:
-        """Go to a button or a link, and press it."""
-        self.reach(goal)
-        self.press("Enter")
-
-    def write(self, field: Locator, text: str) -> None:
-        """Go to a field and type over what it holds."""
-        self.reach(field)
-        self.press("Control+a")
-        self.page.keyboard.type(text)
-
-    def arrive(self, title: str) -> None:
-        """The page of that title has the focus on its heading, and its data."""
-        heading = self.page.get_by_role("heading", level=1)
-        expect(heading).to_contain_text(title)
-        expect(self.page.locator(".skeleton")).to_have_count(0)
-        expect(heading).to_be_focused()
 
 
 @pytest.mark.costly

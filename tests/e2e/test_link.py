@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.e2e.conftest import MODULE, SOURCE, Site, need_dashboard, start_site
+from tests.e2e.test_pages import violations
 from tests.support.browser import BrowserWatch, PageOpener
 from tests.support.forking import Nursery
 from tests.support.ports import free_port
@@ -54,6 +55,10 @@ def test_a_lost_connection_is_said_and_what_happened_meanwhile_shows_afterwards(
     expect(rows).to_have_count(1)
     expect(page.locator(".tile").first).to_contain_text("as of")
     expect(page.locator(".next-item button").first).to_be_disabled()
+    # What is out of date is still legible, and a phone shows the state of the link, too.
+    page.set_viewport_size({"width": 320, "height": 640})
+    expect(pill.locator(".icon")).to_be_visible()
+    assert violations(page, looks=((320, "dark", "none"), (1280, "light", "none"))) == []
     back = start_site(site.folder, starter, site.process.port)
     back.trigger("broken", reason="behind your back")
     expect(pill).to_have_text("live")

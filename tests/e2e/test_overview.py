@@ -104,6 +104,23 @@ class TestLive:
         expect(page.get_by_role("region", name="Facts")).to_be_visible()
         site.ask(DELETE, name=name)
 
+    def test_a_late_task_says_why_and_goes_on_by_what_is_offered(self, site: Site, new_page: PageOpener) -> None:
+        name = group = "overview-owed"
+        site.ask('mutation { pauseGroup(input: { name: "overview-owed", reason: "audit" }) { errors { message } } }')
+        due = {"syntax": "INTERVAL", "value": "1s"}
+        site.create_task(name, "quick", schedule=due, group=group, misfireGrace=1)
+        page = new_page(site.url)
+        page.goto("/")
+        first = page.get_by_role("region", name="Is anything wrong?")
+        late = first.get_by_role("listitem").filter(has_text="did not start when it was due")
+        expect(late).to_contain_text(re.compile(f"{name}.*group '{group}' is paused"))
+        expect(first).to_contain_text("1 task is late")
+        late.get_by_role("button", name=f"Run {name} now").click()
+        expect(page.locator(".notice", has_text=f"{name}: run")).to_be_visible()
+        first.get_by_role("button", name=f"Resume group {group}").click()
+        expect(late).to_have_count(0)
+        site.ask(DELETE, name=name)
+
     def test_the_page_does_not_poll(self, site: Site, new_page: PageOpener) -> None:
         site.create_task("quiet", "quick")
         page = new_page(site.url)

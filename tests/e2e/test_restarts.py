@@ -94,5 +94,11 @@ def test_pages_show_the_true_state_each_time_the_server_comes_back(
             expect(tab.get_by_role("dialog")).to_have_count(0)
             assert tab.evaluate(TWICE) == [], path
     assert asked == []
+    lost = first.get_by_role("region", name="Is anything wrong?").get_by_role("listitem").filter(has_text="was lost")
+    expect(lost).to_have_count(LIVES)
+    node = lost.first.locator(".attention-name").inner_text()
+    lost.first.get_by_role("link", name="What it ran").click()
+    expect(first).to_have_url(f"{site.url}/log?node={node.replace(':', '%3A')}")
+    expect(first.locator("tbody tr").first).to_contain_text("quick")
     for tab in list(tabs.values())[1:]:
         tab.close()

@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.e2e.conftest import Site
+from tests.e2e.conftest import Site, says_why
 from tests.support.browser import PageOpener
 from tests.support.waiting import wait_until
 
@@ -57,15 +57,31 @@ def test_very_many_steps_are_shown_page_by_page(page: Page, site: Site) -> None:
     page.goto(f"/runs/{run}")
     steps = page.get_by_role("region", name="Steps of attempt 1").get_by_role("listitem")
     expect(steps).to_have_count(300)
-    page.get_by_role("button", name="Later").click()
+    earlier, later = (page.get_by_role("button", name=name) for name in ("Earlier", "Later"))
+    says_why(earlier, "These are the first steps")
+    later.click()
     expect(page.get_by_text("steps 301 to 302")).to_be_visible()
+    says_why(later, "These are the last steps")
     expect(steps).to_have_count(2)
     name = steps.last.get_by_role("button").first
     label = name.inner_text()
     name.click()
     expect(page.get_by_label(f"Value of {label}", exact=True)).to_have_text(label.removeprefix("do[").removesuffix("]"))
-    page.get_by_role("button", name="Earlier").click()
+    earlier.click()
     expect(steps).to_have_count(300)
+
+
+def test_the_head_of_a_run_says_why_it_leads_nowhere_and_cannot_be_stopped_twice(page: Page, site: Site) -> None:
+    first, second = site.trigger("deaf", gate="deaf-gate"), site.trigger("deaf", gate="deaf-gate")
+    wait_until(lambda: site.run_state(first) == "RUNNING", message="the run to start")
+    page.goto(f"/runs/{first}")
+    says_why(page.get_by_role("button", name="Previous"), "There is no run before it of the same job")
+    page.get_by_role("button", name="Cancel", exact=True).click()
+    says_why(page.get_by_role("button", name="Asked to stop"), "It was asked to stop; its job decides when it does")
+    page.get_by_role("link", name="Next").click()
+    expect(page).to_have_url(f"{site.url}/runs/{second}")
+    says_why(page.get_by_role("button", name="Next"), "There is no run after it of the same job")
+    site.open_gate("deaf-gate")
 
 
 @pytest.mark.costly
@@ -104,6 +120,22 @@ def test_people_answer_and_reject_what_waits_for_them(page: Page, site: Site) ->
         site.ask("query($id: ID!) { run(id: $id) { result } }", id=run)["run"]["result"] for run in (approved, rejected)
     ]
     assert results == ["receipt for order 7, at most 9", "rejected: too dear"]
+
+
+def test_more_than_the_overview_lists_are_in_the_inbox(page: Page, site: Site) -> None:
+    runs = [site.trigger("ordered", order=order) for order in range(6)]
+    wait_until(lambda: {site.run_state(run) for run in runs} == {"SUSPENDED"}, message="all runs to wait")
+    page.goto("/")
+    needs = page.get_by_role("region", name="Is anything wrong?")
+    more = needs.get_by_role("link", name="All runs that wait for a person are in the inbox")
+    # The line stands where the names above it stand.
+    places = [
+        link.evaluate("link => link.getBoundingClientRect().x")
+        for link in (needs.locator(".attention-name").first, more)
+    ]
+    assert places[0] == places[1]
+    more.click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Waiting for people")
 
 
 FLOW = "mutation($input: EnqueueFlowInput!) { enqueueFlow(input: $input) { flow { id } errors { message } } }"

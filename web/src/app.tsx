@@ -41,8 +41,11 @@ function NotFound() {
     <>
       <PageHead title="There is no such page" />
       <p>
-        The address <code>{place.value.path}</code> names no page of this dashboard. <a href="/">Go to the overview</a>
+        The address <code>{place.value.path}</code> names no page of this dashboard.
       </p>
+      <a class="button" href="/">
+        Go to the overview
+      </a>
     </>
   );
 }

@@ -2,25 +2,21 @@ import type { ButtonHTMLAttributes } from "preact";
 import { frozen } from "../live/clock";
 import { type Role, whyNot } from "../state/viewer";
 
-/** Keeps what is pressed from happening. */
-function refuse(event: Event): void {
+/** Keeps what is pressed from happening; with the focus it shows why, to a finger too, which gives it to no button by itself. */
+function refuse(event: MouseEvent): void {
   event.preventDefault();
   event.stopPropagation();
+  if (event.currentTarget instanceof HTMLElement) event.currentTarget.focus();
 }
 
-interface ActionProps extends ButtonHTMLAttributes {
-  needs?: Role;
-  /** What keeps it from being pressed besides; null for nothing. */
+interface ButtonProps extends ButtonHTMLAttributes {
+  /** What keeps it from being pressed; null for nothing. */
   reason?: string | null;
 }
 
-/**
- * A button that changes something on the server: without a connection or the role for it, or for a reason
- * of its own, it cannot be pressed, and says why, to the pointer and to the focus. One that only waits for its own answer is simply disabled.
- */
-export function Action({ disabled = false, needs = "OPERATOR", reason = null, title, children, ...attributes }: ActionProps) {
-  const obstacle = frozen.value ? "Not possible without a connection" : (whyNot(needs) ?? reason);
-  if (obstacle === null) {
+/** A button that says why it cannot be pressed, to the pointer and to the focus. One that only waits for its own answer is simply disabled. */
+export function Button({ disabled = false, reason = null, title, children, ...attributes }: ButtonProps) {
+  if (reason === null) {
     return (
       <button type="button" {...attributes} disabled={disabled} title={title}>
         {children}
@@ -28,8 +24,17 @@ export function Action({ disabled = false, needs = "OPERATOR", reason = null, ti
     );
   }
   return (
-    <button type="button" {...attributes} aria-disabled="true" aria-description={obstacle} data-reason={obstacle} title={obstacle} onClick={refuse}>
+    <button type="button" {...attributes} aria-disabled="true" aria-description={reason} data-reason={reason} title={reason} onClick={refuse}>
       {children}
     </button>
   );
+}
+
+interface ActionProps extends ButtonProps {
+  needs?: Role;
+}
+
+/** A button that changes something on the server: it needs a connection and a role, and may have a reason of its own besides. */
+export function Action({ needs = "OPERATOR", reason = null, ...rest }: ActionProps) {
+  return <Button {...rest} reason={frozen.value ? "Not possible without a connection" : (whyNot(needs) ?? reason)} />;
 }

@@ -6,6 +6,7 @@ import { readArgs } from "../model/task-form";
 import type { UserError } from "../services/mutate";
 import { useSecretNames } from "../services/secrets";
 import { zone, zoneWord } from "../state/prefs";
+import { Button } from "./action";
 import { Field, FieldButton, Select, TextInput } from "./field";
 import { Icon } from "./icon";
 
@@ -190,12 +191,12 @@ function ListInput({ field, text, at, faultAt, onChange }: ListInputProps) {
               )}
             </div>
             <span class="args-item-tools">
-              <button type="button" class="icon-button" aria-label={`Move ${name} up`} disabled={place === 0} onClick={() => move(place, place - 1)}>
+              <Button class="icon-button" aria-label={`Move ${name} up`} reason={place === 0 ? "It is the first" : null} onClick={() => move(place, place - 1)}>
                 <Icon name="up" />
-              </button>
-              <button type="button" class="icon-button" aria-label={`Move ${name} down`} disabled={place === items.length - 1} onClick={() => move(place, place + 1)}>
+              </Button>
+              <Button class="icon-button" aria-label={`Move ${name} down`} reason={place === items.length - 1 ? "It is the last" : null} onClick={() => move(place, place + 1)}>
                 <Icon name="down" />
-              </button>
+              </Button>
               <button type="button" class="icon-button" aria-label={`Remove ${name}`} onClick={() => remove(place)}>
                 <Icon name="trash" />
               </button>

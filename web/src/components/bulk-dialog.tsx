@@ -24,6 +24,8 @@ const WORDS: Readonly<Record<BulkKind, { readonly question: string; readonly act
   low: { question: "Give runs low priority?", action: "Set low", done: "set to low priority" },
 };
 
+const NOTHING_LEFT = "There is no run left that this would change";
+
 /** Milliseconds from count to count while runs change. */
 const RECOUNT = 1_000;
 
@@ -57,6 +59,7 @@ export function BulkDialog({ kind, target, onClose, onDone }: BulkDialogProps) {
   const [preview, setPreview] = useState<PreviewParts | null>(null);
   const words = WORDS[kind];
   const started = useRef(false);
+  const nothing = count === 0 && done === null ? NOTHING_LEFT : null;
   useEffect(() => countOn(kind, target, (value) => (started.current ? undefined : value === null ? onClose() : setCount(value))), []);
   const start = async (): Promise<void> => {
     started.current = true;
@@ -89,11 +92,11 @@ export function BulkDialog({ kind, target, onClose, onDone }: BulkDialogProps) {
           Leave them
         </button>
         {kind === "retry" && (
-          <Action class="button" disabled={count === null || count === 0 || done !== null} onClick={() => void tryRetries(target).then(setPreview)}>
+          <Action class="button" disabled={count === null || done !== null} reason={nothing} onClick={() => void tryRetries(target).then(setPreview)}>
             Dry run
           </Action>
         )}
-        <Action class={kind === "cancel" ? "button danger" : "button primary"} disabled={count === null || count === 0 || done !== null} onClick={() => void start()}>
+        <Action class={kind === "cancel" ? "button danger" : "button primary"} disabled={count === null || done !== null} reason={nothing} onClick={() => void start()}>
           {words.action}
         </Action>
       </div>

@@ -84,12 +84,14 @@ export function DataTable<Row, Context>(props: DataTableProps<Row, Context>) {
             <tr>
               {selection !== undefined && (
                 <th class="cell-check">
-                  <input
-                    type="checkbox"
-                    aria-label="Select all rows of this page"
-                    checked={current.length > 0 && current.every((row) => selection.selected.has(rowId(row)))}
-                    onChange={() => selection.togglePage(current.map(rowId))}
-                  />
+                  <label class="check">
+                    <input
+                      type="checkbox"
+                      aria-label="Select all rows of this page"
+                      checked={current.length > 0 && current.every((row) => selection.selected.has(rowId(row)))}
+                      onChange={() => selection.togglePage(current.map(rowId))}
+                    />
+                  </label>
                 </th>
               )}
               {shown.map((column) => (
@@ -180,7 +182,9 @@ class RowView<Row, Context> extends Component<RowProps<Row, Context>> {
       <tr data-row data-id={id} tabIndex={-1} class={`${look} ${chosen === true ? "selected" : ""}`.trim()}>
         {chosen !== null && (
           <td class="cell-check">
-            <input type="checkbox" data-key="x" aria-label={`Select ${name}`} checked={chosen} onChange={() => this.props.toggle?.(id)} />
+            <label class="check">
+              <input type="checkbox" data-key="x" aria-label={`Select ${name}`} checked={chosen} onChange={() => this.props.toggle?.(id)} />
+            </label>
           </td>
         )}
         {columns.map((column) => (

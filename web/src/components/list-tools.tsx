@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import { useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { plural } from "../lib/format";
 import { asCsv, asJson } from "../model/export";
 import { saveFile } from "../services/save-file";
@@ -39,8 +39,19 @@ function close(menu: HTMLDetailsElement): void {
 
 function Menu({ label, children }: { label: string; children: ComponentChildren }) {
   const [open, setOpen] = useState(false);
+  const menu = useRef<HTMLDetailsElement>(null);
+  useEffect(() => {
+    if (!open) return undefined;
+    // What is pressed outside takes the focus away only if it can have it itself.
+    const leave = ({ target }: Event): void => {
+      if (menu.current !== null && target instanceof Node && !menu.current.contains(target)) menu.current.open = false;
+    };
+    document.addEventListener("pointerdown", leave);
+    return () => document.removeEventListener("pointerdown", leave);
+  }, [open]);
   return (
     <details
+      ref={menu}
       class="menu"
       onToggle={(event) => setOpen(event.currentTarget.open)}
       onFocusOut={(event) => {

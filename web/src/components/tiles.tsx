@@ -54,13 +54,13 @@ export function Tiles({ tiles }: { tiles: TilesData }) {
       />
       <Tile
         age={age}
-        label="Failed, 24 h"
+        label={"Failed, 24\u00a0h"}
         value={compact(tiles.failedLast24h)}
         href="/log?outcome=failures"
         note={change(tiles.failedLast24h, tiles.failedPrevious24h)}
         tone={tiles.failedLast24h > 0 ? "bad" : undefined}
       />
-      <Tile age={age} label="Success rate, 24 h" value={tiles.successRate === null ? "–" : percent(tiles.successRate)} href="/log" note="of ended executions" />
+      <Tile age={age} label={"Success rate, 24\u00a0h"} value={tiles.successRate === null ? "–" : percent(tiles.successRate)} href="/log" note="of ended executions" />
       <a class={age === null ? "tile" : "tile dimmed"} href="/log">
         <span class="tile-label">Runs per minute</span>
         <span class="tile-value num">{compact(tiles.runsPerMinute)}</span>

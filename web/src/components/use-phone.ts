@@ -1,15 +1,6 @@
-import { useEffect, useState } from "preact/hooks";
+import { useMedia } from "./use-media";
 
-const PHONE = "(max-width: 700px)";
-
-/** Whether the window is as narrow as a phone's, or enlarged as far; follows when the phone is turned. */
+/** Whether the window is as narrow as a phone's, or enlarged as far. */
 export function usePhone(): boolean {
-  const [phone, setPhone] = useState(() => matchMedia(PHONE).matches);
-  useEffect(() => {
-    const query = matchMedia(PHONE);
-    const follow = (): void => setPhone(query.matches);
-    query.addEventListener("change", follow);
-    return () => query.removeEventListener("change", follow);
-  }, []);
-  return phone;
+  return useMedia("(max-width: 700px)");
 }

@@ -1,6 +1,7 @@
 import { useState } from "preact/hooks";
 import { ErrorBox } from "../components/feedback";
 import { OutcomeCharts } from "../components/outcome-chart";
+import { useMedia } from "../components/use-media";
 import { graphql, type ResultOf } from "../graphql/tada";
 import { addUp, type Bucket, fillBuckets } from "../lib/chart";
 import { integer } from "../lib/format";
@@ -57,14 +58,14 @@ function spanWords({ hours }: Span): string {
   return hours > 24 ? `last ${hours / 24} days` : `last ${hours} h`;
 }
 
-/** There is room for charts above the first row. */
-const WIDE = "(min-width: 600px)";
+/** There is room for charts above the first row: not on a phone, nor in a window that is enlarged to 200 %. */
+const ROOMY = "(min-width: 600px) and (min-height: 600px)";
 
-/** Executions and records over time, of exactly the executions that the list beside shows; on a phone they are folded. */
+/** Executions and records over time, of exactly the executions that the list beside shows; where they would push the list out of sight they are folded. */
 export function LogCharts({ filter }: { filter: LogFilter }) {
-  const [wide] = useState(() => matchMedia(WIDE).matches);
+  const roomy = useMedia(ROOMY);
   const [open, setOpen] = useState(false);
-  if (wide) return <Charts filter={filter} />;
+  if (roomy) return <Charts filter={filter} />;
   return (
     <details class="over-time" open={open} onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary>Over time</summary>

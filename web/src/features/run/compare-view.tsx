@@ -74,8 +74,8 @@ export function CompareChoice({ run, attempt }: { run: RunDetail; attempt: numbe
           attempt {execution.attempt}
         </option>
       ))}
-      {older !== null && <option value={older}>previous run, {older}</option>}
-      {newer !== null && <option value={newer}>next run, {newer}</option>}
+      {typeof older === "string" && <option value={older}>previous run, {older}</option>}
+      {typeof newer === "string" && <option value={newer}>next run, {newer}</option>}
       {run.retriedFrom !== null && run.retriedFrom.id !== older && <option value={run.retriedFrom.id}>run {run.retriedFrom.id}, which it retries</option>}
     </select>
   );

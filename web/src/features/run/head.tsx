@@ -1,6 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
-import { Action } from "../../components/action";
+import { Action, Button } from "../../components/action";
 import { Icon } from "../../components/icon";
 import { Name } from "../../components/name";
 import { PageHead } from "../../components/section";
@@ -12,13 +12,22 @@ import { EditRun, RunAgain } from "./dialogs";
 import type { RunDetail } from "./document";
 import { useNeighbours } from "./neighbours";
 
+interface NeighbourProps {
+  /** Undefined until it is known, null where there is none. */
+  id: string | null | undefined;
+  title: string;
+  /** Why there is none. */
+  none: string;
+  children: ComponentChildren;
+}
+
 /** A link to another run; there is room for it even when there is none. */
-function Neighbour({ id, title, children }: { id: string | null; title: string; children: ComponentChildren }) {
-  if (id === null) {
+function Neighbour({ id, title, none, children }: NeighbourProps) {
+  if (id === null || id === undefined) {
     return (
-      <span class="button" aria-disabled="true">
+      <Button class="button" reason={id === null ? none : "It is being looked for"}>
         {children}
-      </span>
+      </Button>
     );
   }
   return (
@@ -58,10 +67,10 @@ export function RunHead({ run }: { run: RunDetail }) {
           </>
         }
       >
-        <Neighbour id={older} title={`The run before, of the same ${of}`}>
+        <Neighbour id={older} title={`The run before, of the same ${of}`} none={`There is no run before it of the same ${of}`}>
           <Icon name="left" /> Previous
         </Neighbour>
-        <Neighbour id={newer} title={`The run after, of the same ${of}`}>
+        <Neighbour id={newer} title={`The run after, of the same ${of}`} none={`There is no run after it of the same ${of}`}>
           Next <Icon name="right" />
         </Neighbour>
         {can.retryNow && (
@@ -90,7 +99,7 @@ export function RunHead({ run }: { run: RunDetail }) {
           </>
         )}
         {can.cancel && (
-          <Action class="button danger" disabled={run.cancelRequestedAt !== null} onClick={() => void cancelRun(run.id)}>
+          <Action class="button danger" reason={run.cancelRequestedAt === null ? null : "It was asked to stop; its job decides when it does"} onClick={() => void cancelRun(run.id)}>
             <Icon name="stop" /> {run.cancelRequestedAt === null ? "Cancel" : "Asked to stop"}
           </Action>
         )}

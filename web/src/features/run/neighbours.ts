@@ -11,16 +11,17 @@ const NeighboursDocument = graphql(`
   }
 `);
 
+/** Undefined until they are known, null where there is none. */
 interface Neighbours {
-  readonly older: string | null;
-  readonly newer: string | null;
+  readonly older?: string | null;
+  readonly newer?: string | null;
 }
 
-const NONE: Neighbours = { older: null, newer: null };
+const UNKNOWN: Neighbours = {};
 
 /** The runs of the same task, or else of the same job, before and after this one by number. */
 export function useNeighbours({ id, task, jobName }: Pick<RunDetail, "id" | "task" | "jobName">): Neighbours {
-  const [found, setFound] = useState(NONE);
+  const [found, setFound] = useState(UNKNOWN);
   const taskId = task?.id ?? null;
   useEffect(() => {
     const controller = new AbortController();

@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import { Action } from "../../components/action";
+import { Action, Button } from "../../components/action";
 import { Icon } from "../../components/icon";
 import { JsonView } from "../../components/json-view";
 import { LivePart } from "../../components/live-part";
@@ -31,15 +31,15 @@ export function StepPager({ skip, count, onSkip }: { skip: number; count: number
   if (skip === 0 && count <= STEPS_SHOWN) return null;
   return (
     <span class="step-pager">
-      <button type="button" class="button small" disabled={skip === 0} onClick={() => onSkip(Math.max(0, skip - STEPS_SHOWN))}>
+      <Button class="button small" reason={skip === 0 ? "These are the first steps" : null} onClick={() => onSkip(Math.max(0, skip - STEPS_SHOWN))}>
         Earlier
-      </button>
+      </Button>
       <span class="dim num">
         steps {skip + 1} to {skip + Math.min(count, STEPS_SHOWN)}
       </span>
-      <button type="button" class="button small" disabled={count <= STEPS_SHOWN} onClick={() => onSkip(skip + STEPS_SHOWN)}>
+      <Button class="button small" reason={count <= STEPS_SHOWN ? "These are the last steps" : null} onClick={() => onSkip(skip + STEPS_SHOWN)}>
         Later
-      </button>
+      </Button>
     </span>
   );
 }

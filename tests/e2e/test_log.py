@@ -128,3 +128,26 @@ class TestExecution:
             page.get_by_role("button", name="Download").click()
         text = waiting.value.path().read_text()
         assert [line.rpartition(" ")[2] for line in text.splitlines()] == ["1", "2", "3"]
+
+
+QUIET = """() => {
+  const seen = (word) => {
+    const status = [...document.querySelectorAll('tbody .status')].find((each) => each.textContent === word)
+    const row = status.closest('tr').querySelector('td')
+    const style = getComputedStyle(status)
+    return [style.color, Number(style.fontWeight), getComputedStyle(row).boxShadow]
+  }
+  const [good, bad] = [seen('success'), seen('failed')]
+  const dim = getComputedStyle(document.querySelector('tbody .dim')).color
+  return { quiet: good[0] === dim && good[1] < bad[1] && good[2] === 'none', loud: bad[0] !== dim && bad[2] !== 'none' }
+}"""
+
+
+def test_success_is_quiet_in_the_log_and_failure_is_loud(site: Site, new_page: PageOpener) -> None:
+    page = new_page(site.url, viewport={"width": 1360, "height": 800})
+    for job in ("quick", "broken"):
+        site.trigger(job)
+    page.goto("/log")
+    for outcome in ("success", "failed"):
+        expect(page.locator("tbody .status", has_text=outcome).first).to_be_visible()
+    assert page.evaluate(QUIET) == {"quiet": True, "loud": True}

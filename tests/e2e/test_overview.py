@@ -161,27 +161,45 @@ class TestNextUp:
         site.ask(PAUSE, name="next-ticking")
 
 
-PHONE = 844
-"""The height of a phone's screen."""
+PHONE = 640
+"""The height of a small phone's screen."""
 
 
 class TestPhone:
-    def test_three_screens_have_all_of_the_overview(self, site: Site, new_page: PageOpener) -> None:
-        for number in range(10):
+    def test_three_screens_have_all_of_the_overview_however_much_there_is(
+        self, site: Site, new_page: PageOpener
+    ) -> None:
+        failing = [f"phone-failing-shop-of-the-northern-region-{number}" for number in range(6)]
+        for number, name in enumerate(failing):
+            site.create_task(name, "broken", args={"reason": f"{number} {'no luck ' * 9}"}, group=f"phone-{number}")
+            site.ask(TRIGGER, name=name)
             # Behind the tasks of other tests in the list of what is next.
-            site.create_task(f"phone-{number}", "quick", "0 0 0 29 2 *")
-            site.trigger("quick", batch=number)
+            site.create_task(f"phone-{number}", "quick", "0 0 0 29 2 *", group=f"phone-{number}")
+            site.trigger("gated", gate="phone-gate")
         page = new_page(site.url, viewport={"width": 320, "height": PHONE})
         page.goto("/")
-        newest = page.get_by_role("region", name="Newest executions")
-        unfold = newest.get_by_text(re.compile("^Show 1[0-5] executions$"))
-        expect(unfold).to_be_visible()
         expect(page.locator(".skeleton")).to_have_count(0)
-        expect(page.locator(".next-item")).to_have_count(5)
+        expect(page.get_by_role("region", name="Is anything wrong?")).to_contain_text("6 tasks fail")
+        timeline = page.get_by_role("region", name="Timeline")
+        expect(timeline.get_by_role("listitem")).to_have_count(8)
+        expect(page.locator(".run-item")).to_have_count(6)
+        expect(page.locator(".next-item")).to_have_count(4)
         assert page.evaluate("document.documentElement.scrollHeight") <= 3 * PHONE
+        # What is folded is one press away.
+        for name in ("Is anything wrong?", "Timeline"):
+            part = page.get_by_role("region", name=name)
+            shown = part.get_by_role("listitem").count()
+            part.get_by_role("button", name=re.compile("^Show [0-9]+ more$")).click()
+            assert part.get_by_role("listitem").count() > shown
+            part.get_by_role("button", name="Show fewer").click()
+            expect(part.get_by_role("listitem")).to_have_count(shown)
+        newest = page.get_by_role("region", name="Newest executions")
         expect(newest.locator("tbody tr").first).to_be_hidden()
-        unfold.click()
+        newest.get_by_text("Newest executions").click()
         expect(newest.locator("tbody tr").first).to_be_visible()
+        site.open_gate("phone-gate")
+        for name in failing:
+            site.ask(DELETE, name=name)
 
 
 class TestActions:

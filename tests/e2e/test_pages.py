@@ -226,27 +226,12 @@ def test_what_was_typed_into_a_dialog_is_not_thrown_away_unasked(site: Site, new
     assert site.task("shown")["pausedAt"] is None
 
 
-def test_on_a_phone_all_pages_are_behind_a_button_that_names_the_present_one(site: Site, new_page: PageOpener) -> None:
-    page = new_page(site.url, viewport={"width": 390, "height": 740})
-    page.goto("/runs")
-    menu = page.get_by_role("button", name="Runs", exact=True)
-    expect(page.get_by_role("navigation", name="Pages")).to_be_hidden()
-    menu.click()
-    links = page.get_by_role("navigation", name="Pages").get_by_role("link")
-    expect(links).to_have_count(14)
-    for index in range(14):
-        expect(links.nth(index)).to_be_in_viewport(ratio=1)
-    page.get_by_role("link", name="Nodes").click()
-    expect(page.get_by_role("heading", level=1)).to_have_text("Nodes")
-    expect(page.get_by_role("button", name="Nodes", exact=True)).to_have_attribute("aria-expanded", "false")
-
-
 AT_TWICE_THE_SIZE = ((640, 450), (640, 400))
 """What windows of 1280 x 900 and 1280 x 800 have at 200 % zoom."""
 
 
 @pytest.mark.costly
-def test_on_a_phone_the_first_row_is_in_sight_and_filters_are_behind_a_button(site: Site, new_page: PageOpener) -> None:
+def test_at_twice_the_size_the_first_row_is_in_sight(site: Site, new_page: PageOpener) -> None:
     page = new_page(site.url, viewport={"width": 390, "height": 740})
     for path in ("/runs?group=halted", "/tasks", "/log", "/groups", "/nodes", "/jobs"):
         page.goto(path)
@@ -254,22 +239,6 @@ def test_on_a_phone_the_first_row_is_in_sight_and_filters_are_behind_a_button(si
         for width, height in ((390, 740), *AT_TWICE_THE_SIZE):
             page.set_viewport_size({"width": width, "height": height})
             expect(page.locator("main tbody tr").first).to_be_in_viewport(ratio=0.5)
-    page.set_viewport_size({"width": 390, "height": 740})
-    page.goto("/runs")
-    page.get_by_role("button", name="Filters", exact=True).click()
-    sheet = page.get_by_role("dialog", name="Filters")
-    group = sheet.get_by_role("combobox", name="Group", exact=True)
-    group.fill("halted")
-    group.press("Enter")
-    expect(page).to_have_url(re.compile("group=halted"))
-    expect(sheet.get_by_role("button", name="Clear filters")).to_be_visible()
-    sheet.get_by_role("button", name="Show the list").click()
-    expect(sheet).to_have_count(0)
-    expect(page.get_by_role("button", name="Filters, 1 set")).to_be_focused()
-    # The tabs stand in one row, which scrolls.
-    box = page.get_by_role("navigation", name="State of the runs").bounding_box()
-    assert box is not None
-    assert box["height"] < 60
 
 
 def test_the_filters_of_the_queue_stand_in_one_line_on_a_desk(site: Site, new_page: PageOpener) -> None:

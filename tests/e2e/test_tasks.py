@@ -15,6 +15,7 @@ IN_WORDS = (
     ("TIMESTAMP", "2126-01-31T12:00:00Z", "Once, on Thursday, 31 January 2126 at 12:00"),
 )
 """Kind, value, sentence."""
+LONG = "a-task-with-a-long-name-of-the-northern-region"
 NONSENSE = (
     ("CRON", "0 0 0 31 2 *", "never fires"),
     ("CRON", "0 0 0 * * FRI-MON", "runs backwards"),
@@ -95,6 +96,45 @@ class TestScheduleField:
         page.get_by_role("button", name="Use 0 */5 * * * *").click()
         expect(field).to_have_value("0 */5 * * * *")
         expect(page.locator(".preview-sentence")).to_contain_text("Every 5 minutes")
+
+    def test_the_strip_of_days_shows_weekends_and_the_next_change_of_a_zones_clocks(self, page: Page) -> None:
+        page.get_by_role("button", name="New task").click()
+        page.get_by_label("When", exact=True).fill("0 30 9 * * Mon")
+        strip = page.get_by_role("list", name="The next days")
+        expect(strip.locator("li").first).to_be_visible()
+        weeks = strip.locator("li").count() / 7
+        assert strip.locator(".weekend").count() >= weeks * 2 - 2
+        expect(strip.locator(".weekend").first).to_contain_text("weekend")
+        change = page.locator(".calendar-note")
+        expect(change).to_have_count(0)
+        page.get_by_label("Time zone", exact=True).fill("Europe/Berlin")
+        expect(change).to_have_text(
+            re.compile(r"Clocks in Europe/Berlin go (forward|back) 60 min on Su \d+ (Mar|Oct) \d{4}\.")
+        )
+
+
+class TestRows:
+    def test_a_name_that_is_cut_is_copied_by_key_by_tab_and_by_finger(self, site: Site, new_page: PageOpener) -> None:
+        site.create_task(LONG, "quick")
+        page = new_page(site.url, viewport={"width": 1024, "height": 800}, touch=True)
+        page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+        page.goto(f"/tasks?q={LONG}")
+        row = page.locator("tbody tr")
+        expect(row).to_have_count(1)
+        copy = page.get_by_role("button", name=f"Copy {LONG}")
+        expect(copy).to_have_count(0)
+        read = "navigator.clipboard.readText()"
+        page.keyboard.press("j")
+        expect(copy).to_be_visible()
+        page.keyboard.press("y")
+        wait_until(lambda: page.evaluate(read) == LONG, message="the name to be copied by a key")
+        page.keyboard.press("Escape")
+        page.evaluate("navigator.clipboard.writeText('nothing')")
+        page.evaluate("document.activeElement.blur()")
+        expect(copy).to_have_count(0)
+        row.locator("td").nth(2).tap()
+        copy.tap()
+        wait_until(lambda: page.evaluate(read) == LONG, message="the name to be copied by a finger")
 
 
 class TestForm:

@@ -14,11 +14,15 @@ import { WAITING_FOR_PEOPLE } from "../state/inbox";
 import { zone } from "../state/prefs";
 import { Action } from "./action";
 import { ErrorBox } from "./feedback";
+import { Few } from "./few";
 import { Icon } from "./icon";
 import { Time } from "./time";
 
 /** So many of each kind are listed; the link below them leads to all. */
 const SHOWN = 5;
+
+/** So many in all are shown on a phone before the others are unfolded. */
+const ON_PHONE = 3;
 
 /** Attempts of a failing task that are looked at for how long it has failed. */
 const LOOKED_AT = 12;
@@ -142,7 +146,7 @@ function errorLine({ outcome, errorType, errorMessage }: NonNullable<Failing["no
 function RunNow({ name }: { name: string }) {
   return (
     <Action class="button small" data-key="r" aria-label={`Run ${name} now`} onClick={() => void runTask(name)}>
-      <Icon name="play" /> Run now
+      <Icon name="play" /> <span class="action-word">Run now</span>
     </Action>
   );
 }
@@ -178,8 +182,7 @@ function FailingItem({ task }: { task: Failing["nodes"][number] }) {
   );
 }
 
-function More({ count, shown, href, what }: { count: number; shown: number; href: string; what: string }) {
-  if (count <= shown) return null;
+function More({ href, what }: { href: string; what: string }) {
   return (
     <li class="attention-item">
       <span />
@@ -190,59 +193,58 @@ function More({ count, shown, href, what }: { count: number; shown: number; href
 
 function Items({ failing, others }: { failing: Failing | null; others: Others }) {
   const { late, people } = others;
-  return (
-    <ul class="attention-list">
-      {failing?.nodes.map((task) => <FailingItem key={task.name} task={task} />)}
-      {failing !== null && <More count={failing.totalCount} shown={failing.nodes.length} href="/log?outcome=failures" what="All failures are in the log" />}
-      {late?.nodes.map((task) => (
-        <Item key={`late ${task.name}`} id={`late ${task.name}`} tone="warn" name={task.name} href={paths.task(task.name)} detail={inZone(task.explain.sentence, zone.value)} action={<RunNow name={task.name} />}>
-          did not start when it was due{task.lastDueAt !== null && <>, <Time at={task.lastDueAt} /></>}
-        </Item>
-      ))}
-      {late !== undefined && <More count={late.totalCount} shown={late.nodes.length} href="/tasks?sort=started" what="All tasks, those that started longest ago last" />}
-      {blockedGroups(others.pausedGroups.nodes).map((group) => (
-        <Item
-          key={`group ${group.name}`}
-          id={`group ${group.name}`}
-          tone="warn"
-          name={group.name}
-          href={paths.group(group.name)}
-          detail={group.pauseReason === null || group.pauseReason === "" ? undefined : group.pauseReason}
-          action={
-            <Action class="button small" aria-label={`Resume group ${group.name}`} onClick={() => void resumeGroup(group.name)}>
-              <Icon name="resume" /> Resume
-            </Action>
-          }
-        >
-          is paused{group.pausedAt !== null && <> since <Time at={group.pausedAt} form="moment" /></>}
-          {group.pausedBy !== null && ` by ${group.pausedBy}`} and holds {integer(group.waiting + group.scheduled + group.stuck)} back
-        </Item>
-      ))}
-      {nodesInTrouble(others.troubledNodes.nodes, now.value).map((node) => (
-        <Item
-          key={`node ${node.id}`}
-          id={`node ${node.id}`}
-          tone={node.state === "STALLED" ? "bad" : "warn"}
-          name={node.name}
-          href={node.state === "STALLED" ? "/nodes" : "/nodes?state=gone"}
-          detail={node.stall === null ? undefined : inZone(node.stall, zone.value)}
-          action={
-            <a class="button small" href={`/log?node=${encodeURIComponent(node.name)}`}>
-              What it ran
-            </a>
-          }
-        >
-          {node.state === "STALLED" ? "makes no progress" : <>was lost <Time at={node.heartbeatAt} />; other nodes take its runs</>}
-        </Item>
-      ))}
-      {people.nodes.map((run) => (
-        <Item key={`run ${run.id}`} id={`run ${run.id}`} tone="warn" name={`${run.taskName ?? run.jobName} ${run.id}`} href={paths.run(run.id)} detail={run.description === "" ? undefined : run.description} action={<a class="button small" href="/inbox">Decide</a>}>
-          waits for somebody; submitted <Time at={run.submittedAt} />
-        </Item>
-      ))}
-      <More count={people.totalCount} shown={people.nodes.length} href="/inbox" what="All runs that wait for a person are in the inbox" />
-    </ul>
-  );
+  const items = [
+    ...(failing?.nodes.map((task) => <FailingItem key={task.name} task={task} />) ?? []),
+    failing !== null && failing.totalCount > failing.nodes.length && <More key="more failing" href="/log?outcome=failures" what="All failures are in the log" />,
+    ...(late?.nodes.map((task) => (
+      <Item key={`late ${task.name}`} id={`late ${task.name}`} tone="warn" name={task.name} href={paths.task(task.name)} detail={inZone(task.explain.sentence, zone.value)} action={<RunNow name={task.name} />}>
+        did not start when it was due{task.lastDueAt !== null && <>, <Time at={task.lastDueAt} /></>}
+      </Item>
+    )) ?? []),
+    late !== undefined && late.totalCount > late.nodes.length && <More key="more late" href="/tasks?sort=started" what="All tasks, those that started longest ago last" />,
+    ...blockedGroups(others.pausedGroups.nodes).map((group) => (
+      <Item
+        key={`group ${group.name}`}
+        id={`group ${group.name}`}
+        tone="warn"
+        name={group.name}
+        href={paths.group(group.name)}
+        detail={group.pauseReason === null || group.pauseReason === "" ? undefined : group.pauseReason}
+        action={
+          <Action class="button small" aria-label={`Resume group ${group.name}`} onClick={() => void resumeGroup(group.name)}>
+            <Icon name="resume" /> <span class="action-word">Resume</span>
+          </Action>
+        }
+      >
+        is paused{group.pausedAt !== null && <> since <Time at={group.pausedAt} form="moment" /></>}
+        {group.pausedBy !== null && ` by ${group.pausedBy}`} and holds {integer(group.waiting + group.scheduled + group.stuck)} back
+      </Item>
+    )),
+    ...nodesInTrouble(others.troubledNodes.nodes, now.value).map((node) => (
+      <Item
+        key={`node ${node.id}`}
+        id={`node ${node.id}`}
+        tone={node.state === "STALLED" ? "bad" : "warn"}
+        name={node.name}
+        href={node.state === "STALLED" ? "/nodes" : "/nodes?state=gone"}
+        detail={node.stall === null ? undefined : inZone(node.stall, zone.value)}
+        action={
+          <a class="button small" href={`/log?node=${encodeURIComponent(node.name)}`}>
+            What it ran
+          </a>
+        }
+      >
+        {node.state === "STALLED" ? "makes no progress" : <>was lost <Time at={node.heartbeatAt} />; other nodes take its runs</>}
+      </Item>
+    )),
+    ...people.nodes.map((run) => (
+      <Item key={`run ${run.id}`} id={`run ${run.id}`} tone="warn" name={`${run.taskName ?? run.jobName} ${run.id}`} href={paths.run(run.id)} detail={run.description === "" ? undefined : run.description} action={<a class="button small" href="/inbox">Decide</a>}>
+        waits for somebody; submitted <Time at={run.submittedAt} />
+      </Item>
+    )),
+    people.totalCount > people.nodes.length && <More key="more people" href="/inbox" what="All runs that wait for a person are in the inbox" />,
+  ];
+  return <Few class="attention-list" few={ON_PHONE} items={items.filter((item) => item !== false)} />;
 }
 
 interface AttentionProps {

@@ -1,10 +1,11 @@
 import { Component, type ComponentChildren } from "preact";
-import { useEffect, useMemo } from "preact/hooks";
+import { useEffect, useMemo, useState } from "preact/hooks";
 import { type ColumnSize, fitColumns } from "../model/columns";
 import { headingOf, type Sorts } from "../model/sorting";
 import { hiddenColumns } from "../state/columns";
 import { density } from "../state/prefs";
 import { setParams, takeRowFocus } from "../state/route";
+import { CopyName } from "./copy-name";
 import { FreshButton } from "./fresh-button";
 import { OneLine } from "./one-line";
 import type { Selection } from "./use-selection";
@@ -24,6 +25,8 @@ export interface Column<Row, Context = null> extends ColumnSize {
   /** Numbers stand at the right. */
   readonly number?: boolean;
   cell(row: Row, context: Context): ComponentChildren;
+  /** The name that the cell shows, perhaps cut: while one points at the row or is on it, it can be copied. */
+  name?(row: Row): string;
 }
 
 interface DataTableProps<Row, Context> {
@@ -62,6 +65,8 @@ export function DataTable<Row, Context>(props: DataTableProps<Row, Context>) {
     if (width > 0) takeRowFocus(ref.current);
   }, [width > 0, rows.length > 0]);
   const chosen = selection?.selected;
+  const [pointed, setPointed] = useState<string | null>(null);
+  const [focused, setFocused] = useState<string | null>(null);
   const oneLine = fit !== null && props.tall !== true && density.value === "compact";
   return (
     <div ref={ref} class="table-wrap" {...bind}>
@@ -99,11 +104,19 @@ export function DataTable<Row, Context>(props: DataTableProps<Row, Context>) {
               ))}
             </tr>
           </thead>
-          <tbody onMouseOver={nameWhatIsCut}>
+          <tbody
+            onMouseOver={(event) => {
+              nameWhatIsCut(event);
+              setPointed(rowOf(event.target));
+            }}
+            onMouseLeave={() => setPointed(null)}
+            onFocusIn={({ target }) => setFocused(rowOf(target))}
+            onFocusOut={({ relatedTarget }) => setFocused(rowOf(relatedTarget))}
+          >
             <OneLine.Provider value={oneLine}>
               {rows.map((row) => {
                 const key = rowId(row);
-                return <RowView key={key} id={key} row={row} columns={shown} context={props.context} name={props.rowName?.(row) ?? key} look={`${props.rowClass?.(row) ?? ""} ${left.has(key) ? "left" : ""}`} chosen={chosen?.has(key) ?? null} toggle={selection?.toggle} />;
+                return <RowView key={key} id={key} row={row} columns={shown} context={props.context} name={props.rowName?.(row) ?? key} look={`${props.rowClass?.(row) ?? ""} ${left.has(key) ? "left" : ""}`} chosen={chosen?.has(key) ?? null} active={key === pointed || key === focused} toggle={selection?.toggle} />;
               })}
             </OneLine.Provider>
           </tbody>
@@ -137,6 +150,11 @@ function HeadCell({ column: { key, title, untitled, number }, sorting }: HeadCel
   );
 }
 
+/** The row in which something is. */
+function rowOf(target: EventTarget | null): string | null {
+  return (target instanceof Element ? target.closest<HTMLElement>("[data-row]")?.dataset["id"] : null) ?? null;
+}
+
 /** What is cut in a cell shows in full under the pointer. */
 function nameWhatIsCut({ target }: Event): void {
   const cell = target instanceof Element ? target.closest("td") : null;
@@ -161,6 +179,8 @@ interface RowProps<Row, Context> {
   look: string;
   /** Null where rows cannot be chosen. */
   chosen: boolean | null;
+  /** One points at it, or the focus is in it. */
+  active: boolean;
   toggle: ((key: string) => void) | undefined;
 }
 
@@ -173,11 +193,11 @@ function sideOf<Row, Context>(columns: readonly Column<Row, Context>[], column: 
 /** Drawn again only when something of it changed: a burst of events costs the rows that it is about. */
 class RowView<Row, Context> extends Component<RowProps<Row, Context>> {
   override shouldComponentUpdate(next: RowProps<Row, Context>): boolean {
-    const { row, columns, context, look, chosen } = this.props;
-    return next.row !== row || next.columns !== columns || next.context !== context || next.look !== look || next.chosen !== chosen;
+    const { row, columns, context, look, chosen, active } = this.props;
+    return next.row !== row || next.columns !== columns || next.context !== context || next.look !== look || next.chosen !== chosen || next.active !== active;
   }
 
-  override render({ id, row, columns, context, name, look, chosen }: RowProps<Row, Context>) {
+  override render({ id, row, columns, context, name, look, chosen, active }: RowProps<Row, Context>) {
     return (
       <tr data-row data-id={id} tabIndex={-1} class={`${look} ${chosen === true ? "selected" : ""}`.trim()}>
         {chosen !== null && (
@@ -190,6 +210,7 @@ class RowView<Row, Context> extends Component<RowProps<Row, Context>> {
         {columns.map((column) => (
           <td key={column.key} class={`cell-${column.key} card-${column.card} ${sideOf(columns, column)} ${column.number === true ? "cell-num" : ""}`} data-label={column.bare === true || column.untitled === true || column.card === "title" ? undefined : column.title}>
             {column.cell(row, context)}
+            {active && column.name !== undefined && <CopyName name={column.name(row)} />}
           </td>
         ))}
       </tr>

@@ -2,7 +2,7 @@ import type { ComponentChildren } from "preact";
 import type { ExecutionRow } from "../graphql/fragments";
 import { integer, words } from "../lib/format";
 import { paths } from "../lib/paths";
-import { executionStatus } from "../lib/status";
+import { executionStatus, isLoud } from "../lib/status";
 import { type Column, DataTable } from "./data-table";
 import { Command, Empty } from "./feedback";
 import { Labels } from "./labels";
@@ -38,7 +38,7 @@ function ResultOf({ completedAt, progress, errorMessage }: ExecutionRow) {
   );
 }
 
-const NAME: ExecutionColumn = { key: "name", title: "Task or job", width: 160, grow: 2, rank: 0, card: "title", cell: (execution) => <NameOf {...execution} /> };
+const NAME: ExecutionColumn = { key: "name", title: "Task or job", width: 160, grow: 2, rank: 0, card: "title", name: ({ taskName, jobName }) => taskName ?? jobName, cell: (execution) => <NameOf {...execution} /> };
 
 /** Columns that say the same in every row are left out where a list is of one task. */
 const OF_ONE_TASK: readonly ExecutionColumn[] = [
@@ -102,6 +102,11 @@ export function executionId({ id }: ExecutionRow): string {
   return id;
 }
 
+/** A failure is seen from afar; what went well is quiet. */
+export function executionClass(execution: ExecutionRow): string {
+  return isLoud(executionStatus(execution)) ? "loud" : "";
+}
+
 export function NothingYet() {
   return (
     <Empty title="Nothing has run yet">
@@ -122,5 +127,5 @@ interface ExecutionTableProps {
 /** Executions as a part of a page, newest first. */
 export function ExecutionTable({ executions, empty, ofOneTask = false }: ExecutionTableProps) {
   if (executions.length === 0) return <>{empty ?? <NothingYet />}</>;
-  return <DataTable id="executions" columns={ofOneTask ? OF_ONE_TASK : EXECUTION_COLUMNS} context={null} rows={executions} rowId={executionId} />;
+  return <DataTable id="executions" columns={ofOneTask ? OF_ONE_TASK : EXECUTION_COLUMNS} context={null} rows={executions} rowId={executionId} rowClass={executionClass} />;
 }

@@ -1,6 +1,7 @@
 import { integer } from "../lib/format";
 import { paths } from "../lib/paths";
 import { Empty } from "./feedback";
+import { Few } from "./few";
 import { Time } from "./time";
 
 /** Failures of one job with one kind of error. */
@@ -24,8 +25,10 @@ export function FailureGroups({ groups }: { groups: readonly FailureGroupRow[] }
     );
   }
   return (
-    <ul class="failure-list">
-      {groups.map((group) => (
+    <Few
+      class="failure-list"
+      few={2}
+      items={groups.map((group) => (
         <li key={`${group.jobName} ${group.errorType ?? ""} ${group.message}`} class="failure-item" data-row tabIndex={-1}>
           <span class="failure-count num">{integer(group.count)}×</span>
           <span class="failure-text">
@@ -49,6 +52,6 @@ export function FailureGroups({ groups }: { groups: readonly FailureGroupRow[] }
           </span>
         </li>
       ))}
-    </ul>
+    />
   );
 }

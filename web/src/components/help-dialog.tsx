@@ -17,6 +17,7 @@ const KEYS: readonly (readonly [string, string])[] = [
   ["Enter", "Open the row"],
   ["r", "Run or retry the row"],
   ["c", "Cancel the row"],
+  ["y", "Copy the name in the row"],
   ["?", "This help"],
   ["Esc", "Close what is open"],
 ];

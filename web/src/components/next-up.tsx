@@ -36,7 +36,7 @@ export const NextUpFragment = graphql(`
 const NextDocument = graphql(`query NextUpAlone($next: Int!, $apart: Float!) { asOf ...NextUp }`, [NextUpFragment]);
 
 /** On a phone so many are shown: three screens have all of the overview. */
-const ON_PHONE = 5;
+const ON_PHONE = 4;
 
 type NextAnswer = ResultOf<typeof NextDocument>;
 

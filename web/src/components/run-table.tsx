@@ -2,6 +2,7 @@ import type { RunRow } from "../graphql/fragments";
 import { words } from "../lib/format";
 import { paths } from "../lib/paths";
 import { runActions } from "../lib/run-filter";
+import { isLoud } from "../lib/status";
 import { inZone } from "../lib/time";
 import type { ExplainedRun, Repeated } from "../model/reasons";
 import { cancelRun, retryNow, retryRun } from "../services/runs";
@@ -37,7 +38,7 @@ export const RUN_COLUMNS: readonly RunColumn[] = [
       </a>
     ),
   },
-  { key: "name", title: "Task or job", width: 170, grow: 2, rank: 0, card: "title", cell: (run) => <NameOf run={run} /> },
+  { key: "name", title: "Task or job", width: 170, grow: 2, rank: 0, card: "title", name: ({ taskName, jobName }) => taskName ?? jobName, cell: (run) => <NameOf run={run} /> },
   {
     key: "group",
     title: "Group",
@@ -60,6 +61,10 @@ export function runId({ id }: RunRow): string {
   return id;
 }
 
+export function runClass({ state }: RunRow): string {
+  return isLoud(state) ? "loud" : "";
+}
+
 export function runName({ id }: RunRow): string {
   return `run ${id}`;
 }
@@ -68,7 +73,7 @@ const NONE: Repeated = new Set();
 
 /** Runs as a part of a page. */
 export function RunTable({ runs }: { runs: readonly ExplainedRun[] }) {
-  return <DataTable id="runs" columns={RUN_COLUMNS} context={NONE} rows={runs} rowId={runId} />;
+  return <DataTable id="runs" columns={RUN_COLUMNS} context={NONE} rows={runs} rowId={runId} rowClass={runClass} />;
 }
 
 function NameOf({ run }: { run: RunRow }) {

@@ -25,6 +25,7 @@ export function TaskFacts({ task }: { task: TaskDetail }) {
   return (
     <Facts
       entries={[
+        ...(task.description === "" ? [] : ([["Description", task.description]] as const)),
         ["Job", <a href={paths.job(task.jobName)}>{task.jobName}</a>],
         ["Group", <a href={paths.group(task.group)}>{task.group}</a>],
         ["Priority", words(task.priority)],

@@ -25,7 +25,7 @@ type TaskColumn = Column<TaskRow, TaskContext>;
 
 /** The tasks with their schedules and how their last occurrences went. */
 export const TASK_COLUMNS: readonly TaskColumn[] = [
-  { key: "name", title: "Task", width: 170, grow: 3, rank: 0, card: "title", cell: (task) => <NameOf task={task} /> },
+  { key: "name", title: "Task", width: 170, grow: 3, rank: 0, card: "title", name: ({ name }) => name, cell: (task) => <NameOf task={task} /> },
   { key: "schedule", title: "Schedule", width: 160, grow: 2, rank: 1, card: "wide", bare: true, cell: (task) => <Schedule task={task} /> },
   { key: "strip", title: "Last 60 occurrences", width: 208, rank: 5, card: "wide", bare: true, cell: (task, { strips }) => <Strip occurrences={strips.get(task.id) ?? []} label={task.name} /> },
   { key: "last", title: "Last", width: 132, grow: 1, rank: 2, card: "pair", cell: (task) => <Last task={task} /> },

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { executionStatus, statusView, taskStatus } from "./status";
+import { executionStatus, isLoud, statusView, taskStatus } from "./status";
 
 const task = { enabled: true, pausedAt: null, finished: false, jobKnown: true, stalled: false };
 
@@ -18,4 +18,9 @@ test("a task shows what is most urgent", () => {
 
 test("a state of a newer server is shown as words", () => {
   expect(statusView("HALF_DONE").word).toBe("half done");
+});
+
+test("what failed is loud, what went well or was cancelled is not", () => {
+  expect(["FAILED", "TIMED_OUT", "LOST"].every(isLoud)).toBe(true);
+  expect(["SUCCESS", "SNOOZED", "RUNNING", "CANCELLED"].some(isLoud)).toBe(false);
 });

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { dayWords, stripOf } from "./calendar-strip";
+import { dayName, dayWords, nextShift, shiftWords, stripOf } from "./calendar-strip";
 
 const NOW = Date.parse("2026-10-23T10:00:00Z");
 
@@ -11,7 +11,7 @@ test("each day has its times on the zone's own calendar", () => {
 test("weekends and days on which clocks change are told", () => {
   const days = stripOf(["2026-10-26T08:00:00Z"], "Europe/Berlin", NOW, true);
   expect(days.map(({ weekend, shift }) => [weekend, shift])).toEqual([[false, 0], [true, 0], [true, -60], [false, 0]]);
-  expect(dayWords(days[2] ?? days[0]!)).toBe("no run; clocks go back 60 min");
+  expect(dayWords(days[2] ?? days[0]!)).toBe("weekend, no run; clocks go back 60 min");
   const [day] = stripOf(["2027-03-28T08:00:00Z"], "Europe/Berlin", Date.parse("2027-03-28T00:00:00Z"), true);
   expect(day?.shift).toBe(60);
 });
@@ -30,4 +30,17 @@ test("without times, or in a zone that the browser does not know, there is none"
 test("a day says how many times it has", () => {
   const [day] = stripOf(["2026-10-23T11:00:00Z", "2026-10-23T12:00:00Z"], "UTC", NOW, true);
   expect(day && dayWords(day)).toBe("2 runs, the first at 11:00:00");
+});
+
+test("the next change of a zone's clocks is found within a year, however far it is", () => {
+  expect(nextShift("Europe/Berlin", NOW)).toEqual({ date: "2026-10-25", minutes: -60 });
+  const spring = nextShift("Europe/Berlin", Date.parse("2026-11-24T00:00:00Z"));
+  expect(spring).toEqual({ date: "2027-03-28", minutes: 60 });
+  expect(spring && shiftWords(spring, "Europe/Berlin")).toBe("Clocks in Europe/Berlin go forward 60 min on Su 28 Mar 2027");
+  expect(nextShift("Australia/Lord_Howe", NOW)).toEqual({ date: "2027-04-04", minutes: -30 });
+  expect([nextShift("UTC", NOW), nextShift("", NOW), nextShift("Asia/Kolkata", NOW), nextShift("Mars/Olympus", NOW)]).toEqual([null, null, null, null]);
+});
+
+test("a day has a name", () => {
+  expect(dayName("2027-03-28")).toBe("Su 28 Mar");
 });

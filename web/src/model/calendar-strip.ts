@@ -46,10 +46,62 @@ export function stripOf(times: readonly string[], timezone: string, now: number,
   });
 }
 
+/** A change of a zone's clocks. */
+export interface Shift {
+  /** The day on the calendar of the zone, `2027-03-28`. */
+  readonly date: string;
+  /** By how many minutes, forward above 0. */
+  readonly minutes: number;
+}
+
+/** Zones that change their clocks for a month of fasting do it twice within five weeks. */
+const STEP = 7 * DAY;
+const AHEAD = 53 * STEP;
+
+/** The next time that a zone changes its clocks, within a year; null if it does not. */
+export function nextShift(timezone: string, now: number): Shift | null {
+  if (timezone === "" || zonedClock(now, timezone) === "") return null;
+  const before = offset(now, timezone);
+  for (let from = now; from < now + AHEAD; from += STEP) {
+    let [low, high] = [from, from + STEP];
+    const minutes = offset(high, timezone) - before;
+    if (minutes === 0) continue;
+    while (high - low > 60_000) {
+      const middle = (low + high) / 2;
+      if (offset(middle, timezone) === before) low = middle;
+      else high = middle;
+    }
+    return { date: zonedClock(high, timezone).slice(0, 10), minutes };
+  }
+  return null;
+}
+
+/** `Clocks in Europe/Berlin go forward 60 min on Su 28 Mar 2027`. */
+export function shiftWords({ date, minutes }: Shift, timezone: string): string {
+  return `Clocks in ${timezone} go ${minutes > 0 ? "forward" : "back"} ${Math.abs(minutes)} min on ${dayName(date)} ${date.slice(0, 4)}`;
+}
+
+const WEEKDAYS = ["Su", "Mo", "Tu", "We", "Th", "Fr", "Sa"];
+const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+
+export function weekdayOf(date: string): string {
+  return WEEKDAYS[new Date(`${date}T00:00:00Z`).getUTCDay()] ?? "";
+}
+
+export function monthOf(date: string): string {
+  return MONTHS[Number(date.slice(5, 7)) - 1] ?? "";
+}
+
+/** `Su 28 Mar`. */
+export function dayName(date: string): string {
+  return `${weekdayOf(date)} ${Number(date.slice(8))} ${monthOf(date)}`;
+}
+
 /** What a day says, in words. */
-export function dayWords({ times, shift }: StripDay): string {
+export function dayWords({ times, weekend, shift }: StripDay): string {
   const [first = "", second] = times;
   const runs = times.length === 0 ? "no run" : second === undefined ? `at ${first}` : `${times.length} runs, the first at ${first}`;
-  if (shift === 0) return runs;
-  return `${runs}; clocks go ${shift > 0 ? "forward" : "back"} ${Math.abs(shift)} min`;
+  const kind = weekend ? `weekend, ${runs}` : runs;
+  if (shift === 0) return kind;
+  return `${kind}; clocks go ${shift > 0 ? "forward" : "back"} ${Math.abs(shift)} min`;
 }

@@ -95,7 +95,7 @@ function Change({ entry }: { entry: Entry }) {
 
 const COLUMNS: readonly Column<Entry>[] = [
   { key: "at", title: "When", width: 130, rank: 0, card: "pair", cell: (entry) => <Time at={entry.at} /> },
-  { key: "actor", title: "Who", width: 140, grow: 1, rank: 0, card: "title", cell: (entry) => <Name text={entry.actor} /> },
+  { key: "actor", title: "Who", width: 140, grow: 1, rank: 0, card: "title", name: ({ actor }) => actor, cell: (entry) => <Name text={entry.actor} /> },
   { key: "action", title: "What", width: 150, grow: 1, rank: 0, card: "pair", cell: (entry) => <span class={entry.action === "sign_in.failed" ? "tone-warn" : ""}>{entry.action}</span> },
   { key: "subject", title: "Of what", width: 140, grow: 1, rank: 1, card: "pair", cell: (entry) => (entry.subject === null ? "–" : <Name text={entry.subject} />) },
   { key: "address", title: "From", width: 130, rank: 3, card: "pair", cell: (entry) => <span class="dim">{entry.address ?? "–"}</span> },

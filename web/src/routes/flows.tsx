@@ -56,6 +56,7 @@ const COLUMNS: readonly Column<FlowRow>[] = [
     grow: 2,
     rank: 0,
     card: "title",
+    name: ({ name }) => name,
     cell: ({ id, name, isOpen, labels }) => (
       <>
         <a class="row-main" href={paths.flow(id)} data-key="Enter">

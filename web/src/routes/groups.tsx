@@ -79,6 +79,7 @@ const COLUMNS: readonly Column<GroupRow, GroupContext>[] = [
     grow: 2,
     rank: 0,
     card: "title",
+    name: ({ name }) => name,
     cell: (group) => (
       <a class="row-main" href={paths.group(group.name)} data-key="Enter">
         <Name text={group.name} />

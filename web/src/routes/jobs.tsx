@@ -56,7 +56,7 @@ interface JobContext {
 }
 
 const COLUMNS: readonly Column<JobRow, JobContext>[] = [
-  { key: "name", title: "Job", width: 220, grow: 3, rank: 0, card: "title", cell: (job, context) => <><NameOf job={job} /><JobRate job={job} onChanged={context.changed} /></> },
+  { key: "name", title: "Job", width: 220, grow: 3, rank: 0, card: "title", name: ({ name }) => name, cell: (job, context) => <><NameOf job={job} /><JobRate job={job} onChanged={context.changed} /></> },
   { key: "arguments", title: "Arguments", width: 150, grow: 1, rank: 3, card: "wide", cell: (job) => <Arguments job={job} /> },
   { key: "schedule", title: "Declared schedule", width: 150, rank: 4, card: "wide", cell: (job) => (job.schedule === null ? "none" : <code>{job.schedule}</code>) },
   { key: "tasks", title: "Tasks", width: 150, grow: 1, rank: 2, card: "wide", cell: (job) => <Tasks job={job} /> },

@@ -1,5 +1,5 @@
 import { useEffect } from "preact/hooks";
-import { EXECUTION_COLUMNS, executionId, NothingYet } from "../components/execution-table";
+import { EXECUTION_COLUMNS, executionClass, executionId, NothingYet } from "../components/execution-table";
 import { Empty } from "../components/feedback";
 import { ClearFilters, SelectFilter } from "../components/filters";
 import { Icon } from "../components/icon";
@@ -127,6 +127,7 @@ export function Log() {
         columns={EXECUTION_COLUMNS}
         context={null}
         rowId={executionId}
+        rowClass={executionClass}
         detail={({ run }) => (run === null ? <Empty title="Its run was pruned" /> : <RunPeek key={run.id} id={run.id} />)}
         empty={empty}
       />

@@ -87,6 +87,7 @@ const COLUMNS: readonly Column<NodeRow, NodeContext>[] = [
     grow: 2,
     rank: 0,
     card: "title",
+    name: ({ name }) => name,
     cell: (node) => (
       <a class="row-main" href={`/log?node=${encodeURIComponent(node.name)}`} data-key="Enter">
         <Name text={node.name} />

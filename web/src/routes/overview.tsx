@@ -13,7 +13,6 @@ import { usePhone } from "../components/use-phone";
 import { type ExecutionRow, ExecutionRowFragment, RunRowFragment } from "../graphql/fragments";
 import { TimelinePart } from "../features/timeline/part";
 import { graphql, type ResultOf } from "../graphql/tada";
-import { plural } from "../lib/format";
 import { isFailure } from "../lib/log-filter";
 import { useLive } from "../live/use-live";
 import { type OverviewState, reduceOverview } from "../model/overview";
@@ -85,17 +84,24 @@ function LastFailures({ first }: { first: ResultOf<typeof FailuresDocument> | nu
 function Newest({ executions }: { executions: readonly ExecutionRow[] }) {
   const phone = usePhone();
   const table = <ExecutionTable executions={executions} />;
+  const all = <a href="/log">Whole log</a>;
+  if (!phone) {
+    return (
+      <Section title="Newest executions" aside={all}>
+        {table}
+      </Section>
+    );
+  }
   return (
-    <Section title="Newest executions" aside={<a href="/log">Whole log</a>}>
-      {phone ? (
-        <details class="newest">
-          <summary>Show {plural(executions.length, "execution")}</summary>
-          {table}
-        </details>
-      ) : (
-        table
-      )}
-    </Section>
+    <section class="panel newest" aria-label="Newest executions">
+      <details>
+        <summary>
+          <h2>Newest executions</h2>
+        </summary>
+        {table}
+      </details>
+      {all}
+    </section>
   );
 }
 

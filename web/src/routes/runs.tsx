@@ -8,7 +8,7 @@ import { lazy } from "../components/lazy";
 import { ListPanel } from "../components/list-panel";
 import { ListTools } from "../components/list-tools";
 import { QueueCharts } from "../components/queue-charts";
-import { RUN_COLUMNS, runId, runName } from "../components/run-table";
+import { RUN_COLUMNS, runClass, runId, runName } from "../components/run-table";
 import { PageHead } from "../components/section";
 import { SelectedCount } from "../components/selected-count";
 import { useSelection } from "../components/use-selection";
@@ -177,6 +177,7 @@ export function Runs() {
         columns={RUN_COLUMNS}
         context={context}
         rowId={runId}
+        rowClass={runClass}
         rowName={runName}
         selection={selection}
         detail={(run) => <RunPeek key={run.id} id={run.id} />}

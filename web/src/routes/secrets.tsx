@@ -39,7 +39,7 @@ interface Context {
 }
 
 const COLUMNS: readonly Column<Secret, Context>[] = [
-  { key: "name", title: "Name", width: 180, grow: 2, rank: 0, card: "title", cell: (secret) => <Name text={secret.name} /> },
+  { key: "name", title: "Name", width: 180, grow: 2, rank: 0, card: "title", name: ({ name }) => name, cell: (secret) => <Name text={secret.name} /> },
   { key: "updated", title: "Set", width: 120, rank: 0, card: "pair", cell: (secret) => <Time at={secret.updatedAt} /> },
   { key: "by", title: "By", width: 130, rank: 2, card: "pair", cell: (secret) => <Name text={secret.updatedBy} /> },
   {

@@ -1,5 +1,6 @@
 import { useEffect, useState } from "preact/hooks";
 import { Action } from "../components/action";
+import { CalendarStrip } from "../components/calendar-strip";
 import { DeleteTask } from "../components/delete-task";
 import { DurationChart } from "../components/duration-chart";
 import { DuplicateTask, EditTask } from "../components/edit-task";
@@ -22,6 +23,7 @@ import { Status } from "../components/status";
 import { Strip } from "../components/strip";
 import { TaskFacts } from "../components/task-facts";
 import { Time } from "../components/time";
+import { usePhone } from "../components/use-phone";
 import { TimelinePart } from "../features/timeline/part";
 import { type TaskDetail, TaskDocument } from "../graphql/task-page";
 import { isEmptyObject } from "../lib/args-schema";
@@ -47,6 +49,9 @@ interface State {
   /** Null when there is no such task. */
   readonly task: TaskDetail | null;
 }
+
+/** So many times the question asks for: there may be more. */
+const FORESEEN = 10;
 
 type Asking = "pause" | "edit" | "duplicate" | "delete" | "run" | null;
 
@@ -138,9 +143,11 @@ function streakWords({ executions }: TaskDetail): string {
   return count === 0 ? "no run yet" : `${successes < 0 && executions.nodes.length === 100 ? "at least " : ""}${plural(count, "success", "successes")} in a row`;
 }
 
-/** How it stands, in one line. */
+/** How it stands and stood, in few lines: what runs and ran follows within the first screen, on a phone too. */
 function TaskStrip({ task }: PartProps) {
+  const phone = usePhone();
   const last = task.lastStatus;
+  const explained = <ExplanationView explain={task.explain} />;
   return (
     <section class="panel task-strip" aria-label="What happens next">
       <dl class="task-figures">
@@ -165,8 +172,16 @@ function TaskStrip({ task }: PartProps) {
           <dd>{streakWords(task)}</dd>
         </div>
       </dl>
-      <div class="task-next">
-        <ExplanationView explain={task.explain} />
+      {phone ? (
+        <details class="task-next">
+          <summary>What happens next, and why</summary>
+          {explained}
+        </details>
+      ) : (
+        <div class="task-next">{explained}</div>
+      )}
+      <div class="strip-wide" title="The last 60 occurrences: height = duration (logarithmic), colour = outcome, stub = skipped">
+        <Strip occurrences={stripOccurrences(task.strip)} label={task.name} wide />
       </div>
     </section>
   );
@@ -176,12 +191,6 @@ function RunsPart({ task }: PartProps) {
   return (
     <>
       <Unfinished task={task} />
-      <Section title="Last 60 occurrences" aside={<span class="dim">height: duration (log), colour: outcome, stub: skipped</span>}>
-        <div class="panel-body strip-wide">
-          <Strip occurrences={stripOccurrences(task.strip)} label={task.name} wide />
-        </div>
-      </Section>
-      <TimelinePart taskName={task.name} />
       <Section title="Executions" aside={<a href={`/log?task=${encodeURIComponent(task.name)}`}>All in the log</a>}>
         <ExecutionTable
           executions={task.executions.nodes.slice(0, 25)}
@@ -193,6 +202,7 @@ function RunsPart({ task }: PartProps) {
           }
         />
       </Section>
+      <TimelinePart taskName={task.name} />
       <Section title="Skipped occurrences">
         <SkippedTable skipped={task.skippedOccurrences.nodes} />
       </Section>
@@ -209,7 +219,14 @@ function SchedulePart({ task }: PartProps) {
           <code>{task.schedule.value}</code>{" "}
           {task.overridden && task.declaredSchedule !== null && <span class="dim">instead of {task.declaredSchedule.value} in the code</span>}
         </p>
-        {task.schedule.nextExecutions.length === 0 ? <p class="dim">It has no further time.</p> : <NextTimes times={task.schedule.nextExecutions} timezone={task.schedule.timezone} />}
+        {task.schedule.nextExecutions.length === 0 ? (
+          <p class="dim">It has no further time.</p>
+        ) : (
+          <>
+            <CalendarStrip times={task.schedule.nextExecutions} timezone={task.schedule.timezone} cut={task.schedule.nextExecutions.length >= FORESEEN} />
+            <NextTimes times={task.schedule.nextExecutions} timezone={task.schedule.timezone} />
+          </>
+        )}
       </div>
     </Section>
   );
@@ -294,6 +311,7 @@ interface TaskHeadProps {
 function TaskHead({ task, mark, reload }: TaskHeadProps) {
   const [asking, setAsking] = useState<Asking>(null);
   const close = (): void => setAsking(null);
+  const description = task.description === "" ? (task.job?.description ?? "") : task.description;
   const resume = async (): Promise<void> => {
     mark({ pausedAt: null, pauseReason: null });
     if (!(await resumeTasks([task.name]))) reload();
@@ -344,8 +362,8 @@ function TaskHead({ task, mark, reload }: TaskHeadProps) {
           </Action>
         )}
       </PageHead>
-      <p class="page-sub dim">
-        {task.description === "" ? (task.job?.description ?? "") : task.description}
+      <p class="page-sub dim" title={description}>
+        <span class="page-sub-text">{description}</span>
         {task.pausedAt !== null && (
           <span class="tone-warn">
             {" "}

@@ -46,7 +46,7 @@ const ROLE_OPTIONS = ROLES.map((role): [string, string] => [role, words(role)]);
 const ROLE_HINT = "Viewers look, operators also change tasks, runs and groups, administrators everything";
 
 const COLUMNS: readonly Column<User, UserContext>[] = [
-  { key: "name", title: "Name", width: 180, grow: 2, rank: 0, card: "title", cell: (user) => <Name text={user.name} /> },
+  { key: "name", title: "Name", width: 180, grow: 2, rank: 0, card: "title", name: ({ name }) => name, cell: (user) => <Name text={user.name} /> },
   { key: "role", title: "Role", width: 110, rank: 0, card: "pair", cell: (user) => words(user.role) },
   { key: "state", title: "State", width: 120, rank: 1, card: "pair", bare: true, cell: (user) => <Status name={user.disabledAt === null ? "ENABLED" : "DISABLED"} /> },
   { key: "password", title: "Password", width: 100, rank: 3, card: "pair", cell: (user) => <span class="dim">{user.hasPassword ? "set" : "none"}</span> },

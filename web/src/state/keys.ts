@@ -75,6 +75,7 @@ function onKey(key: string, openHelp: () => void): boolean {
     case "x":
     case "r":
     case "c":
+    case "y":
       return pressInRow(key);
     default:
       return false;

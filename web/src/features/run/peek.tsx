@@ -1,3 +1,4 @@
+import { CopyName } from "../../components/copy-name";
 import { ExplanationView } from "../../components/explanation";
 import { Empty } from "../../components/feedback";
 import { JsonView } from "../../components/json-view";
@@ -36,7 +37,8 @@ function Peeked({ run, retries }: { run: RunDetail; retries: Retries }) {
         <h3>
           <a href={paths.run(run.id)}>
             {run.taskName ?? run.jobName} {run.id}
-          </a>
+          </a>{" "}
+          <CopyName name={run.taskName ?? run.jobName} />
         </h3>
         <Status name={run.state} />
         <ExplanationView explain={run.explain} />

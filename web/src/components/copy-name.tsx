@@ -1,0 +1,18 @@
+import { useState } from "preact/hooks";
+import { announce } from "../state/announce";
+import { Icon } from "./icon";
+
+/** Copies a name in full, which its place may show cut; `y` does so in a row. */
+export function CopyName({ name }: { name: string }) {
+  const [copied, setCopied] = useState(false);
+  const copy = async (): Promise<void> => {
+    await navigator.clipboard.writeText(name);
+    announce(`${name} copied`);
+    setCopied(true);
+  };
+  return (
+    <button type="button" class="copy-name" data-key="y" aria-label={`Copy ${name}`} title={copied ? "Copied" : `Copy ${name} (y)`} onClick={() => void copy()}>
+      <Icon name={copied ? "check" : "copy"} />
+    </button>
+  );
+}

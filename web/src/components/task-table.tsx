@@ -26,10 +26,10 @@ type TaskColumn = Column<TaskRow, TaskContext>;
 /** The tasks with their schedules and how their last occurrences went. */
 export const TASK_COLUMNS: readonly TaskColumn[] = [
   { key: "name", title: "Task", width: 170, grow: 3, rank: 0, card: "title", name: ({ name }) => name, cell: (task) => <NameOf task={task} /> },
-  { key: "schedule", title: "Schedule", width: 160, grow: 2, rank: 1, card: "wide", bare: true, cell: (task) => <Schedule task={task} /> },
+  { key: "schedule", title: "Schedule", width: 160, grow: 2, rank: 3, card: "wide", bare: true, cell: (task) => <Schedule task={task} /> },
   { key: "strip", title: "Last 60 occurrences", width: 208, rank: 5, card: "wide", bare: true, cell: (task, { strips }) => <Strip occurrences={strips.get(task.id) ?? []} label={task.name} /> },
-  { key: "last", title: "Last", width: 132, grow: 1, rank: 2, card: "pair", cell: (task) => <Last task={task} /> },
-  { key: "next", title: "Next", width: 108, rank: 1, card: "pair", cell: (task) => (task.nextExecution === null || task.pausedAt !== null ? "–" : <Time at={task.nextExecution} form="countdown" />) },
+  { key: "last", title: "Last", width: 132, grow: 1, rank: 1, card: "pair", cell: (task) => <Last task={task} /> },
+  { key: "next", title: "Next", width: 108, rank: 2, card: "pair", cell: (task) => (task.nextExecution === null || task.pausedAt !== null ? "–" : <Time at={task.nextExecution} form="countdown" />) },
   { key: "spent", title: "p50 / p95", width: 92, grow: 1, rank: 6, card: "none", number: true, cell: (task, { strips }) => <Spent strip={strips.get(task.id) ?? []} /> },
   { key: "owner", title: "Owner", width: 120, rank: 7, card: "none", cell: (task) => <span class="dim">{task.owner ?? "–"}</span> },
   { key: "state", title: "State", width: 118, rank: 0, card: "pair", bare: true, cell: (task) => <Status name={taskStatus(task)} title={task.pauseReason ?? undefined} /> },

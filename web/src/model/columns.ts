@@ -11,7 +11,7 @@ export interface ColumnSize {
 }
 
 /** Below this many pixels a table becomes cards, with any columns. */
-export const CARDS_BELOW = 620;
+export const CARDS_BELOW = 600;
 
 /** The columns that fit, with their widths in pixels; null = cards. `hidden` are those that the reader does not want. */
 export function fitColumns(columns: readonly ColumnSize[], available: number, hidden: ReadonlySet<string> = new Set()): ReadonlyMap<string, number> | null {

@@ -54,10 +54,6 @@ class Budget:
     async def admitted(self, client: str, cost: int) -> AsyncGenerator[None, None]:
         """Wait for the turn of an operation, and count it as under way while the block runs and rests.
 
-        Args:
-            client: Whose budget it uses.
-            cost: As the guard measured it.
-
         Raises:
             UserFacingError: ``LIMIT_QUEUED_OPERATIONS`` or ``LIMIT_QUEUE_SECONDS``, HTTP 503: try again later.
         """

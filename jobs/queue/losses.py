@@ -100,12 +100,6 @@ def _end_unreadable(tx: Tx, node_id: int, node: str, known: Collection[int]) -> 
 
     They are those that a claim began with others, without reading them, and that were damaged while they ran. Begun
     again they would be as unreadable as before.
-
-    Args:
-        tx: The transaction.
-        node_id: The node.
-        node: Its name.
-        known: The runs that it holds and that can be read.
     """
     # A flow goes on or ends once its run is set right and asked for again; its columns may be the damage.
     ended = run_store.end_others(tx.conn, node_id, known, _UNREADABLE, tx.now)

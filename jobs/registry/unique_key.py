@@ -39,12 +39,6 @@ def key_of(option: object, names: Mapping[str, str], schema: Mapping[str, Any]) 
 def published_key(field: str, option: object, names: Mapping[str, str], schema: Mapping[str, Any]) -> UniqueKey:
     """The key that the nodes and the API can make as well.
 
-    Args:
-        field: The option's name.
-        option: What ``@job`` was given.
-        names: See ``key_of``.
-        schema: See ``key_of``.
-
     Raises:
         ValueError: it can make no key of these arguments.
         TypeError: it is neither names nor a text.

@@ -128,13 +128,7 @@ class LoopWatch:
 
 
 def look(loop: asyncio.AbstractEventLoop, thread: int, seconds: float) -> Blocked:
-    """What the thread of a loop does now.
-
-    Args:
-        loop: The loop.
-        thread: Its thread's number.
-        seconds: For how long it has not turned.
-    """
+    """What the thread of a loop does now."""
     # The documented way to the stack of another thread.
     frame: FrameType | None = cast("Any", sys)._current_frames().get(thread)  # noqa: SLF001 - named so, and documented
     places = traceback.extract_stack(frame)[-_PLACES:] if frame is not None else []

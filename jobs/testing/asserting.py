@@ -68,16 +68,7 @@ def explanation(
     options: RunOptions,
     defaults: Mapping[str, Any],
 ) -> str:
-    """Why none of a job's runs is as wanted.
-
-    Args:
-        job: The job's name.
-        runs: Its runs.
-        everything: The runs of all jobs.
-        args: The arguments that were wanted.
-        options: What else was wanted.
-        defaults: See ``defaults_of``.
-    """
+    """Why none of a job's runs is as wanted."""
     wanted = _wanted(args, options)
     asked = f" with {', '.join(f'{name}={value!r}' for name, value in wanted.items())}" if wanted else ""
     lines = [f"no run of job '{job}' was enqueued{asked}"]

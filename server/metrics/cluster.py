@@ -41,12 +41,7 @@ _FAILED = Counters("cronograph_cluster_read_failures_total", "Times that the fig
 
 
 class Cluster:
-    """Reads the figures when they are asked for, at most every 15 seconds, once for all who ask.
-
-    Args:
-        database: Where.
-        clock: Seconds that only grow.
-    """
+    """Reads the figures when they are asked for, at most every 15 seconds, once for all who ask."""
 
     def __init__(self, database: Database, clock: Callable[[], float] = time.monotonic) -> None:
         self._database = database

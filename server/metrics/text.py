@@ -26,13 +26,7 @@ def _labels(names: Sequence[str], values: Sequence[str]) -> str:
 
 
 class Family:
-    """What all metrics of one name have in common.
-
-    Args:
-        name: Its name.
-        says: What it is, in one sentence.
-        labels: The names of its labels.
-    """
+    """What all metrics of one name have in common."""
 
     kind = ""
 

@@ -124,13 +124,7 @@ class Use(StrEnum):
 
 
 def judge_use(token: RefreshToken, followers: Followers, now: datetime) -> Use:
-    """What it means that a refresh token is shown.
-
-    Args:
-        token: Which.
-        followers: What became of it.
-        now: When.
-    """
+    """What it means that a refresh token is shown."""
     if token.revoked_at is not None or token.session_id is None or now >= token.expires_at:
         return Use.WORTHLESS
     if token.used_at is None:

@@ -36,10 +36,6 @@ class Alarm:
 
     APScheduler goes by the time of day: set back by an hour, the clock lets all that it holds wait for an hour more.
     Therefore ``check`` is to be called now and then.
-
-    Args:
-        on_alarm: Called when the alarm rings.
-        clock: By which it is set.
     """
 
     def __init__(self, on_alarm: Callable[[], None], clock: Clock) -> None:

@@ -22,11 +22,7 @@ owner: Final[ContextVar[Owner | None]] = ContextVar("cronograph_owner", default=
 
 
 class Outsider:
-    """Code of the user that belongs to no attempt.
-
-    Args:
-        what: It, in words.
-    """
+    """Code of the user that belongs to no attempt."""
 
     def __init__(self, what: str) -> None:
         self._what = what

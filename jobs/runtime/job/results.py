@@ -30,12 +30,7 @@ _DONE = Succeeded()
 
 
 def from_return(returned: object, redactor: Redactor = NOTHING_HIDDEN) -> JobOutcome:
-    """The outcome of a handler that returned None, an ``int`` (records processed, no ``bool``) or a ``Result``.
-
-    Args:
-        returned: What it returned.
-        redactor: Cuts out the secrets that it was given.
-    """
+    """The outcome of a handler that returned None, an ``int`` (records processed, no ``bool``) or a ``Result``."""
     if returned is None:
         return _DONE
     result = returned if isinstance(returned, Result) else None

@@ -64,11 +64,7 @@ else:
 
 
 class ChildProcess:
-    """The life of a child: it runs one job, or one after the other while the node wants it to.
-
-    Args:
-        connection: To the node.
-    """
+    """The life of a child: it runs one job, or one after the other while the node wants it to."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection

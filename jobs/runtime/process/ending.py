@@ -29,9 +29,6 @@ def end_in_order(status: int) -> NoReturn:
     Threads that are no daemons are waited for, ``atexit`` functions are called (``logging`` and coverage flush there),
     and what was written to files that nobody closed is written out. ``__del__`` methods are not called; Python itself
     promises none at its exit.
-
-    Args:
-        status: The exit status.
     """
     _wait_for_threads()
     _call_exit_functions()

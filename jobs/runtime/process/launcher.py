@@ -55,11 +55,7 @@ _CHUNK = 4096
 
 
 class Launcher:
-    """Forks, watches and kills.
-
-    Args:
-        control: The connection to the node.
-    """
+    """Forks, watches and kills."""
 
     def __init__(self, control: socket.socket) -> None:
         self._control = control

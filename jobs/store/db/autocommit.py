@@ -159,11 +159,7 @@ async def _readable(cursor: "psycopg.AsyncCursor[Any]") -> Sequence[Any]:
 
 
 class SyncAutocommitConnection:
-    """A connection for any threads, one after the other. Not for an address with a pooler.
-
-    Args:
-        url: From ``parse_url``; PostgreSQL.
-    """
+    """A connection for any threads, one after the other. Not for an address with a pooler."""
 
     def __init__(self, url: URL) -> None:
         self._url = url

@@ -26,7 +26,7 @@ class Source:
 
     @cached_property
     def tree(self) -> ast.Module:
-        """The parsed file. All trees stay: to look for garbage among them takes three times as long as to parse them."""
+        """The parsed file. All trees stay: to look for garbage among them takes longer than to parse them."""
         was_enabled = gc.isenabled()
         gc.disable()
         try:

@@ -183,8 +183,10 @@ def end_after(run: Callable[[], None]) -> NoReturn:
 
 
 if __name__ == "__main__":
+    gc.disable()
     run = {"commands": commands, "launchers": launchers}[sys.argv[2]]()
     gc.collect()
     gc.freeze()
+    gc.enable()
     if Nurse(socket.socket(fileno=int(sys.argv[1]))).serve():
         end_after(run)

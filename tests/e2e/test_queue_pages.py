@@ -1,12 +1,15 @@
 """The pages of groups and nodes: many rows, found by filter and read page by page."""
 
+import re
 from typing import Any
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Page, Route, expect
 
 from tests.e2e.conftest import Site
-from tests.support.browser import PageOpener
+from tests.e2e.test_truth import live
+from tests.support.browser import BrowserWatch, PageOpener
+from tests.support.waiting import wait_until
 
 ENQUEUE = "mutation($input: EnqueueRunsInput!) { enqueueRuns(input: $input) { errors { message } } }"
 LATER = "2090-01-01T00:00:00Z"
@@ -49,6 +52,8 @@ def test_a_paused_group_is_found_among_the_paused_ones(site: Site, new_page: Pag
     expect(row).to_contain_text("audit")
     page.get_by_role("button", name="Resume group halted").click()
     expect(row).to_have_count(0)
+    page.get_by_role("button", name="Undo").click()
+    expect(row).to_contain_text("audit")
 
 
 @pytest.mark.costly
@@ -109,3 +114,63 @@ def test_nodes_that_are_up_are_distinguished_from_those_that_are_gone(site: Site
     expect(page.get_by_text("No node matches")).to_be_visible()
     page.get_by_label("Name", exact=True).fill("state:up ")
     expect(rows).to_have_count(1)
+
+
+class Held:
+    """A mutation that does not reach the server: it is held until the test lets it fail."""
+
+    def __init__(self, page: Page, name: str) -> None:
+        self.page, self.name = page, name
+        self.routes: list[Route] = []
+        page.route("**/graphql", self._see)
+
+    def _see(self, route: Route) -> None:
+        if f"mutation {self.name}(" in (route.request.post_data or ""):
+            self.routes.append(route)
+        else:
+            route.continue_()
+
+    def fail(self) -> None:
+        """The connection breaks under it."""
+        wait_until(lambda: self.page.evaluate("true") and self.routes != [], message=f"{self.name} to be sent")
+        self.routes.pop().abort()
+
+
+@pytest.mark.parametrize(
+    ("path", "mutation", "press", "meanwhile", "before"),
+    [
+        ("/tasks?q=tried-task", "PauseTasks", "Pause tried-task", "paused", "on"),
+        ("/groups?q=tried-group", "PauseGroup", "Pause group tried-group", "paused", "on"),
+        ("/runs?group=tried-group-000", "CancelRun", "Cancel run", "cancelled", "waiting"),
+        ("/nodes", "DrainNode", "Drain", "draining", "active"),
+    ],
+)
+def test_what_is_asked_for_shows_at_once_and_is_taken_back_with_a_reason_if_it_comes_to_nothing(
+    path: str,
+    mutation: str,
+    press: str,
+    meanwhile: str,
+    before: str,
+    site: Site,
+    new_page: PageOpener,
+    browser_watch: BrowserWatch,
+) -> None:
+    browser_watch.allow("ERR_FAILED")
+    if site.task("tried-task") is None:
+        site.create_task("tried-task", "quick")
+        name_groups(site, "tried-group", 1)
+    page = new_page(site.url)
+    live(page, path)
+    held = Held(page, mutation)
+    rows = page.locator("main tbody tr")
+    expect(rows).to_have_count(1)
+    expect(rows).to_contain_text(before)
+    rows.get_by_role("button", name=press).click()
+    dialog = page.get_by_role("dialog")
+    if mutation != "CancelRun":
+        dialog.get_by_role("button", name=re.compile("^(Pause|Drain it)$")).click()
+    expect(rows).to_contain_text(meanwhile)
+    held.fail()
+    expect(page.get_by_role("alert")).to_contain_text("cannot be reached")
+    expect(rows).to_contain_text(before)
+    expect(rows).not_to_contain_text(meanwhile)

@@ -211,7 +211,7 @@ function Items({ failing, others }: { failing: Failing | null; others: Others })
         href={paths.group(group.name)}
         detail={group.pauseReason === null || group.pauseReason === "" ? undefined : group.pauseReason}
         action={
-          <Action class="button small" aria-label={`Resume group ${group.name}`} onClick={() => void resumeGroup(group.name)}>
+          <Action class="button small" aria-label={`Resume group ${group.name}`} onClick={() => void resumeGroup(group.name, group.pauseReason ?? "")}>
             <Icon name="resume" /> <span class="action-word">Resume</span>
           </Action>
         }

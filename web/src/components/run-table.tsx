@@ -16,7 +16,14 @@ import { Progress } from "./progress";
 import { Status } from "./status";
 import { Elapsed, Time } from "./time";
 
-export type RunColumn = Column<ExplainedRun, Repeated>;
+/** What the cells of the table need beyond their row. */
+export interface RunContext {
+  /** The runs whose reason is that of the run above them. */
+  readonly repeated: Repeated;
+  cancel(run: RunRow): void;
+}
+
+export type RunColumn = Column<ExplainedRun, RunContext>;
 
 function since(run: RunRow): string {
   if (run.finishedAt !== null) return run.finishedAt;
@@ -53,8 +60,8 @@ export const RUN_COLUMNS: readonly RunColumn[] = [
     ),
   },
   { key: "since", title: "Since", width: 124, rank: 2, card: "pair", cell: (run) => <Since run={run} /> },
-  { key: "why", title: "Why, and how far", width: 170, grow: 3, rank: 1, card: "wide", bare: true, cell: (run, repeated) => <Why run={run} repeated={repeated.has(run.id)} /> },
-  { key: "actions", title: "Actions", untitled: true, width: 92, rank: 0, card: "actions", cell: (run) => <RunButtons run={run} /> },
+  { key: "why", title: "Why, and how far", width: 170, grow: 3, rank: 1, card: "wide", bare: true, cell: (run, { repeated }) => <Why run={run} repeated={repeated.has(run.id)} /> },
+  { key: "actions", title: "Actions", untitled: true, width: 92, rank: 0, card: "actions", cell: (run, { cancel }) => <RunButtons run={run} cancel={cancel} /> },
 ];
 
 export function runId({ id }: RunRow): string {
@@ -69,11 +76,11 @@ export function runName({ id }: RunRow): string {
   return `run ${id}`;
 }
 
-const NONE: Repeated = new Set();
+const PART: RunContext = { repeated: new Set(), cancel: ({ id }) => void cancelRun(id) };
 
 /** Runs as a part of a page. */
 export function RunTable({ runs }: { runs: readonly ExplainedRun[] }) {
-  return <DataTable id="runs" columns={RUN_COLUMNS} context={NONE} rows={runs} rowId={runId} rowClass={runClass} />;
+  return <DataTable id="runs" columns={RUN_COLUMNS} context={PART} rows={runs} rowId={runId} rowClass={runClass} />;
 }
 
 function NameOf({ run }: { run: RunRow }) {
@@ -147,7 +154,7 @@ function Why({ run, repeated }: { run: ExplainedRun; repeated: boolean }) {
   );
 }
 
-function RunButtons({ run }: { run: RunRow }) {
+function RunButtons({ run, cancel }: { run: RunRow; cancel: RunContext["cancel"] }) {
   const can = runActions(run.state);
   return (
     <span class="row-actions">
@@ -162,7 +169,7 @@ function RunButtons({ run }: { run: RunRow }) {
         </Action>
       )}
       {can.cancel && (
-        <Action class="icon-button" data-key="c" title="Cancel" aria-label={`Cancel run ${run.id}`} reason={run.cancelRequestedAt === null ? null : "It is asked to stop already"} onClick={() => void cancelRun(run.id)}>
+        <Action class="icon-button" data-key="c" title="Cancel" aria-label={`Cancel run ${run.id}`} reason={run.cancelRequestedAt === null ? null : "It is asked to stop already"} onClick={() => cancel(run)}>
           <Icon name="stop" />
         </Action>
       )}

@@ -17,7 +17,7 @@ import { Time } from "./time";
 export interface TaskContext {
   readonly strips: ReadonlyMap<string, readonly StripOccurrence[]>;
   pause(names: readonly string[]): void;
-  resume(names: readonly string[]): void;
+  resume(names: readonly string[], reason?: string): void;
   edit(name: string): void;
 }
 
@@ -108,7 +108,7 @@ function TaskButtons({ task, context }: { task: TaskRow; context: TaskContext })
           <Icon name="pause" />
         </Action>
       ) : (
-        <Action class="icon-button" title="Resume" aria-label={`Resume ${task.name}`} onClick={() => context.resume([task.name])}>
+        <Action class="icon-button" title="Resume" aria-label={`Resume ${task.name}`} onClick={() => context.resume([task.name], task.pauseReason ?? "")}>
           <Icon name="resume" />
         </Action>
       )}

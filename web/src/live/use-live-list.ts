@@ -1,6 +1,7 @@
 import type { LiveEvent, Part } from "../graphql/fragments";
 import type { TadaDocumentNode } from "../graphql/tada";
 import { type Change, changed, type ListPage, type ListRule, listOf, type ListState } from "../model/live-list";
+import { trial } from "../model/trial";
 import type { Stamps } from "./session";
 import { type LiveResult, useLive } from "./use-live";
 
@@ -43,7 +44,10 @@ export function useLiveList<R extends Stamps, V, Row>(key: string, query: LiveLi
   });
 }
 
-/** Changes rows at once, before the server has answered. */
-export function patchRows<Row>(list: LiveList<Row>, wanted: (row: Row) => boolean, change: Partial<Row>): void {
-  list.patch((before) => ({ ...before, rows: before.rows.map((row) => (wanted(row) ? { ...row, ...change } : row)) }));
+/** Does something to rows, and shows them at once as it will make them; if it is refused, they are again as they were. */
+export async function tryRows<Row extends object>(list: LiveList<Row>, wanted: (row: Row) => boolean, change: Partial<Row> | ((row: Row) => Partial<Row>), act: () => Promise<boolean>): Promise<void> {
+  const { begin, takeBack } = trial(wanted, typeof change === "function" ? change : () => change);
+  list.patch((before) => ({ ...before, rows: begin(before.rows) }));
+  if (await act()) return;
+  list.patch((before) => ({ ...before, rows: takeBack(before.rows) }));
 }

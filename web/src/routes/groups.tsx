@@ -20,7 +20,7 @@ import { capped } from "../lib/format";
 import { groupLimits } from "../lib/limits";
 import { paths } from "../lib/paths";
 import { wholeDuration } from "../lib/time";
-import { patchRows, useLiveList } from "../live/use-live-list";
+import { tryRows, useLiveList } from "../live/use-live-list";
 import { limitGroup, pauseGroup, resumeGroup, type WhenFull } from "../services/operations";
 import { searchParams } from "../state/route";
 import { setTitle } from "../state/title";
@@ -58,7 +58,7 @@ type Asking = { readonly kind: "pause" | "limit"; readonly group: GroupRow } | n
 
 interface GroupContext {
   ask(kind: "pause" | "limit", group: GroupRow): void;
-  resume(name: string): void;
+  resume(group: GroupRow): void;
 }
 
 const count = (key: string, title: string, rank: number, of: (group: GroupRow) => number): Column<GroupRow, GroupContext> => ({
@@ -130,7 +130,7 @@ function GroupButtons({ group, context }: { group: GroupRow; context: GroupConte
   return (
     <span class="row-actions">
       {group.paused ? (
-        <Action class="icon-button" title="Resume" aria-label={`Resume group ${group.name}`} onClick={() => context.resume(group.name)}>
+        <Action class="icon-button" title="Resume" aria-label={`Resume group ${group.name}`} onClick={() => context.resume(group)}>
           <Icon name="resume" />
         </Action>
       ) : (
@@ -166,17 +166,16 @@ export function Groups() {
   const after = params.get("after");
   const key = `groups?${["after", ...FILTERS].map((name) => params.get(name) ?? "").join("&")}`;
   const list = useGroups(params, after, key);
-  const { state, reload } = list;
+  const { state } = list;
   const [asking, setAsking] = useState<Asking>(null);
   useEffect(() => setTitle("Groups"), []);
-  const mark = (name: string, paused: boolean): void => patchRows(list, (group) => group.name === name, { paused });
+  const tryPause = (name: string, paused: boolean, act: () => Promise<boolean>): void => void tryRows(list, (group) => group.name === name, { paused }, act);
   const filtered = FILTERS.some((name) => params.has(name));
   const context = useMemo(
     (): GroupContext => ({
       ask: (kind, group) => setAsking({ kind, group }),
-      resume: (name) => {
-        mark(name, false);
-        void resumeGroup(name).then((done) => done || reload());
+      resume: ({ name, pauseReason }) => {
+        tryPause(name, false, () => resumeGroup(name, pauseReason ?? ""));
       },
     }),
     [key],
@@ -207,8 +206,7 @@ export function Groups() {
           onClose={() => setAsking(null)}
           onPause={(reason) => {
             setAsking(null);
-            mark(asking.group.name, true);
-            void pauseGroup(asking.group.name, reason).then((done) => done || reload());
+            tryPause(asking.group.name, true, () => pauseGroup(asking.group.name, reason));
           }}
         />
       )}

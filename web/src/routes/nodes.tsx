@@ -18,7 +18,7 @@ import { graphql } from "../graphql/tada";
 import { plural } from "../lib/format";
 import { paths } from "../lib/paths";
 import { duration } from "../lib/time";
-import { useLiveList } from "../live/use-live-list";
+import { tryRows, useLiveList } from "../live/use-live-list";
 import { byNumber } from "../model/live-list";
 import { choiceOf } from "../model/node-choice";
 import { drainNode, resumeNode } from "../services/operations";
@@ -77,6 +77,7 @@ function matches(params: URLSearchParams, node: NodeRow): boolean {
 
 interface NodeContext {
   drain(name: string): void;
+  resume(name: string): void;
 }
 
 const COLUMNS: readonly Column<NodeRow, NodeContext>[] = [
@@ -108,14 +109,14 @@ const COLUMNS: readonly Column<NodeRow, NodeContext>[] = [
     width: 96,
     rank: 0,
     card: "actions",
-    cell: (node, { drain }) =>
+    cell: (node, { drain, resume }) =>
       node.state === "ACTIVE" || node.state === "STALLED" ? (
         <Action needs="ADMIN" class="button small" aria-label={`Drain ${node.name}`} onClick={() => drain(node.name)}>
           Drain
         </Action>
       ) : (
         node.state === "DRAINING" && (
-          <Action needs="ADMIN" class="button small" aria-label={`Resume ${node.name}`} onClick={() => resumeNode(node.name)}>
+          <Action needs="ADMIN" class="button small" aria-label={`Resume ${node.name}`} onClick={() => resume(node.name)}>
             Resume
           </Action>
         )
@@ -222,7 +223,8 @@ export function Nodes() {
   const [draining, setDraining] = useState<string | null>(null);
   useEffect(() => setTitle("Nodes"), []);
   const filtered = FILTERS.some((name) => params.has(name));
-  const context = useMemo((): NodeContext => ({ drain: setDraining }), []);
+  const tryState = (name: string, state: NodeRow["state"], act: () => Promise<boolean>): Promise<void> => tryRows(list, (node) => node.name === name && UP.includes(node.state), { state }, act);
+  const context = useMemo((): NodeContext => ({ drain: setDraining, resume: (name) => void tryState(name, "ACTIVE", () => resumeNode(name)) }), [key]);
   return (
     <>
       <PageHead title="Nodes" />
@@ -247,8 +249,8 @@ export function Nodes() {
           action="Drain it"
           onClose={() => setDraining(null)}
           onConfirm={async () => {
-            await drainNode(draining);
             setDraining(null);
+            await tryState(draining, "DRAINING", () => drainNode(draining));
           }}
         >
           <p>It takes nothing new, finishes what it runs, and then ends. Until then it can be resumed.</p>

@@ -8,7 +8,7 @@ import { lazy } from "../components/lazy";
 import { ListPanel } from "../components/list-panel";
 import { ListTools } from "../components/list-tools";
 import { QueueCharts } from "../components/queue-charts";
-import { RUN_COLUMNS, runClass, runId, runName } from "../components/run-table";
+import { RUN_COLUMNS, type RunContext, runClass, runId, runName } from "../components/run-table";
 import { PageHead } from "../components/section";
 import { SelectedCount } from "../components/selected-count";
 import { useSelection } from "../components/use-selection";
@@ -18,11 +18,12 @@ import { type LiveEvent, RunRowFragment } from "../graphql/fragments";
 import { graphql } from "../graphql/tada";
 import { capped, cappedPlural, words } from "../lib/format";
 import { compareRuns, isFinishedTab, matchesRunsFilter, readRunsFilter, RUN_TABS, runActions, type RunsFilter, runsFilterInput, type RunTab } from "../lib/run-filter";
+import { serverNow } from "../live/clock";
 import { useLive } from "../live/use-live";
-import { useLiveList } from "../live/use-live-list";
+import { tryRows, useLiveList } from "../live/use-live-list";
 import type { ListPage } from "../model/live-list";
 import { type ExplainedRun, repeatedReasons } from "../model/reasons";
-import type { BulkKind, BulkTarget } from "../services/runs";
+import { type BulkKind, type BulkTarget, cancelRun } from "../services/runs";
 import { searchParams, setParams } from "../state/route";
 import { setTitle } from "../state/title";
 
@@ -139,6 +140,11 @@ function withOpenTab(counts: Counts | null, tab: RunTab, total: number | null): 
   return total === null ? counts : new Map([...(counts ?? []), [tab, total]]);
 }
 
+/** What becomes of a run that is cancelled: one that is on is only asked to stop, any other is over at once. */
+function cancelled({ state }: ExplainedRun): Partial<ExplainedRun> {
+  return state === "RUNNING" ? { cancelRequestedAt: new Date(serverNow()).toISOString() } : { state: "CANCELLED" };
+}
+
 export function Runs() {
   const params = searchParams.value;
   const filter = readRunsFilter(params);
@@ -148,7 +154,13 @@ export function Runs() {
   const name = `runs ${JSON.stringify(filter)}`;
   const selection = useSelection(name, after ?? "", rows?.map(runId) ?? null);
   const repeated = repeatedReasons(rows ?? []);
-  const context = useMemo(() => repeated, [[...repeated].join()]);
+  const context = useMemo(
+    (): RunContext => ({
+      repeated,
+      cancel: ({ id }) => void tryRows(list, (run) => run.id === id, cancelled, () => cancelRun(id)),
+    }),
+    [name, after, [...repeated].join()],
+  );
   const [bulk, setBulk] = useState<{ kind: BulkKind; target: BulkTarget } | null>(null);
   useEffect(() => setTitle("Runs"), []);
   const filtered = FILTERS.some((name) => params.has(name));

@@ -85,7 +85,7 @@ export function TaskPage({ name }: { name: string }) {
   const mark = (change: Partial<TaskDetail>): void => patch((before) => (before.task === null ? before : { task: { ...before.task, ...change } }));
   return (
     <>
-      <TaskHead task={task} mark={mark} reload={reload} />
+      <TaskHead task={task} mark={mark} />
       {error !== null && <ErrorBox error={error} retry={reload} />}
       <div class={error === null && !frozen.value ? "" : "dimmed"}>
         <TaskBody task={task} />
@@ -305,21 +305,21 @@ function Unfinished({ task }: { task: TaskDetail }) {
 interface TaskHeadProps {
   task: TaskDetail;
   mark: (change: Partial<TaskDetail>) => void;
-  reload: () => void;
 }
 
-function TaskHead({ task, mark, reload }: TaskHeadProps) {
+function TaskHead({ task, mark }: TaskHeadProps) {
   const [asking, setAsking] = useState<Asking>(null);
   const close = (): void => setAsking(null);
   const description = task.description === "" ? (task.job?.description ?? "") : task.description;
+  const before = { pausedAt: task.pausedAt, pauseReason: task.pauseReason };
   const resume = async (): Promise<void> => {
     mark({ pausedAt: null, pauseReason: null });
-    if (!(await resumeTasks([task.name]))) reload();
+    if (!(await resumeTasks([task.name], task.pauseReason ?? ""))) mark(before);
   };
   const pause = async (reason: string): Promise<void> => {
     close();
     mark({ pausedAt: new Date(serverNow()).toISOString(), pauseReason: reason });
-    if (!(await pauseTasks([task.name], reason))) reload();
+    if (!(await pauseTasks([task.name], reason))) mark(before);
   };
   return (
     <>

@@ -13,14 +13,14 @@ import { TASK_COLUMNS, taskName } from "../components/task-table";
 import { useSelection } from "../components/use-selection";
 import { SearchBar } from "../features/search/bar";
 import { filtersOf, type Vocabulary } from "../features/search/model";
-import { TaskRowFragment, type TaskRow } from "../graphql/fragments";
+import { TaskRowFragment } from "../graphql/fragments";
 import { StripFragment } from "../graphql/strip";
 import { graphql } from "../graphql/tada";
 import { capped, plural } from "../lib/format";
 import { matchesTasksFilter, readTasksFilter, TASK_ORDERS, type TasksFilter, type TaskSort, tasksFilterInput } from "../lib/task-filter";
 import { serverNow } from "../live/clock";
 import { useLive } from "../live/use-live";
-import { patchRows, useLiveList } from "../live/use-live-list";
+import { tryRows, useLiveList } from "../live/use-live-list";
 import { type Strips, StripsWanted } from "../model/strips";
 import { pauseTasks, resumeTasks, runTask } from "../services/tasks";
 import { searchParams, setParams } from "../state/route";
@@ -117,20 +117,18 @@ export function Tasks() {
   const after = params.get("after");
   const filter = readTasksFilter(params);
   const { list, strips } = useTasks(filter, after);
-  const { state, reload } = list;
+  const { state } = list;
   const name = `tasks ${JSON.stringify(filter)}`;
   const selection = useSelection(name, after ?? "", state?.rows.map(taskName) ?? null);
   const [asking, setAsking] = useState<Asking>(null);
   useEffect(() => setTitle("Tasks"), []);
-  const mark = (names: readonly string[], change: Partial<TaskRow>): void => patchRows(list, (task) => names.includes(task.name), change);
-  const resume = (names: readonly string[]): void => {
-    mark(names, { pausedAt: null, pauseReason: null });
-    void resumeTasks(names).then((done) => done || reload());
+  const resume = (names: readonly string[], reason = ""): void => {
+    void tryRows(list, (task) => names.includes(task.name), { pausedAt: null, pauseReason: null }, () => resumeTasks(names, reason));
   };
   const pause = (names: readonly string[], reason: string): void => {
     setAsking(null);
-    mark(names, { pausedAt: new Date(serverNow()).toISOString(), pauseReason: reason });
-    void pauseTasks(names, reason).then((done) => done || reload());
+    const change = { pausedAt: new Date(serverNow()).toISOString(), pauseReason: reason };
+    void tryRows(list, (task) => names.includes(task.name), change, () => pauseTasks(names, reason));
   };
   const context = useMemo(
     () => ({

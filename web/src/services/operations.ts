@@ -51,13 +51,14 @@ const ResumeNode = graphql(`
 export async function pauseGroup(name: string, reason: string): Promise<boolean> {
   const input = reason === "" ? { name } : { name, reason };
   if (!report(await mutate(PauseGroup, { input }, (data) => data.pauseGroup))) return false;
-  notify(`Group ${name} is paused`, { action: { label: "Undo", run: () => void resumeGroup(name) } });
+  notify(`Group ${name} is paused`, { action: { label: "Undo", run: () => void resumeGroup(name, reason) } });
   return true;
 }
 
-export async function resumeGroup(name: string): Promise<boolean> {
+/** Resumes a group; what says so offers to pause it again, for the reason that it had. */
+export async function resumeGroup(name: string, reason = ""): Promise<boolean> {
   if (!report(await mutate(ResumeGroup, { input: { name } }, (data) => data.resumeGroup))) return false;
-  notify(`Group ${name} goes on`);
+  notify(`Group ${name} goes on`, { action: { label: "Undo", run: () => void pauseGroup(name, reason) } });
   return true;
 }
 
@@ -90,7 +91,7 @@ export async function limitGroup(name: string, limits: GroupLimits): Promise<boo
 /** Asks a node to take nothing new, to finish what it has, and to end. */
 export async function drainNode(name: string): Promise<boolean> {
   if (!report(await mutate(DrainNode, { input: { name } }, (data) => data.drainNode))) return false;
-  notify(`${name} takes nothing new`);
+  notify(`${name} takes nothing new`, { action: { label: "Undo", run: () => void resumeNode(name) } });
   return true;
 }
 

@@ -116,7 +116,7 @@ export async function retryNow(id: string): Promise<boolean> {
 /** Changes the priority of a run that waits. */
 export async function setPriority(id: string, priority: "HIGH" | "LOW"): Promise<boolean> {
   const outcome = await mutate(SetPriority, { input: { ids: [id], priority } }, (data) => data.setRunPriority);
-  if (report(outcome)) notify(`Run ${id} has ${priority.toLowerCase()} priority`);
+  if (report(outcome)) notify(`Run ${id} has ${priority.toLowerCase()} priority`, { action: { label: "Undo", run: () => void setPriority(id, priority === "HIGH" ? "LOW" : "HIGH") } });
   return outcome.ok;
 }
 

@@ -169,7 +169,7 @@ class TestPhone:
     def test_three_screens_have_all_of_the_overview_however_much_there_is(
         self, site: Site, new_page: PageOpener
     ) -> None:
-        failing = [f"phone-failing-shop-of-the-northern-region-{number}" for number in range(6)]
+        failing = [f"phone-failing-shop-of-the-northern-region-{number}" for number in range(10)]
         for number, name in enumerate(failing):
             site.create_task(name, "broken", args={"reason": f"{number} {'no luck ' * 9}"}, group=f"phone-{number}")
             site.ask(TRIGGER, name=name)
@@ -179,10 +179,10 @@ class TestPhone:
         page = new_page(site.url, viewport={"width": 320, "height": PHONE})
         page.goto("/")
         expect(page.locator(".skeleton")).to_have_count(0)
-        expect(page.get_by_role("region", name="Is anything wrong?")).to_contain_text("6 tasks fail")
+        expect(page.get_by_role("region", name="Is anything wrong?")).to_contain_text("10 tasks fail")
         timeline = page.get_by_role("region", name="Timeline")
         expect(timeline.get_by_role("listitem")).to_have_count(8)
-        expect(page.locator(".run-item")).to_have_count(6)
+        expect(page.locator(".run-item")).to_have_count(10)
         expect(page.locator(".next-item")).to_have_count(4)
         assert page.evaluate("document.documentElement.scrollHeight") <= 3 * PHONE
         # What is folded is one press away.

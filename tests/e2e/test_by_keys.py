@@ -73,6 +73,8 @@ def answer_what_waits(page: Page, hands: Hands, site: Site) -> None:
     dialog = page.get_by_role("dialog")
     expect(dialog.get_by_label("limit")).to_be_focused()
     hands.write(dialog.get_by_label("limit"), "9")
+    # While a busy machine lets the link go for a moment, nothing can be sent.
+    expect(dialog.locator("[type=submit]")).to_be_enabled()
     hands.press("Enter")
     expect(dialog).to_have_count(0)
     wait_until(lambda: site.run_state(run) == "SUCCESS", message="the answered run to end")

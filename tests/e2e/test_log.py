@@ -97,6 +97,16 @@ class TestExecution:
         expect(page.locator(".log-bar")).to_contain_text("1,000 lines · complete")
         expect(page.locator("#L1000")).to_be_in_viewport()
         assert page.locator(".log-line").count() == 1000
+        # Lines may get their height, or a scroll its event, after the end was shown.
+        page.get_by_role("log").evaluate(
+            "(log) => { for (const line of log.querySelectorAll('.log-line')) line.style.minHeight = '40px' }"
+        )
+        page.get_by_role("log").dispatch_event("scroll")
+        expect(page.locator("#L1000")).to_be_in_viewport()
+        page.get_by_role("log").evaluate("(log) => { log.scrollTop -= 500 }")
+        expect(page.locator("#L1000")).not_to_be_in_viewport()
+        page.get_by_role("log").dispatch_event("scroll")
+        expect(page.locator("#L1000")).not_to_be_in_viewport()
 
     def test_scrolling_up_stops_following(self, page: Page, site: Site) -> None:
         execution = ended(site, "chatty", lines=500)

@@ -83,7 +83,18 @@ async def test_what_a_call_raises_is_raised_where_it_is_awaited_and_the_thread_g
 
 async def test_a_call_that_gets_no_thread_in_time_is_given_back_and_never_begins() -> None:
     pool, go_on, begun = ThreadPool[object](1, look_every=0.01), threading.Event(), list[str]()
-    blocking = pool.submit(go_on.wait, "never")
+    entered = threading.Event()
+
+    def block() -> bool:
+        entered.set()
+        return go_on.wait()
+
+    blocking = pool.submit(block, "never")
+    while not entered.is_set():
+        # A busy machine may take longer to start a thread than the pool waits here.
+        if blocking.ended.done():
+            blocking = pool.submit(block, "never")
+        await asyncio.sleep(0)
     late = pool.submit(lambda: begun.append("late"), "no thread")
     assert await late.ended == "no thread"
     assert not pool.recall(late)

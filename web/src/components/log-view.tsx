@@ -65,6 +65,7 @@ function useFollow(buffer: LogBuffer) {
   const box = useRef<HTMLDivElement>(null);
   const [following, setFollowing] = useState(location.hash === "");
   const [seen, setSeen] = useState(0);
+  const top = useRef(0);
   const toEnd = (): void => {
     const element = box.current;
     if (element !== null) element.scrollTop = element.scrollHeight;
@@ -83,7 +84,12 @@ function useFollow(buffer: LogBuffer) {
     onScroll: () => {
       const element = box.current;
       if (element === null) return;
-      setFollowing(element.scrollHeight - element.scrollTop - element.clientHeight < NEAR_END);
+      const isUp = element.scrollTop < top.current;
+      top.current = element.scrollTop;
+      if (element.scrollHeight - element.scrollTop - element.clientHeight < NEAR_END) setFollowing(true);
+      else if (isUp) setFollowing(false);
+      // The lines have grown since the end was shown: nobody has left it.
+      else if (following) toEnd();
     },
   };
 }

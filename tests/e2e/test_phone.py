@@ -88,4 +88,5 @@ def test_on_a_small_phone_the_first_row_of_every_list_is_in_sight_and_the_thumb_
     page.get_by_role("dialog").get_by_label("Reason").fill(reason)
     page.keyboard.press("Enter")
     expect(page.locator(".page-sub")).to_contain_text(reason)
-    assert first_row_covered(page) == ""
+    # A notice with its Undo lies there for some seconds.
+    wait_until(lambda: first_row_covered(page) == "", message="the first row below a long reason")

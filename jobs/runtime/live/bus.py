@@ -220,7 +220,7 @@ class EventBus(Watch):
 
 
 def resync(cursor: Cursor) -> Event:
-    """Have one subscriber reload and to go on from ``cursor``."""
+    """Have one subscriber reload and go on from ``cursor``."""
     return Event(cursor, datetime.now(UTC), Change(EventKind.RESYNC))
 
 

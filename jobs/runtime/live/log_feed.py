@@ -73,7 +73,7 @@ class LogFeed(Watch):
             self._followers.discard(follower)
 
     async def look(self) -> None:
-        """Notify the followers how far their logs go."""
+        """Let the followers know how far their logs go."""
         wanted = {follower.execution_id for follower in self._followers}
         if not wanted:
             return

@@ -1,13 +1,12 @@
 import { useState } from "preact/hooks";
-import { announce } from "../state/announce";
+import { copyText } from "../state/copy";
 import { Icon } from "./icon";
 
 /** Copies a name in full, which its place may show cut; `y` does so in a row. */
 export function CopyName({ name }: { name: string }) {
   const [copied, setCopied] = useState(false);
   const copy = async (): Promise<void> => {
-    await navigator.clipboard.writeText(name);
-    announce(`${name} copied`);
+    await copyText(name, `${name} copied`);
     setCopied(true);
   };
   return (

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { ApiError } from "../graphql/client";
-import { announce } from "../state/announce";
+import { copyText } from "../state/copy";
 import { Icon } from "./icon";
 
 /** What went wrong, under which id the server logged it, and a way to try again; old data stays below it. */
@@ -44,7 +44,7 @@ export function Command({ text }: { text: string }) {
         type="button"
         class="icon-button"
         aria-label={`Copy: ${text}`}
-        onClick={() => void navigator.clipboard.writeText(text).then(() => announce("Command copied"))}
+        onClick={() => void copyText(text, "Command copied")}
       >
         <Icon name="copy" />
       </button>

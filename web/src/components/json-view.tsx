@@ -1,4 +1,4 @@
-import { announce } from "../state/announce";
+import { copyText } from "../state/copy";
 import { Icon } from "./icon";
 
 /** A JSON value, indented, to read and to copy. */
@@ -9,7 +9,7 @@ export function JsonView({ value, label }: { value: unknown; label: string }) {
       <pre tabIndex={0} aria-label={label}>
         {text}
       </pre>
-      <button type="button" class="icon-button code-copy" aria-label={`Copy ${label}`} onClick={() => void navigator.clipboard.writeText(text).then(() => announce(`${label} copied`))}>
+      <button type="button" class="icon-button code-copy" aria-label={`Copy ${label}`} onClick={() => void copyText(text, `${label} copied`)}>
         <Icon name="copy" />
       </button>
     </div>

@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import { clock, countdown, full, moment, relative, wholeDuration, zoneName } from "../lib/time";
 import { frozen, now } from "../live/clock";
-import { announce } from "../state/announce";
+import { copyText } from "../state/copy";
 import { zone } from "../state/prefs";
 
 type Form = "relative" | "moment" | "clock" | "countdown" | "full";
@@ -32,17 +32,13 @@ interface TimeProps {
 export function Time({ at, form = "relative" }: TimeProps) {
   const [open, setOpen] = useState(false);
   const ticking = form === "relative" || form === "countdown";
-  const copy = async (): Promise<void> => {
-    await navigator.clipboard.writeText(at);
-    announce("Time copied");
-  };
   return (
     <time
       dateTime={at}
       class={ticking && frozen.value ? "time frozen" : "time"}
       onPointerEnter={() => setOpen(true)}
       onPointerLeave={() => setOpen(false)}
-      onClick={() => void copy()}
+      onClick={() => void copyText(at, "Time copied")}
     >
       {written(Date.parse(at), form)}
       {open && <TimeCard at={at} />}

@@ -1,8 +1,8 @@
 import { useComputed } from "@preact/signals";
 import { useRef, useState } from "preact/hooks";
 import { ChartFrame } from "../../components/chart-frame";
+import { useFold } from "../../components/few";
 import { Icon } from "../../components/icon";
-import { usePhone } from "../../components/use-phone";
 import { useWidth } from "../../components/use-width";
 import { axisTicks } from "../../lib/chart";
 import { integer, plural } from "../../lib/format";
@@ -49,14 +49,12 @@ interface TimelineProps {
 export function Timeline({ rows: known, since, totalRows, planned, until, apart, chosen, taskName }: TimelineProps) {
   const { ref, width } = useWidth<HTMLDivElement>();
   const [open, setOpen] = useState<ReadonlySet<string>>(new Set());
-  const [unfolded, setUnfolded] = useState(false);
   const time = useComputed(() => Math.floor(now.value / STEP) * STEP).value;
   const frame: Frame = { ...windowAt(chosen, time), now: time, width: Math.max(1, width) };
   const rows = timelineRows(known, planned, frame, apart);
   const blocks = blocksOf(rows, FEW);
   const all = blocks.flatMap((block) => linesOf(block, open));
-  const folds = usePhone() && all.length > FEW_ON_PHONE + 1;
-  const lines = folds && !unfolded ? all.slice(0, FEW_ON_PHONE) : all;
+  const { shown: lines, more } = useFold(all, FEW_ON_PHONE);
   const toggle = (group: string) => (): void => setOpen((before) => (before.has(group) ? new Set([...before].filter((each) => each !== group)) : new Set([...before, group])));
   return (
     <ChartFrame
@@ -74,11 +72,7 @@ export function Timeline({ rows: known, since, totalRows, planned, until, apart,
           {width > 0 && <Plot lines={lines} frame={frame} plannedUntil={until} />}
         </div>
       </div>
-      {folds && (
-        <button type="button" class="link-button few-more" aria-expanded={unfolded} onClick={() => setUnfolded(!unfolded)}>
-          {unfolded ? "Show fewer" : `Show ${all.length - FEW_ON_PHONE} more`}
-        </button>
-      )}
+      {more}
     </ChartFrame>
   );
 }

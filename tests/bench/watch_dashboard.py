@@ -34,7 +34,7 @@ PAGES = {
     "/jobs": ".table tbody tr",
     "/runs": ".table tbody tr a[href^='/runs/']",
     "/log": ".table tbody tr a.row-main",
-    "/log?sort=longest": ".table tbody tr a.row-main",
+    "/log?sort=longest&range=24h": ".table tbody tr a.row-main",
     "/groups": ".table tbody tr",
     "/nodes": ".table tbody tr",
 }
@@ -119,7 +119,7 @@ def went_to(page: Page, path: str) -> tuple[float, float, float]:
     begin = time.perf_counter()
     page.goto(path, wait_until="commit")
     times: list[float] = []
-    page.locator(".pill").first.wait_for(timeout=60_000)
+    page.locator(".shell").first.wait_for(timeout=60_000)
     times.append(time.perf_counter() - begin)
     page.locator(PAGES[path]).first.wait_for(timeout=60_000)
     times.append(time.perf_counter() - begin)
@@ -141,7 +141,7 @@ def first_visits(browser: Browser, address: str) -> None:
         sent = work.bytes()
         page.wait_for_load_state("networkidle")
         sys.stdout.write(
-            f"{path:22} first visit: {len(work.kinds()):2} requests, {sent / 1e3:4.0f} kB until it is complete, "
+            f"{path:27} first visit: {len(work.kinds()):2} requests, {sent / 1e3:4.0f} kB until it is complete, "
             f"{work.bytes() / 1e3:4.0f} with other pages' code; slow 3G: frame {frame * 1e3:5.0f}, "
             f"first row {row * 1e3:5.0f}, complete {complete * 1e3:5.0f} ms\n"
         )
@@ -166,7 +166,7 @@ def visits(browser: Browser, address: str, rounds: int) -> None:
             scripts.append(work.script_seconds())
             tasks.append(longest_task(page))
         sys.stdout.write(
-            f"{path:22} first row {middle(rows):5.0f} ms (longest {max(rows) * 1e3:5.0f}), "
+            f"{path:27} first row {middle(rows):5.0f} ms (longest {max(rows) * 1e3:5.0f}), "
             f"complete {middle(ends):5.0f} (longest {max(ends) * 1e3:5.0f}), "
             f"scripts {middle(scripts):4.0f} ms of processor time, longest task {max(tasks):4.0f} ms\n"
         )
@@ -193,7 +193,7 @@ def stream(page: Page, address: str, path: str, *, seconds: float, rate: float) 
     longest: float = page.evaluate("window.longest")
     after = _heap(page)
     sys.stdout.write(
-        f"{path:22} {made * EVENTS_OF_A_RUN / seconds:5.1f} events/s for {seconds:.0f} s: longest frame {longest:.0f} "
+        f"{path:27} {made * EVENTS_OF_A_RUN / seconds:5.1f} events/s for {seconds:.0f} s: longest frame {longest:.0f} "
         f"ms, memory {before / 1e6:.1f} → {after / 1e6:.1f} MB, link {sorted(behind)}\n"
     )
 

@@ -16,7 +16,7 @@ from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.staticfiles import StaticFiles
 
-from cronograph.graphql.transport.http.compression import accepted_codings
+from ...graphql.transport.http.compression import accepted_codings
 
 Gate: TypeAlias = Callable[[Request], Awaitable[Response | None]]
 
@@ -149,26 +149,29 @@ class Site:
         return Response(gzip.decompress(Path(packed).read_bytes()), media_type=guess_type(path)[0])
 
     async def _file(self, path: str, request: Request) -> Response:
+        if path.endswith(".html"):
+            # A page has an address of its own, and with it a policy.
+            return await self._missing(path, request)
         try:
-            if path.endswith(".html"):
-                # A page has an address of its own, and with it a policy.
-                raise HTTPException(404)
             response = await self._smallest(path, request)
         except HTTPException as error:
             if error.status_code != 404:
                 raise
-            if self.built and "text/html" in request.headers.get("accept", "") and "." not in path:
-                # Somebody has typed an address: the dashboard says that there is no such page, and has its menu there.
-                page = await self._html("index.html", request)
-                page.status_code = 404
-                return page
-            # What follows the host is the client's text: it must not be longer than a line.
-            message = f"Nothing is at '/{path[:100]}'. The dashboard is at '/', the API at '/graphql'.\n"
-            return PlainTextResponse(message, 404, headers={"Cache-Control": "no-store"})
+            return await self._missing(path, request)
         response.headers["Cache-Control"] = FOR_EVER if path.startswith("assets/") else ASK_AGAIN
         # A worker obeys the policy of its own script, not that of the page.
         response.headers["Content-Security-Policy"] = POLICY
         return response
+
+    async def _missing(self, path: str, request: Request) -> Response:
+        if self.built and "text/html" in request.headers.get("accept", "") and "." not in path:
+            # Somebody has typed an address: the dashboard says that there is no such page, and has its menu there.
+            page = await self._html("index.html", request)
+            page.status_code = 404
+            return page
+        # What follows the host is the client's text: it must not be longer than a line.
+        message = f"Nothing is at '/{path[:100]}'. The dashboard is at '/', the API at '/graphql'.\n"
+        return PlainTextResponse(message, 404, headers={"Cache-Control": "no-store"})
 
 
 async def everybody(_request: Request) -> Response | None:

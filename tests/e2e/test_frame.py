@@ -1,4 +1,4 @@
-"""The frame of the dashboard is in its page: it stands before any file of it has come, and nothing jumps when they do."""
+"""The frame of the dashboard is in its page: it stands before any file has come, and nothing jumps then."""
 
 import re
 from collections.abc import Callable
@@ -10,11 +10,14 @@ from tests.e2e.conftest import Site
 from tests.support.browser import PageOpener
 from tests.support.waiting import wait_until
 
-BOXES = """() => [...document.querySelectorAll('.header, .brand img, .nav-toggle, .nav-link, .nav-link svg, .nav-link span:first-of-type')]
-.filter((element) => element.checkVisibility()).map((element) => {
-  const { x, y, width, height } = element.getBoundingClientRect();
-  return [element.className.baseVal ?? element.className, x, y, width, height].join(' ');
-})"""
+BOXES = """() => {
+  const parts = '.header, .brand img, .nav-toggle, .nav-link, .nav-link svg, .nav-link span:first-of-type';
+  const seen = [...document.querySelectorAll(parts)].filter((element) => element.checkVisibility());
+  return seen.map((element) => {
+    const { x, y, width, height } = element.getBoundingClientRect();
+    return [element.className.baseVal ?? element.className, x, y, width, height].join(' ');
+  });
+}"""
 """Where the parts of the frame are that the script draws again."""
 
 

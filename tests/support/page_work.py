@@ -6,8 +6,14 @@ from typing import Any
 
 from playwright.sync_api import CDPSession, Page
 
-CODE = {"overview": ("",), "lists": ("tasks", "runs", "log"), "more": ("jobs", "groups", "nodes"), "one": (), "dialogs": ()}
-"""The files with the code of pages, and the lists that need them: where one is not needed it comes once the page is there."""
+CODE = {
+    "overview": ("",),
+    "lists": ("tasks", "runs", "log"),
+    "more": ("jobs", "groups", "nodes"),
+    "one": (),
+    "dialogs": (),
+}
+"""The files with the code of pages, and which lists need them. The others come once the page is there."""
 
 
 def code_of_others(path: str) -> tuple[str, ...]:
@@ -69,7 +75,7 @@ class PageWork:
         return work
 
     def kinds(self, *, without: tuple[str, ...] = ()) -> set[str]:
-        """Files and questions, each once: something may have changed, and is asked again. Without files that begin so."""
+        """Files and questions, each once: what has changed is asked again. Without files that begin so."""
         asked = (each for each in self.requests.values() if not each.path.startswith(without))
         return {f"{each.path} {each.operation}".strip() for each in asked}
 

@@ -9,7 +9,7 @@ SMALLEST: Final = 4_096
 """Bytes of an answer from which on it is compressed: what is smaller fits into three packets of a network as it is."""
 
 LEVEL: Final = 1
-"""Of zlib, the fastest: answers repeat their keys, so that the next ones would spare a tenth more for twice the time."""
+"""Of zlib, the fastest: answers repeat their keys, so the next ones spare a tenth more for twice the time."""
 
 GZIP: Final = 31
 """What zlib calls the form of gzip (RFC 1952), with the largest window."""

@@ -2,6 +2,7 @@ import { resolve } from "node:path";
 import { defineConfig, type Plugin } from "vite";
 import { compressed } from "./compress";
 import { documentManifest } from "./document-manifest";
+import { staticFrame } from "./frame";
 
 /** GraphiQL's style sheet embeds its fonts as data: URLs, which the Content-Security-Policy refuses and nobody needs. */
 function stripEmbeddedFonts(): Plugin {
@@ -21,14 +22,19 @@ const server = process.env["CRONOGRAPH_URL"] ?? "http://127.0.0.1:8000";
 
 /**
  * Few files instead of one for each module that pages share, each with what its modules import and an earlier one has not:
- * what the explorer and sign-in need too, with the libraries; the frame with the overview, which every visit needs and
- * which starts the dashboard as soon as it is loaded; the lists; the pages of one thing.
+ * what the explorer and sign-in need too, with the libraries; the frame, which starts the dashboard as soon as it is loaded;
+ * what three of the rest share; the lists that are looked at most; the overview; the other lists; the pages of one thing;
+ * the dialogs. `frame.ts` says which of them an address needs.
  */
 const CHUNKS = [
-  { name: "base", priority: 40, test: /web\/src\/(lib\/(base|close-code)|services\/(sign-in|post|passkeys)|state\/(pages|stored-theme|drafts))\.ts|node_modules\/(preact|@preact|graphql-ws)\/|rolldown\/runtime|vite\/preload-helper/ },
-  { name: "frame", priority: 30, test: /web\/src\/main\.tsx/ },
-  { name: "lists", priority: 20, test: /web\/src\/(routes\/(tasks|runs|log|jobs|groups|nodes|flows|inbox|account|secrets|users|audit|settings)|features\/lines\/page|components\/palette)\.tsx/ },
+  { name: "base", priority: 60, test: /web\/src\/(lib\/(base|close-code)|services\/(sign-in|post|passkeys)|state\/(pages|stored-theme|drafts))\.ts|node_modules\/(preact|@preact|graphql-ws)\/|rolldown\/runtime|vite\/preload-helper/ },
+  { name: "frame", priority: 50, test: /web\/src\/main\.tsx/ },
+  { name: "shared", priority: 45, minShareCount: 3, test: /web\/src\/(?!components\/(args-editor|run-with-args)|model\/args-form)/ },
+  { name: "lists", priority: 40, test: /web\/src\/routes\/(tasks|runs|log)\.tsx/ },
+  { name: "overview", priority: 30, test: /web\/src\/routes\/overview\.tsx/ },
+  { name: "more", priority: 20, test: /web\/src\/(routes\/(jobs|groups|nodes|flows|inbox|account|secrets|users|audit|settings)|features\/lines\/page|components\/palette)\.tsx/ },
   { name: "one", priority: 10, test: /web\/src\/(routes\/(task|flow)|features\/run\/(page|execution))\.tsx/ },
+  { name: "dialogs", priority: 5, test: /web\/src\/components\/(edit-task|run-with-args|bulk-dialog|answer-dialog)\.tsx/ },
 ];
 
 export default defineConfig({
@@ -36,7 +42,7 @@ export default defineConfig({
   // Relative to <base>: the server says there where an application has mounted it.
   base: "./",
   appType: "mpa",
-  plugins: [stripEmbeddedFonts(), documentManifest(), compressed()],
+  plugins: [stripEmbeddedFonts(), documentManifest(), staticFrame(), compressed()],
   oxc: { jsx: { runtime: "automatic", importSource: "preact" } },
   resolve: {
     dedupe: ["graphql", "react", "react-dom"],

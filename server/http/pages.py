@@ -1,7 +1,10 @@
 """The built dashboard and GraphiQL: files, pages, their Content-Security-Policy and how long browsers may keep them."""
 
 import gzip
+import re
+from base64 import b64encode
 from collections.abc import Awaitable, Callable
+from hashlib import sha256
 from html import escape
 from mimetypes import guess_type
 from pathlib import Path
@@ -12,6 +15,8 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.staticfiles import StaticFiles
+
+from ...graphql.transport.http.compression import accepted_codings
 
 Gate: TypeAlias = Callable[[Request], Awaitable[Response | None]]
 
@@ -28,7 +33,10 @@ POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; "
     "connect-src 'self'; worker-src 'self'; base-uri 'self'; form-action 'self'; frame-ancestors 'none'"
 )
-"""Content-Security-Policy of the dashboard, the explorer and their files: nothing from elsewhere, nothing inline."""
+"""Content-Security-Policy of the explorer and of all files: nothing from elsewhere, nothing inline."""
+
+INLINE: Final = re.compile(r"<(script|style)>(.*?)</\1>", re.DOTALL)
+"""A script or a style that the build has written into a page: without attributes."""
 
 FOR_EVER = "public, max-age=31536000, immutable"
 """For files whose name holds a hash of their content."""
@@ -57,10 +65,16 @@ FORMS: Final = (("br", ".br"), ("gzip", ".gz"))
 """Content codings, the smallest first, and the suffix of the file that the build has made in that form."""
 
 
-def accepted_codings(header: str) -> frozenset[str]:
-    """The content codings that an ``Accept-Encoding`` names and does not forbid with ``q=0``."""
-    parts = (part.partition(";") for part in header.lower().split(","))
-    return frozenset(name.strip() for name, _, weight in parts if weight.replace(" ", "") not in {"q=0", "q=0.0"})
+def policy_of(page: str) -> str:
+    """Content-Security-Policy of a page of the build: what stands in it is allowed by its hash, nothing else inline is.
+
+    The source of the form: CSP level 3, "hash-source".
+    """
+    policy = POLICY
+    for kind, text in INLINE.findall(page):
+        digest = b64encode(sha256(text.encode()).digest()).decode()
+        policy = policy.replace(f"{kind}-src 'self'", f"{kind}-src 'self' 'sha256-{digest}'", 1)
+    return policy
 
 
 def is_page(path: str) -> bool:
@@ -84,25 +98,25 @@ class Site:
         """The dashboard's page for every path that it routes, else the file of that name."""
         path = request.path_params["path"].strip("/")
         if is_page(path):
-            return await self._html("index.html", request, POLICY)
+            return await self._html("index.html", request)
         return await self._file(path, request)
 
     async def explorer(self, request: Request) -> Response:
         """The page of GraphiQL."""
-        return await self._html("graphiql.html", request, POLICY)
+        return await self._html("graphiql.html", request)
 
-    async def _html(self, name: str, request: Request, policy: str) -> Response:
+    async def _html(self, name: str, request: Request) -> Response:
         if not self.built:
             return HTMLResponse(NOT_BUILT, 503, headers={"Cache-Control": "no-store"})
         root = request.scope.get("root_path", "")
-        response = await self._smallest(name, request) if not root else self._within(name, root)
-        response.headers["Content-Security-Policy"] = policy
+        page = (self._folder / name).read_text(encoding="utf-8")
+        response = await self._smallest(name, request) if not root else self._within(page, root)
+        response.headers["Content-Security-Policy"] = policy_of(page)
         response.headers["Cache-Control"] = ASK_AGAIN
         return response
 
-    def _within(self, name: str, root: str) -> Response:
+    def _within(self, page: str, root: str) -> Response:
         """The page, which looks for everything below the path where an application has mounted it."""
-        page = (self._folder / name).read_text(encoding="utf-8")
         return HTMLResponse(page.replace(BASE, f'<base href="{escape(root.rstrip("/"))}/"', 1))
 
     async def _smallest(self, path: str, request: Request) -> Response:
@@ -135,23 +149,29 @@ class Site:
         return Response(gzip.decompress(Path(packed).read_bytes()), media_type=guess_type(path)[0])
 
     async def _file(self, path: str, request: Request) -> Response:
+        if path.endswith(".html"):
+            # A page has an address of its own, and with it a policy.
+            return await self._missing(path, request)
         try:
             response = await self._smallest(path, request)
         except HTTPException as error:
             if error.status_code != 404:
                 raise
-            if self.built and "text/html" in request.headers.get("accept", "") and "." not in path:
-                # Somebody has typed an address: the dashboard says that there is no such page, and has its menu there.
-                page = await self._html("index.html", request, POLICY)
-                page.status_code = 404
-                return page
-            # What follows the host is the client's text: it must not be longer than a line.
-            message = f"Nothing is at '/{path[:100]}'. The dashboard is at '/', the API at '/graphql'.\n"
-            return PlainTextResponse(message, 404, headers={"Cache-Control": "no-store"})
+            return await self._missing(path, request)
         response.headers["Cache-Control"] = FOR_EVER if path.startswith("assets/") else ASK_AGAIN
         # A worker obeys the policy of its own script, not that of the page.
         response.headers["Content-Security-Policy"] = POLICY
         return response
+
+    async def _missing(self, path: str, request: Request) -> Response:
+        if self.built and "text/html" in request.headers.get("accept", "") and "." not in path:
+            # Somebody has typed an address: the dashboard says that there is no such page, and has its menu there.
+            page = await self._html("index.html", request)
+            page.status_code = 404
+            return page
+        # What follows the host is the client's text: it must not be longer than a line.
+        message = f"Nothing is at '/{path[:100]}'. The dashboard is at '/', the API at '/graphql'.\n"
+        return PlainTextResponse(message, 404, headers={"Cache-Control": "no-store"})
 
 
 async def everybody(_request: Request) -> Response | None:

@@ -119,7 +119,7 @@ def went_to(page: Page, path: str) -> tuple[float, float, float]:
     begin = time.perf_counter()
     page.goto(path, wait_until="commit")
     times: list[float] = []
-    page.locator(".pill").first.wait_for(timeout=60_000)
+    page.locator(".shell").first.wait_for(timeout=60_000)
     times.append(time.perf_counter() - begin)
     page.locator(PAGES[path]).first.wait_for(timeout=60_000)
     times.append(time.perf_counter() - begin)

@@ -5,11 +5,11 @@ import pytest
 from tests.e2e.conftest import Site
 from tests.e2e.test_pages import ready
 from tests.support.browser import PageOpener
-from tests.support.page_work import LISTS, ONE, PageWork
+from tests.support.page_work import PageWork, code_of_others
 from tests.support.waiting import wait_until
 
 MOST_REQUESTS = 15
-MOST_BYTES = 120_000
+MOST_BYTES = 100_000
 """On the wire, at a first visit, without the code of other pages that is fetched afterwards."""
 
 
@@ -20,12 +20,14 @@ def test_a_first_visit_takes_few_requests_and_bytes(path: str, site: Site, new_p
     wait_until(lambda: site.run_state(run) == "FAILED", message="the run to end")
     page = new_page(site.url, first_visit=True)
     work = PageWork.start(page, site.url)
+    others = code_of_others(path)
     page.goto(path)
     ready(page)
-    wait_until(lambda: page.evaluate("1") and work.has(LISTS, ONE), message="the code of the other pages")
+    wait_until(lambda: page.evaluate("1") and work.has(*others), message="the code of the other pages")
     page.wait_for_load_state("networkidle")
-    assert len(work.kinds()) <= MOST_REQUESTS, sorted(work.kinds())
-    assert work.bytes(without=(LISTS, ONE) if path == "/" else (ONE,)) <= MOST_BYTES
+    asked = work.kinds(without=others)
+    assert len(asked) <= MOST_REQUESTS, sorted(asked)
+    assert work.bytes(without=others) <= MOST_BYTES
 
 
 def test_only_the_dashboard_loads_the_frame_which_starts_it(site: Site, new_page: PageOpener) -> None:

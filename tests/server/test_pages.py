@@ -1,6 +1,8 @@
 """The dashboard's files and pages: which path gives what, with which headers."""
 
 import gzip
+from base64 import b64encode
+from hashlib import sha256
 from pathlib import Path
 
 import httpx
@@ -28,13 +30,13 @@ def built(tmp_path: Path) -> Path:
     return folder
 
 
-def client_of(folder: Path) -> httpx.AsyncClient:
+def client_of(folder: Path, root: str = "") -> httpx.AsyncClient:
     app = Starlette(
         routes=static_routes(Site(folder)),
         middleware=[Middleware(SecurityHeaders), Middleware(KnownHost, hosts={"localhost", "[::1]"})],
     )
     app.router.redirect_slashes = False
-    return httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://localhost:8000")
+    return httpx.AsyncClient(transport=httpx.ASGITransport(app, root_path=root), base_url="http://localhost:8000")
 
 
 @pytest.fixture
@@ -57,6 +59,19 @@ async def test_the_explorer_may_do_no_more_than_the_dashboard(client: httpx.Asyn
     assert answer.text == "<!doctype html>explorer"
     assert answer.headers["content-security-policy"] == POLICY
     assert "unsafe" not in POLICY
+
+
+@pytest.mark.parametrize("root", ["", "/ops"])
+async def test_what_the_build_wrote_into_a_page_is_allowed_by_its_hash(built: Path, root: str) -> None:
+    style, script = "a { color: red }", 'document.title = "x";\nnext()'
+    head = f"<style>{style}</style><script>{script}</script><script type=module src=a.js></script>"
+    (built / "index.html").write_text(f'<base href="/" />{head}')
+    async with client_of(built, root) as client:
+        policy = (await client.get("/tasks")).headers["content-security-policy"]
+    hashes = [b64encode(sha256(text.encode()).digest()).decode() for text in (script, style)]
+    assert f"script-src 'self' 'sha256-{hashes[0]}';" in policy
+    assert f"style-src 'self' 'sha256-{hashes[1]}';" in policy
+    assert policy.count("sha256-") == 2
 
 
 async def test_a_file_of_which_only_the_smaller_forms_are_kept_is_unpacked(
@@ -111,6 +126,7 @@ async def test_a_file_without_smaller_forms_is_sent_as_it_is(client: httpx.Async
     [
         "/assets/large-abc123.js.br",
         "/assets/large-abc123.js.gz",
+        "/index.html",
         "/nope",
         "/assets/gone-1.js",
         "/assets",

@@ -6,8 +6,21 @@ from typing import Any
 
 from playwright.sync_api import CDPSession, Page
 
-LISTS, ONE = "/assets/lists-", "/assets/one-"
-"""The code of the lists, and of the pages of one thing: where it is not needed it comes once the page is there."""
+CODE = {
+    "overview": ("",),
+    "lists": ("tasks", "runs", "log"),
+    "more": ("jobs", "groups", "nodes"),
+    "one": (),
+    "dialogs": (),
+}
+"""The files with the code of pages, and which lists need them. The others come once the page is there."""
+
+
+def code_of_others(path: str) -> tuple[str, ...]:
+    """How the files begin that a list, or the overview, does not need."""
+    page = path.strip("/").partition("?")[0]
+    return tuple(f"/assets/{name}-" for name, pages in CODE.items() if page not in pages)
+
 
 OPERATION = re.compile(r"\b(?:query|mutation) (\w+)")
 
@@ -61,9 +74,10 @@ class PageWork:
         page.add_init_script(LONG_TASKS)
         return work
 
-    def kinds(self) -> set[str]:
-        """Files and questions, each once: something may have changed, and is asked again."""
-        return {f"{each.path} {each.operation}".strip() for each in self.requests.values()}
+    def kinds(self, *, without: tuple[str, ...] = ()) -> set[str]:
+        """Files and questions, each once: what has changed is asked again. Without files that begin so."""
+        asked = (each for each in self.requests.values() if not each.path.startswith(without))
+        return {f"{each.path} {each.operation}".strip() for each in asked}
 
     def has(self, *paths: str) -> bool:
         """Whether files have come whose paths begin so."""

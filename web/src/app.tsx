@@ -1,9 +1,9 @@
 import { useEffect, useState } from "preact/hooks";
+import { DIALOGS } from "./components/dialogs";
 import { lazy } from "./components/lazy";
 import { PageHead } from "./components/section";
 import { HelpDialog } from "./components/help-dialog";
 import { Shell } from "./components/shell";
-import { Overview } from "./routes/overview";
 import { type Page, readPath } from "./lib/paths";
 import { startKeys } from "./state/keys";
 import { place, takeScroll } from "./state/route";
@@ -11,6 +11,7 @@ import { place, takeScroll } from "./state/route";
 /** Milliseconds after the start when the other pages are fetched too. */
 const PRELOAD_AFTER = 600;
 
+const Overview = lazy(() => import("./routes/overview").then((module) => module.Overview));
 const Tasks = lazy(() => import("./routes/tasks").then((module) => module.Tasks));
 const TaskPage = lazy(() => import("./routes/task").then((module) => module.TaskPage));
 const Jobs = lazy(() => import("./routes/jobs").then((module) => module.Jobs));
@@ -34,7 +35,7 @@ const FlowPage = lazy(() => import("./routes/flow").then((module) => module.Flow
 
 const Palette = lazy(() => import("./components/palette").then((module) => module.Palette), "overlay");
 
-const PAGES = [Tasks, TaskPage, Jobs, Runs, RunPage, Log, Lines, ExecutionPage, Groups, Nodes, Settings, Account, Secrets, Users, Audit, Inbox, Flows, FlowPage, Palette];
+const LATER = [Overview, Tasks, TaskPage, Jobs, Runs, RunPage, Log, Lines, ExecutionPage, Groups, Nodes, Settings, Account, Secrets, Users, Audit, Inbox, Flows, FlowPage, Palette, ...DIALOGS];
 
 function NotFound() {
   return (
@@ -124,7 +125,7 @@ export function App() {
   const openPalette = (): void => setAbove("palette");
   const close = (): void => setAbove(null);
   useEffect(() => startKeys({ openHelp, openPalette }), []);
-  useEffect(() => void window.setTimeout(() => PAGES.forEach((each) => each.preload()), PRELOAD_AFTER), []);
+  useEffect(() => void window.setTimeout(() => LATER.forEach((each) => each.preload()), PRELOAD_AFTER), []);
   useScrollRestoration(place.value.path + place.value.search);
   return (
     <Shell

@@ -17,6 +17,7 @@ from ...guard.document import Prepared, RequestRefused
 from ..engine import encode_json
 from ..gateway import Gateway
 from ..request import GraphQLRequest
+from .compression import compress
 from .negotiate import MediaType, negotiate, status_of
 from .sse import EventStream, last_event_id
 
@@ -86,6 +87,7 @@ class HttpEndpoint:
         answer = await self._gateway.execute(prepared, context, request)
         response = _json(answer.text, media, status_of(answer.content, media))
         _say_when(response, answer.content)
+        compress(response, request.headers.get("accept-encoding", ""))
         return response
 
     async def _stream(self, request: Request, operation: GraphQLRequest, context: Any) -> ASGIApp:  # noqa: ANN401

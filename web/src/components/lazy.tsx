@@ -4,6 +4,7 @@ import { useEffect, useState } from "preact/hooks";
 import { LinkError } from "../graphql/client";
 import { link } from "../live";
 import { PageHead } from "./section";
+import { notify } from "../state/announce";
 import { ErrorBox, Skeleton } from "./feedback";
 
 const RETRY_AFTER = 3_000;
@@ -47,7 +48,11 @@ export function lazy<P extends object>(
       if (loaded.peek() !== null) return undefined;
       let timer = 0;
       load().then(keep, (cause: unknown) => {
-        setError(new LinkError("This page cannot be fetched: the server cannot be reached, or has been updated (then reload)", { cause }));
+        const what = of === "overlay" ? "What you asked for" : "This page";
+        const failure = new LinkError(`${what} cannot be fetched: the server cannot be reached, or has been updated (then reload)`, { cause });
+        // Over the page there is no place for it.
+        if (of === "overlay" && attempt === 0) notify(failure.message, { tone: "bad" });
+        setError(failure);
         timer = window.setTimeout(() => {
           reloadOnce();
           setAttempt(attempt + 1);

@@ -3,7 +3,7 @@ import type { StepRow } from "../graphql/step";
 import { words } from "../lib/format";
 import { paths } from "../lib/paths";
 import { Action } from "./action";
-import { AnswerDialog, RejectDialog } from "./answer-dialog";
+import { AnswerDialog, RejectDialog } from "./dialogs";
 import { Section } from "./section";
 import { Elapsed, Time } from "./time";
 

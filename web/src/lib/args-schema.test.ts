@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { argFields, readArg, writeArg, sameJson } from "./args-schema";
+import { argFields, readArg, writeArg } from "./args-schema";
+import { sameJson } from "./json";
 
 const schema = {
   type: "object",

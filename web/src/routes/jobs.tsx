@@ -7,7 +7,7 @@ import { JsonView } from "../components/json-view";
 import { ListTools } from "../components/list-tools";
 import { Name } from "../components/name";
 import { JobRate } from "../components/job-rate";
-import { RunWithArgs } from "../components/run-with-args";
+import { RunWithArgs } from "../components/dialogs";
 import { PageHead } from "../components/section";
 import { Status } from "../components/status";
 import { SearchBar } from "../features/search/bar";

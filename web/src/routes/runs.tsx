@@ -1,7 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { Action } from "../components/action";
-import { BulkDialog } from "../components/bulk-dialog";
+import { BulkDialog } from "../components/dialogs";
 import { Command, Empty } from "../components/feedback";
 import { ClearFilters } from "../components/filters";
 import { lazy } from "../components/lazy";

@@ -1,6 +1,6 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { Action } from "../components/action";
-import { EditTask, NewTask } from "../components/edit-task";
+import { EditTask, NewTask } from "../components/dialogs";
 import { Command, Empty, ErrorBox } from "../components/feedback";
 import { ClearFilters, SelectFilter } from "../components/filters";
 import { Icon } from "../components/icon";

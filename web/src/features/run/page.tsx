@@ -9,7 +9,7 @@ import { Progress } from "../../components/progress";
 import { PageHead, Section } from "../../components/section";
 import { type ExecutionRow, ExecutionRowFragment } from "../../graphql/fragments";
 import { graphql } from "../../graphql/tada";
-import { isEmptyObject } from "../../lib/args-schema";
+import { isEmptyObject } from "../../lib/json";
 import { paths } from "../../lib/paths";
 import { frozen } from "../../live/clock";
 import { useLive } from "../../live/use-live";

@@ -4,7 +4,7 @@ import { Empty } from "../../components/feedback";
 import { JsonView } from "../../components/json-view";
 import { LivePart } from "../../components/live-part";
 import { Status } from "../../components/status";
-import { isEmptyObject } from "../../lib/args-schema";
+import { isEmptyObject } from "../../lib/json";
 import { paths } from "../../lib/paths";
 import { useLive } from "../../live/use-live";
 import { type Retries, RunDocument, type RunDetail } from "./document";

@@ -152,7 +152,7 @@ class Watch:
         found: dict[str, str] = {}
         for name, view in self.views.items():
             says, ought = view.says(self.pages[name]), view.ought(facts)
-            if says != ought:
+            if not view.is_true(says, ought):
                 found[name] = f"it says {says!r}, the API {ought!r}"
         return found
 

@@ -133,9 +133,11 @@ def tiles_of(facts: Any) -> list[str]:
     return [str(figures["running"]), str(queued), str(figures["failedLast24h"])]
 
 
+HEAD = "h1 .status"
+
+
 def views(task: str, run: str) -> Mapping[str, View]:
     """All views, by name; two of them are of this task and of this run."""
-    state = "h1 .status"
     return {
         "overview, tiles": View("/", texts(".tile-value", 3), tiles_of),
         "runs": View("/runs", any_order(listed("state")), lambda facts: sorted(rows_of(facts["open"]))),
@@ -155,8 +157,8 @@ def views(task: str, run: str) -> Mapping[str, View]:
         "tasks that are paused": View(
             "/tasks?state=paused", any_order(listed("state")), lambda facts: tasks_of(facts["paused"])
         ),
-        "task": View(f"/tasks/{task}", texts(state), lambda facts: [task_word(facts["task"])]),
-        "run": View(f"/runs/{run}", texts(state), lambda facts: [word(facts["run"]["state"])]),
+        "task": View(f"/tasks/{task}", texts(HEAD), lambda facts: [task_word(facts["task"])]),
+        "run": View(f"/runs/{run}", texts(HEAD), lambda facts: [word(facts["run"]["state"])]),
         "groups": View(
             "/groups",
             cells("running", "waiting", "stuck", "state"),

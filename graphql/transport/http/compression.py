@@ -22,9 +22,9 @@ def accepted_codings(header: str) -> frozenset[str]:
 
 
 def compress(response: Response, accept_encoding: str) -> None:
-    """Put the body of an answer into gzip, if it is worth it and the client's ``Accept-Encoding`` names gzip.
+    """Put the body of an answer into gzip, if it is long and the client's ``Accept-Encoding`` names gzip.
 
-    The cache is told of it (``Vary``) whether or not it was done.
+    ``Vary`` says so to caches, also where the client does not take it.
     """
     if len(response.body) < SMALLEST:
         return

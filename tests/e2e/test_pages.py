@@ -352,6 +352,7 @@ class TestShell:
         page.get_by_role("button", name="Times are shown in UTC").click()
         expect(created).to_have_text(f"{instant + timedelta(hours=5, minutes=30):%Y-%m-%d %H:%M:%S} UTC+5:30")
 
+    @pytest.mark.costly
     def test_an_unknown_address_is_answered_with_a_way_back(
         self, site: Site, new_page: PageOpener, browser_watch: BrowserWatch
     ) -> None:

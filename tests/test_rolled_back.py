@@ -75,6 +75,7 @@ def connected(database_url: str) -> Iterator[Connection]:
     engine.dispose()
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("way", WAYS)
 def test_nothing_is_left_of_what_was_rolled_back(database_url: str, connected: Connection, way: str) -> None:
     before = everything(database_url)

@@ -126,6 +126,7 @@ def test_nothing_is_found_in_what_the_product_does(stored: Stored, worker: Worke
     assert found(stored) == []
 
 
+@pytest.mark.costly
 def test_nothing_is_found_after_an_orderly_end(stored: Stored, worker: Worker) -> None:
     __late, other, _ = lose_a_started_run(stored)
     for one in (worker, other):

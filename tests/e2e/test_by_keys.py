@@ -13,6 +13,7 @@ from tests.support.waiting import wait_until
 LATER = "2090-01-01T00:00:00Z"
 
 
+@pytest.mark.costly
 @pytest.mark.timeout(150)
 def test_the_rest_is_done_by_keyboard_alone(site: Site, new_page: PageOpener) -> None:
     page = new_page(site.url)

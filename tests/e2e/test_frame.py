@@ -53,6 +53,7 @@ class Held:
             route.continue_()
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(("width", "links"), [(360, 0), (900, 14), (1280, 14)])
 def test_the_frame_stands_before_any_file_and_stays_where_it_is(
     site: Site, new_page: PageOpener, width: int, links: int
@@ -86,6 +87,7 @@ def test_the_chosen_theme_is_there_from_the_beginning(site: Site, new_page: Page
 FRAME = ("base", "frame", "shared")
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(
     ("path", "code"),
     [("/", ["overview"]), ("/runs", ["lists"]), ("/log?sort=longest", ["lists"]), ("/nodes", ["more"]),

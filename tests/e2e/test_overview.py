@@ -104,6 +104,7 @@ class TestLive:
         expect(page.get_by_role("region", name="Facts")).to_be_visible()
         site.ask(DELETE, name=name)
 
+    @pytest.mark.costly
     def test_a_late_task_says_why_and_goes_on_by_what_is_offered(self, site: Site, new_page: PageOpener) -> None:
         name = group = "overview-owed"
         site.ask('mutation { pauseGroup(input: { name: "overview-owed", reason: "audit" }) { errors { message } } }')
@@ -166,6 +167,7 @@ PHONE = 640
 
 
 class TestPhone:
+    @pytest.mark.costly
     def test_three_screens_have_all_of_the_overview_however_much_there_is(
         self, site: Site, new_page: PageOpener
     ) -> None:

@@ -2,6 +2,7 @@
 
 import re
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from tests.e2e.conftest import Site
@@ -62,6 +63,7 @@ def test_on_a_phone_filters_are_behind_a_button(site: Site, new_page: PageOpener
     assert box["height"] < 60
 
 
+@pytest.mark.costly
 def test_on_a_small_phone_the_first_row_of_every_list_is_in_sight_and_the_thumb_reaches_what_can_be_done(
     site: Site, new_page: PageOpener
 ) -> None:

@@ -136,6 +136,7 @@ class Held:
         self.routes.pop().abort()
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(
     ("path", "mutation", "press", "meanwhile", "before"),
     [

@@ -88,6 +88,7 @@ LATER = "2090-01-01T00:00:00Z"
 ENQUEUE = "mutation($runs: [EnqueueRunInput!]!) { enqueueRuns(input: { runs: $runs }) { runs { id } } }"
 
 
+@pytest.mark.costly
 @pytest.mark.timeout(120)
 def test_everything_is_steered_with_a_finger_on_a_small_phone(site: Site, new_page: PageOpener) -> None:
     page = new_page(site.url, viewport={"width": SCREEN, "height": 640}, touch=True)
@@ -193,6 +194,7 @@ def choose_settings(page: Page, finger: Finger) -> None:
     expect(page.get_by_label("Times", exact=True)).to_have_value("local")
 
 
+@pytest.mark.costly
 def test_signing_in_and_out_goes_with_a_finger_and_by_keys_alone(
     guarded: tuple[str, str], new_page: PageOpener, browser_watch: BrowserWatch
 ) -> None:

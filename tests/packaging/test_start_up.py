@@ -75,6 +75,7 @@ print(*sorted(loaded))
     assert STANDARD_BUT_SLOW.isdisjoint(loaded)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(
     ("program", "needed"), [(DEFINES, frozenset[str]()), (ENQUEUES, {"sqlalchemy"}), (SERVES, ALWAYS_SERVED)]
 )

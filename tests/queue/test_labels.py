@@ -134,6 +134,7 @@ def test_a_retry_with_other_arguments_is_found_by_their_labels(stored: Stored) -
         stored.do(retry_runs, [run_id], args={"customer_id": [8]})
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("spread", Spread)
 def test_runs_and_executions_are_found_by_labels_and_arguments(stored: Stored, spread: Spread) -> None:
     worker = stored.node()

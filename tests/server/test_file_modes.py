@@ -54,6 +54,7 @@ COMMANDS = {
 }
 
 
+@pytest.mark.costly
 @pytest.mark.usefixtures("careless")
 @pytest.mark.parametrize("words", COMMANDS.values(), ids=COMMANDS)
 def test_what_a_command_makes_is_for_its_owner_alone(

@@ -1,6 +1,7 @@
 """Rows of the past, put straight into the tables, for tests of what reads or deletes history."""
 
 from collections import Counter
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -13,11 +14,30 @@ from cronograph.jobs.store.schema.tables import job_execution, periodic_task, ru
 
 LONG_AGO = datetime(2020, 1, 1, tzinfo=UTC)
 
+Rows = Sequence[dict[str, Any]]
+
 
 def add(conn: Connection, table: Table, **values: object) -> int:
     """Insert a row; returns its key, the first column of it."""
     key: int = conn.execute(insert(table).values(**values).returning(*table.primary_key)).one()[0]
     return key
+
+
+def add_many(conn: Connection, table: Table, rows: Rows) -> None:
+    """Insert thousands of rows that have the same columns; PostgreSQL takes them as one stream, which costs a third."""
+    if conn.dialect.name != "postgresql":
+        conn.execute(insert(table), rows)
+        return
+    columns = [table.c[name] for name in rows[0]]
+    processors = [column.type.dialect_impl(conn.dialect).bind_processor(conn.dialect) for column in columns]
+    preparer = conn.dialect.identifier_preparer
+    names = ", ".join(map(preparer.format_column, columns))
+    driver: Any = conn.connection.driver_connection
+    into = f"COPY {preparer.format_table(table)} ({names}) FROM STDIN"
+    with driver.cursor() as cursor, cursor.copy(into) as copy:
+        for row in rows:
+            values = [row[column.name] for column in columns]
+            copy.write_row([to(value) if to else value for to, value in zip(processors, values, strict=True)])
 
 
 def add_task(conn: Connection, task_id: int) -> int:

@@ -321,6 +321,7 @@ def test_the_documented_ways_to_begin_are_those_that_are_tried(told: Told) -> No
     assert not told.all("execute j"), "it goes to the global provider"
 
 
+@pytest.mark.costly
 def test_what_is_needed_is_named_where_it_is_not_installed(tmp_path: Path) -> None:
     hide = "import sys; sys.modules.update({%r: None}); from cronograph.server.cli import main; main()"
     env = {**os.environ, "CRONOGRAPH_TRACES": "link", "CRONOGRAPH_DATABASE_URL": f"sqlite:///{tmp_path}/x.db"}
@@ -330,6 +331,7 @@ def test_what_is_needed_is_named_where_it_is_not_installed(tmp_path: Path) -> No
         assert (ended.returncode, "pip install 'cronograph[traces]'" in ended.stderr) == (2, True), ended.stderr
 
 
+@pytest.mark.costly
 def test_who_traces_nothing_imports_nothing_of_it(tmp_path: Path) -> None:
     code = (
         "import sys, cronograph.server.service, cronograph.jobs.runtime.engine, cronograph.jobs.builtin.http_client\n"

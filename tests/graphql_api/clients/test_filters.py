@@ -96,6 +96,7 @@ def ask_all(server: CronographProcess, field: str, argument: str, kind: str, val
             assert client.execute(f"query({declared}) {{ {lists} }}", part).keys() == part.keys()
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(
     ("field", "thing", "name"),
     [(field, thing, name) for field, thing in LISTS.items() for name in fields_of(thing)],

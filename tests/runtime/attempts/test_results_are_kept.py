@@ -107,6 +107,7 @@ REFUSALS = [
 ]
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(
     ("database_url", "state"), [*REFUSALS, pytest.param("sqlite", "", id="sqlite")], indirect=["database_url"]
 )

@@ -89,6 +89,7 @@ async def test_a_name_is_there_once_for_a_person_and_once_for_the_team(server: P
     assert answer["errors"] == []
 
 
+@pytest.mark.costly
 async def test_there_are_so_many_views_at_most(server: Protected) -> None:
     token = await people(server)
     for number in range(MAX_VIEWS):

@@ -126,6 +126,7 @@ groups:
 """
 
 
+@pytest.mark.costly
 def test_limits_of_groups_are_planned_applied_and_exported(run: Commands, file: Path, tmp_path: Path) -> None:
     file.write_text(GROUPS.replace("${", '"${').replace("3}", '3}"'))
     status, said = run("plan", str(file), "--detailed-exitcode")

@@ -1,12 +1,13 @@
 """The hot reads use the indexes that were made for them: their cost does not grow with the table."""
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import timedelta
 from functools import partial
 from typing import Any
 
 import pytest
-from sqlalchemy import Connection, Engine, insert, text
+from sqlalchemy import Connection, Engine, text
 
 from cronograph.jobs.core.model import FAILURES, Outcome, Trigger
 from cronograph.jobs.core.retention import Keeping
@@ -37,7 +38,7 @@ from cronograph.jobs.store.read.lists import EXECUTIONS, OCCURRENCES, RUNS, TASK
 from cronograph.jobs.store.schema.tables import execution_log, job_execution, queue_depth, run, run_label
 from cronograph.jobs.store.write.figures import count_hour
 from tests.support.databases import sqlite_address
-from tests.support.history import LONG_AGO, add_run, add_task
+from tests.support.history import LONG_AGO, add_many, add_run, add_task
 from tests.support.plans import work
 from tests.support.postgres import PostgresServer
 from tests.support.schema import migrate
@@ -48,19 +49,38 @@ NEXT = (OrderKey("available_at"), OrderKey("id"))
 DEEP = (ROWS // 2,)
 
 
+@pytest.fixture(scope="session")
+def large_sqlite(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
+    """The rows in a SQLite file. Workers take tests from each other: per module it would be made again and again."""
+    url = sqlite_address(tmp_path_factory.mktemp("plans") / "large.db")
+    migrate(url)
+    with filled(url) as engine:
+        yield engine
+
+
+@pytest.fixture(scope="session")
+def large_postgres(postgres_server: PostgresServer) -> Iterator[Engine]:
+    """The same on PostgreSQL."""
+    with filled(
+        postgres_server.url(postgres_server.create_database(postgres_server.template("migrated", migrate)))
+    ) as engine:
+        yield engine
+
+
 @pytest.fixture(scope="module", params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
-def large(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
+def large(request: pytest.FixtureRequest) -> Engine:
     """Many finished runs and executions of 50 tasks and 10 jobs; one in a hundred failed."""
-    if request.param == "sqlite":
-        url = sqlite_address(tmp_path_factory.mktemp("plans") / "large.db")
-        migrate(url)
-    else:
-        server: PostgresServer = request.getfixturevalue("postgres_server")
-        url = server.url(server.create_database(server.template("migrated", migrate)))
+    engine: Engine = request.getfixturevalue(f"large_{request.param}")
+    return engine
+
+
+@contextmanager
+def filled(url: str) -> Iterator[Engine]:
+    """A database with these rows."""
     engine = sync_engine(parse_url(url))
     with engine.begin() as connection:
-        connection.execute(insert(job_execution), [executed(number) for number in range(1, ROWS + 1)])
-        connection.execute(insert(run), [ran(number) for number in range(1, ROWS + 1)])
+        add_many(connection, job_execution, [executed(number) for number in range(1, ROWS + 1)])
+        add_many(connection, run, [ran(number) for number in range(1, ROWS + 1)])
     with engine.begin() as connection:
         connection.execute(text("ANALYZE"))
     yield engine
@@ -148,8 +168,9 @@ def test_pages_touch_few_rows_however_large_the_table(conn: Connection) -> None:
 
 @pytest.mark.costly
 def test_a_search_in_log_lines_reads_those_of_its_executions_and_no_others(conn: Connection) -> None:
-    conn.execute(
-        insert(execution_log),
+    add_many(
+        conn,
+        execution_log,
         [
             {"execution_id": number, "line": 1, "at": LONG_AGO, "level": "info", "message": f"line of {number}"}
             for number in range(1, ROWS + 1)
@@ -176,9 +197,7 @@ def test_counting_the_runs_of_a_state_does_not_look_at_those_that_succeeded(conn
 
 
 def test_the_few_rows_with_a_label_are_found_by_it(conn: Connection) -> None:
-    conn.execute(
-        insert(run_label), [{"key": "order", "value": f"o{n % 2_000}", "run_id": n} for n in range(1, ROWS + 1)]
-    )
+    add_many(conn, run_label, [{"key": "order", "value": f"o{n % 2_000}", "run_id": n} for n in range(1, ROWS + 1)])
     conn.execute(text("ANALYZE"))
     label = LabelMatch("order", ("o42",))
     listings: tuple[Listing[Any], ...] = (RUNS, EXECUTIONS)
@@ -212,8 +231,9 @@ def test_the_depth_of_groups_does_not_look_at_what_is_over(conn: Connection) -> 
 
 def test_an_hour_of_the_queue_over_time_looks_at_its_minutes_and_one_job_at_its_own_rows(conn: Connection) -> None:
     minutes, parts = 300, ("", *(f"job {number}" for number in range(30)))
-    conn.execute(
-        insert(queue_depth),
+    add_many(
+        conn,
+        queue_depth,
         [
             {
                 "at": LONG_AGO + timedelta(minutes=minute),
@@ -329,9 +349,7 @@ def test_what_a_node_left_open_is_found_among_what_is_over(conn: Connection) -> 
 @pytest.mark.costly
 def test_a_node_that_chose_groups_does_not_look_at_the_queue_of_the_others(conn: Connection) -> None:
     waiting = [{**ran(number), "state": "waiting", "finished_at": None, "attempt": 0} for number in range(2_000)]
-    conn.execute(
-        insert(run), [{**one, "trigger": "api", "group_name": f"group {i % 20}"} for i, one in enumerate(waiting)]
-    )
+    add_many(conn, run, [{**one, "trigger": "api", "group_name": f"group {i % 20}"} for i, one in enumerate(waiting)])
     conn.execute(text("ANALYZE"))
     want = Want(LONG_AGO + timedelta(days=1), [f"job {number}" for number in range(10)], 10, groups=("group 7", "none"))
     found = candidates(conn, want, None)

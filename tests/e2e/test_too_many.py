@@ -78,7 +78,7 @@ def test_of_a_time_that_is_still_too_long_shorter_ones_are_offered(site: Site, n
 
 def test_a_search_that_costs_too_much_says_what_is_found_quickly(site: Site, new_page: PageOpener) -> None:
     page = new_page(site.url)
-    refuse(page, "RunsPage", TOO_DEAR, lambda variables: True)
+    refuse(page, "RunsPage", TOO_DEAR, lambda _: True)
     page.goto("/runs?q=import")
     expect(refusal(page)).to_contain_text("There are too many runs to be looked through for this.")
     expect(refusal(page)).to_contain_text("job:")

@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.e2e.conftest import Site
+from tests.e2e.hands import TOO_WIDE
 from tests.e2e.test_pages import ready
 from tests.support.browser import PageOpener
 from tests.support.waiting import wait_until
@@ -92,3 +93,29 @@ def test_on_a_small_phone_the_first_row_of_every_list_is_in_sight_and_the_thumb_
     expect(page.locator(".page-sub")).to_contain_text(reason)
     # A notice with its Undo lies there for some seconds.
     wait_until(lambda: first_row_covered(page) == "", message="the first row below a long reason")
+
+
+@pytest.mark.costly
+def test_at_twice_the_size_the_first_row_of_a_task_is_in_sight_below_all_that_is_said_of_it(
+    site: Site, new_page: PageOpener
+) -> None:
+    name = f"{BUSY}-at-twice-the-size"
+    site.create_task(name, "quick", description="Counts what came in from all shops of the region, " * 4)
+    site.ask("mutation($name: String!) { triggerTask(input: { name: $name }) { run { id } } }", name=name)
+    page = new_page(site.url, viewport={"width": 640, "height": 450})
+    page.goto(f"/tasks/{name}")
+    ready(page)
+    wait_until(lambda: first_row_covered(page) == "", message="the first row")
+    expect(page.locator(".strip-wide")).to_be_hidden()
+    page.get_by_text("What happens next, and why").click()
+    expect(page.locator(".strip-wide")).to_be_visible()
+    page.get_by_text("What happens next, and why").click()
+    reason = "the archive of the northern region is being moved to another place"
+    pause = "mutation($name: String!, $reason: String!) { pauseTask(input: { name: $name, reason: $reason }) "
+    site.ask(pause + "{ errors { message } } }", name=name, reason=reason)
+    expect(page.locator("main")).to_contain_text(reason)
+    wait_until(lambda: first_row_covered(page) == "", message="the first row below a long reason")
+    # What does not fit beside the others is reached all the same.
+    page.get_by_role("button", name="Delete", exact=True).click()
+    expect(page.get_by_role("dialog")).to_contain_text("Delete")
+    assert page.evaluate(TOO_WIDE) <= 0

@@ -3,20 +3,30 @@ import { ApiError } from "../graphql/client";
 import { copyText } from "../state/copy";
 import { Icon } from "./icon";
 
+interface ErrorBoxProps {
+  error: Error;
+  retry: () => void;
+  /** What is said instead of the error's own words. */
+  words?: string | null;
+  /** Other ways than to try again. */
+  children?: ComponentChildren;
+}
+
 /** What went wrong, under which id the server logged it, and a way to try again; old data stays below it. */
-export function ErrorBox({ error, retry }: { error: Error; retry: () => void }) {
+export function ErrorBox({ error, retry, words = null, children }: ErrorBoxProps) {
   const id = error instanceof ApiError ? error.id : null;
   return (
     <div class="error-box" role="alert">
       <Icon name="alert" />
       <div>
-        <strong>{error.message}</strong>
+        <strong>{words ?? error.message}</strong>
         {id !== null && (
           <span class="dim">
             {" "}
             · id <code>{id}</code>
           </span>
         )}
+        {children}
       </div>
       <button type="button" class="button" onClick={retry}>
         Retry

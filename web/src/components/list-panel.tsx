@@ -4,9 +4,10 @@ import type { LiveList } from "../live/use-live-list";
 import { frozen } from "../live/clock";
 import { type Column, DataTable } from "./data-table";
 import type { Sorts } from "../model/sorting";
-import { ErrorBox, Skeleton } from "./feedback";
+import { Skeleton } from "./feedback";
 import { Icon } from "./icon";
 import { Pager } from "./pager";
+import { type Narrowing, Refused } from "./refused";
 import type { Selection } from "./use-selection";
 import { useWidth } from "./use-width";
 
@@ -34,6 +35,8 @@ interface ListPanelProps<Row, Context> {
   detail?: ((row: Row) => ComponentChildren) | undefined;
   /** Its rows need several lines, no matter what the reader has chosen. */
   tall?: boolean;
+  /** What makes it shorter where it is too long for what is asked of it. */
+  narrowing?: Omit<Narrowing, "rows">;
   /** What to say when there is no row. */
   empty: ComponentChildren;
 }
@@ -72,7 +75,7 @@ function useBeside(wide: boolean) {
 }
 
 /** A list with all that can be the matter with it: on its way, failed (old rows stay, dimmed), empty, on pages. */
-export function ListPanel<Row, Context>({ label, list, empty, after, detail, ...table }: ListPanelProps<Row, Context>) {
+export function ListPanel<Row, Context>({ label, list, empty, after, detail, narrowing, ...table }: ListPanelProps<Row, Context>) {
   const { state, error, loading, reload } = list;
   const { ref, width } = useWidth<HTMLDivElement>();
   const beside = useBeside(detail !== undefined && width >= ROOM_BESIDE);
@@ -80,7 +83,7 @@ export function ListPanel<Row, Context>({ label, list, empty, after, detail, ...
   const look = error !== null || frozen.value ? "dimmed" : loading ? "loading" : "";
   return (
     <div ref={ref} class={row === undefined ? "" : "with-beside"}>
-      {error !== null && <ErrorBox error={error} retry={reload} />}
+      {error !== null && <Refused error={error} retry={reload} narrowing={{ ...narrowing, rows: label.toLowerCase() }} />}
       {state === null ? (
         error === null && <Skeleton rows={10} />
       ) : (

@@ -18,9 +18,15 @@ export class ApiError extends Error {
   readonly id: string | null;
   /** Whether the same request may succeed later: the server was busy, starting or stopping, or had a fault of its own. */
   readonly passes: boolean;
+  /** The stable word for what is wrong, such as `LIMIT_SORTED_ROWS`. */
+  readonly code: string | null;
+  /** How much a limit allows that was passed. */
+  readonly maximum: number | null;
   constructor(readonly entries: readonly ApiErrorEntry[]) {
     super(entries.map((entry) => entry.message).join("; ") || "The server refused the request without a reason");
-    const id = entries[0]?.extensions?.["id"];
+    const { id, code, maximum } = entries[0]?.extensions ?? {};
+    this.code = typeof code === "string" ? code : null;
+    this.maximum = typeof maximum === "number" ? maximum : null;
     this.id = typeof id === "string" ? id : null;
     this.passes = entries.some((entry) => PASSING.has(entry.extensions?.["classification"]));
   }

@@ -14,6 +14,11 @@ export const TRIGGERS: readonly Trigger[] = ["SCHEDULE", "MANUAL", "API", "RETRY
 export const RANGES = { "1h": 1, "6h": 6, "24h": 24, "7d": 168, "30d": 720 } as const;
 export type Range = keyof typeof RANGES;
 
+/** A range in words: `24 h`. */
+export function rangeWords(range: string): string {
+  return range.replace(/(?=[hd]$)/, " ");
+}
+
 export interface LogFilter {
   readonly job: string;
   readonly task: string;

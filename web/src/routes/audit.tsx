@@ -1,11 +1,12 @@
 import { useEffect } from "preact/hooks";
 import { type Column, DataTable } from "../components/data-table";
-import { Empty, ErrorBox, Skeleton } from "../components/feedback";
+import { Empty, Skeleton } from "../components/feedback";
 import { ClearFilters } from "../components/filters";
 import { ListTools } from "../components/list-tools";
 import { Name } from "../components/name";
 import { Pager } from "../components/pager";
 import { Permitted } from "../components/permitted";
+import { Refused } from "../components/refused";
 import { PageHead } from "../components/section";
 import { Time } from "../components/time";
 import { SearchBar } from "../features/search/bar";
@@ -47,6 +48,7 @@ const KINDS: readonly (readonly [string, string])[] = [
 ];
 const HOUR = 3_600_000;
 const SINCE: readonly (readonly [string, string])[] = [["1", "last hour"], ["24", "last day"], ["168", "last week"]];
+const SPANS = { param: "since", words: new Map(SINCE.map(([hours, word]) => [hours, word.replace("last", "Last")])) };
 
 const SEARCH: Vocabulary = {
   label: "Who",
@@ -122,7 +124,7 @@ function AuditLog() {
       <SearchBar vocabulary={SEARCH}>
         <ListTools table="audit" columns={COLUMNS} rows={state?.nodes ?? null} />
       </SearchBar>
-      {error !== null && <ErrorBox error={error} retry={reload} />}
+      {error !== null && <Refused error={error} retry={reload} narrowing={{ rows: "entries", spans: SPANS }} />}
       {state === null ? (
         error === null && <Skeleton rows={10} />
       ) : (

@@ -104,7 +104,7 @@ const COLUMNS: readonly Column<GroupRow, GroupContext>[] = [
     cell: (group) => (
       <>
         <Status name={group.paused ? "PAUSED" : "ENABLED"} />
-        {group.paused && group.pauseReason !== null && <span class="dim cell-sub">{group.pauseReason}</span>}
+        {group.paused && group.pauseReason !== null && <span class="dim cell-sub cell-reason" title={group.pauseReason}>{group.pauseReason}</span>}
       </>
     ),
   },

@@ -1,6 +1,7 @@
 import { useState } from "preact/hooks";
 import { ErrorBox } from "../components/feedback";
 import { OutcomeCharts } from "../components/outcome-chart";
+import { Refused } from "../components/refused";
 import { useMedia } from "../components/use-media";
 import { graphql, type ResultOf } from "../graphql/tada";
 import { addUp, type Bucket, fillBuckets } from "../lib/chart";
@@ -113,7 +114,7 @@ function Sampled({ span }: { span: Span }) {
     variables: (state) => ({ after: state.next, filter: wanted() }),
     append: ({ executions }, before): Sample => gather(before, [...before.read, ...executions.nodes], nextCursor(executions.pageInfo), before.pages + 1, MOST_PAGES),
   });
-  if (sample.error !== null) return <ErrorBox error={sample.error} retry={sample.reload} />;
+  if (sample.error !== null) return <Refused error={sample.error} retry={sample.reload} narrowing={{ rows: "executions" }} />;
   const { shown: rows, next } = sample.state ?? { shown: [], next: null };
   const cut = next === null ? "" : `, the newest ${integer(rows.length)}`;
   return <OutcomeCharts buckets={filled(span, addUp(rows, step))} of={spanWords(span) + cut} />;

@@ -12,7 +12,7 @@ import { filtersOf, type Vocabulary } from "../features/search/model";
 import { executionOf, ExecutionRowFragment, type ExecutionRow } from "../graphql/fragments";
 import { graphql } from "../graphql/tada";
 import { words } from "../lib/format";
-import { isFiltered, isOfGroupOrOwner, type LogFilter, logFilterInput, matchesLogFilter, OUTCOMES, RANGES, readLogFilter, TRIGGERS } from "../lib/log-filter";
+import { isFiltered, isOfGroupOrOwner, type LogFilter, logFilterInput, matchesLogFilter, OUTCOMES, RANGES, rangeWords, readLogFilter, TRIGGERS } from "../lib/log-filter";
 import { serverNow } from "../live/clock";
 import { useLiveList } from "../live/use-live-list";
 import { byNumber } from "../model/live-list";
@@ -30,7 +30,7 @@ const SEARCH: Vocabulary = {
     { prefix: "job:", param: "job", label: "Job", names: "job" },
     { prefix: "task:", param: "task", label: "Task", names: "task", exact: true },
     { prefix: "outcome:", param: "outcome", label: "Outcome", options: [["failures", "any failure"], ["running", "running"], ...OUTCOMES.map((outcome) => [outcome, words(outcome)] as const)] },
-    { prefix: "range:", param: "range", label: "Started within", options: Object.keys(RANGES).map((range) => [range, `last ${range.replace("h", " h").replace("d", " d")}`]) },
+    { prefix: "range:", param: "range", label: "Started within", options: Object.keys(RANGES).map((range) => [range, `last ${rangeWords(range)}`]) },
     { prefix: ">", param: "over", label: "Longer than", form: "duration" },
     { prefix: "<", param: "under", label: "Shorter than", form: "duration" },
     { prefix: "group:", param: "group", label: "Group", names: "group", exact: true },
@@ -42,6 +42,10 @@ const SEARCH: Vocabulary = {
   ],
 };
 const FILTERS = filtersOf(SEARCH);
+/** What the log is ordered by where no index has that order. */
+const UNINDEXED: Partial<Record<Sort, string>> = { longest: "by duration", records: "by records" };
+const SPANS = { param: "range", words: new Map(Object.keys(RANGES).map((range) => [range, `Last ${rangeWords(range)}`])) };
+const NEWEST = { param: "sort", words: "Newest first" };
 
 const LogDocument = graphql(
   `
@@ -129,6 +133,7 @@ export function Log() {
         rowId={executionId}
         rowClass={executionClass}
         detail={({ run }) => (run === null ? <Empty title="Its run was pruned" /> : <RunPeek key={run.id} id={run.id} />)}
+        narrowing={{ order: UNINDEXED[sort], spans: SPANS, usual: NEWEST, terms: ["task:", "run:"] }}
         empty={empty}
       />
     </>

@@ -193,6 +193,7 @@ export function Runs() {
         rowName={runName}
         selection={selection}
         detail={(run) => <RunPeek key={run.id} id={run.id} />}
+        narrowing={{ terms: ["job:"] }}
         empty={<NoRuns filtered={filtered || filter.tab !== ""} />}
       />
       {bulk !== null && (

@@ -178,6 +178,7 @@ export function Tasks() {
         context={context}
         rowId={taskName}
         selection={selection}
+        narrowing={{ order: ORDER_WORDS[filter.sort], usual: { param: "sort", words: "Order by name" }, terms: ["owner:"] }}
         empty={<NoTasks filtered={filtered} />}
       />
       {asking?.kind === "pause" && (
@@ -194,6 +195,9 @@ export function Tasks() {
     </>
   );
 }
+
+/** Orders as one speaks of them. */
+const ORDER_WORDS: Readonly<Record<TaskSort, string>> = { name: "by name", next: "by next time", started: "by last start", created: "by age", group: "by group" };
 
 function TaskOrder({ sort }: { sort: TaskSort }) {
   const options = [["next", "by next time"], ["started", "by last start"], ["created", "newest first"], ["group", "by group"]] as const;

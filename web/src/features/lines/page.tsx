@@ -5,7 +5,7 @@ import { PageHead } from "../../components/section";
 import { Time } from "../../components/time";
 import { request } from "../../graphql/client";
 import { graphql, type ResultOf } from "../../graphql/tada";
-import { RANGES } from "../../lib/log-filter";
+import { RANGES, rangeWords } from "../../lib/log-filter";
 import { paths } from "../../lib/paths";
 import { inZone } from "../../lib/time";
 import { serverNow } from "../../live/clock";
@@ -18,7 +18,7 @@ import { isKnown, searchOf, type Term, type Vocabulary } from "../search/model";
 import { pieces } from "./model";
 
 const PAGE = 50;
-const RANGE: Term = { prefix: "range:", param: "range", label: "Started within", options: Object.keys(RANGES).map((range) => [range, `last ${range.replace("h", " h").replace("d", " d")}`]) };
+const RANGE: Term = { prefix: "range:", param: "range", label: "Started within", options: Object.keys(RANGES).map((range) => [range, `last ${rangeWords(range)}`]) };
 const SEARCH: Vocabulary = {
   label: "Text in log lines",
   param: "q",

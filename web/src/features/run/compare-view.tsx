@@ -2,7 +2,7 @@ import { useState } from "preact/hooks";
 import { ErrorBox, Skeleton } from "../../components/feedback";
 import { Section } from "../../components/section";
 import { Status } from "../../components/status";
-import { Time } from "../../components/time";
+import { Elapsed, Time } from "../../components/time";
 import { ExecutionRowFragment } from "../../graphql/fragments";
 import { graphql, type ResultOf } from "../../graphql/tada";
 import { integer, plural, words } from "../../lib/format";
@@ -11,7 +11,7 @@ import { executionStatus } from "../../lib/status";
 import { duration } from "../../lib/time";
 import { useLive } from "../../live/use-live";
 import { setParams } from "../../state/route";
-import { compared, type Kind, type Line, type Other, readOther, type Side } from "./compare";
+import { compared, isSince, type Kind, type Line, type Other, readOther, type Side } from "./compare";
 import type { RunDetail } from "./document";
 import { useNeighbours } from "./neighbours";
 
@@ -53,6 +53,8 @@ function sideOf(run: Compared | null): (Side & { readonly attempt: number }) | n
     node: execution.node,
     startedAt: execution.startedAt,
     wait: execution.wait,
+    // Where it is suspended, its last attempt is over and its waits go on.
+    open: execution.completedAt === null || run.state === "SUSPENDED",
     duration: execution.duration,
     records: execution.recordsProcessed,
     error: execution.errorMessage,
@@ -190,6 +192,12 @@ function Lines({ lines, left, right }: LinesProps) {
 
 function Value({ line, value }: { line: Line; value: unknown }) {
   if (value === undefined) return <span class="dim">–</span>;
+  if (line.kind === "seconds" && isSince(value))
+    return (
+      <>
+        <Elapsed since={value.since} /> so far
+      </>
+    );
   if (line.name === "Outcome") return <Status name={String(value)} />;
   return line.kind === "time" ? <Time at={String(value)} form="moment" /> : <span class={line.kind === "json" ? "mono" : undefined}>{written(line.kind, value)}</span>;
 }

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { compared, readOther, type Side } from "./compare";
 
-const side = (more: Partial<Side> = {}): Side => ({ outcome: "SUCCESS", trigger: "SCHEDULE", node: "a", startedAt: "2026-01-01T00:00:00Z", wait: 1, duration: 10, records: 5, error: null, args: {}, result: null, steps: [], ...more });
+const side = (more: Partial<Side> = {}): Side => ({ outcome: "SUCCESS", trigger: "SCHEDULE", node: "a", startedAt: "2026-01-01T00:00:00Z", wait: 1, open: false, duration: 10, records: 5, error: null, args: {}, result: null, steps: [], ...more });
 const differing = (left: Partial<Side>, right: Partial<Side>): readonly string[] => compared(side(left), side(right)).flatMap(({ name, differs }) => (differs ? [name] : []));
 const step = (label: string, seconds: number) => ({ label, startedAt: "2026-01-01T00:00:00Z", finishedAt: new Date(Date.UTC(2026, 0, 1) + seconds * 1000).toISOString() });
 
@@ -17,6 +17,16 @@ test.each([
   [{ result: { a: 1, b: [{ c: 2, d: 3 }] } }, { result: { b: [{ d: 3, c: 2 }], a: 1 } }, []],
   [{ steps: [step("charge", 1), step("mail", 2)] }, { steps: [step("charge", 9), step("mail", 2), step("ship", 1)] }, ["Step charge", "Step ship"]],
 ] as const)("%j and %j differ in %j", (left, right, names) => expect(differing(left, right)).toEqual(names));
+
+test("what goes on is as long as since it began, and of what is over nothing does", () => {
+  const waits = { label: "approved", startedAt: "2026-01-01T00:00:05Z", finishedAt: null };
+  const values = (more: Partial<Side>) => new Map(compared(side(more), side()).map(({ name, left }) => [name, left]));
+  const going = values({ open: true, duration: null, steps: [step("charge", 1), waits] });
+  expect(going.get("Took")).toEqual({ since: "2026-01-01T00:00:00Z" });
+  expect(going.get("Step charge")).toBe(1);
+  expect(going.get("Step approved")).toEqual({ since: "2026-01-01T00:00:05Z" });
+  expect(values({ duration: null, steps: [waits] }).get("Step approved")).toBeUndefined();
+});
 
 test("what neither side has is left out", () => expect(compared(side(), side()).map(({ name }) => name)).not.toContain("Error"));
 

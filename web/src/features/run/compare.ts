@@ -1,5 +1,10 @@
 /** Two attempts next to each other: what differs. Pure. */
 
+/** What goes on since a time. */
+export interface Since {
+  readonly since: string;
+}
+
 /** One of the two. */
 export interface Side {
   readonly outcome: string;
@@ -7,6 +12,8 @@ export interface Side {
   readonly node: string;
   readonly startedAt: string;
   readonly wait: number | null;
+  /** Whether it goes on: so do its steps that have not ended. */
+  readonly open: boolean;
   readonly duration: number | null;
   readonly records: number | null;
   readonly error: string | null;
@@ -40,13 +47,13 @@ export function compared(left: Side, right: Side): readonly Line[] {
     fact("Error", "text", ({ error }) => error ?? undefined),
     fact("Started", "time", ({ startedAt }) => startedAt),
     fact("Waited", "seconds", ({ wait }) => wait ?? undefined),
-    fact("Took", "seconds", ({ duration }) => duration ?? undefined),
+    fact("Took", "seconds", ({ open, duration, startedAt }) => duration ?? (open ? { since: startedAt } : undefined)),
     fact("Records", "number", ({ records }) => records ?? undefined),
     fact("Node", "text", ({ node }) => node),
     fact("Trigger", "text", ({ trigger }) => trigger),
     ...byKey("Argument", "json", members(left.args), members(right.args)),
     fact("Result", "json", ({ result }) => result ?? undefined),
-    ...byKey("Step", "seconds", lengths(left.steps), lengths(right.steps)),
+    ...byKey("Step", "seconds", lengths(left), lengths(right)),
   ].filter((line) => line.left !== undefined || line.right !== undefined);
 }
 
@@ -73,11 +80,21 @@ function members(value: unknown): ReadonlyMap<string, unknown> {
   return new Map(isObject(value) ? Object.entries(value) : []);
 }
 
-/** Seconds by label; a step that was taken more than once counts as often. */
-function lengths(steps: Side["steps"]): ReadonlyMap<string, number> {
-  const found = new Map<string, number>();
-  for (const { label, startedAt, finishedAt } of steps) if (finishedAt !== null) found.set(label, (found.get(label) ?? 0) + (Date.parse(finishedAt) - Date.parse(startedAt)) / 1000);
+/** Seconds by label; a step that was taken more than once counts as often, and one that goes on since it began. */
+function lengths({ steps, open }: Side): ReadonlyMap<string, number | Since> {
+  const found = new Map<string, number | Since>();
+  for (const { label, startedAt, finishedAt } of steps) {
+    const before = found.get(label) ?? 0;
+    if (finishedAt === null) {
+      if (open) found.set(label, { since: startedAt });
+    } else if (typeof before === "number") found.set(label, before + (Date.parse(finishedAt) - Date.parse(startedAt)) / 1000);
+  }
   return found;
+}
+
+/** Whether a value goes on. */
+export function isSince(value: unknown): value is Since {
+  return isObject(value) && typeof value["since"] === "string";
 }
 
 function byKey(word: string, kind: Kind, left: ReadonlyMap<string, unknown>, right: ReadonlyMap<string, unknown>): readonly Line[] {

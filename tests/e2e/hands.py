@@ -8,6 +8,7 @@ from tests.support.waiting import wait_until
 
 MOST_TABS = 150
 FOCUSED = "(element) => element === document.activeElement"
+LOST = "() => document.activeElement === null || document.activeElement === document.body"
 
 SCREEN = 320
 LEAST = 24
@@ -48,6 +49,12 @@ class Hands:
         """Go to a button or a link, and press it."""
         self.reach(goal)
         self.press("Enter")
+
+    def keep(self, goal: Locator | None = None) -> None:
+        """What was done has left the focus there; without a place: somewhere, and not at the beginning of the page."""
+        if goal is not None:
+            return expect(goal).to_be_focused()
+        return wait_until(lambda: not self.page.evaluate(LOST), message="the focus to be somewhere")
 
     def write(self, field: Locator, text: str) -> None:
         """Go to a field and type over what it holds."""

@@ -87,10 +87,10 @@ def axe_source() -> str:
     return Path(found.origin).with_name("axe.min.js").read_text()
 
 
-def violations(page: Page, part: str = "html", looks: Sequence[Look] = LOOKS) -> list[object]:
+def violations(page: Page, part: str = "html", looks: Sequence[Look] = LOOKS) -> list[tuple[object, ...]]:
     """What axe-core finds within a part of a page, as it looks in each of these layouts and colours."""
     page.evaluate(axe_source())
-    found: list[object] = []
+    found: list[tuple[object, ...]] = []
     for width, scheme, forced in looks:
         page.set_viewport_size({"width": width, "height": 800})
         page.emulate_media(color_scheme=scheme, forced_colors=forced)

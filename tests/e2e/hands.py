@@ -1,11 +1,14 @@
 """People who use the dashboard without a mouse: by keys alone, or with a finger on a small phone."""
 
+import re
+
 from playwright.sync_api import Locator, Page, expect
 
 from tests.support.waiting import wait_until
 
 MOST_TABS = 150
 FOCUSED = "(element) => element === document.activeElement"
+LOST = "() => document.activeElement === null || document.activeElement === document.body"
 
 SCREEN = 320
 LEAST = 24
@@ -47,6 +50,12 @@ class Hands:
         self.reach(goal)
         self.press("Enter")
 
+    def keep(self, goal: Locator | None = None) -> None:
+        """What was done has left the focus there; without a place: somewhere, and not at the beginning of the page."""
+        if goal is not None:
+            return expect(goal).to_be_focused()
+        return wait_until(lambda: not self.page.evaluate(LOST), message="the focus to be somewhere")
+
     def write(self, field: Locator, text: str) -> None:
         """Go to a field and type over what it holds."""
         self.reach(field)
@@ -87,10 +96,18 @@ class Finger:
         expect(field).to_be_focused()
         self.page.keyboard.type(text)
 
+    def choose(self, field: Locator, value: str) -> None:
+        """Touch a list of choices, which the phone itself shows, and take one."""
+        self.tap(field)
+        self.page.keyboard.press("Escape")
+        field.select_option(value)
+
     def visit(self, label: str, title: str) -> None:
         """Go to another page by the menu."""
         self.tap(self.page.locator("button[aria-controls='pages']"))
-        self.tap(self.page.get_by_role("navigation", name="Pages").get_by_role("link", name=label, exact=True))
+        # The inbox counts what waits behind its name.
+        name = re.compile(rf"^{label}(\W|\d|$)")
+        self.tap(self.page.get_by_role("navigation", name="Pages").get_by_role("link", name=name))
         self.arrive(title)
 
     def arrive(self, title: str) -> None:

@@ -6,11 +6,15 @@ import pytest
 from playwright.sync_api import Page, Request, Route, expect
 
 from tests.e2e.conftest import Site
+from tests.e2e.test_pages import EVERY_LOOK, SCREENS, TOO_SMALL, violations
 from tests.support.browser import PageOpener
 from tests.support.waiting import wait_until
 
 QUERY = ".graphiql-query-editor .CodeMirror-code"
 ANSWER = ".graphiql-response .CodeMirror-code"
+
+THEIRS = {"nested-interactive", "scrollable-region-focusable"}
+"""What axe finds in GraphiQL itself: tabs that hold a button, and editors that scroll by their cursor alone."""
 
 
 @pytest.fixture
@@ -156,3 +160,19 @@ def test_every_part_of_it_is_drawn_without_inline_styles(page: Page) -> None:
     page.locator(QUERY).click()
     page.keyboard.press("Control+f")
     expect(page.locator(".CodeMirror-dialog").first).to_be_visible()
+
+
+@pytest.mark.costly
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize("pane", [None, "Show Documentation Explorer", "Show History"])
+def test_it_fits_every_screen_and_is_accessible_in_all_colours(pane: str | None, page: Page) -> None:
+    if pane is not None:
+        page.get_by_role("button", name=pane).click()
+        expect(page.get_by_role("button", name=pane.replace("Show", "Hide"))).to_be_visible()
+    for width in SCREENS:
+        page.set_viewport_size({"width": width, "height": 800})
+        # An editor's own field is behind its lines: nobody presses it.
+        assert [each for each in page.evaluate(TOO_SMALL) if not each.startswith("TEXTAREA")] == []
+        assert page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth") <= 0
+    found = violations(page, looks=EVERY_LOOK)
+    assert [each for each in found if not THEIRS.intersection(map(str, each))] == []

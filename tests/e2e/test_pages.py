@@ -87,10 +87,10 @@ def axe_source() -> str:
     return Path(found.origin).with_name("axe.min.js").read_text()
 
 
-def violations(page: Page, part: str = "html", looks: Sequence[Look] = LOOKS) -> list[object]:
+def violations(page: Page, part: str = "html", looks: Sequence[Look] = LOOKS) -> list[tuple[object, ...]]:
     """What axe-core finds within a part of a page, as it looks in each of these layouts and colours."""
     page.evaluate(axe_source())
-    found: list[object] = []
+    found: list[tuple[object, ...]] = []
     for width, scheme, forced in looks:
         page.set_viewport_size({"width": width, "height": 800})
         page.emulate_media(color_scheme=scheme, forced_colors=forced)
@@ -106,14 +106,38 @@ def _content(site: Site) -> None:
     runs = [site.trigger("quick"), site.trigger("broken", reason="no luck " * 12)]
     # A name of several lines where there is little room.
     site.ask('mutation { triggerTask(input: { name: "cleanup_expired_device_codes" }) { run { id } } }')
+    hold_one(site)
+    fill_what_is_seldom_full(site)
+    runs.append(site.trigger("chatty", lines=3))
+    wait_until(lambda: all(site.run_state(run) in {"SUCCESS", "FAILED"} for run in runs), message="the runs to end")
+
+
+def hold_one(site: Site) -> None:
+    """A run that waits in a group that is paused."""
     site.ask('mutation { pauseGroup(input: { name: "halted", reason: "audit" }) { errors { message } } }')
     site.ask(
         'mutation { enqueueRuns(input: { runs: [{ jobName: "quick", group: "halted" }] }) { errors { message } } }'
     )
-    wait_until(lambda: all(site.run_state(run) in {"SUCCESS", "FAILED"} for run in runs), message="the runs to end")
 
 
-EVERY_PAGE = (*PAGES, "/tasks/shown", "/tasks/shown?tab=schedule", "/runs/1", "/log/1")
+def fill_what_is_seldom_full(site: Site) -> None:
+    """A row each of the inbox, of flows, secrets and users."""
+    waits = site.trigger("ordered")
+    wait_until(lambda: site.run_state(waits) == "SUSPENDED", message="the run to wait for a person")
+    for query in (
+        """enqueueFlow(input: { name: "a flow of the northern region", runs: [
+            { key: "first", jobName: "gated", args: { gate: "never" } },
+            { key: "second", jobName: "quick", after: ["first"] }
+        ] })""",
+        'setSecret(input: { name: "A_SECRET_OF_THE_NORTHERN_REGION", value: "hidden" })',
+        'createAccount(input: { name: "somebody-of-the-northern-region", role: OPERATOR })',
+        'createAccount(input: { name: "gone", role: VIEWER })',
+        'updateAccount(input: { name: "gone", disabled: true })',
+    ):
+        site.ask(f"mutation {{ {query} {{ errors {{ message }} }} }}")
+
+
+EVERY_PAGE = (*PAGES, "/tasks/shown", "/tasks/shown?tab=schedule", "/runs/1", "/log/1", "/flows/1")
 
 
 @pytest.mark.costly
@@ -167,6 +191,12 @@ DIALOGS: dict[str, Callable[[Page], None]] = {
     "Drain": lambda page: opened(page, "/nodes", re.compile("^Drain ")),
     "Add a user": lambda page: opened(page, "/users", "Add a user"),
     "Add a secret": lambda page: opened(page, "/secrets", "Add a secret"),
+    "Set A_SECRET": lambda page: opened(page, "/secrets", re.compile("^Set secret A_SECRET")),
+    "Delete secret A_SECRET": lambda page: opened(page, "/secrets", re.compile("^Delete secret A_SECRET")),
+    "Role of somebody": lambda page: opened(page, "/users", re.compile("^Change the role of somebody")),
+    "Disable somebody": lambda page: opened(page, "/users", re.compile("^Disable somebody")),
+    "Answer approved": lambda page: opened(page, "/inbox", re.compile("^Answer approved")),
+    "Reject approved": lambda page: opened(page, "/inbox", re.compile("^Reject approved")),
     "Go to…": lambda page: opened(page, "/settings", "Go to…"),
     "Keys and words": lambda page: opened(page, "/settings", "Help"),
 }
@@ -188,6 +218,23 @@ def test_a_dialog_takes_the_focus_gives_it_back_and_is_accessible(title: str, si
     page.keyboard.press("Escape")
     expect(dialog).to_have_count(0)
     wait_until(lambda: page.evaluate("document.activeElement.tagName") == "BUTTON", message="the focus to come back")
+
+
+@pytest.mark.rotating(10)
+@pytest.mark.parametrize("title", DIALOGS)
+def test_a_dialog_is_accessible_on_all_screens_and_in_forced_colours(
+    title: str, site: Site, new_page: PageOpener
+) -> None:
+    page = new_page(site.url)
+    DIALOGS[title](page)
+    dialog = page.get_by_role("dialog", name=title)
+    expect(dialog).to_be_visible()
+    expect(dialog.get_by_text("Counting")).to_have_count(0)
+    for width in SCREENS:
+        page.set_viewport_size({"width": width, "height": 800})
+        assert page.evaluate(TOO_SMALL) == []
+        assert dialog.evaluate("element => element.scrollWidth - element.clientWidth") <= 0
+    assert violations(page, "dialog[open]", looks=EVERY_LOOK) == []
 
 
 HOLD_FRAMES = "() => { window.held = []; window.requestAnimationFrame = (draw) => window.held.push(draw) }"
@@ -251,85 +298,6 @@ def test_the_filters_of_the_queue_stand_in_one_line_on_a_desk(site: Site, new_pa
     box = bar.bounding_box()
     assert box is not None
     assert box["height"] < 50
-
-
-class TestViews:
-    @pytest.mark.costly
-    def test_a_view_is_kept_under_its_name_and_columns_are_chosen(self, site: Site, new_page: PageOpener) -> None:
-        page = new_page(site.url, viewport={"width": 1600, "height": 800})
-        page.goto("/tasks?state=on")
-        ready(page)
-        page.get_by_text("Views").click()
-        page.get_by_label("Name of this view").fill("what is on")
-        page.get_by_role("button", name="Save").click()
-        # A press outside closes the menu.
-        page.get_by_role("heading", level=1).click()
-        expect(page.get_by_label("Name of this view")).to_have_count(0)
-        page.goto("/tasks")
-        page.get_by_text("Views").click()
-        page.get_by_role("link", name="what is on").click()
-        page.keyboard.press("Enter")
-        page.get_by_role("button", name="Delete the view what is on").click()
-        expect(page.get_by_role("link", name="what is on")).to_have_count(0)
-        page.keyboard.press("Escape")
-        page.get_by_text("Columns").click()
-        for kind in ("CSV", "JSON"):
-            with page.expect_download() as download:
-                page.get_by_role("button", name=f"as {kind}").click()
-            assert download.value.suggested_filename == f"tasks.{kind.lower()}"
-            assert LONG in download.value.path().read_text()
-        page.keyboard.press("Escape")
-        page.get_by_role("columnheader", name="Last", exact=True).get_by_role("button").click()
-        expect(page).to_have_url(re.compile("sort=started"))
-        expect(page.get_by_role("columnheader", name="Last", exact=True)).to_have_attribute("aria-sort", "descending")
-        page.get_by_role("columnheader", name="Task", exact=True).get_by_role("button").click()
-        expect(page).to_have_url(f"{site.url}/tasks?state=on")
-        page.get_by_text("Columns").click()
-        page.get_by_label("Schedule", exact=True).uncheck()
-        expect(page.get_by_role("columnheader", name="Schedule")).to_have_count(0)
-        page.reload()
-        ready(page)
-        expect(page.get_by_role("columnheader", name="Schedule")).to_have_count(0)
-        expect(page.get_by_role("columnheader", name="Next")).to_have_count(1)
-
-    @pytest.mark.costly
-    def test_a_view_of_the_team_is_shared_found_changed_and_deleted(self, site: Site, new_page: PageOpener) -> None:
-        page, other = new_page(site.url), new_page(site.url)
-        page.goto("/runs?group=halted")
-        ready(page)
-        page.get_by_text("Views").click()
-        name = page.get_by_label("Name of this view")
-        for _ in range(2):
-            name.fill("what is held")
-            page.get_by_label("for the team").check()
-            page.get_by_role("button", name="Save").click()
-            expect(page.get_by_role("link", name="what is held")).to_be_visible()
-        expect(page.get_by_role("alert")).to_contain_text("the team has a view 'what is held' of /runs")
-        other.goto("/runs")
-        ready(other)
-        field = other.get_by_role("combobox", name="Task or job")
-        field.fill("what is h")
-        other.get_by_role("option", name="what is held").click()
-        expect(other).to_have_url(f"{site.url}/runs?group=halted")
-        page.get_by_role("button", name="Change the view what is held").click()
-        name.fill("all that is held")
-        page.get_by_role("button", name="Change", exact=True).click()
-        expect(page.get_by_role("link", name="all that is held")).to_be_visible()
-        name.fill(f"{LONG} and all that it has to do")
-        page.get_by_role("button", name="Save").click()
-        expect(page.get_by_role("link", name=LONG)).to_be_visible()
-        assert page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth") == 0
-        other.goto("/")
-        ready(other)
-        other.keyboard.press("Control+k")
-        other.get_by_role("combobox").fill("all held")
-        other.get_by_role("option", name="Runs: all that is held").click()
-        expect(other).to_have_url(f"{site.url}/runs?group=halted")
-        page.get_by_role("button", name="Delete the view all that is held").click()
-        expect(page.get_by_role("link", name="all that is held")).to_have_count(0)
-        page.get_by_role("button", name="Undo").click()
-        page.get_by_text("Views").click()
-        expect(page.get_by_role("link", name="all that is held")).to_be_visible()
 
 
 class TestShell:

@@ -3,6 +3,7 @@ import { App } from "./app";
 import { feed, link, startLive } from "./live";
 import { startLinks } from "./lib/links";
 import { startNarrator } from "./live/narrator";
+import { startFocusKeeper } from "./state/focus";
 import { startHealth } from "./state/health";
 import { startPrefs } from "./state/prefs";
 import { startRouter } from "./state/route";
@@ -15,6 +16,7 @@ startRouter();
 startLive();
 startHealth();
 startTitle();
+startFocusKeeper();
 startViewer();
 startNarrator(feed, link);
 

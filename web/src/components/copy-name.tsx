@@ -6,8 +6,7 @@ import { Icon } from "./icon";
 export function CopyName({ name }: { name: string }) {
   const [copied, setCopied] = useState(false);
   const copy = async (): Promise<void> => {
-    await copyText(name, `${name} copied`);
-    setCopied(true);
+    setCopied(await copyText(name, `${name} copied`));
   };
   return (
     <button type="button" class="copy-name" data-key="y" aria-label={`Copy ${name}`} title={copied ? "Copied" : `Copy ${name} (y)`} onClick={() => void copy()}>

@@ -18,8 +18,22 @@ function firstOf(dialog: HTMLElement): HTMLElement | null {
   return first("input, select, textarea") ?? first("button");
 }
 
+/** Where the focus was before a dialog: on what opened it, in a row of a list or not. */
+interface Origin {
+  readonly opener: Element | null;
+  readonly row: string | undefined;
+}
+
+/** That of a dialog which has just gone: one that comes in its place gives the focus back there. */
+let passed: Origin | null = null;
+
+function originOf(opener: Element | null): Origin {
+  if (passed !== null && (opener === null || opener === document.body)) return passed;
+  return { opener, row: opener?.closest<HTMLElement>("[data-id]")?.dataset["id"] };
+}
+
 /** What opened the dialog, or what has taken its place since: its row, or the heading of the page. A person who went on meanwhile, by a key, stays there. */
-function giveFocusBack(opener: Element | null, row: string | undefined): void {
+function giveFocusBack({ opener, row }: Origin): void {
   const present = document.activeElement;
   if (present !== opener && present !== document.body && present !== null) return;
   const still = opener instanceof HTMLElement && opener.isConnected && !opener.matches(":disabled") ? opener : null;
@@ -37,15 +51,18 @@ export function Dialog({ title, onClose, wide = false, askBefore = true, childre
   useEffect(() => {
     const dialog = element.current;
     if (dialog === null) return undefined;
-    const opener = document.activeElement;
-    const row = opener?.closest<HTMLElement>("[data-id]")?.dataset["id"];
+    const origin = originOf(document.activeElement);
     dialog.showModal();
     firstOf(dialog)?.focus();
     return () => {
       closing.current = true;
       dialog.close();
+      passed = origin;
       // After the page has drawn what the dialog has changed.
-      requestAnimationFrame(() => giveFocusBack(opener, row));
+      requestAnimationFrame(() => {
+        passed = null;
+        giveFocusBack(origin);
+      });
     };
   }, []);
   return (

@@ -49,7 +49,10 @@ export function TextFilter({ name, value, label, names, exact = false }: TextFil
         list={names === undefined ? undefined : list}
         autocomplete="off"
         onInput={(event) => setTyped(event.currentTarget.value)}
-        onChange={(event) => exact && apply(event.currentTarget.value)}
+        onChange={({ currentTarget }) => {
+          // Who leaves the field, or the sheet that it is in, does not wait for the pause.
+          if (currentTarget.value.trim() !== applied.current) apply(currentTarget.value);
+        }}
         onFocus={() => setFocused(true)}
         onBlur={() => setFocused(false)}
         onKeyDown={(event) => {

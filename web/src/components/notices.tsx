@@ -1,10 +1,23 @@
+import { useRef } from "preact/hooks";
 import { dismiss, notices, spoken } from "../state/announce";
 import { Icon } from "./icon";
 
 /** Messages with their way back, and the one live region of the page. */
 export function Notices() {
+  const before = useRef<EventTarget | null>(null);
+  const close = (id: number): void => {
+    dismiss(id);
+    // The focus goes back to where it was before it came here, as far as that is still there.
+    const origin = before.current instanceof HTMLElement && before.current.isConnected ? before.current : document.querySelector<HTMLElement>("h1");
+    origin?.focus({ preventScroll: true });
+  };
   return (
-    <section aria-label="Messages">
+    <section
+      aria-label="Messages"
+      onFocusIn={({ currentTarget, relatedTarget }) => {
+        if (!(relatedTarget instanceof Node && currentTarget.contains(relatedTarget))) before.current = relatedTarget;
+      }}
+    >
       <div class="visually-hidden" role="status" aria-live="polite">
         {spoken.value}
       </div>
@@ -18,13 +31,13 @@ export function Notices() {
                 class="link-button"
                 onClick={() => {
                   notice.action?.run();
-                  dismiss(notice.id);
+                  close(notice.id);
                 }}
               >
                 {notice.action.label}
               </button>
             )}
-            <button type="button" class="icon-button" aria-label="Close message" onClick={() => dismiss(notice.id)}>
+            <button type="button" class="icon-button" aria-label="Close message" onClick={() => close(notice.id)}>
               <Icon name="close" />
             </button>
           </div>

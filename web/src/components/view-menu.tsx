@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import { useId, useState } from "preact/hooks";
+import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { type SavedView, viewsOf, withoutPage } from "../model/views";
 import { type Outcome, report } from "../services/mutate";
 import { deleteView, saveView, updateView, useViews } from "../services/views";
@@ -16,13 +16,19 @@ interface ViewMenuProps {
 export function ViewMenu({ path, search }: ViewMenuProps) {
   const known = useViews(true);
   const [edited, setEdited] = useState<string | null>(null);
+  /** The view whose form has just gone: its line gets the focus. */
+  const [left, setLeft] = useState<string | null>(null);
   if (known === null) return <p class="field-hint">Reading the views…</p>;
   const views = viewsOf(known.views, path);
+  const leave = (id: string): void => {
+    setEdited(null);
+    setLeft(id);
+  };
   const line = (view: SavedView): ComponentChildren =>
     edited === view.id ? (
-      <ViewForm key={view.id} view={view} search={search} submit="Change" onDone={() => setEdited(null)} onSave={(name, shared, here) => updateView(view.id, { name, shared, search: here ? search : null })} />
+      <ViewForm key={view.id} view={view} search={search} submit="Change" onDone={() => leave(view.id)} onSave={(name, shared, here) => updateView(view.id, { name, shared, search: here ? search : null })} />
     ) : (
-      <ViewLine key={view.id} view={view} current={view.search === withoutPage(search)} onEdit={() => setEdited(view.id)} />
+      <ViewLine key={view.id} view={view} current={view.search === withoutPage(search)} focused={view.id === left} onEdit={() => setEdited(view.id)} />
     );
   return (
     <>
@@ -40,10 +46,25 @@ export function ViewMenu({ path, search }: ViewMenuProps) {
   );
 }
 
-function ViewLine({ view, current, onEdit }: { view: SavedView; current: boolean; onEdit: () => void }) {
+interface ViewLineProps {
+  view: SavedView;
+  /** Whether the list is as the view has it. */
+  current: boolean;
+  /** Whether its form has just gone. */
+  focused: boolean;
+  onEdit: () => void;
+}
+
+function ViewLine({ view, current, focused, onEdit }: ViewLineProps) {
+  const change = useRef<HTMLButtonElement>(null);
+  useEffect(() => {
+    if (focused) change.current?.focus();
+  }, []);
   const obstacle = view.shared ? whyNot("OPERATOR") : null;
-  const remove = async (): Promise<void> => {
+  const remove = async (menu: Element | null): Promise<void> => {
     if (!report(await deleteView(view.id))) return;
+    // The line goes, with the button that was pressed.
+    menu?.querySelector("summary")?.focus();
     const undo = async (): Promise<void> => void report(await saveView(view.page, view.name, view.search, view.shared));
     notify(`View ${view.name} is deleted`, { action: { label: "Undo", run: () => void undo() } });
   };
@@ -54,10 +75,10 @@ function ViewLine({ view, current, onEdit }: { view: SavedView; current: boolean
       </a>
       {obstacle === null && (
         <>
-          <button type="button" class="icon-button" aria-label={`Change the view ${view.name}`} onClick={onEdit}>
+          <button ref={change} type="button" class="icon-button" aria-label={`Change the view ${view.name}`} onClick={onEdit}>
             <Icon name="edit" />
           </button>
-          <button type="button" class="icon-button" aria-label={`Delete the view ${view.name}`} onClick={() => void remove()}>
+          <button type="button" class="icon-button" aria-label={`Delete the view ${view.name}`} onClick={({ currentTarget }) => void remove(currentTarget.closest("details"))}>
             <Icon name="trash" />
           </button>
         </>
@@ -81,6 +102,11 @@ function ViewForm({ view, search, submit, onSave, onDone }: ViewFormProps) {
   const [here, setHere] = useState(false);
   const [fault, setFault] = useState<string | null>(null);
   const about = useId();
+  const field = useRef<HTMLInputElement>(null);
+  useEffect(() => {
+    // The button that opened it has gone.
+    if (view !== null) field.current?.focus();
+  }, []);
   const obstacle = whyNot("OPERATOR");
   const send = async (): Promise<void> => {
     const outcome = name.trim() === "" ? null : await onSave(name.trim(), shared, here);
@@ -98,7 +124,7 @@ function ViewForm({ view, search, submit, onSave, onDone }: ViewFormProps) {
       }}
     >
       <span class="menu-form-line">
-        <input class="input" aria-label="Name of this view" placeholder="Name of this view" aria-invalid={fault !== null} aria-describedby={about} value={name} onInput={(event) => setName(event.currentTarget.value)} />
+        <input ref={field} class="input" aria-label="Name of this view" placeholder="Name of this view" aria-invalid={fault !== null} aria-describedby={about} value={name} onInput={(event) => setName(event.currentTarget.value)} />
         <button type="submit" class="button">
           {submit}
         </button>

@@ -3,8 +3,9 @@ import "graphiql/style.css";
 import "./explorer.css";
 import { DOC_EXPLORER_PLUGIN, DocExplorerContextProvider } from "@graphiql/plugin-doc-explorer";
 import { HISTORY_PLUGIN, HistoryContextProvider } from "@graphiql/plugin-history";
-import { usePluginStore } from "@graphiql/react";
+import { useEditorContext, usePluginStore } from "@graphiql/react";
 import { GraphiQL, GraphiQLInterface, GraphiQLProvider } from "graphiql";
+import { useEffect } from "react";
 import { createRoot } from "react-dom/client";
 import { at } from "../lib/base";
 import { EXAMPLES } from "./examples";
@@ -25,8 +26,18 @@ if (container === null) throw new Error("graphiql.html must contain an element w
 /** On a desk the examples stand beside the editor from the beginning. */
 const beside = matchMedia("(max-width: 700px)").matches ? {} : { visiblePlugin: EXAMPLES_PLUGIN };
 
+/** Says to screen readers what each editor is for. */
+function useNamedEditors(): void {
+  const { queryEditor, variableEditor, headerEditor, responseEditor } = useEditorContext({ nonNull: true });
+  useEffect(() => {
+    const named = [[queryEditor, "Operation"], [variableEditor, "Variables"], [headerEditor, "Headers"], [responseEditor, "Answer"]] as const;
+    for (const [editor, name] of named) editor?.getInputField().setAttribute("aria-label", name);
+  }, [queryEditor, variableEditor, headerEditor, responseEditor]);
+}
+
 /** The frame settles when it is made what stands beside the editor, so it waits for its store to have heard of it (`GraphiQL` does not). */
 function Frame() {
+  useNamedEditors();
   const { plugins } = usePluginStore();
   if (plugins.length === 0) return null;
   return (
@@ -72,7 +83,10 @@ createRoot(container).render(
     <HistoryContextProvider>
       <DocExplorerContextProvider>
         <Head />
-        <Frame />
+        <main className="explorer-main">
+          <h1>Explorer</h1>
+          <Frame />
+        </main>
       </DocExplorerContextProvider>
     </HistoryContextProvider>
   </GraphiQLProvider>,

@@ -49,7 +49,8 @@ export function SearchField({ vocabulary }: { vocabulary: Vocabulary }) {
     // Who has left the field has typed all; what was pressed instead is not pulled away under the pointer.
     const { done, free } = readDraft(vocabulary, typed, !focused);
     if (done.size === 0 && free === applied.current) return undefined;
-    const timer = window.setTimeout(() => apply(typed, !focused), focused && done.size > 0 ? 0 : TYPING_PAUSE);
+    // By then more may have been typed than was drawn.
+    const timer = window.setTimeout(() => apply(field.current?.value ?? typed, !focused), focused && done.size > 0 ? 0 : TYPING_PAUSE);
     return () => window.clearTimeout(timer);
   }, [typed, focused]);
   useEffect(() => document.getElementById(`${list}-${current}`)?.scrollIntoView({ block: "nearest" }), [current]);

@@ -7,7 +7,6 @@ from tests.e2e.conftest import Site
 from tests.e2e.hands import TOO_WIDE
 from tests.e2e.test_pages import ready
 from tests.support.browser import PageOpener
-from tests.support.waiting import wait_until
 
 WIDTHS = (320, 360, 480, 640, 701, 768, 900, 1024, 1200, 1440)
 LONG_ZONE = "America/Argentina/ComodRivadavia"
@@ -34,7 +33,7 @@ def fits_at_all_widths(page: Page, frame: Locator) -> None:
     wrong: list[str] = []
     for width in WIDTHS:
         page.set_viewport_size({"width": width, "height": 800})
-        wait_until(lambda width=width: page.evaluate("innerWidth") == width, message=f"a window of {width} px")
+        page.wait_for_function("(width) => innerWidth === width", arg=width)
         expect(frame.locator("tbody tr").first).to_be_visible()
         said = frame.evaluate(OUT_OF_SIGHT)
         if page.evaluate(TOO_WIDE) > 0:

@@ -69,10 +69,24 @@ function OfServer({ viewer, nodes, limited, paused }: Data) {
         ["Slots", `${integer(slots)} runs at once on all nodes`],
         ["Group limits", limited.totalCount === 0 ? "none" : <a href="/groups?state=limited">{cappedPlural(limited.totalCount, "group")} limited</a>],
         ["Paused groups", paused.totalCount === 0 ? "none" : <a href="/groups?state=paused">{cappedPlural(paused.totalCount, "group")}</a>],
-        ["API", <a href="/graphiql">explorer</a>],
-        ["Schema", <a href="/schema.graphql" data-external>/schema.graphql</a>],
       ]}
     />
+  );
+}
+
+/** What there is to read at this server itself. */
+function Documents() {
+  return (
+    <Section title="Documents">
+      <Facts
+        entries={[
+          ["API", <><a href="/graphiql">Explorer</a>, with its reference and examples</>],
+          ["Schema", <a href="/schema.graphql" data-external>/schema.graphql</a>],
+          ["Keys and words", <>press <kbd>?</kbd> on any page</>],
+          ["Command line", <><code>cronograph --help</code>, and <code>--help</code> after each command</>],
+        ]}
+      />
+    </Section>
   );
 }
 
@@ -136,6 +150,7 @@ export function Settings() {
       <div class="columns">
         <div class="stack">
           <OfBrowser />
+          <Documents />
           <Said title="What is kept" data={state}>
             {(data) => <Retention {...data} />}
           </Said>

@@ -92,6 +92,7 @@ check-schema: install-test
 format: install-test ## Put the sources into the project's form
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
+	@$(BIN)/python web/node_tools.py format
 
 schema: install-test ## Rewrite graphql/schema.graphql, its page in docs/ and the types of the client
 	$(BIN)/python -m cronograph.graphql.generation.raised_codes

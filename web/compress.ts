@@ -11,17 +11,24 @@ const WORTH_IT = 1024;
 /** Brotli is kept where it spares this many bytes beside gzip; for most files of a page it would not. */
 const WORTH_A_SECOND_FORM = 1024;
 /**
- * From this many bytes on a file is kept as gzip only: that is the explorer's editor, which few open. A second form of it
+ * From this many bytes on a file is kept as gzip only: that is the explorer's editor, which few open. A second form of
+ * it
  * would be an eighth of the wheel, to spare 50 kB on the wire (docs/decisions/0018-explorer.md).
  */
 const LARGE = 165_000;
 
 async function asBrotli(content: Buffer): Promise<Buffer> {
-  const params = { [constants.BROTLI_PARAM_QUALITY]: constants.BROTLI_MAX_QUALITY, [constants.BROTLI_PARAM_SIZE_HINT]: content.length };
+  const params = {
+    [constants.BROTLI_PARAM_QUALITY]: constants.BROTLI_MAX_QUALITY,
+    [constants.BROTLI_PARAM_SIZE_HINT]: content.length,
+  };
   return await promisify(brotliCompress)(content, { params });
 }
 
-/** Makes the smaller forms of a file; of one that a page loads by its hash nothing else is kept: the server unpacks it for the few who take neither. */
+/**
+ * Makes the smaller forms of a file; of one that a page loads by its hash nothing else is kept: the server unpacks it
+ * for the few who take neither.
+ */
 async function compressFile(path: string): Promise<void> {
   const content = await readFile(path);
   if (content.length < WORTH_IT) return;
@@ -34,7 +41,10 @@ async function compressFile(path: string): Promise<void> {
   if (basename(dirname(path)) === "assets") await rm(path);
 }
 
-/** Makes a gzip version of every text file of the build, and a brotli version where that spares something, so that the server compresses nothing. */
+/**
+ * Makes a gzip version of every text file of the build, and a brotli version where that spares something, so that the
+ * server compresses nothing.
+ */
 export function compressed(): Plugin {
   return {
     name: "compressed",

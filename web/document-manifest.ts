@@ -26,7 +26,8 @@ const FILE = "documents.json";
 
 /**
  * Lists every operation that the pages send as `documents.json`, `{SHA-256: text}`: a server that runs listed documents
- * only lets these through. What the sources write as `const Name = graphql("…", [Fragment])` is read from the syntax tree
+ * only lets these through. What the sources write as `const Name = graphql("…", [Fragment])` is read from the syntax
+ * tree
  * and put together as `printDocument` does it when the page runs.
  */
 export function documentManifest(): Plugin {
@@ -64,7 +65,10 @@ function* writtenIn(statements: readonly Node[]): Generator<[string, Written]> {
     for (const { id, init } of declaration.declarations ?? []) {
       if (init?.type !== "CallExpression" || init.callee?.name !== "graphql") continue;
       const [text, fragments] = init.arguments ?? [];
-      yield [id?.name ?? "", { text: literal(text), fragments: (fragments?.elements ?? []).map((one) => one.name ?? "") }];
+      yield [
+        id?.name ?? "",
+        { text: literal(text), fragments: (fragments?.elements ?? []).map((one) => one.name ?? "") },
+      ];
     }
   }
 }
@@ -76,7 +80,11 @@ function literal(node: Node | undefined): string {
 }
 
 /** The text and those of all its fragments, in the order and with the blanks of `printDocument`. */
-function collect({ text, fragments: names }: Written, fragments: ReadonlyMap<string, Written>, into: Set<string>): Set<string> {
+function collect(
+  { text, fragments: names }: Written,
+  fragments: ReadonlyMap<string, Written>,
+  into: Set<string>,
+): Set<string> {
   into.add(text.trim());
   for (const name of names) {
     const fragment = fragments.get(name);

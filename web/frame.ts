@@ -11,9 +11,14 @@ function icon(name: (typeof NAV)[number]["icon"]): string {
   return `<svg class="icon" viewBox="0 0 16 16" width="16" height="16" aria-hidden="true"><path d="${SHAPES[name]}" ${line}></path></svg>`;
 }
 
-/** The frame as `Shell` draws it when nothing has come yet. Its links are relative: `<base>` says where the dashboard is. */
+/**
+ * The frame as `Shell` draws it when nothing has come yet. Its links are relative: `<base>` says where the dashboard
+ * is.
+ */
 function frame(): string {
-  const links = NAV.map(({ href, label, icon: name }) => `<a class="nav-link" href=".${href}">${icon(name)}<span>${label}</span></a>`);
+  const links = NAV.map(
+    ({ href, label, icon: name }) => `<a class="nav-link" href=".${href}">${icon(name)}<span>${label}</span></a>`,
+  );
   return `<div id="app"><div class="shell">
 <header class="header"><a class="brand" href="./"><img src="./icon.svg" alt="" width="22" height="22"><span>Cronograph</span></a></header>
 <div class="navigation"><div class="nav-toggle">${icon("menu")}<span>Pages</span></div><nav class="nav" aria-label="Pages">${links.join("")}</nav></div>
@@ -21,7 +26,9 @@ function frame(): string {
 </div></div>`;
 }
 
-/** Which files hold the code of a page, by the first part of its path; behind a further part is the page of one thing. */
+/**
+ * Which files hold the code of a page, by the first part of its path; behind a further part is the page of one thing.
+ */
 const FILES: Readonly<Record<string, readonly string[]>> = {
   "": ["shared", "overview"],
   tasks: ["shared", "lists"],
@@ -32,13 +39,16 @@ const FILES: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * What is done before the first file comes, in the words of the page itself: the chosen theme, so that none flashes, and
+ * What is done before the first file comes, in the words of the page itself: the chosen theme, so that none flashes,
+ * and
  * the code of the page that the address names, so that it comes beside the frame's and not after it.
  */
 function firstScript(chunks: Readonly<Record<string, string>>): string {
   const theme = `const theme = localStorage.getItem("${THEME_KEY}"); if (theme === "light" || theme === "dark") document.documentElement.dataset.theme = theme;`;
   if (chunks["shared"] === undefined) return `{ ${theme} }`;
-  const files = Object.fromEntries(Object.entries(FILES).map(([page, names]) => [page, names.map((name) => `./${chunks[name]}`)]));
+  const files = Object.fromEntries(
+    Object.entries(FILES).map(([page, names]) => [page, names.map((name) => `./${chunks[name]}`)]),
+  );
   return `{ ${theme}
 const files = ${JSON.stringify(files)};
 const [page, ...one] = location.pathname.slice(new URL(document.baseURI).pathname.length).split("/");
@@ -47,7 +57,8 @@ document.head.append(Object.assign(document.createElement("link"), { rel: "modul
 }
 
 /**
- * Writes the frame of the dashboard into its page, with the style that it needs, and puts the other style sheet after it: so
+ * Writes the frame of the dashboard into its page, with the style that it needs, and puts the other style sheet after
+ * it: so
  * the frame is drawn as soon as the page has come, however slow the connection. Both scripts and styles within the page
  * are allowed by their hash, which the server adds to the policy.
  */

@@ -4,7 +4,9 @@ import { compressed } from "./compress";
 import { documentManifest } from "./document-manifest";
 import { staticFrame } from "./frame";
 
-/** GraphiQL's style sheet embeds its fonts as data: URLs, which the Content-Security-Policy refuses and nobody needs. */
+/**
+ * GraphiQL's style sheet embeds its fonts as data: URLs, which the Content-Security-Policy refuses and nobody needs.
+ */
 function stripEmbeddedFonts(): Plugin {
   return {
     name: "strip-embedded-fonts",
@@ -21,20 +23,36 @@ const here = import.meta.dirname;
 const server = process.env["CRONOGRAPH_URL"] ?? "http://127.0.0.1:8000";
 
 /**
- * Few files instead of one for each module that pages share, each with what its modules import and an earlier one has not:
- * what the explorer and sign-in need too, with the libraries; the frame, which starts the dashboard as soon as it is loaded;
- * what three of the rest share; the lists that are looked at most; the overview; the other lists; the pages of one thing;
+ * Few files instead of one for each module that pages share, each with what its modules import and an earlier one has
+ * not:
+ * what the explorer and sign-in need too, with the libraries; the frame, which starts the dashboard as soon as it is
+ * loaded;
+ * what three of the rest share; the lists that are looked at most; the overview; the other lists; the pages of one
+ * thing;
  * the dialogs. `frame.ts` says which of them an address needs.
  */
 const CHUNKS = [
-  { name: "base", priority: 60, test: /web\/src\/(lib\/(base|close-code)|services\/(sign-in|post|passkeys)|state\/(pages|stored-theme|drafts))\.ts|node_modules\/(preact|@preact|graphql-ws)\/|rolldown\/runtime|vite\/preload-helper/ },
+  {
+    name: "base",
+    priority: 60,
+    test: /web\/src\/(lib\/(base|close-code)|api\/(sign-in|post|passkeys)|state\/(pages|stored-theme|drafts))\.ts|node_modules\/(preact|@preact|graphql-ws)\/|rolldown\/runtime|vite\/preload-helper/,
+  },
   { name: "frame", priority: 50, test: /web\/src\/main\.tsx/ },
-  { name: "shared", priority: 45, minShareCount: 3, test: /web\/src\/(?!components\/(args-editor|run-with-args)|model\/args-form)/ },
-  { name: "lists", priority: 40, test: /web\/src\/routes\/(tasks|runs|log)\.tsx/ },
-  { name: "overview", priority: 30, test: /web\/src\/routes\/overview\.tsx/ },
-  { name: "more", priority: 20, test: /web\/src\/(routes\/(jobs|groups|nodes|flows|inbox|account|secrets|users|audit|settings)|features\/lines\/page|components\/palette)\.tsx/ },
-  { name: "one", priority: 10, test: /web\/src\/(routes\/(task|flow)|features\/run\/(page|execution))\.tsx/ },
-  { name: "dialogs", priority: 5, test: /web\/src\/components\/(edit-task|run-with-args|bulk-dialog|answer-dialog)\.tsx/ },
+  {
+    name: "shared",
+    priority: 45,
+    minShareCount: 3,
+    test: /web\/src\/(?!parts\/(args-editor|run-with-args)|model\/args-form)/,
+  },
+  { name: "lists", priority: 40, test: /web\/src\/features\/(tasks|runs|log)\/page\.tsx/ },
+  { name: "overview", priority: 30, test: /web\/src\/features\/overview\/page\.tsx/ },
+  {
+    name: "more",
+    priority: 20,
+    test: /web\/src\/(features\/((jobs|groups|nodes|flows|inbox|account|lines)\/page|admin\/\w+)|shell\/palette)\.tsx/,
+  },
+  { name: "one", priority: 10, test: /web\/src\/features\/(tasks\/task|flows\/flow|run\/(page|execution))\.tsx/ },
+  { name: "dialogs", priority: 5, test: /web\/src\/parts\/(edit-task|run-with-args|bulk-dialog|answer-dialog)\.tsx/ },
 ];
 
 export default defineConfig({
@@ -68,7 +86,11 @@ export default defineConfig({
       onLog(level, log, report) {
         if (log.code !== "MODULE_LEVEL_DIRECTIVE") report(level, log);
       },
-      input: { index: resolve(here, "index.html"), graphiql: resolve(here, "graphiql.html"), "sign-in": resolve(here, "src/sign-in.ts") },
+      input: {
+        index: resolve(here, "index.html"),
+        graphiql: resolve(here, "graphiql.html"),
+        "sign-in": resolve(here, "src/sign-in.ts"),
+      },
       // The server writes the page of sign-in itself, and has to know what its script is called.
       output: {
         entryFileNames: (chunk) => (chunk.name === "sign-in" ? "sign-in.js" : "assets/[name]-[hash].js"),

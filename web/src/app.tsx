@@ -1,41 +1,63 @@
 import { useEffect, useState } from "preact/hooks";
-import { DIALOGS } from "./components/dialogs";
-import { lazy } from "./components/lazy";
-import { PageHead } from "./components/section";
-import { HelpDialog } from "./components/help-dialog";
-import { Shell } from "./components/shell";
 import { type Page, readPath } from "./lib/paths";
+import { DIALOGS } from "./parts/dialogs";
+import { HelpDialog } from "./shell/help-dialog";
+import { Shell } from "./shell/shell";
 import { startKeys } from "./state/keys";
 import { place, takeScroll } from "./state/route";
+import { lazy } from "./ui/lazy";
+import { PageHead } from "./ui/section";
 
 /** Milliseconds after the start when the other pages are fetched too. */
 const PRELOAD_AFTER = 600;
 
-const Overview = lazy(() => import("./routes/overview").then((module) => module.Overview));
-const Tasks = lazy(() => import("./routes/tasks").then((module) => module.Tasks));
-const TaskPage = lazy(() => import("./routes/task").then((module) => module.TaskPage));
-const Jobs = lazy(() => import("./routes/jobs").then((module) => module.Jobs));
-const Runs = lazy(() => import("./routes/runs").then((module) => module.Runs));
+const Overview = lazy(() => import("./features/overview/page").then((module) => module.Overview));
+const Tasks = lazy(() => import("./features/tasks/page").then((module) => module.Tasks));
+const TaskPage = lazy(() => import("./features/tasks/task").then((module) => module.TaskPage));
+const Jobs = lazy(() => import("./features/jobs/page").then((module) => module.Jobs));
+const Runs = lazy(() => import("./features/runs/page").then((module) => module.Runs));
 const RunPage = lazy(() => import("./features/run/page").then((module) => module.RunPage));
-const Log = lazy(() => import("./routes/log").then((module) => module.Log));
+const Log = lazy(() => import("./features/log/page").then((module) => module.Log));
 const Lines = lazy(() => import("./features/lines/page").then((module) => module.Lines));
 const ExecutionPage = lazy(() => import("./features/run/execution").then((module) => module.ExecutionPage));
-const Groups = lazy(() => import("./routes/groups").then((module) => module.Groups));
-const Nodes = lazy(() => import("./routes/nodes").then((module) => module.Nodes));
-const Settings = lazy(() => import("./routes/settings").then((module) => module.Settings));
+const Groups = lazy(() => import("./features/groups/page").then((module) => module.Groups));
+const Nodes = lazy(() => import("./features/nodes/page").then((module) => module.Nodes));
+const Settings = lazy(() => import("./features/admin/settings").then((module) => module.Settings));
 
-const Account = lazy(() => import("./routes/account").then((module) => module.AccountPage));
-const Secrets = lazy(() => import("./routes/secrets").then((module) => module.SecretsPage));
-const Users = lazy(() => import("./routes/users").then((module) => module.UsersPage));
-const Audit = lazy(() => import("./routes/audit").then((module) => module.AuditPage));
+const Account = lazy(() => import("./features/account/page").then((module) => module.AccountPage));
+const Secrets = lazy(() => import("./features/admin/secrets").then((module) => module.SecretsPage));
+const Users = lazy(() => import("./features/admin/users").then((module) => module.UsersPage));
+const Audit = lazy(() => import("./features/admin/audit").then((module) => module.AuditPage));
 
-const Inbox = lazy(() => import("./routes/inbox").then((module) => module.Inbox));
-const Flows = lazy(() => import("./routes/flows").then((module) => module.Flows));
-const FlowPage = lazy(() => import("./routes/flow").then((module) => module.FlowPage));
+const Inbox = lazy(() => import("./features/inbox/page").then((module) => module.Inbox));
+const Flows = lazy(() => import("./features/flows/page").then((module) => module.Flows));
+const FlowPage = lazy(() => import("./features/flows/flow").then((module) => module.FlowPage));
 
-const Palette = lazy(() => import("./components/palette").then((module) => module.Palette), "overlay");
+const Palette = lazy(() => import("./shell/palette").then((module) => module.Palette), "overlay");
 
-const LATER = [Overview, Tasks, TaskPage, Jobs, Runs, RunPage, Log, Lines, ExecutionPage, Groups, Nodes, Settings, Account, Secrets, Users, Audit, Inbox, Flows, FlowPage, Palette, ...DIALOGS];
+const LATER = [
+  Overview,
+  Tasks,
+  TaskPage,
+  Jobs,
+  Runs,
+  RunPage,
+  Log,
+  Lines,
+  ExecutionPage,
+  Groups,
+  Nodes,
+  Settings,
+  Account,
+  Secrets,
+  Users,
+  Audit,
+  Inbox,
+  Flows,
+  FlowPage,
+  Palette,
+  ...DIALOGS,
+];
 
 function NotFound() {
   return (
@@ -125,7 +147,11 @@ export function App() {
   const openPalette = (): void => setAbove("palette");
   const close = (): void => setAbove(null);
   useEffect(() => startKeys({ openHelp, openPalette }), []);
-  useEffect(() => void window.setTimeout(() => LATER.forEach((each) => each.preload()), PRELOAD_AFTER), []);
+  useEffect(() => {
+    window.setTimeout(() => {
+      for (const each of LATER) each.preload();
+    }, PRELOAD_AFTER);
+  }, []);
   useScrollRestoration(place.value.path + place.value.search);
   return (
     <Shell

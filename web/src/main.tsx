@@ -1,14 +1,14 @@
 import { render } from "preact";
 import { App } from "./app";
-import { feed, link, startLive } from "./live";
 import { startLinks } from "./lib/links";
+import { feed, link, startLive } from "./live";
+import { startHealth } from "./live/health";
 import { startNarrator } from "./live/narrator";
+import { startTitle } from "./live/title";
+import { startViewer } from "./live/viewer";
 import { startFocusKeeper } from "./state/focus";
-import { startHealth } from "./state/health";
 import { startPrefs } from "./state/prefs";
 import { startRouter } from "./state/route";
-import { startTitle } from "./state/title";
-import { startViewer } from "./state/viewer";
 
 startLinks();
 startPrefs();

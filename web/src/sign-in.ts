@@ -1,6 +1,7 @@
 /** What the server's own page of sign-in gets besides its form: the theme of the dashboard, and passkeys. */
+
+import { knowsPasskeys, signInByPasskey } from "./api/passkeys";
 import { at } from "./lib/base";
-import { knowsPasskeys, signInByPasskey } from "./services/passkeys";
 import { storedTheme } from "./state/stored-theme";
 
 const chosen = storedTheme();

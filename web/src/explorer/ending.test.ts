@@ -6,7 +6,10 @@ import { endingQuietly } from "./ending";
 function heard(cause: unknown): unknown[] {
   const said: unknown[] = [];
   const below = { subscribe: (_: unknown, sink: Sink) => (sink.error(cause), () => undefined) } as unknown as Client;
-  endingQuietly(below).subscribe({ query: "" }, { next: () => said.push("next"), error: (error) => said.push(error), complete: () => said.push("complete") });
+  endingQuietly(below).subscribe(
+    { query: "" },
+    { next: () => said.push("next"), error: (error) => said.push(error), complete: () => said.push("complete") },
+  );
   return said;
 }
 

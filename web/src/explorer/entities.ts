@@ -1,5 +1,6 @@
 /**
- * Stands in for the package `entities`, by which GraphiQL reads `&amp;` and `&#228;` in descriptions: the browser knows all the
+ * Stands in for the package `entities`, by which GraphiQL reads `&amp;` and `&#228;` in descriptions: the browser knows
+ * all the
  * names of HTML already.
  */
 function decode(entity: string): string {

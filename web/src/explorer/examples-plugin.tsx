@@ -29,7 +29,8 @@ function useOpenExample(): ((example: Example) => void) | null {
     variableEditor.setValue(variables);
     const facts = factsOf(example);
     updateActiveTabValues({ query: example.query, variables, operationName: facts.operationName });
-    // The editor finds these facts itself, but only when typing pauses: running at once would ask for the last tab's operation.
+    // The editor finds these facts itself, but only when typing pauses: running at once would ask for the last tab's
+    // operation.
     Object.assign(queryEditor, facts);
   };
 }
@@ -46,7 +47,12 @@ function ExamplesPane() {
           <ul>
             {EXAMPLES.filter((example) => example.section === section).map((example) => (
               <li key={example.title}>
-                <button type="button" className="graphiql-un-styled examples-item" disabled={open === null} onClick={() => open?.(example)}>
+                <button
+                  type="button"
+                  className="graphiql-un-styled examples-item"
+                  disabled={open === null}
+                  onClick={() => open?.(example)}
+                >
                   {example.title}
                 </button>
               </li>

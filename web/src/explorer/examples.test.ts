@@ -6,12 +6,16 @@ import { EXAMPLES } from "./examples";
 const schema = buildSchema(sdl);
 
 describe("example operations", () => {
-  test.each(EXAMPLES.map((example) => [example.title, example] as const))("%s is valid against the schema", (_title, example) => {
-    expect(validate(schema, parse(example.query)).map((error) => error.message)).toEqual([]);
-  });
+  test.each(EXAMPLES.map((example) => [example.title, example] as const))(
+    "%s is valid against the schema",
+    (_title, example) => {
+      expect(validate(schema, parse(example.query)).map((error) => error.message)).toEqual([]);
+    },
+  );
 
   test("variables are JSON", () => {
-    for (const example of EXAMPLES) if (example.variables !== undefined) expect(() => JSON.parse(example.variables ?? "")).not.toThrow();
+    for (const example of EXAMPLES)
+      if (example.variables !== undefined) expect(() => JSON.parse(example.variables ?? "")).not.toThrow();
   });
 
   test("a first visit opens some of them", () => {

@@ -1,8 +1,8 @@
 import { createGraphiQLFetcher, type Fetcher } from "@graphiql/toolkit";
 import { createClient } from "graphql-ws";
+import { leaveToSignIn } from "../api/sign-in";
 import { at } from "../lib/base";
 import { closeCode, SIGNED_OUT } from "../lib/close-code";
-import { leaveToSignIn } from "../services/sign-in";
 import { endingQuietly } from "./ending";
 import { keepingEvents } from "./last-events";
 

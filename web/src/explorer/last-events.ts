@@ -6,12 +6,18 @@ export const KEPT = 100;
 /** Whether what is going to be run is a subscription: GraphiQL hands over the document it has read. */
 function isSubscription({ operationName }: FetcherParams, options: FetcherOpts | undefined): boolean {
   return (options?.documentAST?.definitions ?? []).some(
-    (definition) => definition.kind === "OperationDefinition" && definition.operation === "subscription" && (operationName == null || definition.name?.value === operationName),
+    (definition) =>
+      definition.kind === "OperationDefinition" &&
+      definition.operation === "subscription" &&
+      (operationName == null || definition.name?.value === operationName),
   );
 }
 
 /** The answers so far, the newest first, after each one. */
-export async function* lastOf<T>(answers: AsyncIterable<T>, keep = KEPT): AsyncGenerator<{ readonly newestFirst: readonly T[]; readonly count: number }> {
+export async function* lastOf<T>(
+  answers: AsyncIterable<T>,
+  keep = KEPT,
+): AsyncGenerator<{ readonly newestFirst: readonly T[]; readonly count: number }> {
   let newestFirst: readonly T[] = [];
   let count = 0;
   for await (const answer of answers) {

@@ -8,10 +8,10 @@ import { GraphiQL, GraphiQLInterface, GraphiQLProvider } from "graphiql";
 import { useEffect } from "react";
 import { createRoot } from "react-dom/client";
 import { at } from "../lib/base";
+import { NAV } from "../state/pages";
 import { EXAMPLES } from "./examples";
 import { EXAMPLES_PLUGIN } from "./examples-plugin";
 import { makeFetcher } from "./fetcher";
-import { NAV } from "../state/pages";
 import { keepActiveTab } from "./storage";
 import { readTheme } from "./theme";
 
@@ -30,18 +30,30 @@ const beside = matchMedia("(max-width: 700px)").matches ? {} : { visiblePlugin: 
 function useNamedEditors(): void {
   const { queryEditor, variableEditor, headerEditor, responseEditor } = useEditorContext({ nonNull: true });
   useEffect(() => {
-    const named = [[queryEditor, "Operation"], [variableEditor, "Variables"], [headerEditor, "Headers"], [responseEditor, "Answer"]] as const;
+    const named = [
+      [queryEditor, "Operation"],
+      [variableEditor, "Variables"],
+      [headerEditor, "Headers"],
+      [responseEditor, "Answer"],
+    ] as const;
     for (const [editor, name] of named) editor?.getInputField().setAttribute("aria-label", name);
   }, [queryEditor, variableEditor, headerEditor, responseEditor]);
 }
 
-/** The frame settles when it is made what stands beside the editor, so it waits for its store to have heard of it (`GraphiQL` does not). */
+/**
+ * The frame settles when it is made what stands beside the editor, so it waits for its store to have heard of it
+ * (`GraphiQL` does not).
+ */
 function Frame() {
   useNamedEditors();
   const { plugins } = usePluginStore();
   if (plugins.length === 0) return null;
   return (
-    <GraphiQLInterface defaultTheme={readTheme()} defaultEditorToolsVisibility={false} showPersistHeadersSettings={false}>
+    <GraphiQLInterface
+      defaultTheme={readTheme()}
+      defaultEditorToolsVisibility={false}
+      showPersistHeadersSettings={false}
+    >
       <GraphiQL.Logo>{null}</GraphiQL.Logo>
     </GraphiQLInterface>
   );
@@ -73,7 +85,10 @@ createRoot(container).render(
     fetcher={makeFetcher(location)}
     plugins={[DOC_EXPLORER_PLUGIN, HISTORY_PLUGIN, EXAMPLES_PLUGIN]}
     referencePlugin={DOC_EXPLORER_PLUGIN}
-    defaultTabs={EXAMPLES.filter((example) => example.opened).map(({ query, variables }) => ({ query, variables: variables ?? null }))}
+    defaultTabs={EXAMPLES.filter((example) => example.opened).map(({ query, variables }) => ({
+      query,
+      variables: variables ?? null,
+    }))}
     {...beside}
     {...(query === null ? {} : { query })}
     {...(variables === null ? {} : { variables })}

@@ -9,5 +9,9 @@ test.each([
   ["a", "x", "abcd"],
 ])("%s at the place of %s makes %s", (one, place, expected) => {
   const values = [..."abcd"].map((id) => ({ id }));
-  expect(moved(values, one, place).map((value) => value.id).join("")).toBe(expected);
+  expect(
+    moved(values, one, place)
+      .map((value) => value.id)
+      .join(""),
+  ).toBe(expected);
 });

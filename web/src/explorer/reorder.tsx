@@ -1,9 +1,10 @@
 /** @jsxImportSource react */
 /**
- * Stands in for the package `framer-motion`, of which GraphiQL uses `Reorder` alone: its tabs change places when one is dragged.
+ * Stands in for the package `framer-motion`, of which GraphiQL uses `Reorder` alone: its tabs change places when one is
+ * dragged.
  * The whole package would be a tenth of the explorer.
  */
-import { createContext, type ComponentProps, type PointerEvent, useContext, useMemo, useRef } from "react";
+import { type ComponentProps, createContext, type PointerEvent, useContext, useMemo, useRef } from "react";
 import { moved } from "./moved";
 
 /** A tab. What it holds is made again while somebody types; its id stays. */
@@ -55,7 +56,13 @@ function Group({ values, onReorder, axis: _axis, ...props }: GroupProps) {
 
 function Item({ value, ...props }: ItemProps) {
   const dragging = useContext(Dragged);
-  return <li {...props} onPointerDown={() => dragging.from(value.id)} onPointerEnter={(event) => dragging.over(value.id, event)} />;
+  return (
+    <li
+      {...props}
+      onPointerDown={() => dragging.from(value.id)}
+      onPointerEnter={(event) => dragging.over(value.id, event)}
+    />
+  );
 }
 
 export const Reorder = { Group, Item };

@@ -43,7 +43,11 @@ test("text becomes values, and an empty field the default", () => {
 });
 
 test("values are written back as text", () => {
-  expect([writeArg(field("batch"), 7), writeArg(field("tags"), ["a"]), writeArg(field("name"), undefined)]).toEqual(["7", '["a"]', ""]);
+  expect([writeArg(field("batch"), 7), writeArg(field("tags"), ["a"]), writeArg(field("name"), undefined)]).toEqual([
+    "7",
+    '["a"]',
+    "",
+  ]);
 });
 
 test("something that is no object schema has no fields", () => expect(argFields(null)).toEqual([]));

@@ -128,13 +128,17 @@ function itemsOf(schema: Schema, root: Schema, depth: number): readonly ArgField
 
 /** Whether an object has the declared members alone: a form would hide the others. */
 function isClosed(schema: Schema): boolean {
-  return schema["type"] === "object" && (schema["additionalProperties"] === undefined || schema["additionalProperties"] === false);
+  return (
+    schema["type"] === "object" &&
+    (schema["additionalProperties"] === undefined || schema["additionalProperties"] === false)
+  );
 }
 
 function hintOf(schema: Schema): string {
   const parts: string[] = [];
   if (typeof schema["description"] === "string") parts.push(schema["description"]);
-  if (schema["default"] !== undefined && schema["default"] !== null) parts.push(`${JSON.stringify(schema["default"])} unless given`);
+  if (schema["default"] !== undefined && schema["default"] !== null)
+    parts.push(`${JSON.stringify(schema["default"])} unless given`);
   return parts.join("; ");
 }
 
@@ -157,7 +161,11 @@ function secretNamed(value: unknown): string | null {
 }
 
 /** What a field's text means as a value; undefined = left to the default. Times are written on the clock of `zone`. */
-export function readArg(field: ArgField, text: string, zone: Zone = "utc"): { readonly value: unknown } | { readonly error: string } {
+export function readArg(
+  field: ArgField,
+  text: string,
+  zone: Zone = "utc",
+): { readonly value: unknown } | { readonly error: string } {
   if (text === "") return { value: undefined };
   const secret = secretOf(text);
   if (secret !== null) return secret === "" ? { error: "Choose a secret" } : { value: { $secret: secret } };
@@ -191,10 +199,14 @@ export function readArg(field: ArgField, text: string, zone: Zone = "utc"): { re
   }
 }
 
-/** A number, yes or no if the text is one and may be; else the text itself, for which `"5"` in quotation marks is not a number. */
+/**
+ * A number, yes or no if the text is one and may be; else the text itself, for which `"5"` in quotation marks is not a
+ * number.
+ */
 function readMixed(types: readonly string[], text: string): { readonly value: unknown } | { readonly error: string } {
   const value = parsed(text);
-  const number = typeof value === "number" && (types.includes("number") || (types.includes("integer") && Number.isInteger(value)));
+  const number =
+    typeof value === "number" && (types.includes("number") || (types.includes("integer") && Number.isInteger(value)));
   if (number || (typeof value === "boolean" && types.includes("boolean"))) return { value };
   if (types.includes("string")) return { value: typeof value === "string" ? value : text };
   return { error: `Must be one of: ${types.join(", ")}; got '${text}'` };
@@ -224,7 +236,9 @@ export function writeItems(items: readonly ItemTexts[]): string {
 /** How the items of a list are written into their fields. */
 export function itemTexts(field: ArgField, value: unknown, zone: Zone): readonly ItemTexts[] {
   const items: readonly unknown[] = Array.isArray(value) ? value : [];
-  return items.map((one) => Object.fromEntries(field.items.map((inner) => [inner.name, writeArg(inner, valueAt(one, inner.path), zone)])));
+  return items.map((one) =>
+    Object.fromEntries(field.items.map((inner) => [inner.name, writeArg(inner, valueAt(one, inner.path), zone)])),
+  );
 }
 
 /** How a value is written into its field. */
@@ -233,7 +247,8 @@ export function writeArg(field: ArgField, value: unknown, zone: Zone = "utc"): s
   const secret = secretNamed(value);
   if (secret !== null && field.kind !== "json") return secretText(secret);
   if (field.kind === "list") return writeItems(itemTexts(field, value, zone));
-  if (field.kind === "mixed") return typeof value === "string" && parsed(value) !== undefined ? JSON.stringify(value) : String(value);
+  if (field.kind === "mixed")
+    return typeof value === "string" && parsed(value) !== undefined ? JSON.stringify(value) : String(value);
   if (field.kind === "datetime") return localInput(String(value), zone);
   return field.kind === "json" ? JSON.stringify(value) : String(value);
 }
@@ -253,7 +268,18 @@ export function canShow(fields: readonly ArgField[], args: unknown): boolean {
     const value = valueAt(args, field.path);
     if (value === undefined || value === null) return true;
     // A field that is empty is left out of an item: one with a null would become another one.
-    if (field.kind === "list") return Array.isArray(value) && value.every((one) => one !== null && (isSchema(one) || field.items[0]?.name === "") && !hasNull(one) && showsAll(field.items, one) && canShow(field.items, one));
+    if (field.kind === "list")
+      return (
+        Array.isArray(value) &&
+        value.every(
+          (one) =>
+            one !== null &&
+            (isSchema(one) || field.items[0]?.name === "") &&
+            !hasNull(one) &&
+            showsAll(field.items, one) &&
+            canShow(field.items, one),
+        )
+      );
     if (secretNamed(value) !== null) return true;
     if (field.kind === "date") return typeof value === "string" && DATE.test(value);
     if (field.kind === "datetime") return typeof value === "string" && !Number.isNaN(Date.parse(value));
@@ -267,7 +293,10 @@ function showsAll(fields: readonly ArgField[], value: unknown, path: readonly st
   return Object.entries(value).every(([label, one]) => {
     const own = [...path, label];
     const name = own.join(".");
-    return fields.some((field) => field.name === name) || (fields.some((field) => field.name.startsWith(`${name}.`)) && showsAll(fields, one, own));
+    return (
+      fields.some((field) => field.name === name) ||
+      (fields.some((field) => field.name.startsWith(`${name}.`)) && showsAll(fields, one, own))
+    );
   });
 }
 

@@ -9,7 +9,12 @@ test("the faulty item is marked up to its end", () => {
 });
 
 test("a wrong zone is a fault of its own field, unless it stands behind the value", () => {
-  const fault = { message: "timezone: unknown zone 'Europe/Berlim'", field: "timezone", position: null, suggestion: "Europe/Berlin" };
+  const fault = {
+    message: "timezone: unknown zone 'Europe/Berlim'",
+    field: "timezone",
+    position: null,
+    suggestion: "Europe/Berlin",
+  };
   expect([isAtZone(fault), isAtZone({ ...fault, position: 4 }), isAtZone(null)]).toEqual([true, false, false]);
 });
 

@@ -7,7 +7,10 @@ export interface Fault {
 }
 
 /** The text in three parts, so that the faulty one can be marked: it begins at `position` and ends with its item. */
-export function splitAtFault(value: string, position: number | null): readonly [before: string, fault: string, after: string] {
+export function splitAtFault(
+  value: string,
+  position: number | null,
+): readonly [before: string, fault: string, after: string] {
   if (position === null || position < 0 || position > value.length) return ["", value, ""];
   const rest = value.slice(position);
   const length = /^[^\s,]+/.exec(rest)?.[0].length ?? Math.min(1, rest.length);

@@ -10,5 +10,10 @@ test("percentages never round a failure away", () => {
   expect([1, 0.99999, 0.954, 0, 0.000001].map(percent)).toEqual(["100 %", "99.99 %", "95.4 %", "0 %", "< 0.01 %"]);
 });
 test("plurals and enum names", () => {
-  expect([plural(1, "run"), plural(2, "run"), plural(2, "entry", "entries"), words("TIMED_OUT")]).toEqual(["1 run", "2 runs", "2 entries", "timed out"]);
+  expect([plural(1, "run"), plural(2, "run"), plural(2, "entry", "entries"), words("TIMED_OUT")]).toEqual([
+    "1 run",
+    "2 runs",
+    "2 entries",
+    "timed out",
+  ]);
 });

@@ -31,11 +31,16 @@ export function labelInput(text: string): LabelFilterInput | null {
 /** The labels that the server sent, in the order of their keys. */
 export function labelsOf(labels: unknown): readonly (readonly [key: string, value: string])[] {
   if (typeof labels !== "object" || labels === null) return [];
-  return Object.entries(labels).map(([key, value]) => [key, String(value)] as const).sort(([left], [right]) => (left < right ? -1 : 1));
+  return Object.entries(labels)
+    .map(([key, value]) => [key, String(value)] as const)
+    .sort(([left], [right]) => (left < right ? -1 : 1));
 }
 
 /** Whether these labels meet what the address asks for. */
 export function hasLabel(labels: unknown, text: string): boolean {
   const wanted = readLabel(text);
-  return wanted === null || labelsOf(labels).some(([key, value]) => key === wanted.key && (wanted.value === "" || value === wanted.value));
+  return (
+    wanted === null ||
+    labelsOf(labels).some(([key, value]) => key === wanted.key && (wanted.value === "" || value === wanted.value))
+  );
 }

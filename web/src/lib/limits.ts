@@ -19,7 +19,9 @@ export function groupLimits(group: GroupLimits): readonly string[] {
   const { maxRunning, maxWaitLow, keep, rate, cap } = group;
   return [
     ...(maxRunning === null ? [] : [`${group.running + group.scheduled} of ${maxRunning} at once`]),
-    ...(rate === null ? [] : [`${rate.limit} in ${rate.per < 1 ? duration(rate.per) : wholeDuration(rate.per)}, ${group.tokens ?? 0} left`]),
+    ...(rate === null
+      ? []
+      : [`${rate.limit} in ${rate.per < 1 ? duration(rate.per) : wholeDuration(rate.per)}, ${group.tokens ?? 0} left`]),
     ...(cap === null ? [] : [`${group.waiting} of ${cap.limit} wait`]),
     ...(maxWaitLow === null ? [] : [`low waits ${wholeDuration(maxWaitLow)} at most`]),
     ...(keep === null ? [] : [`history kept ${wholeDuration(keep)}`]),
@@ -33,7 +35,12 @@ export interface Rate {
   readonly burst: number | null;
 }
 
-const UNITS: readonly (readonly [string, number])[] = [["d", 86_400], ["h", 3600], ["m", 60], ["s", 1]];
+const UNITS: readonly (readonly [string, number])[] = [
+  ["d", 86_400],
+  ["h", 3600],
+  ["m", 60],
+  ["s", 1],
+];
 const WRITTEN = /^([1-9]\d*)\s*\/\s*(\d+(?:\.\d+)?)?\s*([smhd])(?:\s*,\s*([1-9]\d*) at once)?$/;
 
 /** `100/1m, 20 at once`. */
@@ -46,7 +53,8 @@ export function rateText({ limit, per, burst }: Rate): string {
 export function readRate(text: string): Rate | string {
   const [, limit, count, unit, burst] = WRITTEN.exec(text.trim()) ?? [];
   const seconds = UNITS.find(([word]) => word === unit)?.[1];
-  if (limit === undefined || seconds === undefined) return `Write starts and a time, such as 100/1m or 100/1m, 20 at once, got '${text}'`;
+  if (limit === undefined || seconds === undefined)
+    return `Write starts and a time, such as 100/1m or 100/1m, 20 at once, got '${text}'`;
   return { limit: Number(limit), per: Number(count ?? 1) * seconds, burst: burst === undefined ? null : Number(burst) };
 }
 
@@ -69,7 +77,11 @@ interface JobLimits {
 export function limitsOfAll(limits: JobLimits | null): Limits | null {
   if (limits === null) return null;
   const { maxConcurrent, rate, cap, rateKey, concurrencyKey, capKey } = limits;
-  return { maxRunning: concurrencyKey == null ? maxConcurrent : null, rate: rateKey == null ? rate : null, cap: capKey == null && concurrencyKey == null ? cap : null };
+  return {
+    maxRunning: concurrencyKey == null ? maxConcurrent : null,
+    rate: rateKey == null ? rate : null,
+    cap: capKey == null && concurrencyKey == null ? cap : null,
+  };
 }
 
 interface Used {
@@ -86,7 +98,11 @@ export function usesOf(limits: Limits | null, rows: readonly Used[], seconds: nu
   const allowed = rate === null ? 0 : Math.round((rate.limit * seconds) / rate.per);
   return [
     ...(maxRunning === null ? [] : [`${most((row) => row.running + row.scheduled)} of ${maxRunning} at once`]),
-    ...(rate === null ? [] : [`${most((row) => row.count)} executions in ${wholeDuration(seconds)}, of which its rate lets ${allowed} start`]),
+    ...(rate === null
+      ? []
+      : [
+          `${most((row) => row.count)} executions in ${wholeDuration(seconds)}, of which its rate lets ${allowed} start`,
+        ]),
     ...(cap === null ? [] : [`${most((row) => row.waiting)} of ${cap.limit} that wait`]),
   ];
 }

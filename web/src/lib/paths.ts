@@ -16,7 +16,23 @@ export const paths = {
   group: (name: string): string => `/runs?group=${encodeURIComponent(name)}`,
 } as const;
 
-const PLAIN_NAMES = ["overview", "tasks", "jobs", "runs", "log", "lines", "groups", "nodes", "settings", "account", "secrets", "users", "audit", "inbox", "flows"] as const;
+const PLAIN_NAMES = [
+  "overview",
+  "tasks",
+  "jobs",
+  "runs",
+  "log",
+  "lines",
+  "groups",
+  "nodes",
+  "settings",
+  "account",
+  "secrets",
+  "users",
+  "audit",
+  "inbox",
+  "flows",
+] as const;
 type PlainName = (typeof PLAIN_NAMES)[number];
 
 export type Page =
@@ -26,7 +42,9 @@ export type Page =
   | { readonly name: "unknown" };
 
 /** Pages without parameters, by the first part of their address. */
-const PLAIN: ReadonlyMap<string, PlainName> = new Map(PLAIN_NAMES.map((name) => [name === "overview" ? "" : name, name]));
+const PLAIN: ReadonlyMap<string, PlainName> = new Map(
+  PLAIN_NAMES.map((name) => [name === "overview" ? "" : name, name]),
+);
 
 /** Which page an address names. */
 export function readPath(path: string): Page {

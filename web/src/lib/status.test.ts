@@ -5,7 +5,9 @@ const task = { enabled: true, pausedAt: null, finished: false, jobKnown: true, s
 
 test("an open execution runs, an ended one shows its outcome", () => {
   expect(executionStatus({ outcome: null, success: null, completedAt: null })).toBe("RUNNING");
-  expect(executionStatus({ outcome: "TIMED_OUT", success: false, completedAt: "2026-01-01T00:00:00Z" })).toBe("TIMED_OUT");
+  expect(executionStatus({ outcome: "TIMED_OUT", success: false, completedAt: "2026-01-01T00:00:00Z" })).toBe(
+    "TIMED_OUT",
+  );
   expect(executionStatus({ outcome: null, success: false, completedAt: "2026-01-01T00:00:00Z" })).toBe("FAILED");
 });
 

@@ -2,9 +2,55 @@
 
 export type Tone = "good" | "bad" | "warn" | "active" | "idle";
 export type IconName =
-  | "check" | "cross" | "clock" | "spark" | "stop" | "skip" | "retry" | "lost" | "pause" | "dots" | "snooze" | "back"
-  | "play" | "alert" | "search" | "sun" | "moon" | "auto" | "help" | "copy" | "edit" | "trash" | "plus" | "up" | "down" | "right" | "left"
-  | "home" | "tasks" | "jobs" | "runs" | "log" | "groups" | "nodes" | "explorer" | "settings" | "close" | "resume" | "download" | "link" | "inbox" | "flows" | "menu" | "table" | "person" | "people" | "leave" | "audit" | "key";
+  | "check"
+  | "cross"
+  | "clock"
+  | "spark"
+  | "stop"
+  | "skip"
+  | "retry"
+  | "lost"
+  | "pause"
+  | "dots"
+  | "snooze"
+  | "back"
+  | "play"
+  | "alert"
+  | "search"
+  | "sun"
+  | "moon"
+  | "auto"
+  | "help"
+  | "copy"
+  | "edit"
+  | "trash"
+  | "plus"
+  | "up"
+  | "down"
+  | "right"
+  | "left"
+  | "home"
+  | "tasks"
+  | "jobs"
+  | "runs"
+  | "log"
+  | "groups"
+  | "nodes"
+  | "explorer"
+  | "settings"
+  | "close"
+  | "resume"
+  | "download"
+  | "link"
+  | "inbox"
+  | "flows"
+  | "menu"
+  | "table"
+  | "person"
+  | "people"
+  | "leave"
+  | "audit"
+  | "key";
 
 export interface StatusView {
   readonly word: string;
@@ -58,7 +104,11 @@ export function isLoud(name: string): boolean {
 }
 
 /** What an execution shows: its outcome once it has ended, else that it runs. */
-export function executionStatus(execution: { readonly outcome: string | null; readonly success: boolean | null; readonly completedAt: string | null }): string {
+export function executionStatus(execution: {
+  readonly outcome: string | null;
+  readonly success: boolean | null;
+  readonly completedAt: string | null;
+}): string {
   if (execution.outcome !== null) return execution.outcome;
   if (execution.completedAt === null) return "RUNNING";
   return execution.success ? "SUCCESS" : "FAILED";

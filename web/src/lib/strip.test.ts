@@ -4,8 +4,18 @@ import { durations, logHeight, quantile, stripBars, stripOccurrences } from "./s
 const run = { id: "1", state: "SUCCESS", at: "2026-01-01T00:01:00Z", seconds: 10, reason: null, count: 1 };
 
 test("columns are the occurrences one after the other", () => {
-  const columns = { ids: ["1", "1"], states: ["SUCCESS", "SKIPPED"], at: [run.at, "2026-01-01T00:02:00Z"], seconds: [10, null], reasons: [null, "OVERLAP"], counts: [1, 3] };
-  expect(stripOccurrences(columns)).toEqual([run, { id: "1", state: "SKIPPED", at: "2026-01-01T00:02:00Z", seconds: null, reason: "OVERLAP", count: 3 }]);
+  const columns = {
+    ids: ["1", "1"],
+    states: ["SUCCESS", "SKIPPED"],
+    at: [run.at, "2026-01-01T00:02:00Z"],
+    seconds: [10, null],
+    reasons: [null, "OVERLAP"],
+    counts: [1, 3],
+  };
+  expect(stripOccurrences(columns)).toEqual([
+    run,
+    { id: "1", state: "SKIPPED", at: "2026-01-01T00:02:00Z", seconds: null, reason: "OVERLAP", count: 3 },
+  ]);
 });
 
 test("heights grow with the logarithm and stay between 0 and 1", () => {
@@ -15,10 +25,7 @@ test("heights grow with the logarithm and stay between 0 and 1", () => {
 
 test("bars stand in the order of their times, skipped ones among them", () => {
   const bars = stripBars(
-    [
-      { id: "1", state: "SKIPPED", at: "2026-01-01T00:02:00Z", seconds: null, reason: "OVERLAP", count: 3 },
-      run,
-    ],
+    [{ id: "1", state: "SKIPPED", at: "2026-01-01T00:02:00Z", seconds: null, reason: "OVERLAP", count: 3 }, run],
     (seconds) => `${seconds} s`,
   );
   expect(bars.map((bar) => bar.text)).toEqual(["success, 10 s", "skipped: overlap (3 times)"]);

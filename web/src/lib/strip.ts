@@ -55,13 +55,19 @@ export function logHeight(seconds: number): number {
 }
 
 /** The bars, oldest first. */
-export function stripBars(occurrences: readonly StripOccurrence[], describe: (seconds: number) => string): readonly StripBar[] {
+export function stripBars(
+  occurrences: readonly StripOccurrence[],
+  describe: (seconds: number) => string,
+): readonly StripBar[] {
   return occurrences
     .map((occurrence) => bar(occurrence, describe))
     .sort((left, right) => Date.parse(left.at) - Date.parse(right.at));
 }
 
-function bar({ id, state, at, seconds, reason, count }: StripOccurrence, describe: (seconds: number) => string): StripBar {
+function bar(
+  { id, state, at, seconds, reason, count }: StripOccurrence,
+  describe: (seconds: number) => string,
+): StripBar {
   if (reason === null) {
     const text = `${state.toLowerCase()}${seconds === null ? "" : `, ${describe(seconds)}`}`;
     return { key: `r${id}`, status: state, at, height: seconds === null ? 0.15 : logHeight(seconds), text };

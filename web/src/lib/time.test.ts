@@ -1,5 +1,18 @@
 import { describe, expect, test } from "vitest";
-import { clock, countdown, duration, full, inZone, moment, namesZone, relative, secondsOf, wholeDuration, zonedClock, zoneName } from "./time";
+import {
+  clock,
+  countdown,
+  duration,
+  full,
+  inZone,
+  moment,
+  namesZone,
+  relative,
+  secondsOf,
+  wholeDuration,
+  zonedClock,
+  zoneName,
+} from "./time";
 
 const NOON = Date.UTC(2026, 10, 21, 12, 0, 0);
 
@@ -71,7 +84,20 @@ test("a sentence of the server tells its times in the zone that was chosen", () 
   const sentence = "It is due at 2026-03-01 12:00:05 UTC, and again at 2026-03-02 12:00:05 UTC.";
   expect(inZone(sentence, "utc")).toBe(sentence);
   const at = (iso: string): string => `${full(Date.parse(iso), "local")} ${zoneName(Date.parse(iso), "local")}`;
-  expect(inZone(sentence, "local")).toBe(`It is due at ${at("2026-03-01T12:00:05Z")}, and again at ${at("2026-03-02T12:00:05Z")}.`);
+  expect(inZone(sentence, "local")).toBe(
+    `It is due at ${at("2026-03-01T12:00:05Z")}, and again at ${at("2026-03-02T12:00:05Z")}.`,
+  );
 });
 
-test("durations as they are typed", () => expect(["5s", "500ms", "2m", "1.5h", "1d", "90", "5 s", "-1s", ""].map(secondsOf)).toEqual([5, 0.5, 120, 5400, 86_400, 90, null, null, null]));
+test("durations as they are typed", () =>
+  expect(["5s", "500ms", "2m", "1.5h", "1d", "90", "5 s", "-1s", ""].map(secondsOf)).toEqual([
+    5,
+    0.5,
+    120,
+    5400,
+    86_400,
+    90,
+    null,
+    null,
+    null,
+  ]));

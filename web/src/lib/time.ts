@@ -29,7 +29,10 @@ export function wholeDuration(seconds: number): string {
   return `${Math.floor(value / 86_400)} d ${pad(Math.floor((value % 86_400) / 3600))} h`;
 }
 
-/** Where an instant lies seen from `now`: `now`, `in 12 s`, `in 1 m 15 s`, `in 2 h 14 m`, and, less exactly, `3 m ago`, `5 d ago`. */
+/**
+ * Where an instant lies seen from `now`: `now`, `in 12 s`, `in 1 m 15 s`, `in 2 h 14 m`, and, less exactly, `3 m ago`,
+ * `5 d ago`.
+ */
 export function relative(at: number, now: number): string {
   const distance = at - now;
   const size = Math.abs(distance);
@@ -171,6 +174,8 @@ export function localInput(at: string | null, zone: Zone): string {
 export function secondsOf(text: string): number | null {
   const match = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)?$/.exec(text);
   if (match === null) return null;
-  const unit = { ms: 0.001, s: 1, m: 60, h: 3600, d: 86_400 }[match[2] as "ms" | "s" | "m" | "h" | "d" | undefined ?? "s"];
+  const unit = { ms: 0.001, s: 1, m: 60, h: 3600, d: 86_400 }[
+    (match[2] as "ms" | "s" | "m" | "h" | "d" | undefined) ?? "s"
+  ];
   return Number(match[1]) * unit;
 }

@@ -2,7 +2,11 @@ import { expect, test } from "vitest";
 import { improve } from "./clock-offset";
 
 test("the offset is judged from the middle of the round trip", () => {
-  expect(improve(null, { asked: 1000, answered: 1200, server: 5100 })).toEqual({ offset: 4000, roundTrip: 200, at: 1200 });
+  expect(improve(null, { asked: 1000, answered: 1200, server: 5100 })).toEqual({
+    offset: 4000,
+    roundTrip: 200,
+    at: 1200,
+  });
 });
 
 test("a quicker answer is believed, a slower one is not", () => {

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import type { LiveEvent } from "../graphql/fragments";
+import type { LiveEvent } from "../api/fragments";
 import { Feed } from "./feed";
 import type { Subscriber } from "./link";
 
@@ -44,7 +44,13 @@ test("it subscribes once, after the cursor of the first query", () => {
   feed.startAfter("10");
   feed.startAfter("12");
   expect(subscribers).toHaveLength(1);
-  expect(subscribers[0]?.variables()).toEqual({ after: "10", tasks: false, runs: false, executions: false, nodes: false });
+  expect(subscribers[0]?.variables()).toEqual({
+    after: "10",
+    tasks: false,
+    runs: false,
+    executions: false,
+    nodes: false,
+  });
 });
 
 test("it resumes after the last cursor it has seen", () => {
@@ -100,7 +106,9 @@ test("only what some page looks at is asked for: a page that looks at more makes
   feed.startAfter("0");
   subscribers[0]?.next(event("7"));
   const leave = feed.listen({ ...listener }, ["runs"]);
-  expect([...open].map((each) => each.variables())).toEqual([{ after: "7", tasks: false, runs: true, executions: false, nodes: false }]);
+  expect([...open].map((each) => each.variables())).toEqual([
+    { after: "7", tasks: false, runs: true, executions: false, nodes: false },
+  ]);
   leave();
   vi.advanceTimersByTime(500);
   expect([...open].map((each) => each.variables().runs)).toEqual([false]);

@@ -1,4 +1,4 @@
-import { EventsDocument, type LiveEvent, type Part, PARTS } from "../graphql/fragments";
+import { EventsDocument, type LiveEvent, PARTS, type Part } from "../api/fragments";
 import { serverNow } from "./clock";
 import { FrameQueue } from "./frame";
 import { noteLag } from "./lag";
@@ -7,7 +7,10 @@ import type { Link } from "./link";
 /** A part that nobody looks at any more is left out this much later: the next page often wants the same. */
 const SHRINK_AFTER = 500;
 
-/** A feed that is so many milliseconds behind is left: pages ask how things are instead of reading all that happened since. */
+/**
+ * A feed that is so many milliseconds behind is left: pages ask how things are instead of reading all that happened
+ * since.
+ */
 const TOO_LATE = 1_500;
 /** It is left at most once in so many milliseconds: the pages' questions need their time, too. */
 const LEAVES_EVERY = 3_000;
@@ -24,13 +27,17 @@ export interface Listener {
 
 /** Whether a cursor, a batch and a place in it such as `1204.3`, lies before another. */
 export function isBefore(left: string, right: string): boolean {
-  const [[leftBatch = 0, leftPlace = 0], [rightBatch = 0, rightPlace = 0]] = [left.split(".").map(Number), right.split(".").map(Number)];
+  const [[leftBatch = 0, leftPlace = 0], [rightBatch = 0, rightPlace = 0]] = [
+    left.split(".").map(Number),
+    right.split(".").map(Number),
+  ];
   return leftBatch === rightBatch ? leftPlace < rightPlace : leftBatch < rightBatch;
 }
 
 /**
  * The feed of every change. It starts at the earliest `asOf` of the first queries, so nothing falls between a query and
- * the subscription, and resumes after the last cursor it has seen. Of the changed things it asks for those parts only that
+ * the subscription, and resumes after the last cursor it has seen. Of the changed things it asks for those parts only
+ * that
  * some listener looks at: each costs the server a read for every event.
  */
 export class Feed {
@@ -51,7 +58,8 @@ export class Feed {
   ) {}
 
   /**
-   * Starts after this cursor, unless the feed already runs. One that began later goes back to it: two answers of the same
+   * Starts after this cursor, unless the feed already runs. One that began later goes back to it: two answers of the
+   * same
    * moment may come in the other order, and an event that comes twice does no harm.
    */
   startAfter(asOf: string): void {
@@ -103,7 +111,10 @@ export class Feed {
   private subscribe(): void {
     this.dispose = this.link.subscribe({
       document: EventsDocument,
-      variables: () => ({ after: this.cursor, ...(Object.fromEntries(PARTS.map((part) => [part, this.parts.has(part)])) as Record<Part, boolean>) }),
+      variables: () => ({
+        after: this.cursor,
+        ...(Object.fromEntries(PARTS.map((part) => [part, this.parts.has(part)])) as Record<Part, boolean>),
+      }),
       next: ({ events }) => this.receive(events),
       refused: () => this.restart(),
     });

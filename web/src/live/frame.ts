@@ -2,7 +2,10 @@ import { batch } from "@preact/signals";
 
 type Task = () => void;
 
-/** At most this much is done in one frame, or kept while the tab is hidden: beyond it a page asks again, which costs it less. */
+/**
+ * At most this much is done in one frame, or kept while the tab is hidden: beyond it a page asks again, which costs it
+ * less.
+ */
 const LIMIT = 200;
 
 /**

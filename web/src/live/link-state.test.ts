@@ -41,7 +41,10 @@ describe("the link", () => {
   test("remembers that the server said it would stop until it is back", () => {
     const stopped = step(live, { type: "closed", at: 5000, spread: 0, restarting: true });
     const tried = closedAt(step(stopped, { type: "due" }), 6000);
-    expect([stopped, tried].map((state) => view(state, 6000))).toMatchObject([{ restarting: true }, { restarting: true }]);
+    expect([stopped, tried].map((state) => view(state, 6000))).toMatchObject([
+      { restarting: true },
+      { restarting: true },
+    ]);
     expect(view(closedAt(step(tried, { type: "opened", at: 7000 }), 8000), 8000)).toMatchObject({ restarting: false });
   });
 

@@ -7,9 +7,20 @@
  * All times are milliseconds of the page's own clock.
  */
 export type LinkState =
-  | { readonly kind: "connecting"; readonly attempt: number; readonly downSince: number | null; readonly restarting: boolean }
+  | {
+      readonly kind: "connecting";
+      readonly attempt: number;
+      readonly downSince: number | null;
+      readonly restarting: boolean;
+    }
   | { readonly kind: "live"; readonly since: number }
-  | { readonly kind: "waiting"; readonly attempt: number; readonly downSince: number; readonly retryAt: number; readonly restarting: boolean };
+  | {
+      readonly kind: "waiting";
+      readonly attempt: number;
+      readonly downSince: number;
+      readonly retryAt: number;
+      readonly restarting: boolean;
+    };
 
 export type LinkEvent =
   | { readonly type: "opened"; readonly at: number }
@@ -38,14 +49,20 @@ export const OFFLINE_AFTER = 20_000;
 
 export const INITIAL: LinkState = { kind: "connecting", attempt: 0, downSince: null, restarting: false };
 
-/** Milliseconds until the next attempt: 0.5 s, half a minute long 0.75 s, then up to 15 s; up to a quarter longer by `spread`. */
+/**
+ * Milliseconds until the next attempt: 0.5 s, half a minute long 0.75 s, then up to 15 s; up to a quarter longer by
+ * `spread`.
+ */
 export function retryDelay(attempt: number, spread: number): number {
   const later = Math.max(0, attempt - BRISK_ATTEMPTS);
   const base = attempt === 0 ? FIRST_DELAY : Math.min(LONGEST_DELAY, BRISK_DELAY * 2 ** Math.min(later, 10));
   return Math.round(base * (1 + spread / 4));
 }
 
-/** Milliseconds until a subscription that ended for a reason that passes is begun again: 0.5 s, doubled each time up to 15 s. */
+/**
+ * Milliseconds until a subscription that ended for a reason that passes is begun again: 0.5 s, doubled each time up to
+ * 15 s.
+ */
 export function resumeDelay(attempt: number, spread: number): number {
   return Math.round(Math.min(LONGEST_DELAY, FIRST_DELAY * 2 ** Math.min(attempt, 10)) * (1 + spread / 4));
 }
@@ -58,10 +75,18 @@ export function step(state: LinkState, event: LinkEvent): LinkState {
       if (state.kind === "waiting") return state;
       const attempt = state.kind === "live" ? 0 : state.attempt;
       const downSince = state.kind === "live" ? event.at : (state.downSince ?? event.at);
-      return { kind: "waiting", attempt, downSince, retryAt: event.at + retryDelay(attempt, event.spread), restarting: event.restarting || (state.kind !== "live" && state.restarting) };
+      return {
+        kind: "waiting",
+        attempt,
+        downSince,
+        retryAt: event.at + retryDelay(attempt, event.spread),
+        restarting: event.restarting || (state.kind !== "live" && state.restarting),
+      };
     }
     case "due":
-      return state.kind === "waiting" ? { kind: "connecting", attempt: state.attempt + 1, downSince: state.downSince, restarting: state.restarting } : state;
+      return state.kind === "waiting"
+        ? { kind: "connecting", attempt: state.attempt + 1, downSince: state.downSince, restarting: state.restarting }
+        : state;
   }
 }
 

@@ -1,10 +1,10 @@
-import { signal, type ReadonlySignal } from "@preact/signals";
+import { type ReadonlySignal, signal } from "@preact/signals";
 import { type Client, createClient } from "graphql-ws";
-import { ApiError, type ApiErrorEntry } from "../graphql/client";
-import { printDocument, type TadaDocumentNode } from "../graphql/tada";
+import { ApiError, type ApiErrorEntry } from "../api/client";
+import { signInAgain } from "../api/sign-in";
+import { printDocument, type TadaDocumentNode } from "../api/tada";
 import { at } from "../lib/base";
 import { closeCode, SIGNED_OUT } from "../lib/close-code";
-import { signInAgain } from "../services/sign-in";
 import { INITIAL, type LinkEvent, type LinkState, resumeDelay, step } from "./link-state";
 import { serverIsThere } from "./presence";
 
@@ -109,12 +109,18 @@ export class Link {
     const again = (): void => {
       subscriber.interrupted?.();
       window.clearTimeout(timer);
-      timer = window.setTimeout(() => this.entries.has(entry) && this.current.peek().kind === "live" && entry.start(), resumeDelay(attempt, Math.random()));
+      timer = window.setTimeout(
+        () => this.entries.has(entry) && this.current.peek().kind === "live" && entry.start(),
+        resumeDelay(attempt, Math.random()),
+      );
       attempt += 1;
     };
     const fail = (errors: readonly ApiErrorEntry[]): void => {
       const error = new ApiError(errors);
-      if (error.passes) return again();
+      if (error.passes) {
+        again();
+        return;
+      }
       this.entries.delete(entry);
       subscriber.refused?.(error);
     };
@@ -132,7 +138,8 @@ export class Link {
             if (data) subscriber.next(data);
           },
           error: (cause) => {
-            // A lost connection is the link's business (`closed` above); a list of errors is an answer to this operation.
+            // A lost connection is the link's business (`closed` above); a list of errors is an answer to this
+            // operation.
             if (current && Array.isArray(cause)) fail(cause as readonly ApiErrorEntry[]);
           },
           complete: () => {
@@ -162,9 +169,11 @@ export class Link {
 
   private onClosed(event: unknown): void {
     window.clearTimeout(this.pongTimer);
-    // Of an open connection only the session that opened it has ended: the browser may have another, such as after a new
+    // Of an open connection only the session that opened it has ended: the browser may have another, such as after a
+    // new
     // password in another tab. Who has none is refused when the socket is opened again.
-    if (closeCode(event) === SIGNED_OUT && this.current.peek().kind !== "live") return void signInAgain().then(() => this.lost(false));
+    if (closeCode(event) === SIGNED_OUT && this.current.peek().kind !== "live")
+      return void signInAgain().then(() => this.lost(false));
     this.lost(closeCode(event) === RESTARTING);
   }
 

@@ -1,7 +1,7 @@
 import { effect } from "@preact/signals";
-import type { LiveEvent } from "../graphql/fragments";
+import type { LiveEvent } from "../api/fragments";
 import { plural } from "../lib/format";
-import { isFailure } from "../lib/log-filter";
+import { isFailure } from "../model/log-filter";
 import { announce } from "../state/announce";
 import type { Feed } from "./feed";
 import type { Link } from "./link";

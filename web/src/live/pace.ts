@@ -12,7 +12,10 @@ export interface LastAnswer {
   readonly took: number;
 }
 
-/** How long to wait before a question that changes have made due: at least `every` from question to question, and three times as long as the answer takes. */
+/**
+ * How long to wait before a question that changes have made due: at least `every` from question to question, and three
+ * times as long as the answer takes.
+ */
 export function untilNext(last: LastAnswer, every: number, now: number): number {
   const pause = Math.min(LONGEST_PAUSE, Math.max(every, 3 * last.took));
   return Math.max(SOON, last.asked + pause - now);

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { ApiError, LinkError } from "../graphql/client";
-import type { LiveEvent } from "../graphql/fragments";
+import { ApiError, LinkError } from "../api/client";
+import type { LiveEvent } from "../api/fragments";
 import type { Listener } from "./feed";
 import { type LiveQuery, Session } from "./session";
 
@@ -23,10 +23,27 @@ function open(query: Partial<LiveQuery<Data, object, number>> = {}, key = String
   };
   const send = (_: unknown, __: unknown, signal: AbortSignal): Promise<Data> =>
     new Promise((answer, refuse) => void asked.push({ answer, refuse, signal }));
-  const session = new Session<Data, object, number>(key, () => undefined, feed, () => Date.now(), send);
-  session.use({ document: {} as never, variables: () => ({}), init: (data) => data.value, outdates: () => true, ...query });
+  const session = new Session<Data, object, number>(
+    key,
+    () => undefined,
+    feed,
+    () => Date.now(),
+    send,
+  );
+  session.use({
+    document: {} as never,
+    variables: () => ({}),
+    init: (data) => data.value,
+    outdates: () => true,
+    ...query,
+  });
   session.open();
-  return { session, asked, event: (event: Partial<LiveEvent> = {}) => listener?.event(event as LiveEvent), connected: () => listener?.connected() };
+  return {
+    session,
+    asked,
+    event: (event: Partial<LiveEvent> = {}) => listener?.event(event as LiveEvent),
+    connected: () => listener?.connected(),
+  };
 }
 
 async function answer(question: { answer(data: Data): void } | undefined, value: number): Promise<void> {

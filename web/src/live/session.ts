@@ -1,8 +1,8 @@
-import type { LiveEvent, Part } from "../graphql/fragments";
-import { ApiError, LinkError, request } from "../graphql/client";
-import type { TadaDocumentNode } from "../graphql/tada";
-import type { Feed } from "./feed";
+import { ApiError, LinkError, request } from "../api/client";
+import type { LiveEvent, Part } from "../api/fragments";
+import type { TadaDocumentNode } from "../api/tada";
 import { noteServerTime } from "./clock";
+import type { Feed } from "./feed";
 import { type LastAnswer, untilNext, untilRetry } from "./pace";
 
 /** A page's data: asked for once, then kept up to date by events. */
@@ -94,7 +94,11 @@ export class Session<R extends Stamps, V, S> {
 
   open(): () => void {
     const stop = this.feed.listen(
-      { event: (event) => this.receive(event), resync: () => this.resync(), connected: () => this.error !== null && this.reload() },
+      {
+        event: (event) => this.receive(event),
+        resync: () => this.resync(),
+        connected: () => this.error !== null && this.reload(),
+      },
       this.query.parts ?? [],
     );
     this.begin(this.query.first ?? null);
@@ -192,7 +196,8 @@ export class Session<R extends Stamps, V, S> {
   }
 
   private receive(event: LiveEvent): void {
-    // While a question is on its way its answer may be older or newer than this event: applied again afterwards it does no harm.
+    // While a question is on its way its answer may be older or newer than this event: applied again afterwards it does
+    // no harm.
     if (this.controller !== null) this.pending.push(event);
     const next = this.state === null ? null : (this.query.reduce?.(this.state, event) ?? this.state);
     if (next !== null && next !== this.state) this.show(next);

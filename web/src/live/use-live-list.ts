@@ -1,6 +1,6 @@
-import type { LiveEvent, Part } from "../graphql/fragments";
-import type { TadaDocumentNode } from "../graphql/tada";
-import { type Change, changed, type ListPage, type ListRule, listOf, type ListState } from "../model/live-list";
+import type { LiveEvent, Part } from "../api/fragments";
+import type { TadaDocumentNode } from "../api/tada";
+import { type Change, changed, type ListPage, type ListRule, type ListState, listOf } from "../model/live-list";
 import { trial } from "../model/trial";
 import type { Stamps } from "./session";
 import { type LiveResult, useLive } from "./use-live";
@@ -44,8 +44,15 @@ export function useLiveList<R extends Stamps, V, Row>(key: string, query: LiveLi
   });
 }
 
-/** Does something to rows, and shows them at once as it will make them; if it is refused, they are again as they were. */
-export async function tryRows<Row extends object>(list: LiveList<Row>, wanted: (row: Row) => boolean, change: Partial<Row> | ((row: Row) => Partial<Row>), act: () => Promise<boolean>): Promise<void> {
+/**
+ * Does something to rows, and shows them at once as it will make them; if it is refused, they are again as they were.
+ */
+export async function tryRows<Row extends object>(
+  list: LiveList<Row>,
+  wanted: (row: Row) => boolean,
+  change: Partial<Row> | ((row: Row) => Partial<Row>),
+  act: () => Promise<boolean>,
+): Promise<void> {
   const { begin, takeBack } = trial(wanted, typeof change === "function" ? change : () => change);
   list.patch((before) => ({ ...before, rows: begin(before.rows) }));
   if (await act()) return;

@@ -9,7 +9,10 @@ export interface LiveResult<S, R = unknown> {
   /** The last question failed; `state` is then what was known before. */
   readonly error: Error | null;
   readonly loading: boolean;
-  /** The newest answer since the page was opened, as it came; null before, though there may be a state that is remembered. */
+  /**
+   * The newest answer since the page was opened, as it came; null before, though there may be a state that is
+   * remembered.
+   */
   readonly answer: R | null;
   /** Asks again. */
   reload(): void;

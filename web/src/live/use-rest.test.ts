@@ -7,7 +7,10 @@ test("what was known stays in sight until all that is asked again is there", () 
   const whole = gather(first, [1, 2, 3, 4], null, 2, 3);
   expect(whole.shown).toEqual([1, 2, 3, 4]);
   const again = gather(whole, [8, 9], "d", 1, 3);
-  expect([again.shown, again.read]).toEqual([[1, 2, 3, 4], [8, 9]]);
+  expect([again.shown, again.read]).toEqual([
+    [1, 2, 3, 4],
+    [8, 9],
+  ]);
   expect(gather(again, [8, 9, 1], null, 2, 3).shown).toEqual([8, 9, 1]);
 });
 

@@ -1,6 +1,6 @@
 import { useEffect } from "preact/hooks";
-import { request } from "../graphql/client";
-import type { TadaDocumentNode } from "../graphql/tada";
+import { request } from "../api/client";
+import type { TadaDocumentNode } from "../api/tada";
 import { notify } from "../state/announce";
 import type { LiveResult } from "./use-live";
 
@@ -18,12 +18,29 @@ export interface Gathered<Row> extends Pages {
 }
 
 /** The rows after a page more; `most` pages are read at most. */
-export function gather<Row>(before: Gathered<Row> | null, read: readonly Row[], next: string | null, pages: number, most: number): Gathered<Row> {
+export function gather<Row>(
+  before: Gathered<Row> | null,
+  read: readonly Row[],
+  next: string | null,
+  pages: number,
+  most: number,
+): Gathered<Row> {
   const complete = next === null || pages >= most;
-  return { read, next, pages, shown: complete || before === null || before.shown.length < read.length ? read : before.shown };
+  return {
+    read,
+    next,
+    pages,
+    shown: complete || before === null || before.shown.length < read.length ? read : before.shown,
+  };
 }
 
-export function nextCursor({ hasNextPage, endCursor }: { readonly hasNextPage: boolean; readonly endCursor: string | null }): string | null {
+export function nextCursor({
+  hasNextPage,
+  endCursor,
+}: {
+  readonly hasNextPage: boolean;
+  readonly endCursor: string | null;
+}): string | null {
   return hasNextPage ? endCursor : null;
 }
 
@@ -36,14 +53,20 @@ interface Rest<R, V, S> {
 }
 
 /** Reads the pages behind the first one, until all are there or enough are. */
-export function useRest<R, V, S extends Pages>({ state, patch }: LiveResult<S>, { document, most, variables, append }: Rest<R, V, S>): void {
+export function useRest<R, V, S extends Pages>(
+  { state, patch }: LiveResult<S>,
+  { document, most, variables, append }: Rest<R, V, S>,
+): void {
   useEffect(() => {
     if (state === null || state.next === null || state.pages >= most) return undefined;
     const controller = new AbortController();
     request(document, variables(state), controller.signal).then(
       (page) => patch((before) => append(page, before)),
       (error: unknown) => {
-        if (!controller.signal.aborted) notify(`The picture could not be read in full: ${error instanceof Error ? error.message : String(error)}`, { tone: "bad" });
+        if (!controller.signal.aborted)
+          notify(`The picture could not be read in full: ${error instanceof Error ? error.message : String(error)}`, {
+            tone: "bad",
+          });
       },
     );
     return () => controller.abort();

@@ -12,6 +12,8 @@ export function readAnswer(text: string): { readonly value: unknown } | { readon
   try {
     return { value: JSON.parse(text) as unknown };
   } catch (error) {
-    return { error: `Not valid JSON; text needs quotation marks: ${error instanceof Error ? error.message : String(error)}` };
+    return {
+      error: `Not valid JSON; text needs quotation marks: ${error instanceof Error ? error.message : String(error)}`,
+    };
   }
 }

@@ -36,9 +36,20 @@ const ORDER = argFields({
   },
   required: ["customer"],
   $defs: {
-    Customer: { type: "object", properties: { name: { type: "string" }, address: { $ref: "#/$defs/Address" } }, required: ["name"] },
-    Address: { type: "object", properties: { city: { type: "string" }, floors: { type: "object", additionalProperties: { type: "integer" } } } },
-    Gift: { type: "object", properties: { text: { type: "string" }, wrap: { enum: ["paper", "box"] } }, required: ["text"] },
+    Customer: {
+      type: "object",
+      properties: { name: { type: "string" }, address: { $ref: "#/$defs/Address" } },
+      required: ["name"],
+    },
+    Address: {
+      type: "object",
+      properties: { city: { type: "string" }, floors: { type: "object", additionalProperties: { type: "integer" } } },
+    },
+    Gift: {
+      type: "object",
+      properties: { text: { type: "string" }, wrap: { enum: ["paper", "box"] } },
+      required: ["text"],
+    },
   },
 });
 
@@ -56,12 +67,17 @@ test("objects within the arguments have fields of their own, as far as their mem
 });
 
 test("an object that may be left out asks for its members once one of them is given, and goes with the last", () => {
-  expect(readArgTexts(ORDER, {})).toEqual({ args: {}, faults: { "customer.name": "Must be given: it has no default" } });
+  expect(readArgTexts(ORDER, {})).toEqual({
+    args: {},
+    faults: { "customer.name": "Must be given: it has no default" },
+  });
   expect(readArgTexts(ORDER, { "customer.name": "Ada", "gift.wrap": "box" })).toEqual({
     args: { customer: { name: "Ada" }, gift: { wrap: "box" } },
     faults: { "gift.text": "Must be given: it has no default" },
   });
-  expect(readArgTexts(ORDER, { "customer.name": "Ada" }, { customer: { name: "Ada", address: { city: "Rome" } } }).args).toEqual({ customer: { name: "Ada" } });
+  expect(
+    readArgTexts(ORDER, { "customer.name": "Ada" }, { customer: { name: "Ada", address: { city: "Rome" } } }).args,
+  ).toEqual({ customer: { name: "Ada" } });
 });
 
 test("what is not touched stays to the letter, and what was typed as a time is one", () => {
@@ -75,13 +91,24 @@ test("what is not touched stays to the letter, and what was typed as a time is o
 test("a secret is named, and its value never typed", () => {
   const texts = argTexts(ORDER, { customer: { name: "Ada" }, token: { $secret: "API_KEY" } });
   expect(secretOf(texts["token"] ?? "")).toBe("API_KEY");
-  expect(readArgTexts(ORDER, { "customer.name": "Ada", token: secretText("OTHER") }).args["token"]).toEqual({ $secret: "OTHER" });
-  expect(readArgTexts(ORDER, { "customer.name": "Ada", token: secretText("") }).faults).toEqual({ token: "Choose a secret" });
+  expect(readArgTexts(ORDER, { "customer.name": "Ada", token: secretText("OTHER") }).args["token"]).toEqual({
+    $secret: "OTHER",
+  });
+  expect(readArgTexts(ORDER, { "customer.name": "Ada", token: secretText("") }).faults).toEqual({
+    token: "Choose a secret",
+  });
 });
 
 test("arguments that the fields cannot show are left to the JSON", () => {
   expect(canShow(ORDER, { customer: { name: "Ada" }, at: "2026-03-01T12:00:00Z", token: { $secret: "A" } })).toBe(true);
-  for (const args of [{ customer: { $secret: "A" } }, { customer: "Ada" }, { at: "tomorrow" }, { day: "2026-03-01T12:00:00Z" }, { token: { a: 1 } }]) expect(canShow(ORDER, args)).toBe(false);
+  for (const args of [
+    { customer: { $secret: "A" } },
+    { customer: "Ada" },
+    { at: "tomorrow" },
+    { day: "2026-03-01T12:00:00Z" },
+    { token: { a: 1 } },
+  ])
+    expect(canShow(ORDER, args)).toBe(false);
 });
 
 test("what the server refuses stands at the field that its path leads to", () => {
@@ -102,8 +129,16 @@ const LISTS = argFields({
   },
   required: ["mails"],
   $defs: {
-    Line: { type: "object", properties: { sku: { type: "string" }, count: { type: "integer", default: 1 } }, required: ["sku"] },
-    Tree: { type: "object", properties: { name: { type: "string" }, children: { type: "array", items: { $ref: "#/$defs/Tree" } } }, required: ["name"] },
+    Line: {
+      type: "object",
+      properties: { sku: { type: "string" }, count: { type: "integer", default: 1 } },
+      required: ["sku"],
+    },
+    Tree: {
+      type: "object",
+      properties: { name: { type: "string" }, children: { type: "array", items: { $ref: "#/$defs/Tree" } } },
+      required: ["name"],
+    },
   },
 });
 const rows = (...items: readonly Readonly<Record<string, string>>[]): string => JSON.stringify(items);
@@ -122,13 +157,22 @@ test("a list is a list of values or of objects; one of unlike parts is JSON", ()
 });
 
 test("lists are written into their items and read back", () => {
-  const args = { mails: ["a@x", "5"], lines: [{ sku: "p1", count: 2 }, { sku: "p2" }], days: ["2026-02-03"], limit: "5", tree: [{ name: "a", children: [{ name: "b" }] }] };
+  const args = {
+    mails: ["a@x", "5"],
+    lines: [{ sku: "p1", count: 2 }, { sku: "p2" }],
+    days: ["2026-02-03"],
+    limit: "5",
+    tree: [{ name: "a", children: [{ name: "b" }] }],
+  };
   expect(canShow(LISTS, args)).toBe(true);
   expect(readArgTexts(LISTS, argTexts(LISTS, args))).toEqual({ args, faults: {} });
 });
 
 test("what is wrong with an item is said at its field", () => {
-  const { args, faults } = readArgTexts(LISTS, { mails: rows({ "": "a" }, { "": "" }), lines: rows({ sku: "", count: "2" }, { sku: "p", count: "x" }) });
+  const { args, faults } = readArgTexts(LISTS, {
+    mails: rows({ "": "a" }, { "": "" }),
+    lines: rows({ sku: "", count: "2" }, { sku: "p", count: "x" }),
+  });
   expect(args).toEqual({ mails: ["a"], lines: [{ count: 2 }, { sku: "p" }] });
   expect(faults).toEqual({
     "mails.1": "Fill it in, or remove it",
@@ -144,11 +188,16 @@ test("what is wrong with an item is said as long as it is", () => {
 });
 
 test("an item that was not changed stays as it is, wherever it is moved", () => {
-  const fields = argFields({ properties: { times: { type: "array", items: { type: "string", format: "date-time" } } } });
+  const fields = argFields({
+    properties: { times: { type: "array", items: { type: "string", format: "date-time" } } },
+  });
   const before = { times: ["2026-01-01T00:00:00.123Z", "2026-01-02T00:00:00Z"] };
   const [first = {}, second = {}] = JSON.parse(argTexts(fields, before)["times"] ?? "") as Record<string, string>[];
   const moved = readArgTexts(fields, { times: rows(second, first, { "": "2026-01-03T00:00" }) }, before);
-  expect(moved).toEqual({ args: { times: ["2026-01-02T00:00:00Z", "2026-01-01T00:00:00.123Z", "2026-01-03T00:00:00Z"] }, faults: {} });
+  expect(moved).toEqual({
+    args: { times: ["2026-01-02T00:00:00Z", "2026-01-01T00:00:00.123Z", "2026-01-03T00:00:00Z"] },
+    faults: {},
+  });
 });
 
 test("a list may be empty, and one that is left alone keeps its default", () => {
@@ -163,18 +212,33 @@ test("a secret may be an item of a list", () => {
 });
 
 test("a list that a form would change is edited as JSON", () => {
-  for (const args of [{ mails: "a" }, { mails: ["a", null] }, { mails: [{ a: 1 }] }, { lines: [{ sku: "a", count: null }] }, { lines: ["a"] }, { lines: [{ sku: "a", note: 1 }] }, { mails: { $secret: "a" } }]) {
+  for (const args of [
+    { mails: "a" },
+    { mails: ["a", null] },
+    { mails: [{ a: 1 }] },
+    { lines: [{ sku: "a", count: null }] },
+    { lines: ["a"] },
+    { lines: [{ sku: "a", note: 1 }] },
+    { mails: { $secret: "a" } },
+  ]) {
     expect(canShow(LISTS, args)).toBe(false);
   }
 });
 
 test("a number or a text is what it looks like, unless quotation marks say that it is a text", () => {
   const limit = (text: string): unknown => readArgTexts(LISTS, { mails: rows(), limit: text }).args["limit"];
-  expect([limit("5"), limit("5.5"), limit("none"), limit('"5"'), limit("true")]).toEqual([5, "5.5", "none", "5", "true"]);
+  expect([limit("5"), limit("5.5"), limit("none"), limit('"5"'), limit("true")]).toEqual([
+    5,
+    "5.5",
+    "none",
+    "5",
+    "true",
+  ]);
 });
 
 test("the server's refusals stand at the item that they name", () => {
-  const refusal = (...path: string[]): Readonly<Record<string, string>> => argRefusals(LISTS, [{ path: ["args", ...path], message: "no" }]);
+  const refusal = (...path: string[]): Readonly<Record<string, string>> =>
+    argRefusals(LISTS, [{ path: ["args", ...path], message: "no" }]);
   expect(refusal("mails", "1")).toEqual({ "mails.1": "no" });
   expect(refusal("lines", "0", "count")).toEqual({ "lines.0.count": "no" });
   expect(refusal("lines")).toEqual({ lines: "no" });

@@ -12,7 +12,10 @@ export function argTexts(fields: readonly ArgField[], args: Args, zone: Zone = "
   return Object.fromEntries(fields.map((field) => [field.name, writeArg(field, valueAt(args, field.path), zone)]));
 }
 
-/** What the fields mean: the arguments, or what is wrong by field. What has no field, and what was not changed, stays as it is. */
+/**
+ * What the fields mean: the arguments, or what is wrong by field. What has no field, and what was not changed, stays as
+ * it is.
+ */
 export function readArgTexts(
   fields: readonly ArgField[],
   texts: ArgTexts,
@@ -36,13 +39,22 @@ export function readArgTexts(
     const value = "error" in read ? undefined : read.value;
     args = withValue(args, field.path, value, field.within);
     if ("error" in read) faults[field.name] = read.error;
-    else if (value === undefined && field.required && field.within.every((object) => begun.has(object))) faults[field.name] = "Must be given: it has no default";
+    else if (value === undefined && field.required && field.within.every((object) => begun.has(object)))
+      faults[field.name] = "Must be given: it has no default";
   }
   return { args, faults };
 }
 
-/** The items of a list, and what is wrong with them by item and field: `lines.0.amount`. An item that reads as one did before is that one. */
-function readList(field: ArgField, text: string, before: unknown, zone: Zone): { readonly value: readonly unknown[]; readonly faults: Readonly<Record<string, string>> } {
+/**
+ * The items of a list, and what is wrong with them by item and field: `lines.0.amount`. An item that reads as one did
+ * before is that one.
+ */
+function readList(
+  field: ArgField,
+  text: string,
+  before: unknown,
+  zone: Zone,
+): { readonly value: readonly unknown[]; readonly faults: Readonly<Record<string, string>> } {
   const known: readonly unknown[] = Array.isArray(before) ? before : [];
   const knownTexts = itemTexts(field, known, zone).map((texts) => JSON.stringify(texts));
   const same = (texts: ItemTexts, read: unknown): unknown => known[knownTexts.indexOf(JSON.stringify(texts))] ?? read;
@@ -63,8 +75,17 @@ function readList(field: ArgField, text: string, before: unknown, zone: Zone): {
   return { value: value.filter((one) => one !== undefined), faults };
 }
 
-/** The arguments with a value at its place, or without any there; an object that may be left out goes with its last member. */
-function withValue(args: Args, path: readonly string[], value: unknown, optional: readonly string[], above = ""): Record<string, unknown> {
+/**
+ * The arguments with a value at its place, or without any there; an object that may be left out goes with its last
+ * member.
+ */
+function withValue(
+  args: Args,
+  path: readonly string[],
+  value: unknown,
+  optional: readonly string[],
+  above = "",
+): Record<string, unknown> {
   const [first = "", ...rest] = path;
   const name = above === "" ? first : `${above}.${first}`;
   const { [first]: known, ...others } = args;
@@ -76,7 +97,9 @@ function withValue(args: Args, path: readonly string[], value: unknown, optional
     inner = Object.keys(object).length === 0 && (optional.includes(name) || known === undefined) ? undefined : object;
   }
   if (inner === undefined) return others;
-  return known === undefined ? { ...args, [first]: inner } : Object.fromEntries(Object.entries(args).map(([key, each]) => [key, key === first ? inner : each]));
+  return known === undefined
+    ? { ...args, [first]: inner }
+    : Object.fromEntries(Object.entries(args).map(([key, each]) => [key, key === first ? inner : each]));
 }
 
 interface Refusal {
@@ -84,7 +107,10 @@ interface Refusal {
   readonly message: string;
 }
 
-/** What the server says of arguments, by field: its paths are such as `args`, `customer`, `city`. A path that leads deeper than a field, or to none, belongs to what it begins with. */
+/**
+ * What the server says of arguments, by field: its paths are such as `args`, `customer`, `city`. A path that leads
+ * deeper than a field, or to none, belongs to what it begins with.
+ */
 export function argRefusals(fields: readonly ArgField[], errors: readonly Refusal[]): Readonly<Record<string, string>> {
   return Object.fromEntries(
     errors.flatMap(({ path, message }) => {

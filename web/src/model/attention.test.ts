@@ -1,12 +1,30 @@
 import { expect, test } from "vitest";
-import { blockedGroups, changesOf, headline, LOST_FOR, nodesInTrouble, streakOf, toneOf, type Troubles } from "./attention";
+import {
+  blockedGroups,
+  changesOf,
+  headline,
+  LOST_FOR,
+  nodesInTrouble,
+  streakOf,
+  type Troubles,
+  toneOf,
+} from "./attention";
 
 const NONE: Troubles = { failing: 0, late: 0, blocked: 0, stalledNodes: 0, lostNodes: 0, people: 0 };
 const CALM = { running: 0, waiting: 0, runsPerMinute: 0 };
 const NOW = Date.UTC(2026, 0, 1);
-const OUTCOMES: Readonly<Record<string, string | null>> = { s: "SUCCESS", f: "FAILED", t: "TIMED_OUT", c: "CANCELLED", r: null };
+const OUTCOMES: Readonly<Record<string, string | null>> = {
+  s: "SUCCESS",
+  f: "FAILED",
+  t: "TIMED_OUT",
+  c: "CANCELLED",
+  r: null,
+};
 
-/** Attempts that began minute by minute, written oldest first: `s` success, `f` failure …; those of one run stand in brackets. */
+/**
+ * Attempts that began minute by minute, written oldest first: `s` success, `f` failure …; those of one run stand in
+ * brackets.
+ */
 function attempts(marks: string) {
   let run = 0;
   let within = false;
@@ -18,7 +36,12 @@ function attempts(marks: string) {
       continue;
     }
     if (!within) run += 1;
-    all.push({ id: String(all.length), outcome: OUTCOMES[mark] ?? null, startedAt: new Date(NOW + all.length * 60_000).toISOString(), run: { id: String(run) } });
+    all.push({
+      id: String(all.length),
+      outcome: OUTCOMES[mark] ?? null,
+      startedAt: new Date(NOW + all.length * 60_000).toISOString(),
+      run: { id: String(run) },
+    });
   }
   return all.reverse();
 }
@@ -43,7 +66,11 @@ test("attempts whose runs are gone count each", () => {
 
 /** Attempts as above, a second long; a node for each mark. */
 function placed(marks: string, nodes: string) {
-  return attempts(marks).map((attempt, index, all) => ({ ...attempt, completedAt: new Date(Date.parse(attempt.startedAt) + 1_000).toISOString(), node: nodes[all.length - 1 - index] ?? "" }));
+  return attempts(marks).map((attempt, index, all) => ({
+    ...attempt,
+    completedAt: new Date(Date.parse(attempt.startedAt) + 1_000).toISOString(),
+    node: nodes[all.length - 1 - index] ?? "",
+  }));
 }
 
 test.each([
@@ -58,16 +85,26 @@ test.each([
   // Without a success there is nothing to compare with.
   ["ff", "ab", 0.5, false, null],
   ["s", "a", 0.5, false, null],
-])("before %s on nodes %s with a change at minute %d it is said: edited %s, the good node %s", (marks, nodes, minute, edited, goodNode) => {
-  expect(changesOf(placed(marks, nodes), new Date(NOW + minute * 60_000).toISOString())).toEqual({ edited, goodNode });
-});
+])(
+  "before %s on nodes %s with a change at minute %d it is said: edited %s, the good node %s",
+  (marks, nodes, minute, edited, goodNode) => {
+    expect(changesOf(placed(marks, nodes), new Date(NOW + minute * 60_000).toISOString())).toEqual({
+      edited,
+      goodNode,
+    });
+  },
+);
 
 test.each([
   [NONE, null, "All is well"],
   [NONE, CALM, "All is well: the queue is empty"],
   [NONE, { running: 3, waiting: 0, runsPerMinute: 9 }, "All is well: 3 running, the queue is empty"],
   [NONE, { running: 3, waiting: 60, runsPerMinute: 90 }, "All is well: the queue drains in about 40 s"],
-  [{ ...NONE, failing: 3, late: 1 }, { running: 3, waiting: 60, runsPerMinute: 90 }, "3 tasks fail, 1 task is late; the queue drains in about 40 s"],
+  [
+    { ...NONE, failing: 3, late: 1 },
+    { running: 3, waiting: 60, runsPerMinute: 90 },
+    "3 tasks fail, 1 task is late; the queue drains in about 40 s",
+  ],
   [{ ...NONE, failing: 1 }, { running: 0, waiting: 7, runsPerMinute: 0 }, "1 task fails; 7 waiting"],
   // The server counts no further: when so many are done nobody knows.
   [NONE, { running: 0, waiting: 10_001, runsPerMinute: 100 }, "All is well: 10,000+ waiting"],

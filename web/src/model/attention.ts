@@ -1,7 +1,7 @@
 /** What needs a person, and the answer to "is anything wrong?" in one sentence. Pure. */
 import { capped } from "../lib/format";
-import { isFailure } from "../lib/log-filter";
 import { wholeDuration } from "../lib/time";
+import { isFailure } from "./log-filter";
 
 /** How long a task has failed by now. */
 export interface Streak {
@@ -21,10 +21,15 @@ interface Attempt {
   readonly run: { readonly id: string } | null;
 }
 
-/** The failures since the last success, of attempts that come newest first; what goes on, was cancelled or put off counts neither way. */
+/**
+ * The failures since the last success, of attempts that come newest first; what goes on, was cancelled or put off
+ * counts neither way.
+ */
 export function streakOf(attempts: readonly Attempt[]): Streak {
   const success = attempts.findIndex(({ outcome }) => outcome === "SUCCESS");
-  const failed = (success < 0 ? attempts : attempts.slice(0, success)).filter(({ outcome }) => outcome !== null && isFailure(outcome));
+  const failed = (success < 0 ? attempts : attempts.slice(0, success)).filter(
+    ({ outcome }) => outcome !== null && isFailure(outcome),
+  );
   // A run that was tried several times has failed once.
   const runs = new Set(failed.map(({ id, run }) => (run === null ? `attempt ${id}` : run.id)));
   return { failures: runs.size, since: failed.at(-1)?.startedAt ?? null, longer: success < 0 };
@@ -44,16 +49,22 @@ export interface Changes {
   readonly goodNode: string | null;
 }
 
-/** What changed between the last success and the failures, of attempts that come newest first. A job that saves its checkpoint touches its task only while it runs. */
+/**
+ * What changed between the last success and the failures, of attempts that come newest first. A job that saves its
+ * checkpoint touches its task only while it runs.
+ */
 export function changesOf(attempts: readonly PlacedAttempt[], updatedAt: string): Changes {
   const success = attempts.findIndex(({ outcome }) => outcome === "SUCCESS");
   const good = attempts[success];
-  const failed = attempts.slice(0, Math.max(0, success)).filter(({ outcome }) => outcome !== null && isFailure(outcome));
+  const failed = attempts
+    .slice(0, Math.max(0, success))
+    .filter(({ outcome }) => outcome !== null && isFailure(outcome));
   const first = failed.at(-1);
   if (good === undefined || first === undefined) return { edited: false, goodNode: null };
   const changed = Date.parse(updatedAt);
   return {
-    edited: good.completedAt !== null && changed > Date.parse(good.completedAt) && changed <= Date.parse(first.startedAt),
+    edited:
+      good.completedAt !== null && changed > Date.parse(good.completedAt) && changed <= Date.parse(first.startedAt),
     goodNode: failed.some(({ node }) => node === good.node) ? null : good.node,
   };
 }
@@ -68,7 +79,10 @@ interface Node {
 
 /** Nodes that make no progress, and those that were lost within the last hour. */
 export function nodesInTrouble<N extends Node>(nodes: readonly N[], now: number): readonly N[] {
-  return nodes.filter(({ state, heartbeatAt }) => state === "STALLED" || (state === "EXPIRED" && now - Date.parse(heartbeatAt) < LOST_FOR));
+  return nodes.filter(
+    ({ state, heartbeatAt }) =>
+      state === "STALLED" || (state === "EXPIRED" && now - Date.parse(heartbeatAt) < LOST_FOR),
+  );
 }
 
 interface Group {
@@ -105,9 +119,12 @@ export function drainsIn({ waiting, runsPerMinute }: Pace): number | null {
 }
 
 function queueWords(pace: Pace): string {
-  if (pace.waiting === 0) return pace.running === 0 ? "the queue is empty" : `${capped(pace.running)} running, the queue is empty`;
+  if (pace.waiting === 0)
+    return pace.running === 0 ? "the queue is empty" : `${capped(pace.running)} running, the queue is empty`;
   const seconds = drainsIn(pace);
-  return seconds === null ? `${capped(pace.waiting)} waiting` : `the queue drains in about ${wholeDuration(Math.max(1, seconds))}`;
+  return seconds === null
+    ? `${capped(pace.waiting)} waiting`
+    : `the queue drains in about ${wholeDuration(Math.max(1, seconds))}`;
 }
 
 function some(count: number, one: string, many: string): readonly string[] {
@@ -115,7 +132,10 @@ function some(count: number, one: string, many: string): readonly string[] {
 }
 
 /** The answer in one line: `2 tasks fail, 1 task is late; the queue drains in about 40 s`. */
-export function headline({ failing, late, blocked, stalledNodes, lostNodes, people }: Troubles, pace: Pace | null): string {
+export function headline(
+  { failing, late, blocked, stalledNodes, lostNodes, people }: Troubles,
+  pace: Pace | null,
+): string {
   const wrong = [
     ...some(failing, "task fails", "tasks fail"),
     ...some(late, "task is late", "tasks are late"),

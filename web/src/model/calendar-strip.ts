@@ -1,4 +1,6 @@
-/** The next times of a schedule on a strip of days. Pure; the times are the server's, here they are only put on days. */
+/**
+ * The next times of a schedule on a strip of days. Pure; the times are the server's, here they are only put on days.
+ */
 import { zonedClock } from "../lib/time";
 
 export interface StripDay {
@@ -100,7 +102,12 @@ export function dayName(date: string): string {
 /** What a day says, in words. */
 export function dayWords({ times, weekend, shift }: StripDay): string {
   const [first = "", second] = times;
-  const runs = times.length === 0 ? "no run" : second === undefined ? `at ${first}` : `${times.length} runs, the first at ${first}`;
+  const runs =
+    times.length === 0
+      ? "no run"
+      : second === undefined
+        ? `at ${first}`
+        : `${times.length} runs, the first at ${first}`;
   const kind = weekend ? `weekend, ${runs}` : runs;
   if (shift === 0) return kind;
   return `${kind}; clocks go ${shift > 0 ? "forward" : "back"} ${Math.abs(shift)} min`;

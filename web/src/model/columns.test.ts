@@ -10,7 +10,13 @@ const COLUMNS: readonly ColumnSize[] = [
 ];
 
 test("with room for all, what is left goes to those that grow", () => {
-  expect([...(fitColumns(COLUMNS, 960) ?? [])]).toEqual([["name", 350], ["state", 120], ["group", 200], ["strip", 200], ["p95", 90]]);
+  expect([...(fitColumns(COLUMNS, 960) ?? [])]).toEqual([
+    ["name", 350],
+    ["state", 120],
+    ["group", 200],
+    ["strip", 200],
+    ["p95", 90],
+  ]);
 });
 
 test("without room the least valuable go first, and no column gets less than it needs", () => {
@@ -29,5 +35,10 @@ test("a narrow place has cards, and so has one where the indispensable does not 
 });
 
 test("what the reader does not want is left out, the indispensable stays", () => {
-  expect([...(fitColumns(COLUMNS, 2000, new Set(["strip", "name"]))?.keys() ?? [])]).toEqual(["name", "state", "group", "p95"]);
+  expect([...(fitColumns(COLUMNS, 2000, new Set(["strip", "name"]))?.keys() ?? [])]).toEqual([
+    "name",
+    "state",
+    "group",
+    "p95",
+  ]);
 });

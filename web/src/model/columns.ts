@@ -13,8 +13,14 @@ export interface ColumnSize {
 /** Below this many pixels a table becomes cards, with any columns. */
 export const CARDS_BELOW = 600;
 
-/** The columns that fit, with their widths in pixels; null = cards. `hidden` are those that the reader does not want. */
-export function fitColumns(columns: readonly ColumnSize[], available: number, hidden: ReadonlySet<string> = new Set()): ReadonlyMap<string, number> | null {
+/**
+ * The columns that fit, with their widths in pixels; null = cards. `hidden` are those that the reader does not want.
+ */
+export function fitColumns(
+  columns: readonly ColumnSize[],
+  available: number,
+  hidden: ReadonlySet<string> = new Set(),
+): ReadonlyMap<string, number> | null {
   if (available < CARDS_BELOW) return null;
   let shown = columns.filter((column) => column.rank === 0 || !hidden.has(column.key));
   while (widthOf(shown) > available) {
@@ -26,7 +32,12 @@ export function fitColumns(columns: readonly ColumnSize[], available: number, hi
   }
   const spare = available - widthOf(shown);
   const shares = shown.reduce((sum, column) => sum + (column.grow ?? 0), 0);
-  return new Map(shown.map((column) => [column.key, column.width + (shares === 0 ? 0 : Math.floor((spare * (column.grow ?? 0)) / shares))]));
+  return new Map(
+    shown.map((column) => [
+      column.key,
+      column.width + (shares === 0 ? 0 : Math.floor((spare * (column.grow ?? 0)) / shares)),
+    ]),
+  );
 }
 
 function widthOf(columns: readonly ColumnSize[]): number {

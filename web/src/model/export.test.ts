@@ -6,7 +6,9 @@ test("columns come from all rows, what is nested is flattened, lists are JSON", 
     { name: "a", schedule: { value: "1h", timezone: "UTC" }, last: null },
     { name: "b", schedule: null, last: { id: "7" }, jobs: ["x", "y"] },
   ];
-  expect(asCsv(rows)).toBe('name,schedule.value,schedule.timezone,last,schedule,last.id,jobs\r\na,1h,UTC,,,,\r\nb,,,,,7,"[""x"",""y""]"\r\n');
+  expect(asCsv(rows)).toBe(
+    'name,schedule.value,schedule.timezone,last,schedule,last.id,jobs\r\na,1h,UTC,,,,\r\nb,,,,,7,"[""x"",""y""]"\r\n',
+  );
   expect(JSON.parse(asJson(rows))).toEqual(rows);
 });
 

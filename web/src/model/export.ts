@@ -8,7 +8,9 @@ function isRecord(value: unknown): value is Row {
 
 /** What is nested becomes columns of its own, `schedule.value`; an empty object is nothing. */
 function flat(row: Row, before = ""): readonly (readonly [string, unknown])[] {
-  return Object.entries(row).flatMap(([key, value]) => (isRecord(value) ? flat(value, `${before}${key}.`) : [[`${before}${key}`, value] as const]));
+  return Object.entries(row).flatMap(([key, value]) =>
+    isRecord(value) ? flat(value, `${before}${key}.`) : [[`${before}${key}`, value] as const],
+  );
 }
 
 /** Spreadsheets take a text that begins like this for a formula, and would run it. */
@@ -16,7 +18,12 @@ const FORMULA = /^[=+\-@\t\r]/;
 
 function cell(value: unknown): string {
   if (value === null || value === undefined) return "";
-  const text = typeof value === "string" ? value.replace(FORMULA, "'$&") : typeof value === "object" ? JSON.stringify(value) : String(value);
+  const text =
+    typeof value === "string"
+      ? value.replace(FORMULA, "'$&")
+      : typeof value === "object"
+        ? JSON.stringify(value)
+        : String(value);
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
@@ -24,7 +31,9 @@ function cell(value: unknown): string {
 export function asCsv(rows: readonly object[]): string {
   const lines = rows.map((row) => new Map(flat(row as Row)));
   const columns = [...new Set(lines.flatMap((line) => [...line.keys()]))];
-  return [columns, ...lines.map((line) => columns.map((column) => line.get(column)))].map((line) => `${line.map(cell).join(",")}\r\n`).join("");
+  return [columns, ...lines.map((line) => columns.map((column) => line.get(column)))]
+    .map((line) => `${line.map(cell).join(",")}\r\n`)
+    .join("");
 }
 
 /** JSON as the API answered it. */

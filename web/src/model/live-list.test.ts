@@ -1,5 +1,15 @@
 import { describe, expect, test } from "vitest";
-import { byNumber, byText, changed, type ListRule, type ListState, listOf, stillChosen, thenBy, togglePage } from "./live-list";
+import {
+  byNumber,
+  byText,
+  changed,
+  type ListRule,
+  type ListState,
+  listOf,
+  stillChosen,
+  thenBy,
+  togglePage,
+} from "./live-list";
 
 interface Row {
   readonly id: string;
@@ -11,11 +21,22 @@ const SIZE = 3;
 
 /** A page in the order of falling ids, as the log has it. */
 function rule(more: Partial<ListRule<Row>> = {}): ListRule<Row> {
-  return { id: (row) => row.id, matches: () => true, order: (left, right) => byNumber(right.id, left.id), first: true, size: SIZE, ...more };
+  return {
+    id: (row) => row.id,
+    matches: () => true,
+    order: (left, right) => byNumber(right.id, left.id),
+    first: true,
+    size: SIZE,
+    ...more,
+  };
 }
 
 function page(ids: readonly string[], more = false, totalCount?: number): ListState<Row> {
-  return listOf({ nodes: ids.map((id) => ({ id })), pageInfo: { hasNextPage: more, endCursor: "end" }, ...(totalCount === undefined ? {} : { totalCount }) });
+  return listOf({
+    nodes: ids.map((id) => ({ id })),
+    pageInfo: { hasNextPage: more, endCursor: "end" },
+    ...(totalCount === undefined ? {} : { totalCount }),
+  });
 }
 
 function ids(list: ListState<Row>): readonly string[] {
@@ -59,8 +80,17 @@ describe("order", () => {
   });
 
   test("a row whose place changes moves there", () => {
-    const byNext = rule({ order: (left, right) => thenBy(byText(left.next ?? null, right.next ?? null), byNumber(left.id, right.id)) });
-    const list = listOf<Row>({ nodes: [{ id: "1", next: "a" }, { id: "2", next: "c" }, { id: "3", next: null }], pageInfo: { hasNextPage: false, endCursor: null } });
+    const byNext = rule({
+      order: (left, right) => thenBy(byText(left.next ?? null, right.next ?? null), byNumber(left.id, right.id)),
+    });
+    const list = listOf<Row>({
+      nodes: [
+        { id: "1", next: "a" },
+        { id: "2", next: "c" },
+        { id: "3", next: null },
+      ],
+      pageInfo: { hasNextPage: false, endCursor: null },
+    });
     expect(ids(changed(list, { id: "1", row: { id: "1", next: "d" } }, byNext))).toEqual(["2", "1", "3"]);
     expect(ids(changed(list, { id: "2", row: { id: "2", next: null } }, byNext))).toEqual(["1", "2", "3"]);
   });
@@ -109,8 +139,13 @@ describe("ends of the page", () => {
 });
 
 test("an event's row keeps what only the answer knew", () => {
-  const list = listOf<Row>({ nodes: [{ id: "1", next: "from the answer" }], pageInfo: { hasNextPage: false, endCursor: null } });
-  expect(changed(list, { id: "1", row: { id: "1", state: "new" } }, rule()).rows).toEqual([{ id: "1", next: "from the answer", state: "new" }]);
+  const list = listOf<Row>({
+    nodes: [{ id: "1", next: "from the answer" }],
+    pageInfo: { hasNextPage: false, endCursor: null },
+  });
+  expect(changed(list, { id: "1", row: { id: "1", state: "new" } }, rule()).rows).toEqual([
+    { id: "1", next: "from the answer", state: "new" },
+  ]);
 });
 
 describe("the choice", () => {
@@ -127,7 +162,11 @@ describe("the choice", () => {
 });
 
 test("an answer with all rows counts them itself: what the server counted a moment later may be another number", () => {
-  const answer = { nodes: [{ id: "1" }, { id: "2" }], pageInfo: { hasNextPage: false, endCursor: null }, totalCount: 3 };
+  const answer = {
+    nodes: [{ id: "1" }, { id: "2" }],
+    pageInfo: { hasNextPage: false, endCursor: null },
+    totalCount: 3,
+  };
   expect(listOf<Row>(answer, true).total).toBe(2);
   expect(listOf<Row>(answer).total).toBe(3);
   expect(listOf<Row>({ ...answer, pageInfo: { hasNextPage: true, endCursor: "a" } }, true).total).toBe(3);

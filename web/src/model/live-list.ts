@@ -1,4 +1,6 @@
-/** The one rule of all lists: which rows a page has, in which order, and where it ends, when something changes. Pure. */
+/**
+ * The one rule of all lists: which rows a page has, in which order, and where it ends, when something changes. Pure.
+ */
 
 /** A page of a connection, as the server answers it. */
 export interface ListPage<Row> {
@@ -42,7 +44,10 @@ const GROWS = 2;
 /** Beyond this the tail is dropped, and with it the cursor behind it. */
 const BURSTS = 10;
 
-/** `first`: the answer begins with the first row. One that holds all rows counts them itself: the server counts a moment later. */
+/**
+ * `first`: the answer begins with the first row. One that holds all rows counts them itself: the server counts a moment
+ * later.
+ */
 export function listOf<Row>(page: ListPage<Row>, first = false): ListState<Row> {
   const { hasNextPage: more, endCursor: end } = page.pageInfo;
   const total = page.totalCount !== undefined && first && !more ? page.nodes.length : (page.totalCount ?? null);
@@ -61,7 +66,9 @@ export function changed<Row>(list: ListState<Row>, { id, row }: Change<Row>, rul
   const moved = rule.order(known, row);
   if (moved === 0) return replaced(list, index, row);
   const without = { ...list, rows: list.rows.toSpliced(index, 1) };
-  return moved === null ? { ...replaced(list, index, row), stale: true } : { ...inserted(without, { ...known, ...row }, rule), stale: true };
+  return moved === null
+    ? { ...replaced(list, index, row), stale: true }
+    : { ...inserted(without, { ...known, ...row }, rule), stale: true };
 }
 
 /** A thing went of which the page only knows that it may have been counted. */
@@ -90,7 +97,8 @@ function inserted<Row>(list: ListState<Row>, row: Row, rule: ListRule<Row>): Lis
   if (onEarlierPage || onLaterPage) return outOfSight(list);
   const counted = list.total === null ? list : { ...list, total: list.total + 1, stale: true };
   const rows = counted.rows.toSpliced(place, 0, row);
-  if (rows.length > rule.size * BURSTS) return { ...counted, rows: rows.slice(0, rule.size * BURSTS), end: null, more: true, stale: true };
+  if (rows.length > rule.size * BURSTS)
+    return { ...counted, rows: rows.slice(0, rule.size * BURSTS), end: null, more: true, stale: true };
   return { ...counted, rows, stale: counted.stale || rows.length > rule.size * GROWS };
 }
 
@@ -125,15 +133,26 @@ export function thenBy(first: number, second: number): number {
   return first === 0 ? second : first;
 }
 
-/** Rows that stay chosen when the page showed `before` and shows `after`: those that left the list are chosen no more. */
-export function stillChosen(chosen: ReadonlySet<string>, before: readonly string[], after: readonly string[]): ReadonlySet<string> {
+/**
+ * Rows that stay chosen when the page showed `before` and shows `after`: those that left the list are chosen no more.
+ */
+export function stillChosen(
+  chosen: ReadonlySet<string>,
+  before: readonly string[],
+  after: readonly string[],
+): ReadonlySet<string> {
   const shown = new Set(after);
   const left = before.filter((id) => chosen.has(id) && !shown.has(id));
   if (left.length === 0) return chosen;
   return new Set([...chosen].filter((id) => !left.includes(id)));
 }
 
-/** All rows of the page chosen in addition, or, if they all are already, none of them any more; other pages' choice stays. */
+/**
+ * All rows of the page chosen in addition, or, if they all are already, none of them any more; other pages' choice
+ * stays.
+ */
 export function togglePage(chosen: ReadonlySet<string>, page: readonly string[]): ReadonlySet<string> {
-  return page.every((id) => chosen.has(id)) ? new Set([...chosen].filter((id) => !page.includes(id))) : new Set([...chosen, ...page]);
+  return page.every((id) => chosen.has(id))
+    ? new Set([...chosen].filter((id) => !page.includes(id)))
+    : new Set([...chosen, ...page]);
 }

@@ -1,14 +1,24 @@
 import { describe, expect, test } from "vitest";
-import { appendLines, CHUNK, EMPTY_LOG, levelAtLeast, type Line, logText, plainText } from "./log-buffer";
+import { appendLines, CHUNK, EMPTY_LOG, type Line, levelAtLeast, logText, plainText } from "./log-buffer";
 
 function lines(from: number, to: number): Line[] {
-  return Array.from({ length: to - from + 1 }, (_, index) => ({ line: from + index, at: "2026-01-01T00:00:00Z", level: "INFO", message: `m${from + index}`, fields: null }));
+  return Array.from({ length: to - from + 1 }, (_, index) => ({
+    line: from + index,
+    at: "2026-01-01T00:00:00Z",
+    level: "INFO",
+    message: `m${from + index}`,
+    fields: null,
+  }));
 }
 
 describe("appending", () => {
   test("fills chunks of 200 and opens new ones", () => {
     const buffer = appendLines(EMPTY_LOG, lines(1, 450), 0, false);
-    expect(buffer.chunks.map((chunk) => [chunk.first, chunk.lines.length])).toEqual([[1, CHUNK], [201, CHUNK], [401, 50]]);
+    expect(buffer.chunks.map((chunk) => [chunk.first, chunk.lines.length])).toEqual([
+      [1, CHUNK],
+      [201, CHUNK],
+      [401, 50],
+    ]);
     expect(buffer.last).toBe(450);
   });
 
@@ -22,7 +32,9 @@ describe("appending", () => {
 
   test("does not repeat lines after a reconnection", () => {
     const before = appendLines(EMPTY_LOG, lines(1, 10), 0, false);
-    expect(appendLines(before, lines(8, 12), 0, false).chunks[0]?.lines.map((line) => line.line)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]);
+    expect(appendLines(before, lines(8, 12), 0, false).chunks[0]?.lines.map((line) => line.line)).toEqual([
+      1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12,
+    ]);
     expect(appendLines(before, lines(1, 10), 0, false)).toBe(before);
   });
 
@@ -34,7 +46,11 @@ describe("appending", () => {
 });
 
 test("levels are ordered, unknown ones always show", () => {
-  expect([levelAtLeast("INFO", "WARNING"), levelAtLeast("ERROR", "WARNING"), levelAtLeast("TRACE", "ERROR")]).toEqual([false, true, true]);
+  expect([levelAtLeast("INFO", "WARNING"), levelAtLeast("ERROR", "WARNING"), levelAtLeast("TRACE", "ERROR")]).toEqual([
+    false,
+    true,
+    true,
+  ]);
 });
 
 test("terminal codes are taken out", () => {

@@ -51,7 +51,10 @@ export const LEVELS = ["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"] as const
 
 /** Whether a level is at least as urgent as another; unknown levels always show. */
 export function levelAtLeast(level: string, least: string): boolean {
-  const [have, want] = [LEVELS.indexOf(level as (typeof LEVELS)[number]), LEVELS.indexOf(least as (typeof LEVELS)[number])];
+  const [have, want] = [
+    LEVELS.indexOf(level as (typeof LEVELS)[number]),
+    LEVELS.indexOf(least as (typeof LEVELS)[number]),
+  ];
   return have < 0 || have >= want;
 }
 
@@ -69,7 +72,11 @@ export const LONG_LINE = 8192;
 
 /** The whole log as text, for a file. */
 export function logText(lines: readonly Line[]): string {
-  return lines.map((line) => `${line.at} ${line.level.padEnd(8)} ${plainText(line.message)}${fieldsText(line.fields)}`).join("\n") + (lines.length > 0 ? "\n" : "");
+  return (
+    lines
+      .map((line) => `${line.at} ${line.level.padEnd(8)} ${plainText(line.message)}${fieldsText(line.fields)}`)
+      .join("\n") + (lines.length > 0 ? "\n" : "")
+  );
 }
 
 /** Structured values behind a message: `rows=17 table="orders"`. */

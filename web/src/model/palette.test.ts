@@ -18,7 +18,8 @@ test.each([
 });
 
 test("what begins with the words comes first, the rest in its own order, and no more than wanted", () => {
-  const labels = (typed: string, most = 9) => ranked(["a-log", "prolog", "log", "blog"].map(command), typed, most).map(({ label }) => label);
+  const labels = (typed: string, most = 9) =>
+    ranked(["a-log", "prolog", "log", "blog"].map(command), typed, most).map(({ label }) => label);
   expect(labels("log")).toEqual(["log", "a-log", "prolog", "blog"]);
   expect(labels("log", 2)).toEqual(["log", "a-log"]);
   expect(labels("")).toEqual(["a-log", "prolog", "log", "blog"]);

@@ -14,10 +14,16 @@ export interface Command {
   readonly press: number | null;
 }
 
-/** How well a label fits what is typed: the lower, the better; null if it does not. All words must be there, in any order. */
+/**
+ * How well a label fits what is typed: the lower, the better; null if it does not. All words must be there, in any
+ * order.
+ */
 export function fit(label: string, typed: string): number | null {
   const text = label.toLowerCase();
-  const words = typed.toLowerCase().split(/\s+/).filter((word) => word !== "");
+  const words = typed
+    .toLowerCase()
+    .split(/\s+/)
+    .filter((word) => word !== "");
   let sum = 0;
   for (const word of words) {
     const at = text.indexOf(word);
@@ -44,13 +50,28 @@ export function ranked(commands: readonly Command[], typed: string, most: number
 export function byNumber(typed: string): readonly Command[] {
   const number = /^#?(\d{1,19})$/.exec(typed.trim())?.[1];
   if (number === undefined) return [];
-  const to = (kind: string, icon: IconName, path: string): Command => ({ id: path, icon, label: `${kind} ${number}`, kind: "number", href: path, press: null });
-  return [to("Run", "runs", `/runs/${number}`), to("Execution", "log", `/log/${number}`), to("Flow", "flows", `/flows/${number}`)];
+  const to = (kind: string, icon: IconName, path: string): Command => ({
+    id: path,
+    icon,
+    label: `${kind} ${number}`,
+    kind: "number",
+    href: path,
+    press: null,
+  });
+  return [
+    to("Run", "runs", `/runs/${number}`),
+    to("Execution", "log", `/log/${number}`),
+    to("Flow", "flows", `/flows/${number}`),
+  ];
 }
 
 /** What names lead to. */
 export function byName(kind: "task" | "job" | "group", names: readonly string[]): readonly Command[] {
-  const href = { task: (name: string) => `/tasks/${encodeURIComponent(name)}`, job: (name: string) => `/jobs?job=${encodeURIComponent(name)}`, group: (name: string) => `/runs?group=${encodeURIComponent(name)}` }[kind];
+  const href = {
+    task: (name: string) => `/tasks/${encodeURIComponent(name)}`,
+    job: (name: string) => `/jobs?job=${encodeURIComponent(name)}`,
+    group: (name: string) => `/runs?group=${encodeURIComponent(name)}`,
+  }[kind];
   const icon: IconName = kind === "task" ? "tasks" : kind === "job" ? "jobs" : "groups";
   return names.map((name) => ({ id: `${kind} ${name}`, icon, label: name, kind, href: href(name), press: null }));
 }

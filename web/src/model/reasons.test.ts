@@ -1,8 +1,14 @@
 import { expect, test } from "vitest";
 import { type ExplainedRun, repeatedReasons } from "./reasons";
 
-function runs(...reasons: readonly (readonly [string, ...string[]])[]): readonly Pick<ExplainedRun, "id" | "state" | "explain">[] {
-  return reasons.map(([sentence, ...details], index) => ({ id: String(index), state: "WAITING", explain: { sentence, details, until: null } }));
+function runs(
+  ...reasons: readonly (readonly [string, ...string[]])[]
+): readonly Pick<ExplainedRun, "id" | "state" | "explain">[] {
+  return reasons.map(([sentence, ...details], index) => ({
+    id: String(index),
+    state: "WAITING",
+    explain: { sentence, details, until: null },
+  }));
 }
 
 test("the same reason is said once", () => {
@@ -20,6 +26,11 @@ test("the same sentence with other details is another reason", () => {
 
 test("what runs, or says nothing, repeats nobody", () => {
   const [run] = runs(["It runs."]);
-  expect(repeatedReasons([{ ...run!, state: "RUNNING" }, { ...run!, id: "1", state: "RUNNING" }]).size).toBe(0);
+  expect(
+    repeatedReasons([
+      { ...run!, state: "RUNNING" },
+      { ...run!, id: "1", state: "RUNNING" },
+    ]).size,
+  ).toBe(0);
   expect(repeatedReasons(runs([""], [""])).size).toBe(0);
 });

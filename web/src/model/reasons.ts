@@ -1,5 +1,5 @@
 /** Why runs wait, said once for neighbours that wait for the same. Pure. */
-import type { RunRow } from "../graphql/fragments";
+import type { RunRow } from "../api/fragments";
 
 /** A run with what says why it is where it is. */
 export interface ExplainedRun extends RunRow {
@@ -12,6 +12,15 @@ export type Repeated = ReadonlySet<string>;
 /** Runs that wait, and whose reason is to the last digit that of the run above. */
 export function repeatedReasons(runs: readonly Pick<ExplainedRun, "id" | "state" | "explain">[]): Repeated {
   const same = (left: ExplainedRun["explain"], right: ExplainedRun["explain"]): boolean =>
-    left !== undefined && right !== undefined && left.sentence !== "" && left.sentence === right.sentence && left.until === right.until && left.details.join("\n") === right.details.join("\n");
-  return new Set(runs.filter((run, index) => run.state !== "RUNNING" && same(run.explain, runs[index - 1]?.explain)).map(({ id }) => id));
+    left !== undefined &&
+    right !== undefined &&
+    left.sentence !== "" &&
+    left.sentence === right.sentence &&
+    left.until === right.until &&
+    left.details.join("\n") === right.details.join("\n");
+  return new Set(
+    runs
+      .filter((run, index) => run.state !== "RUNNING" && same(run.explain, runs[index - 1]?.explain))
+      .map(({ id }) => id),
+  );
 }

@@ -3,13 +3,20 @@ import { refusalWords, shorterSpans } from "./refusal";
 
 test("too many rows to be sorted are said with what they are and how they were to be ordered", () => {
   const refusal = { code: "LIMIT_SORTED_ROWS", maximum: 200_000 };
-  expect(refusalWords(refusal, { rows: "executions", order: "by duration" })).toBe("There are too many executions to be ordered by duration: more than 200,000.");
-  expect(refusalWords({ ...refusal, maximum: null }, { rows: "tasks" })).toBe("There are too many tasks to be ordered like this.");
+  expect(refusalWords(refusal, { rows: "executions", order: "by duration" })).toBe(
+    "There are too many executions to be ordered by duration: more than 200,000.",
+  );
+  expect(refusalWords({ ...refusal, maximum: null }, { rows: "tasks" })).toBe(
+    "There are too many tasks to be ordered like this.",
+  );
 });
 
-test.each(["LIMIT_COST", "LIMIT_SEARCH_SECONDS", "LIMIT_SEARCH_BUDGET"])("a search that is refused by %s has words of its own", (code) => {
-  expect(refusalWords({ code, maximum: 1 }, { rows: "runs" })).toMatch(/runs .*looked through|runs that looking/);
-});
+test.each(["LIMIT_COST", "LIMIT_SEARCH_SECONDS", "LIMIT_SEARCH_BUDGET"])(
+  "a search that is refused by %s has words of its own",
+  (code) => {
+    expect(refusalWords({ code, maximum: 1 }, { rows: "runs" })).toMatch(/runs .*looked through|runs that looking/);
+  },
+);
 
 test.each(["LIMIT_DEPTH", "FORBIDDEN", null])("%s is said as the server says it", (code) => {
   expect(refusalWords({ code, maximum: 1 }, { rows: "runs" })).toBeNull();

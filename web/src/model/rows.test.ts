@@ -1,10 +1,16 @@
 import { expect, test } from "vitest";
-import { replace, steady, upsertFirst, withProgress, without } from "./rows";
+import { replace, steady, upsertFirst, without, withProgress } from "./rows";
 
-const rows = [{ id: "2", n: 0 }, { id: "1", n: 0 }];
+const rows = [
+  { id: "2", n: 0 },
+  { id: "1", n: 0 },
+];
 
 test("a known row is replaced in place, a new one comes first", () => {
-  expect(upsertFirst(rows, { id: "1", n: 7 }, 5)).toEqual([{ id: "2", n: 0 }, { id: "1", n: 7 }]);
+  expect(upsertFirst(rows, { id: "1", n: 7 }, 5)).toEqual([
+    { id: "2", n: 0 },
+    { id: "1", n: 7 },
+  ]);
   expect(upsertFirst(rows, { id: "3", n: 0 }, 2).map((row) => row.id)).toEqual(["3", "2"]);
 });
 
@@ -15,8 +21,18 @@ test("replace and without leave the array alone when nothing changes", () => {
 });
 
 test("held rows keep their place and show their newest state; newcomers are counted, and those that left are known", () => {
-  const current = [{ id: "3", n: 0 }, { id: "1", n: 5 }];
-  expect(steady(rows, current, (row) => row.id)).toEqual({ rows: [{ id: "2", n: 0 }, { id: "1", n: 5 }], fresh: 1, left: new Set(["2"]) });
+  const current = [
+    { id: "3", n: 0 },
+    { id: "1", n: 5 },
+  ];
+  expect(steady(rows, current, (row) => row.id)).toEqual({
+    rows: [
+      { id: "2", n: 0 },
+      { id: "1", n: 5 },
+    ],
+    fresh: 1,
+    left: new Set(["2"]),
+  });
 });
 
 test("the progress of a run shows at its open execution only", () => {

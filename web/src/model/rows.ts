@@ -29,15 +29,25 @@ interface Running extends Identified {
 }
 
 /** The open execution of a run with the progress that the run reports: events bring it with the run. */
-export function withProgress<T extends Running>(rows: readonly T[], run: { readonly id: string; readonly progress: T["progress"] } | null): readonly T[] {
+export function withProgress<T extends Running>(
+  rows: readonly T[],
+  run: { readonly id: string; readonly progress: T["progress"] } | null,
+): readonly T[] {
   if (run === null) return rows;
   const index = rows.findIndex((row) => row.run?.id === run.id && row.completedAt === null);
   const row = rows[index];
   return row === undefined ? rows : rows.with(index, { ...row, progress: run.progress });
 }
 
-/** Puts rows where the pointer does not lose them: known rows keep their place, newcomers wait, and those that left stay in sight. */
-export function steady<T>(held: readonly T[], current: readonly T[], id: (row: T) => string): { rows: readonly T[]; fresh: number; left: ReadonlySet<string> } {
+/**
+ * Puts rows where the pointer does not lose them: known rows keep their place, newcomers wait, and those that left stay
+ * in sight.
+ */
+export function steady<T>(
+  held: readonly T[],
+  current: readonly T[],
+  id: (row: T) => string,
+): { rows: readonly T[]; fresh: number; left: ReadonlySet<string> } {
   const byId = new Map(current.map((row) => [id(row), row]));
   const heldIds = new Set(held.map(id));
   return {

@@ -1,7 +1,11 @@
 import { expect, test } from "vitest";
 import { headingOf, type Sorts } from "./sorting";
 
-const SORTS: Sorts = { name: { ascending: "name" }, started: { ascending: "oldest", descending: "newest" }, duration: { descending: "longest" } };
+const SORTS: Sorts = {
+  name: { ascending: "name" },
+  started: { ascending: "oldest", descending: "newest" },
+  duration: { descending: "longest" },
+};
 
 test.each([
   ["name", "newest", { next: "name", now: null }],

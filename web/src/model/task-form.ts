@@ -39,8 +39,29 @@ export interface TaskForm {
 }
 
 export const EMPTY_FORM: TaskForm = {
-  name: "", jobName: "", description: "", syntax: "CRON", value: "", timezone: "UTC", args: "{}", group: "", priority: "", owner: "", labels: "", rate: "",
-  overlap: "", misfire: "", misfireGrace: "", catchUpLimit: "", tolerance: "", timeout: "", retries: "", retryDelay: "", jitter: "", startAt: "", endAt: "",
+  name: "",
+  jobName: "",
+  description: "",
+  syntax: "CRON",
+  value: "",
+  timezone: "UTC",
+  args: "{}",
+  group: "",
+  priority: "",
+  owner: "",
+  labels: "",
+  rate: "",
+  overlap: "",
+  misfire: "",
+  misfireGrace: "",
+  catchUpLimit: "",
+  tolerance: "",
+  timeout: "",
+  retries: "",
+  retryDelay: "",
+  jitter: "",
+  startAt: "",
+  endAt: "",
 };
 
 export type FormField = keyof TaskForm;
@@ -66,7 +87,7 @@ export function readArgs(text: string): Record<string, unknown> | string {
   try {
     const value: unknown = JSON.parse(text);
     if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
-    return "Must be a JSON object, such as {\"batch\": 100}";
+    return 'Must be a JSON object, such as {"batch": 100}';
   } catch (error) {
     return `Not valid JSON: ${error instanceof Error ? error.message : String(error)}`;
   }
@@ -75,7 +96,10 @@ export function readArgs(text: string): Record<string, unknown> | string {
 /** Labels written as `team=billing, plan=pro`, or what is wrong with them; a value may have no comma. */
 export function readLabels(text: string): Record<string, string> | string {
   const found: Record<string, string> = {};
-  for (const pair of text.split(",").map((each) => each.trim()).filter((each) => each !== "")) {
+  for (const pair of text
+    .split(",")
+    .map((each) => each.trim())
+    .filter((each) => each !== "")) {
     const equals = pair.indexOf("=");
     const [key, value] = [pair.slice(0, Math.max(equals, 0)).trim(), pair.slice(equals + 1).trim()];
     if (key === "" || value === "") return `Write key=value, such as team=billing, got '${pair}'`;
@@ -86,7 +110,11 @@ export function readLabels(text: string): Record<string, string> | string {
 }
 
 /** What is sent for each field whose text differs from `before`; empty text means "the default" (null). */
-export function changedFields(form: TaskForm, before: TaskForm, zone: Zone): { input: Record<string, unknown>; errors: FormErrors } {
+export function changedFields(
+  form: TaskForm,
+  before: TaskForm,
+  zone: Zone,
+): { input: Record<string, unknown>; errors: FormErrors } {
   const input: Record<string, Value> = {};
   const errors: FormErrors = {};
   const changed = (field: FormField): boolean => form[field] !== before[field];
@@ -177,7 +205,9 @@ export function formOfTask(task: EditableTask, zone: Zone): TaskForm {
     group: task.group,
     priority: task.priority,
     owner: text(task.owner),
-    labels: labelsOf(task.labels).map(([key, value]) => `${key}=${value}`).join(", "),
+    labels: labelsOf(task.labels)
+      .map(([key, value]) => `${key}=${value}`)
+      .join(", "),
     rate: task.rate === null ? "" : rateText(task.rate),
     overlap: task.overlap,
     misfire: task.misfire,

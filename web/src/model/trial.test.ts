@@ -5,7 +5,11 @@ const ROWS = [
   { name: "a", paused: false },
   { name: "b", paused: false },
 ];
-const pausing = () => trial<(typeof ROWS)[number]>(({ name }) => name === "a", () => ({ paused: true }));
+const pausing = () =>
+  trial<(typeof ROWS)[number]>(
+    ({ name }) => name === "a",
+    () => ({ paused: true }),
+  );
 
 test("only what is wanted changes, and all comes back as it was", () => {
   const { begin, takeBack } = pausing();

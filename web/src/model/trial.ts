@@ -7,7 +7,10 @@ export interface Trial<Row> {
 }
 
 /** Changes the rows that are wanted, and remembers how each was. */
-export function trial<Row extends object>(wanted: (row: Row) => boolean, change: (row: Row) => Partial<Row>): Trial<Row> {
+export function trial<Row extends object>(
+  wanted: (row: Row) => boolean,
+  change: (row: Row) => Partial<Row>,
+): Trial<Row> {
   const before = new Map<Row, Row>();
   return {
     begin: (rows) =>

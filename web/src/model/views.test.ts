@@ -1,7 +1,13 @@
 import { expect, test } from "vitest";
 import { type SavedView, viewCommands, viewsLike, viewsOf, withoutPage } from "./views";
 
-const view = (id: string, name: string, page: string, shared = false): SavedView => ({ id, name, page, shared, search: `?x=${id}` });
+const view = (id: string, name: string, page: string, shared = false): SavedView => ({
+  id,
+  name,
+  page,
+  shared,
+  search: `?x=${id}`,
+});
 const VIEWS = [view("1", "all failed", "/runs", true), view("2", "failed today", "/runs"), view("3", "slow", "/log")];
 
 test("a view begins at the first page of its list", () => {

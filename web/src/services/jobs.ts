@@ -1,9 +1,9 @@
 import { useEffect, useState } from "preact/hooks";
-import { request } from "../graphql/client";
-import { graphql, type ResultOf } from "../graphql/tada";
-import { notify } from "../state/announce";
+import { request } from "../api/client";
+import { mutate, type Outcome, type UserError } from "../api/mutate";
+import { graphql, type ResultOf } from "../api/tada";
 import type { Rate } from "../lib/limits";
-import { mutate, type Outcome, type UserError } from "./mutate";
+import { notify } from "../state/announce";
 
 const JobChoices = graphql(`
   query JobChoices {
@@ -22,7 +22,10 @@ export function useJobs(wanted: boolean): readonly JobChoiceRow[] {
     request(JobChoices, {}, controller.signal).then(
       (data) => setJobs(data.availableJobs),
       (error: unknown) => {
-        if (!controller.signal.aborted) notify(`The jobs could not be listed: ${error instanceof Error ? error.message : String(error)}`, { tone: "bad" });
+        if (!controller.signal.aborted)
+          notify(`The jobs could not be listed: ${error instanceof Error ? error.message : String(error)}`, {
+            tone: "bad",
+          });
       },
     );
     return () => controller.abort();

@@ -1,7 +1,7 @@
-import { graphql } from "../graphql/tada";
+import { mutate, report } from "../api/mutate";
+import { graphql } from "../api/tada";
 import { wholeDuration } from "../lib/time";
 import { notify } from "../state/announce";
-import { mutate, report } from "./mutate";
 
 const PauseGroup = graphql(`
   mutation PauseGroup($input: PauseGroupInput!) {

@@ -1,5 +1,5 @@
-import { graphql, type ResultOf } from "../graphql/tada";
-import { mutate, report } from "./mutate";
+import { mutate, report } from "../api/mutate";
+import { graphql, type ResultOf } from "../api/tada";
 import type { BulkTarget } from "./runs";
 
 const PreviewFragment = graphql(`

@@ -1,7 +1,7 @@
-import { graphql, type ResultOf, type VariablesOf } from "../graphql/tada";
-import type { RunFilterInput } from "../lib/run-filter";
+import { mutate, type Outcome, report, type UserError } from "../api/mutate";
+import { graphql, type ResultOf, type VariablesOf } from "../api/tada";
+import type { RunFilterInput } from "../model/run-filter";
 import { notify } from "../state/announce";
-import { mutate, type Outcome, report, type UserError } from "./mutate";
 
 const CancelRun = graphql(`
   mutation CancelRun($input: CancelRunInput!) {
@@ -98,7 +98,10 @@ async function again(input: VariablesOf<typeof RetryRun>["input"]): Promise<Outc
   return { ok: true, value: made };
 }
 
-/** Changes what of a run that waits is given: its arguments, and the time before which it does not start; answers what was refused. */
+/**
+ * Changes what of a run that waits is given: its arguments, and the time before which it does not start; answers what
+ * was refused.
+ */
 export async function updateRun(input: VariablesOf<typeof UpdateRun>["input"]): Promise<readonly UserError[]> {
   const outcome = await mutate(UpdateRun, { input }, (data) => data.updateRun);
   if (!outcome.ok) return outcome.errors;
@@ -116,7 +119,10 @@ export async function retryNow(id: string): Promise<boolean> {
 /** Changes the priority of a run that waits. */
 export async function setPriority(id: string, priority: "HIGH" | "LOW"): Promise<boolean> {
   const outcome = await mutate(SetPriority, { input: { ids: [id], priority } }, (data) => data.setRunPriority);
-  if (report(outcome)) notify(`Run ${id} has ${priority.toLowerCase()} priority`, { action: { label: "Undo", run: () => void setPriority(id, priority === "HIGH" ? "LOW" : "HIGH") } });
+  if (report(outcome))
+    notify(`Run ${id} has ${priority.toLowerCase()} priority`, {
+      action: { label: "Undo", run: () => void setPriority(id, priority === "HIGH" ? "LOW" : "HIGH") },
+    });
   return outcome.ok;
 }
 
@@ -138,7 +144,11 @@ async function bulkOnce(kind: BulkKind, selection: Selection): Promise<Payload |
       ? await mutate(CancelRuns, { input: selection }, (data) => data.cancelRuns)
       : kind === "retry"
         ? await mutate(RetryRuns, { input: selection }, (data) => data.retryRuns)
-        : await mutate(SetPriority, { input: { ...selection, priority: kind === "high" ? "HIGH" : "LOW" } }, (data) => data.setRunPriority);
+        : await mutate(
+            SetPriority,
+            { input: { ...selection, priority: kind === "high" ? "HIGH" : "LOW" } },
+            (data) => data.setRunPriority,
+          );
   return report(outcome) ? outcome.value : null;
 }
 
@@ -147,8 +157,14 @@ export async function countBulk(kind: BulkKind, target: BulkTarget): Promise<num
   return (await bulkOnce(kind, selectionOf(target, true)))?.count ?? null;
 }
 
-/** Does it, portion by portion; `progress` hears how many are done. Answers the number, or null if the server refused. */
-export async function runBulk(kind: BulkKind, target: BulkTarget, progress: (done: number) => void): Promise<number | null> {
+/**
+ * Does it, portion by portion; `progress` hears how many are done. Answers the number, or null if the server refused.
+ */
+export async function runBulk(
+  kind: BulkKind,
+  target: BulkTarget,
+  progress: (done: number) => void,
+): Promise<number | null> {
   let done = 0;
   for (let after: string | null = null; ; ) {
     const payload = await bulkOnce(kind, selectionOf(target, false, after));

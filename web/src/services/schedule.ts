@@ -1,5 +1,5 @@
-import { request } from "../graphql/client";
-import { graphql, type ResultOf } from "../graphql/tada";
+import { request } from "../api/client";
+import { graphql, type ResultOf } from "../api/tada";
 import type { Syntax } from "../model/task-form";
 
 const ValidateSchedule = graphql(`
@@ -19,6 +19,9 @@ export type Validation = ResultOf<typeof ValidateSchedule>["validateSchedule"];
 export const FORESEEN = 40;
 
 /** What the server thinks of a schedule: the browser computes nothing of it. */
-export async function validateSchedule(schedule: { syntax: Syntax; value: string; timezone: string }, signal: AbortSignal): Promise<Validation> {
+export async function validateSchedule(
+  schedule: { syntax: Syntax; value: string; timezone: string },
+  signal: AbortSignal,
+): Promise<Validation> {
   return (await request(ValidateSchedule, { schedule, count: FORESEEN }, signal)).validateSchedule;
 }

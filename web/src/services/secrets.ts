@@ -1,8 +1,8 @@
 import { useEffect, useState } from "preact/hooks";
-import { request } from "../graphql/client";
-import { graphql } from "../graphql/tada";
+import { request } from "../api/client";
+import { mutate, type Outcome, report } from "../api/mutate";
+import { graphql } from "../api/tada";
 import { notify } from "../state/announce";
-import { mutate, type Outcome, report } from "./mutate";
 
 const SetSecret = graphql(`
   mutation SetSecret($input: SetSecretInput!) {
@@ -34,7 +34,10 @@ export function useSecretNames(): readonly string[] | null {
     request(SecretNames, {}, controller.signal).then(
       (data) => setNames(data.secrets.nodes.map((secret) => secret.name)),
       (error: unknown) => {
-        if (!controller.signal.aborted) notify(`The secrets could not be listed: ${error instanceof Error ? error.message : String(error)}`, { tone: "bad" });
+        if (!controller.signal.aborted)
+          notify(`The secrets could not be listed: ${error instanceof Error ? error.message : String(error)}`, {
+            tone: "bad",
+          });
       },
     );
     return () => controller.abort();

@@ -1,6 +1,6 @@
-import { graphql } from "../graphql/tada";
+import { mutate } from "../api/mutate";
+import { graphql } from "../api/tada";
 import { notify } from "../state/announce";
-import { mutate } from "./mutate";
 
 const SignalRun = graphql(`
   mutation SignalRun($input: SignalRunInput!) {
@@ -17,7 +17,10 @@ export interface SignalTarget {
   readonly name: string;
 }
 
-async function send(input: SignalTarget & { readonly payload?: unknown; readonly reject?: string }, done: string): Promise<string | null> {
+async function send(
+  input: SignalTarget & { readonly payload?: unknown; readonly reject?: string },
+  done: string,
+): Promise<string | null> {
   const outcome = await mutate(SignalRun, { input }, (data) => data.signalRun);
   if (!outcome.ok) return outcome.errors.map(({ message }) => message).join("; ");
   notify(done);

@@ -1,5 +1,5 @@
-import { type StepRow, StepFragment } from "../graphql/step";
-import { graphql } from "../graphql/tada";
+import { StepFragment, type StepRow } from "../api/step";
+import { graphql } from "../api/tada";
 import { type LiveResult, useLive } from "../live/use-live";
 
 /** Of a run with very many steps so many are shown at once. */
@@ -21,6 +21,8 @@ export function useSteps(id: string, skip = 0): LiveResult<readonly StepRow[]> {
     document: StepsDocument,
     variables: () => ({ id, first: STEPS_SHOWN + 1, skip }),
     init: (data): readonly StepRow[] => data.run?.steps ?? [],
-    outdates: (event) => event.runId === id && (event.kind === "STEP_FINISHED" || event.kind === "RUN_UPDATED" || event.kind.startsWith("EXECUTION_")),
+    outdates: (event) =>
+      event.runId === id &&
+      (event.kind === "STEP_FINISHED" || event.kind === "RUN_UPDATED" || event.kind.startsWith("EXECUTION_")),
   });
 }

@@ -1,6 +1,6 @@
 import { useEffect, useState } from "preact/hooks";
-import { request } from "../graphql/client";
-import { graphql } from "../graphql/tada";
+import { request } from "../api/client";
+import { graphql } from "../api/tada";
 import { labelText, readLabel } from "../lib/labels";
 
 const JobNames = graphql(`
@@ -47,11 +47,17 @@ async function namesLike(kind: NameKind, typed: string, signal: AbortSignal): Pr
     case "task":
       return (await request(TaskNames, { filter: { name: contains } }, signal)).tasks.nodes.map((task) => task.name);
     case "owner": {
-      const { tasks } = await request(TaskNames, { filter: { owner: typed === "" ? { isNull: false } : contains } }, signal);
+      const { tasks } = await request(
+        TaskNames,
+        { filter: { owner: typed === "" ? { isNull: false } : contains } },
+        signal,
+      );
       return [...new Set(tasks.nodes.flatMap((task) => task.owner ?? []))];
     }
     case "group":
-      return (await request(GroupNames, { filter: { name: contains } }, signal)).groups.nodes.map((group) => group.name);
+      return (await request(GroupNames, { filter: { name: contains } }, signal)).groups.nodes.map(
+        (group) => group.name,
+      );
     case "label":
       return labelsLike(typed, signal);
     case "node":
@@ -70,13 +76,19 @@ async function labelsLike(typed: string, signal: AbortSignal): Promise<readonly 
 
 const TYPING_PAUSE = 200;
 
-/** Names that contain what is typed, asked for while `wanted`; without an answer there are none, and one types the name in full. */
+/**
+ * Names that contain what is typed, asked for while `wanted`; without an answer there are none, and one types the name
+ * in full.
+ */
 export function useNames(kind: NameKind | null, typed: string, wanted: boolean): readonly string[] {
   const [names, setNames] = useState<readonly string[]>([]);
   useEffect(() => {
     if (kind === null || !wanted) return undefined;
     const controller = new AbortController();
-    const timer = window.setTimeout(() => void namesLike(kind, typed, controller.signal).then(setNames, () => setNames([])), TYPING_PAUSE);
+    const timer = window.setTimeout(
+      () => void namesLike(kind, typed, controller.signal).then(setNames, () => setNames([])),
+      TYPING_PAUSE,
+    );
     return () => {
       window.clearTimeout(timer);
       controller.abort();

@@ -1,9 +1,9 @@
-import { RunRowFragment, TaskRowFragment } from "../graphql/fragments";
-import { graphql, type VariablesOf } from "../graphql/tada";
+import { RunRowFragment, TaskRowFragment } from "../api/fragments";
+import { mutate, report, type UserError } from "../api/mutate";
+import { graphql, type VariablesOf } from "../api/tada";
 import { plural } from "../lib/format";
 import { notify } from "../state/announce";
 import { beginRun } from "../state/pending";
-import { mutate, report, type UserError } from "./mutate";
 
 const TriggerTask = graphql(
   `
@@ -99,8 +99,15 @@ export async function createTask(input: Record<string, unknown>): Promise<readon
 }
 
 /** Sends the changed fields; refused if somebody else has edited the task since `expectedVersion`. */
-export async function updateTask(input: Record<string, unknown>, expectedVersion: number): Promise<readonly UserError[]> {
-  const outcome = await mutate(UpdateTask, { input: { ...input, expectedVersion } as unknown as UpdateInput }, (data) => data.updateTask);
+export async function updateTask(
+  input: Record<string, unknown>,
+  expectedVersion: number,
+): Promise<readonly UserError[]> {
+  const outcome = await mutate(
+    UpdateTask,
+    { input: { ...input, expectedVersion } as unknown as UpdateInput },
+    (data) => data.updateTask,
+  );
   if (!outcome.ok) return outcome.errors;
   notify(`${String(input["name"])} is saved`);
   return [];
@@ -137,7 +144,11 @@ export async function runTask(name: string): Promise<boolean> {
 /** The same with other arguments than its own; answers what was refused. */
 export async function runTaskWith(name: string, args?: unknown): Promise<readonly UserError[]> {
   const pending = beginRun(name);
-  const outcome = await mutate(TriggerTask, { input: args === undefined ? { name } : { name, args } }, (data) => data.triggerTask);
+  const outcome = await mutate(
+    TriggerTask,
+    { input: args === undefined ? { name } : { name, args } },
+    (data) => data.triggerTask,
+  );
   if (!outcome.ok) {
     pending.drop();
     return outcome.errors;
@@ -156,13 +167,18 @@ function named(names: readonly string[]): string {
 export async function pauseTasks(names: readonly string[], reason: string): Promise<boolean> {
   const input = { names: [...names], ...(reason !== "" && { reason }) };
   if (!report(await mutate(PauseTasks, { input }, (data) => data.pauseTasks))) return false;
-  notify(`${named(names)} ${names.length === 1 ? "is" : "are"} paused`, { action: { label: "Undo", run: () => void resumeTasks(names, reason) } });
+  notify(`${named(names)} ${names.length === 1 ? "is" : "are"} paused`, {
+    action: { label: "Undo", run: () => void resumeTasks(names, reason) },
+  });
   return true;
 }
 
 /** Resumes tasks, all or none; of one, what says so offers to pause it again, for the reason that it had. */
 export async function resumeTasks(names: readonly string[], reason = ""): Promise<boolean> {
   if (!report(await mutate(ResumeTasks, { input: { names: [...names] } }, (data) => data.resumeTasks))) return false;
-  notify(`${named(names)} ${names.length === 1 ? "goes" : "go"} on`, names.length === 1 ? { action: { label: "Undo", run: () => void pauseTasks(names, reason) } } : {});
+  notify(
+    `${named(names)} ${names.length === 1 ? "goes" : "go"} on`,
+    names.length === 1 ? { action: { label: "Undo", run: () => void pauseTasks(names, reason) } } : {},
+  );
   return true;
 }

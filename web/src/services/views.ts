@@ -1,10 +1,10 @@
 import { signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import { request } from "../graphql/client";
-import { graphql } from "../graphql/tada";
+import { request } from "../api/client";
+import { mutate, type Outcome } from "../api/mutate";
+import { graphql } from "../api/tada";
 import { LOOK_AGAIN } from "../live/unannounced";
 import { type SavedView, withoutPage } from "../model/views";
-import { mutate, type Outcome } from "./mutate";
 
 const SavedViews = graphql(`
   query SavedViews {
@@ -54,7 +54,10 @@ async function ask(abort?: AbortSignal): Promise<void> {
   }
 }
 
-/** One's own views and those of the team, asked for again and again while they are wanted, as no event tells of them; null until the first answer. */
+/**
+ * One's own views and those of the team, asked for again and again while they are wanted, as no event tells of them;
+ * null until the first answer.
+ */
 export function useViews(wanted: boolean): Known | null {
   useEffect(() => {
     if (!wanted) return undefined;
@@ -79,7 +82,9 @@ async function changed<T>(outcome: Outcome<T>): Promise<Outcome<T>> {
 }
 
 export async function saveView(page: string, name: string, search: string, shared: boolean): Promise<Outcome<unknown>> {
-  return changed(await mutate(SaveView, { input: { page, name, search: withoutPage(search), shared } }, (data) => data.saveView));
+  return changed(
+    await mutate(SaveView, { input: { page, name, search: withoutPage(search), shared } }, (data) => data.saveView),
+  );
 }
 
 interface ViewChange {

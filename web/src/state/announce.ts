@@ -25,7 +25,8 @@ export function announce(sentence: string): void {
   if (!batch.includes(sentence)) batch.push(sentence);
   if (timer !== null) return;
   timer = setTimeout(() => {
-    spoken.value = batch.length > 3 ? `${batch.slice(-1)[0] ?? ""}, and ${batch.length - 1} more changes` : batch.join(". ");
+    spoken.value =
+      batch.length > 3 ? `${batch.slice(-1)[0] ?? ""}, and ${batch.length - 1} more changes` : batch.join(". ");
     batch = [];
     timer = null;
   }, QUIET);

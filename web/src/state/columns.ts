@@ -6,7 +6,8 @@ export type HiddenColumns = Readonly<Record<string, readonly string[]>>;
 /** Reads what the browser keeps; anything else is left out. */
 export function readHidden(value: unknown): HiddenColumns {
   if (typeof value !== "object" || value === null) return {};
-  const isNames = (names: unknown): names is string[] => Array.isArray(names) && names.every((name) => typeof name === "string");
+  const isNames = (names: unknown): names is string[] =>
+    Array.isArray(names) && names.every((name) => typeof name === "string");
   return Object.fromEntries(Object.entries(value).filter((entry): entry is [string, string[]] => isNames(entry[1])));
 }
 

@@ -1,10 +1,16 @@
 import { announce, notify } from "./announce";
 
-/** Puts a text on the clipboard, and says so to screen readers; where that cannot be done it says what to do, and answers false. */
+/**
+ * Puts a text on the clipboard, and says so to screen readers; where that cannot be done it says what to do, and
+ * answers false.
+ */
 export async function copyText(text: string, said: string): Promise<boolean> {
   const copied = await written(text);
   if (copied) announce(said);
-  else notify("The browser does not let this page copy. Open it by HTTPS, or select the text and press Ctrl C.", { tone: "bad" });
+  else
+    notify("The browser does not let this page copy. Open it by HTTPS, or select the text and press Ctrl C.", {
+      tone: "bad",
+    });
   return copied;
 }
 

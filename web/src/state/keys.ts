@@ -28,7 +28,11 @@ const CHORD_WITHIN = 1_200;
 /** Whether keys belong to what is focused, because one types there or a dialog is open. */
 function isBusy(target: EventTarget | null): boolean {
   if (!(target instanceof HTMLElement)) return false;
-  return target.isContentEditable || target.matches("input, textarea, select") || document.querySelector("dialog[open]") !== null;
+  return (
+    target.isContentEditable ||
+    target.matches("input, textarea, select") ||
+    document.querySelector("dialog[open]") !== null
+  );
 }
 
 function focusSearch(): boolean {

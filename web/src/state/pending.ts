@@ -33,6 +33,9 @@ export function beginRun(name: string): { confirm(runId: string): void; drop(): 
 }
 
 /** Those that the list does not show yet. */
-export function stillPending(pending: readonly PendingRun[], shown: readonly (string | null | undefined)[]): readonly PendingRun[] {
+export function stillPending(
+  pending: readonly PendingRun[],
+  shown: readonly (string | null | undefined)[],
+): readonly PendingRun[] {
   return pending.filter((run) => run.runId === null || !shown.includes(run.runId));
 }

@@ -1,6 +1,6 @@
 import { effect, signal } from "@preact/signals";
 import type { Zone } from "../lib/time";
-import { THEME_KEY, type Theme, storedTheme } from "./stored-theme";
+import { storedTheme, THEME_KEY, type Theme } from "./stored-theme";
 
 export type { Theme } from "./stored-theme";
 

@@ -21,7 +21,8 @@ let entry = entryKey() ?? newEntry();
 
 function entryKey(): string | null {
   const state: unknown = history.state;
-  if (typeof state === "object" && state !== null && "entry" in state && typeof state.entry === "string") return state.entry;
+  if (typeof state === "object" && state !== null && "entry" in state && typeof state.entry === "string")
+    return state.entry;
   return null;
 }
 
@@ -76,10 +77,13 @@ let focused: HTMLElement | null = null;
 /** The heading that had the focus goes, as a loading page's does: that of the page itself gets it. */
 export function passHeadingFocus(heading: HTMLElement): void {
   // Where the focus has gone elsewhere meanwhile, it stays; that of a heading which is no longer there is the body's.
-  if (focused === heading && (document.activeElement === heading || document.activeElement === document.body)) headingWanted = true;
+  if (focused === heading && (document.activeElement === heading || document.activeElement === document.body))
+    headingWanted = true;
 }
 
-/** Goes to an address of the dashboard; `replace` for changes that "back" should not visit, such as typing in a filter. */
+/**
+ * Goes to an address of the dashboard; `replace` for changes that "back" should not visit, such as typing in a filter.
+ */
 export function navigate(href: string, { replace = false } = {}): void {
   const url = new URL(at(href), location.href);
   if (url.pathname === location.pathname && url.search === location.search && url.hash === location.hash) return;
@@ -108,13 +112,21 @@ export function setParams(changes: Readonly<Record<string, string | null>>, opti
 
 /** A click that stays in this tab, and that nothing else has taken. */
 export function isPlainClick(event: MouseEvent): boolean {
-  return event.button === 0 && !event.defaultPrevented && !event.metaKey && !event.ctrlKey && !event.shiftKey && !event.altKey;
+  return (
+    event.button === 0 &&
+    !event.defaultPrevented &&
+    !event.metaKey &&
+    !event.ctrlKey &&
+    !event.shiftKey &&
+    !event.altKey
+  );
 }
 
 function onClick(event: MouseEvent): void {
   if (!isPlainClick(event) || !(event.target instanceof Element)) return;
   const anchor = event.target.closest("a");
-  if (anchor === null || anchor.origin !== location.origin || anchor.target !== "" || anchor.hasAttribute("download")) return;
+  if (anchor === null || anchor.origin !== location.origin || anchor.target !== "" || anchor.hasAttribute("download"))
+    return;
   if (anchor.dataset["external"] !== undefined || within(anchor.pathname).startsWith("/graphiql")) return;
   if (anchor.hash !== "" && anchor.pathname === location.pathname && anchor.search === location.search) return;
   event.preventDefault();

@@ -1,7 +1,10 @@
 import { expect, test } from "vitest";
 import { pieces } from "./model";
 
-const shown = (line: string, wanted: string): string => pieces(line, wanted).map(({ text, hit }) => (hit ? `[${text}]` : text)).join("");
+const shown = (line: string, wanted: string): string =>
+  pieces(line, wanted)
+    .map(({ text, hit }) => (hit ? `[${text}]` : text))
+    .join("");
 
 test("what was looked for is marked, in any case", () => {
   expect(shown("Upstream 503, again 503", "503")).toBe("Upstream [503], again [503]");

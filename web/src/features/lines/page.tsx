@@ -1,24 +1,29 @@
 import { useEffect, useState } from "preact/hooks";
-import { Empty, ErrorBox, Skeleton } from "../../components/feedback";
-import { Pager } from "../../components/pager";
-import { PageHead } from "../../components/section";
-import { Time } from "../../components/time";
-import { request } from "../../graphql/client";
-import { graphql, type ResultOf } from "../../graphql/tada";
-import { RANGES, rangeWords } from "../../lib/log-filter";
+import { request } from "../../api/client";
+import { graphql, type ResultOf } from "../../api/tada";
 import { paths } from "../../lib/paths";
 import { inZone } from "../../lib/time";
 import { serverNow } from "../../live/clock";
+import { setTitle } from "../../live/title";
 import { plainText } from "../../model/log-buffer";
+import { RANGES, rangeWords } from "../../model/log-filter";
 import { zone } from "../../state/prefs";
 import { searchParams } from "../../state/route";
-import { setTitle } from "../../state/title";
+import { Empty, ErrorBox, Skeleton } from "../../ui/feedback";
+import { Pager } from "../../ui/pager";
+import { PageHead } from "../../ui/section";
+import { Time } from "../../ui/time";
 import { SearchBar } from "../search/bar";
 import { isKnown, searchOf, type Term, type Vocabulary } from "../search/model";
 import { pieces } from "./model";
 
 const PAGE = 50;
-const RANGE: Term = { prefix: "range:", param: "range", label: "Started within", options: Object.keys(RANGES).map((range) => [range, `last ${rangeWords(range)}`]) };
+const RANGE: Term = {
+  prefix: "range:",
+  param: "range",
+  label: "Started within",
+  options: Object.keys(RANGES).map((range) => [range, `last ${rangeWords(range)}`]),
+};
 const SEARCH: Vocabulary = {
   label: "Text in log lines",
   param: "q",
@@ -31,8 +36,24 @@ const SEARCH: Vocabulary = {
 };
 
 const LinesDocument = graphql(`
-  query LogLines($text: String!, $job: String, $task: String, $execution: ID, $from: DateTime, $first: Int!, $after: String) {
-    logSearch(text: $text, jobName: $job, taskName: $task, executionId: $execution, from: $from, first: $first, after: $after) {
+  query LogLines(
+    $text: String!
+    $job: String
+    $task: String
+    $execution: ID
+    $from: DateTime
+    $first: Int!
+    $after: String
+  ) {
+    logSearch(
+      text: $text
+      jobName: $job
+      taskName: $task
+      executionId: $execution
+      from: $from
+      first: $first
+      after: $after
+    ) {
       matches {
         executionId
         line { line at level message }
@@ -59,12 +80,24 @@ interface Wanted {
 /** What the address asks for; null as long as it does not say what is to be looked for, or where. */
 function readWanted(params: URLSearchParams): Wanted | null {
   const { free, terms } = searchOf(SEARCH, params);
-  const [job = null, task = null, execution = null, range = ""] = ["job", "task", "execution", "range"].map((name) => terms.get(name));
+  const [job = null, task = null, execution = null, range = ""] = ["job", "task", "execution", "range"].map((name) =>
+    terms.get(name),
+  );
   const places = [execution, task, job].filter((place) => place !== null);
   if (free === "" || places.length === 0 || (execution !== null && !/^\d+$/.test(execution))) return null;
   // Where several are given the narrowest holds.
-  const chosen = execution !== null ? { job: null, task: null, execution } : task !== null ? { job: null, task, execution: null } : { job, task: null, execution: null };
-  return { text: free, ...chosen, range: isKnown(RANGE, range ?? "") ? (range as keyof typeof RANGES) : null, after: params.get("after") };
+  const chosen =
+    execution !== null
+      ? { job: null, task: null, execution }
+      : task !== null
+        ? { job: null, task, execution: null }
+        : { job, task: null, execution: null };
+  return {
+    text: free,
+    ...chosen,
+    range: isKnown(RANGE, range ?? "") ? (range as keyof typeof RANGES) : null,
+    after: params.get("after"),
+  };
 }
 
 interface Asked {
@@ -75,7 +108,10 @@ interface Asked {
 
 /** The answer to a search, asked once: lines that are found do not change. */
 function useFound(wanted: Wanted | null): Asked {
-  const [answer, setAnswer] = useState<{ readonly found: Found | null; readonly error: Error | null }>({ found: null, error: null });
+  const [answer, setAnswer] = useState<{ readonly found: Found | null; readonly error: Error | null }>({
+    found: null,
+    error: null,
+  });
   const [attempt, setAttempt] = useState(0);
   const key = JSON.stringify(wanted);
   useEffect(() => {
@@ -86,7 +122,9 @@ function useFound(wanted: Wanted | null): Asked {
     const from = range === null ? null : new Date(serverNow() - RANGES[range] * 3_600_000).toISOString();
     request(LinesDocument, { ...rest, from, first: PAGE }, controller.signal).then(
       ({ logSearch }) => setAnswer({ found: logSearch, error: null }),
-      (error: unknown) => controller.signal.aborted || setAnswer({ found: null, error: error instanceof Error ? error : new Error(String(error)) }),
+      (error: unknown) =>
+        controller.signal.aborted ||
+        setAnswer({ found: null, error: error instanceof Error ? error : new Error(String(error)) }),
     );
     return () => controller.abort();
   }, [key, attempt]);
@@ -107,7 +145,8 @@ export function Lines() {
         <section class="panel">
           <Empty title="What to look for, and where">
             <p class="dim">
-              Type a text, and with it <code>job:</code>, <code>task:</code> or <code>execution:</code>. The newest executions are looked through first.
+              Type a text, and with it <code>job:</code>, <code>task:</code> or <code>execution:</code>. The newest
+              executions are looked through first.
             </p>
           </Empty>
         </section>
@@ -135,7 +174,8 @@ function Matches({ found, wanted }: { found: Found; wanted: Wanted }) {
               #{executionId} line {line.line}
             </a>{" "}
             <span class="dim">
-              {execution !== null && (execution.taskName ?? execution.jobName)} <Time at={line.at} form="moment" /> {line.level.toLowerCase()}
+              {execution !== null && (execution.taskName ?? execution.jobName)} <Time at={line.at} form="moment" />{" "}
+              {line.level.toLowerCase()}
             </span>
             <code class={`level-${line.level.toLowerCase()}`}>
               {pieces(plainText(line.message), wanted.text).map(({ text, hit }) => (hit ? <mark>{text}</mark> : text))}

@@ -1,18 +1,18 @@
 import type { ComponentChildren } from "preact";
-import { LogView } from "../../components/log-view";
-import { Progress } from "../../components/progress";
-import { Section } from "../../components/section";
-import { Status } from "../../components/status";
-import { Elapsed, Time } from "../../components/time";
-import type { ExecutionRow } from "../../graphql/fragments";
-import { graphql } from "../../graphql/tada";
+import type { ExecutionRow } from "../../api/fragments";
+import { graphql } from "../../api/tada";
 import { integer } from "../../lib/format";
 import { paths } from "../../lib/paths";
 import { executionStatus } from "../../lib/status";
 import { duration } from "../../lib/time";
 import { useLive } from "../../live/use-live";
-import { downloadLog, useLog } from "../../services/log";
 import { notify } from "../../state/announce";
+import { Progress } from "../../ui/progress";
+import { Section } from "../../ui/section";
+import { Status } from "../../ui/status";
+import { Elapsed, Time } from "../../ui/time";
+import { downloadLog, useLog } from "./log-service";
+import { LogView } from "./log-view";
 
 const AttemptDocument = graphql(`
   query AttemptDetail($id: ID!) {
@@ -37,7 +37,9 @@ export function AttemptPanel({ execution, aside }: AttemptProps) {
     outdates: (event) => event.executionId === execution.id,
   });
   const download = (): void =>
-    void downloadLog(execution.id).catch((error: unknown) => notify(`The log could not be read: ${error instanceof Error ? error.message : String(error)}`, { tone: "bad" }));
+    void downloadLog(execution.id).catch((error: unknown) =>
+      notify(`The log could not be read: ${error instanceof Error ? error.message : String(error)}`, { tone: "bad" }),
+    );
   return (
     <Section title={`Attempt ${execution.attempt}`} aside={aside}>
       <AttemptFacts execution={execution} traceUrl={detail.state?.traceUrl ?? null} />
@@ -64,7 +66,13 @@ function AttemptFacts({ execution, traceUrl }: { execution: ExecutionRow; traceU
       <span>
         <Time at={startedAt} form="moment" />
       </span>
-      <span>{completedAt === null ? <Elapsed since={startedAt} /> : execution.duration !== null && `took ${duration(execution.duration)}`}</span>
+      <span>
+        {completedAt === null ? (
+          <Elapsed since={startedAt} />
+        ) : (
+          execution.duration !== null && `took ${duration(execution.duration)}`
+        )}
+      </span>
       {wait !== null && <span class="dim">waited {duration(wait)}</span>}
       {recordsProcessed !== null && <span class="num">{integer(recordsProcessed)} records</span>}
       <span class="dim">on {node}</span>

@@ -4,11 +4,23 @@ import { duration, wholeDuration } from "../../lib/time";
 const LEAST = 0.005;
 
 /** A bar where it lies in time; an empty track where nothing of it is in the frame. */
-export function Bar({ place, tone }: { place: { readonly left: number; readonly width: number } | null; tone: string }) {
+export function Bar({
+  place,
+  tone,
+}: {
+  place: { readonly left: number; readonly width: number } | null;
+  tone: string;
+}) {
   return (
     <svg class="course-bar" width="100%" height="12" aria-hidden="true">
       {place !== null && (
-        <rect class={`course-fill course-${tone}`} x={percent(Math.min(place.left, 1 - LEAST))} width={percent(Math.max(place.width, LEAST))} height="12" rx="2" />
+        <rect
+          class={`course-fill course-${tone}`}
+          x={percent(Math.min(place.left, 1 - LEAST))}
+          width={percent(Math.max(place.width, LEAST))}
+          height="12"
+          rx="2"
+        />
       )}
     </svg>
   );

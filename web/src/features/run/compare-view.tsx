@@ -1,16 +1,16 @@
 import { useState } from "preact/hooks";
-import { ErrorBox, Skeleton } from "../../components/feedback";
-import { Section } from "../../components/section";
-import { Status } from "../../components/status";
-import { Elapsed, Time } from "../../components/time";
-import { ExecutionRowFragment } from "../../graphql/fragments";
-import { graphql, type ResultOf } from "../../graphql/tada";
+import { ExecutionRowFragment } from "../../api/fragments";
+import { graphql, type ResultOf } from "../../api/tada";
 import { integer, plural, words } from "../../lib/format";
 import { paths } from "../../lib/paths";
 import { executionStatus } from "../../lib/status";
 import { duration } from "../../lib/time";
 import { useLive } from "../../live/use-live";
 import { setParams } from "../../state/route";
+import { ErrorBox, Skeleton } from "../../ui/feedback";
+import { Section } from "../../ui/section";
+import { Status } from "../../ui/status";
+import { Elapsed, Time } from "../../ui/time";
 import { compared, isSince, type Kind, type Line, type Other, readOther, type Side } from "./compare";
 import type { RunDetail } from "./document";
 import { useNeighbours } from "./neighbours";
@@ -33,8 +33,14 @@ const CompareDocument = graphql(
   `
   query CompareAttempts($left: ID!, $right: ID!, $one: ExecutionFilter, $other: ExecutionFilter) {
     asOf
-    left: run(id: $left) { ...Compared executions(first: 1, filter: $one, orderBy: [{ field: ID, direction: DESC }]) { nodes { ...ExecutionRow } } }
-    right: run(id: $right) { ...Compared executions(first: 1, filter: $other, orderBy: [{ field: ID, direction: DESC }]) { nodes { ...ExecutionRow } } }
+    left: run(id: $left) {
+      ...Compared
+      executions(first: 1, filter: $one, orderBy: [{ field: ID, direction: DESC }]) { nodes { ...ExecutionRow } }
+    }
+    right: run(id: $right) {
+      ...Compared
+      executions(first: 1, filter: $other, orderBy: [{ field: ID, direction: DESC }]) { nodes { ...ExecutionRow } }
+    }
   }
 `,
   [SideFragment, ExecutionRowFragment],
@@ -69,7 +75,12 @@ export function CompareChoice({ run, attempt }: { run: RunDetail; attempt: numbe
   const { older, newer } = useNeighbours(run);
   const attempts = run.executions.nodes.filter((execution) => execution.attempt !== attempt);
   return (
-    <select class="select" aria-label="Compare with" value="" onChange={(event) => setParams({ with: event.currentTarget.value })}>
+    <select
+      class="select"
+      aria-label="Compare with"
+      value=""
+      onChange={(event) => setParams({ with: event.currentTarget.value })}
+    >
       <option value="">Compare with…</option>
       {attempts.map((execution) => (
         <option key={execution.id} value={`${run.id}.${execution.attempt}`}>
@@ -78,7 +89,9 @@ export function CompareChoice({ run, attempt }: { run: RunDetail; attempt: numbe
       ))}
       {typeof older === "string" && <option value={older}>previous run, {older}</option>}
       {typeof newer === "string" && <option value={newer}>next run, {newer}</option>}
-      {run.retriedFrom !== null && run.retriedFrom.id !== older && <option value={run.retriedFrom.id}>run {run.retriedFrom.id}, which it retries</option>}
+      {run.retriedFrom !== null && run.retriedFrom.id !== older && (
+        <option value={run.retriedFrom.id}>run {run.retriedFrom.id}, which it retries</option>
+      )}
     </select>
   );
 }
@@ -93,7 +106,12 @@ interface ComparisonProps {
 export function Comparison({ run, attempt, other }: ComparisonProps) {
   const { state, error, reload } = useLive(`compare/${run.id}.${attempt}/${other.run}.${other.attempt}`, {
     document: CompareDocument,
-    variables: () => ({ left: run.id, right: other.run, one: { attempt: { eq: attempt } }, other: other.attempt === null ? null : { attempt: { eq: other.attempt } } }),
+    variables: () => ({
+      left: run.id,
+      right: other.run,
+      one: { attempt: { eq: attempt } },
+      other: other.attempt === null ? null : { attempt: { eq: other.attempt } },
+    }),
     init: (data) => ({ left: sideOf(data.left), right: sideOf(data.right) }),
     outdates: (event) => event.runId === run.id || event.runId === other.run,
     every: 1_500,
@@ -104,9 +122,20 @@ export function Comparison({ run, attempt, other }: ComparisonProps) {
       {state === null ? (
         error === null && <Skeleton rows={4} />
       ) : state.left === null || state.right === null ? (
-        <p class="panel-body">{state.right === null ? `${nameOf(other)} is not there, or has not started.` : "This attempt is not there any more."}</p>
+        <p class="panel-body">
+          {state.right === null
+            ? `${nameOf(other)} is not there, or has not started.`
+            : "This attempt is not there any more."}
+        </p>
       ) : (
-        <Lines lines={compared(state.left, state.right)} left={`run ${run.id}, attempt ${attempt}`} right={{ name: `run ${other.run}, attempt ${state.right.attempt}`, href: paths.attempt(other.run, state.right.attempt) }} />
+        <Lines
+          lines={compared(state.left, state.right)}
+          left={`run ${run.id}, attempt ${attempt}`}
+          right={{
+            name: `run ${other.run}, attempt ${state.right.attempt}`,
+            href: paths.attempt(other.run, state.right.attempt),
+          }}
+        />
       )}
     </Section>
   );
@@ -130,7 +159,14 @@ function Aside({ other }: { other: Other }) {
     >
       <label>
         <span class="dim">with run</span>{" "}
-        <input class="input num" value={text} inputMode="decimal" aria-invalid={read === null} title="The number of a run, or 812.3 for its third attempt" onInput={(event) => setText(event.currentTarget.value)} />
+        <input
+          class="input num"
+          value={text}
+          inputMode="decimal"
+          aria-invalid={read === null}
+          title="The number of a run, or 812.3 for its third attempt"
+          onInput={(event) => setText(event.currentTarget.value)}
+        />
       </label>
       <button type="button" class="button small" onClick={() => setParams({ with: null })}>
         Close
@@ -199,7 +235,11 @@ function Value({ line, value }: { line: Line; value: unknown }) {
       </>
     );
   if (line.name === "Outcome") return <Status name={String(value)} />;
-  return line.kind === "time" ? <Time at={String(value)} form="moment" /> : <span class={line.kind === "json" ? "mono" : undefined}>{written(line.kind, value)}</span>;
+  return line.kind === "time" ? (
+    <Time at={String(value)} form="moment" />
+  ) : (
+    <span class={line.kind === "json" ? "mono" : undefined}>{written(line.kind, value)}</span>
+  );
 }
 
 function written(kind: Kind, value: unknown): string {

@@ -41,7 +41,8 @@ const SHORT = 0.05;
 
 /** All lines, in the order in which one asks: how did it end, with what, and where did the time go. */
 export function compared(left: Side, right: Side): readonly Line[] {
-  const fact = (name: string, kind: Kind, read: (side: Side) => unknown): Line => lineOf(name, kind, read(left), read(right));
+  const fact = (name: string, kind: Kind, read: (side: Side) => unknown): Line =>
+    lineOf(name, kind, read(left), read(right));
   return [
     fact("Outcome", "text", ({ outcome }) => outcome),
     fact("Error", "text", ({ error }) => error ?? undefined),
@@ -63,13 +64,16 @@ function lineOf(name: string, kind: Kind, left: unknown, right: unknown): Line {
 }
 
 function same(kind: Kind, left: unknown, right: unknown): boolean {
-  if (kind === "seconds" && typeof left === "number" && typeof right === "number") return Math.abs(left - right) <= Math.max(SHORT, ALIKE * Math.max(left, right));
+  if (kind === "seconds" && typeof left === "number" && typeof right === "number")
+    return Math.abs(left - right) <= Math.max(SHORT, ALIKE * Math.max(left, right));
   return canonical(left) === canonical(right);
 }
 
 /** JSON with the keys of its objects in one order, so that equal values are equal texts. */
 function canonical(value: unknown): string | undefined {
-  return JSON.stringify(value, (_key, each: unknown) => (isObject(each) ? Object.fromEntries(Object.entries(each).sort(([one], [other]) => (one < other ? -1 : 1))) : each));
+  return JSON.stringify(value, (_key, each: unknown) =>
+    isObject(each) ? Object.fromEntries(Object.entries(each).sort(([one], [other]) => (one < other ? -1 : 1))) : each,
+  );
 }
 
 function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
@@ -87,7 +91,8 @@ function lengths({ steps, open }: Side): ReadonlyMap<string, number | Since> {
     const before = found.get(label) ?? 0;
     if (finishedAt === null) {
       if (open) found.set(label, { since: startedAt });
-    } else if (typeof before === "number") found.set(label, before + (Date.parse(finishedAt) - Date.parse(startedAt)) / 1000);
+    } else if (typeof before === "number")
+      found.set(label, before + (Date.parse(finishedAt) - Date.parse(startedAt)) / 1000);
   }
   return found;
 }
@@ -97,8 +102,15 @@ export function isSince(value: unknown): value is Since {
   return isObject(value) && typeof value["since"] === "string";
 }
 
-function byKey(word: string, kind: Kind, left: ReadonlyMap<string, unknown>, right: ReadonlyMap<string, unknown>): readonly Line[] {
-  return [...new Set([...left.keys(), ...right.keys()])].map((key) => lineOf(`${word} ${key}`, kind, left.get(key), right.get(key)));
+function byKey(
+  word: string,
+  kind: Kind,
+  left: ReadonlyMap<string, unknown>,
+  right: ReadonlyMap<string, unknown>,
+): readonly Line[] {
+  return [...new Set([...left.keys(), ...right.keys()])].map((key) =>
+    lineOf(`${word} ${key}`, kind, left.get(key), right.get(key)),
+  );
 }
 
 /** What an attempt is compared with: another one of its run, or the newest of another run. */

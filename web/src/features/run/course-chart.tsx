@@ -1,19 +1,19 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
-import { ErrorBox } from "../../components/feedback";
-import { Icon } from "../../components/icon";
-import { Section } from "../../components/section";
-import { Status } from "../../components/status";
-import { Time } from "../../components/time";
-import { Waits } from "../../components/waits";
-import type { ExecutionRow } from "../../graphql/fragments";
-import type { StepRow } from "../../graphql/step";
+import type { ExecutionRow } from "../../api/fragments";
+import type { StepRow } from "../../api/step";
 import { plural } from "../../lib/format";
 import { paths } from "../../lib/paths";
 import { executionStatus, statusView } from "../../lib/status";
 import { now } from "../../live/clock";
+import { Waits } from "../../parts/waits";
 import { STEPS_SHOWN, useSteps } from "../../services/steps";
 import { searchParams, setParams } from "../../state/route";
+import { ErrorBox } from "../../ui/feedback";
+import { Icon } from "../../ui/icon";
+import { Section } from "../../ui/section";
+import { Status } from "../../ui/status";
+import { Time } from "../../ui/time";
 import { Bar, Length } from "./bar";
 import { courseOf, type Frame, frameOf, type Phase, placeIn } from "./course";
 import type { RunDetail } from "./document";
@@ -29,14 +29,19 @@ interface CourseProps {
 /** An attempt that fills less than this share of the run can be looked at on a scale of its own. */
 const SMALL = 0.6;
 
-/** A run's waits, attempts and back-offs below each other, with the steps of each attempt, each bar where it lies in time. */
+/**
+ * A run's waits, attempts and back-offs below each other, with the steps of each attempt, each bar where it lies in
+ * time.
+ */
 export function Course({ run, current }: CourseProps) {
   const [skip, setSkip] = useState(0);
   const live = useSteps(run.id, skip);
   const steps = live.state?.slice(0, STEPS_SHOWN) ?? [];
   const attempts = run.executions.nodes;
   const phases = courseOf(run, attempts, run.executions.pageInfo.hasNextPage);
-  const isOpen = phases.some(({ to }) => to === null) || (run.finishedAt === null && steps.some(({ finishedAt }) => finishedAt === null));
+  const isOpen =
+    phases.some(({ to }) => to === null) ||
+    (run.finishedAt === null && steps.some(({ finishedAt }) => finishedAt === null));
   // What is over is drawn once.
   const time = isOpen ? now.value : now.peek();
   const spans = [...phases, ...steps.flatMap((step) => spanOf(step, run.finishedAt) ?? [])];
@@ -62,7 +67,16 @@ export function Course({ run, current }: CourseProps) {
         <div class="course-box">
           <ol class="course">
             {partsOf(phases, steps).map((part) => (
-              <PartLines key={part.phase === null ? `alone ${part.attempt}` : `${part.phase.name} ${part.phase.from}`} run={run} part={part} all={steps} skip={skip} frame={zoomed && phase !== undefined ? frameOf([phase], time) : whole} time={time} current={current} />
+              <PartLines
+                key={part.phase === null ? `alone ${part.attempt}` : `${part.phase.name} ${part.phase.from}`}
+                run={run}
+                part={part}
+                all={steps}
+                skip={skip}
+                frame={zoomed && phase !== undefined ? frameOf([phase], time) : whole}
+                time={time}
+                current={current}
+              />
             ))}
           </ol>
         </div>
@@ -103,7 +117,16 @@ function PartLines({ run, part: { phase, attempt, steps }, all, skip, frame, tim
   const fold = steps.length === 0 ? null : <Fold count={steps.length} open={open} onToggle={() => setChosen(!open)} />;
   return (
     <li class="course-part">
-      {phase !== null && <PhaseLine run={run} phase={phase} frame={frame} time={time} current={attempt !== null && attempt === current} fold={fold} />}
+      {phase !== null && (
+        <PhaseLine
+          run={run}
+          phase={phase}
+          frame={frame}
+          time={time}
+          current={attempt !== null && attempt === current}
+          fold={fold}
+        />
+      )}
       {phase === null && (
         <div class="course-phase">
           <span class="course-name">
@@ -117,10 +140,20 @@ function PartLines({ run, part: { phase, attempt, steps }, all, skip, frame, tim
         </div>
       )}
       {open && steps.length > 0 && (
-        <section class="course-steps" aria-label={attempt === 0 ? `Steps of run ${run.retriedFrom?.id ?? "before"}` : `Steps of attempt ${attempt}`}>
+        <section
+          class="course-steps"
+          aria-label={attempt === 0 ? `Steps of run ${run.retriedFrom?.id ?? "before"}` : `Steps of attempt ${attempt}`}
+        >
           <ol class="steps">
             {steps.map((step) => (
-              <StepLine key={`${step.label} ${step.startedAt}`} run={run} step={step} frame={frame} nth={skip + all.indexOf(step)} time={time} />
+              <StepLine
+                key={`${step.label} ${step.startedAt}`}
+                run={run}
+                step={step}
+                frame={frame}
+                nth={skip + all.indexOf(step)}
+                time={time}
+              />
             ))}
           </ol>
         </section>
@@ -155,7 +188,11 @@ function PhaseLine({ run, phase, frame, time, current, fold }: PhaseLineProps) {
         {attempt === null ? (
           name
         ) : (
-          <a href={paths.attempt(run.id, attempt.attempt)} aria-current={current ? "true" : undefined} title={current ? "Its log is shown" : "Show its log"}>
+          <a
+            href={paths.attempt(run.id, attempt.attempt)}
+            aria-current={current ? "true" : undefined}
+            title={current ? "Its log is shown" : "Show its log"}
+          >
             {name}
           </a>
         )}{" "}

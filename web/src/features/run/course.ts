@@ -53,14 +53,29 @@ export function courseOf<A extends Attempt>(run: Course, attempts: readonly A[],
   const ordered = [...attempts].sort((left, right) => Number(left.id) - Number(right.id));
   const [first, last] = [ordered[0], ordered.at(-1)];
   const begin = first === undefined ? untilNow(run) : time(first.startedAt);
-  const before = more ? [phase<A>("earlier attempts", "wait", time(run.submittedAt), begin)] : beforeFirst<A>(run, ordered.length, begin);
+  const before = more
+    ? [phase<A>("earlier attempts", "wait", time(run.submittedAt), begin)]
+    : beforeFirst<A>(run, ordered.length, begin);
   const tried = ordered.flatMap((attempt, index): readonly Phase<A>[] => {
-    const own: Phase<A> = { name: `attempt ${attempt.attempt}`, kind: "attempt", from: time(attempt.startedAt), to: attempt.completedAt === null ? null : time(attempt.completedAt), attempt };
+    const own: Phase<A> = {
+      name: `attempt ${attempt.attempt}`,
+      kind: "attempt",
+      from: time(attempt.startedAt),
+      to: attempt.completedAt === null ? null : time(attempt.completedAt),
+      attempt,
+    };
     const next = ordered[index + 1];
-    return next === undefined || attempt.completedAt === null ? [own] : [own, { ...waitAfter(attempt.outcome), from: time(attempt.completedAt), to: time(next.startedAt), attempt: null }];
+    return next === undefined || attempt.completedAt === null
+      ? [own]
+      : [
+          own,
+          { ...waitAfter(attempt.outcome), from: time(attempt.completedAt), to: time(next.startedAt), attempt: null },
+        ];
   });
   const rest = last?.completedAt == null ? [] : afterLast<A>(run, last, time(last.completedAt));
-  return [...before, ...tried, ...rest].filter(({ from, to, attempt }) => attempt !== null || to === null || to - from >= SHORTEST);
+  return [...before, ...tried, ...rest].filter(
+    ({ from, to, attempt }) => attempt !== null || to === null || to - from >= SHORTEST,
+  );
 }
 
 function phase<A extends Attempt>(name: string, kind: PhaseKind, from: number, to: number | null): Phase<A> {
@@ -76,7 +91,11 @@ function untilNow(run: Course): number | null {
 function beforeFirst<A extends Attempt>(run: Course, attempts: number, begin: number | null): readonly Phase<A>[] {
   const [submitted, due] = [time(run.submittedAt), time(run.availableAt)];
   // Of a run that was tried again the due time is that of its last attempt.
-  const later = attempts <= 1 && !(attempts === 1 && run.state === "STUCK") && due > submitted + LATER && (begin === null || due <= begin);
+  const later =
+    attempts <= 1 &&
+    !(attempts === 1 && run.state === "STUCK") &&
+    due > submitted + LATER &&
+    (begin === null || due <= begin);
   if (!later) return [phase("queued", "wait", submitted, begin)];
   return [phase("not due yet", "wait", submitted, due), phase("queued", "wait", due, begin)];
 }
@@ -90,10 +109,7 @@ function afterLast<A extends Attempt>(run: Course, last: A, from: number): reado
   }
   const due = time(run.availableAt);
   if (run.state === "SUSPENDED" || due <= from) return [{ ...waitAfter(last.outcome), from, to: null, attempt: null }];
-  return [
-    { ...waitAfter(last.outcome), from, to: due, attempt: null },
-    phase("queued", "wait", due, null),
-  ];
+  return [{ ...waitAfter(last.outcome), from, to: due, attempt: null }, phase("queued", "wait", due, null)];
 }
 
 /** A stretch of time, in milliseconds since 1970; `to` is null while it lasts. */
@@ -118,8 +134,15 @@ function endOf({ from, to }: Span, now: number): number {
   return to ?? Math.max(from, now);
 }
 
-/** Where a span lies in a frame, in shares from 0 to 1; null where nothing of it is within. What has not begun has no width. */
-export function placeIn(frame: Frame, span: Span, now: number): { readonly left: number; readonly width: number } | null {
+/**
+ * Where a span lies in a frame, in shares from 0 to 1; null where nothing of it is within. What has not begun has no
+ * width.
+ */
+export function placeIn(
+  frame: Frame,
+  span: Span,
+  now: number,
+): { readonly left: number; readonly width: number } | null {
   const end = endOf(span, now);
   if (end < frame.from || span.from > frame.to) return null;
   const whole = frame.to - frame.from;

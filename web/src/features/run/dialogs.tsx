@@ -1,17 +1,17 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
-import { ErrorBox } from "../../components/feedback";
-import { Field, TextInput } from "../../components/field";
-import { RunWithArgs } from "../../components/dialogs";
-import { graphql } from "../../graphql/tada";
+import { graphql } from "../../api/tada";
 import { sameJson } from "../../lib/json";
 import { paths } from "../../lib/paths";
 import { useLive } from "../../live/use-live";
 import { localInput, readTime } from "../../model/task-form";
+import { RunWithArgs } from "../../parts/dialogs";
 import { tryRetry } from "../../services/previews";
 import { retryRunWith, updateRun } from "../../services/runs";
 import { zone, zoneWord } from "../../state/prefs";
 import { navigate } from "../../state/route";
+import { ErrorBox } from "../../ui/feedback";
+import { Field, TextInput } from "../../ui/field";
 
 const SchemaDocument = graphql(`
   query ArgsSchemaOfJob($name: String!) {
@@ -46,7 +46,13 @@ export function EditRun({ run, onClose }: { run: Editable; onClose: () => void }
           schema={schema}
           fixed={run.attempt > 0 ? "It has begun before, and keeps the arguments of its executions." : undefined}
           onClose={onClose}
-          onRun={(args) => updateRun({ id: run.id, ...(at !== before && { runAt: at === "" ? null : readTime(at, zone.value) }), ...(run.attempt === 0 && !sameJson(args, run.args) && { args }) })}
+          onRun={(args) =>
+            updateRun({
+              id: run.id,
+              ...(at !== before && { runAt: at === "" ? null : readTime(at, zone.value) }),
+              ...(run.attempt === 0 && !sameJson(args, run.args) && { args }),
+            })
+          }
         >
           <Field label={`Not before (${zoneWord()})`} hint="Empty = now">
             <TextInput value={at} onChange={setAt} type="datetime-local" />

@@ -1,5 +1,5 @@
-import { ExecutionRowFragment, RunRowFragment } from "../../graphql/fragments";
-import { graphql, type ResultOf } from "../../graphql/tada";
+import { ExecutionRowFragment, RunRowFragment } from "../../api/fragments";
+import { graphql, type ResultOf } from "../../api/tada";
 
 /** A run with its newest attempts, and what was made of it. */
 export const RunDocument = graphql(

@@ -1,17 +1,17 @@
 import { useEffect } from "preact/hooks";
-import { Empty, ErrorBox, Skeleton } from "../../components/feedback";
-import { Name } from "../../components/name";
-import { PageHead, Section } from "../../components/section";
-import { Status } from "../../components/status";
-import { Facts } from "../../components/task-facts";
-import { type ExecutionRow, ExecutionRowFragment } from "../../graphql/fragments";
-import { graphql } from "../../graphql/tada";
+import { type ExecutionRow, ExecutionRowFragment } from "../../api/fragments";
+import { graphql } from "../../api/tada";
 import { words } from "../../lib/format";
 import { paths } from "../../lib/paths";
 import { executionStatus } from "../../lib/status";
+import { setTitle } from "../../live/title";
 import { useLive } from "../../live/use-live";
+import { Facts } from "../../parts/task-facts";
 import { navigate } from "../../state/route";
-import { setTitle } from "../../state/title";
+import { Empty, ErrorBox, Skeleton } from "../../ui/feedback";
+import { Name } from "../../ui/name";
+import { PageHead, Section } from "../../ui/section";
+import { Status } from "../../ui/status";
 import { AttemptPanel } from "./attempt";
 
 const ExecutionDocument = graphql(
@@ -37,7 +37,10 @@ export function ExecutionPage({ id }: { id: string }) {
   const run = execution?.run?.id ?? null;
   useEffect(() => setTitle(`#${id}`), [id]);
   useEffect(() => {
-    if (execution !== null && run !== null) navigate(`${paths.attempt(run, execution.attempt)}${levelOf(location.search)}${location.hash}`, { replace: true });
+    if (execution !== null && run !== null)
+      navigate(`${paths.attempt(run, execution.attempt)}${levelOf(location.search)}${location.hash}`, {
+        replace: true,
+      });
   }, [run, execution?.attempt]);
   if (execution !== null && run === null) return <Alone execution={execution} />;
   return (
@@ -71,7 +74,8 @@ function Alone({ execution }: { execution: ExecutionRow }) {
       <PageHead
         title={
           <>
-            <span class="num">#{execution.id}</span> <Name text={execution.taskName ?? execution.jobName} /> <Status name={executionStatus(execution)} />
+            <span class="num">#{execution.id}</span> <Name text={execution.taskName ?? execution.jobName} />{" "}
+            <Status name={executionStatus(execution)} />
           </>
         }
       />
@@ -81,7 +85,10 @@ function Alone({ execution }: { execution: ExecutionRow }) {
         <Facts
           entries={[
             ["Job", <a href={paths.job(execution.jobName)}>{execution.jobName}</a>],
-            ["Task", execution.taskName === null ? "–" : <a href={paths.task(execution.taskName)}>{execution.taskName}</a>],
+            [
+              "Task",
+              execution.taskName === null ? "–" : <a href={paths.task(execution.taskName)}>{execution.taskName}</a>,
+            ],
             ["Trigger", words(execution.trigger)],
           ]}
         />

@@ -1,13 +1,13 @@
-import { Labels } from "../../components/labels";
-import { Facts } from "../../components/task-facts";
-import { Time } from "../../components/time";
-import { graphql } from "../../graphql/tada";
+import { graphql } from "../../api/tada";
 import { cappedPlural, plural, words } from "../../lib/format";
 import { labelsOf } from "../../lib/labels";
 import { paths } from "../../lib/paths";
 import { skipReason } from "../../lib/skip-reasons";
 import { duration } from "../../lib/time";
 import { useLive } from "../../live/use-live";
+import { Labels } from "../../parts/labels";
+import { Facts } from "../../parts/task-facts";
+import { Time } from "../../ui/time";
 import type { Retries, RunDetail } from "./document";
 
 const AheadDocument = graphql(`
@@ -17,7 +17,10 @@ const AheadDocument = graphql(`
   }
 `);
 
-/** How many runs of its group come before it: those of its priority that were due earlier. Fairness between groups and priorities decides the rest. */
+/**
+ * How many runs of its group come before it: those of its priority that were due earlier. Fairness between groups and
+ * priorities decides the rest.
+ */
 export function Place({ run }: { run: RunDetail }) {
   const { state } = useLive(`ahead/${run.id}/${run.availableAt}/${run.priority}`, {
     document: AheadDocument,
@@ -36,7 +39,8 @@ export function Place({ run }: { run: RunDetail }) {
   if (state === null) return null;
   return (
     <p class="dim">
-      {state === 0 ? "No run" : cappedPlural(state, "run")} of priority {words(run.priority)} {state > 1 ? "are" : "is"} before it in group <a href={paths.group(run.group)}>{run.group}</a>.
+      {state === 0 ? "No run" : cappedPlural(state, "run")} of priority {words(run.priority)} {state > 1 ? "are" : "is"}{" "}
+      before it in group <a href={paths.group(run.group)}>{run.group}</a>.
     </p>
   );
 }
@@ -51,21 +55,39 @@ export function RunFacts({ run, retries }: { run: RunDetail; retries: Retries })
         ["Priority", words(run.priority)],
         ["Trigger", words(run.trigger)],
         ["Nominal time", run.scheduledFor === null ? "–" : <Time at={run.scheduledFor} form="full" />],
-        ["Failures", `${run.failures}, ${run.retries === 0 ? "no retries" : `up to ${plural(run.retries, "retry", "retries")}`}`],
+        [
+          "Failures",
+          `${run.failures}, ${run.retries === 0 ? "no retries" : `up to ${plural(run.retries, "retry", "retries")}`}`,
+        ],
         ["Retry delay", duration(run.retryDelay)],
         ["Time box", run.timeout === null ? "none" : duration(run.timeout)],
         ["Node", run.node ?? "–"],
         ["Unique key", run.uniqueKey ?? "–"],
-        ...(run.flowPlace === null ? [] : ([["Flow", <span><a href={paths.flow(run.flowPlace.flowId)}>flow {run.flowPlace.flowId}</a>, {run.flowPlace.key}</span>]] as const)),
+        ...(run.flowPlace === null
+          ? []
+          : ([
+              [
+                "Flow",
+                <span>
+                  <a href={paths.flow(run.flowPlace.flowId)}>flow {run.flowPlace.flowId}</a>, {run.flowPlace.key}
+                </span>,
+              ],
+            ] as const)),
         ["Submitted by", run.submitter ?? "–"],
         ...(labelsOf(run.labels).length === 0 ? [] : ([["Labels", <Labels labels={run.labels} />]] as const)),
         ...(run.skipReason === null ? [] : ([["Skipped since", skipReason(run.skipReason)]] as const)),
         ...(run.expiresAt === null ? [] : ([["Starts by", <Time at={run.expiresAt} form="full" />]] as const)),
-        ...(run.concurrencyKey === null ? [] : ([["Concurrency key", `${run.concurrencyKey}, at most ${run.maxConcurrent ?? 1} at once`]] as const)),
-        ...(run.rateKey === null ? [] : ([["Rate key", run.rateKey === "" ? "that of the job" : run.rateKey]] as const)),
+        ...(run.concurrencyKey === null
+          ? []
+          : ([["Concurrency key", `${run.concurrencyKey}, at most ${run.maxConcurrent ?? 1} at once`]] as const)),
+        ...(run.rateKey === null
+          ? []
+          : ([["Rate key", run.rateKey === "" ? "that of the job" : run.rateKey]] as const)),
         ...(run.description === "" ? [] : ([["Description", run.description]] as const)),
         ...(run.cancelReason === null ? [] : ([["Cancelled for", run.cancelReason]] as const)),
-        ...(run.retriedFrom === null ? [] : ([["Retry of", <a href={paths.run(run.retriedFrom.id)}>run {run.retriedFrom.id}</a>]] as const)),
+        ...(run.retriedFrom === null
+          ? []
+          : ([["Retry of", <a href={paths.run(run.retriedFrom.id)}>run {run.retriedFrom.id}</a>]] as const)),
         ...(retries.length === 0
           ? []
           : ([

@@ -1,13 +1,13 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
-import { Action, Button } from "../../components/action";
-import { Icon } from "../../components/icon";
-import { Name } from "../../components/name";
-import { PageHead } from "../../components/section";
-import { Status } from "../../components/status";
 import { paths } from "../../lib/paths";
-import { runActions } from "../../lib/run-filter";
+import { runActions } from "../../model/run-filter";
 import { cancelRun, retryNow, retryRun, setPriority } from "../../services/runs";
+import { Action, Button } from "../../ui/action";
+import { Icon } from "../../ui/icon";
+import { Name } from "../../ui/name";
+import { PageHead } from "../../ui/section";
+import { Status } from "../../ui/status";
 import { EditRun, RunAgain } from "./dialogs";
 import type { RunDetail } from "./document";
 import { useNeighbours } from "./neighbours";
@@ -45,7 +45,10 @@ const EXPLORE = `query Run($id: ID!) {
     args
     result
     executions(first: 10) {
-      nodes { id attempt outcome startedAt duration errorMessage traceback logLines(first: 50) { lines { at level message } } }
+      nodes {
+        id attempt outcome startedAt duration errorMessage traceback
+        logLines(first: 50) { lines { at level message } }
+      }
     }
   }
 }
@@ -63,14 +66,23 @@ export function RunHead({ run }: { run: RunDetail }) {
       <PageHead
         title={
           <>
-            Run <span class="num">{run.id}</span> <Name text={run.taskName ?? run.jobName} /> <Status name={run.state} />
+            Run <span class="num">{run.id}</span> <Name text={run.taskName ?? run.jobName} />{" "}
+            <Status name={run.state} />
           </>
         }
       >
-        <Neighbour id={older} title={`The run before, of the same ${of}`} none={`There is no run before it of the same ${of}`}>
+        <Neighbour
+          id={older}
+          title={`The run before, of the same ${of}`}
+          none={`There is no run before it of the same ${of}`}
+        >
           <Icon name="left" /> Previous
         </Neighbour>
-        <Neighbour id={newer} title={`The run after, of the same ${of}`} none={`There is no run after it of the same ${of}`}>
+        <Neighbour
+          id={newer}
+          title={`The run after, of the same ${of}`}
+          none={`There is no run after it of the same ${of}`}
+        >
           Next <Icon name="right" />
         </Neighbour>
         {can.retryNow && (
@@ -99,7 +111,11 @@ export function RunHead({ run }: { run: RunDetail }) {
           </>
         )}
         {can.cancel && (
-          <Action class="button danger" reason={run.cancelRequestedAt === null ? null : "It was asked to stop; its job decides when it does"} onClick={() => void cancelRun(run.id)}>
+          <Action
+            class="button danger"
+            reason={run.cancelRequestedAt === null ? null : "It was asked to stop; its job decides when it does"}
+            onClick={() => void cancelRun(run.id)}
+          >
             <Icon name="stop" /> {run.cancelRequestedAt === null ? "Cancel" : "Asked to stop"}
           </Action>
         )}

@@ -1,6 +1,6 @@
 import { useEffect, useState } from "preact/hooks";
-import { request } from "../../graphql/client";
-import { graphql } from "../../graphql/tada";
+import { request } from "../../api/client";
+import { graphql } from "../../api/tada";
 import { notify } from "../../state/announce";
 import type { RunDetail } from "./document";
 
@@ -26,10 +26,17 @@ export function useNeighbours({ id, task, jobName }: Pick<RunDetail, "id" | "tas
   useEffect(() => {
     const controller = new AbortController();
     const same = taskId === null ? { jobName: { eq: jobName } } : { taskId: { eq: taskId } };
-    request(NeighboursDocument, { older: { ...same, id: { lt: id } }, newer: { ...same, id: { gt: id } } }, controller.signal).then(
+    request(
+      NeighboursDocument,
+      { older: { ...same, id: { lt: id } }, newer: { ...same, id: { gt: id } } },
+      controller.signal,
+    ).then(
       (data) => setFound({ older: data.older.nodes[0]?.id ?? null, newer: data.newer.nodes[0]?.id ?? null }),
       (error: unknown) => {
-        if (!controller.signal.aborted) notify(`The neighbours could not be found: ${error instanceof Error ? error.message : String(error)}`, { tone: "bad" });
+        if (!controller.signal.aborted)
+          notify(`The neighbours could not be found: ${error instanceof Error ? error.message : String(error)}`, {
+            tone: "bad",
+          });
       },
     );
     return () => controller.abort();

@@ -1,25 +1,25 @@
 import type { ComponentChildren } from "preact";
 import { useEffect } from "preact/hooks";
-import { ExplanationView } from "../../components/explanation";
-import { Empty, ErrorBox, Skeleton } from "../../components/feedback";
-import { Icon } from "../../components/icon";
-import { JsonView } from "../../components/json-view";
-import { LivePart } from "../../components/live-part";
-import { Progress } from "../../components/progress";
-import { PageHead, Section } from "../../components/section";
-import { type ExecutionRow, ExecutionRowFragment } from "../../graphql/fragments";
-import { graphql } from "../../graphql/tada";
+import { type ExecutionRow, ExecutionRowFragment } from "../../api/fragments";
+import { graphql } from "../../api/tada";
 import { isEmptyObject } from "../../lib/json";
 import { paths } from "../../lib/paths";
 import { frozen } from "../../live/clock";
+import { setTitle } from "../../live/title";
 import { useLive } from "../../live/use-live";
+import { ExplanationView } from "../../parts/explanation";
 import { searchParams } from "../../state/route";
-import { setTitle } from "../../state/title";
+import { Empty, ErrorBox, Skeleton } from "../../ui/feedback";
+import { Icon } from "../../ui/icon";
+import { JsonView } from "../../ui/json-view";
+import { LivePart } from "../../ui/live-part";
+import { Progress } from "../../ui/progress";
+import { PageHead, Section } from "../../ui/section";
 import { AttemptPanel } from "./attempt";
 import { readOther } from "./compare";
 import { CompareChoice, Comparison } from "./compare-view";
 import { Course } from "./course-chart";
-import { type Retries, RunDocument, type RunDetail } from "./document";
+import { type Retries, type RunDetail, RunDocument } from "./document";
 import { Place, RunFacts } from "./facts";
 import { RunHead } from "./head";
 
@@ -35,7 +35,11 @@ export function RunPage({ id }: { id: string }) {
     variables: () => ({ id }),
     init: ({ run, retries }): State => ({ run, retries: retries.nodes }),
     // Why it waits changes with what others do, as long as it is not over.
-    outdates: (event, now) => event.runId === id || (now.run?.finishedAt === null && now.run.state !== "RUNNING" && (event.kind === "EXECUTION_FINISHED" || event.kind === "GROUP_UPDATED" || event.kind.startsWith("NODE_S"))),
+    outdates: (event, now) =>
+      event.runId === id ||
+      (now.run?.finishedAt === null &&
+        now.run.state !== "RUNNING" &&
+        (event.kind === "EXECUTION_FINISHED" || event.kind === "GROUP_UPDATED" || event.kind.startsWith("NODE_S"))),
   });
   useEffect(() => setTitle(`Run ${id}`), [id]);
   if (state === null || state.run === null) {
@@ -79,7 +83,9 @@ function RunBody({ run, retries }: { run: RunDetail; retries: Retries }) {
   const other = readOther(searchParams.value.get("with"));
   return (
     <>
-      {other !== null && current !== null && <Comparison key={`${current} ${other.run} ${other.attempt}`} run={run} attempt={current} other={other} />}
+      {other !== null && current !== null && (
+        <Comparison key={`${current} ${other.run} ${other.attempt}`} run={run} attempt={current} other={other} />
+      )}
       <div class="run-columns">
         <div class="run-course">
           <Course run={run} current={current} />
@@ -117,9 +123,15 @@ function RunBody({ run, retries }: { run: RunDetail; retries: Retries }) {
               </div>
             </Section>
           )}
-          <Folding title="Arguments">{isEmptyObject(run.args) ? <p class="dim">None.</p> : <JsonView value={run.args} label="Arguments" />}</Folding>
+          <Folding title="Arguments">
+            {isEmptyObject(run.args) ? <p class="dim">None.</p> : <JsonView value={run.args} label="Arguments" />}
+          </Folding>
           <Folding title="Result">
-            {run.result === null ? <p class="dim">{run.finishedAt === null ? "It is not there yet." : "The job returned no value."}</p> : <JsonView value={run.result} label="Result" />}
+            {run.result === null ? (
+              <p class="dim">{run.finishedAt === null ? "It is not there yet." : "The job returned no value."}</p>
+            ) : (
+              <JsonView value={run.result} label="Result" />
+            )}
           </Folding>
           <Section title="Facts">
             <RunFacts run={run} retries={retries} />
@@ -149,11 +161,21 @@ function Attempt({ run, attempt }: { run: RunDetail; attempt: number }) {
   const known = run.executions.nodes.find((execution) => execution.attempt === attempt);
   // The progress of an attempt under way is that of the run.
   const execution = known !== undefined && known.completedAt === null ? { ...known, progress: run.progress } : known;
-  return execution === undefined ? <OlderAttempt run={run} attempt={attempt} /> : <Shown run={run} execution={execution} />;
+  return execution === undefined ? (
+    <OlderAttempt run={run} attempt={attempt} />
+  ) : (
+    <Shown run={run} execution={execution} />
+  );
 }
 
 function Shown({ run, execution }: { run: RunDetail; execution: ExecutionRow }) {
-  return <AttemptPanel key={execution.id} execution={execution} aside={<CompareChoice run={run} attempt={execution.attempt} />} />;
+  return (
+    <AttemptPanel
+      key={execution.id}
+      execution={execution}
+      aside={<CompareChoice run={run} attempt={execution.attempt} />}
+    />
+  );
 }
 
 const OlderDocument = graphql(

@@ -1,13 +1,13 @@
-import { CopyName } from "../../components/copy-name";
-import { ExplanationView } from "../../components/explanation";
-import { Empty } from "../../components/feedback";
-import { JsonView } from "../../components/json-view";
-import { LivePart } from "../../components/live-part";
-import { Status } from "../../components/status";
 import { isEmptyObject } from "../../lib/json";
 import { paths } from "../../lib/paths";
 import { useLive } from "../../live/use-live";
-import { type Retries, RunDocument, type RunDetail } from "./document";
+import { ExplanationView } from "../../parts/explanation";
+import { CopyName } from "../../ui/copy-name";
+import { Empty } from "../../ui/feedback";
+import { JsonView } from "../../ui/json-view";
+import { LivePart } from "../../ui/live-part";
+import { Status } from "../../ui/status";
+import { type Retries, type RunDetail, RunDocument } from "./document";
 import { RunFacts } from "./facts";
 
 interface State {
@@ -25,7 +25,9 @@ export function RunPeek({ id }: { id: string }) {
   });
   return (
     <LivePart live={live} rows={8}>
-      {({ run, retries }) => (run === null ? <Empty title={`There is no run ${id}`} /> : <Peeked run={run} retries={retries} />)}
+      {({ run, retries }) =>
+        run === null ? <Empty title={`There is no run ${id}`} /> : <Peeked run={run} retries={retries} />
+      }
     </LivePart>
   );
 }

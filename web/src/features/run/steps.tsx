@@ -1,19 +1,19 @@
 import { useState } from "preact/hooks";
-import { Action, Button } from "../../components/action";
-import { Icon } from "../../components/icon";
-import { JsonView } from "../../components/json-view";
-import { LivePart } from "../../components/live-part";
-import { Status } from "../../components/status";
-import { Time } from "../../components/time";
-import type { StepRow } from "../../graphql/step";
-import { graphql } from "../../graphql/tada";
+import type { StepRow } from "../../api/step";
+import { graphql } from "../../api/tada";
 import { paths } from "../../lib/paths";
-import { runActions } from "../../lib/run-filter";
 import { statusView } from "../../lib/status";
 import { useLive } from "../../live/use-live";
+import { runActions } from "../../model/run-filter";
 import { retryRun } from "../../services/runs";
 import { STEPS_SHOWN } from "../../services/steps";
 import { navigate } from "../../state/route";
+import { Action, Button } from "../../ui/action";
+import { Icon } from "../../ui/icon";
+import { JsonView } from "../../ui/json-view";
+import { LivePart } from "../../ui/live-part";
+import { Status } from "../../ui/status";
+import { Time } from "../../ui/time";
 import { Bar, Length } from "./bar";
 import { type Frame, placeIn } from "./course";
 import type { RunDetail } from "./document";
@@ -31,13 +31,21 @@ export function StepPager({ skip, count, onSkip }: { skip: number; count: number
   if (skip === 0 && count <= STEPS_SHOWN) return null;
   return (
     <span class="step-pager">
-      <Button class="button small" reason={skip === 0 ? "These are the first steps" : null} onClick={() => onSkip(Math.max(0, skip - STEPS_SHOWN))}>
+      <Button
+        class="button small"
+        reason={skip === 0 ? "These are the first steps" : null}
+        onClick={() => onSkip(Math.max(0, skip - STEPS_SHOWN))}
+      >
         Earlier
       </Button>
       <span class="dim num">
         steps {skip + 1} to {skip + Math.min(count, STEPS_SHOWN)}
       </span>
-      <Button class="button small" reason={count <= STEPS_SHOWN ? "These are the last steps" : null} onClick={() => onSkip(skip + STEPS_SHOWN)}>
+      <Button
+        class="button small"
+        reason={count <= STEPS_SHOWN ? "These are the last steps" : null}
+        onClick={() => onSkip(skip + STEPS_SHOWN)}
+      >
         Later
       </Button>
     </span>
@@ -83,11 +91,17 @@ export function StepLine({ run, step, frame, nth, time }: StepLineProps) {
           </span>
         )}
       </span>
-      <span class="step-action">{step.latest && runActions(run.state).retry && <RetryFrom run={run} label={step.label} />}</span>
+      <span class="step-action">
+        {step.latest && runActions(run.state).retry && <RetryFrom run={run} label={step.label} />}
+      </span>
       {open && (
         <div class="step-more">
           {step.error !== null && <p class="error-full">{step.error}</p>}
-          {step.flowId !== null && <p>It began <a href={paths.flow(step.flowId)}>flow {step.flowId}</a>.</p>}
+          {step.flowId !== null && (
+            <p>
+              It began <a href={paths.flow(step.flowId)}>flow {step.flowId}</a>.
+            </p>
+          )}
           {step.state === "DONE" && <StepValue run={run} step={step} nth={nth} />}
         </div>
       )}
@@ -105,11 +119,20 @@ function StepValue({ run, step, nth }: { run: RunDetail; step: StepRow; nth: num
   const live = useLive(`step-values/${run.id}/${nth}/${step.label}/${step.attempt}`, {
     document: ValueDocument,
     variables: () => ({ id: run.id, place: nth }),
-    init: (data) => ({ value: data.run?.steps.find(({ label, attempt }) => label === step.label && attempt === step.attempt)?.value ?? null }),
+    init: (data) => ({
+      value:
+        data.run?.steps.find(({ label, attempt }) => label === step.label && attempt === step.attempt)?.value ?? null,
+    }),
   });
   return (
     <LivePart live={live} rows={1}>
-      {({ value }) => (value === null ? <p class="dim">It returned no value.</p> : <JsonView value={value} label={`Value of ${step.label}`} />)}
+      {({ value }) =>
+        value === null ? (
+          <p class="dim">It returned no value.</p>
+        ) : (
+          <JsonView value={value} label={`Value of ${step.label}`} />
+        )
+      }
     </LivePart>
   );
 }
@@ -121,7 +144,12 @@ function RetryFrom({ run, label }: { run: RunDetail; label: string }) {
     if (made !== null) navigate(paths.run(made));
   };
   return (
-    <Action class="button small" title={`A new run, with the results of all steps that began before ${label}`} aria-label={`Retry from step ${label}`} onClick={() => void retry()}>
+    <Action
+      class="button small"
+      title={`A new run, with the results of all steps that began before ${label}`}
+      aria-label={`Retry from step ${label}`}
+      onClick={() => void retry()}
+    >
       <Icon name="retry" /> from here
     </Action>
   );

@@ -3,12 +3,26 @@ import type { Phase } from "./course";
 import { partsOf, spanOf, unfolded } from "./waterfall";
 
 const at = (second: number): string => new Date(second * 1000).toISOString();
-const step = (label: string, attempt: number, from = 0, to: number | null = 1) => ({ label, attempt, startedAt: at(from), finishedAt: to === null ? null : at(to) });
+const step = (label: string, attempt: number, from = 0, to: number | null = 1) => ({
+  label,
+  attempt,
+  startedAt: at(from),
+  finishedAt: to === null ? null : at(to),
+});
 const wait: Phase = { name: "queued", kind: "wait", from: 0, to: 1, attempt: null };
-const tried = (attempt: number): Phase => ({ name: `attempt ${attempt}`, kind: "attempt", from: attempt, to: attempt + 1, attempt: { id: String(attempt), attempt, startedAt: at(0), completedAt: null, outcome: null } });
+const tried = (attempt: number): Phase => ({
+  name: `attempt ${attempt}`,
+  kind: "attempt",
+  from: attempt,
+  to: attempt + 1,
+  attempt: { id: String(attempt), attempt, startedAt: at(0), completedAt: null, outcome: null },
+});
 
 /** The parts as `name: step, step`. */
-const told = (...args: Parameters<typeof partsOf>): readonly string[] => partsOf(...args).map(({ phase, attempt, steps }) => `${phase?.name ?? `(${attempt})`}: ${steps.map(({ label }) => label).join(" ")}`.trim());
+const told = (...args: Parameters<typeof partsOf>): readonly string[] =>
+  partsOf(...args).map(({ phase, attempt, steps }) =>
+    `${phase?.name ?? `(${attempt})`}: ${steps.map(({ label }) => label).join(" ")}`.trim(),
+  );
 
 test("steps stand under the attempt in which they ended, in their order", () => {
   const steps = [step("charge", 1), step("mail", 1), step("mail", 2)];
@@ -16,12 +30,21 @@ test("steps stand under the attempt in which they ended, in their order", () => 
 });
 
 test("what was taken over comes first, and is of another run's time", () => {
-  expect(told([wait, tried(1)], [step("charge", 0), step("mail", 1)])).toEqual(["(0): charge", "queued:", "attempt 1: mail"]);
+  expect(told([wait, tried(1)], [step("charge", 0), step("mail", 1)])).toEqual([
+    "(0): charge",
+    "queued:",
+    "attempt 1: mail",
+  ]);
   expect(spanOf(step("charge", 0), null)).toBeNull();
 });
 
 test("steps of attempts that are not read, or not known yet, are not lost", () => {
-  expect(told([wait, tried(7)], [step("a", 2), step("b", 7), step("c", 8)])).toEqual(["queued:", "(2): a", "attempt 7: b", "(8): c"]);
+  expect(told([wait, tried(7)], [step("a", 2), step("b", 7), step("c", 8)])).toEqual([
+    "queued:",
+    "(2): a",
+    "attempt 7: b",
+    "(8): c",
+  ]);
   expect(told([wait], [step("a", 1)])).toEqual(["queued:", "(1): a"]);
 });
 

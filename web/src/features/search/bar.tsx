@@ -1,9 +1,9 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
-import { ClearFilters } from "../../components/filters";
-import { Icon } from "../../components/icon";
-import { lazy } from "../../components/lazy";
+import { ClearFilters } from "../../parts/filters";
 import { searchParams } from "../../state/route";
+import { Icon } from "../../ui/icon";
+import { lazy } from "../../ui/lazy";
 import { SearchField } from "./field";
 import { filtersOf, type Vocabulary } from "./model";
 
@@ -17,7 +17,9 @@ interface SearchBarProps {
   children?: ComponentChildren;
 }
 
-/** The search of a list, and what can be done with it, in a line above it; on a phone all but the field is in a sheet. */
+/**
+ * The search of a list, and what can be done with it, in a line above it; on a phone all but the field is in a sheet.
+ */
 export function SearchBar({ vocabulary, order, children }: SearchBarProps) {
   const [open, setOpen] = useState(false);
   const names = filtersOf(vocabulary);
@@ -25,7 +27,14 @@ export function SearchBar({ vocabulary, order, children }: SearchBarProps) {
   return (
     <div class="filter-bar" role="search">
       <SearchField vocabulary={vocabulary} />
-      <button type="button" class="button filter-more" aria-haspopup="dialog" aria-label={set.length === 0 ? "Filters" : `Filters, ${set.length} set`} onPointerDown={FilterSheet.preload} onClick={() => setOpen(true)}>
+      <button
+        type="button"
+        class="button filter-more"
+        aria-haspopup="dialog"
+        aria-label={set.length === 0 ? "Filters" : `Filters, ${set.length} set`}
+        onPointerDown={FilterSheet.preload}
+        onClick={() => setOpen(true)}
+      >
         Filters{set.length > 0 && ` ${set.length}`} <Icon name="down" />
       </button>
       {order}

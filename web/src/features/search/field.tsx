@@ -1,17 +1,32 @@
 import { useEffect, useId, useRef, useState } from "preact/hooks";
-import { UnknownValue } from "../../components/filters";
-import { Icon } from "../../components/icon";
 import { type SavedView, viewsLike } from "../../model/views";
+import { UnknownValue } from "../../parts/filters";
 import { useNames } from "../../services/suggest";
 import { useViews } from "../../services/views";
 import { navigate, place, searchParams, setParams } from "../../state/route";
-import { isKnown, type Offer, offersFor, readDraft, searchOf, type Term, typingOf, type Vocabulary, withOffer, written, writtenFree } from "./model";
+import { Icon } from "../../ui/icon";
+import {
+  isKnown,
+  type Offer,
+  offersFor,
+  readDraft,
+  searchOf,
+  type Term,
+  typingOf,
+  type Vocabulary,
+  withOffer,
+  written,
+  writtenFree,
+} from "./model";
 
 const TYPING_PAUSE = 250;
 /** So many saved views are offered at most. */
 const MOST_VIEWS = 5;
 
-/** One field for all that a list can be searched by: terms become chips, words take effect when one pauses. All of it lives in the address. */
+/**
+ * One field for all that a list can be searched by: terms become chips, words take effect when one pauses. All of it
+ * lives in the address.
+ */
 export function SearchField({ vocabulary }: { vocabulary: Vocabulary }) {
   const search = searchOf(vocabulary, searchParams.value);
   const [typed, setTyped] = useState(() => writtenFree(vocabulary, search.free));
@@ -50,7 +65,10 @@ export function SearchField({ vocabulary }: { vocabulary: Vocabulary }) {
     const { done, free } = readDraft(vocabulary, typed, !focused);
     if (done.size === 0 && free === applied.current) return undefined;
     // By then more may have been typed than was drawn.
-    const timer = window.setTimeout(() => apply(field.current?.value ?? typed, !focused), focused && done.size > 0 ? 0 : TYPING_PAUSE);
+    const timer = window.setTimeout(
+      () => apply(field.current?.value ?? typed, !focused),
+      focused && done.size > 0 ? 0 : TYPING_PAUSE,
+    );
     return () => window.clearTimeout(timer);
   }, [typed, focused]);
   useEffect(() => document.getElementById(`${list}-${current}`)?.scrollIntoView({ block: "nearest" }), [current]);
@@ -88,7 +106,8 @@ export function SearchField({ vocabulary }: { vocabulary: Vocabulary }) {
     const offer = offers[current];
     const view = views[current - offers.length];
     const last = chips.at(-1);
-    if (step !== 0 && lines > 0) setChosen(current + step < -1 ? lines - 1 : current + step >= lines ? -1 : current + step);
+    if (step !== 0 && lines > 0)
+      setChosen(current + step < -1 ? lines - 1 : current + step >= lines ? -1 : current + step);
     else if (step !== 0) setClosed(false);
     else if (event.key === "Enter" && offer !== undefined) take(offer);
     else if (event.key === "Enter" && view !== undefined) openView(view);
@@ -136,12 +155,26 @@ export function SearchField({ vocabulary }: { vocabulary: Vocabulary }) {
       <ul id={list} class="search-offers" role="listbox" aria-label="What can be typed" hidden={lines === 0}>
         {offers.map((offer, at) => (
           // Before the field loses the focus.
-          <li key={offer.text} id={`${list}-${at}`} role="option" aria-selected={at === current} onPointerDown={(event) => event.preventDefault()} onClick={() => take(offer)}>
+          <li
+            key={offer.text}
+            id={`${list}-${at}`}
+            role="option"
+            aria-selected={at === current}
+            onPointerDown={(event) => event.preventDefault()}
+            onClick={() => take(offer)}
+          >
             <code>{offer.text}</code> <span class="dim">{offer.meaning}</span>
           </li>
         ))}
         {views.map((view, at) => (
-          <li key={view.id} id={`${list}-${offers.length + at}`} role="option" aria-selected={offers.length + at === current} onPointerDown={(event) => event.preventDefault()} onClick={() => openView(view)}>
+          <li
+            key={view.id}
+            id={`${list}-${offers.length + at}`}
+            role="option"
+            aria-selected={offers.length + at === current}
+            onPointerDown={(event) => event.preventDefault()}
+            onClick={() => openView(view)}
+          >
             <span>{view.name}</span> <span class="dim">{view.shared ? "saved view of the team" : "saved view"}</span>
           </li>
         ))}
@@ -156,11 +189,22 @@ function Chip({ term, value, change }: { term: Term; value: string; change: () =
   const text = written(term, value);
   return (
     <span class="search-chip">
-      <button type="button" class="search-chip-text" aria-label={`Change ${text}`} title={`${term.label}: press to change`} onClick={change}>
+      <button
+        type="button"
+        class="search-chip-text"
+        aria-label={`Change ${text}`}
+        title={`${term.label}: press to change`}
+        onClick={change}
+      >
         <span class="dim">{term.prefix}</span>
         {text.slice(term.prefix.length)}
       </button>
-      <button type="button" class="chip-button" aria-label={`Leave out ${text}`} onClick={() => setParams({ [term.param]: null, after: null })}>
+      <button
+        type="button"
+        class="chip-button"
+        aria-label={`Leave out ${text}`}
+        onClick={() => setParams({ [term.param]: null, after: null })}
+      >
         <Icon name="close" />
       </button>
     </span>

@@ -1,7 +1,32 @@
 import { describe, expect, test } from "vitest";
-import { addressOf, filtersOf, isKnown, offersFor, readDraft, readSearch, type Search, searchOf, type Term, typingOf, type Vocabulary, withOffer, written, writtenFree, writtenSearch } from "./model";
+import {
+  addressOf,
+  filtersOf,
+  isKnown,
+  offersFor,
+  readDraft,
+  readSearch,
+  type Search,
+  searchOf,
+  type Term,
+  typingOf,
+  type Vocabulary,
+  withOffer,
+  written,
+  writtenFree,
+  writtenSearch,
+} from "./model";
 
-const OUTCOME: Term = { prefix: "outcome:", param: "outcome", label: "Outcome", options: [["failures", "failures"], ["FAILED", "failed"], ["TIMED_OUT", "timed out"]] };
+const OUTCOME: Term = {
+  prefix: "outcome:",
+  param: "outcome",
+  label: "Outcome",
+  options: [
+    ["failures", "failures"],
+    ["FAILED", "failed"],
+    ["TIMED_OUT", "timed out"],
+  ],
+};
 const SINCE: Term = { prefix: "since:", param: "since", label: "Since", options: [["24", "last day"]] };
 const LIST: Vocabulary = {
   label: "Text of the error",
@@ -27,7 +52,10 @@ function write(address: string): string {
 describe("what is typed becomes an address", () => {
   test.each([
     ["", ""],
-    ['job:import outcome:failed >5s label:customer=42 "time out"', "job=import&outcome=FAILED&over=5s&label=customer:42&q=time out"],
+    [
+      'job:import outcome:failed >5s label:customer=42 "time out"',
+      "job=import&outcome=FAILED&over=5s&label=customer:42&q=time out",
+    ],
     ["time job:a out", "job=a&q=time out"],
     ['job:"a b" "say \\"no\\""', 'job=a b&q=say "no"'],
     ['"job:a"', "q=job:a"],
@@ -48,7 +76,10 @@ describe("what is typed becomes an address", () => {
 
 describe("an address becomes what one would type", () => {
   test.each([
-    ["job=import&outcome=FAILED&over=5s&label=customer:42&q=time+out", "job:import outcome:failed label:customer=42 >5s time out"],
+    [
+      "job=import&outcome=FAILED&over=5s&label=customer:42&q=time+out",
+      "job:import outcome:failed label:customer=42 >5s time out",
+    ],
     ["since=24&outcome=TIMED_OUT", "outcome:timed-out since:last-day"],
     ["q=job:a", '"job:a"'],
     ["q=%20a", '" a"'],
@@ -57,22 +88,53 @@ describe("an address becomes what one would type", () => {
 });
 
 test("every search is read back from what is written of it", () => {
-  const texts = ["a", "a b", " a", "a  b ", '"', "\\", '\\"', '"a" b', "a\\ b", "job:", "job:x", ">5s", "ümlaut", "\n", "a=b", "a:b"];
+  const texts = [
+    "a",
+    "a b",
+    " a",
+    "a  b ",
+    '"',
+    "\\",
+    '\\"',
+    '"a" b',
+    "a\\ b",
+    "job:",
+    "job:x",
+    ">5s",
+    "ümlaut",
+    "\n",
+    "a=b",
+    "a:b",
+  ];
   for (const free of ["", ...texts])
     for (const value of texts) {
-      const search: Search = { free, terms: new Map([["job", value], ["outcome", "TIMED_OUT"], ["label", "k:v w=x:y"]]) };
+      const search: Search = {
+        free,
+        terms: new Map([
+          ["job", value],
+          ["outcome", "TIMED_OUT"],
+          ["label", "k:v w=x:y"],
+        ]),
+      };
       expect(readSearch(LIST, writtenSearch(LIST, search))).toEqual(search);
       expect(searchOf(LIST, addressOf(LIST, search))).toEqual(search);
     }
 });
 
 test("values that make no sense are known as such", () => {
-  const known = (prefix: string, value: string): boolean => LIST.terms.some((term) => term.prefix === prefix && isKnown(term, value));
-  expect([known("outcome:", "FAILED"), known("run:", "7"), known(">", "1.5h"), known("job:", "any")]).toEqual([true, true, true, true]);
+  const known = (prefix: string, value: string): boolean =>
+    LIST.terms.some((term) => term.prefix === prefix && isKnown(term, value));
+  expect([known("outcome:", "FAILED"), known("run:", "7"), known(">", "1.5h"), known("job:", "any")]).toEqual([
+    true,
+    true,
+    true,
+    true,
+  ]);
   expect([known("outcome:", "great"), known("run:", "x"), known(">", "long")]).toEqual([false, false, false]);
 });
 
-test("what the tabs show is not cleared with the filters", () => expect(filtersOf(LIST)).toEqual(["q", "job", "outcome", "since", "label", "run", "over"]));
+test("what the tabs show is not cleared with the filters", () =>
+  expect(filtersOf(LIST)).toEqual(["q", "job", "outcome", "since", "label", "run", "over"]));
 
 describe("while one types", () => {
   const draft = (text: string, whole = false) => {
@@ -96,7 +158,8 @@ describe("while one types", () => {
 });
 
 describe("what is offered", () => {
-  const offered = (text: string, names: readonly string[] = []): readonly string[] => offersFor(LIST, typingOf(LIST, text), names).map((offer) => offer.text);
+  const offered = (text: string, names: readonly string[] = []): readonly string[] =>
+    offersFor(LIST, typingOf(LIST, text), names).map((offer) => offer.text);
   test("prefixes first", () => {
     expect(offered("")).toEqual(["job:", "outcome:", "since:", "label:", "run:", ">", "state:"]);
     expect(offered("x o")).toEqual(["outcome:"]);
@@ -117,5 +180,10 @@ describe("what is offered", () => {
 });
 
 test("single terms and words are written for themselves", () => {
-  expect([written(OUTCOME, "TIMED_OUT"), written(OUTCOME, "a b"), writtenFree(LIST, "a b"), writtenFree(LIST, ">5s")]).toEqual(["outcome:timed-out", 'outcome:"a b"', "a b", '">5s"']);
+  expect([
+    written(OUTCOME, "TIMED_OUT"),
+    written(OUTCOME, "a b"),
+    writtenFree(LIST, "a b"),
+    writtenFree(LIST, ">5s"),
+  ]).toEqual(["outcome:timed-out", 'outcome:"a b"', "a b", '">5s"']);
 });

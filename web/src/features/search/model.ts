@@ -1,4 +1,7 @@
-/** The language of the search field: `job:import outcome:failed >5s label:customer=42 "time out"`, to and from the address. Pure. */
+/**
+ * The language of the search field: `job:import outcome:failed >5s label:customer=42 "time out"`, to and from the
+ * address. Pure.
+ */
 import { secondsOf } from "../../lib/time";
 import type { NameKind } from "../../services/suggest";
 
@@ -95,12 +98,19 @@ export function written(term: Term, value: string): string {
 export function isKnown(term: Term, value: string): boolean {
   if (term.form === "duration") return secondsOf(value) !== null;
   if (term.form === "number") return /^\d+$/.test(value);
-  return term.options === undefined || term.options.some(([known]) => known === (term.tab === true ? value.toUpperCase() : value));
+  return (
+    term.options === undefined ||
+    term.options.some(([known]) => known === (term.tab === true ? value.toUpperCase() : value))
+  );
 }
 
 function termOf({ terms }: Vocabulary, raw: string): Term | undefined {
   // `<div>` is no duration.
-  return terms.find(({ prefix, form }) => raw.toLowerCase().startsWith(prefix) && (form !== "duration" || /^\d?$/.test(raw.slice(prefix.length, prefix.length + 1))));
+  return terms.find(
+    ({ prefix, form }) =>
+      raw.toLowerCase().startsWith(prefix) &&
+      (form !== "duration" || /^\d?$/.test(raw.slice(prefix.length, prefix.length + 1))),
+  );
 }
 
 /** Reads what is typed; of two terms of a kind the later one counts, and one without a value is left out. */
@@ -175,7 +185,10 @@ export function readDraft(vocabulary: Vocabulary, text: string, whole: boolean):
     for (const [param, value] of terms) if (!done.has(param)) done.set(param, value);
     rest = rest.slice(0, token.start) + rest.slice(token.end).trimStart();
   }
-  const unsure = open !== undefined && (termOf(vocabulary, open.raw) !== undefined || vocabulary.terms.some(({ prefix }) => prefix.startsWith(open.raw.toLowerCase())));
+  const unsure =
+    open !== undefined &&
+    (termOf(vocabulary, open.raw) !== undefined ||
+      vocabulary.terms.some(({ prefix }) => prefix.startsWith(open.raw.toLowerCase())));
   const settled = unsure ? rest.slice(0, rest.length - open.raw.length) : rest;
   return { done: new Map([...done].reverse()), rest, free: readSearch(vocabulary, settled).free };
 }
@@ -214,14 +227,27 @@ export interface Offer {
 /** So many are offered at most. */
 const MOST = 12;
 
-/** What could be typed on: prefixes, or, behind one, values. `names` are those that the server has for what is typed. */
+/**
+ * What could be typed on: prefixes, or, behind one, values. `names` are those that the server has for what is typed.
+ */
 export function offersFor(vocabulary: Vocabulary, { term, typed }: Typing, names: readonly string[]): readonly Offer[] {
   if (term === null) {
     const begun = vocabulary.terms.filter(({ prefix }) => prefix.startsWith(typed.toLowerCase()));
-    return begun.map(({ prefix, label, form }) => ({ text: prefix, meaning: form === "duration" ? `${label}, such as ${prefix}5s` : label, complete: false }));
+    return begun.map(({ prefix, label, form }) => ({
+      text: prefix,
+      meaning: form === "duration" ? `${label}, such as ${prefix}5s` : label,
+      complete: false,
+    }));
   }
   const options = (term.options ?? []).filter(([value, word]) => slug(`${value} ${word}`).includes(slug(typed)));
-  const offered = term.options === undefined ? names.map((name) => ({ text: written(term, name) + (isLabelKey(term, name) ? "=" : ""), meaning: "", complete: !isLabelKey(term, name) })) : options.map(([value, word]) => ({ text: written(term, value), meaning: word, complete: true }));
+  const offered =
+    term.options === undefined
+      ? names.map((name) => ({
+          text: written(term, name) + (isLabelKey(term, name) ? "=" : ""),
+          meaning: "",
+          complete: !isLabelKey(term, name),
+        }))
+      : options.map(([value, word]) => ({ text: written(term, value), meaning: word, complete: true }));
   return offered.slice(0, MOST);
 }
 

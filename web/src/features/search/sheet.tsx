@@ -1,7 +1,7 @@
 import type { ComponentChildren } from "preact";
-import { Dialog } from "../../components/dialog";
-import { ClearFilters, SelectFilter, TextFilter } from "../../components/filters";
+import { ClearFilters, SelectFilter, TextFilter } from "../../parts/filters";
 import { searchParams } from "../../state/route";
+import { Dialog } from "../../ui/dialog";
 import { filtersOf, type Term, type Vocabulary } from "./model";
 
 interface FilterSheetProps {
@@ -13,19 +13,28 @@ interface FilterSheetProps {
   children: ComponentChildren;
 }
 
-/** All filters of a list one below the other, with its order and its tools: comes from below on a phone. What is chosen takes effect at once. */
+/**
+ * All filters of a list one below the other, with its order and its tools: comes from below on a phone. What is chosen
+ * takes effect at once.
+ */
 export function FilterSheet({ vocabulary, order, clear, onClose, children }: FilterSheetProps) {
   return (
     <Dialog title="Filters" onClose={onClose} askBefore={false}>
       <div class="filter-sheet">
         <Line label={vocabulary.label}>
-          <TextFilter name={vocabulary.param} value={searchParams.value.get(vocabulary.param) ?? ""} label={vocabulary.label} />
+          <TextFilter
+            name={vocabulary.param}
+            value={searchParams.value.get(vocabulary.param) ?? ""}
+            label={vocabulary.label}
+          />
         </Line>
-        {vocabulary.terms.filter(({ tab }) => tab !== true).map((term) => (
-          <Line key={term.param} label={term.label}>
-            <Control term={term} value={searchParams.value.get(term.param) ?? ""} />
-          </Line>
-        ))}
+        {vocabulary.terms
+          .filter(({ tab }) => tab !== true)
+          .map((term) => (
+            <Line key={term.param} label={term.label}>
+              <Control term={term} value={searchParams.value.get(term.param) ?? ""} />
+            </Line>
+          ))}
         {order !== undefined && <Line label="Order">{order}</Line>}
         <div class="filter-sheet-tools">{children}</div>
         <div class="form-actions">
@@ -52,6 +61,15 @@ function Line({ label, children }: { label: string; children: ComponentChildren 
 
 function Control({ term, value }: { term: Term; value: string }) {
   const { param, label, options, names, exact = false } = term;
-  if (options !== undefined) return <SelectFilter name={param} value={value} label={label} all="Any" options={options} />;
-  return <TextFilter name={param} value={value} label={label} exact={exact || term.form !== undefined} {...(names !== undefined && { names })} />;
+  if (options !== undefined)
+    return <SelectFilter name={param} value={value} label={label} all="Any" options={options} />;
+  return (
+    <TextFilter
+      name={param}
+      value={value}
+      label={label}
+      exact={exact || term.form !== undefined}
+      {...(names !== undefined && { names })}
+    />
+  );
 }

@@ -1,19 +1,30 @@
 import { useComputed } from "@preact/signals";
 import { useRef, useState } from "preact/hooks";
-import { ChartFrame } from "../../components/chart-frame";
-import { useFold } from "../../components/few";
-import { Icon } from "../../components/icon";
-import { useWidth } from "../../components/use-width";
-import { axisTicks } from "../../lib/chart";
 import { integer, plural } from "../../lib/format";
 import { paths } from "../../lib/paths";
 import { skipReason } from "../../lib/skip-reasons";
 import { moment, relative, shortClock, shortDay } from "../../lib/time";
 import { now } from "../../live/clock";
+import { axisTicks } from "../../model/chart";
 import { zone } from "../../state/prefs";
 import { navigate, setParams } from "../../state/route";
-import { type Bar, type Block, blocksOf, foldedRow, type Frame, type Planned, type ServerRow, type SkipMark, timelineRows, type TimelineRow } from "./model";
-import { aheadOfHours, brushedBy, type Brushed, type Chosen, paramsOf, RANGES, windowAt } from "./window";
+import { ChartFrame } from "../../ui/chart-frame";
+import { useFold } from "../../ui/few";
+import { Icon } from "../../ui/icon";
+import { useWidth } from "../../ui/use-width";
+import {
+  type Bar,
+  type Block,
+  blocksOf,
+  type Frame,
+  foldedRow,
+  type Planned,
+  type ServerRow,
+  type SkipMark,
+  type TimelineRow,
+  timelineRows,
+} from "./model";
+import { aheadOfHours, type Brushed, brushedBy, type Chosen, paramsOf, RANGES, windowAt } from "./window";
 
 const ROW = 24;
 const BAR = 12;
@@ -55,7 +66,10 @@ export function Timeline({ rows: known, since, totalRows, planned, until, apart,
   const blocks = blocksOf(rows, FEW);
   const all = blocks.flatMap((block) => linesOf(block, open));
   const { shown: lines, more } = useFold(all, FEW_ON_PHONE);
-  const toggle = (group: string) => (): void => setOpen((before) => (before.has(group) ? new Set([...before].filter((each) => each !== group)) : new Set([...before, group])));
+  const toggle = (group: string) => (): void =>
+    setOpen((before) =>
+      before.has(group) ? new Set([...before].filter((each) => each !== group)) : new Set([...before, group]),
+    );
   return (
     <ChartFrame
       title={`${plural(rows.length, "row")}: ${titleOf(chosen, since, until, frame)}${totalRows > known.length ? `; ${integer(totalRows - known.length)} quiet rows are left out` : ""}`}
@@ -89,7 +103,11 @@ function linesOf(block: Block, open: ReadonlySet<string>): readonly Line[] {
   const rows = block.rows.map((row): Line => ({ key: `${row.isTask ? "task" : "job"} ${row.name}`, row, fold: null }));
   if (block.group === null) return rows;
   const isOpen = open.has(block.group);
-  const head: Line = { key: `group ${block.group}`, row: isOpen ? { ...foldedRow(block), bars: [], planned: [], skips: [] } : foldedRow(block), fold: { count: rows.length, open: isOpen } };
+  const head: Line = {
+    key: `group ${block.group}`,
+    row: isOpen ? { ...foldedRow(block), bars: [], planned: [], skips: [] } : foldedRow(block),
+    fold: { count: rows.length, open: isOpen },
+  };
   return isOpen ? [head, ...rows] : [head];
 }
 
@@ -99,7 +117,12 @@ function titleOf(chosen: Chosen, since: string | null, until: number | null, fra
   if (chosen.kind === "fixed") return from ?? `${written(chosen.from)} to ${written(chosen.to)}`;
   const hours = RANGES[chosen.range];
   const ahead = aheadOfHours(hours) / 3_600_000;
-  const plan = until !== null ? `the plan until ${shortClock(until, zone.value)}` : ahead === 1 ? "next hour" : `next ${lengthOf(ahead)}`;
+  const plan =
+    until !== null
+      ? `the plan until ${shortClock(until, zone.value)}`
+      : ahead === 1
+        ? "next hour"
+        : `next ${lengthOf(ahead)}`;
   return `${from ?? `last ${lengthOf(hours)}`} and ${plan}`;
 }
 
@@ -120,7 +143,13 @@ function Name({ line: { row, fold }, onToggle }: { line: Line; onToggle: () => v
   }
   const word = row.failing ? "fails" : row.late ? "late" : null;
   return (
-    <li title={word === null ? row.name : `${row.name}: ${row.failing ? "its newest execution failed" : "it should have started and did not"}`}>
+    <li
+      title={
+        word === null
+          ? row.name
+          : `${row.name}: ${row.failing ? "its newest execution failed" : "it should have started and did not"}`
+      }
+    >
       {word !== null && <span class={`timeline-word ${row.failing ? "tone-bad" : "tone-warn"}`}>{word}</span>}
       <a href={row.isTask ? paths.task(row.name) : paths.logOfJob(row.name)}>{row.name}</a>
     </li>
@@ -152,66 +181,89 @@ function Plot({ lines, frame, plannedUntil }: PlotProps) {
   const height = rowsHeight + 20;
   const nowX = (frame.now - frame.from) * scale;
   const futureX = Math.max(0, nowX);
-  const endX = plannedUntil === null ? frame.width : Math.min(frame.width, Math.max(nowX, (plannedUntil - frame.from) * scale));
+  const endX =
+    plannedUntil === null ? frame.width : Math.min(frame.width, Math.max(nowX, (plannedUntil - frame.from) * scale));
   const brush = useBrush(frame);
   const days = frame.to - frame.from > 2 * DAY;
   const ticks = axisTicks(frame.from, frame.to);
   const every = Math.max(1, Math.ceil(LABEL_ROOM / (((ticks[1] ?? frame.to) - (ticks[0] ?? frame.from)) * scale)));
   return (
     <>
-    <svg width={frame.width} height={height} role="img" aria-label={`${plural(lines.length, "row")}; the table view has the numbers`} {...brush.handlers}>
-      {futureX < frame.width && <rect class="timeline-future" x={futureX} y={0} width={frame.width - futureX} height={rowsHeight} />}
-      {ticks.map((tick, index) => (
-        <g key={tick} class={Math.abs(tick - frame.now) * scale < NOW_ROOM ? "by-now" : undefined}>
-          <line class="grid" x1={(tick - frame.from) * scale} x2={(tick - frame.from) * scale} y1={0} y2={rowsHeight} />
-          {index % every === 0 && (
-            <text class="axis" x={(tick - frame.from) * scale} y={height - 4} text-anchor="middle">
-              {days ? shortDay(tick, zone.value) : shortClock(tick, zone.value)}
+      <svg
+        width={frame.width}
+        height={height}
+        role="img"
+        aria-label={`${plural(lines.length, "row")}; the table view has the numbers`}
+        {...brush.handlers}
+      >
+        {futureX < frame.width && (
+          <rect class="timeline-future" x={futureX} y={0} width={frame.width - futureX} height={rowsHeight} />
+        )}
+        {ticks.map((tick, index) => (
+          <g key={tick} class={Math.abs(tick - frame.now) * scale < NOW_ROOM ? "by-now" : undefined}>
+            <line
+              class="grid"
+              x1={(tick - frame.from) * scale}
+              x2={(tick - frame.from) * scale}
+              y1={0}
+              y2={rowsHeight}
+            />
+            {index % every === 0 && (
+              <text class="axis" x={(tick - frame.from) * scale} y={height - 4} text-anchor="middle">
+                {days ? shortDay(tick, zone.value) : shortClock(tick, zone.value)}
+              </text>
+            )}
+          </g>
+        ))}
+        {endX < frame.width && (
+          <rect class="beyond-plan" x={endX} y={0} width={frame.width - endX} height={rowsHeight}>
+            <title>So many occurrences are planned that this part is not drawn yet</title>
+          </rect>
+        )}
+        {lines.map((line, index) => (
+          <g key={line.key} transform={`translate(0 ${index * ROW})`}>
+            <line class="grid" x1={0} x2={frame.width} y1={ROW - 0.5} y2={ROW - 0.5} />
+            {line.row.planned.map(({ x, width }) => (
+              <rect key={`p${x}`} class="planned" x={x} y={(ROW - BAR) / 2 + 0.5} width={width} height={BAR - 1} />
+            ))}
+            {line.row.bars.map((bar) => (
+              <BarView key={bar.id} bar={bar} name={line.row.name} />
+            ))}
+            {line.row.skips.map((skip) => (
+              <SkipView key={`s${skip.name} ${skip.first}`} skip={skip} />
+            ))}
+          </g>
+        ))}
+        {nowX >= 0 && nowX <= frame.width && (
+          <>
+            <line class="now-line" x1={nowX} x2={nowX} y1={0} y2={rowsHeight} />
+            <text class="axis now-text" x={nowX} y={height - 4} text-anchor="middle">
+              now
             </text>
-          )}
-        </g>
-      ))}
-      {endX < frame.width && (
-        <rect class="beyond-plan" x={endX} y={0} width={frame.width - endX} height={rowsHeight}>
-          <title>So many occurrences are planned that this part is not drawn yet</title>
-        </rect>
-      )}
-      {lines.map((line, index) => (
-        <g key={line.key} transform={`translate(0 ${index * ROW})`}>
-          <line class="grid" x1={0} x2={frame.width} y1={ROW - 0.5} y2={ROW - 0.5} />
-          {line.row.planned.map(({ x, width }) => (
-            <rect key={`p${x}`} class="planned" x={x} y={(ROW - BAR) / 2 + 0.5} width={width} height={BAR - 1} />
-          ))}
-          {line.row.bars.map((bar) => (
-            <BarView key={bar.id} bar={bar} name={line.row.name} />
-          ))}
-          {line.row.skips.map((skip) => (
-            <SkipView key={`s${skip.name} ${skip.first}`} skip={skip} />
-          ))}
-        </g>
-      ))}
-      {nowX >= 0 && nowX <= frame.width && (
-        <>
-          <line class="now-line" x1={nowX} x2={nowX} y1={0} y2={rowsHeight} />
-          <text class="axis now-text" x={nowX} y={height - 4} text-anchor="middle">
-            now
-          </text>
-        </>
-      )}
-      {brush.area !== null && <rect class="timeline-brush" x={brush.area.x} y={0} width={Math.max(2, brush.area.width)} height={rowsHeight} />}
-    </svg>
-    <div
-      class="timeline-keys"
-      role="slider"
-      tabIndex={0}
-      aria-label="Span to zoom to: arrows move, Shift and arrows draw, Enter zooms, Escape ends"
-      aria-valuemin={frame.from}
-      aria-valuemax={frame.to}
-      aria-valuenow={Math.round(brush.at)}
-      aria-valuetext={brush.words}
-      onKeyDown={brush.onKey}
-      onBlur={brush.end}
-    />
+          </>
+        )}
+        {brush.area !== null && (
+          <rect
+            class="timeline-brush"
+            x={brush.area.x}
+            y={0}
+            width={Math.max(2, brush.area.width)}
+            height={rowsHeight}
+          />
+        )}
+      </svg>
+      <div
+        class="timeline-keys"
+        role="slider"
+        tabIndex={0}
+        aria-label="Span to zoom to: arrows move, Shift and arrows draw, Enter zooms, Escape ends"
+        aria-valuemin={frame.from}
+        aria-valuemax={frame.to}
+        aria-valuenow={Math.round(brush.at)}
+        aria-valuetext={brush.words}
+        onKeyDown={brush.onKey}
+        onBlur={brush.end}
+      />
     </>
   );
 }
@@ -221,9 +273,13 @@ function useBrush(frame: Frame) {
   const begin = useRef<number | null>(null);
   const [drawn, setArea] = useState<{ readonly x: number; readonly width: number } | null>(null);
   const [keys, setKeys] = useState<Brushed | null>(null);
-  const byKeys = keys === null ? null : { x: Math.min(keys.from, keys.to) * frame.width, width: Math.abs(keys.to - keys.from) * frame.width };
+  const byKeys =
+    keys === null
+      ? null
+      : { x: Math.min(keys.from, keys.to) * frame.width, width: Math.abs(keys.to - keys.from) * frame.width };
   const area = drawn ?? byKeys;
-  const xOf = (event: PointerEvent & { currentTarget: SVGSVGElement }): number => event.clientX - event.currentTarget.getBoundingClientRect().left;
+  const xOf = (event: PointerEvent & { currentTarget: SVGSVGElement }): number =>
+    event.clientX - event.currentTarget.getBoundingClientRect().left;
   const timeAt = (x: number): number => frame.from + (x / frame.width) * (frame.to - frame.from);
   const end = (): void => {
     begin.current = null;
@@ -235,7 +291,10 @@ function useBrush(frame: Frame) {
     area,
     end,
     at: timeAt((keys?.to ?? 0.5) * frame.width),
-    words: area === null || area.width === 0 ? written(timeAt(area?.x ?? frame.width / 2)) : `${written(timeAt(area.x))} to ${written(timeAt(area.x + area.width))}`,
+    words:
+      area === null || area.width === 0
+        ? written(timeAt(area?.x ?? frame.width / 2))
+        : `${written(timeAt(area.x))} to ${written(timeAt(area.x + area.width))}`,
     onKey: (event: KeyboardEvent): void => {
       if (event.ctrlKey || event.metaKey || event.altKey) return;
       const next = brushedBy(event.key, event.shiftKey, keys);
@@ -284,7 +343,14 @@ function BarView({ bar, name }: { bar: Bar; name: string }) {
     <g class="timeline-bar" onClick={() => navigate(paths.execution(bar.id))}>
       <rect class={`fill-${bar.tone}`} x={bar.x} y={(ROW - BAR) / 2} width={bar.width} height={BAR} rx={2} />
       {bar.failed > 0 && bar.failed < bar.count && (
-        <rect class="fill-bad" x={bar.x} y={(ROW + BAR) / 2 - redShare(bar)} width={bar.width} height={redShare(bar)} rx={2} />
+        <rect
+          class="fill-bad"
+          x={bar.x}
+          y={(ROW + BAR) / 2 - redShare(bar)}
+          width={bar.width}
+          height={redShare(bar)}
+          rx={2}
+        />
       )}
       {bar.count > 1 && bar.width >= ROOM && (
         <text class="bar-count" x={bar.x + bar.width / 2} y={ROW / 2 + 3.5} text-anchor="middle">
@@ -296,12 +362,24 @@ function BarView({ bar, name }: { bar: Bar; name: string }) {
   );
 }
 
-/** A stretch of skipped occurrences: a mark above its line, with the reason; it opens the run that stood in the way, or else the task's list. */
+/**
+ * A stretch of skipped occurrences: a mark above its line, with the reason; it opens the run that stood in the way, or
+ * else the task's list.
+ */
 function SkipView({ skip }: { skip: SkipMark }) {
   const missed = skip.reason === "MISSED";
   return (
-    <g class="timeline-bar" onClick={() => navigate(skip.runId === null ? paths.task(skip.name) : paths.run(skip.runId))}>
-      <rect class={missed ? "timeline-skip missed" : "timeline-skip"} x={skip.x} y={1.5} width={skip.width} height={4} />
+    <g
+      class="timeline-bar"
+      onClick={() => navigate(skip.runId === null ? paths.task(skip.name) : paths.run(skip.runId))}
+    >
+      <rect
+        class={missed ? "timeline-skip missed" : "timeline-skip"}
+        x={skip.x}
+        y={1.5}
+        width={skip.width}
+        height={4}
+      />
       <title>{`${skip.name}: ${plural(skip.count, "occurrence")} ${missed ? "missed" : "skipped"} since ${shortClock(skip.first, zone.value)}: ${skipReason(skip.reason)}`}</title>
     </g>
   );

@@ -116,7 +116,15 @@ function barsOf({ bars }: ServerRow, frame: Frame): readonly Bar[] {
     const place = stretch(Date.parse(begin), end === null ? frame.now : Date.parse(end), frame);
     if (place === null) return [];
     const [count, failed] = [bars.counts[index] ?? 1, bars.failures[index] ?? 0];
-    return [{ ...place, tone: end === null ? "active" : failed === count ? "bad" : "good", count, failed, id: bars.ids[index] ?? "" }];
+    return [
+      {
+        ...place,
+        tone: end === null ? "active" : failed === count ? "bad" : "good",
+        count,
+        failed,
+        id: bars.ids[index] ?? "",
+      },
+    ];
   });
 }
 
@@ -124,7 +132,19 @@ function skipsOf({ taskName, jobName, skips }: ServerRow, frame: Frame): readonl
   return skips.first.flatMap((begin, index): readonly SkipMark[] => {
     const [first, last] = [Date.parse(begin), Date.parse(skips.last[index] ?? begin)];
     const place = stretch(first, last, frame);
-    return place === null ? [] : [{ ...place, name: taskName ?? jobName ?? "", reason: skips.reasons[index] ?? "", count: skips.counts[index] ?? 1, first, last, runId: skips.runIds[index] ?? null }];
+    return place === null
+      ? []
+      : [
+          {
+            ...place,
+            name: taskName ?? jobName ?? "",
+            reason: skips.reasons[index] ?? "",
+            count: skips.counts[index] ?? 1,
+            first,
+            last,
+            runId: skips.runIds[index] ?? null,
+          },
+        ];
   });
 }
 
@@ -161,14 +181,22 @@ function newer(left: Bar, right: Bar): Bar {
 }
 
 /**
- * The rows in the order of the server, which puts first what needs a person; tasks that are only planned come last, by name.
+ * The rows in the order of the server, which puts first what needs a person; tasks that are only planned come last, by
+ * name.
  * `apart`: of each task the plan has at most one occurrence in so many milliseconds.
  */
-export function timelineRows(rows: readonly ServerRow[], planned: readonly Planned[], frame: Frame, apart = 0): readonly TimelineRow[] {
+export function timelineRows(
+  rows: readonly ServerRow[],
+  planned: readonly Planned[],
+  frame: Frame,
+  apart = 0,
+): readonly TimelineRow[] {
   const scale = frame.width / (frame.to - frame.from);
   const marks = new Map<string, number[]>();
   const groups = new Map(planned.map(({ taskName, group }) => [taskName, group]));
-  for (const { taskName, at } of planned) if (at > frame.now && at <= frame.to) marks.set(taskName, [...(marks.get(taskName) ?? []), (at - frame.from) * scale]);
+  for (const { taskName, at } of planned)
+    if (at > frame.now && at <= frame.to)
+      marks.set(taskName, [...(marks.get(taskName) ?? []), (at - frame.from) * scale]);
   const known = rows.map((row): TimelineRow => {
     const ahead = row.taskName === null ? [] : (marks.get(row.taskName) ?? []);
     if (row.taskName !== null) marks.delete(row.taskName);
@@ -186,7 +214,23 @@ export function timelineRows(rows: readonly ServerRow[], planned: readonly Plann
     };
   });
   const only = [...marks].sort(([left], [right]) => left.localeCompare(right));
-  return [...known, ...only.map(([name, ahead]): TimelineRow => ({ name, isTask: true, group: groups.get(name) ?? null, failing: false, late: false, bars: [], planned: aheadOf(ahead, apart * scale), skips: [], count: 0, failed: 0 }))];
+  return [
+    ...known,
+    ...only.map(
+      ([name, ahead]): TimelineRow => ({
+        name,
+        isTask: true,
+        group: groups.get(name) ?? null,
+        failing: false,
+        late: false,
+        bars: [],
+        planned: aheadOf(ahead, apart * scale),
+        skips: [],
+        count: 0,
+        failed: 0,
+      }),
+    ),
+  ];
 }
 
 /** Rows that belong together; those that need a person stand before all groups, under none. */
@@ -204,8 +248,12 @@ export function blocksOf(rows: readonly TimelineRow[], few: number): readonly Bl
   if (rows.length <= few) return [{ group: null, rows }];
   const groups = new Map<string, TimelineRow[]>();
   const loud = rows.filter(({ failing, late }) => failing || late);
-  for (const row of rows) if (!row.failing && !row.late) groups.set(row.group ?? UNGROUPED, [...(groups.get(row.group ?? UNGROUPED) ?? []), row]);
-  const folded = [...groups].sort(([left], [right]) => Number(left === UNGROUPED) - Number(right === UNGROUPED) || left.localeCompare(right));
+  for (const row of rows)
+    if (!row.failing && !row.late)
+      groups.set(row.group ?? UNGROUPED, [...(groups.get(row.group ?? UNGROUPED) ?? []), row]);
+  const folded = [...groups].sort(
+    ([left], [right]) => Number(left === UNGROUPED) - Number(right === UNGROUPED) || left.localeCompare(right),
+  );
   return [{ group: null, rows: loud }, ...folded.map(([group, members]): Block => ({ group, rows: members }))];
 }
 
@@ -231,7 +279,8 @@ function joined(stretches: readonly Ahead[]): readonly Ahead[] {
   const drawn: Ahead[] = [];
   for (const { x, width } of [...stretches].sort((left, right) => left.x - right.x)) {
     const last = drawn.at(-1);
-    if (last !== undefined && x <= last.x + last.width) drawn[drawn.length - 1] = { x: last.x, width: Math.max(last.x + last.width, x + width) - last.x };
+    if (last !== undefined && x <= last.x + last.width)
+      drawn[drawn.length - 1] = { x: last.x, width: Math.max(last.x + last.width, x + width) - last.x };
     else drawn.push({ x, width });
   }
   return drawn;
@@ -244,7 +293,8 @@ function aheadOf(marks: readonly number[], apart: number): readonly Ahead[] {
     const last = drawn.at(-1);
     const x = mark - NARROWEST / 2;
     const follows = last !== undefined && x - (last.x + last.width) < Math.max(0, apart * OFTEN - NARROWEST);
-    if (last !== undefined && (follows || x < last.x + last.width)) drawn[drawn.length - 1] = { x: last.x, width: x + NARROWEST - last.x };
+    if (last !== undefined && (follows || x < last.x + last.width))
+      drawn[drawn.length - 1] = { x: last.x, width: x + NARROWEST - last.x };
     else drawn.push({ x, width: NARROWEST });
   }
   return drawn;
@@ -256,7 +306,10 @@ const OFTEN = 1.5;
 const MOST = 800;
 const MOST_OF_TASK = 60;
 
-/** How far apart, in seconds, the occurrences of one of so many tasks are asked for, so that the plan of `span` seconds fits. */
+/**
+ * How far apart, in seconds, the occurrences of one of so many tasks are asked for, so that the plan of `span` seconds
+ * fits.
+ */
 export function apartFor(tasks: number, span: number): number {
   return span / Math.min(MOST_OF_TASK, Math.max(1, Math.floor(MOST / Math.max(1, tasks))));
 }

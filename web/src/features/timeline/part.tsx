@@ -1,15 +1,15 @@
 import { useEffect, useRef } from "preact/hooks";
-import { UnknownValue } from "../../components/filters";
-import { LivePart } from "../../components/live-part";
-import { Section } from "../../components/section";
-import { graphql, type ResultOf } from "../../graphql/tada";
+import { graphql, type ResultOf } from "../../api/tada";
 import { serverNow } from "../../live/clock";
 import { useLive } from "../../live/use-live";
-import { gather, type Gathered, nextCursor, useRest } from "../../live/use-rest";
+import { type Gathered, gather, nextCursor, useRest } from "../../live/use-rest";
+import { UnknownValue } from "../../parts/filters";
 import { searchParams, setParams } from "../../state/route";
+import { LivePart } from "../../ui/live-part";
+import { Section } from "../../ui/section";
 import { Timeline } from "./chart";
 import { apartFor, type Planned, type ServerRow } from "./model";
-import { aheadOfHours, type Chosen, paramsOf, type Range, RANGES, readChosen, windowAt } from "./window";
+import { aheadOfHours, type Chosen, paramsOf, RANGES, type Range, readChosen, windowAt } from "./window";
 
 /** Pages of the plan that are drawn at most. */
 const PAGES = 5;
@@ -60,7 +60,9 @@ function keyOf(chosen: Chosen): string {
   return chosen.kind === "last" ? chosen.range : `${chosen.from}-${chosen.to}`;
 }
 
-/** What ran and was skipped, small for any span; asked again when something began or ended, less often for long spans. */
+/**
+ * What ran and was skipped, small for any span; asked again when something began or ended, less often for long spans.
+ */
 function usePast(chosen: Chosen, taskName: string | null) {
   const { from, to } = windowAt(chosen, serverNow());
   const length = to - from;
@@ -68,10 +70,17 @@ function usePast(chosen: Chosen, taskName: string | null) {
     document: PastDocument,
     variables: () => {
       const at = windowAt(chosen, serverNow());
-      return { from: new Date(at.from).toISOString(), to: chosen.kind === "fixed" ? new Date(at.to).toISOString() : null, taskName, first: ROWS };
+      return {
+        from: new Date(at.from).toISOString(),
+        to: chosen.kind === "fixed" ? new Date(at.to).toISOString() : null,
+        taskName,
+        first: ROWS,
+      };
     },
     init: ({ timeline }): Past => timeline,
-    outdates: (event) => (taskName === null || event.taskName === taskName) && (event.kind.startsWith("EXECUTION_") || event.kind.startsWith("TASK_") || event.kind === "OCCURRENCE_SKIPPED"),
+    outdates: (event) =>
+      (taskName === null || event.taskName === taskName) &&
+      (event.kind.startsWith("EXECUTION_") || event.kind.startsWith("TASK_") || event.kind === "OCCURRENCE_SKIPPED"),
     every: length <= DAY / 8 ? 2 * SECOND : length <= 2 * DAY ? 10 * SECOND : 60 * SECOND,
   });
 }
@@ -79,7 +88,11 @@ function usePast(chosen: Chosen, taskName: string | null) {
 type FuturePage = ResultOf<typeof FutureDocument>["upcoming"];
 
 function plannedOf(page: FuturePage): readonly Planned[] {
-  return page.nodes.map(({ effectiveAt, task }) => ({ taskName: task.name, group: task.group, at: Date.parse(effectiveAt) }));
+  return page.nodes.map(({ effectiveAt, task }) => ({
+    taskName: task.name,
+    group: task.group,
+    at: Date.parse(effectiveAt),
+  }));
 }
 
 interface Future extends Gathered<Planned> {
@@ -100,17 +113,31 @@ interface Plan {
 /** The plan to the end of the window, page after page: the more tasks are due, the fewer occurrences of each. */
 function usePlanned(chosen: Chosen, taskName: string | null): Plan {
   const end = (): number => windowAt(chosen, serverNow()).to;
-  const span = Math.max(60, chosen.kind === "last" ? aheadOfHours(RANGES[chosen.range]) / SECOND : (chosen.to - serverNow()) / SECOND);
+  const span = Math.max(
+    60,
+    chosen.kind === "last" ? aheadOfHours(RANGES[chosen.range]) / SECOND : (chosen.to - serverNow()) / SECOND,
+  );
   const filter = taskName === null ? null : { name: { eq: taskName } };
   const apart = useRef(apartFor(1, span));
-  const asked = (to: string, after: string | null) => ({ to, apart: apart.current, after, filter, due: { enabled: { eq: true }, pausedAt: { isNull: true }, nextExecution: { lt: to }, ...filter } });
+  const asked = (to: string, after: string | null) => ({
+    to,
+    apart: apart.current,
+    after,
+    filter,
+    due: { enabled: { eq: true }, pausedAt: { isNull: true }, nextExecution: { lt: to }, ...filter },
+  });
   const to = (): string => new Date(Math.max(end(), serverNow())).toISOString();
   const future = useLive(`timeline/future/${taskName ?? ""}/${keyOf(chosen)}`, {
     document: FutureDocument,
     variables: () => asked(to(), null),
     init: ({ upcoming, tasks }, before: Future | null): Future => {
       const wanted = apartFor(tasks.totalCount, span);
-      return { ...gather(before, plannedOf(upcoming), nextCursor(upcoming.pageInfo), 1, PAGES), to: to(), apart: apart.current, wanted };
+      return {
+        ...gather(before, plannedOf(upcoming), nextCursor(upcoming.pageInfo), 1, PAGES),
+        to: to(),
+        apart: apart.current,
+        wanted,
+      };
     },
     outdates: (event) => event.kind.startsWith("TASK_") || event.kind === "RUN_CREATED",
     every: 30 * SECOND,
@@ -124,7 +151,16 @@ function usePlanned(chosen: Chosen, taskName: string | null): Plan {
     document: FutureDocument,
     most: PAGES,
     variables: (state) => asked(state.to, state.next),
-    append: ({ upcoming }, before): Future => ({ ...before, ...gather(before, [...before.read, ...plannedOf(upcoming)], nextCursor(upcoming.pageInfo), before.pages + 1, PAGES) }),
+    append: ({ upcoming }, before): Future => ({
+      ...before,
+      ...gather(
+        before,
+        [...before.read, ...plannedOf(upcoming)],
+        nextCursor(upcoming.pageInfo),
+        before.pages + 1,
+        PAGES,
+      ),
+    }),
   });
   if (future.state === null) return { planned: [], until: null, apart: 0 };
   const { shown: planned, next } = future.state;
@@ -148,8 +184,10 @@ export function TimelinePart({ taskName = null }: { taskName?: string | null }) 
 /** Lengths of the window, and its moves for those who do not brush. */
 function Windows({ chosen }: { chosen: Chosen }) {
   const { from, to } = windowAt(chosen, serverNow());
-  const move = (share: number) => (): void => setParams(paramsOf(from + (to - from) * share, to + (to - from) * share), { replace: true });
-  const zoom = (factor: number) => (): void => setParams(paramsOf(middle - (half * factor), middle + half * factor), { replace: true });
+  const move = (share: number) => (): void =>
+    setParams(paramsOf(from + (to - from) * share, to + (to - from) * share), { replace: true });
+  const zoom = (factor: number) => (): void =>
+    setParams(paramsOf(middle - half * factor, middle + half * factor), { replace: true });
   const [middle, half] = [(from + to) / 2, (to - from) / 2];
   return (
     <>
@@ -161,7 +199,13 @@ function Windows({ chosen }: { chosen: Chosen }) {
         <button type="button" class="segment" aria-label="Zoom out" title="Zoom out" onClick={zoom(2)}>
           −
         </button>
-        <button type="button" class="segment" aria-label="Zoom in" title="Zoom in; or draw a span in the picture" onClick={zoom(0.5)}>
+        <button
+          type="button"
+          class="segment"
+          aria-label="Zoom in"
+          title="Zoom in; or draw a span in the picture"
+          onClick={zoom(0.5)}
+        >
           +
         </button>
         <button type="button" class="segment" aria-label="Later" title="Later" onClick={move(0.5)}>

@@ -11,7 +11,9 @@ const SHORTEST = 60_000;
 const LONGEST = 720 * HOUR;
 
 /** What the address asks for. */
-export type Chosen = { readonly kind: "last"; readonly range: Range } | { readonly kind: "fixed"; readonly from: number; readonly to: number };
+export type Chosen =
+  | { readonly kind: "last"; readonly range: Range }
+  | { readonly kind: "fixed"; readonly from: number; readonly to: number };
 
 /** Reads `range=6h`, or `from=…&to=…`; what makes no sense is the last hour. */
 export function readChosen(params: Pick<URLSearchParams, "get">): Chosen {
@@ -21,7 +23,9 @@ export function readChosen(params: Pick<URLSearchParams, "get">): Chosen {
   return { kind: "last", range: range ?? "1h" };
 }
 
-/** How far ahead the plan is drawn next to so many hours of the past, in milliseconds: a sixth, and at least an hour. */
+/**
+ * How far ahead the plan is drawn next to so many hours of the past, in milliseconds: a sixth, and at least an hour.
+ */
 export function aheadOfHours(hours: number): number {
   return Math.max(HOUR, (hours * HOUR) / 6);
 }
@@ -34,7 +38,10 @@ export function windowAt(chosen: Chosen, now: number): { readonly from: number; 
 }
 
 /** The parameters of the address for a window that was brushed, or moved to. */
-export function paramsOf(from: number, to: number): { readonly from: string; readonly to: string; readonly range: null } {
+export function paramsOf(
+  from: number,
+  to: number,
+): { readonly from: string; readonly to: string; readonly range: null } {
   const middle = (from + to) / 2;
   const length = Math.min(LONGEST, Math.max(SHORTEST, to - from));
   const written = (at: number): string => new Date(Math.round(at / 1000) * 1000).toISOString().replace(".000Z", "Z");

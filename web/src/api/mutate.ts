@@ -1,0 +1,40 @@
+import { notify } from "../state/announce";
+import { request } from "./client";
+import type { TadaDocumentNode } from "./tada";
+
+/** A refusal that belongs to the data, such as an overlap: `path` names the input field. */
+export interface UserError {
+  readonly code: string;
+  readonly message: string;
+  readonly path: readonly string[];
+}
+
+/** Either what the server made, or why it did not. */
+export type Outcome<T> =
+  | { readonly ok: true; readonly value: T }
+  | { readonly ok: false; readonly errors: readonly UserError[] };
+
+interface Payload {
+  readonly errors: readonly UserError[];
+}
+
+/** Sends a mutation and takes its payload apart; a lost connection becomes an error like any other. */
+export async function mutate<R, V, P extends Payload>(
+  document: TadaDocumentNode<R, V>,
+  variables: V,
+  pick: (data: R) => P,
+): Promise<Outcome<P>> {
+  try {
+    const payload = pick(await request(document, variables));
+    return payload.errors.length === 0 ? { ok: true, value: payload } : { ok: false, errors: payload.errors };
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    return { ok: false, errors: [{ code: "REQUEST_FAILED", message, path: [] }] };
+  }
+}
+
+/** Shows the errors of a refused action; answers whether it went well. */
+export function report<T>(outcome: Outcome<T>): outcome is { readonly ok: true; readonly value: T } {
+  if (!outcome.ok) for (const error of outcome.errors) notify(error.message, { tone: "bad" });
+  return outcome.ok;
+}

@@ -1,0 +1,23 @@
+import { type FragmentOf, graphql } from "./tada";
+
+/** A durable step of a run, without its value: that may be large. */
+export const StepFragment = graphql(`
+  fragment StepRow on RunStep {
+    label
+    kind
+    state
+    attempt
+    startedAt
+    finishedAt
+    wakeAt
+    signal
+    role
+    form
+    flowId
+    error
+    used
+    latest
+  }
+`);
+
+export type StepRow = FragmentOf<typeof StepFragment>;

@@ -1,0 +1,191 @@
+import { useEffect } from "preact/hooks";
+import { graphql, type ResultOf } from "../../api/tada";
+import { integer } from "../../lib/format";
+import { paths } from "../../lib/paths";
+import { frozen } from "../../live/clock";
+import { setTitle } from "../../live/title";
+import { useLive } from "../../live/use-live";
+import { Facts } from "../../parts/task-facts";
+import { Action } from "../../ui/action";
+import { Empty, ErrorBox, Skeleton } from "../../ui/feedback";
+import { Icon } from "../../ui/icon";
+import { lazy } from "../../ui/lazy";
+import { PageHead, Section } from "../../ui/section";
+import { Status } from "../../ui/status";
+import { Time } from "../../ui/time";
+import { FlowRowFragment } from "./flow-document";
+import { boxesOfJobs, boxesOfRuns, type FlowJob, type FlowRun, FOLDS_ABOVE } from "./flow-graph";
+import { FlowProgress } from "./page";
+import { cancelFlow, retryFlow } from "./service";
+
+/** With the library that finds the places of boxes and lines. */
+const FlowDrawing = lazy(() => import("./flow-drawing").then((module) => module.FlowDrawing), "part");
+
+/** The server gives so many runs at once: also those in whose place a retry has put others, which are not drawn. */
+const SHOWN = 200;
+
+/** What a box of a folded flow counts. */
+const COUNTED = [
+  "running",
+  "success",
+  "failed",
+  "cancelled",
+  "skipped",
+  "stuck",
+  "scheduled",
+  "waiting",
+  "suspended",
+] as const;
+
+const FlowDocument = graphql(
+  `
+  query FlowPage($id: ID!, $first: Int!) {
+    asOf
+    serverTime
+    flow(id: $id) {
+      ...FlowRow
+      parent { id }
+      runs(first: $first, orderBy: [{ field: ID }]) {
+        nodes { id state jobName flowPlace { key after } }
+      }
+      jobs { jobName after progress { running success failed cancelled skipped stuck scheduled waiting suspended } }
+    }
+  }
+`,
+  [FlowRowFragment],
+);
+
+type Flow = NonNullable<ResultOf<typeof FlowDocument>["flow"]>;
+
+/** A flow: how far it is, and its runs in layers. */
+export function FlowPage({ id }: { id: string }) {
+  const { state, error, reload } = useLive(`flow/${id}`, {
+    document: FlowDocument,
+    variables: () => ({ id, first: SHOWN }),
+    init: ({ flow }) => ({ flow }),
+    outdates: ({ flowId }) => flowId === id,
+    every: 1_500,
+  });
+  useEffect(() => setTitle(`Flow ${id}`), [id]);
+  useEffect(() => FlowDrawing.preload(), []);
+  const flow = state?.flow ?? null;
+  if (flow === null) {
+    return (
+      <>
+        <PageHead title={`Flow ${id}`} />
+        {error !== null ? (
+          <ErrorBox error={error} retry={reload} />
+        ) : state === null ? (
+          <Skeleton rows={8} />
+        ) : (
+          <Empty title={`There is no flow ${id}`}>
+            <p class="dim">It may have been pruned with the history.</p>
+            <a class="button" href="/flows">
+              All flows
+            </a>
+          </Empty>
+        )}
+      </>
+    );
+  }
+  return (
+    <>
+      <FlowHead flow={flow} />
+      {error !== null && <ErrorBox error={error} retry={reload} />}
+      <div class={error === null && !frozen.value ? "" : "dimmed"}>
+        <Section title="Runs" aside={<RunsNote flow={flow} />}>
+          <FlowDrawing
+            boxes={isFolded(flow) ? boxesOfJobs(flow.jobs.map(jobOf)) : boxesOfRuns(flow.runs.nodes.flatMap(runOf))}
+          />
+        </Section>
+        <Section title="Facts">
+          <FlowFacts flow={flow} />
+        </Section>
+      </div>
+    </>
+  );
+}
+
+/** Runs in whose place a retry has put others have no place any more. */
+function isFolded({ progress }: Flow): boolean {
+  return progress.total > FOLDS_ABOVE;
+}
+
+function jobOf({ jobName, after, progress }: Flow["jobs"][number]): FlowJob {
+  return {
+    jobName,
+    after,
+    counts: new Map(
+      COUNTED.flatMap((state) => (progress[state] > 0 ? [[state.toUpperCase(), progress[state]] as const] : [])),
+    ),
+  };
+}
+
+function runOf({ id, state, jobName, flowPlace }: Flow["runs"]["nodes"][number]): readonly FlowRun[] {
+  return flowPlace === null ? [] : [{ id, state, jobName, key: flowPlace.key, after: flowPlace.after }];
+}
+
+function RunsNote({ flow }: { flow: Flow }) {
+  return isFolded(flow) ? <span class="dim">{integer(flow.progress.total)}, folded by job</span> : null;
+}
+
+function FlowHead({ flow }: { flow: Flow }) {
+  const isOver = flow.state !== "RUNNING";
+  return (
+    <PageHead
+      title={
+        <>
+          Flow <span class="num">{flow.id}</span> {flow.name} <Status name={flow.state} />
+        </>
+      }
+    >
+      {isOver ? (
+        (flow.state === "FAILED" || flow.state === "CANCELLED") && (
+          <Action
+            class="button primary"
+            title="New runs in the place of those that failed or were cancelled, and of what these kept from starting"
+            onClick={() => void retryFlow(flow.id)}
+          >
+            <Icon name="retry" /> Retry what failed
+          </Action>
+        )
+      ) : (
+        <Action
+          class="button danger"
+          reason={flow.cancelRequestedAt === null ? null : "It is asked to stop already"}
+          onClick={() => void cancelFlow(flow.id)}
+        >
+          <Icon name="stop" /> {flow.cancelRequestedAt === null ? "Cancel" : "Asked to stop"}
+        </Action>
+      )}
+    </PageHead>
+  );
+}
+
+function FlowFacts({ flow }: { flow: Flow }) {
+  return (
+    <Facts
+      entries={[
+        ["Progress", <FlowProgress flow={flow} />],
+        ["Enqueued", <Time at={flow.submittedAt} form="full" />],
+        [
+          "Ended",
+          flow.finishedAt === null ? (
+            flow.isOpen ? (
+              "not yet; open for more runs"
+            ) : (
+              "not yet"
+            )
+          ) : (
+            <Time at={flow.finishedAt} form="full" />
+          ),
+        ],
+        ["Submitted by", flow.submitter ?? "–"],
+        ["Unique key", flow.uniqueKey ?? "–"],
+        ...(flow.parent === null
+          ? []
+          : ([["Begun by", <a href={paths.run(flow.parent.id)}>run {flow.parent.id}</a>]] as const)),
+      ]}
+    />
+  );
+}

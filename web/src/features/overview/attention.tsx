@@ -1,0 +1,381 @@
+import type { ComponentChildren } from "preact";
+import { graphql, type ResultOf } from "../../api/tada";
+import { integer, words } from "../../lib/format";
+import { paths } from "../../lib/paths";
+import { inZone } from "../../lib/time";
+import { frozen, now, serverNow } from "../../live/clock";
+import { health } from "../../live/health";
+import { useLive } from "../../live/use-live";
+import { blockedGroups, changesOf, headline, LOST_FOR, nodesInTrouble, streakOf, toneOf } from "../../model/attention";
+import { FAILURES, isFailure } from "../../model/log-filter";
+import { resumeGroup } from "../../services/operations";
+import { runTask } from "../../services/tasks";
+import { WAITING_FOR_PEOPLE } from "../../state/inbox";
+import { zone } from "../../state/prefs";
+import { Action } from "../../ui/action";
+import { ErrorBox } from "../../ui/feedback";
+import { Few } from "../../ui/few";
+import { Icon } from "../../ui/icon";
+import { Time } from "../../ui/time";
+
+/** So many of each kind are listed; the link below them leads to all. */
+const SHOWN = 5;
+
+/** So many in all are shown on a phone before the others are unfolded. */
+const ON_PHONE = 3;
+
+/** Attempts of a failing task that are looked at for how long it has failed. */
+const LOOKED_AT = 12;
+
+/**
+ * Asked apart: to find the tasks that fail, the server looks at each. So it is asked seldom, and of a limited number.
+ */
+const FailingDocument = graphql(`
+  query FailingTasks($first: Int!, $looked: Int!, $outcomes: [Outcome!]!) {
+    asOf
+    tasks(
+      first: $first
+      filter: { lastOutcome: { in: $outcomes }, enabled: { eq: true }, pausedAt: { isNull: true } }
+      orderBy: [{ field: LAST_STARTED_AT, direction: DESC }]
+    ) {
+      totalCount
+      nodes {
+        name
+        updatedAt
+        lastStatus { id outcome errorType errorMessage }
+        executions(first: $looked, orderBy: [{ field: ID, direction: DESC }]) {
+          nodes { id outcome startedAt completedAt node run { id } }
+        }
+      }
+    }
+  }
+`);
+
+export const AttentionFragment = graphql(`
+  fragment Attention on Query {
+    late: tasks(first: $shown, filter: { stalled: { eq: true } }) @include(if: $late) {
+      totalCount
+      nodes { name lastDueAt explain { sentence } }
+    }
+    pausedGroups: groups(first: 20, filter: { paused: { eq: true } }, orderBy: [{ field: DEPTH, direction: DESC }]) {
+      nodes { name waiting scheduled stuck pausedAt pausedBy pauseReason }
+    }
+    troubledNodes: nodes(
+      first: 20
+      filter: { state: { in: [STALLED, EXPIRED] } }
+      orderBy: [{ field: STARTED_AT, direction: DESC }]
+    ) {
+      nodes { id name state heartbeatAt stall }
+    }
+    people: runs(first: $shown, filter: $people, orderBy: [{ field: ID }]) {
+      totalCount
+      nodes { id jobName taskName description submittedAt }
+    }
+  }
+`);
+
+const AttentionDocument = graphql(
+  `query NeedsPeople($shown: Int!, $late: Boolean!, $people: RunFilter) { asOf ...Attention }`,
+  [AttentionFragment],
+);
+
+type Failing = ResultOf<typeof FailingDocument>["tasks"];
+type Others = ResultOf<typeof AttentionDocument>;
+
+/**
+ * What the fragment asks for. To count late tasks the server looks at each; whether there are any it says by itself.
+ */
+export function attentionVariables() {
+  return { shown: SHOWN, late: (health.peek()?.stalledTasks ?? 0) > 0, people: WAITING_FOR_PEOPLE };
+}
+
+function useFailing() {
+  return useLive("overview/failing", {
+    document: FailingDocument,
+    variables: () => ({ first: SHOWN, looked: LOOKED_AT, outcomes: [...FAILURES] }),
+    init: (data): Failing => data.tasks,
+    outdates: ({ kind, state, taskName }, shown) =>
+      kind.startsWith("TASK_") ||
+      (kind === "EXECUTION_FINISHED" &&
+        taskName !== null &&
+        ((state !== null && isFailure(state)) ||
+          shown.totalCount > shown.nodes.length ||
+          shown.nodes.some((task) => task.name === taskName))),
+    every: 1_500,
+  });
+}
+
+function useOthers(first: Others | null) {
+  const late = (health.value?.stalledTasks ?? 0) > 0;
+  return useLive(`overview/attention ${String(late)}`, {
+    document: AttentionDocument,
+    first: first !== null && late === (first.late !== undefined) ? first : null,
+    variables: () => ({ ...attentionVariables(), late }),
+    init: (data): Others => data,
+    outdates: ({ kind, state, runId }, { people, pausedGroups }) =>
+      kind === "GROUP_UPDATED" ||
+      kind.startsWith("NODE_") ||
+      (kind.startsWith("TASK_") && late) ||
+      (kind.startsWith("RUN_") &&
+        (state === "SUSPENDED" ||
+          people.nodes.some((run) => run.id === runId) ||
+          people.totalCount > people.nodes.length ||
+          pausedGroups.nodes.length > 0)),
+    expires: ({ troubledNodes }) => {
+      const ends = troubledNodes.nodes
+        .map((node) => Date.parse(node.heartbeatAt) + LOST_FOR)
+        .filter((end) => end > serverNow());
+      return ends.length === 0 ? null : Math.min(...ends);
+    },
+    every: 1_500,
+  });
+}
+
+interface ItemProps {
+  id: string;
+  tone: "bad" | "warn";
+  /** What it is about, and where that is. */
+  name: string;
+  href: string;
+  /** What is wrong with it. */
+  children: ComponentChildren;
+  /** More of it, in one line. */
+  detail?: ComponentChildren;
+  action?: ComponentChildren;
+}
+
+function Item({ id, tone, name, href, children, detail, action }: ItemProps) {
+  return (
+    <li class="attention-item" data-row data-id={id} tabIndex={-1}>
+      <span class={`tone-${tone}`}>
+        <Icon name="alert" />
+      </span>
+      <span class="attention-text">
+        <span class="attention-what">
+          <a class="attention-name" href={href} title={name} data-key="Enter">
+            {name}
+          </a>{" "}
+          {children}
+        </span>
+        {detail !== undefined && <span class="attention-detail dim">{detail}</span>}
+      </span>
+      {action !== undefined && <span class="row-actions">{action}</span>}
+    </li>
+  );
+}
+
+/** The first line of an error, with its type unless the message begins with it. */
+function errorLine({ outcome, errorType, errorMessage }: NonNullable<Failing["nodes"][number]["lastStatus"]>): string {
+  const line = (errorMessage ?? (outcome === null ? "tried again right now" : words(outcome))).split("\n", 1)[0] ?? "";
+  return errorType === null || line.startsWith(errorType) ? line : `${errorType}: ${line}`;
+}
+
+function RunNow({ name }: { name: string }) {
+  return (
+    <Action class="button small" data-key="r" aria-label={`Run ${name} now`} onClick={() => void runTask(name)}>
+      <Icon name="play" /> <span class="action-word">Run now</span>
+    </Action>
+  );
+}
+
+function FailingItem({ task }: { task: Failing["nodes"][number] }) {
+  const { failures, since, longer } = streakOf(task.executions.nodes);
+  const { edited, goodNode } = changesOf(task.executions.nodes, task.updatedAt);
+  const last = task.lastStatus;
+  return (
+    <Item
+      id={`fails ${task.name}`}
+      tone="bad"
+      name={task.name}
+      href={paths.task(task.name)}
+      detail={last === null ? undefined : <a href={paths.execution(last.id)}>{errorLine(last)}</a>}
+      action={<RunNow name={task.name} />}
+    >
+      fails
+      {since !== null && (
+        <>
+          {longer ? " at least since " : " since "}
+          <Time at={since} form="moment" />
+          {failures > 1 && `, ${integer(failures)} times in a row`}
+        </>
+      )}
+      {edited && (
+        <>
+          ; <a href={`${paths.task(task.name)}?tab=changes`}>changed</a> before that,{" "}
+          <Time at={task.updatedAt} form="moment" />
+        </>
+      )}
+      {goodNode !== null && `; the last success was on node ${goodNode}`}
+    </Item>
+  );
+}
+
+function More({ href, what }: { href: string; what: string }) {
+  return (
+    <li class="attention-item">
+      <span />
+      <a href={href}>{what}</a>
+    </li>
+  );
+}
+
+function Items({ failing, others }: { failing: Failing | null; others: Others }) {
+  const { late, people } = others;
+  const items = [
+    ...(failing?.nodes.map((task) => <FailingItem key={task.name} task={task} />) ?? []),
+    failing !== null && failing.totalCount > failing.nodes.length && (
+      <More key="more failing" href="/log?outcome=failures" what="All failures are in the log" />
+    ),
+    ...(late?.nodes.map((task) => (
+      <Item
+        key={`late ${task.name}`}
+        id={`late ${task.name}`}
+        tone="warn"
+        name={task.name}
+        href={paths.task(task.name)}
+        detail={inZone(task.explain.sentence, zone.value)}
+        action={<RunNow name={task.name} />}
+      >
+        did not start when it was due
+        {task.lastDueAt !== null && (
+          <>
+            , <Time at={task.lastDueAt} />
+          </>
+        )}
+      </Item>
+    )) ?? []),
+    late !== undefined && late.totalCount > late.nodes.length && (
+      <More key="more late" href="/tasks?sort=started" what="All tasks, those that started longest ago last" />
+    ),
+    ...blockedGroups(others.pausedGroups.nodes).map((group) => (
+      <Item
+        key={`group ${group.name}`}
+        id={`group ${group.name}`}
+        tone="warn"
+        name={group.name}
+        href={paths.group(group.name)}
+        detail={group.pauseReason === null || group.pauseReason === "" ? undefined : group.pauseReason}
+        action={
+          <Action
+            class="button small"
+            aria-label={`Resume group ${group.name}`}
+            onClick={() => void resumeGroup(group.name, group.pauseReason ?? "")}
+          >
+            <Icon name="resume" /> <span class="action-word">Resume</span>
+          </Action>
+        }
+      >
+        is paused
+        {group.pausedAt !== null && (
+          <>
+            {" "}
+            since <Time at={group.pausedAt} form="moment" />
+          </>
+        )}
+        {group.pausedBy !== null && ` by ${group.pausedBy}`} and holds{" "}
+        {integer(group.waiting + group.scheduled + group.stuck)} back
+      </Item>
+    )),
+    ...nodesInTrouble(others.troubledNodes.nodes, now.value).map((node) => (
+      <Item
+        key={`node ${node.id}`}
+        id={`node ${node.id}`}
+        tone={node.state === "STALLED" ? "bad" : "warn"}
+        name={node.name}
+        href={node.state === "STALLED" ? "/nodes" : "/nodes?state=gone"}
+        detail={node.stall === null ? undefined : inZone(node.stall, zone.value)}
+        action={
+          <a class="button small" href={`/log?node=${encodeURIComponent(node.name)}`}>
+            What it ran
+          </a>
+        }
+      >
+        {node.state === "STALLED" ? (
+          "makes no progress"
+        ) : (
+          <>
+            was lost <Time at={node.heartbeatAt} />; other nodes take its runs
+          </>
+        )}
+      </Item>
+    )),
+    ...people.nodes.map((run) => (
+      <Item
+        key={`run ${run.id}`}
+        id={`run ${run.id}`}
+        tone="warn"
+        name={`${run.taskName ?? run.jobName} ${run.id}`}
+        href={paths.run(run.id)}
+        detail={run.description === "" ? undefined : run.description}
+        action={
+          <a class="button small" href="/inbox">
+            Decide
+          </a>
+        }
+      >
+        waits for somebody; submitted <Time at={run.submittedAt} />
+      </Item>
+    )),
+    people.totalCount > people.nodes.length && (
+      <More key="more people" href="/inbox" what="All runs that wait for a person are in the inbox" />
+    ),
+  ];
+  return <Few class="attention-list" few={ON_PHONE} items={items.filter((item) => item !== false)} />;
+}
+
+interface AttentionProps {
+  /** Something worse stands above. */
+  worse: boolean;
+  /** The first answer to its question, if it came with that of the page. */
+  first: Others | null;
+}
+
+/**
+ * The answer to "is anything wrong?": one line, and a list of what needs a person with what can be done about it. Small
+ * when all is well.
+ */
+export function Attention({ worse, first }: AttentionProps) {
+  const failing = useFailing();
+  const others = useOthers(first);
+  const error = failing.error ?? others.error;
+  const retry = (): void => {
+    for (const live of [failing, others]) if (live.error !== null) live.reload();
+  };
+  const known = others.state !== null && (failing.state !== null || failing.error !== null) ? others.state : null;
+  // Of the server's clock, which ticks here.
+  const trouble = known === null ? [] : nodesInTrouble(known.troubledNodes.nodes, now.value);
+  const stalledNodes = trouble.filter((node) => node.state === "STALLED").length;
+  const troubles = {
+    failing: failing.state?.totalCount ?? 0,
+    late: known?.late?.totalCount ?? 0,
+    blocked: known === null ? 0 : blockedGroups(known.pausedGroups.nodes).length,
+    stalledNodes,
+    lostNodes: trouble.length - stalledNodes,
+    people: known?.people.totalCount ?? 0,
+  };
+  const tone = toneOf(troubles);
+  const calm = tone === "good";
+  return (
+    <section
+      class={`attention attention-${known === null ? "asked" : tone} ${frozen.value ? "dimmed" : ""}`}
+      aria-label="Is anything wrong?"
+    >
+      {error !== null && <ErrorBox error={error} retry={retry} />}
+      {known === null
+        ? error === null && <p class="attention-head dim">Looking whether anything is wrong…</p>
+        : // What is worse stands above: then all is not well.
+          !(calm && (worse || failing.error !== null)) && (
+            <p class="attention-head">
+              <span class={`tone-${tone}`}>
+                <Icon name={calm ? "check" : "alert"} />
+              </span>
+              <span role="status">
+                {frozen.value && "Before the connection was lost: "}
+                {headline(troubles, health.value)}
+              </span>
+            </p>
+          )}
+      {known !== null && !calm && <Items failing={failing.state} others={known} />}
+    </section>
+  );
+}

@@ -1,0 +1,158 @@
+import { useEffect } from "preact/hooks";
+import { type ExecutionRow, ExecutionRowFragment, RunRowFragment } from "../../api/fragments";
+import { graphql, type ResultOf } from "../../api/tada";
+import { health, type TilesData, TilesFragment } from "../../live/health";
+import { setTitle } from "../../live/title";
+import { useLive } from "../../live/use-live";
+import { isFailure } from "../../model/log-filter";
+import { ExecutionTable } from "../../parts/execution-table";
+import { ErrorBox, Skeleton } from "../../ui/feedback";
+import { LivePart } from "../../ui/live-part";
+import { PageHead, Section } from "../../ui/section";
+import { usePhone } from "../../ui/use-phone";
+import { TimelinePart } from "../timeline/part";
+import { Attention, AttentionFragment, attentionVariables } from "./attention";
+import { Banner, ConditionFragment } from "./banner";
+import { type FailureGroupRow, FailureGroups } from "./failure-groups";
+import { type OverviewState, reduceOverview } from "./model";
+import { NEXT_UP_VARIABLES, NextUp, NextUpFragment } from "./next-up";
+import { OverviewQueue, QueueFragment } from "./overview-queue";
+import { RunningNow } from "./running-now";
+import { Tiles } from "./tiles";
+
+/** Which failures belong together the server decides; asked again, alone, when something fails. */
+const FailuresFragment = graphql(`
+  fragment OverviewFailures on Query {
+    failureGroups(first: 20) {
+      jobName
+      errorType
+      message
+      count
+      first
+      last
+      execution { id }
+    }
+  }
+`);
+
+const FailuresDocument = graphql(`query OverviewFailuresAlone { asOf ...OverviewFailures }`, [FailuresFragment]);
+
+/** What the page shows, with the first answers of those parts that then ask alone, each when its own things change. */
+const OverviewDocument = graphql(
+  `
+  query OverviewPage($shown: Int!, $late: Boolean!, $people: RunFilter, $next: Int!, $apart: Float!) {
+    asOf
+    serverTime
+    overview { ...Tiles }
+    runs(first: 50, filter: { state: { eq: RUNNING } }) { nodes { ...RunRow } }
+    executions(first: 15, orderBy: [{ field: ID, direction: DESC }]) { nodes { ...ExecutionRow } }
+    ...OverviewFailures
+    ...Condition
+    ...Attention
+    ...OverviewQueue
+    ...NextUp
+  }
+`,
+  [
+    TilesFragment,
+    RunRowFragment,
+    ExecutionRowFragment,
+    FailuresFragment,
+    ConditionFragment,
+    AttentionFragment,
+    QueueFragment,
+    NextUpFragment,
+  ],
+);
+
+const FAILURE_GROUPS = 6;
+
+function useFailures(first: ResultOf<typeof FailuresDocument> | null) {
+  return useLive("overview/failures", {
+    document: FailuresDocument,
+    first,
+    variables: () => ({}),
+    init: (data): readonly FailureGroupRow[] => data.failureGroups.slice(0, FAILURE_GROUPS),
+    outdates: ({ kind, state: outcome }) => kind === "EXECUTION_FINISHED" && outcome !== null && isFailure(outcome),
+    every: 1_500,
+  });
+}
+
+function LastFailures({ first }: { first: ResultOf<typeof FailuresDocument> | null }) {
+  const failures = useFailures(first);
+  return (
+    <Section title="Last failures" aside={<a href="/log?outcome=failures">All failures</a>}>
+      <LivePart live={failures} rows={2}>
+        {(groups) => <FailureGroups groups={groups} />}
+      </LivePart>
+    </Section>
+  );
+}
+
+/** A card each would be half of the page on a phone: there they are unfolded by a press. */
+function Newest({ executions }: { executions: readonly ExecutionRow[] }) {
+  const phone = usePhone();
+  const table = <ExecutionTable executions={executions} />;
+  const all = <a href="/log">Whole log</a>;
+  if (!phone) {
+    return (
+      <Section title="Newest executions" aside={all}>
+        {table}
+      </Section>
+    );
+  }
+  return (
+    <section class="panel newest" aria-label="Newest executions">
+      <details>
+        <summary>
+          <h2>Newest executions</h2>
+        </summary>
+        {table}
+      </details>
+      {all}
+    </section>
+  );
+}
+
+interface State extends OverviewState {
+  readonly tiles: TilesData;
+}
+
+export function Overview() {
+  const { state, error, reload, answer } = useLive("overview", {
+    document: OverviewDocument,
+    variables: () => ({ ...attentionVariables(), ...NEXT_UP_VARIABLES }),
+    parts: ["runs", "executions"],
+    init: (data): State => ({ tiles: data.overview, runs: data.runs.nodes, recent: data.executions.nodes }),
+    reduce: (before, event) => {
+      const after = reduceOverview(before, event);
+      return after === before ? before : { ...before, ...after };
+    },
+  });
+  const tiles = health.value ?? state?.tiles ?? null;
+  useEffect(() => setTitle("Overview"), []);
+  return (
+    <>
+      <PageHead title="Overview" />
+      {error !== null && <ErrorBox error={error} retry={reload} />}
+      {state === null ? (
+        error === null && <Skeleton rows={8} />
+      ) : (
+        <div class={error === null ? "overview" : "overview dimmed"}>
+          <Banner first={answer}>{(worst) => <Attention worse={worst} first={answer} />}</Banner>
+          {tiles !== null && <Tiles tiles={tiles} />}
+          <div class="columns overview-columns">
+            <div class="stack">
+              <RunningNow runs={state.runs} />
+              <LastFailures first={answer} />
+              <OverviewQueue first={answer} />
+            </div>
+            <NextUp first={answer} />
+          </div>
+          <TimelinePart />
+          <Newest executions={state.recent} />
+        </div>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,356 @@
+import type { ComponentChildren } from "preact";
+import { useEffect, useMemo, useState } from "preact/hooks";
+import { type LiveEvent, RunRowFragment } from "../../api/fragments";
+import { graphql } from "../../api/tada";
+import { capped, cappedPlural, words } from "../../lib/format";
+import { serverNow } from "../../live/clock";
+import { setTitle } from "../../live/title";
+import { useLive } from "../../live/use-live";
+import { tryRows, useLiveList } from "../../live/use-live-list";
+import type { ListPage } from "../../model/live-list";
+import { type ExplainedRun, repeatedReasons } from "../../model/reasons";
+import {
+  compareRuns,
+  isFinishedTab,
+  matchesRunsFilter,
+  RUN_TABS,
+  type RunsFilter,
+  type RunTab,
+  readRunsFilter,
+  runActions,
+  runsFilterInput,
+} from "../../model/run-filter";
+import { BulkDialog } from "../../parts/dialogs";
+import { ClearFilters } from "../../parts/filters";
+import { ListTools } from "../../parts/list-tools";
+import { RUN_COLUMNS, type RunContext, runClass, runId, runName } from "../../parts/run-table";
+import { type BulkKind, type BulkTarget, cancelRun } from "../../services/runs";
+import { searchParams, setParams } from "../../state/route";
+import { Action } from "../../ui/action";
+import { Command, Empty } from "../../ui/feedback";
+import { lazy } from "../../ui/lazy";
+import { ListPanel } from "../../ui/list-panel";
+import { PageHead } from "../../ui/section";
+import { SelectedCount } from "../../ui/selected-count";
+import { useSelection } from "../../ui/use-selection";
+import { SearchBar } from "../search/bar";
+import { filtersOf, type Vocabulary } from "../search/model";
+import { QueueCharts } from "./queue-charts";
+
+const RunPeek = lazy(() => import("../run/peek").then((module) => module.RunPeek), "part");
+const PAGE = 50;
+const SEARCH: Vocabulary = {
+  label: "Task or job",
+  param: "q",
+  terms: [
+    { prefix: "job:", param: "job", label: "Job", names: "job", exact: true },
+    { prefix: "group:", param: "group", label: "Group", names: "group", exact: true },
+    { prefix: "label:", param: "label", label: "Label", names: "label", form: "label" },
+    {
+      prefix: "priority:",
+      param: "priority",
+      label: "Priority",
+      options: [
+        ["HIGH", "high"],
+        ["LOW", "low"],
+      ],
+    },
+    {
+      prefix: "state:",
+      param: "state",
+      label: "State",
+      tab: true,
+      options: RUN_TABS.filter((tab) => tab !== "").map((tab) => [tab, words(tab)]),
+    },
+  ],
+};
+const FILTERS = filtersOf(SEARCH);
+
+const RunsDocument = graphql(
+  `
+  query RunsPage($first: Int!, $after: String, $filter: RunFilter, $orderBy: [RunOrder!]) {
+    asOf
+    serverTime
+    runs(first: $first, after: $after, filter: $filter, orderBy: $orderBy) {
+      nodes {
+        ...RunRow
+        explain { sentence details until }
+      }
+      pageInfo { hasNextPage endCursor }
+      totalCount
+    }
+  }
+`,
+  [RunRowFragment],
+);
+
+const CountsDocument = graphql(`
+  query RunCounts(
+    $open: RunFilter
+    $running: RunFilter
+    $waiting: RunFilter
+    $scheduled: RunFilter
+    $stuck: RunFilter
+    $suspended: RunFilter
+    $success: RunFilter
+    $failed: RunFilter
+    $cancelled: RunFilter
+    $skipped: RunFilter
+  ) {
+    asOf
+    open: runs(first: 0, filter: $open) { totalCount }
+    RUNNING: runs(first: 0, filter: $running) { totalCount }
+    WAITING: runs(first: 0, filter: $waiting) { totalCount }
+    SCHEDULED: runs(first: 0, filter: $scheduled) { totalCount }
+    STUCK: runs(first: 0, filter: $stuck) { totalCount }
+    SUSPENDED: runs(first: 0, filter: $suspended) { totalCount }
+    SUCCESS: runs(first: 0, filter: $success) { totalCount }
+    FAILED: runs(first: 0, filter: $failed) { totalCount }
+    CANCELLED: runs(first: 0, filter: $cancelled) { totalCount }
+    SKIPPED: runs(first: 0, filter: $skipped) { totalCount }
+  }
+`);
+
+type Counts = ReadonlyMap<RunTab, number>;
+
+/** Why runs wait changes with what others do. */
+function concernsQueue(event: LiveEvent): boolean {
+  return (
+    event.kind.startsWith("RUN_") ||
+    event.kind.startsWith("EXECUTION_") ||
+    event.kind === "GROUP_UPDATED" ||
+    event.kind.startsWith("NODE_S")
+  );
+}
+
+function useRuns(filter: RunsFilter, after: string | null) {
+  const finished = isFinishedTab(filter.tab);
+  const list = useLiveList(`runs${JSON.stringify([filter, after])}`, {
+    document: RunsDocument,
+    variables: () => ({
+      first: PAGE,
+      after,
+      filter: runsFilterInput(filter),
+      orderBy: [
+        {
+          field: finished ? ("ID" as const) : ("AVAILABLE_AT" as const),
+          direction: finished ? ("DESC" as const) : ("ASC" as const),
+        },
+      ],
+    }),
+    page: ({ runs }): ListPage<ExplainedRun> => runs,
+    parts: ["runs"],
+    change: ({ runId, run }) => (runId === null || run === undefined ? null : { id: runId, row: run }),
+    id: runId,
+    matches: (run) => matchesRunsFilter(filter, run),
+    order: compareRuns(filter.tab),
+    first: after === null,
+    size: PAGE,
+    outdates: (event) => !finished && concernsQueue(event),
+  });
+  const of = (tab: RunTab) => runsFilterInput({ ...filter, tab });
+  const counts = useLive(`counts${JSON.stringify({ ...filter, tab: "" })}`, {
+    document: CountsDocument,
+    variables: () => ({
+      open: of(""),
+      running: of("RUNNING"),
+      waiting: of("WAITING"),
+      scheduled: of("SCHEDULED"),
+      stuck: of("STUCK"),
+      suspended: of("SUSPENDED"),
+      success: of("SUCCESS"),
+      failed: of("FAILED"),
+      cancelled: of("CANCELLED"),
+      skipped: of("SKIPPED"),
+    }),
+    init: (data): Counts => new Map(RUN_TABS.map((tab) => [tab, data[tab === "" ? "open" : tab].totalCount])),
+    outdates: (event) => event.kind.startsWith("RUN_"),
+  });
+  return { list, counts: withOpenTab(counts.state, filter.tab, list.state?.total ?? null), recount: counts.reload };
+}
+
+/** The open tab counts what its list shows: both are of one answer, and the same events change them. */
+function withOpenTab(counts: Counts | null, tab: RunTab, total: number | null): Counts | null {
+  return total === null ? counts : new Map([...(counts ?? []), [tab, total]]);
+}
+
+/** What becomes of a run that is cancelled: one that is on is only asked to stop, any other is over at once. */
+function cancelled({ state }: ExplainedRun): Partial<ExplainedRun> {
+  return state === "RUNNING" ? { cancelRequestedAt: new Date(serverNow()).toISOString() } : { state: "CANCELLED" };
+}
+
+export function Runs() {
+  const params = searchParams.value;
+  const filter = readRunsFilter(params);
+  const after = params.get("after");
+  const { list, counts, recount } = useRuns(filter, after);
+  const rows = list.state?.rows ?? null;
+  const name = `runs ${JSON.stringify(filter)}`;
+  const selection = useSelection(name, after ?? "", rows?.map(runId) ?? null);
+  const repeated = repeatedReasons(rows ?? []);
+  const context = useMemo(
+    (): RunContext => ({
+      repeated,
+      cancel: ({ id }) =>
+        void tryRows(
+          list,
+          (run) => run.id === id,
+          cancelled,
+          () => cancelRun(id),
+        ),
+    }),
+    [name, after, [...repeated].join()],
+  );
+  const [bulk, setBulk] = useState<{ kind: BulkKind; target: BulkTarget } | null>(null);
+  useEffect(() => setTitle("Runs"), []);
+  const filtered = FILTERS.some((name) => params.has(name));
+  return (
+    <>
+      <PageHead title="Runs" />
+      <RunTabs tab={filter.tab} counts={counts} />
+      <SearchBar vocabulary={SEARCH}>
+        <span class="filter-end">
+          <BulkAll
+            filter={filter}
+            count={counts?.get(filter.tab) ?? 0}
+            ask={(kind) => setBulk({ kind, target: { filter: runsFilterInput(filter) } })}
+          />
+          <ListTools table="runs" columns={RUN_COLUMNS} rows={rows} />
+        </span>
+      </SearchBar>
+      {after === null && !isFinishedTab(filter.tab) && <QueueCharts filter={filter} />}
+      {selection.selected.size > 0 && (
+        <BulkBar
+          can={runActions(filter.tab === "" ? "WAITING" : filter.tab)}
+          ask={(kind) => setBulk({ kind, target: { ids: [...selection.selected] } })}
+        >
+          <SelectedCount selection={selection} shown={rows?.map(runId) ?? []} one="run" />
+        </BulkBar>
+      )}
+      <ListPanel
+        label="Runs"
+        id="runs"
+        after={after ?? ""}
+        page={`${name} ${after ?? ""}`}
+        list={list}
+        columns={RUN_COLUMNS}
+        context={context}
+        rowId={runId}
+        rowClass={runClass}
+        rowName={runName}
+        selection={selection}
+        detail={(run) => <RunPeek key={run.id} id={run.id} />}
+        narrowing={{ terms: ["job:"] }}
+        empty={<NoRuns filtered={filtered || filter.tab !== ""} />}
+      />
+      {bulk !== null && (
+        <BulkDialog
+          {...bulk}
+          onClose={() => setBulk(null)}
+          onDone={() => {
+            setBulk(null);
+            selection.clear();
+            recount();
+          }}
+        />
+      )}
+    </>
+  );
+}
+
+function RunTabs({ tab, counts }: { tab: RunTab; counts: Counts | null }) {
+  return (
+    <nav class="tabs" aria-label="State of the runs">
+      {RUN_TABS.map((each) => (
+        <button
+          key={each}
+          type="button"
+          class="tab"
+          aria-current={each === tab ? "true" : undefined}
+          onClick={() => setParams({ state: each, after: null })}
+        >
+          {each === "" ? "unfinished" : words(each)}
+          <span class="tab-count num">{counts?.has(each) === true ? capped(counts.get(each) ?? 0) : ""}</span>
+        </button>
+      ))}
+    </nav>
+  );
+}
+
+/** Actions on all runs that match the filter. */
+function BulkAll({ filter, count, ask }: { filter: RunsFilter; count: number; ask: (kind: BulkKind) => void }) {
+  if (count === 0) return null;
+  const can = runActions(filter.tab === "" ? "WAITING" : filter.tab);
+  return (
+    <span class="filter-all" role="group" aria-label="All that match">
+      {can.cancel && (
+        <Action class="button small" onClick={() => ask("cancel")}>
+          Cancel {cappedPlural(count, "run")}
+        </Action>
+      )}
+      {can.priority && (
+        <>
+          <Action class="button small" onClick={() => ask("high")}>
+            High priority
+          </Action>
+          <Action class="button small" onClick={() => ask("low")}>
+            Low priority
+          </Action>
+        </>
+      )}
+      {can.retry && (
+        <Action class="button small" onClick={() => ask("retry")}>
+          Run {cappedPlural(count, "run")} again
+        </Action>
+      )}
+    </span>
+  );
+}
+
+interface BulkBarProps {
+  can: ReturnType<typeof runActions>;
+  ask: (kind: BulkKind) => void;
+  children: ComponentChildren;
+}
+
+/** Actions on the chosen runs, those that the runs of this tab allow. */
+function BulkBar({ can, ask, children }: BulkBarProps) {
+  return (
+    <div class="bulk-bar" role="toolbar" aria-label="Selected runs">
+      {children}
+      {can.cancel && (
+        <Action class="button small" onClick={() => ask("cancel")}>
+          Cancel
+        </Action>
+      )}
+      {can.retry && (
+        <Action class="button small" onClick={() => ask("retry")}>
+          Run again
+        </Action>
+      )}
+      {can.priority && (
+        <>
+          <Action class="button small" onClick={() => ask("high")}>
+            High priority
+          </Action>
+          <Action class="button small" onClick={() => ask("low")}>
+            Low priority
+          </Action>
+        </>
+      )}
+    </div>
+  );
+}
+
+function NoRuns({ filtered }: { filtered: boolean }) {
+  return filtered ? (
+    <Empty title="No run matches">
+      <ClearFilters names={[...FILTERS, "state"]} />
+    </Empty>
+  ) : (
+    <Empty title="The queue is empty">
+      <p class="dim">Tasks put runs here when they are due; so does this:</p>
+      <Command text="cronograph trigger cleanup_expired_sessions" />
+    </Empty>
+  );
+}

@@ -1,8 +1,0 @@
-import { graphql, type FragmentOf } from "./tada";
-
-/** The bars of an occurrence strip, column by column. */
-export const StripFragment = graphql(`
-  fragment StripColumns on OccurrenceStrip { ids states at seconds reasons counts }
-`);
-
-export type StripColumns = FragmentOf<typeof StripFragment>;

@@ -1,0 +1,14 @@
+/**
+ * The large dialogs, whose code comes once the page is there: nobody waits for a list because of the forms above it.
+ */
+import { lazy } from "../ui/lazy";
+
+export const EditTask = lazy(() => import("./edit-task").then((module) => module.EditTask), "overlay");
+export const DuplicateTask = lazy(() => import("./edit-task").then((module) => module.DuplicateTask), "overlay");
+export const NewTask = lazy(() => import("./edit-task").then((module) => module.NewTask), "overlay");
+export const RunWithArgs = lazy(() => import("./run-with-args").then((module) => module.RunWithArgs), "overlay");
+export const BulkDialog = lazy(() => import("./bulk-dialog").then((module) => module.BulkDialog), "overlay");
+export const AnswerDialog = lazy(() => import("./answer-dialog").then((module) => module.AnswerDialog), "overlay");
+export const RejectDialog = lazy(() => import("./answer-dialog").then((module) => module.RejectDialog), "overlay");
+
+export const DIALOGS = [EditTask, DuplicateTask, NewTask, RunWithArgs, BulkDialog, AnswerDialog, RejectDialog];

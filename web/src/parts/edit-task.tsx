@@ -1,0 +1,110 @@
+import { useEffect, useState } from "preact/hooks";
+import { request } from "../api/client";
+import { EditableTaskFragment } from "../api/editable";
+import { type FragmentOf, graphql } from "../api/tada";
+import { formOfTask, type TaskForm } from "../model/task-form";
+import { useJobs } from "../services/jobs";
+import { createTask, updateTask } from "../services/tasks";
+import { notify } from "../state/announce";
+import { zone } from "../state/prefs";
+import { TaskFormDialog } from "./task-form";
+
+const EditDocument = graphql(
+  `
+  query EditTask($name: String!) {
+    task(name: $name) { ...EditableTask }
+  }
+`,
+  [EditableTaskFragment],
+);
+
+type Editable = FragmentOf<typeof EditableTaskFragment>;
+
+/**
+ * The task as the server has it now; null until it is known. Where there is none, that is said and the dialog closed.
+ */
+function useStored(name: string, onClose: () => void): Editable | null {
+  const [task, setTask] = useState<Editable | null>(null);
+  useEffect(() => {
+    const controller = new AbortController();
+    request(EditDocument, { name }, controller.signal).then(
+      (data) => {
+        if (data.task !== null) setTask(data.task);
+        else {
+          notify(`There is no task '${name}' any more`, { tone: "bad" });
+          onClose();
+        }
+      },
+      (error: unknown) => {
+        if (controller.signal.aborted) return;
+        notify(error instanceof Error ? error.message : String(error), { tone: "bad" });
+        onClose();
+      },
+    );
+    return () => controller.abort();
+  }, [name]);
+  return task;
+}
+
+/** Reads the task afresh, then edits exactly that version of it. */
+export function EditTask({ name, onClose }: { name: string; onClose: () => void }) {
+  const jobs = useJobs(true);
+  const task = useStored(name, onClose);
+  if (task === null) return null;
+  return (
+    <TaskFormDialog
+      title={`Edit ${name}`}
+      stored={formOfTask(task, zone.value)}
+      jobs={jobs}
+      onClose={onClose}
+      onSave={async (input) => {
+        const errors = await updateTask(input, task.version);
+        if (errors.length === 0) onClose();
+        return errors;
+      }}
+    />
+  );
+}
+
+/** Makes a new task that begins with all that another one has, but for its name. */
+export function DuplicateTask({ name, onClose }: { name: string; onClose: () => void }) {
+  const task = useStored(name, onClose);
+  if (task === null) return null;
+  return (
+    <NewTask
+      title={`Duplicate ${name}`}
+      draft={`copy of ${name}`}
+      start={{ ...formOfTask(task, zone.value), name: "" }}
+      onClose={onClose}
+    />
+  );
+}
+
+interface NewTaskProps {
+  title?: string;
+  /** Under which name what is typed is kept. */
+  draft?: string;
+  /** What is known already. */
+  start?: Partial<TaskForm>;
+  onClose: () => void;
+}
+
+/** Makes a new task; `start` fills in what is known already. */
+export function NewTask({ title = "New task", draft = "new task", start, onClose }: NewTaskProps) {
+  const jobs = useJobs(true);
+  return (
+    <TaskFormDialog
+      title={title}
+      draftName={draft}
+      stored={null}
+      jobs={jobs}
+      {...(start === undefined ? {} : { start })}
+      onClose={onClose}
+      onSave={async (input) => {
+        const errors = await createTask(input);
+        if (errors.length === 0) onClose();
+        return errors;
+      }}
+    />
+  );
+}

@@ -1,0 +1,166 @@
+import type { ComponentChildren } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import { graphql } from "../api/tada";
+import { capped } from "../lib/format";
+import type { Page } from "../lib/paths";
+import type { IconName } from "../lib/status";
+import { useLive } from "../live/use-live";
+import { WAITING_FOR_PEOPLE } from "../state/inbox";
+import { NAV } from "../state/pages";
+import { type Theme, theme, zone, zoneWord } from "../state/prefs";
+import { Icon } from "../ui/icon";
+import { LinkPill } from "./link-pill";
+import { Notices } from "./notices";
+import { SignInAgain } from "./sign-in-dialog";
+import { Who } from "./who";
+
+const NEXT_THEME: Readonly<Record<Theme, Theme>> = { auto: "light", light: "dark", dark: "auto" };
+const THEME_ICON: Readonly<Record<Theme, IconName>> = { auto: "auto", light: "sun", dark: "moon" };
+
+const InboxDocument = graphql(`
+  query InboxCount($filter: RunFilter) {
+    asOf
+    runs(first: 100, filter: $filter) { totalCount edges { node { id } } }
+  }
+`);
+
+/** How many runs wait for people; nothing, if none does. */
+function InboxCount() {
+  const { state } = useLive("inbox-count", {
+    document: InboxDocument,
+    variables: () => ({ filter: WAITING_FOR_PEOPLE }),
+    init: ({ runs }) => ({ count: runs.totalCount, known: runs.edges.map(({ node }) => node.id) }),
+    outdates: (event, { count, known }) =>
+      event.state === "SUSPENDED" || (event.runId !== null && (known.includes(event.runId) || known.length < count)),
+    every: 1_000,
+  });
+  return state === null || state.count === 0 ? null : (
+    <span class="nav-count num">
+      {capped(state.count)}
+      <span class="visually-hidden"> waiting</span>
+    </span>
+  );
+}
+
+/** All pages. On a phone they are behind a button that names the present one. */
+function Navigation({ page }: { page: Page }) {
+  const [open, setOpen] = useState(false);
+  const current = NAV.find((entry) => entry.pages.includes(page.name));
+  useEffect(() => setOpen(false), [page.name]);
+  return (
+    <div class="navigation">
+      <button
+        type="button"
+        class="nav-toggle"
+        aria-expanded={open}
+        aria-controls="pages"
+        onClick={() => setOpen(!open)}
+      >
+        <Icon name="menu" />
+        <span>{current?.label ?? "Pages"}</span>
+        <Icon name={open ? "close" : "down"} />
+      </button>
+      <nav id="pages" class={open ? "nav open" : "nav"} aria-label="Pages">
+        {NAV.map((entry) => (
+          <a
+            key={entry.href}
+            href={entry.href}
+            class="nav-link"
+            aria-current={entry.pages.includes(page.name) ? "page" : undefined}
+            onClick={() => setOpen(false)}
+          >
+            <Icon name={entry.icon} />
+            <span>{entry.label}</span>
+            {entry.href === "/inbox" && <InboxCount />}
+          </a>
+        ))}
+      </nav>
+    </div>
+  );
+}
+
+interface Openers {
+  openHelp: () => void;
+  openPalette: () => void;
+}
+
+function Switches({ openHelp, openPalette }: Openers) {
+  return (
+    <div class="switches">
+      <button
+        type="button"
+        class="button small palette-button"
+        title="Go to a page, task, job or run (Ctrl K)"
+        aria-label="Go to…"
+        onClick={openPalette}
+      >
+        <Icon name="search" />
+        <span>Go to…</span>
+        <kbd>Ctrl K</kbd>
+      </button>
+      <LinkPill />
+      <Who />
+      <button
+        type="button"
+        class="button small"
+        title="Show times in UTC or in your own zone"
+        aria-label={`Times are shown in ${zoneWord()}; switch`}
+        onClick={() => (zone.value = zone.value === "utc" ? "local" : "utc")}
+      >
+        {zone.value === "utc" ? "UTC" : "local"}
+      </button>
+      <button
+        type="button"
+        class="icon-button"
+        title={`Theme: ${theme.value}`}
+        aria-label={`Theme is ${theme.value}; switch to ${NEXT_THEME[theme.value]}`}
+        onClick={() => (theme.value = NEXT_THEME[theme.value])}
+      >
+        <Icon name={THEME_ICON[theme.value]} />
+      </button>
+      <button
+        type="button"
+        class="icon-button help-button"
+        title="Keys and words (?)"
+        aria-label="Help"
+        onClick={openHelp}
+      >
+        <Icon name="help" />
+      </button>
+    </div>
+  );
+}
+
+interface ShellProps extends Openers {
+  page: Page;
+  /** What is open above the page. */
+  above: ComponentChildren;
+  children: ComponentChildren;
+}
+
+/** What surrounds every page. */
+export function Shell({ page, above, openHelp, openPalette, children }: ShellProps) {
+  const [instance] = useState(() => location.host);
+  return (
+    <div class="shell">
+      <a class="skip-link" href="#main">
+        Skip to the content
+      </a>
+      <header class="header">
+        <a class="brand" href="/">
+          <img src="/icon.svg" alt="" width="22" height="22" />
+          <span>Cronograph</span>
+          <span class="instance">{instance}</span>
+        </a>
+        <Switches openHelp={openHelp} openPalette={openPalette} />
+      </header>
+      <Navigation page={page} />
+      <main id="main" class="main" tabIndex={-1}>
+        {children}
+      </main>
+      <Notices />
+      <SignInAgain />
+      {above}
+    </div>
+  );
+}

@@ -1,0 +1,69 @@
+import type { ComponentChildren } from "preact";
+import { useState } from "preact/hooks";
+import { Icon } from "./icon";
+import { useWidth } from "./use-width";
+
+/** No drawing is made for less room than this. */
+const NARROWEST = 260;
+
+interface ChartFrameProps {
+  title: string;
+  /** The same data as rows, for those who cannot or do not want to read the drawing. */
+  columns: readonly string[];
+  rows: readonly (readonly string[])[];
+  /**
+   * The units that the drawing is wide where there is room; in a narrower place it has as many as there are pixels, so
+   * that words stay legible.
+   */
+  width?: number;
+  children: ComponentChildren | ((width: number) => ComponentChildren);
+}
+
+/** A chart with its table view. */
+export function ChartFrame({ title, columns, rows, width: widest = 0, children }: ChartFrameProps) {
+  const [table, setTable] = useState(false);
+  const { ref, width } = useWidth<HTMLElement>();
+  return (
+    <figure ref={ref} class="chart">
+      <figcaption>
+        <span>{title}</span>
+        <button
+          type="button"
+          class="icon-button"
+          aria-pressed={table}
+          title={table ? "Show the chart" : "Show as a table"}
+          aria-label={`${title}: ${table ? "show the chart" : "show as a table"}`}
+          onClick={() => setTable(!table)}
+        >
+          <Icon name="table" />
+        </button>
+      </figcaption>
+      {table ? (
+        <div class="chart-table" tabIndex={0}>
+          <table class="mini-table">
+            <thead>
+              <tr>
+                {columns.map((column) => (
+                  <th key={column}>{column}</th>
+                ))}
+              </tr>
+            </thead>
+            <tbody>
+              {rows.map((row, index) => (
+                <tr key={index}>
+                  {row.map((cell, place) => (
+                    <td key={place}>{cell}</td>
+                  ))}
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      ) : typeof children === "function" ? (
+        children(width === 0 ? widest : Math.min(widest, Math.max(NARROWEST, width)))
+      ) : (
+        children
+      )}
+    </figure>
+  );
+}

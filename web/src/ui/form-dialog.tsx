@@ -1,0 +1,65 @@
+import type { ComponentChildren } from "preact";
+import { useRef, useState } from "preact/hooks";
+import type { Outcome, UserError } from "../api/mutate";
+import type { Role } from "../live/viewer";
+import { Action } from "./action";
+import { Dialog } from "./dialog";
+import { focusFault } from "./field";
+
+interface FormDialogProps<T> {
+  title: string;
+  action: string;
+  needs: Role;
+  onClose: () => void;
+  /** Sends the form. */
+  send: () => Promise<Outcome<T>>;
+  /** Called once the server has done it; closes the dialog. */
+  onDone: (value: T) => void;
+  /** The fields; each shows what `fault` says of it. */
+  children: (fault: (field: string) => string | undefined) => ComponentChildren;
+}
+
+/** A dialog with a form that the server judges: what it says stands under the field that it is about. */
+export function FormDialog<T>({ title, action, needs, onClose, send, onDone, children }: FormDialogProps<T>) {
+  const form = useRef<HTMLFormElement>(null);
+  const [busy, setBusy] = useState(false);
+  const [errors, setErrors] = useState<readonly UserError[]>([]);
+  const fault = (field: string): string | undefined =>
+    errors.find((error) => error.path[0] === field)?.message.replace(`${field}: `, "");
+  const submit = async (): Promise<void> => {
+    setBusy(true);
+    const outcome = await send();
+    setBusy(false);
+    if (outcome.ok) return onDone(outcome.value);
+    setErrors(outcome.errors);
+    focusFault(form.current);
+  };
+  const others = errors.filter((error) => error.path.length === 0);
+  return (
+    <Dialog title={title} onClose={onClose}>
+      <form
+        ref={form}
+        class="form"
+        onSubmit={(event) => {
+          event.preventDefault();
+          void submit();
+        }}
+      >
+        {others.map((error) => (
+          <p key={error.message} class="field-error" role="alert">
+            {error.message}
+          </p>
+        ))}
+        {children(fault)}
+        <div class="form-actions">
+          <button type="button" class="button" onClick={onClose}>
+            Cancel
+          </button>
+          <Action type="submit" class="button primary" needs={needs} disabled={busy}>
+            {action}
+          </Action>
+        </div>
+      </form>
+    </Dialog>
+  );
+}

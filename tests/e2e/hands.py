@@ -53,8 +53,9 @@ class Hands:
     def keep(self, goal: Locator | None = None) -> None:
         """What was done has left the focus there; without a place: somewhere, and not at the beginning of the page."""
         if goal is not None:
-            return expect(goal).to_be_focused()
-        return wait_until(lambda: not self.page.evaluate(LOST), message="the focus to be somewhere")
+            expect(goal).to_be_focused()
+        else:
+            wait_until(lambda: not self.page.evaluate(LOST), message="the focus to be somewhere")
 
     def write(self, field: Locator, text: str) -> None:
         """Go to a field and type over what it holds."""

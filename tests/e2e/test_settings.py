@@ -18,5 +18,5 @@ def test_it_leads_to_what_there_is_to_read_at_this_server(site: Site, new_page: 
     answer = page.request.get(f"{site.url}{schema.get_attribute('href')}")
     assert "type Query" in answer.text()
     expect(documents).to_contain_text("cronograph --help")
-    documents.get_by_role("link", name="Explorer").click()
+    documents.get_by_role("link", name="explorer with reference and examples").click()
     expect(page).to_have_url(f"{site.url}/graphiql")

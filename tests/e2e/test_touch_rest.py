@@ -1,6 +1,7 @@
 """What is done less often goes with a finger on the smallest screen, too: decisions, flows, log lines, accounts."""
 
 import re
+from functools import partial
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -23,12 +24,17 @@ def page(site: Site, new_page: PageOpener) -> Page:
     return page
 
 
+def is_in(site: Site, run: str, state: str) -> bool:
+    """Whether a run is in that state."""
+    return site.run_state(run) == state
+
+
 @pytest.mark.costly
 def test_what_waits_for_a_person_is_answered_and_rejected(page: Page, site: Site) -> None:
     finger = Finger(page)
     approved, rejected = (site.trigger("ordered", order=order) for order in (7, 8))
     for run in (approved, rejected):
-        wait_until(lambda run=run: site.run_state(run) == "SUSPENDED", message="the run to wait for its signal")
+        wait_until(partial(is_in, site, run, "SUSPENDED"), message="the run to wait for its signal")
     finger.visit("Inbox", "Waiting for people")
     finger.press(f"Answer approved of run {approved}")
     dialog = page.get_by_role("dialog")
@@ -44,7 +50,7 @@ def test_what_waits_for_a_person_is_answered_and_rejected(page: Page, site: Site
     expect(page.get_by_text("No run waits for a person")).to_be_visible()
     results = {approved: "receipt for order 7, at most 9", rejected: "rejected: too dear"}
     for run, result in results.items():
-        wait_until(lambda run=run: site.run_state(run) == "SUCCESS", message="the run to end")
+        wait_until(partial(is_in, site, run, "SUCCESS"), message="the run to end")
         assert site.ask(RESULT, id=run)["run"]["result"] == result
 
 

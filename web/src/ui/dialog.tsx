@@ -25,11 +25,15 @@ interface Origin {
   readonly row: string | undefined;
 }
 
-/** That of a dialog which has just gone: one that comes in its place gives the focus back there. */
-let passed: Origin | null = null;
+/**
+ * That of the dialog which was opened last, until none is open: one that comes in its place gives the focus back there.
+ * It may be open before the other one has been cleaned up.
+ */
+let newest: Origin | null = null;
 
-function originOf(opener: Element | null): Origin {
-  if (passed !== null && (opener === null || opener === document.body)) return passed;
+function originOf(focused: Element | null): Origin {
+  const opener = focused === document.body ? null : focused;
+  if (newest !== null && opener === null) return newest;
   return { opener, row: opener?.closest<HTMLElement>("[data-id]")?.dataset["id"] };
 }
 
@@ -62,15 +66,15 @@ export function Dialog({ title, onClose, wide = false, askBefore = true, childre
     const dialog = element.current;
     if (dialog === null) return undefined;
     const origin = originOf(document.activeElement);
+    newest = origin;
     dialog.showModal();
     firstOf(dialog)?.focus();
     return () => {
       closing.current = true;
       dialog.close();
-      passed = origin;
       // After the page has drawn what the dialog has changed.
       requestAnimationFrame(() => {
-        passed = null;
+        if (document.querySelector("dialog[open]") === null) newest = null;
         giveFocusBack(origin);
       });
     };

@@ -125,12 +125,7 @@ function Documents() {
     <Section title="Documents">
       <Facts
         entries={[
-          [
-            "API",
-            <>
-              <a href="/graphiql">Explorer</a>, with its reference and examples
-            </>,
-          ],
+          ["API", <a href="/graphiql">explorer with reference and examples</a>],
           [
             "Schema",
             <a href="/schema.graphql" data-external>

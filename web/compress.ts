@@ -12,8 +12,7 @@ const WORTH_IT = 1024;
 const WORTH_A_SECOND_FORM = 1024;
 /**
  * From this many bytes on a file is kept as gzip only: that is the explorer's editor, which few open. A second form of
- * it
- * would be an eighth of the wheel, to spare 50 kB on the wire (docs/decisions/0018-explorer.md).
+ * it would be an eighth of the wheel, to spare 50 kB on the wire (docs/decisions/0018-explorer.md).
  */
 const LARGE = 165_000;
 

@@ -25,10 +25,9 @@ interface Node {
 const FILE = "documents.json";
 
 /**
- * Lists every operation that the pages send as `documents.json`, `{SHA-256: text}`: a server that runs listed documents
- * only lets these through. What the sources write as `const Name = graphql("…", [Fragment])` is read from the syntax
- * tree
- * and put together as `printDocument` does it when the page runs.
+ * Lists every operation that the pages send as `documents.json`, `{SHA-256: text}`: a server that runs listed
+ * documents only lets these through. What the sources write as `const Name = graphql("…", [Fragment])` is read from
+ * the syntax tree and put together as `printDocument` does it when the page runs.
  */
 export function documentManifest(): Plugin {
   const fragments = new Map<string, Written>();

@@ -40,8 +40,7 @@ const FILES: Readonly<Record<string, readonly string[]>> = {
 
 /**
  * What is done before the first file comes, in the words of the page itself: the chosen theme, so that none flashes,
- * and
- * the code of the page that the address names, so that it comes beside the frame's and not after it.
+ * and the code of the page that the address names, so that it comes beside the frame's and not after it.
  */
 function firstScript(chunks: Readonly<Record<string, string>>): string {
   const theme = `const theme = localStorage.getItem("${THEME_KEY}"); if (theme === "light" || theme === "dark") document.documentElement.dataset.theme = theme;`;
@@ -58,9 +57,8 @@ document.head.append(Object.assign(document.createElement("link"), { rel: "modul
 
 /**
  * Writes the frame of the dashboard into its page, with the style that it needs, and puts the other style sheet after
- * it: so
- * the frame is drawn as soon as the page has come, however slow the connection. Both scripts and styles within the page
- * are allowed by their hash, which the server adds to the policy.
+ * it: so the frame is drawn as soon as the page has come, however slow the connection. Both scripts and styles within
+ * the page are allowed by their hash, which the server adds to the policy.
  */
 export function staticFrame(): Plugin {
   return {

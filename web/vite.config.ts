@@ -24,12 +24,9 @@ const server = process.env["CRONOGRAPH_URL"] ?? "http://127.0.0.1:8000";
 
 /**
  * Few files instead of one for each module that pages share, each with what its modules import and an earlier one has
- * not:
- * what the explorer and sign-in need too, with the libraries; the frame, which starts the dashboard as soon as it is
- * loaded;
- * what three of the rest share; the lists that are looked at most; the overview; the other lists; the pages of one
- * thing;
- * the dialogs. `frame.ts` says which of them an address needs.
+ * not: what the explorer and sign-in need too, with the libraries; the frame, which starts the dashboard as soon as it
+ * is loaded; what three of the rest share; the lists that are looked at most; the overview; the other lists; the pages
+ * of one thing; the dialogs. `frame.ts` says which of them an address needs.
  */
 const CHUNKS = [
   {

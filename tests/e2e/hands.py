@@ -4,8 +4,10 @@ import re
 
 from playwright.sync_api import Locator, Page, expect
 
+from tests.e2e.conftest import Site
 from tests.support.waiting import wait_until
 
+FLOW = "mutation($input: EnqueueFlowInput!) { enqueueFlow(input: $input) { errors { message } } }"
 MOST_TABS = 150
 FOCUSED = "(element) => element === document.activeElement"
 LOST = "() => document.activeElement === null || document.activeElement === document.body"
@@ -15,6 +17,15 @@ LEAST = 24
 """Pixels that a target has each way, as WCAG 2.2 asks for."""
 
 TOO_WIDE = "() => document.documentElement.scrollWidth - document.documentElement.clientWidth"
+
+
+def enqueue_flow(site: Site, name: str, gate: str) -> None:
+    """A flow of two runs: one holds until the gate is opened, the other comes after it."""
+    runs = [
+        {"key": "hold", "jobName": "gated", "args": {"gate": gate}},
+        {"key": "mail", "jobName": "quick", "after": ["hold"]},
+    ]
+    assert site.ask(FLOW, input={"name": name, "runs": runs})["enqueueFlow"]["errors"] == []
 
 
 class Hands:

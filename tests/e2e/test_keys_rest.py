@@ -6,8 +6,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.e2e.conftest import Site
-from tests.e2e.hands import Hands
-from tests.e2e.test_touch_rest import FLOW
+from tests.e2e.hands import Hands, enqueue_flow
 from tests.support.browser import BrowserWatch, PageOpener
 from tests.support.waiting import wait_until
 
@@ -86,11 +85,7 @@ def test_accounts_are_made_changed_and_ended(page: Page) -> None:
 @pytest.mark.costly
 def test_a_flow_is_opened_cancelled_and_tried_again(page: Page, site: Site) -> None:
     hands = Hands(page)
-    runs = [
-        {"key": "hold", "jobName": "gated", "args": {"gate": "keys-flow-gate"}},
-        {"key": "mail", "jobName": "quick", "after": ["hold"]},
-    ]
-    assert site.ask(FLOW, input={"name": "under keys", "runs": runs})["enqueueFlow"]["errors"] == []
+    enqueue_flow(site, "under keys", "keys-flow-gate")
     hands.press("g", "f")
     hands.arrive("Flows")
     hands.press("/")

@@ -7,12 +7,11 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.e2e.conftest import Site
-from tests.e2e.hands import SCREEN, Finger
+from tests.e2e.hands import SCREEN, Finger, enqueue_flow
 from tests.support.browser import PageOpener
 from tests.support.waiting import wait_until
 
 RESULT = "query($id: ID!) { run(id: $id) { result } }"
-FLOW = "mutation($input: EnqueueFlowInput!) { enqueueFlow(input: $input) { flow { id } errors { message } } }"
 
 
 @pytest.fixture
@@ -57,11 +56,7 @@ def test_what_waits_for_a_person_is_answered_and_rejected(page: Page, site: Site
 @pytest.mark.costly
 def test_a_flow_is_opened_cancelled_and_tried_again(page: Page, site: Site) -> None:
     finger = Finger(page)
-    runs = [
-        {"key": "hold", "jobName": "gated", "args": {"gate": "finger-gate"}},
-        {"key": "mail", "jobName": "quick", "after": ["hold"]},
-    ]
-    assert site.ask(FLOW, input={"name": "under fingers", "runs": runs})["enqueueFlow"]["errors"] == []
+    enqueue_flow(site, "under fingers", "finger-gate")
     finger.visit("Flows", "Flows")
     finger.tap(page.get_by_role("link", name="under fingers"))
     finger.arrive("under fingers")

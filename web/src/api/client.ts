@@ -66,8 +66,7 @@ const SIGNED_OUT = 401;
 
 /**
  * Sends one query or mutation to `/graphql`; throws ApiError or LinkError. If the session has ended it is sent again
- * once
- * there is another one.
+ * once there is another one.
  */
 export async function request<R, V>(document: TadaDocumentNode<R, V>, variables: V, signal?: AbortSignal): Promise<R> {
   let response = await send(document, variables, signal);

@@ -40,9 +40,8 @@ export function leaveToSignIn(): void {
 
 /**
  * The session has ended. Where a dialog is open, with what somebody may have typed, the page asks above it, and the
- * answer
- * comes once one has signed in; else it goes to the page of sign-in, and there is none. Where another session is on its
- * way the answer comes with it.
+ * answer comes once one has signed in; else it goes to the page of sign-in, and there is none. Where another session
+ * is on its way the answer comes with it.
  */
 export function signInAgain(): Promise<void> {
   if (renewal !== null) return renewal;

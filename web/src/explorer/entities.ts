@@ -1,7 +1,6 @@
 /**
- * Stands in for the package `entities`, by which GraphiQL reads `&amp;` and `&#228;` in descriptions: the browser knows
- * all the
- * names of HTML already.
+ * Stands in for the package `entities`, by which GraphiQL reads `&amp;` and `&#228;` in descriptions: the browser
+ * knows all the names of HTML already.
  */
 function decode(entity: string): string {
   return new DOMParser().parseFromString(entity, "text/html").body.textContent;

@@ -1,8 +1,7 @@
 /** @jsxImportSource react */
 /**
- * Stands in for the package `framer-motion`, of which GraphiQL uses `Reorder` alone: its tabs change places when one is
- * dragged.
- * The whole package would be a tenth of the explorer.
+ * Stands in for the package `framer-motion`, of which GraphiQL uses `Reorder` alone: its tabs change places when one
+ * is dragged. The whole package would be a tenth of the explorer.
  */
 import { type ComponentProps, createContext, type PointerEvent, useContext, useMemo, useRef } from "react";
 import { moved } from "./moved";

@@ -1,8 +1,7 @@
 /**
  * Stands in for the package `react-style-singleton`, by which GraphiQL's dialogs keep the page behind them from
- * scrolling.
- * That one writes `<style>` elements, which the Content-Security-Policy refuses; style sheets made by a script are
- * allowed.
+ * scrolling. That one writes `<style>` elements, which the Content-Security-Policy refuses; style sheets made by a
+ * script are allowed.
  */
 import { useEffect } from "react";
 

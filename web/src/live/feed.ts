@@ -35,10 +35,9 @@ export function isBefore(left: string, right: string): boolean {
 }
 
 /**
- * The feed of every change. It starts at the earliest `asOf` of the first queries, so nothing falls between a query and
- * the subscription, and resumes after the last cursor it has seen. Of the changed things it asks for those parts only
- * that
- * some listener looks at: each costs the server a read for every event.
+ * The feed of every change. It starts at the earliest `asOf` of the first queries, so nothing falls between a query
+ * and the subscription, and resumes after the last cursor it has seen. Of the changed things it asks for those parts
+ * only that some listener looks at: each costs the server a read for every event.
  */
 export class Feed {
   private cursor: string | null = null;
@@ -59,8 +58,7 @@ export class Feed {
 
   /**
    * Starts after this cursor, unless the feed already runs. One that began later goes back to it: two answers of the
-   * same
-   * moment may come in the other order, and an event that comes twice does no harm.
+   * same moment may come in the other order, and an event that comes twice does no harm.
    */
   startAfter(asOf: string): void {
     if (this.dispose !== null && this.began !== null && !isBefore(asOf, this.began)) return;

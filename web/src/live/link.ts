@@ -170,8 +170,7 @@ export class Link {
   private onClosed(event: unknown): void {
     window.clearTimeout(this.pongTimer);
     // Of an open connection only the session that opened it has ended: the browser may have another, such as after a
-    // new
-    // password in another tab. Who has none is refused when the socket is opened again.
+    // new password in another tab. Who has none is refused when the socket is opened again.
     if (closeCode(event) === SIGNED_OUT && this.current.peek().kind !== "live")
       return void signInAgain().then(() => this.lost(false));
     this.lost(closeCode(event) === RESTARTING);

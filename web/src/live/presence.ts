@@ -11,11 +11,9 @@ const ONLY_READS = "not dispatching";
 
 /**
  * Whether a server is there that would take a WebSocket. Asked before one is opened: a browser makes a page that fails
- * to
- * open WebSockets wait longer and longer (Chromium up to five seconds, for all pages of a process together), but not a
- * page that
- * fails to fetch. What is not known to be away counts as there, such as behind a proxy that does not let this address
- * pass.
+ * to open WebSockets wait longer and longer (Chromium up to five seconds, for all pages of a process together), but
+ * not a page that fails to fetch. What is not known to be away counts as there, such as behind a proxy that does not
+ * let this address pass.
  */
 export async function serverIsThere(ask: typeof fetch = fetch): Promise<boolean> {
   let response: Response;

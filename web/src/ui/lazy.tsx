@@ -14,8 +14,7 @@ const RELOADED = "cronograph.reloaded";
 
 /**
  * Browsers remember a module that could not be fetched as missing for as long as the page lives, and after an update
- * its
- * file has another name: once the server is there again, only a page that is loaded again helps.
+ * its file has another name: once the server is there again, only a page that is loaded again helps.
  */
 function reloadOnce(): void {
   const last = Number(sessionStorage.getItem(RELOADED) ?? 0);
@@ -29,16 +28,14 @@ type LazyComponent<P> = ComponentType<P> & { preload(): void };
 /**
  * A page whose code is fetched when it is first shown, or before by `preload()`, so that the page is there even when
  * the server is not. A failed fetch is tried again by itself and by hand. `of`: what is shown meanwhile; a part of a
- * page
- * has its head, and what opens over the page shows nothing.
+ * page has its head, and what opens over the page shows nothing.
  */
 export function lazy<P extends object>(
   load: () => Promise<ComponentType<P>>,
   of: "page" | "part" | "overlay" = "page",
 ): LazyComponent<P> {
   // A signal, so that all that show it are drawn again: the code may come by any of them, and by `preload()`, also
-  // between
-  // a first render and the effects of that render.
+  // between a first render and the effects of that render.
   const loaded = signal<ComponentType<P> | null>(null);
   const keep = (component: ComponentType<P>): void => void (loaded.value = component);
   // A failure here is no news: it shows when the page is asked for.

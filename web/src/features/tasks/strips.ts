@@ -8,8 +8,7 @@ type Answer = readonly { readonly id: string; readonly strip: StripColumns }[];
 
 /**
  * Whose strips have to be asked for: of the whole page at first, then of those tasks alone that something has happened
- * to,
- * since a page of strips is by far the largest answer there is.
+ * to, since a page of strips is by far the largest answer there is.
  */
 export class StripsWanted {
   private whole = true;

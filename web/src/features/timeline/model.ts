@@ -182,8 +182,7 @@ function newer(left: Bar, right: Bar): Bar {
 
 /**
  * The rows in the order of the server, which puts first what needs a person; tasks that are only planned come last, by
- * name.
- * `apart`: of each task the plan has at most one occurrence in so many milliseconds.
+ * name. `apart`: of each task the plan has at most one occurrence in so many milliseconds.
  */
 export function timelineRows(
   rows: readonly ServerRow[],

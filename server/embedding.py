@@ -134,12 +134,10 @@ class Cronograph:
                 ends.push_async_callback(asyncio.to_thread, queue.close)
             made = self._assembled()
             ending = asyncio.create_task(self._await_end(made))
+            ends.push_async_callback(asyncio.wait, [ending])
             ends.callback(ending.cancel)
             ends.push_async_callback(made.end, _nothing_open)
             await made.start()
-            if made.parts.sign_in is not None:
-                watching = asyncio.create_task(made.parts.sign_in.watch.run())
-                ends.callback(watching.cancel)
             self._installation = made
             self._ends = ends.pop_all()
         return self

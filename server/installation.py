@@ -202,6 +202,7 @@ class Installation:
             parts.feeds.start()
         if parts.sign_in is not None:
             parts.wakeup.subscribe(parts.sign_in.on_wake)
+            parts.sign_in.watch.start()
         await parts.engine.start()
         if prepare is not None:
             await prepare(parts.database)
@@ -248,6 +249,7 @@ class Installation:
             if parts.sign_in is not None:
                 steps.callback(parts.sign_in.close)
                 steps.callback(parts.wakeup.unsubscribe, parts.sign_in.on_wake)
+                steps.push_async_callback(parts.sign_in.watch.stop)
             for step in reversed(first_to_last):
                 steps.push_async_callback(step)
 

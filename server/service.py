@@ -125,9 +125,7 @@ class Service:
 
             try:
                 await _first_of(self._start(made), stop.wait(), made.parts.engine.ended())
-                sign_in = made.parts.sign_in
-                watching = [] if sign_in is None else [sign_in.watch.run()]
-                await _first_of(stop.wait(), serving, made.parts.engine.ended(), *watching)
+                await _first_of(stop.wait(), serving, made.parts.engine.ended())
             finally:
                 await made.end(close_http)
                 self.left_behind, self.fault = made.parts.engine.left_behind, made.parts.engine.fault

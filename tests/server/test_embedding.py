@@ -84,6 +84,18 @@ async def test_a_node_with_its_api_runs_within_an_application(empty_database_url
     assert (now, sys.getswitchinterval()) == before
 
 
+async def test_nothing_of_it_goes_on_after_the_block(tmp_path: Path) -> None:
+    first, second = (Cronograph(sqlite_address(tmp_path / f"{name}.db"), jobs=[add_up]) for name in ("one", "two"))
+    before = asyncio.all_tasks()
+    async with first:
+        # The first one is where the jobs are put; so nothing is left to wait for once the second has stopped.
+        async with second:
+            others = asyncio.all_tasks() - before
+        assert len(asyncio.all_tasks() - before) < len(others)
+        assert [one.get_name() for one in others if one.cancelling() and not one.done()] == []
+    assert asyncio.all_tasks() == before
+
+
 @pytest.mark.postgres
 async def test_whatever_the_api_reads_runs_get_the_connections_of_the_engine(postgres_url: str) -> None:
     cheap = "{ skippedOccurrences { nodes { id } } }"

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from operator import attrgetter
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
 from sqlalchemy import Connection
 
@@ -13,7 +13,7 @@ from ...core.admission.expiry import expiry_of
 from ...core.admission.labels import inherited
 from ...core.audit import Record
 from ...core.base.tracing import TRACED
-from ...core.defaults import PER_RUN, RUN_POLICIES, UNIQUE_KEY, run_of_job
+from ...core.defaults import NO_DEFAULTS, PER_RUN, RUN_POLICIES, UNIQUE_KEY, JobDefaults, run_of_job
 from ...core.flows.model import AWAITS_OTHERS
 from ...core.limits import LIMITS
 from ...core.model import Json, NewRun, Priority, Run
@@ -122,26 +122,50 @@ def labels_text(own: Mapping[str, str] | None, parent: Mapping[str, str] | None 
     return NOTHING if labels is None else json.dumps(labels)
 
 
+class Decided(NamedTuple):
+    """What the database decides of a kind; a row has the same names."""
+
+    group: str
+    priority: str
+    retries: int
+    retry_delay: float
+    timeout: float | None
+    max_duration: float | None
+
+
+Policies: TypeAlias = Decided | NewRun
+"""The policies of a run; a ``NewRun`` that inherits nothing has the same names."""
+
+
 class Inserted(NamedTuple):
-    """What is stored: ``ids`` in the order of the runs; ``kinds`` as their jobs made them.
+    """What is stored: ``ids`` in the order of the runs; of each kind the policies that its runs have.
 
     No id: an unfinished run has the unique key, or a job says how a key follows from the arguments, and the run that
     inherits it has none yet.
     """
 
     ids: list[int]
-    kinds: list[NewRun]
+    kinds: Sequence[NewRun]
+    policies: Sequence[Policies]
     submitted_at: datetime
 
     def stored(self, new: NewRuns) -> list[Run]:
         """The runs as they are read from the database."""
         if not self.ids:
             return []
-        rows = zip(self.ids, new.kind, new.args, new.carried, new.all_labels, strict=True)
-        return [_stored(self.kinds[kind], key, self.submitted_at, *texts) for key, kind, *texts in rows]
+        texts = zip(new.args, new.carried, new.all_labels, strict=True)
+        rows = zip(self.ids, new.kind, texts, strict=True)
+        return [_stored(self.kinds[kind], self.policies[kind], key, self.submitted_at, own) for key, kind, own in rows]
 
 
-def insert(conn: Connection, new: NewRuns, now: datetime | None = None, *, with_event: bool = False) -> Inserted:
+def insert(
+    conn: Connection,
+    new: NewRuns,
+    now: datetime | None = None,
+    *,
+    with_event: bool = False,
+    published: Mapping[str, JobDefaults] | None = None,
+) -> Inserted:
     """Insert runs in a transaction; with a unique key only one.
 
     Args:
@@ -149,13 +173,18 @@ def insert(conn: Connection, new: NewRuns, now: datetime | None = None, *, with_
         new: What; what it inherits it has from its job as that is published now.
         now: When they are submitted; None on PostgreSQL: by its clock.
         with_event: On PostgreSQL, whether the statement writes their event and notifies the nodes.
+        published: What their jobs say, where this transaction has read it; on SQLite it is read here otherwise.
     """
     if dialect.is_postgresql(conn):
         send: SendNamed = lambda name, parameters: statements.execute(conn, name, parameters).all()  # noqa: E731
         return insert_by(send, new, now, with_event=with_event)
     at = now or dialect.database_now(conn)
-    defaults = jobs.defaults(conn, {kind.job_name for kind in new.kinds if kind.inherits})
-    kinds = [run_of_job(kind, defaults[kind.job_name]) if kind.inherits else kind for kind in new.kinds]
+    if published is None:
+        names = {kind.job_name for kind in new.kinds if kind.inherits}
+        published = jobs.published_defaults(conn, names) if names else {}
+    kinds = [
+        run_of_job(kind, published.get(kind.job_name, NO_DEFAULTS)) if kind.inherits else kind for kind in new.kinds
+    ]
     columns = [
         {**_columns(kind), "expires_at": expiry_of(kind.expires_at, kind.ttl, kind.available_at or at)}
         for kind in kinds
@@ -166,7 +195,7 @@ def insert(conn: Connection, new: NewRuns, now: datetime | None = None, *, with_
     ids = sorted(row.id for row in statements.execute(conn, NAME, asked))
     if ids:
         index_labels(conn, zip(ids, all_labels, strict=True))
-    return Inserted(ids, kinds, at)
+    return Inserted(ids, kinds, kinds, at)
 
 
 def index_labels(conn: Connection, labels: Iterable[tuple[int, str]]) -> None:
@@ -187,8 +216,8 @@ def insert_by(send: SendNamed, new: NewRuns, now: datetime | None = None, *, wit
     if len(new.kind) == 1:
         one = {"run": columns_text(new.kinds[0]), "args": new.args[0], "carried": new.carried[0]}
         for row in send("insert_run", {**same, **one, "labels": new.all_labels[0]}):
-            return Inserted([row.id], [_decided(new.kinds[0], row)], row.submitted_at)
-        return Inserted([], new.kinds, datetime.now(UTC))
+            return Inserted([row.id], new.kinds, [row], row.submitted_at)
+        return Inserted([], new.kinds, new.kinds, datetime.now(UTC))
     same |= {"kinds": _document([_kind(place, one) for place, one in enumerate(new.kinds)])}
     ids: list[int] = []
     all_labels = new.all_labels
@@ -204,9 +233,8 @@ def insert_by(send: SendNamed, new: NewRuns, now: datetime | None = None, *, wit
         (row,) = send(NAME, {**same, **own, "runs": len(new.kind[some])})
         ids += row.ids or ()
     if row is None or not ids:
-        return Inserted([], new.kinds, datetime.now(UTC))
-    decided = zip(new.kinds, json.loads(row.decided), strict=True)
-    return Inserted(ids, [_decided(kind, Decided(**of_job)) for kind, of_job in decided], row.submitted_at)
+        return Inserted([], new.kinds, new.kinds, datetime.now(UTC))
+    return Inserted(ids, new.kinds, [Decided(**one) for one in json.loads(row.decided)], row.submitted_at)
 
 
 def insert_requested(
@@ -229,13 +257,14 @@ def insert_requested(
     document = _document({**_kind(0, run), "per_run": per_run})
     parameters = {"run": document, "args": args, "labels": labels, "entry": entry}
     for row in send(statements.for_driver("insert_requested"), parameters):
-        return _stored(_decided(run, row), row.id, row.submitted_at, args, NOTHING, labels)
+        return _stored(run, row, row.id, row.submitted_at, (args, NOTHING, labels))
     return None
 
 
 def stored_here(run: NewRun, key: int, submitted_at: datetime) -> Run:
     """A run that somebody else has inserted, as far as it is known here."""
-    return _stored(run, key, submitted_at, json.dumps(run.args), NOTHING, labels_text(run.labels, run.parent_labels))
+    texts = json.dumps(run.args), NOTHING, labels_text(run.labels, run.parent_labels)
+    return _stored(run, run, key, submitted_at, texts)
 
 
 def columns_text(run: NewRun) -> str:
@@ -243,8 +272,7 @@ def columns_text(run: NewRun) -> str:
     return _document(_kind(0, run))
 
 
-def _document(value: object) -> str:
-    return json.dumps(value, default=dialect.time_text)
+_document: Final = json.JSONEncoder(default=dialect.time_text).encode
 
 
 def _columns(run: NewRun) -> dict[str, Any]:
@@ -284,42 +312,17 @@ _COLUMN: Final = {name: "group_name" if name == "group" else name for name in RU
 
 
 def _kind(place: int, run: NewRun) -> dict[str, Any]:
-    """A kind for the statement of PostgreSQL, which finds out what is inherited."""
-    unset = dict.fromkeys(_COLUMN[name] for name in run.inherits if name in _COLUMN)
-    own = {
+    """A kind for the statement of PostgreSQL, which finds out what is inherited; what is null there is left out."""
+    inherited = {_COLUMN[name] for name in run.inherits if name in _COLUMN}
+    return {
+        **{name: value for name, value in _columns(run).items() if value is not None and name not in inherited},
         "own_timeout": "timeout" not in run.inherits,
         "own_max_duration": "max_duration" not in run.inherits,
         "own_key": UNIQUE_KEY not in run.inherits,
         "own_limits": LIMITS not in run.inherits,
         "settled": PER_RUN not in run.inherits,
+        "kind": place,
     }
-    return {**_columns(run), **unset, **own, "kind": place}
-
-
-class Decided(NamedTuple):
-    """What the database decides of a kind; a row has the same names."""
-
-    group: str
-    priority: str
-    retries: int
-    retry_delay: float
-    timeout: float | None
-    max_duration: float | None
-
-
-def _decided(kind: NewRun, of_job: Any) -> NewRun:
-    if not kind.inherits:
-        return kind
-    return replace(
-        kind,
-        group=of_job.group,
-        priority=Priority(of_job.priority),
-        retries=of_job.retries,
-        retry_delay=of_job.retry_delay,
-        timeout=of_job.timeout,
-        max_duration=of_job.max_duration,
-        inherits=frozenset(),
-    )
 
 
 def _listed(name: str, values: list[T], listed: Callable[[list[T]], Any]) -> dict[str, Any]:
@@ -340,7 +343,8 @@ def _or_none(text: str) -> str | None:
     return None if text == NOTHING else text
 
 
-def _stored(kind: NewRun, key: int, submitted_at: datetime, args: str, carried: str, labels: str) -> Run:
+def _stored(kind: NewRun, policies: Policies, key: int, submitted_at: datetime, texts: tuple[str, str, str]) -> Run:
+    args, carried, labels = texts
     at = submitted_at.astimezone(UTC)
     carries: dict[str, Json] | None = None if carried == NOTHING else loads(carried)
     return Run(
@@ -349,8 +353,8 @@ def _stored(kind: NewRun, key: int, submitted_at: datetime, args: str, carried: 
         state=RunState.SUSPENDED if kind.suspended else RunState.WAITING,
         trigger=kind.trigger,
         args=loads(args),
-        group=kind.group,
-        priority=kind.priority,
+        group=policies.group,
+        priority=Priority(policies.priority),
         task_id=kind.task_id,
         task_name=kind.task_name,
         scheduled_for=None if kind.scheduled_for is None else kind.scheduled_for.astimezone(UTC),
@@ -360,10 +364,10 @@ def _stored(kind: NewRun, key: int, submitted_at: datetime, args: str, carried: 
         finished_at=None,
         attempt=0,
         failures=0,
-        retries=kind.retries,
-        retry_delay=float(kind.retry_delay),
-        timeout=None if kind.timeout is None else float(kind.timeout),
-        max_duration=None if kind.max_duration is None else float(kind.max_duration),
+        retries=policies.retries,
+        retry_delay=float(policies.retry_delay),
+        timeout=None if policies.timeout is None else float(policies.timeout),
+        max_duration=None if policies.max_duration is None else float(policies.max_duration),
         exclusive=kind.exclusive,
         node_id=None,
         node=None,

@@ -6,7 +6,7 @@ Run, event and notification are committed with the user's data, or not at all.
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
@@ -18,7 +18,7 @@ from ...core.admission.labels import label_faults
 from ...core.base.errors import InvalidInput, refuse
 from ...core.base.python_names import python_names
 from ...core.base.tracing import TRACED
-from ...core.defaults import FROM_ARGUMENTS, NO_DEFAULTS, PER_RUN, RUN_POLICIES, UNIQUE_KEY, settle
+from ...core.defaults import FROM_ARGUMENTS, NO_DEFAULTS, PER_RUN, RUN_POLICIES, UNIQUE_KEY, JobDefaults, settle
 from ...core.limits import LIMITS
 from ...core.model import Json, NewRun, Priority, Run, Trigger
 from ...core.rules import name_faults, new_run_faults
@@ -267,39 +267,54 @@ def put(tx: Tx, runs: Sequence[NewRun]) -> list[Enqueued]:
     Raises:
         QueueFull: as many runs wait as may; nothing was inserted.
     """
-    runs, new = _settled(tx, runs)
-    done = _insert_capped(tx, runs, new) if new else _insert(tx, runs)
+    settled = _settled(tx, runs)
+    done = _insert_capped(tx, settled, settled.capped) if settled.capped else _insert(tx, settled)
     if isinstance(done, Line):
-        raise refusal(done, new.caps[done])
+        raise refusal(done, settled.capped.caps[done])
     return done
 
 
 def put_or_drop(tx: Tx, runs: Sequence[NewRun]) -> None:
     """``put`` where nobody is there who could be refused: what has no place in a full queue is dropped."""
-    runs, new = _settled(tx, runs)
-    if new:
-        _insert_capped(tx, runs, new.never_refusing())
+    settled = _settled(tx, runs)
+    if settled.capped:
+        _insert_capped(tx, settled, settled.capped.never_refusing())
     else:
-        _insert(tx, runs)
+        _insert(tx, settled)
 
 
-def _insert_capped(tx: Tx, runs: Sequence[NewRun], new: Capped) -> list[Enqueued] | Line:
+@dataclass(frozen=True, slots=True)
+class _Settled:
+    """Runs with what follows from their arguments.
+
+    Attributes:
+        runs: Those that were asked for, in their order.
+        capped: Where they count.
+        published: What their jobs say, as far as anything is inherited.
+    """
+
+    runs: Sequence[NewRun]
+    capped: Capped
+    published: Mapping[str, JobDefaults]
+
+
+def _insert_capped(tx: Tx, settled: _Settled, new: Capped) -> list[Enqueued] | Line:
     """Insert runs of which only so many may wait, and drop what has to give way; or the line that refuses one."""
     room = Room(tx.conn, new)
     if room.suffices:
-        return _insert(tx, runs)
-    if any(run.unique_key is not None for run in runs):
-        return _insert_keyed(tx, runs, new, room)
+        return _insert(tx, settled)
+    if any(run.unique_key is not None for run in settled.runs):
+        return _insert_keyed(tx, settled, new, room)
     verdict = room.verdict(new.asked)
     if verdict.refused is not None:
         return verdict.refused
-    return _after_drops(tx, _insert(tx, runs), verdict, new)
+    return _after_drops(tx, _insert(tx, settled), verdict, new)
 
 
-def _insert_keyed(tx: Tx, runs: Sequence[NewRun], new: Capped, room: Room) -> list[Enqueued] | Line:
+def _insert_keyed(tx: Tx, settled: _Settled, new: Capped, room: Room) -> list[Enqueued] | Line:
     """The same for runs with unique keys: others may stand for them, which is known once they are inserted."""
     attempt = tx.conn.begin_nested()
-    enqueued = _insert(tx, runs)
+    enqueued = _insert(tx, settled)
     made = {one.run.id: new.asked[place] for place, one in enumerate(enqueued) if not one.deduplicated}
     verdict = room.verdict(list(made.values()), list(made))
     if verdict.refused is not None:
@@ -318,10 +333,12 @@ def _after_drops(tx: Tx, enqueued: list[Enqueued], verdict: Verdict, new: Capped
     return [replace(one, run=after.get(one.run.id, one.run)) for one in enqueued]
 
 
-def _insert(tx: Tx, runs: Sequence[NewRun]) -> list[Enqueued]:
-    """Insert runs that have what follows from their arguments."""
+def _insert(tx: Tx, settled: _Settled) -> list[Enqueued]:
+    """Insert runs."""
+    runs = settled.runs
     plain = NewRuns.of(run for run in runs if run.unique_key is None)
-    inserted = iter(insert(tx.conn, plain, tx.now).stored(plain) if plain.kind else ())
+    stored = insert(tx.conn, plain, tx.now, published=settled.published).stored(plain) if plain.kind else ()
+    inserted = iter(stored)
     newest = {(run.job_name, run.unique_key): place for place, run in enumerate(runs) if is_debounced(run)}
     made = {
         place: Enqueued(next(inserted), deduplicated=False)
@@ -341,11 +358,11 @@ def _insert(tx: Tx, runs: Sequence[NewRun]) -> list[Enqueued]:
     return enqueued
 
 
-def _settled(tx: Tx, runs: Sequence[NewRun]) -> tuple[Sequence[NewRun], Capped]:
-    """``runs`` with what follows from their arguments, as their jobs say, keys and labels; and where they count."""
+def _settled(tx: Tx, runs: Sequence[NewRun]) -> _Settled:
+    """``runs`` with what follows from their arguments, as their jobs say: keys and labels."""
     names = {run.job_name for run in runs if run.inherits}
     found, any_group = jobs.published_defaults_and_caps(tx.conn, names) if names else ({}, True)
-    defaults = {name: found.get(name, NO_DEFAULTS) for name in names}
+    published = {name: found.get(name, NO_DEFAULTS) for name in names}
     if any(FROM_ARGUMENTS & run.inherits for run in runs):
-        runs = [settle(run, defaults[run.job_name]) if FROM_ARGUMENTS & run.inherits else run for run in runs]
-    return runs, capped(tx.conn, runs, defaults, any_group=any_group)
+        runs = [settle(run, published[run.job_name]) if FROM_ARGUMENTS & run.inherits else run for run in runs]
+    return _Settled(runs, capped(tx.conn, runs, published, any_group=any_group), published)

@@ -1,6 +1,6 @@
 """Enqueue many runs inside the user's own SQLAlchemy transaction, a few thousand in each statement."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any, cast
@@ -10,6 +10,7 @@ from sqlalchemy import Connection
 from ...core.admission.labels import label_faults
 from ...core.base.errors import UserError, refuse
 from ...core.base.tracing import TRACED
+from ...core.defaults import JobDefaults
 from ...core.events import created
 from ...core.model import NewRun
 from ...core.run_spec import RunSpec
@@ -44,13 +45,14 @@ def enqueue_many_sync(session: Transaction, runs: Iterable[RunSpec], *, schema: 
         found, any_cap = jobs.published_defaults_and_caps(conn, {kind.job_name for kind in new.kinds})
         if any_cap or any(defaults.settles for defaults in found.values()):
             return [run.id for run in enqueue_all(conn, new.apart())]
-        return _insert_with_event(conn, new)
+        return _insert_with_event(conn, new, found)
 
 
-def _insert_with_event(conn: Connection, new: NewRuns) -> list[int]:
+def _insert_with_event(conn: Connection, new: NewRuns, published: Mapping[str, JobDefaults]) -> list[int]:
     """Insert runs and their event on SQLite, where no statement can do both; their ids."""
-    inserted = insert(conn, new)
-    about = [(kind.job_name, kind.group) for kind in inserted.kinds]
+    inserted = insert(conn, new, published=published)
+    kinds = zip(inserted.kinds, inserted.policies, strict=True)
+    about = [(kind.job_name, policies.group) for kind, policies in kinds]
     listed = created((key, *about[kind]) for key, kind in zip(inserted.ids, new.kind, strict=True))
     outbox.append(conn, inserted.submitted_at, [listed])
     return inserted.ids

@@ -79,7 +79,7 @@ def put_members(
         return []
     defaults = jobs.defaults(tx.conn, {one.run.job_name for one in members if one.run.inherits})
     new = NewRuns.of(_as_member(one, flow_id, labels, defaults) for one in members)
-    runs = insert_runs(tx.conn, new, tx.now).stored(new)
+    runs = insert_runs(tx.conn, new, tx.now, published=defaults).stored(new)
     ids = {**known, **{one.key: run.id for one, run in zip(members, runs, strict=True)}}
     rows = [
         {

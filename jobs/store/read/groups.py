@@ -5,7 +5,19 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
-from sqlalchemy import CTE, ColumnElement, Connection, Select, Subquery, func, literal, literal_column, select, union
+from sqlalchemy import (
+    CTE,
+    ColumnElement,
+    Connection,
+    Select,
+    Subquery,
+    bindparam,
+    func,
+    literal,
+    literal_column,
+    select,
+    union,
+)
 
 from ...core.admission.caps import Cap, Line
 from ...core.base.rates import Rate
@@ -80,8 +92,11 @@ def by_names(conn: Connection, names: Sequence[str]) -> dict[str, Group]:
 
 def caps(conn: Connection, names: Collection[str]) -> dict[str, Cap]:
     """How many runs may wait in those of these groups that have a cap, by name."""
-    statement = select(g.c.name, g.c.cap).where(g.c.cap.is_not(None), g.c.name.in_(sorted(names)))
-    return {row.name: Cap.from_json(row.cap) for row in conn.execute(statement)}
+    return {row.name: Cap.from_json(row.cap) for row in conn.execute(_CAPS, {"names": sorted(names)})}
+
+
+# Runs are enqueued one by one, too: a statement that stands is put together once.
+_CAPS: Final = select(g.c.name, g.c.cap).where(g.c.cap.is_not(None), g.c.name.in_(bindparam("names", expanding=True)))
 
 
 UNBEGUN_STATES: Final = (RunState.WAITING, RunState.SCHEDULED)

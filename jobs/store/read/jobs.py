@@ -19,7 +19,11 @@ from ..schema.tables import job as j
 from ..schema.tables import queue_group
 from .nodes import live
 
+# Runs are enqueued one by one, too: statements that stand are put together once.
 _ANY_CAP = exists().where(queue_group.c.cap.is_not(None)).label("any_cap")
+_IS_NAMED = j.c.name.in_(bindparam("names", expanding=True))
+_DEFAULTS = select(j.c.name, j.c.defaults).where(_IS_NAMED)
+_DEFAULTS_AND_CAPS = _DEFAULTS.add_columns(_ANY_CAP)
 
 
 def job_from(row: Row[Any], nodes: Sequence[str] = ()) -> JobInfo:
@@ -50,14 +54,12 @@ def rates_of(conn: Connection, names: Collection[str]) -> dict[str, Rate]:
 
 def published_defaults(conn: Connection, names: Collection[str]) -> dict[str, JobDefaults]:
     """Those of these jobs that any node has published, with what each says about its runs and tasks."""
-    statement = select(j.c.name, j.c.defaults).where(j.c.name.in_(sorted(names)))
-    return {row.name: defaults_from(row.defaults) for row in conn.execute(statement)}
+    return {row.name: defaults_from(row.defaults) for row in conn.execute(_DEFAULTS, {"names": sorted(names)})}
 
 
 def published_defaults_and_caps(conn: Connection, names: Collection[str]) -> tuple[dict[str, JobDefaults], bool]:
     """``published_defaults``, and whether any group at all has a cap."""
-    statement = select(j.c.name, j.c.defaults, _ANY_CAP).where(j.c.name.in_(sorted(names)))
-    rows = conn.execute(statement).all()
+    rows = conn.execute(_DEFAULTS_AND_CAPS, {"names": sorted(names)}).all()
     found = {row.name: defaults_from(row.defaults) for row in rows}
     return found, bool(rows[0].any_cap if rows else conn.execute(select(_ANY_CAP)).scalar_one())
 
@@ -80,7 +82,7 @@ class Schema(NamedTuple):
 
 
 _SCHEMAS = select(j.c.name, j.c.args_schema, j.c.signature, j.c.defaults)
-_NAMED = _SCHEMAS.where(j.c.name.in_(bindparam("names", expanding=True)))
+_NAMED = _SCHEMAS.where(_IS_NAMED)
 _NAMED_AND_NOW = _NAMED.add_columns(func.statement_timestamp().label("now"))
 
 

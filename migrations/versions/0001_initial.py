@@ -19,6 +19,7 @@ from sqlalchemy import (
     String,
     Table,
     Text,
+    TextClause,
     UniqueConstraint,
     text,
 )
@@ -55,7 +56,7 @@ def upgrade() -> None:
     op.bulk_insert(SCHEMA.tables["event_publisher"], [FIRST])
 
 
-def _partial(name: str, *columns: str, where: str, unique: bool = False) -> Index:
+def _partial(name: str, *columns: str | TextClause, where: str, unique: bool = False) -> Index:
     """An index of the rows that meet the condition, on either database."""
     condition = text(where)
     return Index(name, *columns, unique=unique, postgresql_where=condition, sqlite_where=condition)
@@ -510,7 +511,11 @@ Table(
     ),
     CheckConstraint("(awaits IS NOT NULL) = (state = 'suspended')", name="ck_run_suspended_iff_awaits"),
     CheckConstraint("trigger IN ('api', 'manual', 'retry', 'schedule')", name="ck_run_trigger"),
-    _partial("ix_run_available", "available_at", where="state IN ('stuck', 'waiting') AND attempt >= 0"),
+    _partial(
+        "ix_run_available",
+        text("coalesce(due_at, available_at)"),
+        where="state IN ('stuck', 'waiting') AND attempt >= 0",
+    ),
     _partial(
         "ix_run_cap", "job_name", "cap_key", "id", where="cap_key IS NOT NULL AND attempt = 0 AND finished_at IS NULL"
     ),

@@ -19,6 +19,7 @@ from sqlalchemy import (
     BigInteger,
     CheckConstraint,
     Column,
+    ColumnElement,
     Constraint,
     ForeignKeyConstraint,
     Index,
@@ -46,7 +47,7 @@ Frozen: a later change of the schema is a revision of its own, which imports not
 from alembic import op
 from sqlalchemy import (
     JSON, BigInteger, Boolean, CheckConstraint, Column, Float, ForeignKeyConstraint, Index, Integer, MetaData,
-    PrimaryKeyConstraint, String, Table, Text, UniqueConstraint, text
+    PrimaryKeyConstraint, String, Table, Text, TextClause, UniqueConstraint, text
 )
 from sqlalchemy.dialects.postgresql import JSONB, TIMESTAMP
 from sqlalchemy.schema import CreateIndex, CreateTable
@@ -75,7 +76,7 @@ def upgrade() -> None:
     op.bulk_insert(SCHEMA.tables["event_publisher"], [FIRST])
 
 
-def _partial(name: str, *columns: str, where: str, unique: bool = False) -> Index:
+def _partial(name: str, *columns: str | TextClause, where: str, unique: bool = False) -> Index:
     """An index of the rows that meet the condition, on either database."""
     condition = text(where)
     return Index(name, *columns, unique=unique, postgresql_where=condition, sqlite_where=condition)
@@ -165,11 +166,16 @@ def declared_index(index: Index) -> str:
     where = options.pop("postgresql_where", None)
     if where != options.pop("sqlite_where", None):
         raise ValueError(f"index {index.name}: must have the same condition on both databases")
-    parts = [quoted(name_of(index)), *(quoted(each.name) for each in index.columns)]
+    parts = [quoted(name_of(index)), *map(indexed, index.expressions)]
     parts += [] if where is None else [f"where={condition(where)}"]
     parts += ["unique=True"] if index.unique else []
     parts += [f"{name}={quoted(value)}" for name, value in sorted(options.items())]
     return f"{'Index' if where is None else '_partial'}({', '.join(parts)})"
+
+
+def indexed(each: str | ColumnElement[Any]) -> str:
+    """What an index is ordered by: a column, or an expression."""
+    return quoted(each.name) if isinstance(each, Column) else f"text({quoted(str(each))})"
 
 
 def condition(sql: str) -> str:

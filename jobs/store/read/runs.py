@@ -16,6 +16,7 @@ from ..schema.tables import AMONG_ALL_RUNS, IS_OPEN
 from ..schema.tables import node as n
 from ..schema.tables import queue_group as g
 from ..schema.tables import run as r
+from ..schema.types import UtcDateTime
 
 
 def select_runs() -> Select[Any]:
@@ -130,7 +131,11 @@ def running_on(conn: Connection, node_ids: Sequence[int]) -> dict[int, int]:
 def next_available(conn: Connection, now: datetime) -> datetime | None:
     """When the next run becomes available by time alone, or a group gets the token that it waits for; or None."""
     claimable = r.c.state.in_(sql_literals(CLAIMABLE))
-    available = select(func.min(r.c.available_at)).where(claimable, AMONG_ALL_RUNS, r.c.available_at > now)
+    # As ``ix_run_available`` has it; no time brings what waits for a slot or a token.
+    at = func.coalesce(r.c.due_at, r.c.available_at, type_=UtcDateTime())
+    available = (
+        select(r.c.available_at).where(claimable, AMONG_ALL_RUNS, r.c.due_at.is_(None), at > now).order_by(at).limit(1)
+    )
     tokens = select(func.min(g.c.next_token_at)).where(g.c.next_token_at > now)
     row = conn.execute(select(available.scalar_subquery(), tokens.scalar_subquery())).one()
     return min((at for at in row if at is not None and at < NEVER), default=None)

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from enum import StrEnum
 from typing import Any, Final
 
-from sqlalchemy import CheckConstraint, Column, Index, MetaData, text
+from sqlalchemy import CheckConstraint, Column, ColumnElement, Index, MetaData, literal_column, text
 
 from .types import Key
 
@@ -20,6 +20,9 @@ Where the statistics are of a time at which nothing waited, PostgreSQL takes eve
 every other: it would look for the runs of each lane of each group along an index of all of them. Those statements do
 not say it, so it cannot. They are about columns that no index is ordered by: SQLite might begin at such a bound.
 """
+
+IN_LINE: Final[ColumnElement[Any]] = literal_column("coalesce(due_at, available_at)")
+"""When a run is due: the order in which a queue is shown. What waits for a slot or a token has its place there too."""
 
 metadata = MetaData(
     schema=SCHEMA,
@@ -63,6 +66,6 @@ HOT: dict[str, Any] = {
 }
 
 
-def partial_index(name: str, condition: str, *columns: str, unique: bool = False) -> Index:
-    """An index of the rows that meet a condition, on either database."""
+def partial_index(name: str, condition: str, *columns: str | ColumnElement[Any], unique: bool = False) -> Index:
+    """An index of the rows that meet a condition, on either database; by columns or expressions."""
     return Index(name, *columns, unique=unique, sqlite_where=text(condition), postgresql_where=text(condition))

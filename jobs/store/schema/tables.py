@@ -40,7 +40,7 @@ from .figures import execution_hour, execution_minute, queue_depth
 from .flows import flow, flow_edge, flow_run
 from .groups import queue_group, rate_bucket
 from .labels import run_label
-from .parts import AMONG_ALL, BY_JOB, HOT, NO_REUSE, key, metadata, one_of, partial_index, quoted
+from .parts import AMONG_ALL, BY_JOB, HOT, IN_LINE, NO_REUSE, key, metadata, one_of, partial_index, quoted
 from .records import execution_log, skipped_occurrence
 from .steps import run_signal, run_step, signal_link
 from .types import JsonDocument, Key, Name, UtcDateTime
@@ -279,12 +279,11 @@ run = Table(
     partial_index("ix_run_stuck", "state = 'stuck'", "group_name", "available_at", "id"),
     # By a column that no other change of a state touches. Which groups have suspended runs is asked by their names.
     partial_index("ix_run_wake", "wake_at IS NOT NULL", "wake_at", "id"),
-    # Those that have to end by a time.
     partial_index("ix_run_deadline", f"deadline_at IS NOT NULL AND {_OPEN}", "deadline_at", "id"),
     partial_index("ix_run_flow", "flow_id IS NOT NULL", "flow_id", "id"),
     partial_index("ix_run_flow_open", "flow_id IS NOT NULL AND finished_at IS NULL", "flow_id"),
     partial_index("ix_run_suspended", "state = 'suspended'", "group_name", "id"),
-    partial_index("ix_run_available", f"{_CLAIMABLE} AND {AMONG_ALL}", "available_at"),
+    partial_index("ix_run_available", f"{_CLAIMABLE} AND {AMONG_ALL}", IN_LINE),
     partial_index("ix_run_occupying", _OCCUPYING, "node_id"),
     partial_index("ix_run_unfinished", f"task_id IS NOT NULL AND {_OPEN}", "task_id", "id"),
     partial_index("ix_run_live", f"{_OPEN} AND {AMONG_ALL}", "id"),

@@ -9,13 +9,14 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection, Engine, text
 
+from cronograph.jobs.core.limits import NEVER
 from cronograph.jobs.core.model import FAILURES, Outcome, Trigger
 from cronograph.jobs.core.retention import Keeping
 from cronograph.jobs.core.states import UNFINISHED, RunState
 from cronograph.jobs.queue.claims.candidates import Want, candidates
 from cronograph.jobs.store.db.database import parse_url, sync_engine
 from cronograph.jobs.store.db.dialect import is_postgresql
-from cronograph.jobs.store.read import executions, facts, groups, logs, prunable
+from cronograph.jobs.store.read import executions, facts, groups, logs, prunable, runs
 from cronograph.jobs.store.read.figures import depth, reports, statistics
 from cronograph.jobs.store.read.figures import hours as stored_hours
 from cronograph.jobs.store.read.figures.percentiles import Series, percentiles
@@ -188,6 +189,26 @@ def test_a_search_in_log_lines_reads_those_of_its_executions_and_no_others(conn:
             read = partial(logs.holding, conn, wanted, ids, None, 100)
             assert len(read()) == hits
             assert work(conn, read) <= (FEW_ROWS if is_postgresql(conn) else FEW_STEPS), (searched, wanted)
+
+
+def test_the_next_of_a_long_queue_are_found_by_their_place_in_it(conn: Connection) -> None:
+    many = {
+        "job_name": "j", "args": {}, "group_name": "default", "priority": "low", "trigger": "api",
+        "submitted_at": LONG_AGO, "attempt": 0, "failures": 0, "retries": 2, "retry_delay": 60, "exclusive": False,
+        "description": "", "state": "waiting",
+    }  # fmt: skip
+    later = [LONG_AGO + timedelta(seconds=second) for second in range(10_000)]
+    add_many(conn, run, [{**many, "available_at": at} for at in later])
+    # It waits for a slot: it is shown where it would be by its own time.
+    held = add_run(conn, None, available_at=NEVER, due_at=LONG_AGO + timedelta(seconds=1.5), attempt=0)
+    conn.execute(text("ANALYZE"))
+    for states in (equal("state", RunState.WAITING), one_of("state", (RunState.WAITING, RunState.STUCK))):
+        listed = partial(page, conn, RUNS, PageRequest(NEXT, 50, states))
+        assert [one.id for one in listed().items].index(held) == 2
+        assert work(conn, listed) <= (FEW_ROWS if is_postgresql(conn) else FEW_STEPS), states
+    first = partial(runs.next_available, conn, LONG_AGO + timedelta(seconds=1))
+    assert first() == LONG_AGO + timedelta(seconds=2)
+    assert work(conn, first) <= (FEW_ROWS if is_postgresql(conn) else FEW_STEPS)
 
 
 def test_counting_the_runs_of_a_state_does_not_look_at_those_that_succeeded(conn: Connection) -> None:

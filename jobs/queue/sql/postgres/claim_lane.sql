@@ -125,8 +125,9 @@ SELECT s.runs,
     (SELECT count(*) FROM locked) = :slots AS is_full,
     CASE WHEN s.runs < :slots THEN CAST(extract(epoch FROM (
         SELECT r.available_at FROM cronograph.run r
-        WHERE r.state IN ('stuck', 'waiting') AND r.attempt >= 0 AND r.available_at > c.at
-        ORDER BY r.available_at LIMIT 1) - c.at) AS float8)
+        WHERE r.state IN ('stuck', 'waiting') AND r.attempt >= 0 AND r.due_at IS NULL
+          AND coalesce(r.due_at, r.available_at) > c.at
+        ORDER BY coalesce(r.due_at, r.available_at) LIMIT 1) - c.at) AS float8)
     END AS next_in,
     CASE WHEN b.execution_id = s.first THEN s.at END AS started_at,
     CASE WHEN b.execution_id = s.first THEN c.name END AS lane_group,

@@ -56,7 +56,7 @@ def retry_each(
                 path=("id",),
             )
         tx.note_before(str(run.id), state=run.state.value)
-        again = replace(_again(tx, run, args, actor), signature=run.signature)
+        again = _again(tx, run, args, actor)
         if args is not None:
             schema = check_job_args(tx, run.job_name, args)
             again = replace(again, signature=schema.signature, labels=labels_of_changed(run, args, schema))
@@ -71,14 +71,15 @@ def retry_each(
 
 
 _LIKE_BEFORE = (
-    "job_name args group priority task_id task_name scheduled_for retries retry_delay timeout max_duration exclusive "
-    "submitter submitter_id description carried unique_key labels"
-)
+    "job_name", "args", "group", "priority", "task_id", "task_name", "scheduled_for", "retries", "retry_delay",
+    "timeout", "max_duration", "exclusive", "submitter", "submitter_id", "description", "carried", "unique_key",
+    "labels", "signature",
+)  # fmt: skip
 """What a run that is made again has of the one before."""
 
 
 def _again(tx: Tx, run: Run, args: dict[str, Json] | None, actor: str | None) -> NewRun:
-    same = {name: getattr(run, name) for name in _LIKE_BEFORE.split()}
+    same = {name: getattr(run, name) for name in _LIKE_BEFORE}
     same["rate_key"] = run.rate_key if task_of_key(run.rate_key) is not None else None
     if args is not None:
         same["args"] = args

@@ -276,8 +276,8 @@ _document: Final = json.JSONEncoder(default=dialect.time_text).encode
 
 
 def _columns(run: NewRun) -> dict[str, Any]:
-    """The columns of a kind."""
-    return {
+    """The columns of a kind; what is null is left out."""
+    columns = {
         "job_name": run.job_name,
         "task_id": run.task_id,
         "task_name": run.task_name,
@@ -306,16 +306,17 @@ def _columns(run: NewRun) -> dict[str, Any]:
         "flow_id": run.flow_id,
         "awaits": _AWAITS_OTHERS if run.suspended else None,
     }
+    return {name: value for name, value in columns.items() if value is not None}
 
 
 _COLUMN: Final = {name: "group_name" if name == "group" else name for name in RUN_POLICIES}
 
 
 def _kind(place: int, run: NewRun) -> dict[str, Any]:
-    """A kind for the statement of PostgreSQL, which finds out what is inherited; what is null there is left out."""
+    """A kind for the statement of PostgreSQL, which finds out what is inherited."""
     inherited = {_COLUMN[name] for name in run.inherits if name in _COLUMN}
     return {
-        **{name: value for name, value in _columns(run).items() if value is not None and name not in inherited},
+        **{name: value for name, value in _columns(run).items() if name not in inherited},
         "own_timeout": "timeout" not in run.inherits,
         "own_max_duration": "max_duration" not in run.inherits,
         "own_key": UNIQUE_KEY not in run.inherits,

@@ -45,7 +45,7 @@ class Received:
     Attributes:
         cursors: of its events, in the order in which they came.
         waits: seconds from the change's transaction to the arrival, for each.
-        faults: whatever came and was no event.
+        faults: what came and was no event.
     """
 
     cursors: list[str] = field(default_factory=list[str])
@@ -216,7 +216,7 @@ def received(reader: Reader, subscriptions: int) -> list[Received]:
 
 
 def decoded(payload: bytes) -> dict[str, Any]:
-    """A message of the protocol; whatever else came under a type that tells what."""
+    """A message of the protocol; anything else that came under a type that tells what."""
     try:
         message: dict[str, Any] = json.loads(payload)
     except ValueError:

@@ -248,7 +248,7 @@ async def report(kind: str, plan: Plan, write: Callable[[str], object]) -> None:
     with fresh_database(kind) as url:
         fill(url, plan.size)
         async with serving(url) as server:
-            # As a process that serves does: a collection would take 0.15 s, whatever is asked.
+            # As a process that serves does: a collection would take 0.15 s for any question.
             leave_out_what_stays()
             await HourCounter(server.prober.database, Clock(), rest=without_rest).look()
             # On SQLite a node that starts forgets the jobs of others: their tasks are to be planned all the same.

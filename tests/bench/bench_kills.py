@@ -64,7 +64,7 @@ def put_from_outside(tx: Tx, runs: Sequence[NewRun]) -> list[Enqueued]:
 
 
 async def enqueue(database: Database, starts: Starts, rate: int, seconds: float) -> None:
-    """Enqueue at a steady rate, whatever the node does."""
+    """Enqueue at a steady rate, also while the node does nothing."""
     began, size = time.perf_counter(), max(1, rate // BATCHES)
     for number in range(int(seconds * rate / size)):
         await asyncio.sleep(max(0.0, began + number * size / rate - time.perf_counter()))

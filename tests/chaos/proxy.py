@@ -16,7 +16,7 @@ class Proxy:
 
     ``lose_answers(n)`` arms it: of the next n transactions that commit, the commit reaches the server, its answer is
     awaited and thrown away, and the connection is cut. ``hold`` makes it a black hole until ``let_go``: nothing passes,
-    and nobody is told; ``cut`` ends every connection. While ``muted``, notifications are swallowed. Whatever passes
+    and nobody is told; ``cut`` ends every connection. While ``muted``, notifications are swallowed. All that passes
     waits for ``delay`` seconds.
     """
 

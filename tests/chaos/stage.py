@@ -179,7 +179,7 @@ class Stage:
 def staged(
     kind: Kind, folder: Path, chance: random.Random, nursery: Nursery | None, *, modules: tuple[str, ...] = ()
 ) -> Generator[Stage]:
-    """A stage in `folder`; whatever was started there is ended with the block."""
+    """A stage in `folder`; all that was started there is ended with the block."""
     starter = ProcessStarter(folder, nursery)
     with ExitStack() as ends:
         if kind is Kind.SQLITE:

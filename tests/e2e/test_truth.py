@@ -1,4 +1,4 @@
-"""Lists stay true whatever happens elsewhere, and nothing on a page freezes in silence."""
+"""Lists stay true while things happen elsewhere, and nothing on a page freezes in silence."""
 
 import json
 import re

@@ -24,7 +24,7 @@ async def api(schema: GuardedSchema, stored: Stored, database_url: str) -> Async
     """The API with its event bus; a node knows the job `work`."""
     stored.node()
     database = Database(database_url, clock=lambda: stored.now)
-    # Nothing is found by looking now and then: whatever a test sees, it was told of.
+    # Nothing is found by looking now and then: a test sees only what it was told of.
     bus, log_feed = EventBus(database, poll=3600), LogFeed(database, poll=3600)
     for part in (bus, log_feed):
         database.on_commit(part.on_wake)

@@ -58,7 +58,7 @@ async def test_a_slow_reader_without_a_cursor_catches_up_and_goes_on(api: Api, d
     keys: list[str] = []
 
     def begun() -> bool:
-        # Without a cursor it begins with whatever comes next, once it has begun.
+        # Without a cursor it begins with what comes next, once it has begun.
         keys.append(work(api, worker))
         return first.done()
 

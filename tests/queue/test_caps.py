@@ -1,4 +1,4 @@
-"""Caps on waiting runs, on both databases: whatever enqueues keeps them, and nothing is dropped without a row."""
+"""Caps on waiting runs, on both databases: all that enqueues keeps them, and nothing is dropped without a row."""
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor

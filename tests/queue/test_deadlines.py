@@ -1,4 +1,4 @@
-"""A run that may take so long as a whole: it fails when that is over, whatever it does meanwhile."""
+"""A run that may take so long as a whole: it fails when that is over, at work or waiting."""
 
 from datetime import timedelta
 from typing import Any

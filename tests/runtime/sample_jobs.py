@@ -101,7 +101,7 @@ async def leaves_async(ctx: JobContext, error: str | None = None) -> int:
 
 
 def ignores(ctx: JobContext, until: str) -> int:
-    """Never ask; go on until a file exists, whatever is thrown at it."""
+    """Never ask; go on until a file exists, through every exception."""
     ctx.log.info("begun")
     while not exists(until):
         try:

@@ -1,4 +1,4 @@
-"""Hooks of attempts that are cut short: whatever was entered is left."""
+"""Hooks of attempts that are cut short: all that was entered is left."""
 
 import asyncio
 import threading

@@ -1,4 +1,4 @@
-"""A node goes on with all that it can read, whatever stands in the other rows of its tables, and names those."""
+"""A node goes on with all that it can read, with any nonsense in the other rows of its tables, and names those."""
 
 import logging
 

@@ -1,4 +1,4 @@
-"""Whatever the server's own settings are, every connection of ours compiles nothing and plans as we expect it to."""
+"""With any settings of the server's own, every connection of ours compiles nothing and plans as we expect it to."""
 
 import psycopg
 import pytest

@@ -1,4 +1,4 @@
-"""Every file that the server and its commands make is readable by its owner alone, whatever the ``umask`` says."""
+"""Every file that the server and its commands make is readable by its owner alone, under any ``umask``."""
 
 import os
 import stat

@@ -12,7 +12,7 @@ from cronograph.server.process.logs import BURST, WINDOW, FloodFilter, LogFormat
 
 @pytest.fixture
 def restored_logging() -> Iterator[None]:
-    """Whatever a test does to the root logger is undone."""
+    """All that a test does to the root logger is undone."""
     root = logging.getLogger()
     handlers, level = root.handlers[:], root.level
     yield

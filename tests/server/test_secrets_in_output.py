@@ -1,4 +1,4 @@
-"""What jobs print is in the process's own output without their secrets: whatever writes there, in every kind of job."""
+"""What jobs print is in the process's own output without their secrets: by every way, in every kind of job."""
 
 from shutil import copyfile
 

@@ -1,4 +1,4 @@
-"""Names are sorted byte by byte, by the rules, by the lists, and by every database, whatever collation that has."""
+"""Names are sorted byte by byte, by the rules, by the lists, and by every database, with any collation."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""On SQLite the time that decides what is due does not go back, whatever happens to the machine's clock."""
+"""On SQLite the time that decides what is due does not go back when the machine's clock does."""
 
 from datetime import UTC, datetime, timedelta
 

@@ -137,7 +137,7 @@ class Nursery:
         return ours
 
     def close(self) -> None:
-        """End the nursery, and whatever it has forked."""
+        """End the nursery, and all that it has forked."""
         if self._control is not None and self._process is not None:
             self._control.close()
             self._process.wait(60)

@@ -1,4 +1,4 @@
-"""How much work a statement is, whatever the machine does besides: rows that its plan touches, steps of SQLite."""
+"""How much work a statement is, on a busy machine too: rows that its plan touches, steps of SQLite."""
 
 import re
 from collections.abc import Callable, Mapping

@@ -110,7 +110,7 @@ class CronographProcess:
 
 @dataclass
 class ProcessStarter:
-    """Starts processes in `folder`; the fixture ends whatever of them is left when the test is over.
+    """Starts processes in `folder`; the fixture ends those of them that are left when the test is over.
 
     Attributes:
         folder: Their working directory.

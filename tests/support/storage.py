@@ -32,7 +32,7 @@ T = TypeVar("T")
 START = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 """When a test's clock begins."""
 ANY_ARGS: dict[str, Any] = {"type": "object"}
-"""The schema of a job that takes whatever it is given."""
+"""The schema of a job that takes all that it is given."""
 
 
 class Stored:

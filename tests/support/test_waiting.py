@@ -42,7 +42,7 @@ def test_looks_come_less_and_less_often_up_to_a_bound() -> None:
 
 
 class Falsy(str):
-    """A string that counts as false whatever it holds."""
+    """A string that counts as false with any text."""
 
     __slots__ = ()
 

@@ -1,4 +1,4 @@
-"""The lines of the table of issue 20: what each measures in a round, and the rows that it fills."""
+"""The lines of the table in docs/performance.md: what each measures in a round, and the rows that it fills."""
 
 import functools
 import json
@@ -239,7 +239,7 @@ LINES: Sequence[Line] = (
 
 
 def contenders() -> dict[str, Contender]:
-    """Whoever needs an environment, or this project's, by file."""
+    """Those that need an environment, or this project's, by file."""
     known = [
         *(way.contender for way in kinds.WAYS.values()),
         *(run.CONTENDERS[name] for name in ("pgqueuer", "oban")),

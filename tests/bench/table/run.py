@@ -1,8 +1,8 @@
-"""The whole table of issue 20 again, in interleaved rounds: each line beside what it is compared with, before and now.
+"""The table of docs/performance.md again, in interleaved rounds: each line beside what it is compared with.
 
 Run it from the repository's root: ``python -m tests.bench.table.run`` (``make bench-table``); ``--help`` lists the
 options. Three rounds take less than 35 minutes on a quiet machine. A round takes all lines in turn, so that a slow
-quarter of an hour of the machine strikes all of them. It judges against the issue's aims, by the medians. The others
+quarter of an hour of the machine strikes all of them. It judges against the aims, by the medians. The others
 are installed into environments of their own by the first run; ``redis-server`` is needed for some of them, and what
 cannot be had is left out, and said. With ``--write`` the table goes into docs/performance.md.
 """

@@ -38,7 +38,7 @@ def reference(name: str) -> list[str]:
 
 
 def judge(syntax: Syntax, value: str, zone: str) -> None:
-    """Whatever is suggested must itself be accepted, and its message must name it if it names a better text at all."""
+    """What is suggested must itself be accepted, and its message must name it if it names a better text at all."""
     error = validate(syntax, value, zone, count=1, after=NOW).error
     if error is None or error.suggestion is None:
         assert error is None or error.corrected is None

@@ -1,4 +1,4 @@
-"""The two doors: `validate` answers for any text whatever, `parse` raises ScheduleError and nothing else."""
+"""The two doors: `validate` answers for any text, `parse` raises ScheduleError and nothing else."""
 
 from datetime import UTC, datetime, timedelta
 

@@ -30,7 +30,7 @@ def root_fields() -> list[tuple[str, str]]:
 
 @pytest.fixture
 def fuzzed(tmp_path: Path, nursery: Nursery) -> Iterator[CronographProcess]:
-    """A server of its own: whatever is there may be cancelled, paused or deleted."""
+    """A server of its own: all that is there may be cancelled, paused or deleted."""
     starter = ProcessStarter(tmp_path, nursery)
     try:
         yield starter.serve(sqlite_address(tmp_path / "x.db"), "--jobs", write_example_jobs(tmp_path))

@@ -161,7 +161,7 @@ async def test_the_status_of_a_job_is_each_start_and_each_end(api: Api) -> None:
         return str(begun.execution_id)
 
     async with api.subscribed(document) as source:
-        # Without a cursor it begins with whatever comes next once it has begun: that may be the end of a run.
+        # Without a cursor it begins with what comes next once it has begun: that may be the end of a run.
         first = asyncio.ensure_future(take(source, 1, "executions"))
 
         def begun() -> bool:

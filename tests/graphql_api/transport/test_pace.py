@@ -226,7 +226,7 @@ async def test_whatever_becomes_of_a_document_its_caller_is_charged(document: st
 
 async def test_events_of_a_subscription_are_charged_as_documents_are() -> None:
     bounds = Bounds(Limits(), client_of=lambda _context, _connection: "ada")
-    # A clock that takes a step with each look: what was used is forgotten by it, whatever the machine does meanwhile.
+    # A clock that takes a step with each look: what was used is forgotten by it, however slow the machine is.
     bounds.pace = Pace(Limits(), partial(next, count(0.0, 0.001)))
     async with browser(sample_app(bounds=bounds).app) as client:
         await client.post("/graphql", json={"query": "subscription { ticks(count: 1) { cursor value } }"})

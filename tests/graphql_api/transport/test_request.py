@@ -1,4 +1,4 @@
-"""Strict JSON: whatever Python's parser accepts beyond JSON is refused, and everything else is read as it reads it."""
+"""Strict JSON: what Python's parser accepts beyond JSON is refused, and everything else is read as it reads it."""
 
 import json
 

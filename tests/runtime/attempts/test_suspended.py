@@ -20,7 +20,7 @@ SIGNAL = Awaits(AwaitedKind.SIGNAL, "go")
 
 
 def waits(ctx: JobContext, seconds: float | None = None) -> Result:
-    """Be suspended once, whatever is caught on the way."""
+    """Be suspended once, also where everything is caught on the way."""
     with contextlib.suppress(Exception):
         if ctx.attempt == 1:
             raise Suspend(SIGNAL, seconds=seconds)

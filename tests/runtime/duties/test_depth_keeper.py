@@ -1,4 +1,4 @@
-"""The depth of the queue is kept minute by minute, once whatever number of nodes there are."""
+"""The depth of the queue is kept minute by minute, once for any number of nodes."""
 
 import asyncio
 from collections.abc import AsyncIterator

@@ -31,7 +31,7 @@ async def ended_while(database: Database, take_away: Callable[[], object]) -> No
     reading = asyncio.ensure_future(anext(reader))
 
     async def has_read() -> bool:
-        # It begins with whatever comes next, once it has begun; from then on it reads nothing from the database.
+        # It begins with what comes next, once it has begun; from then on it reads nothing from the database.
         await database.write(lambda tx: tx.emit([Change(EventKind.RUN_UPDATED, run_id=1)]))
         await feeds.bus.publish()
         return reading.done()

@@ -284,7 +284,7 @@ def test_a_bad_call_of_logging_in_a_job_is_reported_and_fails_nothing(capsys: py
 
 @pytest.fixture
 def ordinary_threads() -> Iterator[None]:
-    """Whatever the test has done to the threads of this process is undone at its end."""
+    """All that the test has done to the threads of this process is undone at its end."""
     start, submit = threading.Thread.start, ThreadPoolExecutor.submit
     yield
     threading.Thread.start = start  # type: ignore[method-assign]

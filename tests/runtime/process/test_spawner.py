@@ -130,7 +130,7 @@ MARK = f"{CHILD_MARK}={mark_of(7, 1)}".encode()
 
 
 def end_at_last(process: "subprocess.Popen[bytes]") -> None:
-    """Whatever the test found, nothing of it goes on."""
+    """Also after a failure, nothing of the test goes on."""
     process.kill()
     process.wait(timeout=30)
 

@@ -1,4 +1,4 @@
-// A real OpenID provider (oidc-provider) whose visitors need not type: whoever comes is who was last put to
+// A real OpenID provider (oidc-provider) whose visitors need not type: the one who comes is who was last put to
 // /visitor. Started by the tests: node provider.mjs <folder of node_modules> <port> <redirect address>
 import { createServer } from "node:http"
 import { join } from "node:path"

@@ -63,7 +63,7 @@ def real_provider(port: int, redirect: str) -> Generator[RealProvider]:
 
 @dataclass
 class Liar:
-    """A provider that signs whatever a test wants.
+    """A provider that signs all that a test wants.
 
     Attributes:
         issuer: What it is known as.

@@ -207,7 +207,7 @@ async def test_an_idempotency_key_of_somebody_else_gives_neither_his_answer_nor_
         await server.account(name, Role.OPERATOR)
     text = 'mutation { triggerJob(jobName: "work", idempotencyKey: "k") { run { submitter } errors { code } } }'
     mine = [(await server.ask(text, await server.token("ada"))).json()["data"]["triggerJob"] for _ in range(2)]
-    assert mine == [{"run": {"submitter": "ada"}, "errors": []}] * 2, "whatever token is shown"
+    assert mine == [{"run": {"submitter": "ada"}, "errors": []}] * 2, "with every token"
     theirs = (await server.ask(text, await server.token("eve"))).json()["data"]["triggerJob"]
     assert theirs["run"] is None
     assert len(theirs["errors"]) == 1

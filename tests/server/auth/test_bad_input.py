@@ -175,7 +175,7 @@ async def test_bad_input_is_refused_by_name_and_changes_nothing(prepared: Protec
 
 @pytest.fixture
 def _wordy(caplog: pytest.LogCaptureFixture) -> None:
-    """Whatever is logged, as with `log_level = "debug"`, before a database is opened."""
+    """All that is logged, as with `log_level = "debug"`, before a database is opened."""
     caplog.set_level(logging.DEBUG)
 
 

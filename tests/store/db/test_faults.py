@@ -36,7 +36,7 @@ def test_a_value_that_is_too_long_is_blamed(conn: Connection) -> None:
         limit_length(conn)
         error = raised_by(conn, text("SELECT :value"), {"value": "x" * 2000})
     else:
-        # What an index holds is bounded, whatever it is compressed to.
+        # What an index holds is bounded, also where it is compressed.
         conn.execute(text("CREATE TEMPORARY TABLE found (name text PRIMARY KEY)"))
         long = "SELECT string_agg(md5(place::text), '') FROM generate_series(1, 1000) AS place"
         error = raised_by(conn, text(f"INSERT INTO found {long}"))

@@ -1,4 +1,4 @@
-"""Reads for a subscriber outlive a database that is away for a moment, whatever ended their connections."""
+"""Reads for a subscriber outlive a database that is away for a moment, with every way to end their connections."""
 
 import threading
 

@@ -40,6 +40,7 @@ def by_line(output: str) -> dict[int, str]:
 
 @pytest.mark.costly
 @pytest.mark.packaging
+@pytest.mark.timeout(180)
 @pytest.mark.parametrize("mark", CHECKERS)
 def test_good_uses_pass_and_wrong_ones_are_refused_with_their_reason(mark: str, tmp_path: Path) -> None:
     (tmp_path / "uses.py").write_text(USES)

@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from sqlalchemy import Connection, MetaData, select
+from sqlalchemy import Connection, select
 
 from cronograph.jobs.store.db.database import Database, sqlite_path
-from tests.support.schema import schema_for
+from tests.support.schema import tables_of
 
 
 def dump(database: Database) -> str:
@@ -19,8 +19,7 @@ def dump(database: Database) -> str:
 
 
 def _rows(conn: Connection) -> str:
-    found = MetaData()
-    found.reflect(conn, schema_for(conn))
-    assert "secret" in {table.name for table in found.sorted_tables}, "the tables are there"
-    rows = ((table.name, row) for table in found.sorted_tables for row in conn.execute(select(table)))
+    tables = tables_of(conn)
+    assert "secret" in {table.name for table in tables}, "the tables are there"
+    rows = ((table.name, row) for table in tables for row in conn.execute(select(table)))
     return "\n".join(f"{name}: {value!r}" for name, row in rows for value in row)

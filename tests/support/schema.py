@@ -1,6 +1,6 @@
 """How the tests bring a database to the present schema: by the migrations, as a server does at its start."""
 
-from sqlalchemy import Connection
+from sqlalchemy import Column, Connection, MetaData, Table, inspect
 
 from cronograph.jobs.store.db.base.address import parse_url, schema_in
 from cronograph.jobs.store.db.base.connecting import sync_engine
@@ -11,6 +11,20 @@ from cronograph.migrations.upgrade import upgrade
 def schema_for(connection: Connection) -> str:
     """Where the tables are by default."""
     return SCHEMA if connection.dialect.name == "postgresql" else SQLITE_SCHEMA
+
+
+def tables_of(connection: Connection) -> list[Table]:
+    """All tables that are there, with their columns; indexes by expressions could not be read."""
+    schema, known, inspector = schema_for(connection), MetaData(), inspect(connection)
+    return [
+        Table(
+            name,
+            known,
+            *(Column(one["name"], one["type"]) for one in inspector.get_columns(name, schema)),
+            schema=schema,
+        )
+        for name in sorted(inspector.get_table_names(schema))
+    ]
 
 
 def migrate(url: str) -> None:

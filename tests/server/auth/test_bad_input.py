@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from sqlalchemy import Connection, MetaData, Table, select
+from sqlalchemy import Connection, Table, select
 
 from cronograph.jobs.accounts.actions.accounts import prepare_setup
 from cronograph.jobs.accounts.actions.fresh import fresh_secret
@@ -16,7 +16,7 @@ from cronograph.server.process.logs import QUIET
 from tests.server.auth.serving import PASSWORD, Protected
 from tests.server.auth.test_devices import Device
 from tests.support.dumping import dump
-from tests.support.schema import schema_for
+from tests.support.schema import tables_of
 
 NOTED = frozenset({"audit_log", "audit_head", "login_throttle"})
 """What a refusal may leave: that it was tried."""
@@ -26,9 +26,7 @@ Try = Callable[[Protected], Awaitable[str | None]]
 
 def untouchable(conn: Connection) -> list[Table]:
     """The tables that a refusal must not touch: all that there are but those that note it."""
-    known = MetaData()
-    known.reflect(conn, schema_for(conn))
-    return [table for table in known.sorted_tables if table.name not in NOTED]
+    return [table for table in tables_of(conn) if table.name not in NOTED]
 
 
 def state(conn: Connection, tables: list[Table]) -> list[tuple[str, Any]]:

@@ -25,7 +25,7 @@ FIXTURES = ("database_url", "empty_database_url")
 COSTLY = 1.0
 """Seconds of processor time that the cases of a test function may take in all, and still run in every turn."""
 
-COSTLY_TURNS = 5
+COSTLY_TURNS = 10
 """In how many turns all that is costly has run."""
 
 

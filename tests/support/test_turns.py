@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.support.choosing import COSTLY_TURNS
 from tests.support.turns import turn_of
 
 pytest_plugins = ("pytester",)
@@ -41,7 +42,7 @@ def test_cases_on_databases(database_url):
     assert database_url
 
 @pytest.mark.costly
-@pytest.mark.parametrize("case", range(4))
+@pytest.mark.parametrize("case", range(5))
 def test_dear_cases(database_url, case):
     assert database_url
 
@@ -97,9 +98,9 @@ class Run:
 
 def test_turns_one_after_the_other_leave_nothing_out(run: Run) -> None:
     everything, output = run("all")
-    assert len(everything) == len(set(everything)) == 2 * 31
+    assert len(everything) == len(set(everything)) == 2 * 33
     assert "left to other turns" not in output
-    answers = [run(str(turn)) for turn in (5, 6, 7, 8, 9)]
+    answers = [run(str(turn)) for turn in range(5, 5 + COSTLY_TURNS)]
     turns = [set(ran) for ran, _ in answers]
 
     alternating = {name for name in everything if "actions.py::test_one" in name or "actions.py::test_more" in name}
@@ -107,27 +108,27 @@ def test_turns_one_after_the_other_leave_nothing_out(run: Run) -> None:
     assert (turns[0] | turns[1]) & alternating == alternating
     assert turns[0] & turns[1] & alternating == set()
     # Every other one on SQLite: neither database is left out in a module.
-    assert [sum("[sqlite" in name for name in turn & alternating) for turn in turns] == [2] * 5
+    assert [sum("[sqlite" in name for name in turn & alternating) for turn in turns] == [2] * COSTLY_TURNS
 
     rotating = {name for name in everything if "test_cases" in name}
     assert set.union(*turns) & rotating == rotating
-    assert [len(turn & rotating) for turn in turns] == [2 * (3 + 1)] * 5
+    assert [len(turn & rotating) for turn in turns] == [2 * (3 + 1)] * COSTLY_TURNS
 
     dear = {name for name in everything if "test_dear" in name}
     assert set.union(*turns) & dear == dear
-    assert [sum(name.startswith("tests/actions") for name in turn & dear) for turn in turns] == [2 + 1] * 5
+    assert [sum(name.startswith("tests/actions") for name in turn & dear) for turn in turns] == [1 + 1] * COSTLY_TURNS
     # Where databases do not alternate, each turn has cases of a function on both.
-    assert [sum("queue.py::test_dear_cases[sqlite" in name for name in turn) for turn in turns] == [1] * 5
-    assert [sum("queue.py::test_dear_cases[postgres" in name for name in turn) for turn in turns] == [1] * 5
+    assert [sum("queue.py::test_dear_cases[sqlite" in name for name in turn) for turn in turns] == [1] * COSTLY_TURNS
+    assert [sum("queue.py::test_dear_cases[postgres" in name for name in turn) for turn in turns] == [1] * COSTLY_TURNS
     few = [
         {name for name in turn if "queue.py::test_dear[" in name or "queue.py::test_dear_once" in name}
         for turn in turns
     ]
-    assert [len(turn) for turn in few] == [1] * 5
+    assert [len(turn) for turn in few] == [1] * COSTLY_TURNS
 
     assert {*everything} - alternating - rotating - dear <= set.intersection(*turns)
     assert all(
-        "left to other turns: 16 costly, 4 of the other database, 10 rotating" in output for _, output in answers
+        "left to other turns: 21 costly, 4 of the other database, 10 rotating" in output for _, output in answers
     )
 
 
@@ -138,7 +139,7 @@ def test_a_test_asked_for_on_one_database_runs_in_each_turn(run: Run) -> None:
 
 def test_with_several_workers_the_run_says_once_what_it_left(run: Run) -> None:
     _, output = run("3", "-n", "2")
-    said = "ROTATION=3: left to other turns: 16 costly, 4 of the other database, 10 rotating; `make test` runs all"
+    said = "ROTATION=3: left to other turns: 21 costly, 4 of the other database, 10 rotating; `make test` runs all"
     assert output.count(said) == 1
 
 

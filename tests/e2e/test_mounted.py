@@ -65,6 +65,7 @@ def run_of(page: Page, job: str) -> None:
 
 @pytest.mark.costly
 @pytest.mark.browser
+@pytest.mark.timeout(180)
 def test_everything_is_found_below_a_path_of_fastapi(
     empty_postgres_url: str, new_page: PageOpener, tmp_path: Path
 ) -> None:
@@ -99,6 +100,7 @@ User.objects.create_superuser("ada", password="{PASSWORD}")
 
 @pytest.mark.costly
 @pytest.mark.browser
+@pytest.mark.timeout(180)
 def test_anyone_who_has_signed_in_to_django_sees_everything_below_its_path(
     empty_sqlite_url: str, new_page: PageOpener, tmp_path: Path
 ) -> None:

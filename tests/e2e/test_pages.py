@@ -156,6 +156,7 @@ def test_a_page_fits_every_width_and_is_accessible_in_both_themes(path: str, sit
 
 
 @pytest.mark.rotating(10)
+@pytest.mark.timeout(180)
 @pytest.mark.parametrize("path", EVERY_PAGE)
 def test_a_page_is_accessible_on_all_screens_and_in_forced_colours(path: str, site: Site, new_page: PageOpener) -> None:
     page = new_page(site.url)

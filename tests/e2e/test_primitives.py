@@ -59,6 +59,7 @@ def test_every_primitive_is_shown(page: Page) -> None:
 
 
 @pytest.mark.costly
+@pytest.mark.timeout(180)
 def test_all_of_them_fit_and_are_accessible_at_every_width_and_in_all_colours(page: Page) -> None:
     for width in (320, 768, 1280):
         page.set_viewport_size({"width": width, "height": 900})

@@ -81,6 +81,7 @@ def team(tmp_path: Path, processes: ProcessStarter) -> Iterator[Team]:
 
 
 @pytest.mark.costly
+@pytest.mark.timeout(180)
 def test_a_team_signs_in_by_browsers_terminals_and_a_provider(
     team: Team, new_page: PageOpener, browser_watch: BrowserWatch
 ) -> None:

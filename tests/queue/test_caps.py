@@ -264,6 +264,7 @@ def put_specs(tx: Tx, specs: list[RunSpec]) -> list[int]:
 
 
 @pytest.mark.costly
+@pytest.mark.timeout(180)
 @pytest.mark.parametrize(("policy", "keys"), [*((policy, 3) for policy in WhenFull), (OLDEST, 201)])
 def test_however_many_enqueue_at_once_no_more_wait_than_may(stored: Stored, policy: WhenFull, keys: int) -> None:
     stored.node(limits=each(2, policy))

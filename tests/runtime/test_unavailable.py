@@ -160,7 +160,8 @@ async def test_a_node_keeps_beating_and_working_while_its_postgresql_refuses_new
                 return await last_beat(engine) > before
 
             await eventually(beats, message="the node to beat on the connection that it keeps")
-            assert engine.engine.ready
+            # On a busy machine a beat is late now and then.
+            await eventually(lambda: engine.engine.ready, message="the node to be ready")
             assert (await engine.finish("work")).run.state is RunState.SUCCESS
             assert await codes(engine.database, READ) == []
 

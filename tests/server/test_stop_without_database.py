@@ -75,6 +75,7 @@ def test_a_server_that_stops_while_its_database_is_unavailable_for_a_moment_hand
 
 
 @pytest.mark.costly
+@pytest.mark.timeout(180)
 def test_a_server_whose_database_stays_unavailable_says_what_it_could_not_write(
     postgres_url: str, postgres_server: PostgresServer, processes: ProcessStarter
 ) -> None:

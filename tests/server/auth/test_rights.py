@@ -5,6 +5,8 @@ from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 
+import pytest
+
 from cronograph.graphql.execution.schema_factory import GuardedSchema
 from cronograph.jobs.core.actor import Role
 from graphql import (

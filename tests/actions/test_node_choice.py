@@ -135,7 +135,7 @@ def test_a_version_is_left_only_to_nodes_that_take_it_in_all_the_same_groups(sto
 
     everywhere, in_a = a_node(stored, NodeChoice(), "all"), a_node(stored, NodeChoice(groups=("a",)), "in-a")
     newer(NodeChoice(groups=("a", "b"), only_jobs=("work",)), "newer")
-    # Of `work`; `render` is not taken there, of no version.
+    # Of `work`; `render` is taken there in no version.
     assert heard(in_a) == 1
     assert heard(everywhere) == 0
     newer(NodeChoice(), "newest")

@@ -18,7 +18,16 @@ from ...core.admission.labels import label_faults
 from ...core.base.errors import InvalidInput, refuse
 from ...core.base.python_names import python_names
 from ...core.base.tracing import TRACED
-from ...core.defaults import FROM_ARGUMENTS, NO_DEFAULTS, PER_RUN, RUN_POLICIES, UNIQUE_KEY, JobDefaults, settle
+from ...core.defaults import (
+    FROM_ARGUMENTS,
+    NO_DEFAULTS,
+    PER_RUN,
+    RUN_POLICIES,
+    UNIQUE_KEY,
+    JobDefaults,
+    run_of_job,
+    settle,
+)
 from ...core.limits import LIMITS
 from ...core.model import Json, NewRun, Priority, Run, Trigger
 from ...core.rules import name_faults, new_run_faults
@@ -343,7 +352,7 @@ def _insert(tx: Tx, settled: _Settled) -> list[Enqueued]:
     made = {
         place: Enqueued(next(inserted), deduplicated=False)
         if run.unique_key is None
-        else put_unique(tx, run, run.unique_key)
+        else put_unique(tx, run_of_job(run, settled.published[run.job_name]) if run.inherits else run, run.unique_key)
         for place, run in enumerate(runs)
         if newest.get((run.job_name, run.unique_key), place) == place
     }

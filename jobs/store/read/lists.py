@@ -52,7 +52,7 @@ from .listing.keyset import OrderKey
 from .listing.listing import Listing, columns
 from .listing.spans import began_after, began_before
 from .nodes import node_from
-from .runs import run_from, select_runs
+from .runs import DUE_TIME, run_from, select_runs
 from .skipped import skipped_from
 from .tasks import task_from
 
@@ -125,8 +125,8 @@ RUNS: Listing[Run] = Listing(
             "cancel_requested_at attempt failures unique_key concurrency_key retried_from node_id submitter "
             "description error flow_id",
         ),
-        # Beyond all times while it waits for a slot or a token of its key.
-        "available_at": func.coalesce(run.c.due_at, run.c.available_at, type_=UtcDateTime()),
+        # The column is beyond all times while a run waits for a slot or a token of its key.
+        "available_at": DUE_TIME,
         "group": run.c.group_name,
         "node": node.c.name,
         "labels": run.c.id,

@@ -36,6 +36,9 @@ run_from = RowReader(_run, _COLUMNS, _WORDS)
 """The run behind a row of ``select_runs``."""
 
 
+DUE_TIME = func.coalesce(r.c.due_at, r.c.available_at, type_=UtcDateTime())
+"""When a run is due, also while it waits for a slot or a token; as ``ix_run_available`` has it."""
+
 HOLDING = (
     r.c.state.in_(sql_literals(UNFINISHED)),
     or_(r.c.key_until_start.is_(None), r.c.attempt == literal_column("0")),
@@ -131,11 +134,9 @@ def running_on(conn: Connection, node_ids: Sequence[int]) -> dict[int, int]:
 def next_available(conn: Connection, now: datetime) -> datetime | None:
     """When the next run becomes available by time alone, or a group gets the token that it waits for; or None."""
     claimable = r.c.state.in_(sql_literals(CLAIMABLE))
-    # As ``ix_run_available`` has it; no time brings what waits for a slot or a token.
-    at = func.coalesce(r.c.due_at, r.c.available_at, type_=UtcDateTime())
-    available = (
-        select(r.c.available_at).where(claimable, AMONG_ALL_RUNS, r.c.due_at.is_(None), at > now).order_by(at).limit(1)
-    )
+    # No time brings what waits for a slot or a token.
+    by_time = (claimable, AMONG_ALL_RUNS, r.c.due_at.is_(None), now < DUE_TIME)
+    available = select(r.c.available_at).where(*by_time).order_by(DUE_TIME).limit(1)
     tokens = select(func.min(g.c.next_token_at)).where(g.c.next_token_at > now)
     row = conn.execute(select(available.scalar_subquery(), tokens.scalar_subquery())).one()
     return min((at for at in row if at is not None and at < NEVER), default=None)

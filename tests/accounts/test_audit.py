@@ -27,6 +27,7 @@ RECORDS: Final = [
 ]
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("first", [True, False], ids=["first of all", "behind another"])
 def test_an_entry_that_is_written_alone_continues_the_chain(conn: Connection, first: bool) -> None:
     if not first:

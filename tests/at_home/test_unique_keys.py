@@ -28,6 +28,7 @@ def paused(processes: ProcessStarter, database_url: str) -> Iterator[tuple[Clien
         yield client, database_url
 
 
+@pytest.mark.costly
 def test_a_second_click_answers_the_first_run(paused: tuple[Client, str]) -> None:
     client, _ = paused
     first = client.trigger_job("charge", {"order_id": 7})

@@ -53,6 +53,7 @@ async def test_a_line_goes_through_the_shell_and_its_output_into_the_log(engine:
     assert said == {("info", "HELLO WöRLD"), ("info", str(tmp_path)), ("warning", "odd"), ("info", "0")}
 
 
+@pytest.mark.costly
 @ON_SQLITE
 async def test_a_list_is_a_program_and_its_arguments_without_a_shell(engine: RunningEngine) -> None:
     program = "import sys; print(sys.argv[1:], flush=True); sys.stdout.buffer.write(b'\\xff\\n')"
@@ -102,6 +103,7 @@ def test_a_command_that_is_none_is_refused(args: dict[str, Any]) -> None:
         definition.bind(args, None)
 
 
+@pytest.mark.costly
 @ON_SQLITE
 async def test_a_cancel_asks_the_command_to_end_with_all_that_it_started(
     start_engine: StartEngine, tmp_path: Path
@@ -119,6 +121,7 @@ async def test_a_cancel_asks_the_command_to_end_with_all_that_it_started(
     assert not psutil.pid_exists(int(note.read_text()))
 
 
+@pytest.mark.costly
 @ON_SQLITE
 async def test_what_does_not_end_when_asked_is_killed_at_the_end_of_the_time_box(
     engine: RunningEngine, tmp_path: Path

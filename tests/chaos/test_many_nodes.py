@@ -112,6 +112,7 @@ def test_a_node_without_a_fence_is_found_out_by_what_its_jobs_write_down(cluster
     assert {rule for rule, _ in found} == {"no attempt acts after the lease of its node"}
 
 
+@pytest.mark.costly
 def test_a_node_that_stops_finishes_what_runs_and_hands_back_the_rest(cluster: Cluster) -> None:
     cluster.start("ada", CRONOGRAPH_SLOTS="1", CRONOGRAPH_PREFETCH="3")
     for _ in range(4):

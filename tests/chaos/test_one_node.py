@@ -98,6 +98,7 @@ def test_a_job_that_kills_its_node_ends_failed_and_names_the_nodes(cluster: Clus
     assert "node victim-1 was lost while it ran this job" in (run.error or "")
 
 
+@pytest.mark.costly
 def test_two_hours_of_downtime_become_one_run_and_one_folded_row(cluster: Cluster) -> None:
     cluster.start("before")
     cluster.create_task("tick")

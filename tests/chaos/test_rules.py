@@ -180,6 +180,7 @@ def test_jobs_that_say_otherwise_are_heard(
     assert {rule for rule, _ in contradictions(history, said)} == {TESTIMONY_BREAKS[broken]}
 
 
+@pytest.mark.costly
 def test_what_a_process_did_that_stood_still_is_nobodys_fault(
     worker: Worker, expired: tuple[History, Testimony, Attempt]
 ) -> None:

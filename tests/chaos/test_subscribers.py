@@ -43,6 +43,7 @@ def test_a_subscriber_that_was_away_for_seconds_has_seen_every_event_once(
     cluster.verify(at_rest=True)
 
 
+@pytest.mark.costly
 def test_a_subscriber_outlives_the_kill_of_its_server(processes: ProcessStarter, sqlite_url: str) -> None:
     cluster = Cluster(processes, sqlite_url)
     cluster.start("ada")

@@ -181,6 +181,7 @@ def lines_of(block: Block) -> list[str]:
     return block.text.replace("\\\n", "").splitlines()
 
 
+@pytest.mark.costly
 def test_whoever_follows_what_happens_hears_of_a_change(my_server: CronographProcess, tmp_path: Path) -> None:
     block = block_of("docs/api.md", "from contextlib import closing")
     code = block.text.replace("Client()", f'Client("{my_server.url}")')

@@ -44,6 +44,7 @@ def test_a_first_visit_finds_examples_that_run(page: Page) -> None:
     expect(page.locator(ANSWER)).to_contain_text("Always fails")
 
 
+@pytest.mark.costly
 def test_an_example_opens_in_a_tab_of_its_own(page: Page) -> None:
     tabs = page.locator(".graphiql-tab")
     before = tabs.count()

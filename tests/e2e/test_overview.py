@@ -88,6 +88,7 @@ class TestLive:
         expect(first).to_contain_text("All is well")
         expect(first.get_by_role("listitem")).to_have_count(0)
 
+    @pytest.mark.costly
     def test_a_task_that_fails_since_it_was_changed_is_said_to_have_been(
         self, site: Site, new_page: PageOpener
     ) -> None:

@@ -68,6 +68,7 @@ def test_all_of_them_fit_and_are_accessible_at_every_width_and_in_all_colours(pa
     assert violations(page, looks=EVERY_LOOK) == []
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("name", ["dialog", "confirm", "form-dialog", "shown-once"])
 def test_a_dialog_takes_the_focus_is_accessible_and_gives_it_back(page: Page, name: str) -> None:
     page.set_viewport_size({"width": 320, "height": 640})

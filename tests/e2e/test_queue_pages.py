@@ -44,6 +44,7 @@ def test_more_groups_than_a_page_holds_are_reached_by_pages_and_by_name(site: Si
     expect(page.get_by_text("No group matches")).to_be_visible()
 
 
+@pytest.mark.costly
 def test_a_paused_group_is_found_among_the_paused_ones(site: Site, new_page: PageOpener) -> None:
     site.ask('mutation { pauseGroup(input: { name: "halted", reason: "audit" }) { errors { message } } }')
     page = new_page(site.url)

@@ -73,6 +73,7 @@ def test_what_is_refused_of_a_run_again_stands_at_its_field(page: Page, site: Si
     expect(page).not_to_have_url(f"{site.url}/runs/{run}")
 
 
+@pytest.mark.costly
 def test_the_counts_of_the_tabs_obey_the_filters(page: Page, site: Site) -> None:
     enqueue(site, "counted", 3)
     enqueue(site, "other", 2)

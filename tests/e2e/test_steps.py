@@ -71,6 +71,7 @@ def test_very_many_steps_are_shown_page_by_page(page: Page, site: Site) -> None:
     expect(steps).to_have_count(300)
 
 
+@pytest.mark.costly
 def test_the_head_of_a_run_says_why_it_leads_nowhere_and_cannot_be_stopped_twice(page: Page, site: Site) -> None:
     first, second = site.trigger("deaf", gate="deaf-gate"), site.trigger("deaf", gate="deaf-gate")
     wait_until(lambda: site.run_state(first) == "RUNNING", message="the run to start")

@@ -75,6 +75,7 @@ class TestScheduleField:
             expect(page.locator(".fault")).to_contain_text(reason)
             expect(page.get_by_label("When", exact=True)).to_have_attribute("aria-invalid", "true")
 
+    @pytest.mark.costly
     def test_a_mistyped_zone_is_marked_at_its_field_and_the_near_name_can_be_used(self, page: Page) -> None:
         page.get_by_role("button", name="New task").click()
         page.get_by_label("When", exact=True).fill("0 30 9 * * *")

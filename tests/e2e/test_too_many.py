@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import pytest
 from playwright.sync_api import Locator, Page, Route, expect
 
 from cronograph.graphql.guard.limits import LimitExceeded
@@ -46,6 +47,7 @@ def refusal(page: Page) -> Locator:
     return page.get_by_role("alert").filter(has_text="too many")
 
 
+@pytest.mark.costly
 def test_a_log_too_long_for_an_order_offers_a_time_and_keeps_the_filters(site: Site, new_page: PageOpener) -> None:
     site.trigger("quick")
     page = new_page(site.url)

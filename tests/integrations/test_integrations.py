@@ -103,6 +103,7 @@ async def test_a_session_of_an_attempt_is_committed_or_rolled_back(tmp_path: Pat
     assert outcomes == ["success", "failed", "success"]
 
 
+@pytest.mark.costly
 async def test_an_asynchronous_session_of_an_attempt_is_committed_and_rolled_back(empty_postgres_url: str) -> None:
     registry = Registry()
     sqlalchemy.give_async_sessions(empty_postgres_url.replace("postgresql:", "postgresql+psycopg:"), registry=registry)

@@ -106,6 +106,7 @@ def newer(url: str) -> None:
     )
 
 
+@pytest.mark.costly
 @pytest.mark.postgres
 def test_a_node_goes_on_when_a_newer_version_has_migrated_and_none_of_its_own_can_join(
     processes: ProcessStarter, postgres_url: str

@@ -81,6 +81,7 @@ def test_looking_leaves_no_transaction_open_and_changes_nothing(empty_database_u
     engine.dispose()
 
 
+@pytest.mark.costly
 def test_nodes_that_start_at_once_migrate_exactly_once(empty_database_url: str) -> None:
     # Switching a new file to WAL is a race of its own that SQLite loses without waiting; this test is about migrating.
     connect_once(empty_database_url)

@@ -219,6 +219,7 @@ def test_the_pages_of_the_installed_wheel_open_without_a_fault(
     expect(page.locator("h1, .graphiql-container").first).to_be_visible()
 
 
+@pytest.mark.costly
 def test_the_installed_command_the_module_and_the_package_say_the_same_version(
     installed_processes: ProcessStarter, installed: Path
 ) -> None:

@@ -229,6 +229,7 @@ def test_without_unknown_jobs_nothing_is_looked_for_by_job(stored: Stored) -> No
     assert stored.do(lambda tx: jobs_among_others(tx.conn, JOBS)) is None
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("state", ["waiting", "stuck"])
 def test_what_is_taken_beside_unknown_jobs_is_what_is_taken_alone(stored: Stored, state: str) -> None:
     places = [("work", "b"), ("play", "a"), ("work", "a"), ("play", "b")] * 3
@@ -258,6 +259,7 @@ class Recording(AutocommitConnection):
         return await super().execute(statement, parameters)
 
 
+@pytest.mark.costly
 @pytest.mark.postgres
 @pytest.mark.parametrize("analyzed", WHEN)
 async def test_neither_does_the_claim_of_the_only_lane(postgres_url: str, analyzed: str) -> None:

@@ -89,6 +89,7 @@ queues = st.lists(
 schemes = st.builds(CountingScheme, high=st.integers(1, 4), low=st.integers(1, 4))
 
 
+@pytest.mark.costly
 @given(queues, schemes, st.integers(0, 45), st.none() | st.sampled_from("abcde"))
 def test_taking_many_at_once_is_taking_one_many_times(
     found: list[Candidate], scheme: CountingScheme, count: int, last: str | None

@@ -53,6 +53,7 @@ async def test_an_attempt_that_fails_enqueues_nothing_at_its_end(start_engine: S
     assert wrong.run.error.startswith("retries: must be")
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("kind", KINDS)
 async def test_a_job_starts_a_flow_on_a_node_that_has_not_called_connect(start_engine: StartEngine, kind: str) -> None:
     engine = await start_engine(JOBS)

@@ -84,6 +84,7 @@ async def test_nothing_that_can_be_stopped_acts_after_the_lease(
     assert steps(str(tmp_path / "witness"))[-1] < first_life(postgres_url).expires_at.timestamp()
 
 
+@pytest.mark.costly
 async def test_a_node_that_drains_while_it_is_cut_off_ends_its_jobs_in_time_too(
     engine: RunningEngine, line: Proxy, postgres_url: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -99,6 +100,7 @@ async def test_a_node_that_drains_while_it_is_cut_off_ends_its_jobs_in_time_too(
     assert first_life(postgres_url).state is NodeState.STOPPED
 
 
+@pytest.mark.costly
 async def test_a_thread_that_cannot_be_stopped_is_named_and_the_run_that_follows_says_so(
     engine: RunningEngine, line: Proxy, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -124,6 +126,7 @@ async def has_begun_again(engine: RunningEngine, run_id: int) -> bool:
     return (await engine.run(run_id)).attempt > 1
 
 
+@pytest.mark.costly
 async def test_a_node_that_was_cut_off_joins_again_without_a_traceback(
     engine: RunningEngine, line: Proxy, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -136,6 +139,7 @@ async def test_a_node_that_was_cut_off_joins_again_without_a_traceback(
     assert [one for one in caplog.messages if "query cancellation" in one or "not terminated" in one] == []
 
 
+@pytest.mark.costly
 async def test_a_node_that_was_declared_dead_gives_its_jobs_no_time(
     engine: RunningEngine, postgres_url: str, tmp_path: Path
 ) -> None:

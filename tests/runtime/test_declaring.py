@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 
+import pytest
 from sqlalchemy import update
 
 from cronograph.jobs.registry import Registry, define
@@ -35,6 +36,7 @@ async def schedule_of(engine: RunningEngine) -> str:
     return task.spec.schedule.value
 
 
+@pytest.mark.costly
 async def test_a_node_starts_after_a_day_of_downtime_and_the_task_follows_once_it_has_caught_up(
     start_engine: StartEngine,
 ) -> None:

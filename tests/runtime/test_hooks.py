@@ -25,6 +25,7 @@ def messages(done: Finished) -> list[str]:
     return [line.message.partition("\n")[0] for line in done.lines]
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("kind", KINDS)
 async def test_hooks_surround_the_job_where_it_runs_and_a_failing_one_changes_nothing(
     start_engine: StartEngine, kind: str

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import Any
 
+import pytest
 from sqlalchemy import Connection, select
 
 from cronograph.jobs.actions.groups import set_group_rate
@@ -51,6 +52,7 @@ def crowded(starts: list[datetime], rate: StoredRate) -> Iterator[tuple[datetime
                 yield began, count
 
 
+@pytest.mark.costly
 async def test_no_key_runs_twice_at_once_and_all_of_its_runs_run(start_engine: StartEngine) -> None:
     running, most = Counter[str](), Counter[str]()
 
@@ -86,6 +88,7 @@ async def test_a_rate_of_each_key_is_kept_and_what_waits_starts_by_its_timer(sta
     assert list(crowded(starts, StoredRate(50, 1.0, 2))) == []
 
 
+@pytest.mark.costly
 async def test_a_rate_of_a_job_and_of_a_group_are_kept_over_all_nodes(start_engine: StartEngine) -> None:
     async def work() -> None: ...
 

@@ -10,6 +10,7 @@ from cronograph.jobs.registry import Registry, define
 from tests.support.engines import QUICK, running_engine
 
 
+@pytest.mark.costly
 @pytest.mark.postgres
 async def test_each_of_two_nodes_executes_what_it_was_started_for(postgres_url: str) -> None:
     registry = Registry()

@@ -133,6 +133,7 @@ async def state_of(engine: RunningEngine) -> NodeState:
     return node.state
 
 
+@pytest.mark.costly
 @pytest.mark.postgres
 @pytest.mark.parametrize("database_url", ["postgres"], indirect=True)
 async def test_a_node_whose_dispatcher_is_stuck_is_neither_ready_nor_active_until_it_gets_on(

@@ -19,6 +19,7 @@ from tests.support.engines import QUICK, StartEngine
 from tests.support.waiting import eventually
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("kind", KINDS)
 async def test_a_job_that_ends_within_the_drain_time_is_complete(start_engine: StartEngine, kind: str) -> None:
     engine = await start_engine(registry_of(kind), drain_timeout=15.0, hard_stop_grace=15.0)
@@ -40,6 +41,7 @@ async def test_a_job_that_leaves_when_the_node_stops_has_succeeded(start_engine:
     assert done.lines[-1].fields == {"reason": "shutdown"}
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("kind", KINDS)
 async def test_a_job_that_does_not_leave_is_given_back_to_the_queue(
     tmp_path: Path, start_engine: StartEngine, kind: str
@@ -58,6 +60,7 @@ async def test_a_job_that_does_not_leave_is_given_back_to_the_queue(
     await eventually(lambda: engine.engine.running == 0)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("kind", KINDS)
 async def test_a_job_that_raises_when_the_node_stops_is_given_back(start_engine: StartEngine, kind: str) -> None:
     engine = await start_engine(registry_of(kind), drain_timeout=0.1, hard_stop_grace=15.0)

@@ -25,6 +25,7 @@ async def steps_of(engine: RunningEngine, run_id: int) -> list[Step]:
     return (await engine.database.read(stored_steps.of_runs, [run_id]))[run_id]
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("kind", KINDS)
 async def test_a_later_attempt_gets_what_an_earlier_one_stored(
     start_engine: StartEngine, kind: str, tmp_path: Path

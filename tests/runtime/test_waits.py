@@ -24,6 +24,7 @@ def asked_by(conn: Connection, run_id: int) -> str:
 KINDS = ("async", "thread", "process", "async in process")
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("kind", KINDS)
 async def test_a_job_sleeps_and_waits_without_a_slot(start_engine: StartEngine, kind: str) -> None:
     engine = await start_engine(JOBS)

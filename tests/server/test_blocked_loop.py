@@ -139,6 +139,7 @@ async def test_the_run_that_blocks_the_loop_is_named_in_the_log_in_explain_and_w
     await eventually(lambda: any("turns again after" in one.getMessage() for one in caplog.records))
 
 
+@pytest.mark.costly
 async def test_a_loop_that_is_blocked_for_longer_than_the_lease_makes_a_node_stalled_which_keeps_its_runs(
     database_url: str, blocker: Blocker
 ) -> None:

@@ -1,10 +1,13 @@
 """A job in a served process enqueues another job."""
 
+import pytest
+
 from cronograph.graphql.client import Client
 from tests.support.processes import ProcessStarter
 from tests.support.waiting import wait_until
 
 
+@pytest.mark.costly
 def test_a_job_enqueues_another_where_its_own_run_came_from(processes: ProcessStarter, database_url: str) -> None:
     (processes.folder / "chained_jobs.py").write_text(
         "from cronograph.jobs import Result, job\n\n"

@@ -98,6 +98,7 @@ def test_a_job_that_fails_says_why(served: Served) -> None:
     assert served.logs(onlyFailures=True)[0]["id"] == entry["id"]
 
 
+@pytest.mark.costly
 def test_the_log_comes_newest_first_and_no_longer_than_asked(served: Served) -> None:
     wait_until(lambda: len(served.logs(jobName="tick")) >= 3, message="three executions")
     ids = [int(one["id"]) for one in served.logs(limit=2, jobName="tick")]
@@ -105,6 +106,7 @@ def test_the_log_comes_newest_first_and_no_longer_than_asked(served: Served) -> 
     assert ids == sorted(ids, reverse=True)
 
 
+@pytest.mark.costly
 def test_ten_thousand_expired_sessions_are_counted_and_the_others_stay(served: Served) -> None:
     now = datetime.now(UTC)
     with served.engine.begin() as conn:

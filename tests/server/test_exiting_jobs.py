@@ -125,6 +125,7 @@ async def test_whatever_wants_to_end_the_node_ends_its_own_attempt_only(
     assert (await node.finished(more)).state is RunState.SUCCESS
 
 
+@pytest.mark.costly
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 async def test_all_of_them_at_once_end_nobody_else_and_leave_nothing_to_complain_of_later(
     node: Node, caplog: pytest.LogCaptureFixture

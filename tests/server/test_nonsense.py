@@ -166,6 +166,7 @@ def test_a_query_by_get_is_refused(client: httpx.Client) -> None:
     assert client.get("/graphql", params={"query": "{ viewer { name } }"}).status_code in (400, 405, 406)
 
 
+@pytest.mark.costly
 def test_json_that_is_sent_five_hundred_times_floods_no_log(client: httpx.Client, server: CronographProcess) -> None:
     before = len(server.output())
     for _ in range(500):

@@ -73,6 +73,7 @@ def runs_in(conn: Connection, schema: str) -> int:
     return count
 
 
+@pytest.mark.costly
 @pytest.mark.postgres
 async def test_a_database_with_tables_of_all_our_names_is_worked_with(crowded_url: str, theirs: Engine) -> None:
     async with running_engine(crowded_url, counting()) as engine:
@@ -109,6 +110,7 @@ def printed(beginning: str) -> str:
     return text
 
 
+@pytest.mark.costly
 @pytest.mark.postgres
 @pytest.mark.parametrize("every_schema", [False, True])
 def test_an_applications_alembic_proposes_nothing_about_our_tables(empty_postgres_url: str, every_schema: bool) -> None:
@@ -127,6 +129,7 @@ def test_an_applications_alembic_proposes_nothing_about_our_tables(empty_postgre
     engine.dispose()
 
 
+@pytest.mark.costly
 @pytest.mark.postgres
 async def test_two_installations_in_one_database_do_not_meet(
     postgres_url: str, monkeypatch: pytest.MonkeyPatch

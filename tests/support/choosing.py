@@ -22,8 +22,11 @@ DATABASES = ("sqlite", "postgres")
 FIXTURES = ("database_url", "empty_database_url")
 """The fixtures that have a test run on both."""
 
-COSTLY = 1.0
+COSTLY = 0.5
 """Seconds of processor time that the cases of a test function may take in all, and still run in every turn."""
+
+COSTLY_IN_A_BROWSER = 1.25
+"""The same in `tests/e2e`: hardly a page is opened for less, and each turn looks at the pages."""
 
 COSTLY_TURNS = 10
 """In how many turns all that is costly has run."""

@@ -41,6 +41,7 @@ def test_a_killed_server_is_gone_at_once(processes: ProcessStarter, sqlite_url: 
     assert not server.running
 
 
+@pytest.mark.costly
 def test_two_nodes_share_one_postgresql(processes: ProcessStarter, postgres_url: str) -> None:
     nodes = [processes.begin_serve(postgres_url, "--node-name", name) for name in ("first", "second")]
     assert all(answers(node.wait_ready()) for node in nodes)

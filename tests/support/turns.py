@@ -4,8 +4,9 @@
 each other leave nothing out: with two databases there are two of them, with `@pytest.mark.rotating(3)` three, and ten
 with `@pytest.mark.costly`.
 
-What is `costly` is measured: a test function whose cases take more than a second in all, of processor time on a
-machine whose cores are all at work. `make test-costs` names those that have no such marker.
+What is `costly` is measured: a test function whose cases take more than half a second in all, in a browser a second
+and a quarter, of processor time on a machine whose cores are all at work. `make test-costs` names those that have no
+such marker.
 """
 
 import os

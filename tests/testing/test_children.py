@@ -37,6 +37,7 @@ async def many(ctx: JobContext, numbers: list[int], catch: bool = False) -> Resu
     return Result(value=[str(one) if isinstance(one, RunFailed) else one for one in found])
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(
     ("name", "args", "value"),
     [

@@ -153,6 +153,7 @@ async def test_how_an_attempt_ended_is_reported(told: Told, start_engine: StartE
     assert not told.all("enqueue fails")
 
 
+@pytest.mark.costly
 async def test_a_child_process_has_the_trace_and_what_it_enqueues_belongs_to_it(
     told: Told, start_engine: StartEngine
 ) -> None:

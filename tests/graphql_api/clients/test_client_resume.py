@@ -88,6 +88,7 @@ async def test_events_come_once_and_in_order_through_a_network_that_breaks(serve
         assert proxy.cuts >= 5
 
 
+@pytest.mark.costly
 def test_events_that_happen_while_nobody_is_connected_are_delivered_later(
     server: CronographProcess,
 ) -> None:
@@ -121,6 +122,7 @@ async def log_async(url: str, execution: int) -> tuple[list[LogLine], int, list[
     return [line for part in parts for line in part.lines], parts[-1].cut, [part.ended for part in parts]
 
 
+@pytest.mark.costly
 async def test_a_log_comes_once_and_whole_through_a_network_that_breaks(server: CronographProcess) -> None:
     with Client(server.url) as client:
         run = client.enqueue_runs([NewRun(job_name="chatter", args={"lines": 1500}, group="log")])[0]

@@ -25,6 +25,7 @@ def node_with(*packages: str) -> str:
         unavailable("Node", str(error))
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("protocol", PACKAGES)
 def test_a_client_from_npm_queries_changes_and_subscribes(server: CronographProcess, protocol: str) -> None:
     node = node_with(*PACKAGES[protocol])

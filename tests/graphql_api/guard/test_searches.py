@@ -99,6 +99,7 @@ def error_of(answer: httpx.Response) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.costly
 async def test_the_cost_of_an_operation_says_what_its_searches_took(database_url: str) -> None:
     async with api(database_url) as found:
         plain = (await found.ask("{ executions(first: 1) { nodes { id } } }")).json()["extensions"]["cost"]
@@ -111,6 +112,7 @@ async def test_the_cost_of_an_operation_says_what_its_searches_took(database_url
         assert (cost["actual"], cost["remaining"]) == (3, 100_000)
 
 
+@pytest.mark.costly
 async def test_an_operation_that_searches_too_much_is_refused_before_any_of_it(database_url: str) -> None:
     async with api(database_url, Limits(cost=300)) as found:
         answer = await found.ask("{ " + " ".join(f"n{number}: {TEXT}" for number in range(10)) + " }")
@@ -121,6 +123,7 @@ async def test_an_operation_that_searches_too_much_is_refused_before_any_of_it(d
         assert found.lane.left("a") == 2.0
 
 
+@pytest.mark.costly
 async def test_too_many_rows_are_not_sorted_for_an_order_that_no_index_has(database_url: str) -> None:
     by_duration = "executions(first: 1, orderBy: [{field: DURATION}]) { nodes { id } }"
     of_a_job = by_duration.replace("first: 1", 'first: 1, filter: {jobName: {eq: "j"}}')
@@ -137,6 +140,7 @@ async def test_too_many_rows_are_not_sorted_for_an_order_that_no_index_has(datab
         assert error_of(await found.ask(f"{{ {of_always} }}"))["code"] == "LIMIT_SORTED_ROWS"
 
 
+@pytest.mark.costly
 async def test_a_long_log_is_not_sorted_by_duration_unless_a_filter_narrows_it(database_url: str) -> None:
     longest = "executions(first: 1, orderBy: [{field: DURATION, direction: DESC}]) { nodes { id } }"
     since = longest.replace("first: 1", 'first: 1, filter: {startedAt: {gte: "2000-01-01T00:00:00Z"}}')
@@ -152,6 +156,7 @@ async def test_a_long_log_is_not_sorted_by_duration_unless_a_filter_narrows_it(d
         assert "errors" not in (await found.ask(f"{{ {since} }}", "b")).json()
 
 
+@pytest.mark.costly
 async def test_a_text_is_searched_in_a_log_of_any_length_at_the_cost_of_the_rows_looked_at(database_url: str) -> None:
     async with api(database_url) as found:
         await lengthen(found, 10_000_000)
@@ -169,6 +174,7 @@ async def lengthen(found: Api, newest: int) -> None:
     found.clock.now += 60  # the length is known for some seconds
 
 
+@pytest.mark.costly
 async def test_one_who_has_used_up_the_budget_is_shown_when_to_ask_again_and_others_search_on(
     database_url: str,
 ) -> None:
@@ -195,6 +201,7 @@ async def spend(found: Api, seconds: float) -> None:
     await found.lane.read(Searches(found.lane, "a"), search)
 
 
+@pytest.mark.costly
 async def test_a_search_that_takes_too_long_ends_and_says_why(database_url: str) -> None:
     # The shortest time that there is: none is fast enough.
     async with api(database_url, Limits(search_seconds=1e-4)) as found:
@@ -203,6 +210,7 @@ async def test_a_search_that_takes_too_long_ends_and_says_why(database_url: str)
         assert "No index finds rows of `executions` by errorMessage contains." in answer.json()["errors"][0]["message"]
 
 
+@pytest.mark.costly
 async def test_a_search_says_whether_it_has_seen_everything(database_url: str) -> None:
     info = "pageInfo { isPartial hasNextPage endCursor }"
     async with api(database_url) as found:
@@ -267,6 +275,7 @@ def count(conn: Connection) -> int:
     return conn.execute(select(func.count()).select_from(job_execution)).scalar_one()
 
 
+@pytest.mark.costly
 async def test_the_rows_of_many_owners_are_searched_in_the_lane_too(database_url: str) -> None:
     nested = 'executions(first: 1, filter: {errorMessage: {contains: "xyzzy"}}) { nodes { id } totalCount }'
     async with api(database_url) as found:

@@ -58,6 +58,7 @@ async def test_without_anything_there_is_the_default_group(api: Api) -> None:
     assert await names(api) == "default"
 
 
+@pytest.mark.costly
 async def test_more_groups_than_a_page_holds_are_read_page_by_page_in_both_directions(api: Api) -> None:
     expected = sorted(["default", *(f"tenant-{number:03}" for number in range(250))])
     for name in expected[1:]:

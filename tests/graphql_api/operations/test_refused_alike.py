@@ -80,6 +80,7 @@ def waiting_run(api: Api) -> int:
     return run.id
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(
     ("name", "payload", "code", "path", "says"),
     [

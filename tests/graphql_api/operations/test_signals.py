@@ -55,6 +55,7 @@ async def test_a_run_is_named_by_its_unique_key_and_a_repetition_has_one_effect(
     assert api.stored.rows(tables.run_signal) == []
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(
     ("sent", "code", "path", "says"),
     [

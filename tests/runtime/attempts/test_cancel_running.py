@@ -25,6 +25,7 @@ async def test_a_job_that_returns_when_it_is_cancelled_ends_cancelled(start_engi
     assert (await engine.finish("ends", {"how": "nothing"})).run.state is RunState.SUCCESS
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("kind", KINDS)
 async def test_a_job_that_raises_when_it_is_cancelled_ends_cancelled(start_engine: StartEngine, kind: str) -> None:
     engine = await start_engine(registry_of(kind), hard_stop_grace=15.0)
@@ -36,6 +37,7 @@ async def test_a_job_that_raises_when_it_is_cancelled_ends_cancelled(start_engin
     assert done.execution.error_message == "cancelled; the job left with half done"
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("kind", ["async", "process", "async in process"])
 async def test_a_job_that_does_not_leave_when_it_is_cancelled_is_stopped_hard(
     start_engine: StartEngine, kind: str

@@ -99,6 +99,7 @@ def assert_matches(pattern: str | None, text: str | None) -> None:
         assert re.search(pattern, text)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("kind", KINDS)
 async def test_a_failure_keeps_the_traceback_of_the_job(start_engine: StartEngine, kind: str) -> None:
     engine = await start_engine(registry_of(kind))
@@ -108,6 +109,7 @@ async def test_a_failure_keeps_the_traceback_of_the_job(start_engine: StartEngin
     assert "ValueError: no\ufffd luck" in done.execution.traceback
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("kind", KINDS)
 async def test_a_failed_attempt_is_retried_until_the_retries_are_used_up(start_engine: StartEngine, kind: str) -> None:
     engine = await start_engine(registry_of(kind))

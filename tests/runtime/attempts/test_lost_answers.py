@@ -115,6 +115,7 @@ async def test_a_run_whose_claim_was_never_answered_is_closed_and_tried_again(
     assert (again.outcome, done.run.state, done.run.failures) == (Outcome.SUCCESS, RunState.SUCCESS, 1)
 
 
+@pytest.mark.costly
 @pytest.mark.postgres
 @pytest.mark.parametrize("database_url", ["postgres"], indirect=True)
 async def test_a_reservation_whose_start_was_never_answered_is_given_back(line: UnreliableLine) -> None:

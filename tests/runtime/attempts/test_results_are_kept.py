@@ -125,6 +125,7 @@ async def test_a_result_waits_while_the_database_refuses_it_for_a_reason_of_its_
     await eventually(lambda: engine.engine.running == 0, message="the slots to be free")
 
 
+@pytest.mark.costly
 @pytest.mark.postgres
 @pytest.mark.parametrize("database_url", ["postgres"], indirect=True)
 @pytest.mark.parametrize("state", THE_VALUE.values(), ids=list(THE_VALUE))

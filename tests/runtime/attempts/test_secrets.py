@@ -64,6 +64,7 @@ async def test_a_job_gets_the_value_and_nothing_that_it_says_keeps_it(start_engi
     assert_silent(engine)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(("kind", "end"), [*((kind, "raise") for kind in KINDS), ("coroutine", "not json")])
 async def test_errors_and_tracebacks_do_not_show_it(start_engine: StartEngine, kind: str, end: str) -> None:
     engine = await with_secret(start_engine)

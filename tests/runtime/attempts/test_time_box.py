@@ -18,6 +18,7 @@ SEEN = 1.5
 """Seconds of grace in which a child on a busy machine gets to say something."""
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("kind", KINDS)
 async def test_a_job_that_leaves_at_its_deadline_succeeds_and_keeps_its_checkpoint(
     start_engine: StartEngine, kind: str
@@ -31,6 +32,7 @@ async def test_a_job_that_leaves_at_its_deadline_succeeds_and_keeps_its_checkpoi
     assert await engine.checkpoint("t") == {"reason": "deadline", "remaining": 0.0}
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("kind", KINDS)
 async def test_leaving_with_an_error_after_the_deadline_is_a_time_out(start_engine: StartEngine, kind: str) -> None:
     engine = await start_engine(registry_of(kind), hard_stop_grace=15.0)
@@ -40,6 +42,7 @@ async def test_leaving_with_an_error_after_the_deadline_is_a_time_out(start_engi
     assert "RuntimeError: half done" in (done.execution.traceback or "")
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("kind", ["async", "process", "async in process"])
 async def test_a_job_that_does_not_leave_is_stopped_hard_and_may_clean_up(start_engine: StartEngine, kind: str) -> None:
     engine = await start_engine(registry_of(kind), hard_stop_grace=SEEN)
@@ -49,6 +52,7 @@ async def test_a_job_that_does_not_leave_is_stopped_hard_and_may_clean_up(start_
     assert done.messages == ["begun", "cleaned up"]
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("kind", ["process", "async in process"])
 async def test_a_process_that_refuses_to_leave_is_killed(start_engine: StartEngine, kind: str, tmp_path: Path) -> None:
     engine = await start_engine(registry_of(kind), hard_stop_grace=SEEN)
@@ -86,6 +90,7 @@ async def test_a_thread_past_its_hard_stop_keeps_its_run_and_its_slot_until_it_e
     assert engine.unstoppable() == frozenset()
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("kind", KINDS)
 async def test_the_checkpoint_of_a_run_without_a_task_outlives_its_attempts(
     start_engine: StartEngine, kind: str
@@ -111,6 +116,7 @@ async def test_a_coroutine_that_blocks_the_loop_past_its_deadline_is_judged_by_h
     await eventually(lambda: engine.engine.running == 0)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("kind", KINDS)
 async def test_the_end_of_the_time_of_the_whole_run_stops_it_and_leaves_no_retry(
     start_engine: StartEngine, kind: str
@@ -126,6 +132,7 @@ async def test_the_end_of_the_time_of_the_whole_run_stops_it_and_leaves_no_retry
     assert abs(done.run.deadline_at - done.run.started_at - timedelta(seconds=0.3)) <= timedelta(milliseconds=1)
 
 
+@pytest.mark.costly
 async def test_a_suspended_run_is_failed_by_its_node_when_its_time_is_over(start_engine: StartEngine) -> None:
     registry = Registry()
 

@@ -156,6 +156,7 @@ def no_further_file() -> Generator[None]:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
+@pytest.mark.costly
 async def test_what_the_node_is_short_of_is_no_failure_of_a_run_and_others_wait_for_it(
     start_engine: StartEngine,
 ) -> None:

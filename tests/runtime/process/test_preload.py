@@ -68,6 +68,7 @@ async def test_the_model_of_a_preloaded_job_is_made_by_the_launcher(start_engine
     assert made_by == launcher
 
 
+@pytest.mark.costly
 async def test_a_module_in_which_a_job_is_not_found_is_not_preloaded(caplog: pytest.LogCaptureFixture) -> None:
     spawner = Spawner(preload=["json"], jobs=[("nowhere", "json", "nowhere")])
     await spawner.ready()
@@ -76,6 +77,7 @@ async def test_a_module_in_which_a_job_is_not_found_is_not_preloaded(caplog: pyt
     await spawner.stop()
 
 
+@pytest.mark.costly
 async def test_sqlalchemy_is_imported_once_it_is_needed_and_found_by_the_children_that_follow(
     start_engine: StartEngine,
 ) -> None:
@@ -96,6 +98,7 @@ async def test_what_cannot_be_imported_later_on_does_no_harm() -> None:
     await spawner.stop()
 
 
+@pytest.mark.costly
 async def test_the_names_of_many_jobs_reach_the_launcher() -> None:
     spawner = Spawner(preload=["json"], jobs=[(str(number), "elsewhere", "job") for number in range(30_000)])
     await spawner.ready()

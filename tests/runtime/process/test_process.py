@@ -63,6 +63,7 @@ async def test_the_context_shows_a_child_what_it_shows_any_job(engine: RunningEn
     }
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(
     ("how", "words"),
     [
@@ -109,6 +110,7 @@ async def test_threads_of_a_coroutine_in_a_child_log_too(engine: RunningEngine) 
     assert done.execution.records_processed == 6
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("wait", [True, False])
 async def test_checkpoints_of_a_child_are_kept_in_order_and_found_by_the_next_run(
     engine: RunningEngine, wait: bool
@@ -183,6 +185,7 @@ async def test_when_the_launcher_is_killed_its_runs_fail_and_the_next_ones_get_a
     assert (await engine.finish("who_am_i")).run.state is RunState.SUCCESS
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("job_name", ["waits_with_child", "holds_the_interpreter"])
 def test_when_the_node_is_killed_its_children_and_theirs_die(tmp_path: Path, job_name: str) -> None:
     command = [sys.executable, "-m", "tests.runtime.lonely_node", job_name, str(tmp_path)]

@@ -47,6 +47,7 @@ async def test_each_run_has_lines_prints_and_context_variables_of_its_own(
     assert [one.messages for one in done] == [[f"printed {word}", f"logged {word}"] for word in ("a", "b")]
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("how", ["fails", "dies", "leaves a process"])
 async def test_after_a_failure_or_with_a_process_left_behind_the_next_run_has_a_fresh_child(
     engine: RunningEngine, how: str
@@ -105,6 +106,7 @@ async def test_coroutines_share_the_event_loop_of_their_child_and_no_tasks(engin
     assert len({value["pid"] for value in values}) == 1
 
 
+@pytest.mark.costly
 async def test_what_an_earlier_run_left_behind_says_nothing_in_the_name_of_a_later_one(engine: RunningEngine) -> None:
     first, second = [await engine.finish("speaks_late") for _ in range(2)]
     assert first.execution.value["pid"] == second.execution.value["pid"]

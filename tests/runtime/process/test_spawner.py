@@ -93,6 +93,7 @@ async def test_a_node_without_file_handles_says_so_and_ends_no_running_child(spa
     assert [await child.close(timeout=0.0) for child in (first, second)] == [-9, -9]
 
 
+@pytest.mark.costly
 async def test_a_launcher_that_was_killed_and_not_yet_missed_is_replaced(
     spawner: Spawner, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -113,6 +114,7 @@ async def test_a_launcher_that_does_not_end_is_killed() -> None:
     assert not stuck.is_running()
 
 
+@pytest.mark.costly
 async def test_a_launcher_that_was_killed_before_it_read_its_orders_is_missed_at_once(spawner: Spawner) -> None:
     first, before = await spawner.spawn(), launcher()
     before.suspend()

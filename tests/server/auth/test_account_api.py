@@ -131,6 +131,7 @@ def remove_the_head(conn: Connection) -> None:
     conn.execute(delete(audit_head))
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(
     ("tampering", "fault"),
     [

@@ -156,6 +156,7 @@ async def prepared(server: Protected) -> Protected:
     return server
 
 
+@pytest.mark.costly
 async def test_bad_input_is_refused_by_name_and_changes_nothing(prepared: Protected) -> None:
     server = prepared
     server.notes["expired"] = await server.token("ada", lasts=timedelta(seconds=1))

@@ -186,6 +186,7 @@ async def test_signing_out_makes_both_tokens_worthless(server: Protected, device
         assert (await device.post("/oauth/revoke", token=token)).status_code == 200
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("how", ["role", "disabled", "one session", "everywhere"])
 async def test_what_ends_sessions_ends_those_of_devices_too(server: Protected, device: Device, how: str) -> None:
     tokens = await device.sign_in()

@@ -114,6 +114,7 @@ async def test_people_of_a_real_provider_sign_up_sign_in_and_have_the_role_that_
     assert await known.database.read(rows, user_account) == 2
 
 
+@pytest.mark.costly
 async def test_an_account_is_connected_by_who_has_signed_in_and_no_way_is_the_last_that_is_taken(
     known: Protected, provider: RealProvider
 ) -> None:
@@ -166,6 +167,7 @@ async def test_an_answer_is_good_once_in_the_browser_that_began_for_ten_minutes(
     assert await known.database.read(rows, session) == 1
 
 
+@pytest.mark.costly
 async def test_next_never_leaves_the_site_by_way_of_a_provider(known: Protected, provider: RealProvider) -> None:
     provider.visited_by("sub-1", preferred_username="Ada", groups=["ops"])
     for next_path in WAYS_OFF_THE_SITE:
@@ -210,6 +212,7 @@ WRONG: tuple[dict[str, object], ...] = (
 )
 
 
+@pytest.mark.costly
 async def test_what_is_wrong_in_any_point_is_refused_and_leaves_nothing(schema: GuardedSchema, sqlite_url: str) -> None:
     async with lied_to(schema, sqlite_url, sign_up=True, name_claim="sub") as (server, made):
         for claims in WRONG:

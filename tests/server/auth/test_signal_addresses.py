@@ -155,6 +155,7 @@ async def test_a_stranger_learns_nothing(server: Protected, stored: Stored, toke
     assert message.startswith("This address is not known")
 
 
+@pytest.mark.costly
 async def test_guessing_is_slowed_down_and_good_addresses_do_not_count(server: Protected, stored: Stored) -> None:
     asking = Asking(stored)
     for _ in range(35):

@@ -239,6 +239,7 @@ async def test_the_pause_grows_and_is_kept_in_the_database(light: Protected) -> 
     assert statuses == [401] * 6
 
 
+@pytest.mark.costly
 async def test_guessing_many_names_from_one_address_is_slowed_down(light: Protected) -> None:
     statuses = [(await light.sign_in_as(f"name {number}")).status_code for number in range(22)]
     assert statuses == [401] * 21 + [429]

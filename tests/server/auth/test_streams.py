@@ -70,6 +70,7 @@ async def test_an_event_stream_ends_with_a_word_when_its_session_does(server: Pr
     assert said[2] == "event: complete"
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("how", ["session", "token", "role", "account"])
 async def test_what_is_lost_on_one_node_ends_streams_on_every_other(
     schema: GuardedSchema, postgres_url: str, how: str

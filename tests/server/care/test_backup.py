@@ -60,6 +60,7 @@ CREATE = """mutation { createTask(input: { name: "kept", jobName: "prune_history
 KEPT = '{ task(name: "kept") { name } }'
 
 
+@pytest.mark.costly
 def test_a_server_goes_on_from_the_back_up_of_a_sqlite_file(processes: ProcessStarter, sqlite_url: str) -> None:
     server = processes.serve(sqlite_url)
     assert '"errors":[]' in asked(server.url, CREATE)

@@ -333,6 +333,7 @@ def test_what_is_unknown(stage: Stage) -> None:
     assert judged(stage.run_all(commands, env), lambda name: every[name].status) == {}
 
 
+@pytest.mark.costly
 def test_a_database_that_is_unavailable(stage: Stage) -> None:
     away = f"postgresql://nobody@127.0.0.1:{free_port()}/x"
     commands = {

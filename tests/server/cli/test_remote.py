@@ -114,6 +114,7 @@ def test_many_runs_are_chosen_by_filter_and_counted_first(run: Commands) -> None
     assert run.json("runs", "list", "--filter", "group=later")["runs"][0]["state"] == "CANCELLED"
 
 
+@pytest.mark.costly
 def test_what_is_enqueued_may_expire_and_its_key_may_hold(run: Commands) -> None:
     expiring = run.json("enqueue", "greet", "--ttl", "10m", "--group", "paused", "--at", "2090-01-01T00:00:00Z")["run"]
     assert run.json("runs", "show", expiring["id"])["run"]["expiresAt"] == "2090-01-01T00:10:00Z"
@@ -130,6 +131,7 @@ def test_what_is_enqueued_may_expire_and_its_key_may_hold(run: Commands) -> None
     assert "--expires-at" in run("enqueue", "--help")[1]
 
 
+@pytest.mark.costly
 def test_a_dry_run_says_what_would_become_of_it_and_does_nothing(run: Commands) -> None:
     assert run("groups", "cap", "tried", "1")[0] == 0
     enqueue = ("enqueue", "greet", "--group", "tried", "--at", "2090-01-01T00:00:00Z")
@@ -165,6 +167,7 @@ FLOW = """mutation { enqueueFlow(input: { name: "orders", runs: [
 ] }) { flow { id } errors { message } } }"""
 
 
+@pytest.mark.costly
 def test_a_flow_is_listed_shown_retried_and_cancelled(run: Commands) -> None:
     key = post(f"{run.url}/graphql", {"query": FLOW}).json()["data"]["enqueueFlow"]["flow"]["id"]
 
@@ -184,6 +187,7 @@ def test_a_flow_is_listed_shown_retried_and_cancelled(run: Commands) -> None:
         assert "999999" in run.json("flows", command, "999999", status=1)["errors"][0]
 
 
+@pytest.mark.costly
 def test_a_signal_is_sent_to_a_run_that_waits_for_it(run: Commands) -> None:
     key = run.json("enqueue", "ship", "--key", "order-7")["run"]["id"]
     wait_until(lambda: run.json("runs", "show", key)["run"]["state"] == "SUSPENDED", 20, "the run to wait")
@@ -238,6 +242,7 @@ def test_events_are_read_from_a_cursor_on(run: Commands) -> None:
     assert len({json.loads(one)["cursor"] for one in rest} | {first["cursor"]}) == 4
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(
     ("words", "said"),
     [
@@ -314,6 +319,7 @@ def test_a_schedule_is_said_in_words_without_a_server(processes: ProcessStarter)
     assert processes.run("schedule", "x", "--syntax", "nope")[0] == 2
 
 
+@pytest.mark.costly
 def test_a_task_is_made_and_changed(run: Commands) -> None:
     made = run.json(
         "tasks", "create", "t1", "greet", "0 0 3 * * *", "retries=5", "priority=high", "--args", '{"name": "a"}'
@@ -334,6 +340,7 @@ def test_a_task_is_made_and_changed(run: Commands) -> None:
     assert "Task t1 changed; next: 20" in run("tasks", "update", "t1", "retries=1")[1]
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(
     ("words", "status", "says"),
     [

@@ -178,6 +178,7 @@ def test_limits_and_schedules_of_tasks_are_in_words_and_arguments_are_shown_as_t
         assert line in said
 
 
+@pytest.mark.costly
 def test_what_is_wrong_is_reported_and_nothing_is_done(run: Commands, file: Path, tmp_path: Path) -> None:
     file.write_text("set: x\ntasks: {a: {job: nope, schedule: '* * *'}, b: {job: cleanup_expired_sessions}}\n")
     answer = run.json("plan", str(file), status=1)
@@ -195,6 +196,7 @@ def test_what_is_wrong_is_reported_and_nothing_is_done(run: Commands, file: Path
     assert run.processes.run("plan", str(file), "--url", f"http://127.0.0.1:{free_port()}")[0] == 3
 
 
+@pytest.mark.costly
 def test_a_viewer_may_not_apply_nor_signal_nor_change_flows(
     sqlite_url: str, processes: ProcessStarter, file: Path
 ) -> None:
@@ -231,6 +233,7 @@ def test_tasks_of_the_server_s_own_files_ask_its_api_as_job_code_does(
     database.close_sync()
 
 
+@pytest.mark.costly
 def test_a_server_applies_its_file_at_the_start_and_again_at_sighup(
     database_url: str, processes: ProcessStarter, file: Path
 ) -> None:

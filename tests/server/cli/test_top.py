@@ -271,6 +271,7 @@ def test_in_a_real_terminal(server: CronographProcess, terminal: Terminal) -> No
     wait_until(lambda: "CANCELLED" in post(f"{server.url}/graphql", {"query": document}).text)
 
 
+@pytest.mark.costly
 def test_a_real_terminal_survives_a_restart_of_the_server(
     processes: ProcessStarter, sqlite_url: str, terminal: Terminal
 ) -> None:

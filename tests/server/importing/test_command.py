@@ -32,6 +32,7 @@ FILES = {
 }
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_command_of_the_page_finds_schedules(command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, text in FILES.items():

@@ -117,6 +117,7 @@ def test_a_line_fires_for_two_years_when_cron_starts_it(line: str, tmp_path: Pat
     assert list(times_here(one.schedules, START, END)) == expected
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("zone", ["Europe/Berlin", "America/New_York", "Australia/Lord_Howe"])
 @pytest.mark.parametrize("line", ["30 2 * * *", "15,45 2 28 3 *", "*/30 2 * * *", "30 * * * 0", "@daily", "0 0 13 * 5"])
 def test_where_the_clock_is_changed_the_report_knows_what_cron_does_and_names_the_days_that_differ(

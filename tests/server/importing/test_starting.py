@@ -28,6 +28,7 @@ def read(folder: Path, text: str = CRONTAB) -> Import:
     return read_program("crontab", [folder / "my.crontab"], "UTC")
 
 
+@pytest.mark.costly
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 def test_the_start_of_a_node_enqueues_the_lines(processes: ProcessStarter, database_url: str, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 
+import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from cronograph.jobs.core.counts import MOST_NAMES, OTHER
@@ -42,6 +43,7 @@ async def test_the_queue_is_reported_by_group_and_state_with_its_oldest_wait(sto
     assert tables == {} if stored.database.is_sqlite else tables[("run",)] > 0
 
 
+@pytest.mark.costly
 async def test_the_longest_groups_have_names_and_the_others_are_one(stored: Stored) -> None:
     stored.node()
     for number in range(MOST_NAMES + 3):

@@ -43,6 +43,7 @@ def test_the_rules_are_sound_and_each_alert_fires_when_it_should() -> None:
         assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.costly
 def test_a_real_prometheus_scrapes_a_server(sqlite_url: str, processes: ProcessStarter, tmp_path: Path) -> None:
     server = processes.serve(sqlite_url)
     port = free_port()

@@ -191,6 +191,7 @@ def test_a_search_in_log_lines_reads_those_of_its_executions_and_no_others(conn:
             assert work(conn, read) <= (FEW_ROWS if is_postgresql(conn) else FEW_STEPS), (searched, wanted)
 
 
+@pytest.mark.costly
 def test_the_next_of_a_long_queue_are_found_by_their_place_in_it(conn: Connection) -> None:
     many = {
         "job_name": "j", "args": {}, "group_name": "default", "priority": "low", "trigger": "api",

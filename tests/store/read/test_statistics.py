@@ -161,6 +161,7 @@ def test_an_overview_reads_what_is_wanted(conn: Connection) -> None:
     assert (queue.states, queue.succeeded, sum(queue.per_minute)) == (whole.states, 0, 0)
 
 
+@pytest.mark.costly
 def test_an_overview_reads_minutes_however_many_executions_ended(conn: Connection) -> None:
     made = [execution(number, NOW - timedelta(seconds=number / 2), 0.25) for number in range(1, 5_001)]
     conn.execute(insert(job_execution), made)

@@ -102,7 +102,6 @@ def test_a_foreign_name_for_this_machine_opens_nothing(processes: ProcessStarter
         assert client.post("/graphql", json={"query": "{ viewer { name } }"}).status_code == 421
 
 
-@pytest.mark.costly
 def test_sigterm_during_a_job_lets_it_finish_and_ends_with_status_zero(
     processes: ProcessStarter, sqlite_url: str, with_jobs: list[str]
 ) -> None:
@@ -125,7 +124,6 @@ def test_sigterm_during_a_job_lets_it_finish_and_ends_with_status_zero(
     assert rows(sqlite_url, "SELECT count(*) FROM run WHERE state IN ('running', 'scheduled')") == [(0,)]
 
 
-@pytest.mark.costly
 def test_sigterm_after_drain_node_lets_the_running_job_finish_and_ends_with_status_zero(
     processes: ProcessStarter, sqlite_url: str, with_jobs: list[str]
 ) -> None:
@@ -142,7 +140,6 @@ def test_sigterm_after_drain_node_lets_the_running_job_finish_and_ends_with_stat
     assert rows(sqlite_url, "SELECT state FROM node") == [("stopped",)]
 
 
-@pytest.mark.costly
 def test_a_job_that_outlasts_the_drain_is_asked_to_leave_and_else_handed_back(
     processes: ProcessStarter, sqlite_url: str, with_jobs: list[str]
 ) -> None:
@@ -187,7 +184,6 @@ def test_sigint_stops_like_sigterm(processes: ProcessStarter, sqlite_url: str) -
     assert "Traceback" not in server.output()
 
 
-@pytest.mark.costly
 def test_ctrl_c_in_a_terminal_reaches_children_too_and_still_lets_them_finish(
     processes: ProcessStarter, sqlite_url: str, with_jobs: list[str]
 ) -> None:
@@ -280,7 +276,6 @@ def _read_to_the_end(live: ClientConnection) -> None:
         live.recv(timeout=60)
 
 
-@pytest.mark.costly
 def test_what_jobs_log_is_kept_with_them_and_does_not_flood_the_process_log(
     processes: ProcessStarter, sqlite_url: str, with_jobs: list[str]
 ) -> None:
@@ -326,7 +321,6 @@ NONSENSE = [
 ]
 
 
-@pytest.mark.costly
 def test_nonsense_is_answered_clearly_and_leaves_the_log_short(processes: ProcessStarter, sqlite_url: str) -> None:
     server = processes.serve(sqlite_url)
     before = len(server.output())

@@ -4,6 +4,7 @@ import os
 import threading
 from itertools import pairwise
 
+from tests.support.choosing import COSTLY, COSTLY_IN_A_BROWSER
 from tests.support.costs import SHARE_OF_OTHERS, Cost, over
 from tests.support.processor import processor_seconds
 
@@ -22,7 +23,9 @@ def test_threads_that_end_meanwhile_hide_nothing_of_a_process() -> None:
 
 def test_what_takes_too_much_of_a_turn_is_named() -> None:
     costs = {
-        "tests/core/test_a.py::test_cheap": Cost(1, 1, 1, 1),
+        "tests/core/test_a.py::test_cheap": Cost(COSTLY, COSTLY, COSTLY, 1),
+        "tests/e2e/test_c.py::test_cheap": Cost(1, COSTLY_IN_A_BROWSER, COSTLY_IN_A_BROWSER, 1),
+        "tests/e2e/test_c.py::test_dear": Cost(2, COSTLY_IN_A_BROWSER + 0.1, COSTLY_IN_A_BROWSER + 0.1, 1),
         "tests/core/test_a.py::test_dear[one]": Cost(1.5, 1.5, 1.5, 1),
         "tests/core/test_a.py::test_dear[two]": Cost(1.5, 1.5, 1.5, 1),
         "tests/core/test_a.py::test_in_turns": Cost(9, 9, 3, 1),
@@ -30,6 +33,7 @@ def test_what_takes_too_much_of_a_turn_is_named() -> None:
     }
     said = "\n".join(over(costs))
     assert "tests/core/test_a.py::test_dear\n" in said
+    assert "tests/e2e/test_c.py::test_dear\n" in said
     assert "test_cheap" not in said
     assert "test_in_turns" not in said
     assert said.endswith(f"new: {SHARE_OF_OTHERS + 1} s of {SHARE_OF_OTHERS} s")

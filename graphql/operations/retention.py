@@ -54,4 +54,4 @@ class RetentionQueries:
 
 
 def _named(seconds: Mapping[str, float]) -> list[KeptHistory]:
-    return [KeptHistory(name=name, seconds=said) for name, said in sorted(seconds.items())[:MAX_NAMES]]
+    return [KeptHistory(name=name, seconds=age) for name, age in sorted(seconds.items())[:MAX_NAMES]]

@@ -59,8 +59,8 @@ class Keeping:
     @property
     def shorter(self) -> list[timedelta]:
         """Each time that is shorter than the usual one, the longest first."""
-        said = {timedelta(seconds=seconds) for seconds in (*self.jobs.values(), *self.groups.values())}
-        return sorted((each for each in said if each < self.age), reverse=True)
+        ages = {timedelta(seconds=seconds) for seconds in (*self.jobs.values(), *self.groups.values())}
+        return sorted((each for each in ages if each < self.age), reverse=True)
 
     @property
     def has_longer(self) -> bool:
@@ -71,8 +71,8 @@ class Keeping:
     @property
     def digest(self) -> str:
         """Differs when jobs or groups say something else."""
-        said = json.dumps([sorted(self.jobs.items()), sorted(self.groups.items())])
-        return hashlib.sha256(said.encode()).hexdigest()[:16]
+        text = json.dumps([sorted(self.jobs.items()), sorted(self.groups.items())])
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 @dataclass(frozen=True, slots=True)

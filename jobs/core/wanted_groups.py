@@ -42,8 +42,8 @@ class PlannedGroup:
 
 def version_of(group: Group) -> str:
     """A word that is the same as long as the limits of a group are."""
-    said = json.dumps([shown(getattr(group, limit)) for limit in LIMITS])
-    return hashlib.sha256(said.encode()).hexdigest()[:16]
+    limits = json.dumps([shown(getattr(group, limit)) for limit in LIMITS])
+    return hashlib.sha256(limits.encode()).hexdigest()[:16]
 
 
 def limits_that_differ(group: Group, wanted: Mapping[str, Any]) -> dict[str, Any]:

@@ -26,13 +26,13 @@ LEFT = "left_to_other_turns"
 _LEFT_OUT = pytest.StashKey[dict[str, int]]()
 
 
-def turn_of(said: str) -> int | None:
+def turn_of(value: str) -> int | None:
     """The number of the turn; None = everything runs. Raises `pytest.UsageError` where neither is meant."""
-    if said in {"", "all"}:
+    if value in {"", "all"}:
         return None
-    if said.isascii() and said.isdigit():
-        return int(said)
-    raise pytest.UsageError(f"{ROTATION} must be a number or 'all', got {said!r}")
+    if value.isascii() and value.isdigit():
+        return int(value)
+    raise pytest.UsageError(f"{ROTATION} must be a number or 'all', got {value!r}")
 
 
 @pytest.hookimpl(trylast=True)
@@ -59,9 +59,9 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
     """Keep what a worker said; one that was killed says nothing."""
-    said = getattr(node, "workeroutput", {}).get(LEFT)
-    if said:
-        node.config.stash[_LEFT_OUT] = said
+    left = getattr(node, "workeroutput", {}).get(LEFT)
+    if left:
+        node.config.stash[_LEFT_OUT] = left
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:

@@ -152,8 +152,8 @@ def _taken(row: deque[Waiter]) -> Iterator[Waiter]:
 def cap_faults(limit: object, when_full: object, field: str = "cap") -> Iterator[InvalidInput]:
     """What is wrong with the parts of a cap."""
     if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MAX_WAITING:
-        said = f"{field}.limit: must be a whole number of waiting runs from 1 to {MAX_WAITING:,}, got {limit!r:.60}"
-        yield InvalidInput(said, path=(field, "limit"))
+        message = f"{field}.limit: must be a whole number of waiting runs from 1 to {MAX_WAITING:,}, got {limit!r:.60}"
+        yield InvalidInput(message, path=(field, "limit"))
     words = [one.value for one in WhenFull]
     if when_full not in words:
         allowed = ", ".join(f"'{one}'" for one in words)

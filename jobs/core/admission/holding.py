@@ -140,9 +140,9 @@ def time_faults(hold: Hold | None, available_at: object) -> Iterator[InvalidInpu
     """What is wrong with the time at which a run is asked for, apart from how its key holds."""
     if hold is None or available_at is None or hold.kind not in (Holding.DEBOUNCE, Holding.LAST):
         return
-    said = "debounce" if hold.kind is Holding.DEBOUNCE else "throttle with last"
+    kind = "debounce" if hold.kind is Holding.DEBOUNCE else "throttle with last"
     yield InvalidInput(
-        f"runAt: contradicts {said}, which says when the run starts; leave runAt out, or enqueue it by another job",
+        f"runAt: contradicts {kind}, which says when the run starts; leave runAt out, or enqueue it by another job",
         path=("runAt",),
     )
 

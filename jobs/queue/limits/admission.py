@@ -240,8 +240,8 @@ def rates_of(conn: Connection, wanted: Collection[BucketName]) -> dict[BucketNam
     stored = tasks.rates_of(conn, of_tasks.values()) if of_tasks else {}
     found = {name: stored[task_id] for name, task_id in of_tasks.items() if task_id in stored}
     of_jobs = [name for name in wanted if name not in of_tasks]
-    said = jobs.rates_of(conn, {name.job_name for name in of_jobs}) if of_jobs else {}
-    return found | {name: said[name.job_name] for name in of_jobs if name.job_name in said}
+    rates = jobs.rates_of(conn, {name.job_name for name in of_jobs}) if of_jobs else {}
+    return found | {name: rates[name.job_name] for name in of_jobs if name.job_name in rates}
 
 
 def change_task_rate(tx: Tx, task_id: int, rate: Rate | None) -> None:

@@ -34,8 +34,8 @@ def keeping(conn: Connection, now: datetime, age: timedelta) -> Keeping:
     """How long the history of jobs and groups is kept: what they say now, ``age`` where they say nothing."""
     groups = conn.execute(select(g.c.name, g.c.keep).where(g.c.keep.is_not(None)))
     jobs = conn.execute(select(j.c.name, j.c.defaults))
-    said = {row.name: row.defaults["keep"] for row in jobs if row.defaults.get("keep") is not None}
-    return Keeping(now, age, said, {row.name: row.keep for row in groups})
+    by_job = {row.name: row.defaults["keep"] for row in jobs if row.defaults.get("keep") is not None}
+    return Keeping(now, age, by_job, {row.name: row.keep for row in groups})
 
 
 def ended_runs(conn: Connection, place: RunPlace, before: datetime, limit: int) -> Sequence[Any]:

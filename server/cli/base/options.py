@@ -58,12 +58,12 @@ DEFAULT_SERVER = "http://localhost:8000"
 """Where ``cronograph serve`` listens by default."""
 
 
-def _said(flag: str, says: str, metavar: str | None = None, kind: object = str | None) -> Any:  # noqa: ANN401 - an annotation
+def _flag(flag: str, says: str, metavar: str | None = None, kind: object = str | None) -> Any:  # noqa: ANN401 - an annotation
     return Annotated[kind, typer.Option(flag, metavar=metavar, help=says)]
 
 
 def _several(flag: str, says: str, metavar: str) -> Any:  # noqa: ANN401 - an annotation
-    return _said(flag, says, metavar, list[str] | None)
+    return _flag(flag, says, metavar, list[str] | None)
 
 
 SETTINGS: Final[dict[str, Any]] = {
@@ -72,30 +72,30 @@ SETTINGS: Final[dict[str, Any]] = {
     "database_url": DatabaseUrl,
     "database_schema": DatabaseSchema,
     "jobs": Jobs,
-    "tasks": _said("--tasks", "A file or folder of tasks to apply at the start, and again at SIGHUP.", "PATH"),
-    "node_name": _said("--node-name", "Name of this process among the nodes. (default: a random one)"),
-    "slots": _said("--slots", "Runs at once. (default: 200)", "INTEGER"),
-    "thread_slots": _said("--thread-slots", "How many of them in threads. (default: 20)", "INTEGER"),
-    "process_slots": _said("--process-slots", "How many of them in processes. (default: one a core)", "INTEGER"),
-    "preload": _said("--preload", "Import the modules of process jobs before forking.", kind=bool),
-    "prefetch": _said("--prefetch", "Runs claimed ahead of free slots. (default: 0)", "INTEGER"),
-    "counting_scheme": _said("--counting-scheme", "HIGH, then LOW runs of a group's turn. (default: 2,1)", "HIGH,LOW"),
+    "tasks": _flag("--tasks", "A file or folder of tasks to apply at the start, and again at SIGHUP.", "PATH"),
+    "node_name": _flag("--node-name", "Name of this process among the nodes. (default: a random one)"),
+    "slots": _flag("--slots", "Runs at once. (default: 200)", "INTEGER"),
+    "thread_slots": _flag("--thread-slots", "How many of them in threads. (default: 20)", "INTEGER"),
+    "process_slots": _flag("--process-slots", "How many of them in processes. (default: one a core)", "INTEGER"),
+    "preload": _flag("--preload", "Import the modules of process jobs before forking.", kind=bool),
+    "prefetch": _flag("--prefetch", "Runs claimed ahead of free slots. (default: 0)", "INTEGER"),
+    "counting_scheme": _flag("--counting-scheme", "HIGH, then LOW runs of a group's turn. (default: 2,1)", "HIGH,LOW"),
     "groups": _several("--groups", "Take only runs of these groups: a,b, or repeat it. (default: all)", "NAMES"),
     "only_jobs": _several("--only-jobs", "Take only runs of these jobs: a,b, or repeat it. (default: all)", "NAMES"),
     "tags": _several("--tags", "Take only jobs with one of these tags. (default: any)", "TAGS"),
     "without_tags": _several("--without-tags", "Take no job with one of these tags.", "TAGS"),
-    "heartbeat": _said("--heartbeat", "Between two signs of life. (default: 15)", "SECONDS"),
-    "lease": _said("--lease", "After which a silent node's runs are taken over. (default: 60)", "SECONDS"),
-    "drain_timeout": _said("--drain-timeout", "For running jobs at a stop; 0 = wait for all. (default: 25)", "SECONDS"),
-    "log_level": _said("--log-level", "debug, info, warning or error. (default: info)", "LEVEL"),
-    "public_url": _said("--public-url", "The address people use, e.g. https://cron.example.com."),
-    "tls_cert": _said("--tls-cert", "Certificate chain in PEM form, to speak TLS."),
-    "tls_key": _said("--tls-key", "Private key of the certificate."),
-    "trusted_proxies": _said("--trusted-proxies", "Networks of proxies that end TLS, separated by commas."),
-    "setup_public": _said(
+    "heartbeat": _flag("--heartbeat", "Between two signs of life. (default: 15)", "SECONDS"),
+    "lease": _flag("--lease", "After which a silent node's runs are taken over. (default: 60)", "SECONDS"),
+    "drain_timeout": _flag("--drain-timeout", "For running jobs at a stop; 0 = wait for all. (default: 25)", "SECONDS"),
+    "log_level": _flag("--log-level", "debug, info, warning or error. (default: info)", "LEVEL"),
+    "public_url": _flag("--public-url", "The address people use, e.g. https://cron.example.com."),
+    "tls_cert": _flag("--tls-cert", "Certificate chain in PEM form, to speak TLS."),
+    "tls_key": _flag("--tls-key", "Private key of the certificate."),
+    "trusted_proxies": _flag("--trusted-proxies", "Networks of proxies that end TLS, separated by commas."),
+    "setup_public": _flag(
         "--setup-public", "Let the set-up link be used from elsewhere, at the first start.", kind=bool
     ),
-    "no_auth": _said("--no-auth", "Serve without sign-in, for trials; accepted on loopback only.", kind=bool),
+    "no_auth": _flag("--no-auth", "Serve without sign-in, for trials; accepted on loopback only.", kind=bool),
 }
 """Each of them, and how its flag is written."""
 _SWITCHES: Final = frozenset({"preload", "setup_public", "no_auth"})

@@ -91,11 +91,11 @@ def show_preview(api: Api, payload: dict[str, Any], **more: object) -> None:
 
 
 def _lines(preview: dict[str, Any]) -> Iterator[str]:
-    said = Counter(" ".join(_sentences(run)) for run in preview["runs"])
-    for text, count in list(said.items())[:LINES]:
+    sentences = Counter(" ".join(_sentences(run)) for run in preview["runs"])
+    for text, count in list(sentences.items())[:LINES]:
         yield f"  {f'{count} x ' if count > 1 else ''}{text}"
-    if len(said) > LINES:
-        yield f"  and {len(said) - LINES} more"
+    if len(sentences) > LINES:
+        yield f"  and {len(sentences) - LINES} more"
     if preview["droppedIds"]:
         yield f"  skipped to make room: {', '.join(preview['droppedIds'][:LINES])}"
 

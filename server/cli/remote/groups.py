@@ -79,8 +79,8 @@ def keep(
 ) -> None:
     """Keep the history of a group's finished runs for so long."""
     changed = api.change(UPDATE_GROUP, name=name, keep=_seconds(time, "`7d` or `12h`"))["group"]
-    said = "kept as the jobs say" if time == "none" else f"kept for {time}"
-    api.result({"group": changed}, f"Group {name}: history is {said}")
+    outcome = "kept as the jobs say" if time == "none" else f"kept for {time}"
+    api.result({"group": changed}, f"Group {name}: history is {outcome}")
 
 
 @groups.command()

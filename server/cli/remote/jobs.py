@@ -32,5 +32,5 @@ def rate(
     """Limit how many runs of a job start in how long, for each of its keys if its code says so."""
     wanted = None if rate == "code" else {**rate_of(rate), "burst": burst}
     changed = api.change(UPDATE_JOB, name=name, rate=wanted)["job"]
-    said = "its rate is that of its code" if wanted is None else f"at most {rate} runs start"
-    api.result({"job": changed}, f"Job {name}: {said}")
+    outcome = "its rate is that of its code" if wanted is None else f"at most {rate} runs start"
+    api.result({"job": changed}, f"Job {name}: {outcome}")

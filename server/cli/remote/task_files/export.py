@@ -42,5 +42,5 @@ def export(
     except OSError as error:
         raise ConfigurationError(f"--out: cannot write {out}: {error.strerror}") from None
     limited = f" and the limits of {len(groups)} group{'s' if len(groups) > 1 else ''}" if groups else ""
-    said = f"{len(tasks)} tasks{limited}"
-    api.result({"tasks": tasks, "groups": groups, "file": str(out)}, f"{said} written to {out}")
+    summary = f"{len(tasks)} tasks{limited}"
+    api.result({"tasks": tasks, "groups": groups, "file": str(out)}, f"{summary} written to {out}")

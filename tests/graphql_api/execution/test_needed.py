@@ -234,7 +234,7 @@ def test_the_original_keeps_what_it_collected_for_each_event() -> None:
         before, most = None, 0
         async for _ in results:
             gc.collect()
-            kept = sum(isinstance(one, FieldDetails) for one in gc.get_objects())
+            kept = sum(issubclass(type(one), FieldDetails) for one in gc.get_objects())
             before = kept if before is None else before
             most = max(most, kept - before)
         return most

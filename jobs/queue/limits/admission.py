@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from sqlalchemy import Connection, and_, exists, not_, or_, select, text, update
 
@@ -326,12 +326,19 @@ def give_back(tx: Tx, runs: Sequence[Run | HeldRun]) -> None:
         store_bucket(tx.conn, bucket_name, bucket.full_at or tx.now, tx.now)
 
 
+_ANYTHING_HELD: Final = select(
+    or_(
+        exists().where(
+            r.c.due_at.is_not(None), r.c.concurrency_key.is_not(None), r.c.state.in_(sql_literals(CLAIMABLE))
+        ),
+        exists().where(b.c.next_token_at.is_not(None)),
+    )
+)
+
+
 def is_anything_held(conn: Connection) -> bool:
     """Whether any run waits for a slot or a token of its key."""
-    claimable = r.c.state.in_(sql_literals(CLAIMABLE))
-    slots = exists().where(r.c.due_at.is_not(None), r.c.concurrency_key.is_not(None), claimable)
-    tokens = exists().where(b.c.next_token_at.is_not(None))
-    return bool(conn.execute(select(or_(slots, tokens))).scalar_one())
+    return bool(conn.execute(_ANYTHING_HELD).scalar_one())
 
 
 def look_for_tokens(tx: Tx) -> datetime | None:

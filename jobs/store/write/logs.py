@@ -1,6 +1,8 @@
 """Statements on ``execution_log``: the lines of an execution."""
 
 from collections.abc import Sequence
+from functools import cache
+from typing import Any
 
 from sqlalchemy import Connection, delete, select
 
@@ -14,11 +16,16 @@ _COLUMNS = {one.name: one.type for one in l.columns}
 def append(conn: Connection, lines: Sequence[LogLine]) -> None:
     """Insert lines; those that are there already (a repeated transaction) stay."""
     rows = [(one.execution_id, one.line, one.at, one.level, one.message, one.fields, one.step) for one in lines]
-    batch, parameters = dialect.batch(conn, _COLUMNS, rows)
+    postgres = dialect.is_postgresql(conn)
+    conn.execute(_appending(postgres=postgres), dialect.batch_rows(_COLUMNS, rows, postgres=postgres))
+
+
+@cache
+def _appending(*, postgres: bool) -> Any:
+    batch = dialect.batch_source(_COLUMNS, postgres=postgres)
     # SQLite needs a WHERE between a SELECT and ON CONFLICT to tell it from a join's ON.
     source = select(batch).where(batch.c.execution_id.is_not(None))
-    statement = dialect.insert_or_ignore(conn, l).from_select(list(_COLUMNS), source)
-    conn.execute(statement, parameters)
+    return dialect.ignoring_conflicts(l, postgres=postgres).from_select(list(_COLUMNS), source)
 
 
 def cut(conn: Connection, execution_id: int, before: int, limit: int | None = None) -> int:

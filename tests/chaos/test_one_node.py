@@ -73,7 +73,10 @@ def test_a_task_of_every_second_runs_every_second(cluster: Cluster) -> None:
     ran = Counter(one.scheduled_for for one in history.executions if one.task_name == "tick")
     skipped = sum(row.count for row in history.skipped if row.task_name == "tick")
     assert set(ran.values()) == {1}
-    assert len(ran) + skipped == len(due)
+    # What came due as the node stopped waits for the next one.
+    kept = [one.scheduled_for for one in history.runs if one.state is RunState.WAITING]
+    assert kept in ([], [due[-1]])
+    assert len(ran) + len(kept) + skipped == len(due)
 
 
 def is_over(process: CronographProcess) -> bool:

@@ -1,20 +1,24 @@
 """Policies that a job carries: what can be said, what is refused at the import, and what a failure then means."""
 
+import math
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
 import pytest
 
-from cronograph.jobs import Cap, JobContext, Rate, Result, job
+from cronograph.jobs import Cap, JobContext, Rate, Result, Snooze, job
 from cronograph.jobs.core.base.errors import ConfigurationError
 from cronograph.jobs.core.base.rates import Rate as StoredRate
 from cronograph.jobs.core.defaults import JobDefaults
 from cronograph.jobs.core.limits import Keys, Limits
 from cronograph.jobs.core.model import MisfirePolicy, OverlapPolicy, Priority, ScheduleSpec
+from cronograph.jobs.core.rules import MAX_SECONDS
 from cronograph.jobs.core.schedule import Syntax
+from cronograph.jobs.core.states import RunState
 from cronograph.jobs.registry import Registry
 from cronograph.jobs.testing import Queue, drain, run_job
+from tests.support.engines import StartEngine
 
 
 def test_all_policies_can_be_said_in_words_and_durations() -> None:
@@ -185,11 +189,6 @@ async def steady() -> None:
     raise ValueError("steady")
 
 
-@job(registry=JOBS, retry_delay=7, backoff=lambda failures: -failures)
-async def miscounts() -> None:
-    raise ValueError("miscounts")
-
-
 async def test_an_exception_to_give_up_on_ends_the_run_and_another_is_retried() -> None:
     refused = await run_job(calls, {"raises": "refused"})
     assert (refused.outcome, refused.state, refused.retry_in) == ("failed", "failed", None)
@@ -209,11 +208,83 @@ async def test_the_delay_grows_as_the_job_says() -> None:
     assert (await run_job(steady, retries=9, retry_delay=1, attempt=3)).retry_in == 1.0
 
 
-async def test_a_function_of_the_delay_that_fails_changes_nothing_but_the_log() -> None:
+class UnspeakableError(Exception):
+    def __repr__(self) -> str:
+        raise self
+
+    __str__ = __repr__
+
+
+def unspeakable(_: int) -> float:
+    raise UnspeakableError
+
+
+DELAYS: list[Callable[[int], Any]] = [
+    lambda failures: -failures,
+    lambda _: timedelta(days=999_999_999),
+    lambda failures: 10.0**failures * 1e300,
+    lambda failures: 10**400 * failures,
+    lambda _: math.nan,
+    lambda _: math.inf,
+    lambda _: True,
+    lambda _: "5m",
+    lambda _: None,
+    lambda failures: 1 / (failures - failures),
+    unspeakable,
+]
+
+
+@pytest.mark.parametrize("backoff", DELAYS)
+async def test_a_function_of_the_delay_that_fails_changes_nothing_but_the_log(backoff: Callable[[int], Any]) -> None:
+    @job("miscounts", registry=Registry(), retry_delay=7, backoff=backoff)
+    async def miscounts() -> None:
+        raise ValueError("the reason")
+
     failed = await run_job(miscounts)
-    assert (failed.error, failed.state, failed.retry_in) == ("miscounts", "stuck", 7.0)
+    assert (failed.error, failed.state, failed.retry_in) == ("the reason", "stuck", 7.0)
     assert "backoff of job 'miscounts' failed" in failed.messages[0]
-    assert "must return seconds from 0 on" in failed.messages[0]
+
+
+async def test_the_longest_delay_of_a_function_is_ten_years() -> None:
+    @job(registry=Registry(), retries=9, backoff=lambda failures: MAX_SECONDS + (failures > 1))
+    async def patient() -> None:
+        raise ValueError("the reason")
+
+    assert (await run_job(patient)).retry_in == MAX_SECONDS
+    assert "from 0 seconds to ten years" in (await run_job(patient, attempt=2)).messages[0]
+
+
+@pytest.mark.parametrize("seconds", [math.nan, 1e300, -1.0, "never"])
+async def test_a_snooze_of_a_class_of_ones_own_is_no_longer_than_any_other(seconds: Any) -> None:
+    class Later(Snooze):
+        def __init__(self) -> None:
+            self.seconds = seconds
+
+    @job(registry=Registry())
+    async def tired() -> None:
+        raise Later
+
+    assert (await run_job(tired)).state == "stuck"
+
+
+async def test_a_delay_that_no_clock_can_hold_ends_neither_its_worker_nor_other_runs(
+    start_engine: StartEngine,
+) -> None:
+    registry = Registry()
+
+    @job(registry=registry, backoff=lambda _: timedelta(days=999_999_999))
+    async def refused() -> None:
+        raise ValueError("the real reason")
+
+    @job(registry=registry)
+    async def other() -> None: ...
+
+    engine = await start_engine(registry)
+    first = await engine.enqueue("refused", retries=1, retry_delay=60.0)
+    stuck = await engine.run_until(first, RunState.STUCK)
+    assert stuck.error == "the real reason"
+    assert stuck.available_at - stuck.submitted_at < timedelta(minutes=5)
+    assert (await engine.finish("other")).run.state is RunState.SUCCESS
 
 
 async def test_runs_and_tasks_have_the_policies_of_their_job_unless_they_say_otherwise() -> None:

@@ -1,6 +1,5 @@
 """The policies that a job carries: what its runs and tasks have unless they say otherwise, and when it is retried."""
 
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import timedelta
@@ -13,7 +12,7 @@ from ..core.defaults import NO_DEFAULTS, JobDefaults
 from ..core.model import MisfirePolicy, OverlapPolicy, Priority
 from ..core.outcome import MAX_RETRY_DELAY
 from ..core.retention import keep_faults
-from ..core.rules import attempt_faults, name_faults
+from ..core.rules import MAX_SECONDS, attempt_faults, name_faults
 from ..core.seconds import seconds_of
 from .functions import check_takes
 from .unique_key import KeyFunction
@@ -67,7 +66,7 @@ class JobPolicies:
         None = as by default, doubled each time.
 
         Raises:
-            ValueError: the function returned no duration.
+            ValueError: the function returned no duration, or one of more than ten years.
             Exception: what the function raises.
         """
         match self.backoff:
@@ -86,8 +85,8 @@ NO_POLICIES: Final = JobPolicies()
 
 def _returned(delay: object) -> float:
     seconds = delay.total_seconds() if isinstance(delay, timedelta) else delay
-    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 <= seconds < math.inf:
-        raise ValueError(f"backoff: must return seconds from 0 on, or a timedelta, got {delay!r:.60}")
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 <= seconds <= MAX_SECONDS:
+        raise ValueError(f"backoff: must return from 0 seconds to ten years, or such a timedelta, got {delay!r:.60}")
     return float(seconds)
 
 

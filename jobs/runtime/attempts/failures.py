@@ -12,6 +12,7 @@ from ...queue.enqueue.failures import failure_of
 from ...queue.finish import Finish
 from ...registry import JobDefinition
 from ..job.ownership import Outsider, is_asked_to_end
+from ..job.results import message_of
 from .attempt import Attempt
 
 log = logging.getLogger(__name__)
@@ -40,7 +41,8 @@ def retried(attempt: Attempt, outcome: JobOutcome) -> JobOutcome:
     try:
         delay = attempt.definition.policies.delay(run.failures + 1, run.retry_delay)
     except BaseException as error:
-        sentence = f"backoff of job '{run.job_name}' failed, so the delay is as usual: {error!r}"
+        why = f"{type(error).__name__}: {message_of(error)}"
+        sentence = f"backoff of job '{run.job_name}' failed, so the delay is as usual: {why}"
         attempt.host.log(logging.ERROR, sentence, None)
         log.warning("backoff of job %s failed, so the delay is as usual", run.job_name, exc_info=error)
         return outcome

@@ -17,6 +17,7 @@ from ...core.outcome import (
     Suspended,
     TimedOut,
 )
+from ...core.seconds import length
 from ...registry.policies import NO_POLICIES, JobPolicies
 from .redaction import NOTHING_HIDDEN, Redactor
 from .values import plain_json, plain_text
@@ -82,7 +83,8 @@ def _from_exception(
     error: BaseException, stop: StopReason | None, policies: JobPolicies, redactor: Redactor
 ) -> JobOutcome:
     if isinstance(error, Snooze):
-        return Snoozed(error.seconds)
+        # A class of the user's may set it past the check of ``Snooze``.
+        return Snoozed(length("Snooze", error.seconds))
     suspension = _suspension(error)
     if suspension is not None:
         return Suspended(suspension.awaits, suspension.seconds, suspension.until)

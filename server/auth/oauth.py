@@ -27,7 +27,7 @@ from ...jobs.core.base.errors import UserError
 from ...jobs.store.db.database import Database
 from ...jobs.store.db.transaction import Tx
 from .authenticator import Authenticator
-from .base.forms import form
+from .base.forms import form, page_and_form
 from .base.root_path import Redirect
 from .browser_sessions import BrowserSessions
 from .device_pages import code_page, decided_page, decision_page
@@ -37,6 +37,8 @@ CLIENT: Final = "cronograph-cli"
 """The only client there is: the command line and the Python client. It has no secret of its own."""
 DEVICE_GRANT: Final = "urn:ietf:params:oauth:grant-type:device_code"
 NO_STORE: Final = {"Cache-Control": "no-store", "Pragma": "no-cache"}
+OTHERS_TOO: Final = None
+"""RFC 6749, 3.2: parameters that are not known are ignored, and none may be there twice."""
 WORDS: Final[Mapping[Answer, str]] = {
     Answer.PENDING: "nobody has decided yet; ask again",
     Answer.SLOW_DOWN: "asked too soon; wait 5 seconds longer than before between two questions",
@@ -97,8 +99,7 @@ class OAuthRoutes:
             Route("/oauth/device_authorization", self._answering(self._begin), methods=["POST"]),
             Route("/oauth/token", self._answering(self._token), methods=["POST"]),
             Route("/oauth/revoke", self._answering(self._revoke), methods=["POST"]),
-            Route("/device", self._ask, methods=["GET"]),
-            Route("/device", self._answering(self._look_up), methods=["POST"]),
+            page_and_form("/device", self._ask, self._answering(self._look_up)),
             Route("/device/decision", self._answering(self._decide), methods=["POST"]),
         ]
 
@@ -121,7 +122,7 @@ class OAuthRoutes:
         )
 
     async def _begin(self, request: Request) -> Response:
-        _check_client(await form(request))
+        _check_client(await form(request, OTHERS_TOO))
         device, user = fresh_secret(Prefix.DEVICE_CODE), actions.fresh_user_code()
         codes = actions.NewCodes(stored_form(device), stored_form(user), self._poll_every)
         await self._database.write(actions.begin, codes, client_info_of(request))
@@ -138,7 +139,7 @@ class OAuthRoutes:
         )
 
     async def _token(self, request: Request) -> Response:
-        fields = await form(request)
+        fields = await form(request, OTHERS_TOO)
         _check_client(fields)
         tokens = fresh_secret(Prefix.ACCESS_TOKEN), fresh_secret(Prefix.REFRESH_TOKEN)
         new = NewTokens(stored_form(tokens[0]), stored_form(tokens[1]))
@@ -166,7 +167,7 @@ class OAuthRoutes:
         )
 
     async def _revoke(self, request: Request) -> Response:
-        fields = await form(request)
+        fields = await form(request, OTHERS_TOO)
         _check_client(fields)
         token = _needed(fields, "token")
         end: dict[Prefix, Callable[[Tx, str, ClientInfo], bool]] = {
@@ -187,7 +188,7 @@ class OAuthRoutes:
         return code_page(code)
 
     async def _look_up(self, request: Request) -> Response:
-        code = (await form(request)).get("user_code", "")[:20]
+        code = (await form(request, ("user_code",))).get("user_code", "")[:20]
         identity = await self._person(request)
         if identity is None:
             return _to_login(code)
@@ -197,11 +198,14 @@ class OAuthRoutes:
         return decision_page(code, guess.request, identity.name, identity.role.value)
 
     async def _decide(self, request: Request) -> Response:
-        fields = await form(request)
+        fields = await form(request, ("user_code", "decision"))
         code, identity = fields.get("user_code", "")[:20], await self._person(request)
         if identity is None:
             return _to_login(code)
-        approve = fields.get("decision") == "approve"
+        decision = _needed(fields, "decision")
+        if decision not in ("approve", "deny"):
+            raise OAuthError("invalid_request", f"decision must be approve or deny, got '{decision[:100]}'")
+        approve = decision == "approve"
         place, actor = client_info_of(request), person_of(request, identity).actor
         guess = await self._database.write(
             acting, actor, actions.decide, _hashed(code), identity.account_id, place, approve=approve

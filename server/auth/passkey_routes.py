@@ -52,7 +52,7 @@ class PasskeyRoutes:
         return answer
 
     async def _sign_in(self, request: Request) -> Response:
-        answer = Answer.read((await json_object(request)).get("credential"), registers=False)
+        answer = Answer.read((await json_object(request, ("credential",))).get("credential"), registers=False)
         signed_in = await self._signed_in(request, answer)
         account = signed_in.account
         done = JSONResponse({"name": account.name, "role": account.role.name}, headers=NO_STORE)
@@ -84,7 +84,7 @@ class PasskeyRoutes:
 
     async def _register(self, request: Request) -> Response:
         known = await self._sessions.required(request)
-        members = await json_object(request)
+        members = await json_object(request, ("credential", "name"))
         answer = Answer.read(members.get("credential"), registers=True)
         bound_to = stored_form(self._sessions.secret_of(request))
         good = await self._database.write(actions.spend_registration, answer.challenge.stored, bound_to)

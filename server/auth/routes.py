@@ -12,7 +12,7 @@ from ...graphql.base.errors import UserFacingError
 from ...jobs.accounts.read.links import Purpose
 from ...jobs.accounts.rules.sessions import CredentialKind
 from ...jobs.core.base.errors import UserError
-from .base.forms import form, json_object, local_path, text_member
+from .base.forms import form, json_object, local_path, page_and_form, text_member
 from .base.pages import (
     STYLE_PATH,
     OtherWays,
@@ -44,12 +44,9 @@ class SignInRoutes:
         posted = self._sessions.posted
         return [
             Route(STYLE_PATH, style, methods=["GET"]),
-            Route("/login", self._login, methods=["GET"]),
-            Route("/login", posted(self._log_in), methods=["POST"]),
-            Route("/setup", self._setup, methods=["GET"]),
-            Route("/setup", posted(self._set_up), methods=["POST"]),
-            Route("/recover", self._recovery, methods=["GET"]),
-            Route("/recover", posted(self._recover), methods=["POST"]),
+            page_and_form("/login", self._login, posted(self._log_in)),
+            page_and_form("/setup", self._setup, posted(self._set_up)),
+            page_and_form("/recover", self._recovery, posted(self._recover)),
             Route("/auth/providers", self._providers, methods=["GET"]),
             Route("/auth/password", posted(self._password), methods=["POST"]),
             Route("/auth/change-password", posted(self._change_password), methods=["POST"]),
@@ -81,7 +78,7 @@ class SignInRoutes:
         return signed_in_page(known.name, known.role.value)
 
     async def _log_in(self, request: Request) -> Response:
-        fields = await form(request)
+        fields = await form(request, ("next", "name", "password"))
         target, name = local_path(fields.get("next")), fields.get("name", "")
         try:
             signed_in = await self._signing.by_password(name, fields.get("password", ""), client_info_of(request))
@@ -91,7 +88,7 @@ class SignInRoutes:
         return await self._sessions.welcome(request, signed_in, Redirect(target, SEE_OTHER, headers=NO_STORE))
 
     async def _password(self, request: Request) -> Response:
-        members = await json_object(request)
+        members = await json_object(request, ("name", "password"))
         name, password = text_member(members, "name"), text_member(members, "password")
         signed_in = await self._signing.by_password(name, password, client_info_of(request))
         account = signed_in.account
@@ -99,7 +96,7 @@ class SignInRoutes:
         return await self._sessions.welcome(request, signed_in, answer)
 
     async def _change_password(self, request: Request) -> Response:
-        members = await json_object(request)
+        members = await json_object(request, ("current", "password"))
         current, password = text_member(members, "current"), text_member(members, "password")
         known = await self._sessions.required(request)
         changed = await self._signing.change_password(known, current, password, client_info_of(request))
@@ -114,7 +111,7 @@ class SignInRoutes:
         return setup_page(token)
 
     async def _set_up(self, request: Request) -> Response:
-        fields = await form(request)
+        fields = await form(request, ("token", "name", "password"))
         token, name = fields.get("token", ""), fields.get("name", "")
         try:
             signed_in = await self._signing.set_up(token, name, fields.get("password", ""), client_info_of(request))
@@ -131,7 +128,7 @@ class SignInRoutes:
         return recovery_page(token)
 
     async def _recover(self, request: Request) -> Response:
-        fields = await form(request)
+        fields = await form(request, ("token", "password"))
         token = fields.get("token", "")
         try:
             signed_in = await self._signing.recover(token, fields.get("password", ""), client_info_of(request))

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from datetime import timedelta
 from html import escape
 from typing import Final
-from urllib.parse import parse_qsl
 
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
@@ -28,7 +27,7 @@ from ...jobs.core.base.errors import InvalidState, NotFound, UserError
 from ...jobs.core.durable.waits import check_box
 from ...jobs.core.model import Json
 from ...jobs.store.db.database import Database
-from ..auth.base.forms import read_body
+from ..auth.base.forms import FORM_TYPE, JSON_TYPE, fields_of, form, media_type, page_and_form, read_body
 from ..auth.base.pages import STYLE_PATH, page, style
 from ..process.lifecycle import Lifecycle, Phase
 
@@ -36,8 +35,7 @@ MAX_BODY: Final = 65_536
 _THROTTLE: Final = ThrottlePolicy(30, timedelta(minutes=15))
 """For one network address: so many requests in vain cost nothing. One that leads somewhere does not count."""
 _LIMITS: Final = Limits()
-_JSON: Final = "application/json"
-_FORM: Final = "application/x-www-form-urlencoded"
+_FIELDS: Final = ("payload", "answer", "reject")
 _HEADERS: Final = {"Cache-Control": "no-store", "X-Robots-Tag": "noindex"}
 
 
@@ -57,8 +55,7 @@ def signal_routes(database: Database, lifecycle: Lifecycle) -> list[Route]:
     addresses = _Addresses(database, lifecycle)
     return [
         Route(STYLE_PATH, style, methods=["GET"]),
-        Route(f"{PATH}/{{token}}", addresses.guarded(addresses.show), methods=["GET"]),
-        Route(f"{PATH}/{{token}}", addresses.guarded(addresses.send), methods=["POST"]),
+        page_and_form(f"{PATH}/{{token}}", addresses.guarded(addresses.show), addresses.guarded(addresses.send)),
     ]
 
 
@@ -135,20 +132,24 @@ def _place(request: Request) -> str:
 
 
 async def _answer_of(request: Request) -> _Answer:
-    """What is sent along.
+    """Return what is sent along. Only an empty body, or a form without a payload, is a bare yes.
 
     Raises:
-        UserFacingError: it is too large, or neither JSON nor a form.
+        UserFacingError: it is too large, neither JSON nor this form, or says something that is not understood.
     """
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    text = decode(await read_body(request, MAX_BODY))
-    rejects = request.query_params.get("reject")
-    if kind == _FORM:
-        fields = dict(parse_qsl(text, keep_blank_values=True, max_num_fields=20))
+    kind = media_type(request)
+    rejects = fields_of(request.scope["query_string"].decode("latin-1"), ("reject",), "The address").get("reject")
+    if kind == FORM_TYPE:
+        fields = await form(request, _FIELDS, MAX_BODY)
+        if fields.get("answer", "yes") != "yes":
+            raise _problem("'answer' must be yes; to say no, send 'reject' with the reason.", "INVALID_REQUEST", 400)
+        if len({"answer", "payload"} & fields.keys()) and "reject" in fields:
+            raise _problem("'reject' says no, so no 'answer' or 'payload' may come with it.", "INVALID_REQUEST", 400)
         payload = fields.get("payload", "")
         return _Answer(parse_json(payload, _LIMITS) if payload.strip() else None, fields.get("reject", rejects))
-    if text.strip() and kind != _JSON:
-        raise _problem(f"The Content-Type must be {_JSON}, got '{kind[:100]}'.", "UNSUPPORTED_MEDIA_TYPE", 415)
+    text = decode(await read_body(request, MAX_BODY))
+    if text.strip() and kind != JSON_TYPE:
+        raise _problem(f"The Content-Type must be {JSON_TYPE}, got '{kind[:100]}'.", "UNSUPPORTED_MEDIA_TYPE", 415)
     return _Answer(parse_json(text, _LIMITS) if text.strip() else None, rejects)
 
 

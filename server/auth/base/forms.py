@@ -1,11 +1,13 @@
-"""What sign-in takes from outside: small bodies, strict JSON, plain forms, and paths that stay on this site."""
+"""What sign-in and signals take from outside: small bodies, strict JSON, plain forms, and paths of this site."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from typing import Final
 from urllib.parse import parse_qsl
 
 from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
 
 from ....graphql.base.errors import UserFacingError
 from ....graphql.guard.limits import Limits
@@ -13,34 +15,78 @@ from ....graphql.transport.request import as_object, decode, parse_json
 
 MAX_BODY: Final = 8_192
 MAX_FIELDS: Final = 20
+JSON_TYPE: Final = "application/json"
+FORM_TYPE: Final = "application/x-www-form-urlencoded"
 _LIMITS: Final = Limits()
 _PATH: Final = re.compile(r"/(?![/\\])[^\x00-\x20\\\x7f]{0,1999}")
 
 
-async def form(request: Request) -> dict[str, str]:
-    """The fields of a form; of several of one name the last.
+def page_and_form(
+    path: str, show: Callable[[Request], Awaitable[Response]], send: Callable[[Request], Awaitable[Response]]
+) -> Route:
+    """Return the route of a page and of the form on it, so that a refusal of other methods names both of its own."""
+
+    async def answer(request: Request) -> Response:
+        return await (send if request.method == "POST" else show)(request)
+
+    return Route(path, answer, methods=["GET", "POST"])
+
+
+async def form(request: Request, known: Collection[str] | None, most: int = MAX_BODY) -> dict[str, str]:
+    """Return the fields of a form.
+
+    Args:
+        request: Of which.
+        known: Its fields; None where a standard wants others ignored.
+        most: Its longest, in bytes.
 
     Raises:
-        UserFacingError: it is too long, no form, or no UTF-8.
+        UserFacingError: it is too long, no form, no UTF-8, or has a field that is unknown or there twice.
     """
-    _check_type(request, "application/x-www-form-urlencoded")
-    text = decode(await read_body(request))
+    _check_type(request, FORM_TYPE)
+    return fields_of(decode(await read_body(request, most)), known)
+
+
+def fields_of(text: str, known: Collection[str] | None, what: str = "The form") -> dict[str, str]:
+    """Read ``name=value&…``, as a form or a query has it.
+
+    Raises:
+        UserFacingError: it has bad percent-encoding, too many fields, or one that is unknown or there twice.
+    """
     try:
-        return dict(parse_qsl(text, keep_blank_values=True, max_num_fields=MAX_FIELDS, errors="strict"))
+        pairs = parse_qsl(text, keep_blank_values=True, max_num_fields=MAX_FIELDS, errors="strict")
     except ValueError:
-        raise _bad("The form must have a few fields in UTF-8.") from None
+        raise _bad(f"{what} must have at most {MAX_FIELDS} fields, in UTF-8.") from None
+    fields = dict(pairs)
+    if len(fields) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise _bad(
+            f"{what} must have each field once, got '{next(one for one in fields if names.count(one) > 1)}' twice."
+        )
+    odd = next((name for name in fields if known is not None and name not in known), None)
+    if odd is None or known is None:
+        return fields
+    has = f"{what} may have the fields {', '.join(known)}; got '{odd[:100]}'."
+    if text.lstrip()[:1] in ("{", "["):
+        # What `curl -d` sends unless told otherwise.
+        message = f"{has} If the body is JSON, send it with 'Content-Type: {JSON_TYPE}'."
+        raise UserFacingError(message, code="UNSUPPORTED_MEDIA_TYPE", http_status=415)
+    raise _bad(has)
 
 
-async def json_object(request: Request) -> Mapping[str, object]:
-    """The members of a JSON object.
+async def json_object(request: Request, known: Collection[str]) -> Mapping[str, object]:
+    """Return the members of a JSON object.
 
     Raises:
-        UserFacingError: it is too long, or no JSON object.
+        UserFacingError: it is too long, no JSON object, or has a member that is not ``known``.
     """
-    _check_type(request, "application/json")
+    _check_type(request, JSON_TYPE)
     found = as_object(parse_json(decode(await read_body(request)), _LIMITS))
     if found is None:
         raise _bad("The body must be a JSON object.")
+    odd = next((name for name in found if name not in known), None)
+    if odd is not None:
+        raise _bad(f"The body may have the members {', '.join(known)}; got '{odd[:100]}'.")
     return found
 
 
@@ -78,8 +124,13 @@ async def read_body(request: Request, most: int = MAX_BODY) -> bytes:
     return b"".join(parts)
 
 
+def media_type(request: Request) -> str:
+    """Return the media type that a request says its body has, without parameters; empty if it says none."""
+    return request.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+
 def _check_type(request: Request, wanted: str) -> None:
-    given = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    given = media_type(request)
     if given != wanted:
         message = f"The Content-Type must be {wanted}, got '{given[:100]}'."
         raise UserFacingError(message, code="UNSUPPORTED_MEDIA_TYPE", http_status=415)

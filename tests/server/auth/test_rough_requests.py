@@ -15,7 +15,7 @@ FORM = {"content-type": "application/x-www-form-urlencoded"}
 async def test_a_form_that_is_none_is_refused(light: Protected, body: bytes) -> None:
     answer = await light.browser.post("/oauth/token", content=body, headers=FORM)
     assert (answer.status_code, answer.json()["error"]) == (400, "invalid_request")
-    assert answer.json()["error_description"] == "The form must have a few fields in UTF-8."
+    assert answer.json()["error_description"] == "The form must have at most 20 fields, in UTF-8."
 
 
 @pytest.mark.parametrize("name", ["a\0", 7], ids=["a NUL", "a number"])

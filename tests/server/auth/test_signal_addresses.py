@@ -128,6 +128,48 @@ async def test_what_does_not_fit_is_refused_and_uses_nothing_up(server: Protecte
     assert (await server.browser.post(asking.path, json={"by": "eve"})).status_code == 200
 
 
+FORM_TYPE = {"content-type": "application/x-www-form-urlencoded"}
+
+
+@pytest.mark.parametrize(
+    ("body", "query", "named"),
+    [
+        (b'{"approved": false}', "", """'{"approved": false}'"""),
+        (b'{"by": "a&b=c"}', "", "application/json"),
+        (b"approved=false", "", "'approved'"),
+        (b"answer=no", "", "'answer'"),
+        (b"answer=yes&answer=no", "", "'answer'"),
+        (b"answer=yes&reject=no+money", "", "'reject'"),
+        (b"&".join(b"f%d=1" % number for number in range(21)), "", "20 fields"),
+        (b"", "?approved=false", "'approved'"),
+        (b"", "?reject=a&reject=b", "'reject'"),
+    ],
+)
+async def test_an_answer_that_is_not_understood_is_no_yes(
+    server: Protected, stored: Stored, body: bytes, query: str, named: str
+) -> None:
+    """`curl -d` calls everything a form: JSON as well, which would be a field of that name."""
+    asking = Asking(stored, form=None)
+    status, code, message = await refused(server, asking.path + query, content=body, headers=FORM_TYPE)
+    assert (status, code) in {(400, "INVALID_REQUEST"), (415, "UNSUPPORTED_MEDIA_TYPE")}
+    assert named in message
+    assert stored.rows(tables.run, id=asking.run_id)[0].state == "suspended"
+    json_kind = {"content-type": "application/json"}
+    assert (await server.browser.post(asking.path, content=b"true", headers=json_kind)).status_code == 200
+
+
+async def test_json_that_is_called_a_form_is_told_how_to_come(server: Protected, stored: Stored) -> None:
+    asking = Asking(stored, form=None)
+    status, code, message = await refused(server, asking.path, content=b'{"approved": false}', headers=FORM_TYPE)
+    assert (status, code) == (415, "UNSUPPORTED_MEDIA_TYPE")
+    assert "send it with 'Content-Type: application/json'" in message
+
+
+async def test_an_empty_form_is_a_bare_yes(server: Protected, stored: Stored) -> None:
+    asking = Asking(stored, form=None)
+    assert (await server.browser.post(asking.path, content=b"", headers=FORM_TYPE)).status_code == 200
+
+
 async def test_it_ends_with_its_wait_and_with_its_run(server: Protected, stored: Stored) -> None:
     answered, cancelled = Asking(stored), Asking(stored, "node-c")
     stored.do(cancel_runs, [cancelled.run_id], reason="no need")
@@ -173,6 +215,7 @@ async def test_other_methods_are_refused_in_words(server: Protected, stored: Sto
     asking = Asking(stored)
     answer = await server.browser.put(asking.path)
     assert (answer.status_code, answer.text) == (405, "Method Not Allowed")
+    assert set(answer.headers["allow"].split(", ")) == {"GET", "HEAD", "POST"}
 
 
 def test_a_run_makes_no_more_than_so_many(stored: Stored) -> None:

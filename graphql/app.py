@@ -1,6 +1,5 @@
 """The routes of the GraphQL API."""
 
-from asyncio import to_thread
 from collections.abc import Collection, Mapping
 from typing import Final
 
@@ -8,6 +7,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route, WebSocketRoute
 
+from ..jobs.own.threads import briefly_in_thread
 from .base.errors import UserFacingError, error_answer, mask
 from .transport.body import BodyReader
 from .transport.bounds import Bounds
@@ -80,7 +80,7 @@ def graphql_routes(
         if allow_list is not None:
             return masked_response(UserFacingError(ONLY_LISTED, code="DOCUMENT_NOT_ALLOWED", http_status=403))
         # In a thread: the first time it is put together, which takes a tenth of a second.
-        sdl = await to_thread(lambda: schema.sdl)
+        sdl = await briefly_in_thread(lambda: schema.sdl)
         return PlainTextResponse(sdl, headers={"cache-control": "no-cache", "x-content-type-options": "nosniff"})
 
     return [

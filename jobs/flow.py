@@ -19,12 +19,11 @@ from .registry import Registry, registry_or_default
 from .registry.queue import check_session
 
 if TYPE_CHECKING:
-    import asyncio
-
     from .core.model import Json
+    from .own import threads as own_threads
     from .queue.enqueue.enqueue import AsyncTransaction, Transaction
 else:
-    asyncio = LazyModule("asyncio")
+    own_threads = LazyModule(f"{__package__}.own.threads")
 
 F = ParamSpec("F")
 P = ParamSpec("P")
@@ -205,7 +204,7 @@ class Flow:
         host = current_host.get()
         if host is not None and lazy.queue_of(self._home) is None:
             return await host.enqueue_flow(self._described())
-        return await asyncio.to_thread(self.enqueue_sync)
+        return await own_threads.briefly_in_thread(self.enqueue_sync)
 
     def enqueue_sync(self, session: "Transaction | None" = None, /) -> int:
         """``enqueue`` for code without an event loop, and for synchronous sessions and connections."""

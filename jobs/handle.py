@@ -17,8 +17,11 @@ from .registry.queue import RunQueue
 
 if TYPE_CHECKING:
     import asyncio
+
+    from .own import threads as own_threads
 else:
     asyncio = LazyModule("asyncio")
+    own_threads = LazyModule(f"{__package__}.own.threads")
 
 _FIRST_PAUSE: Final = 0.02
 _LONGEST_PAUSE: Final = 0.5
@@ -50,7 +53,7 @@ class RunHandle:
         Raises:
             NotFound: there is none (any more): its session was not committed, or history was pruned.
         """
-        return await asyncio.to_thread(self.status_sync)
+        return await own_threads.briefly_in_thread(self.status_sync)
 
     def status_sync(self) -> RunState:
         """See ``status``."""
@@ -62,7 +65,7 @@ class RunHandle:
         Raises:
             NotFound: see ``status``.
         """
-        return await asyncio.to_thread(self.cancel_sync, reason)
+        return await own_threads.briefly_in_thread(self.cancel_sync, reason)
 
     def cancel_sync(self, reason: str | None = None) -> RunState:
         """See ``cancel``."""
@@ -80,7 +83,7 @@ class RunHandle:
             NotFound: see ``status``.
             UserError: the run has ended, or what the signal brings along is not what it waits for.
         """
-        return await asyncio.to_thread(lambda: self.signal_sync(name, payload, reject=reject))
+        return await own_threads.briefly_in_thread(lambda: self.signal_sync(name, payload, reject=reject))
 
     def signal_sync(self, name: str, payload: Json = None, *, reject: str | None = None) -> RunState:
         """See ``signal``."""
@@ -98,7 +101,7 @@ class RunHandle:
             NotFound: see ``status``.
         """
         for pause in self._pauses(timeout):
-            run = await asyncio.to_thread(self._now)
+            run = await own_threads.briefly_in_thread(self._now)
             if run.state in FINAL:
                 return _value(run)
             await asyncio.sleep(pause)

@@ -19,6 +19,7 @@ from ..graphql.transport.bounds import address_of
 from ..jobs.connection import connect
 from ..jobs.core.actor import Role
 from ..jobs.core.base.errors import ConfigurationError
+from ..jobs.own.threads import in_own_thread
 from ..jobs.registry import Registry
 from ..jobs.store.db.sqlite.filelock import lock_for
 from .auth.base.root_path import root_path_of
@@ -131,7 +132,7 @@ class Cronograph:
                 ends.callback(lock.release)
             if self._home.queue is None:
                 queue = connect(url, registry=self._home)
-                ends.push_async_callback(asyncio.to_thread, queue.close)
+                ends.push_async_callback(in_own_thread, queue.close)
             made = self._assembled()
             ending = asyncio.create_task(self._await_end(made))
             ends.push_async_callback(asyncio.wait, [ending])

@@ -3,7 +3,6 @@
 What serves HTTP is either our own process (``service``) or an application that mounts ``asgi`` (``embedding``).
 """
 
-import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from contextlib import AsyncExitStack
@@ -22,6 +21,7 @@ from ..jobs.base.services import Services
 from ..jobs.core.actor import Submitter
 from ..jobs.core.base.errors import ConfigurationError
 from ..jobs.core.counts import NodeCounts
+from ..jobs.own.threads import in_own_thread
 from ..jobs.registry import Registry
 from ..jobs.registry.known_code import CodeOfRegistry
 from ..jobs.runtime.base.clock import Clock
@@ -193,7 +193,7 @@ class Installation:
         """
         parts = self.parts
         self.lifecycle.enter(Phase.MIGRATING)
-        applied = await asyncio.to_thread(migrate, self.settings.database_url)
+        applied = await in_own_thread(migrate, self.settings.database_url)
         if applied:
             log.info("database schema brought to revision %s", applied[-1])
         self.lifecycle.enter(Phase.RECOVERING)
@@ -212,7 +212,7 @@ class Installation:
 
     async def _close_traces(self) -> None:
         if self._end_traces is not None:
-            await asyncio.to_thread(self._end_traces)
+            await in_own_thread(self._end_traces)
 
     async def end(self, close_http: Callable[[], Awaitable[None]]) -> None:
         """The orderly end: jobs first, while the server still answers; then readers, connections, and the database.

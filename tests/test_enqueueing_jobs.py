@@ -1,8 +1,10 @@
 """Runs that a job puts into the queue itself: typed arguments, options, sessions, and the handle, on both databases."""
 
+import asyncio
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta, timezone
 from enum import Enum
 from typing import Any
 
@@ -60,6 +62,9 @@ async def import_orders(ctx: JobContext, source: str = "web", since: date | None
 @job(registry=JOBS)
 def label(address: Address, size: Size = Size.SMALL, _group: str = "none") -> Result:
     return Result()
+
+
+HERE = Address(street="Elm", built=date(2026, 3, 1))
 
 
 @pytest.fixture
@@ -222,3 +227,23 @@ async def test_a_variable_names_the_database_too(database_url: str, monkeypatch:
     assert await handle.status() == "waiting"
     assert isinstance(registry.queue, Connection)
     registry.queue.close()
+
+
+async def test_tasks_and_threads_that_fill_the_executor_enqueue_side_by_side(connection: Connection) -> None:
+    with ThreadPoolExecutor(2) as few:
+        asyncio.get_running_loop().set_default_executor(few)
+        in_threads = (asyncio.to_thread(label.enqueue_sync, address=HERE) for _ in range(20))
+        in_tasks = (label.enqueue(address=HERE) for _ in range(20))
+        async with asyncio.timeout(30):
+            handles = await asyncio.gather(*(one for both in zip(in_threads, in_tasks, strict=True) for one in both))
+            states = await asyncio.gather(*(one.status() for one in handles))
+    assert len({one.run_id for one in handles}) == 40
+    assert set(states) == {"waiting"}
+
+
+async def test_a_value_that_no_database_stores_is_refused_to_its_caller_alone(connection: Connection) -> None:
+    far = datetime.max.replace(tzinfo=timezone(timedelta(hours=-5)))
+    ways = [label.options(run_at=far if place % 8 == 5 else None) for place in range(40)]
+    answers = await asyncio.gather(*(one.enqueue(address=HERE) for one in ways), return_exceptions=True)
+    failed = [place for place, one in enumerate(answers) if isinstance(one, BaseException)]
+    assert failed == [place for place in range(40) if place % 8 == 5]

@@ -1,6 +1,5 @@
 """Queries that compute: schedules, plans, figures; and who and when."""
 
-import asyncio
 from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
 from itertools import islice
@@ -11,6 +10,7 @@ import strawberry
 from ...jobs.core import model
 from ...jobs.core.base.wording import time_text
 from ...jobs.core.schedule import validate
+from ...jobs.own.threads import briefly_in_thread
 from ...jobs.store.read import planned as plans
 from ...jobs.store.read.figures import depth, reports
 from ...jobs.store.read.figures import statistics as figures
@@ -106,14 +106,14 @@ class Plan:
     async def count(self) -> Counted:
         """How many there are in the span, up to the cap."""
         tasks = await self._tasks(self._start, MAX_COUNTED)
-        number = await asyncio.to_thread(lambda: sum(1 for _ in islice(self._planned(tasks, self._start), MAX_COUNTED)))
+        number = await briefly_in_thread(lambda: sum(1 for _ in islice(self._planned(tasks, self._start), MAX_COUNTED)))
         return capped(number)
 
     async def _find(self, wanted: int) -> list[Planned]:
         after = self._request.after
         if after is None:
             tasks = await self._tasks(self._start, wanted)
-            return await asyncio.to_thread(lambda: list(islice(self._planned(tasks, self._start), wanted)))
+            return await briefly_in_thread(lambda: list(islice(self._planned(tasks, self._start), wanted)))
         at, last_task = after
         assert isinstance(at, datetime), "the order begins with a time"
         assert isinstance(last_task, int), "and ends with a key"
@@ -121,7 +121,7 @@ class Plan:
         # Further tasks may be due at the very time of the cursor, and are behind us already.
         tasks = await self._tasks(start, wanted + MAX_TASKS)
         beyond = (one for one in self._planned(tasks, start) if (one.effective_at, one.task_id) > (at, last_task))
-        return await asyncio.to_thread(lambda: list(islice(beyond, wanted)))
+        return await briefly_in_thread(lambda: list(islice(beyond, wanted)))
 
     def _planned(self, tasks: Iterable[model.Task], start: datetime) -> Iterator[Planned]:
         return planned(tasks, start, self._end, self._apart)
@@ -162,7 +162,7 @@ class ReportQueries:
         """Judges a schedule: whether it is valid, what is wrong with it, and when it fires next."""
         wanted = checked_count(count)
         after = from_ or await info.context.now()
-        judged = await asyncio.to_thread(
+        judged = await briefly_in_thread(
             validate, schedule.syntax, schedule.value, schedule.timezone, count=wanted, after=after
         )
         return ScheduleValidation.from_model(judged)

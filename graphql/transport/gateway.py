@@ -1,6 +1,5 @@
 """What all transports share: the engine, the checks before it, and the hooks of the application."""
 
-import asyncio
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping
 from contextlib import AbstractContextManager, contextmanager
@@ -11,6 +10,7 @@ from typing import Any, Final
 from starlette.requests import HTTPConnection
 
 from ...jobs.core.base.tracing import TRACED
+from ...jobs.own.threads import briefly_in_thread
 from ..base.errors import UserFacingError
 from ..execution.executor import Admitted
 from ..guard.document import Prepared
@@ -86,7 +86,7 @@ class Gateway:
         pace, client = self.bounds.pace, self.bounds.client_of(context, connection)
         if body.wide:
             # What is that long takes its time; others are answered meanwhile.
-            return await asyncio.to_thread(self._parsed, body)
+            return await briefly_in_thread(self._parsed, body)
         if len(body.content) <= SHORT:
             with pace.meter(client).measured():
                 return self._parsed(body)

@@ -4,6 +4,7 @@ import asyncio
 from collections import OrderedDict
 from typing import Any, Final
 
+from ...jobs.own.threads import briefly_in_thread
 from ..execution.metered import Meter
 from ..guard.document import Prepared
 from .engine import Answer, Engine
@@ -29,7 +30,7 @@ class Introspections:
         known = self._kept.pop(key, None)
         if known is None:
             began = meter.clock()
-            known = await asyncio.to_thread(self._made, prepared, context)
+            known = await briefly_in_thread(self._made, prepared, context)
             meter.end(began)
             if "errors" in known.content:
                 return known

@@ -23,8 +23,11 @@ from .step_shape import Shape, shape_of
 
 if TYPE_CHECKING:
     import asyncio
+
+    from ..own import threads as own_threads
 else:
     asyncio = LazyModule("asyncio")
+    own_threads = LazyModule("cronograph.jobs.own.threads")
 
 
 class StepUnstorable(PermanentFailure):
@@ -354,7 +357,7 @@ async def _awaited(call: Callable[[], Any]) -> Any:  # noqa: ANN401 - what the f
     function = getattr(call, "func", call)
     if inspect.iscoroutinefunction(function):
         return await call()
-    returned = await asyncio.to_thread(call)
+    returned = await own_threads.in_own_thread(call)
     return await returned if inspect.isawaitable(returned) else returned
 
 

@@ -10,6 +10,7 @@ from ..base.context import JobContext
 from ..base.outcomes import Result
 from ..core.base.lazy import LazyModule, load
 from ..core.model import Json
+from ..own.threads import briefly_in_thread
 from .address_guard import AddressGuard, AllowList
 from .tools import services_of
 
@@ -108,7 +109,7 @@ async def http_request(  # noqa: PLR0917 - the parameters are the arguments of t
 
     The result value holds ``status``, ``url``, ``contentType``, ``body`` (text, at most 64 KiB) and ``cut``.
     """
-    await asyncio.to_thread(load, http_client)
+    await briefly_in_thread(load, http_client)
     guard = AddressGuard(AllowList.parse(services_of(context).http_allow))
     seconds_left = min(timeout, context.remaining if context.remaining is not None else timeout)
     request = http_client.HttpRequest(

@@ -4,10 +4,14 @@ import asyncio
 import threading
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Final, Generic, NamedTuple, Protocol, TypeVar
 
+from typing_extensions import override
+
 from ..core.base.driving import Steps, drive, drive_in_loop
-from ..core.base.errors import StorageError, UserError
+from ..core.base.errors import StorageError
+from ..store.db.faults import is_databases_fault, is_unstorable
 
 A = TypeVar("A")
 R = TypeVar("R")
@@ -27,9 +31,9 @@ class _Asked(Generic[A, R]):
 
     __slots__ = ("_error", "_results", "_woken", "leads", "what")
 
-    def __init__(self, what: A, *, leads: bool) -> None:
+    def __init__(self, what: A) -> None:
         self.what = what
-        self.leads = leads
+        self.leads = False
         self._results: tuple[R, ...] = ()
         self._error: BaseException | None = None
         self._woken = threading.Lock()
@@ -38,6 +42,11 @@ class _Asked(Generic[A, R]):
     @property
     def is_over(self) -> bool:
         return bool(self._results) or self._error is not None
+
+    @property
+    def is_abandoned(self) -> bool:
+        """Whether nobody can be told any more what becomes of it."""
+        return False
 
     def done(self, result: R) -> None:
         self._results = (result,)
@@ -49,10 +58,9 @@ class _Asked(Generic[A, R]):
         """Until it is over, or this thread leads."""
         self._woken.acquire()
 
-    def wake(self) -> bool:
-        """Have its thread look again; whether there is one that can."""
+    def wake(self) -> None:
+        """Have its thread look again."""
         self._woken.release()
-        return True
 
     def answer(self) -> R:
         if self._error is not None:
@@ -61,37 +69,43 @@ class _Asked(Generic[A, R]):
 
 
 class _AskedInLoop(_Asked[A, R]):
-    """What a task of an event loop asks for."""
+    """What a task of an event loop asks for; it never leads."""
 
-    __slots__ = ("_loop", "_woken_task")
+    __slots__ = ("_loop", "over")
 
-    def __init__(self, what: A, *, leads: bool) -> None:
-        super().__init__(what, leads=leads)
+    def __init__(self, what: A) -> None:
+        super().__init__(what)
         self._loop = asyncio.get_running_loop()
-        self._woken_task: asyncio.Future[None] = self._loop.create_future()
+        self.over: asyncio.Future[None] = self._loop.create_future()
 
-    async def wait_in_loop(self) -> None:
-        await self._woken_task
+    @property
+    @override
+    def is_abandoned(self) -> bool:
+        return self._loop.is_closed()
 
-    def wake(self) -> bool:
+    @override
+    def wake(self) -> None:
         try:
             self._loop.call_soon_threadsafe(self._wake_task)
         except RuntimeError:
             # The loop was closed meanwhile, and nobody waits there any more.
-            return False
-        return True
+            return
 
     def _wake_task(self) -> None:
-        if not self._woken_task.done():
-            self._woken_task.set_result(None)
+        if not self.over.done():
+            self.over.set_result(None)
 
 
 class GroupCommit(Generic[A, R]):
-    """Lets one thread at a time write; it writes also what others wait to write, and then the first of them leads.
+    """Let one thread at a time write; it also writes what others wait to write, and then the first of them leads.
+
+    For the tasks of event loops a thread of the group leads, which does nothing else: whoever holds up a loop or fills
+    its executor, perhaps because it waits for this group, holds up nobody here.
 
     Args:
-        write: Writes all that was asked for in one transaction; the results are in the same order. If it raises a
-            ``UserError``, nothing was written: each is written by itself then, so that nobody is refused for another.
+        write: Writes all that was asked for in one transaction; the results are in the same order. If it raises an
+            error that may concern one row alone, nothing was written: each half is written by itself
+            then, until the guilty ones stand alone.
         most: What one transaction writes.
     """
 
@@ -101,16 +115,17 @@ class GroupCommit(Generic[A, R]):
         self._waiting: deque[_Asked[A, R]] = deque()
         self._lock = threading.Lock()
         self._is_led = False
+        # Its thread begins with the first task that asks, and ends with this group.
+        self._own_thread = ThreadPoolExecutor(1, "cronograph-group-commit")
 
     def put(self, what: A) -> R:
-        """Have something written; what has become of it, once it is committed.
+        """Have something written; return what has become of it, once it is committed.
 
         Raises:
             Exception: what the writing of it, or of all that was written with it, raised.
         """
-        with self._lock:
-            mine: _Asked[A, R] = _Asked(what, leads=not self._is_led)
-            self._ask(mine)
+        mine: _Asked[A, R] = _Asked(what)
+        mine.leads = self._begins_to_lead(mine)
         if not mine.leads:
             try:
                 mine.wait()
@@ -122,58 +137,66 @@ class GroupCommit(Generic[A, R]):
         return mine.answer()
 
     async def put_in_loop(self, what: A) -> R:
-        """``put`` for a task of an event loop: where it leads, a thread writes."""
-        with self._lock:
-            mine: _AskedInLoop[A, R] = _AskedInLoop(what, leads=not self._is_led)
-            self._ask(mine)
-        if not mine.leads:
-            try:
-                await mine.wait_in_loop()
-            except BaseException:
-                self._give_up(mine)
-                raise
-        if not mine.is_over:
-            # A task that is cancelled meanwhile leaves the others their thread.
-            await asyncio.shield(asyncio.get_running_loop().run_in_executor(None, self._lead, mine))
+        """``put`` for a task of an event loop. One that is cancelled before its turn is not written."""
+        mine: _AskedInLoop[A, R] = _AskedInLoop(what)
+        if self._begins_to_lead(mine):
+            self._lead_by_own_thread()
+        try:
+            await mine.over
+        except BaseException:
+            self._give_up(mine)
+            raise
         return mine.answer()
 
-    def _ask(self, mine: _Asked[A, R]) -> None:
-        self._is_led = True
-        self._waiting.append(mine)
+    def _begins_to_lead(self, mine: _Asked[A, R]) -> bool:
+        """Join those who wait; whether nobody writes for them yet."""
+        with self._lock:
+            self._waiting.append(mine)
+            begins, self._is_led = not self._is_led, True
+        return begins
 
     def _give_up(self, mine: _Asked[A, R]) -> None:
-        """Who asked waits no longer; somebody else has to lead in its place."""
+        """Whoever asked waits no longer; somebody else has to lead in its place."""
         with self._lock:
             if mine in self._waiting:
                 self._waiting.remove(mine)
-        if mine.leads:
+        if mine.leads and not mine.is_over:
             self._pass_on()
 
-    def _lead(self, mine: _Asked[A, R]) -> None:
+    def _lead_by_own_thread(self) -> None:
+        try:
+            self._own_thread.submit(self._lead)
+        except RuntimeError:
+            # The interpreter ends and begins no more threads.
+            self._lead()
+
+    def _lead(self, mine: _Asked[A, R] | None = None) -> None:
         try:
             self._write_some(mine)
         finally:
             self._pass_on()
 
     def _pass_on(self) -> None:
-        """Have the first one lead that waits; one whose event loop was closed cannot."""
-        while True:
-            with self._lock:
-                following = self._waiting[0] if self._waiting else None
-                self._is_led = following is not None
-                if following is None:
-                    return
-                following.leads = True
-            if following.wake():
-                return
-            with self._lock:
-                self._waiting.remove(following)
-
-    def _write_some(self, mine: _Asked[A, R]) -> None:
+        """Have the first one lead that waits, in its own thread or in that of the group."""
         with self._lock:
-            some = _taken(self._waiting, self._most)
+            while self._waiting and self._waiting[0].is_abandoned:
+                self._waiting.popleft()
+            following = self._waiting[0] if self._waiting else None
+            self._is_led = following is not None
+            by_own_thread = isinstance(following, _AskedInLoop)
+            if following is not None:
+                following.leads = not by_own_thread
+        if by_own_thread:
+            self._lead_by_own_thread()
+        elif following is not None:
+            following.wake()
+
+    def _write_some(self, mine: _Asked[A, R] | None) -> None:
+        with self._lock:
+            some = [one for one in _taken(self._waiting, self._most) if not one.is_abandoned]
         try:
-            drive(_shares(some, (UserError,)), self._write)
+            if some:
+                drive(_shares(some), self._write)
         except BaseException:
             for one in some:
                 if not one.is_over:
@@ -201,23 +224,20 @@ class _Pending(NamedTuple, Generic[A, R]):
 
 
 class LoopGroupCommit(Generic[A, R]):
-    """``GroupCommit`` for the tasks of one event loop; one who gives up waiting leaves the others alone.
+    """``GroupCommit`` for the tasks of one event loop; one that gives up waiting leaves the others alone.
 
     Args:
         write: See there; it may as well read.
         most: How many of those that wait are written together, at least one; all up to ``MOST`` unless given.
-        apart: The errors after which each is written by itself.
     """
 
     def __init__(
         self,
         write: Callable[[Sequence[A]], Awaitable[Sequence[R]]],
         most: Callable[[Iterable[A]], int] = lambda _: MOST,
-        apart: tuple[type[Exception], ...] = (UserError,),
     ) -> None:
         self._write = write
         self._most = most
-        self._apart = apart
         self._waiting: deque[_Pending[A, R]] = deque()
         self._writer: asyncio.Task[None] | None = None
 
@@ -229,9 +249,12 @@ class LoopGroupCommit(Generic[A, R]):
         """``put``, whether its answer is awaited or not."""
         loop = asyncio.get_running_loop()
         asked = _Pending[A, R](what, loop.create_future())
+        if self._writer is not None and self._writer.get_loop() is not loop:
+            # That loop ended in the midst of it; nobody there waits any more.
+            self._writer, self._waiting = None, deque()
         self._waiting.append(asked)
         if self._writer is None or self._writer.done():
-            self._writer = loop.create_task(self._write_all(), name="group commit")
+            self._writer = loop.create_task(self._write_all(self._waiting), name="group commit")
         return asked.answer
 
     async def close(self) -> None:
@@ -240,24 +263,27 @@ class LoopGroupCommit(Generic[A, R]):
             self._writer.cancel()
             await asyncio.wait([self._writer])
             # It may not even have begun.
-            self._end_waiting(())
+            _cancel(self._waiting)
 
-    async def _write_all(self) -> None:
+    async def _write_all(self, waiting: deque[_Pending[A, R]]) -> None:
         some: list[_Pending[A, R]] = []
         try:
             # Let everything that is asked for in this turn of the loop join.
             await asyncio.sleep(0)
-            while self._waiting:
-                some = _taken(self._waiting, self._most(one.what for one in self._waiting))
-                await drive_in_loop(_shares(some, self._apart), self._write)
+            while waiting:
+                some = _taken(waiting, self._most(one.what for one in waiting))
+                await drive_in_loop(_shares(some), self._write)
         finally:
             # Nobody else would end the waiting, for any end of this.
-            self._end_waiting(some)
+            _cancel(some)
+            _cancel(waiting)
 
-    def _end_waiting(self, some: Sequence[_Pending[A, R]]) -> None:
-        for one in (*some, *self._waiting):
+
+def _cancel(some: "list[_Pending[A, R]] | deque[_Pending[A, R]]") -> None:
+    for one in some:
+        if not one.answer.get_loop().is_closed():
             one.answer.cancel()
-        self._waiting.clear()
+    some.clear()
 
 
 class _Waiter(Protocol[A_co, R_contra]):
@@ -271,14 +297,15 @@ class _Waiter(Protocol[A_co, R_contra]):
     def failed(self, error: BaseException) -> None: ...
 
 
-def _shares(some: Sequence[_Waiter[A, R]], apart: tuple[type[Exception], ...]) -> Steps[list[A], None]:
-    """What is to be written together; each gets its result, or what the writing raised."""
+def _shares(some: Sequence[_Waiter[A, R]]) -> Steps[list[A], None]:
+    """Say what is to be written together; each gets its result, or what the writing raised."""
     try:
         results: Sequence[R] = yield [one.what for one in some]
     except Exception as error:  # noqa: BLE001 - it is raised to those who asked
-        if isinstance(error, apart) and len(some) > 1:
-            for one in some:
-                yield from _shares([one], apart)
+        if len(some) > 1 and _may_concern_one(error):
+            half = len(some) // 2
+            yield from _shares(some[:half])
+            yield from _shares(some[half:])
             return
         for one in some:
             one.failed(error)
@@ -287,11 +314,16 @@ def _shares(some: Sequence[_Waiter[A, R]], apart: tuple[type[Exception], ...]) -
             one.done(result)
 
 
+def _may_concern_one(error: Exception) -> bool:
+    """Whether what only one of several asked for may have caused an error; else all others would get the same."""
+    return not isinstance(error, StorageError) and (not is_databases_fault(error) or is_unstorable(error))
+
+
 T = TypeVar("T")
 
 
 def _taken(waiting: deque[T], most: int) -> list[T]:
-    """The first ones that wait; they wait no more."""
+    """Take the first ones that wait; they wait no more."""
     return [waiting.popleft() for _ in range(min(most, len(waiting)))]
 
 

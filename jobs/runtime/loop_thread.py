@@ -10,6 +10,7 @@ import traceback
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, Final, TypeVar, cast
 
+from ..own.threads import in_own_thread
 from .job.ownership import owner
 from .job_loop import JobLoop
 
@@ -106,7 +107,7 @@ class LoopThread:
         ending = self._ending
         if self._loop is not None and ending is not None and self._thread.is_alive():
             self._loop.call_soon_threadsafe(_resolve, ending)
-            await asyncio.to_thread(self._thread.join, timeout)
+            await in_own_thread(self._thread.join, timeout)
         return not self._thread.is_alive()
 
     def unfinished(self) -> list[str]:

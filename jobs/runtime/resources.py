@@ -7,6 +7,7 @@ from contextlib import AbstractAsyncContextManager
 from typing import Any
 
 from ..core.base.errors import ConfigurationError
+from ..own.threads import in_own_thread
 from ..registry.hooks import Hooks, Manager, Resource
 from .job.ownership import Outsider, is_asked_to_end
 
@@ -70,7 +71,7 @@ async def _enter(resource: Resource, manager: Manager) -> object:
         if isinstance(manager, AbstractAsyncContextManager):
             return await manager.__aenter__()
         # It may block.
-        return await asyncio.to_thread(manager.__enter__)
+        return await in_own_thread(manager.__enter__)
     except BaseException as error:
         if is_asked_to_end(error):
             raise
@@ -84,7 +85,7 @@ async def _leave(resource: Resource, manager: Manager) -> None:
         if isinstance(manager, AbstractAsyncContextManager):
             await manager.__aexit__(None, None, None)
         else:
-            await asyncio.to_thread(manager.__exit__, None, None, None)
+            await in_own_thread(manager.__exit__, None, None, None)
     except BaseException as error:
         if is_asked_to_end(error):
             raise

@@ -1,6 +1,5 @@
 """Where jobs put their runs while a test has a queue: into that queue, no matter what session or database they name."""
 
-import asyncio
 from collections.abc import Iterable, Sequence
 
 from ..actions.runs import cancel_runs, put
@@ -9,6 +8,7 @@ from ..core.durable.waits import Signal
 from ..core.flows.spec import FlowSpec
 from ..core.model import NewRun, Run
 from ..core.run_spec import RunSpec
+from ..own.threads import briefly_in_thread
 from ..queue.enqueue.enqueue import Transaction, new_run
 from ..queue.enqueue.enqueue_many import new_runs
 from ..queue.flows.enqueue_flow import enqueue_flow_sync
@@ -49,7 +49,7 @@ class CapturedQueue:
 
     async def put_in_loop(self, spec: RunSpec) -> Run:
         """See ``RunQueue``."""
-        return await asyncio.to_thread(self.put, spec)
+        return await briefly_in_thread(self.put, spec)
 
     def put_in(self, session: Transaction, spec: RunSpec) -> Run:
         """The same, until the transaction of ``session`` is rolled back."""

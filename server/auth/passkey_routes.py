@@ -1,6 +1,5 @@
 """The addresses of passkeys: two steps to make one, two steps to sign in by one."""
 
-import asyncio
 from collections.abc import Awaitable, Callable
 from functools import partial
 
@@ -13,6 +12,7 @@ from ...jobs.accounts.actions import passkeys as actions
 from ...jobs.accounts.actions.fresh import fresh_secret
 from ...jobs.accounts.rules.credentials import Prefix, stored_form
 from ...jobs.actions.acting import acting
+from ...jobs.own.threads import briefly_in_thread
 from ...jobs.store.db.database import Database
 from .base.forms import json_object, text_member
 from .browser_sessions import NO_STORE, BrowserSessions
@@ -101,7 +101,7 @@ def _prepared(answer: Callable[[Request], Awaitable[Response]]) -> Callable[[Req
     """Has what passkeys need imported in a thread, where it does not keep others from being answered."""
 
     async def after_it(request: Request) -> Response:
-        await asyncio.to_thread(prepare)
+        await briefly_in_thread(prepare)
         return await answer(request)
 
     return after_it

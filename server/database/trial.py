@@ -14,6 +14,7 @@ from ...jobs.base.services import Services
 from ...jobs.core.base.wording import time_text
 from ...jobs.core.model import ScheduleSpec, TaskSpec
 from ...jobs.core.schedule import Syntax
+from ...jobs.own.threads import in_own_thread
 from ...jobs.registry import Registry
 from ...jobs.runtime.base.settings import EngineSettings
 from ...jobs.runtime.engine import Engine
@@ -129,7 +130,7 @@ async def measure(
     Raises:
         TimeoutError: nothing happened for two minutes.
     """
-    await asyncio.to_thread(migrate, database_url)
+    await in_own_thread(migrate, database_url)
     jobs, database = _Jobs(), Database(database_url)
     engine = Engine(Services(database), jobs.registry, settings)
     try:

@@ -1,9 +1,9 @@
 """What the official client library knows of a Python process: processor time, memory, open files, the collector."""
 
-import asyncio
 from typing import TYPE_CHECKING
 
 from ...jobs.core.base.lazy import LazyModule, load
+from ...jobs.own.threads import briefly_in_thread
 
 if TYPE_CHECKING:
     import prometheus_client
@@ -20,7 +20,7 @@ class ProcessMetrics:
     async def text(self) -> str:
         """The metrics."""
         if self._registry is None:
-            await asyncio.to_thread(load, prometheus_client)
+            await briefly_in_thread(load, prometheus_client)
             registry = prometheus_client.CollectorRegistry(auto_describe=False)
             prometheus_client.ProcessCollector(registry=registry)
             prometheus_client.GCCollector(registry)

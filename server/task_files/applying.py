@@ -7,6 +7,7 @@ from pathlib import Path
 from ...jobs.actions.task_sets import apply_sets
 from ...jobs.core.base.errors import CronographError, UserError
 from ...jobs.core.task_sets import TaskAction
+from ...jobs.own.threads import in_own_thread
 from ...jobs.store.db.database import Database, SQLAlchemyError
 from .reading import TaskFilesError, Wanted, read_files
 
@@ -27,7 +28,7 @@ class TaskFiles:
         Raises:
             TaskFilesError: they cannot be used, or the tasks cannot be as they are wanted; nothing was changed.
         """
-        wanted = await asyncio.to_thread(read_files, self._path)
+        wanted = await in_own_thread(read_files, self._path)
         try:
             applied = await self._database.write(apply_sets, wanted.sets, groups=wanted.groups)
         except UserError as refusal:

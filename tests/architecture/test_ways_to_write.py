@@ -1,5 +1,7 @@
 """There is one way to write, `Database.write`; who passes it by is named here, and in decision 30 with the reason."""
 
+import ast
+
 import pytest
 
 from tests.support.sources import ROOT, product_sources
@@ -44,3 +46,14 @@ def test_nobody_else_passes_by_the_one_way_to_write(way: str) -> None:
 def test_the_page_says_who_does_and_why(way: str) -> None:
     (row,) = (line for line in PAGE.read_text(encoding="utf-8").splitlines() if line.startswith(f"| `Database.{way}`"))
     assert [module for module in sorted(PASSING_BY[way]) if f"`{module}`" not in row] == []
+
+
+def test_nothing_of_ours_runs_in_the_executor_that_everybody_may_fill() -> None:
+    found = [
+        source.at(node)
+        for source in product_sources()
+        for called, node in source.calls()
+        if called.rpartition(".")[2] == "to_thread"
+        or (called.endswith("run_in_executor") and ast.unparse(node.args[0]) == "None")
+    ]
+    assert found == []

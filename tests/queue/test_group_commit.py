@@ -9,7 +9,7 @@ from functools import partial
 
 import pytest
 
-from cronograph.jobs.core.base.errors import InvalidInput, StorageError
+from cronograph.jobs.core.base.errors import InvalidInput
 from cronograph.jobs.queue.group_commit import GroupCommit, LoopGroupCommit
 from tests.support.waiting import eventually, wait_until
 
@@ -19,15 +19,20 @@ class Book:
 
     def __init__(self) -> None:
         self.written: list[list[int]] = []
+        self.writes = 0
         self.began, self.go = threading.Event(), threading.Event()
         self.error: BaseException | None = None
+        self.then: Callable[[Sequence[int]], list[int]] | None = None
 
     def write(self, numbers: Sequence[int]) -> list[int]:
+        self.writes += 1
         self.began.set()
         assert self.go.wait(30)
         if self.error is not None:
             error, self.error = self.error, None
             raise error
+        if self.then is not None:
+            return self.then(numbers)
         if min(numbers) < 0:
             raise InvalidInput(f"must not be negative, got {min(numbers)}")
         self.written.append(list(numbers))
@@ -40,7 +45,7 @@ class Book:
 def outcome(call: Callable[[], int]) -> int | str:
     try:
         return call()
-    except (InvalidInput, StorageError, OSError, SystemExit) as error:
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - its name is the outcome
         return type(error).__name__
 
 
@@ -183,7 +188,7 @@ async def test_tasks_of_one_loop_are_written_together_and_refused_alone() -> Non
         "must not be negative, got -4",
         50,
     ]
-    assert book.written == [[1], [2], [3], [5]]
+    assert book.written == [[1], [2, 3], [5]]
 
 
 async def test_tasks_of_one_loop_hear_of_a_fault_of_the_database() -> None:
@@ -208,3 +213,93 @@ async def test_who_waits_is_cancelled_when_a_group_of_a_loop_is_closed(begins: b
     book.go.set()
     assert (first.cancelled(), second.cancelled()) == (True, True)
     assert await group.put(3) == 30
+
+
+def test_the_guilty_ones_among_many_are_found_by_halves() -> None:
+    book = Book()
+    numbers = [1, *range(2, 34)]
+    numbers[20] = -numbers[20]
+    answers = at_once(book, numbers)
+    assert answers[20] == "InvalidInput"
+    assert [*answers[:20], *answers[21:]] == [number * 10 for number in numbers if number > 0]
+    # The first alone, 32 together, and twice as many halves as 32 can be halved.
+    assert book.writes == 2 + 2 * 5
+
+
+@pytest.mark.parametrize("error", [OverflowError("too large"), ValueError("year 10000"), AssertionError("ours")])
+def test_a_value_that_nobody_foresaw_fails_its_own_caller_alone(error: Exception) -> None:
+    def write(numbers: Sequence[int]) -> list[int]:
+        if min(numbers) < 0:
+            raise error
+        return [number * 10 for number in numbers]
+
+    assert halves(write, [1, 2, -3, 4, 5]) == [10, 20, type(error).__name__, 40, 50]
+
+
+def test_an_unavailable_database_is_asked_once_for_all() -> None:
+    asked: list[int] = []
+
+    def write(numbers: Sequence[int]) -> list[int]:
+        asked.append(len(numbers))
+        raise OSError("gone")
+
+    assert halves(write, [1, 2, 3]) == ["OSError"] * 3
+    assert asked == [1, 2]
+
+
+def halves(write: Callable[[Sequence[int]], list[int]], numbers: Sequence[int]) -> list[object]:
+    """What becomes of numbers of which all but the first are written together."""
+    book = Book()
+    book.then = write
+    return at_once(book, numbers)
+
+
+async def test_a_full_executor_of_the_loop_keeps_no_task_waiting() -> None:
+    book = Book()
+    book.go.set()
+    group = GroupCommit(book.write)
+    loop, free = asyncio.get_running_loop(), threading.Event()
+    with ThreadPoolExecutor(1) as only:
+        loop.set_default_executor(only)
+        blocked = loop.run_in_executor(None, free.wait)
+        try:
+            assert await asyncio.gather(*map(group.put_in_loop, (1, 2))) == [10, 20]
+        finally:
+            free.set()
+            await blocked
+
+
+async def test_a_loop_that_waits_for_a_thread_of_the_group_does_not_hold_it_up() -> None:
+    book = Book()
+    group = GroupCommit(book.write)
+    first = asyncio.create_task(asyncio.to_thread(group.put, 1))
+    await asyncio.to_thread(book.began.wait, 30)
+    second = asyncio.create_task(group.put_in_loop(2))
+    await eventually(partial(waits, group, 1))
+    threading.Timer(0.05, book.go.set).start()
+    # The loop itself waits for what comes behind its task.
+    assert group.put(3) == 30
+    assert [await first, await second] == [10, 20]
+
+
+def test_a_group_of_a_loop_goes_on_in_the_next_loop() -> None:
+    book = Book()
+    group = LoopGroupCommit(book.write_in_loop)
+    loop = asyncio.new_event_loop()
+    began = asyncio.Event()
+
+    async def never(_: Sequence[int]) -> list[int]:
+        began.set()
+        await asyncio.Event().wait()
+        return []
+
+    group._write = never  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+    abandoned = loop.create_task(group.put(1))
+    loop.run_until_complete(began.wait())
+    loop.close()
+    writer = group._writer  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+    group._write = book.write_in_loop  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+    book.go.set()
+    assert asyncio.run(group.put(2)) == 20
+    for task in (abandoned, writer):
+        task._log_destroy_pending = False  # type: ignore[union-attr]  # noqa: SLF001 - it is meant to be

@@ -1,6 +1,7 @@
 """Jobs of every kind take steps: what was stored is done by no later attempt."""
 
 import asyncio
+import threading
 from pathlib import Path
 
 import pytest
@@ -174,3 +175,26 @@ async def test_steps_of_many_runs_share_a_transaction(start_engine: StartEngine)
         return [row.changes for row in rows if '"steps"' in str(row.changes)]
 
     assert len(await engine.database.read(events)) < 5
+
+
+async def test_a_plain_step_needs_no_thread_of_the_executor_that_other_jobs_may_fill(start_engine: StartEngine) -> None:
+    jobs, free, full = Registry(), threading.Event(), threading.Event()
+
+    @job(registry=jobs)
+    async def fills(ctx: JobContext) -> None:
+        waiting = [asyncio.create_task(asyncio.to_thread(free.wait)) for _ in range(64)]
+        full.set()
+        await asyncio.gather(*waiting)
+
+    @job(registry=jobs)
+    async def steps(ctx: JobContext) -> None:
+        await ctx.step("plain", free.is_set)
+
+    engine = await start_engine(jobs)
+    filling = await engine.enqueue("fills")
+    await eventually(full.is_set)
+    try:
+        assert (await engine.finish("steps")).run.state is RunState.SUCCESS
+    finally:
+        free.set()
+    assert (await engine.run_until_finished(filling)).state is RunState.SUCCESS

@@ -8,6 +8,7 @@ from dataclasses import replace
 from ...core.durable.deadline import deadline_sentence, ends_run, is_over
 from ...core.outcome import Failed, Failure, JobOutcome, TimedOut, judge
 from ...core.states import RunState
+from ...own.threads import in_own_thread
 from ...queue.enqueue.failures import failure_of
 from ...queue.finish import Finish
 from ...registry import JobDefinition
@@ -76,7 +77,7 @@ async def call_on_failure(definition: JobDefinition, failure: Failure) -> None:
             if inspect.iscoroutinefunction(function):
                 await function(failure)
             else:
-                await asyncio.to_thread(function, failure)
+                await in_own_thread(function, failure)
     except BaseException as error:
         if is_asked_to_end(error):
             raise

@@ -47,7 +47,7 @@ class StepWriter:
         self._connection = database.autocommit_connection()
         self._reader = StepReader(database)
         # One value that no database stores must not hold up the others.
-        self._group = LoopGroupCommit(self._write, _count_together, (StepUnstorableError,))
+        self._group = LoopGroupCommit(self._write, _count_together)
 
     def may_have(self, started: Started) -> bool:
         """Whether something may be stored of steps before this attempt."""

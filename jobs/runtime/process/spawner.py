@@ -14,6 +14,7 @@ from typing import SupportsIndex
 
 from typing_extensions import override
 
+from ...own.threads import in_own_thread
 from ..base.launcher import LauncherProcess, StartLauncher, start_launcher
 from .killing import kill_group, kill_strays
 from .orders import FAILED, NOT_FOUND, STARTS_THREADS
@@ -381,7 +382,7 @@ class Spawner:
         self._answer_ready(ready=False)
         self._lost.set()
         if process is not None:
-            self._reaping = loop.run_in_executor(None, _wait_for, process, self._exit_timeout)
+            self._reaping = in_own_thread(_wait_for, process, self._exit_timeout)
 
     async def stop(self) -> None:
         """End the launcher and every child."""

@@ -15,6 +15,7 @@ from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError, SQLAlch
 
 from ...core.arguments.judging import KnownCode, no_code
 from ...core.base.lazy import LazyModule
+from ...own.threads import in_own_thread
 from . import audit, outbox
 from .autocommit import AutocommitConnection, SyncAutocommitConnection, plain_connection
 from .base.address import is_pooled, is_sqlite, libpq_url, parse_url, schema_in, sqlite_path
@@ -370,7 +371,7 @@ class Database:
 
     async def close(self) -> None:
         """Close every connection."""
-        await asyncio.to_thread(self._access.close)
+        await in_own_thread(self._access.close)
 
     def close_sync(self) -> None:
         """``close`` outside an event loop."""

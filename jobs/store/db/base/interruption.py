@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from sqlalchemy import Connection, Engine
 
 from ....core.base.lazy import LazyModule
+from ....own.threads import in_own_thread
 from .sockets import SocketHandle
 
 CANCEL_SECONDS: Final = 2.0
@@ -71,7 +72,7 @@ async def read_in_thread(
         return await loop.run_in_executor(threads, partial(_read, engine, function, before, interruption))
     except asyncio.CancelledError:
         # In a thread: it may have to speak with the server.
-        loop.run_in_executor(None, interruption.ask)
+        in_own_thread(interruption.ask)
         raise
 
 

@@ -64,7 +64,7 @@ def graphql_routes(
         get_context=get_context,
         site=SitePolicy(allowed_hosts, allowed_origins),
         persisted=PersistedDocuments(schema.limits, allow_list),
-        streams=OpenStreams(schema.limits.open_streams) if streams is None else streams,
+        streams=OpenStreams(schema.limits) if streams is None else streams,
         shared=SharedStreams(engine, event_id, share),
         watch=watch,
         bounds=bounds,

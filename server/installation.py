@@ -155,7 +155,7 @@ class Installation:
             wakeup=wakeup,
             feeds=feeds,
             lifecycle=self.lifecycle,
-            streams=OpenStreams(schema.limits.open_streams),
+            streams=OpenStreams(schema.limits),
             hosts=frozenset(self.hosts),
             proxies=parse_networks(self.settings.trusted_proxies),
             site=Site(),

@@ -42,6 +42,8 @@ class Limits:
         error_characters: Longest error message, in characters; the rest is cut.
         operations_per_socket: Most operations (subscriptions first of all) open at once on one WebSocket.
         open_streams: Most WebSockets and event streams open at once in this process.
+        client_streams: Most of them for one account, or for one network address where there are no accounts.
+        unready_sockets: Most WebSockets that have not sent ``connection_init``; they are no part of the others.
         init_seconds: Time a WebSocket has to send ``connection_init``.
         send_seconds: Time a reader may stall before its socket or stream is cut off.
         body_seconds: Time a client has to send its request body.
@@ -91,6 +93,8 @@ class Limits:
     error_characters: int = 1_000
     operations_per_socket: int = 20
     open_streams: int = 5_000
+    client_streams: int = 500
+    unready_sockets: int = 250
     init_seconds: float = 5.0
     send_seconds: float = 10.0
     body_seconds: float = 30.0

@@ -128,9 +128,14 @@ def _middleware(parts: Parts) -> list[Middleware]:
 
 
 def client_of(found: Context, connection: HTTPConnection) -> str:
-    """Whose budget an operation uses: the account's, from wherever it asks; the network address's without one."""
-    account = found.person.account_id
-    return address_of(found, connection) if account is None else f"account {account}"
+    """Whose budget an operation uses: the account's, from wherever it asks; the network address's without one.
+
+    Whom an application that has mounted us knows is told apart by the name: all of them may come by one proxy.
+    """
+    person = found.person
+    if person is LOCAL_ADMINISTRATOR:
+        return address_of(found, connection)
+    return f"person {person.name}" if person.account_id is None else f"account {person.account_id}"
 
 
 def _asked_by(parts: Parts) -> Callable[[HTTPConnection], Awaitable[Person]]:

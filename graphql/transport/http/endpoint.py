@@ -91,7 +91,8 @@ class HttpEndpoint:
         return response
 
     async def _stream(self, request: Request, operation: GraphQLRequest, context: Any) -> ASGIApp:  # noqa: ANN401
-        self._gateway.streams.check()
+        client = self._gateway.bounds.client_of(context, request)
+        self._gateway.streams.check(client)
         cursor = last_event_id(request)
         if cursor is not None:
             # Variables that an operation does not declare are ignored.
@@ -99,6 +100,8 @@ class HttpEndpoint:
             operation = replace(operation, variables=variables)
         try:
             prepared = await self._gateway.prepare(operation, context, request)
+            # Others may have come meanwhile; nothing else happens before the stream opens.
+            self._gateway.streams.check(client)
             return EventStream(self._gateway, prepared, context, request)
         except RequestRefused as refused:
             # The protocol wants refusals inside of the stream: browsers show nothing of a failed one.

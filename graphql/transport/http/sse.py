@@ -69,7 +69,8 @@ class EventStream:
         lost: asyncio.Future[UserFacingError] = asyncio.get_running_loop().create_future()
         sender = BoundedSender(send, self._gateway.limits.send_seconds)
         watched = self._gateway.watch(self._context, lost.set_result)
-        with self._gateway.streams.opened(stopped.set), watched:
+        client = self._gateway.bounds.client_of(self._context, self._connection)
+        with self._gateway.streams.opened(client, stopped.set), watched:
             await send({"type": "http.response.start", "status": 200, "headers": HEADERS})
             pump = asyncio.create_task(self._pump(sender))
             keep_alive = asyncio.create_task(self._keep_alive(sender))

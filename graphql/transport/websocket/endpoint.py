@@ -5,8 +5,8 @@ no objects and on ids that are no strings, and its sends have no bound.
 
 Close codes: 4400 bad message, 4401 not signed in, not any more, or subscribed before ``connection_ack``, 4403 refused
 at ``connection_init``, 4406 wrong sub-protocol, 4408 no ``connection_init`` in time, 4409 id in use, 4429 second
-``connection_init``, 1009 message too large, 1011 internal error, 1012 server restarts, 1013 reader stalled. Clients
-retry after the last three.
+``connection_init`` or too many streams of one client, 1009 message too large, 1011 internal error, 1012 server
+restarts, 1013 reader stalled or too many sockets. Clients retry after the last three.
 """
 
 import asyncio
@@ -22,10 +22,12 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from graphql import GraphQLError
 
 from ...base.errors import UserFacingError, error_answer, mask
+from ..bounds import address_of
 from ..engine import encode_json
 from ..gateway import Gateway
 from ..request import as_object, parse_json
 from ..sending import BoundedSender, CloseSocket, SlowReader
+from ..streams import Place
 from .operations import SocketOperations
 
 logger = logging.getLogger("cronograph.graphql")
@@ -59,7 +61,7 @@ class WebSocketEndpoint:
             await websocket.close(4406, f"Subprotocol not acceptable: it must be {PROTOCOL}")
             return
         session = Session(self._gateway, websocket)
-        with self._gateway.streams.opened(session.stop):
+        with self._gateway.streams.arrived(session.place):
             await websocket.accept(PROTOCOL)
             await session.run()
 
@@ -73,7 +75,11 @@ class Handshake:
 
 
 class Session:
-    """One socket with its operations."""
+    """One socket with its operations.
+
+    Attributes:
+        place: Its place among the open streams.
+    """
 
     def __init__(self, gateway: Gateway, websocket: WebSocket) -> None:
         self._gateway = gateway
@@ -84,10 +90,15 @@ class Session:
         self._operations = SocketOperations(gateway, websocket, self.send, self._end_with)
         self._handshake = Handshake()
         self._watch = ExitStack()
+        self.place = Place(self.stop, address_of(None, websocket), self.make_room)
 
     def stop(self) -> None:
         """Ask the session to end because the server shuts down."""
         self._end(CloseSocket(1012, "The server is shutting down; connect again"))
+
+    def make_room(self, error: UserFacingError) -> None:
+        """Ask the session to end because others arrive and it has not said who it is."""
+        self._end(_too_many(error))
 
     async def run(self) -> None:
         """Serve until either side ends it; leaves no task behind."""
@@ -203,9 +214,19 @@ class Session:
             context = await self._gateway.get_context(self._websocket)
         except GraphQLError as error:
             raise _refusal(error) from None
+        try:
+            self._gateway.streams.belongs(self.place, self._gateway.bounds.client_of(context, self._websocket))
+        except UserFacingError as error:
+            raise _too_many(error) from None
         self._watch.enter_context(self._gateway.watch(context, lambda error: self._end(_refusal(error))))
         await self.send('{"type":"connection_ack"}')
         self._handshake.acknowledged = True
+
+
+def _too_many(error: UserFacingError) -> CloseSocket:
+    if error.code == "SHUTTING_DOWN":
+        return CloseSocket(1012, error.message)
+    return CloseSocket(4429 if error.http_status == 429 else 1013, f"{error.code}: {error.message}")
 
 
 def _refusal(error: GraphQLError) -> CloseSocket:

@@ -251,7 +251,7 @@ def sample_app(limits: Limits | None = None, **options: Any) -> Sample:
     """An application that serves the sample schema; `options` are those of `graphql_routes`."""
     context = SampleContext()
     schema = sample_schema(limits)
-    streams = OpenStreams(schema.limits.open_streams)
+    streams = OpenStreams(schema.limits)
 
     async def get_context(connection: HTTPConnection) -> SampleContext:
         authorization = connection.headers.get("authorization")

@@ -110,7 +110,7 @@ def gateway() -> Gateway:
         get_context=get_context,
         site=SitePolicy(None, ()),
         persisted=PersistedDocuments(engine.limits, None),
-        streams=OpenStreams(1),
+        streams=OpenStreams(),
         shared=SharedStreams(engine, cursor_of_answer, None),
         bounds=Bounds(engine.limits),
         bodies=BodyReader(engine.limits),

@@ -8,8 +8,10 @@ from typing import Any
 
 import httpx
 import pytest
+from starlette.requests import HTTPConnection
 
 from cronograph.graphql.guard.limits import Limits
+from cronograph.graphql.transport.bounds import Bounds
 from tests.graphql_api.transport.nonsense import NONSENSE, Nonsense
 from tests.graphql_api.transport.serving import Served, served
 from tests.support.waiting import eventually
@@ -163,3 +165,28 @@ async def test_one_stream_too_many_is_refused() -> None:
         assert response.status_code == 503
         assert response.json()["errors"][0]["message"] == "Too many open streams: the limit is 1; try again later."
         assert (await server.query("{ hello }"))["data"] == {"hello": "Hello world"}
+
+
+def by_header(_context: object, connection: HTTPConnection) -> str:
+    """Whose a request is, as its header says."""
+    return connection.headers.get("x-who", "nobody")
+
+
+async def test_one_client_with_all_its_streams_takes_none_of_anothers() -> None:
+    """One kind of stream counts as well as the other."""
+    limits = Limits(client_streams=2)
+    async with (
+        served(limits, bounds=Bounds(limits, client_of=by_header)) as server,
+        stream(server, QUEUE),
+        server.socket(),
+    ):
+        response = await server.post({"query": QUEUE}, accept="text/event-stream")
+        assert (response.status_code, response.headers["retry-after"]) == (429, "5")
+        error = response.json()["errors"][0]
+        assert error["message"] == "You have too many open streams: the limit is 2; end others first."
+        assert error["extensions"]["limit"] == "client_streams"
+        async with server.socket(init=False) as socket:
+            await socket.send({"type": "connection_init"})
+            assert await socket.closed() == (4429, f"LIMIT_CLIENT_STREAMS: {error['message']}")
+        async with stream(server, QUEUE, {"x-who": "eve"}):
+            assert len(server.sample.streams) == 3

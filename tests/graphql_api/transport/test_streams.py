@@ -1,5 +1,7 @@
 """The count of open streams, the queue of a sharing subscriber, and the shared fields of the real schema."""
 
+from contextlib import ExitStack
+
 import pytest
 
 from cronograph.graphql.base.errors import UserFacingError
@@ -7,19 +9,64 @@ from cronograph.graphql.guard.limits import Limits
 from cronograph.graphql.schema import shared_schema
 from cronograph.graphql.transport.members import Encoded, Member
 from cronograph.graphql.transport.shared_fields import SHARED
-from cronograph.graphql.transport.streams import OpenStreams
+from cronograph.graphql.transport.streams import OpenStreams, Place
 
 
 async def test_a_stream_that_does_not_end_is_reported_by_the_shutdown() -> None:
-    streams = OpenStreams(2)
+    streams = OpenStreams()
     asked: list[str] = []
-    with streams.opened(lambda: asked.append("stalled")):
+    with streams.opened("ada", lambda: asked.append("stalled")):
         assert len(streams) == 1
         assert await streams.shutdown(seconds=0.01) == 1
         assert asked == ["stalled"]
     assert await streams.shutdown() == 0
     with pytest.raises(UserFacingError, match="shutting down"):
         streams.check()
+
+
+def ignore() -> None:
+    """Of a stream that nobody asks to end."""
+
+
+async def test_one_client_has_a_share_and_leaves_the_rest_to_others() -> None:
+    streams = OpenStreams(Limits(open_streams=5, client_streams=3))
+    with ExitStack() as opened:
+        for _ in range(3):
+            opened.enter_context(streams.opened("ada", ignore))
+        with pytest.raises(UserFacingError, match="You have too many open streams: the limit is 3") as refused:
+            streams.check("ada")
+        assert (refused.value.code, refused.value.http_status) == ("LIMIT_CLIENT_STREAMS", 429)
+        for _ in range(2):
+            opened.enter_context(streams.opened("eve", ignore))
+        with pytest.raises(UserFacingError, match="Too many open streams: the limit is 5"):
+            streams.check("bob")
+    assert len(streams) == 0
+    streams.check("ada")
+
+
+async def test_the_address_with_most_unready_sockets_makes_room_for_others() -> None:
+    streams = OpenStreams(Limits(unready_sockets=3, open_streams=1))
+    ended: list[str] = []
+
+    def socket(name: str, address: str) -> Place:
+        def make_room(error: UserFacingError) -> None:
+            ended.append(f"{name}: {error.code}")
+
+        return Place(ignore, address, make_room)
+
+    with ExitStack() as opened:
+        for name in ("first", "second"):
+            opened.enter_context(streams.arrived(socket(name, "10.0.0.1")))
+        honest = socket("honest", "10.0.0.2")
+        opened.enter_context(streams.arrived(honest))
+        opened.enter_context(streams.arrived(socket("third", "10.0.0.1")))
+        assert ended == ["first: LIMIT_UNREADY_SOCKETS"]
+        assert streams.unready == 3
+        streams.belongs(honest, "ada")
+        assert (streams.unready, len(streams)) == (2, 4)
+        with pytest.raises(UserFacingError, match="the limit is 1; try"):
+            streams.check()
+    assert (streams.unready, len(streams)) == (0, 0)
 
 
 async def test_a_queue_is_bounded_in_bytes_but_takes_one_event_of_any_size() -> None:

@@ -2,6 +2,7 @@
 
 import json
 import logging
+from contextlib import AsyncExitStack
 
 import pytest
 from websockets.asyncio.client import connect
@@ -153,6 +154,26 @@ async def test_the_twenty_first_operation_of_a_socket_is_refused_alone(server: S
 async def test_a_socket_without_init_is_closed_in_time() -> None:
     async with served(Limits(init_seconds=0.05)) as server, server.socket(init=False) as socket:
         assert await socket.closed() == (4408, "Connection initialisation timeout: the limit is 0.05 s")
+
+
+async def test_sockets_without_init_make_room_for_others_and_are_never_many() -> None:
+    async with served(Limits(unready_sockets=3, open_streams=4)) as server, AsyncExitStack() as opened:
+        ready = await opened.enter_async_context(server.socket())
+        silent = [await opened.enter_async_context(server.socket(init=False)) for _ in range(10)]
+        assert server.sample.streams.unready == 3
+        code, reason = await silent[0].closed()
+        assert (code, reason.split(":")[0]) == (1013, "LIMIT_UNREADY_SOCKETS")
+        await eventually(lambda: len(server.sample.streams) == 4, message="those that made room are gone")
+        for socket in silent[-3:]:
+            await socket.send(INIT)
+            assert await socket.receive() == {"type": "connection_ack"}
+        assert server.sample.streams.unready == 0
+        with pytest.raises(InvalidStatus) as refused:
+            async with server.socket():
+                pytest.fail("the socket opened")
+        assert refused.value.response.status_code == 503
+        await ready.send({"type": "ping"})
+        assert await ready.receive() == {"type": "pong"}
 
 
 async def test_another_subprotocol_is_refused(server: Served) -> None:

@@ -186,7 +186,7 @@ async def protected(
     wakeup.start()
     feeds.start()
     port = port or free_port()
-    streams = OpenStreams()
+    streams = OpenStreams(schema.limits)
     lifecycle = Lifecycle()
     lifecycle.enter(Phase.SERVING)
     sign_in = SignIn(database, f"http://localhost:{port}", HOSTS, providers, poll_every=1)

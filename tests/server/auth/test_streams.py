@@ -3,13 +3,15 @@
 import asyncio
 import json
 from collections.abc import Callable, Collection
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
+from starlette.requests import HTTPConnection
 
 from cronograph.graphql.base.errors import UserFacingError
 from cronograph.graphql.execution.schema_factory import GuardedSchema
-from cronograph.graphql.resolving.context import Context, Person
+from cronograph.graphql.resolving.context import LOCAL_ADMINISTRATOR, Context, Person
 from cronograph.jobs.accounts.actions import accounts, sessions, tokens
 from cronograph.jobs.accounts.read.accounts import by_name
 from cronograph.jobs.accounts.read.sessions import tokens_of
@@ -19,6 +21,7 @@ from cronograph.jobs.store.db.database import Database
 from cronograph.jobs.store.db.transaction import Tx, Wake
 from cronograph.server.auth.authenticator import REMEMBERED
 from cronograph.server.auth.watch import EVERY, RightsWatch
+from cronograph.server.http.app import client_of
 from tests.server.auth.serving import Protected, protected
 from tests.support.waiting import eventually
 
@@ -229,3 +232,15 @@ async def test_a_websocket_without_a_sign_in_is_closed_with_4401(light: Protecte
     for payload in (None, {}, {"authorization": "Bearer cg_x"}, {"authorization": 7}, {"authorization": "x"}):
         async with light.socket(payload) as socket:
             assert (await socket.closed())[0] == 4401
+
+
+def test_a_share_belongs_to_an_account_to_a_name_or_to_an_address() -> None:
+    """Whom an application knows may all come by one proxy; a local administrator is whoever reaches the port."""
+    connection = HTTPConnection({"type": "http", "headers": [], "client": ("10.0.0.1", 1)})
+
+    def share(person: Person) -> str:
+        return client_of(cast("Context", SimpleNamespace(person=person)), connection)
+
+    assert share(Person("ada", Role.VIEWER, 7)) == share(Person("ada", Role.ADMIN, 7)) == "account 7"
+    assert share(Person("eve", Role.VIEWER)) == "person eve"
+    assert share(LOCAL_ADMINISTRATOR) == "10.0.0.1"

@@ -1,6 +1,7 @@
 """``python -m cronograph`` and the command ``cronograph``."""
 
 import json
+import signal
 import sys
 from importlib import import_module
 from importlib.util import find_spec
@@ -11,10 +12,14 @@ _LIBRARIES: Final = (
 )  # fmt: skip
 """Some of the libraries of the extra ``server``: where all are found, it is taken for installed."""
 _USAGE: Final = 2
+_SERVERS: Final = ("serve", "worker", "demo")
+"""Commands for which SIGHUP means "read the files again", also while their libraries are imported."""
 
 
 def main() -> None:
     """Run the command line; without the libraries of the server, say in one line how to get them."""
+    if sys.argv[1:2] and sys.argv[1] in _SERVERS and signal.getsignal(signal.SIGHUP) is signal.SIG_DFL:
+        signal.signal(signal.SIGHUP, lambda _number, _frame: None)
     missing = next((name for name in _LIBRARIES if find_spec(name) is None), None)
     if missing is None:
         import_module("cronograph.server.cli").main()

@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-import signal
 import sys
 from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, closing, nullcontext
@@ -60,6 +59,7 @@ class Service:
     serves_api: bool = True
     left_behind: list[str] = field(default_factory=list[str], init=False)
     fault: str | None = field(default=None, init=False)
+    _files: TaskFiles | None = field(default=None, init=False)
 
     def run(self) -> None:
         """Serve until a signal asks for the end; returns after an orderly stop.
@@ -99,7 +99,7 @@ class Service:
         return listen(settings.host, settings.port, public_url=settings.public_url, tls=tls)
 
     async def _serve(self, listener: Listener) -> None:
-        stop = StopRequest(on_first=self._begin_to_stop)
+        stop = StopRequest(on_first=self._begin_to_stop, on_hang_up=self._read_again)
         made = Installation(
             self.settings,
             self.registry,
@@ -142,8 +142,14 @@ class Service:
             await self.prepare(database)
         if self.settings.tasks is not None:
             files = TaskFiles(self.settings.tasks, database)
-            asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, files.apply_again)
+            self._files = files
             await files.apply()
+
+    def _read_again(self) -> None:
+        if self._files is not None:
+            self._files.apply_again()
+        elif self.settings.tasks is None:
+            log.info("SIGHUP: there is no file to read again; name files of tasks with --tasks")
 
     async def _start(self, made: Installation) -> None:
         await made.start(self._prepare)

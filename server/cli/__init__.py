@@ -41,7 +41,7 @@ EXIT_CODES = (
     "Exit status: 0 done; 1 refused or not in order; 2 wrong usage, configuration or job code; "
     "3 server or database not reachable; 4 port or database file in use; "
     "5 code of a job that would not end was cut off; 6 something differs (plan --detailed-exitcode), or the event loop "
-    "of the jobs had ended (serve); 130 and 143 ended by a second signal."
+    "of the jobs had ended (serve); 130 and 143 ended by a second signal, more than a second later."
 )
 
 

@@ -18,6 +18,7 @@ from ..configuration.settings import DEFAULT_FILE, Settings
 from ..preparation import prepare
 from ..process.ending import end_broken, end_without
 from ..process.logs import configure_logging
+from ..process.stopping import survive_hang_up
 from ..service import Service
 from .base.options import AsJson, ConfigFile, Flags, Reload, takes_settings
 from .base.output import Output
@@ -32,7 +33,8 @@ def serve(flags: Flags, *, reload: Reload = False, config: ConfigFile = None, as
     """Serve the API and the dashboard, dispatch what is due, and run jobs.
 
     The first SIGINT or SIGTERM begins an orderly stop: nothing new is taken, running jobs may finish, then the process
-    ends with status 0. A second one ends it at once.
+    ends with status 0. A second one, more than a second later, ends it at once. SIGHUP reads the files of `--tasks`
+    again.
     """
     if reload:
         _serve_reloading(flags, config, Output(as_json=as_json))
@@ -76,6 +78,7 @@ def run_server(
         greeting: What is ready, in the line with the address.
         serves_api: See ``Service``.
     """
+    survive_hang_up()
     # Before the modules of jobs are imported: their own handlers of logging write to what is there by then.
     guard_output()
     output = Output(as_json=as_json)

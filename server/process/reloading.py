@@ -91,7 +91,8 @@ class Reloader:
 
     @contextmanager
     def _passing_signals_on(self) -> Generator[None]:
-        before = [(number, signal.signal(number, self._hear)) for number in _SIGNALS]
+        handlers = dict.fromkeys(_SIGNALS, self._hear) | {signal.SIGHUP: self._hear_hang_up}
+        before = [(number, signal.signal(number, handler)) for number, handler in handlers.items()]
         try:
             yield
         finally:
@@ -103,8 +104,15 @@ class Reloader:
         self._stop.set()
         self._pass_on(self._asked)
 
+    def _hear_hang_up(self, number: int, _frame: FrameType | None) -> None:
+        """Let the server decide: it reads its files again, or stops because its terminal has gone."""
+        self._send(signal.Signals(number))
+
     def _pass_on(self, number: signal.Signals) -> None:
         self._stopped = self._child
+        self._send(number)
+
+    def _send(self, number: signal.Signals) -> None:
         if self._child is not None and self._child.poll() is None:
             self._child.send_signal(number)
 

@@ -1,36 +1,56 @@
-"""How the process is asked to stop: the first signal begins an orderly stop, the second ends the process at once."""
+"""The signals of the process: a first one begins an orderly stop, a later one ends it at once, SIGHUP reads again."""
 
 import asyncio
 import os
 import signal
 import sys
+import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from types import FrameType
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
+ONE_STOP = 1.0
+"""Seconds within which further signals belong to the first: process groups, ``timeout`` and ``uv run`` deliver one stop
+more than once."""
+
+
+def _nothing() -> None:
+    """Do nothing at SIGHUP."""
+
 
 class StopRequest:
     """Set by the first SIGINT or SIGTERM.
 
-    The handler is a plain one, not the event loop's: the second signal works even while a job blocks the loop.
+    The handlers are plain ones, not the event loop's: the second signal works even while a job blocks the loop.
 
     Args:
         on_first: Called at once, in the signal handler: it may set flags, and nothing else.
+        on_hang_up: Called in the event loop at SIGHUP. If the terminal of the process has gone, SIGHUP requests a stop.
+        clock: Monotonic seconds.
     """
 
-    def __init__(self, on_first: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        on_first: Callable[[], None],
+        on_hang_up: Callable[[], None] = _nothing,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._on_first = on_first
+        self._on_hang_up = on_hang_up
+        self._clock = clock
         self._event = asyncio.Event()
         self._loop = asyncio.get_running_loop()
         self.requested = False
-        self._signalled = False
+        self._signalled_at: float | None = None
+        self._had_terminal = _has_terminal()
 
     @contextmanager
     def listening(self) -> Generator[None]:
         """Handle the signals while the block runs, and restore what handled them before."""
-        before = {number: signal.signal(number, self._handle) for number in SIGNALS}
+        handlers = dict.fromkeys(SIGNALS, self._handle) | {signal.SIGHUP: self._hang_up}
+        before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
         try:
             yield
         finally:
@@ -48,12 +68,36 @@ class StopRequest:
         await self._event.wait()
 
     def _handle(self, number: int, _frame: FrameType | None) -> None:
-        if self._signalled:
+        now = self._clock()
+        if self._signalled_at is None:
+            self._signalled_at = now
+            self.request()
+        elif now - self._signalled_at > ONE_STOP:
             # Nothing is cleaned up: what ran is recovered by the next start, as after a crash.
             sys.stderr.write(
                 f"{signal.Signals(number).name} again: ending at once; unfinished runs are taken up later\n"
             )
             sys.stderr.flush()
             os._exit(128 + number)
-        self._signalled = True
-        self.request()
+
+    def _hang_up(self, _number: int, _frame: FrameType | None) -> None:
+        if self._had_terminal and not _has_terminal():
+            self.request()
+        else:
+            self._loop.call_soon_threadsafe(self._on_hang_up)
+
+
+def survive_hang_up() -> None:
+    """Make SIGHUP harmless until a server listens to it, unless it is harmless already (``nohup``)."""
+    if signal.getsignal(signal.SIGHUP) is signal.SIG_DFL:
+        # No SIG_IGN: programs that jobs start would inherit it.
+        signal.signal(signal.SIGHUP, lambda _number, _frame: None)
+
+
+def _has_terminal() -> bool:
+    """Return whether the process has a controlling terminal that is still there."""
+    try:
+        os.close(os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY))
+    except OSError:
+        return False
+    return True

@@ -21,6 +21,7 @@ class TaskFiles:
         self._path = path
         self._database = database
         self._applying: asyncio.Task[None] | None = None
+        self._asked = False
 
     async def apply(self) -> None:
         """Read and apply them, in one transaction, and log what was done. Nothing is archived.
@@ -48,11 +49,20 @@ class TaskFiles:
                 log.info("group %s: change (%s)", group.name, ", ".join(change.field for change in group.changes))
 
     def apply_again(self) -> None:
-        """Apply them in the running event loop, for a signal; what is wrong is logged, and changes nothing."""
+        """Apply them in the running event loop, for a signal; what is wrong is logged, and changes nothing.
+
+        While they are being applied, ask for one more time: they may have changed since they were read.
+        """
+        self._asked = True
         if self._applying is None or self._applying.done():
             self._applying = asyncio.create_task(self._apply_safely(), name="cronograph-task-files")
 
     async def _apply_safely(self) -> None:
+        while self._asked:
+            self._asked = False
+            await self._apply_once()
+
+    async def _apply_once(self) -> None:
         faults: list[str] = []
         try:
             await self.apply()

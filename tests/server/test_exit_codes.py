@@ -70,14 +70,19 @@ def broken(processes: ProcessStarter, url: str) -> int:
     return serving(processes, url, "breaks", "{}").wait()
 
 
+def _has_ended_by(server: CronographProcess, number: signal.Signals) -> bool:
+    """Signals within a second are one, so it is repeated until it counts as the second."""
+    server.process.send_signal(number)
+    return not server.running
+
+
 def twice(number: signal.Signals) -> Callable[[ProcessStarter, str], int]:
     """Ended at once by the second signal."""
 
     def row(processes: ProcessStarter, url: str) -> int:
         server = serving(processes, url, "nap", "{ seconds: 60 }")
         server.process.send_signal(number)
-        wait_until(lambda: not server.is_ready(), message="readiness to turn false")
-        server.process.send_signal(number)
+        wait_until(lambda: _has_ended_by(server, number), message="the process to end")
         return server.wait()
 
     return row

@@ -6,6 +6,7 @@ import re
 import signal
 import socket
 import sqlite3
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -212,9 +213,42 @@ def test_a_second_signal_ends_at_once(processes: ProcessStarter, sqlite_url: str
     wait_running(server, "nap")
     server.terminate()
     wait_until(lambda: not server.is_ready(), message="readiness to turn false")
-    server.terminate()
+    wait_until(lambda: _asked_twice(server), message="the process to end")
     assert server.wait() == 128 + signal.SIGTERM
     assert "ending at once" in server.output()
+
+
+def test_one_stop_that_is_delivered_more_than_once_cuts_nothing_off(
+    processes: ProcessStarter, sqlite_url: str, with_jobs: list[str]
+) -> None:
+    server = processes.serve(sqlite_url, *with_jobs)
+    trigger(server, "nap", seconds=1)
+    wait_running(server, "nap")
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGTERM):
+        server.process.send_signal(number)
+    assert server.wait() == 0, server.output()
+    assert rows(sqlite_url, "SELECT outcome FROM job_execution WHERE job_name = 'nap'") == [("success",)]
+
+
+def _catches(pid: int, number: signal.Signals) -> bool:
+    caught = re.search(r"SigCgt:\s*(\w+)", Path(f"/proc/{pid}/status").read_text())
+    return caught is not None and bool(int(caught[1], 16) >> (number - 1) & 1)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="asks /proc which signals a process catches")
+def test_sighup_ends_no_server_at_any_moment(processes: ProcessStarter, sqlite_url: str) -> None:
+    server = processes.begin_serve(sqlite_url)
+    # A process that is not even Python yet ends by it; from the first line of the command on it does not.
+    wait_until(lambda: _catches(server.pid, signal.SIGHUP), message="the command to begin")
+
+    def is_ready() -> bool:
+        server.hang_up()
+        return server.is_ready()
+
+    wait_until(is_ready, message="the server to be ready")
+    server.hang_up()
+    wait_until(lambda: "SIGHUP: there is no file to read again" in server.output(), message="the line")
+    assert server.stop() == 0
 
 
 def test_the_api_answers_and_reports_changes_while_a_job_blocks_the_jobs_event_loop(

@@ -63,6 +63,9 @@ async def plain_connection(url: URL, **settings: str) -> "psycopg.AsyncConnectio
     connection = await cancellable.connect(libpq_url(url), **postgres_arguments(url, **settings))
     # Most documents are an empty object; the driver's own way takes ten times as long for that.
     psycopg_json.set_json_loads(loads, connection)
+    if is_pooled(url):
+        # A transaction has its level from its beginning; elsewhere it is a setting of the connection.
+        await connection.set_isolation_level(psycopg.IsolationLevel.READ_COMMITTED)
     return connection
 
 

@@ -5,6 +5,7 @@ import secrets
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from sqlalchemy import Connection, insert, text
 from sqlalchemy.exc import DBAPIError
@@ -12,7 +13,7 @@ from sqlalchemy.exc import DBAPIError
 from ...core.base.errors import StorageError
 from ..schema.tables import event_publisher, metadata
 from .base.address import is_sqlite, parse_url, sqlite_path
-from .base.connecting import sync_engine
+from .base.connecting import ENCODING, sync_engine
 
 
 @contextmanager
@@ -25,20 +26,34 @@ def connected(database_url: str, *, read_only: bool = False) -> Generator[Connec
 
     Raises:
         ConfigurationError: the URL is of no form that is known.
-        StorageError: the database cannot be reached or used; names it, without its password, and the reason.
+        StorageError: the database cannot be reached or used; names it, without its password, and the reason. So it is
+            where PostgreSQL keeps its texts in another encoding than UTF-8.
     """
     url = parse_url(database_url)
     engine = sync_engine(url, read_only=read_only)
+    plain = url.set(drivername=url.get_backend_name())
+    name = f"file '{sqlite_path(url)}'" if plain.drivername == "sqlite" else plain.render_as_string()
     try:
         with engine.connect() as connection:
+            _check_encoding(connection, name)
             yield connection
     except DBAPIError as error:
-        plain = url.set(drivername=url.get_backend_name())
-        name = f"file '{sqlite_path(url)}'" if plain.drivername == "sqlite" else plain.render_as_string()
         reason = re.sub(r"\s+", " ", str(error.orig)).strip()
         raise StorageError(f"database {name}: cannot be used: {reason}") from error
     finally:
         engine.dispose()
+
+
+def _check_encoding(connection: Connection, name: str) -> None:
+    driver: Any = connection.connection.driver_connection
+    if connection.dialect.name != "postgresql":
+        return
+    found = driver.info.parameter_status("server_encoding")
+    if found != ENCODING:
+        raise StorageError(
+            f"database {name}: must have the encoding {ENCODING}, got {found}. Make another: "
+            f"CREATE DATABASE … ENCODING '{ENCODING}' TEMPLATE template0"
+        )
 
 
 def exists(database_url: str) -> bool:

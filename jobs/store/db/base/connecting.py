@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event
 from sqlalchemy.exc import InvalidatePoolError
@@ -28,17 +28,36 @@ _RETURNED_AT = "cronograph_returned_at"
 _WAL_ATTEMPTS = 20
 """How often a connection tries to switch a file over, while others lock it."""
 
+ISOLATION: Final = "READ COMMITTED"
+"""Of every transaction that is no snapshot."""
+ENCODING: Final = "UTF8"
+ESCAPED_BLANK: Final = "\\ "
+
 # A node that hangs within a transaction holds locks, and cannot be declared dead before these are gone: idle in a
 # transaction must end well before a lease does.
 # ``jit``: no statement of ours takes long enough for compiling to pay. Once statistics know of a long queue, the
 # server would compile each claim again, which takes 200 times as long as the claim.
 # ``plan_cache_mode``: the server's own default would hold for statements that need a plan for what they are asked.
+# ``idle_session_timeout``: a connection that listens has nothing to send.
+# ``search_path``: statements name the schema of each table; of all else they mean what comes with PostgreSQL.
+# Those from ``array_nulls`` on decide how values are written and read.
+# ``default_transaction_read_only`` is not among them: it is how an administrator keeps everybody from writing.
 _POSTGRES_SETTINGS = {
     "jit": "off",
     "plan_cache_mode": "auto",
     "statement_timeout": "30s",
     "lock_timeout": "10s",
     "idle_in_transaction_session_timeout": "10s",
+    "idle_session_timeout": "0",
+    "default_transaction_isolation": ISOLATION.lower(),
+    "exit_on_error": "off",
+    "search_path": "pg_catalog",
+    "array_nulls": "on",
+    "bytea_output": "hex",
+    "datestyle": "ISO, MDY",
+    "extra_float_digits": "1",
+    "intervalstyle": "postgres",
+    "standard_conforming_strings": "on",
     "timezone": "UTC",
 }
 
@@ -76,6 +95,9 @@ def sync_engine(
     options: dict[str, Any] = kept if pooled else {"poolclass": NullPool}
     given = settings or {}
     arguments = postgres_arguments(url, **given)
+    if is_pooled(url):
+        # A transaction has its level from its beginning; elsewhere it is a setting of the connection.
+        options["isolation_level"] = ISOLATION
     engine = create_engine(for_shared_statements(for_drivers(url)), connect_args=arguments, **_ALL, **options)
     name_tables(engine, schema_in(url))
     if is_pooled(url):
@@ -93,10 +115,13 @@ def postgres_arguments(url: URL, **settings: str) -> dict[str, Any]:
     # What was sent and is not acknowledged for this many milliseconds ends its connection.
     ours = {"application_name": "cronograph", "connect_timeout": 10, "tcp_user_timeout": 10_000, **KEEPALIVES}
     arguments = {name: value for name, value in ours.items() if name not in url.query}
+    # Not among the settings: a variable of the environment (PGCLIENTENCODING) would hold against these.
+    arguments["client_encoding"] = ENCODING
     if is_pooled(url):
         # A pooler refuses settings at the start, and what was prepared on one connection is unknown on the next.
         return {**arguments, "prepare_threshold": None}
-    given = " ".join(f"-c {name}={value}" for name, value in (_POSTGRES_SETTINGS | settings).items())
+    values = (_POSTGRES_SETTINGS | settings).items()
+    given = " ".join(f"-c {name}={value.replace(' ', ESCAPED_BLANK)}" for name, value in values)
     # Of two settings of one name the later holds: who writes options into the address means it.
     return {**arguments, "options": f"{given} {url.query.get('options', '')}".strip()}
 

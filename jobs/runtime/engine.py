@@ -19,7 +19,7 @@ from .base.settings import EngineSettings
 from .base.wakeup import Wakeup
 from .duties.declarer import Declarer
 from .job.inheritance import let_threads_belong_to_jobs
-from .job.lines import JobLogHandler
+from .job.lines import keep_lines_of_jobs
 from .job.printing import guard_output, let_prints_belong_to_jobs
 from .live.log_writer import LogWriter
 from .live.progress import ProgressWriter
@@ -63,7 +63,6 @@ class Engine:
         self._wakeup = wakeup or Wakeup(self._database)
         self._logs = LogWriter(self._database)
         self._progress = ProgressWriter(self._database)
-        self._log_handler = JobLogHandler()
         self._resources = NodeResources(registry.hooks)
         self._life: NodeLife | None = None
         poll = settings.poll_for(is_sqlite=self._database.is_sqlite)
@@ -130,7 +129,7 @@ class Engine:
         guard_output()
         if self._settings.print_logs:
             let_prints_belong_to_jobs()
-        logging.getLogger().addHandler(self._log_handler)
+        keep_lines_of_jobs()
         if self._owns_wakeup:
             self._wakeup.start()
         self._logs.start()
@@ -202,7 +201,6 @@ class Engine:
     async def stop(self) -> None:
         """Drain, if that has not happened, and end everything. Stopping twice, or without a start, is fine."""
         async with AsyncExitStack() as last_to_first:
-            last_to_first.callback(logging.getLogger().removeHandler, self._log_handler)
             if self._owns_wakeup:
                 last_to_first.push_async_callback(self._wakeup.stop)
             last_to_first.callback(self._wakeup.unsubscribe, self._on_wake)
@@ -220,7 +218,6 @@ class Engine:
 
     def stop_beating(self) -> None:
         """Stop the sign of life, where the event loop has ended and nothing else can be done; from any thread."""
-        logging.getLogger().removeHandler(self._log_handler)
         if self._life is not None:
             self._life.stop_beating()
 

@@ -44,14 +44,14 @@ from ..runtime.attempts.secrets import UNAVAILABLE
 from ..runtime.attempts.threads import Call, ThreadPool
 from ..runtime.job.host import Enqueue, LocalHost, SaveCheckpoint
 from ..runtime.job.job_steps import StepStore
-from ..runtime.job.lines import RawLine, level_name
+from ..runtime.job.lines import RawLine, keep_lines_of_jobs, level_name
 from ..runtime.job.middleware import middleware_of
 from ..runtime.job.stopping import StopSignal
 from ..runtime.process.children import ChildPool
 from ..runtime.process.spawner import Spawner
 from .clock import FakeClock
 from .made import run_in_hand
-from .output import kept_prints, ordinary_logging
+from .output import kept_prints
 from .results import AttemptResult, LoggedLine
 from .steps import RecordedSteps
 
@@ -219,7 +219,8 @@ async def carry(  # noqa: PLR0913 - what a test can set has a name each
     attempt = Attempt(started, here, signal, host, middleware=around)
     outcome: JobOutcome | None = ended_by_deadline(attempt) or _without_secrets(attempt, secrets)
     if outcome is None:
-        with ordinary_logging(host), kept_prints(), closing(_OneThread(1)) as threads:
+        keep_lines_of_jobs()
+        with kept_prints(), closing(_OneThread(1)) as threads:
             outcome = retried(attempt, await execute(attempt, services, threads, ChildPool(Spawner(), 1), grace=GRACE))
         host.end_prints()
     fault = await host.await_checkpoints()

@@ -10,6 +10,7 @@ from ...jobs.builtin import builtin_jobs
 from ...jobs.connection import connect
 from ...jobs.core.base.errors import ConfigurationError
 from ...jobs.registry import default_registry
+from ...jobs.runtime.job.lines import keep_lines_of_jobs
 from ...jobs.runtime.job.printing import guard_output
 from ...jobs.store.db.base.address import without_password
 from ...jobs.store.db.database import Database
@@ -81,6 +82,8 @@ def run_server(
     survive_hang_up()
     # Before the modules of jobs are imported: their own handlers of logging write to what is there by then.
     guard_output()
+    # These modules may configure logging: that mutes none of our loggers, and loses no line of a job.
+    keep_lines_of_jobs()
     output = Output(as_json=as_json)
     with output.errors():
         prepared = prepare(flags, config, serves_api=serves_api)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal, TextIO
 from typing_extensions import override
 
 from ...jobs.base.context import current_host
+from ...jobs.runtime.job.lines import OWN_LOGGER
 from .plain_structlog import structlog
 
 if TYPE_CHECKING:
@@ -55,6 +56,15 @@ class OutsideJobs(logging.Filter):
         return current_host.get() is None
 
 
+class OfOthers(logging.Filter):
+    """Leaves out what our own loggers say: it is written by a handler of theirs."""
+
+    @override
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Whether ``record`` was made by somebody else's logger."""
+        return record.name.partition(".")[0] != OWN_LOGGER
+
+
 class FloodFilter(logging.Filter):
     """Lets ``BURST`` lines of one kind pass per ``WINDOW`` seconds; the next window begins by saying how many were cut.
 
@@ -84,7 +94,10 @@ class FloodFilter(logging.Filter):
 
 
 def configure_logging(form: LogFormat, level: str, stream: TextIO | None = None) -> None:
-    """Send the log lines of this process to ``stream`` (standard error unless given), one handler for all of them.
+    """Send the log lines of this process to ``stream`` (standard error unless given).
+
+    Our own loggers have a handler and a level of their own: jobs that configure ``logging`` mean their own lines, and
+    take away what is at the root.
 
     Args:
         form: ``human``, ``json``, or ``auto`` = human when ``stream`` is a terminal, else JSON.
@@ -93,13 +106,15 @@ def configure_logging(form: LogFormat, level: str, stream: TextIO | None = None)
     """
     target = stream or sys.stderr
     human = form == "human" or (form == "auto" and target.isatty())
-    handler = logging.StreamHandler(target)
-    handler.addFilter(OutsideJobs())
-    handler.addFilter(FloodFilter())
-    handler.setFormatter(_formatter(human=human, colors=target.isatty() and "NO_COLOR" not in os.environ))
-    root = logging.getLogger()
-    root.addHandler(handler)
-    root.setLevel(level.upper())
+    formatter = _formatter(human=human, colors=target.isatty() and "NO_COLOR" not in os.environ)
+    flood = FloodFilter()
+    for logger, filters in ((logging.getLogger(), [OfOthers()]), (logging.getLogger(OWN_LOGGER), [])):
+        handler = logging.StreamHandler(target)
+        for one in (OutsideJobs(), *filters, flood):
+            handler.addFilter(one)
+        handler.setFormatter(formatter)
+        logger.addHandler(handler)
+        logger.setLevel(level.upper())
     for name, least in QUIET.items():
         logging.getLogger(name).setLevel(least)
     structlog.configure(

@@ -4,20 +4,26 @@ import io
 import json
 import logging
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
+from cronograph.jobs.runtime.job.lines import OWN_LOGGER
 from cronograph.server.process.logs import BURST, WINDOW, FloodFilter, LogFormat, configure_logging
+from tests.support.processes import ProcessStarter
+from tests.support.waiting import wait_until
+from tests.support.web import post
 
 
 @pytest.fixture
 def restored_logging() -> Iterator[None]:
     """All that a test does to the root logger is undone."""
-    root = logging.getLogger()
-    handlers, level = root.handlers[:], root.level
+    loggers = [logging.getLogger(), logging.getLogger(OWN_LOGGER)]
+    before = [(one, one.handlers[:], one.level) for one in loggers]
     yield
-    root.handlers[:] = handlers
-    root.setLevel(level)
+    for logger, handlers, level in before:
+        logger.handlers[:] = handlers
+        logger.setLevel(level)
     logging.captureWarnings(capture=False)
 
 
@@ -70,3 +76,56 @@ def test_another_kind_of_line_passes_during_a_flood() -> None:
         gate.filter(record())
     assert gate.filter(record("node lost"))
     assert gate.filter(record(level=logging.ERROR))
+
+
+JOBS = """
+import logging
+import logging.config
+
+log = logging.getLogger("early")
+logging.config.dictConfig({
+    "version": 1,
+    "disable_existing_loggers": True,
+    "handlers": {"c": {"class": "logging.StreamHandler"}},
+    "root": {"level": "WARNING", "handlers": ["c"]},
+})
+
+from cronograph.jobs import job
+
+@job(retries=0)
+def reconfigures() -> None:
+    logging.basicConfig(force=True)
+    log.info("in a thread")
+
+@job(retries=0, isolation="process")
+def in_a_process() -> None:
+    log.info("in a process")
+    logging.basicConfig(force=True)
+    log.info("after basicConfig")
+"""
+
+
+@pytest.mark.costly
+def test_modules_and_jobs_that_configure_logging_lose_no_line_and_do_not_silence_the_server(
+    processes: ProcessStarter, sqlite_url: str
+) -> None:
+    (processes.folder / "configuring.py").write_text(JOBS)
+    server = processes.serve(sqlite_url, "--jobs", "configuring")
+
+    def asked(document: str) -> dict[str, Any]:
+        data: dict[str, Any] = post(f"{server.url}/graphql", {"query": document}).json()["data"]
+        return data
+
+    def lines(name: str) -> list[str]:
+        found = asked(f'{{ jobLogs(jobName: "{name}") {{ outcome logLines {{ lines {{ message }} }} }} }}')["jobLogs"]
+        return [line["message"] for one in found if one["outcome"] for line in one["logLines"]["lines"]]
+
+    for name, expected in (
+        ("reconfigures", ["in a thread"]),
+        ("in_a_process", ["in a process", "after basicConfig"]),
+        ("reconfigures", ["in a thread"] * 2),
+    ):
+        asked(f'mutation {{ triggerJob(jobName: "{name}") {{ success }} }}')
+        wait_until(lambda name=name, expected=expected: lines(name) == expected, message=f"the lines of {name}")  # type: ignore[misc]
+    assert server.stop() == 0
+    assert "stopping: nothing new is taken" in server.output()

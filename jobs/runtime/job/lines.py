@@ -2,12 +2,12 @@
 
 import json
 import logging
+import logging.config
 import time
 import traceback
-from collections.abc import Mapping
-from typing import NamedTuple
-
-from typing_extensions import override
+from collections.abc import Callable, Mapping
+from functools import partial, partialmethod
+from typing import Any, ClassVar, Final, NamedTuple
 
 from ...base.context import Host, current_host
 from ...base.steps import current_step
@@ -94,59 +94,84 @@ def _is_plain(key: str, value: Json) -> bool:
     return is_plain and len(key) <= _SHORT and key.isprintable() and key.isascii()
 
 
-class JobLogHandler(logging.Handler):
-    """Sends ordinary ``logging`` calls made inside a job to that job's execution; others pass by.
+def keep_lines_of_jobs(host: Host | None = None) -> None:
+    """From now on keep what jobs log by ``logging`` with their executions; for the life of the process.
+
+    Nothing that configures ``logging`` changes that: neither what becomes of handlers nor ``disable_existing_loggers``,
+    by which a logger is muted everywhere but in jobs. Our own loggers are not muted at all. An own level, ``disabled``
+    and ``logging.disable`` hold as ever. Doing it again changes no more than ``host``.
 
     Args:
         host: The one job of this process; unless given, the job in whose context a call is made.
     """
-
-    def __init__(self, host: Host | None = None) -> None:
-        super().__init__()
-        self._host = host
-
-    @override
-    def emit(self, record: logging.LogRecord) -> None:
-        """Keep ``record`` with the execution in whose context it was made, once for all nodes of a process."""
-        if record.__dict__.setdefault(_TAKEN_BY, self) is not self:
-            return
-        host = self._host or current_host.get()
-        if host is None:
-            _show_unhandled(record)
-            return
-        try:
-            host.log(_level(record.levelno), self._text(record), _extra_of(record))
-        except Exception:
-            self.handleError(record)
-
-    def _text(self, record: logging.LogRecord) -> str:
-        """The line, also of a call whose arguments do not fit its message; then as Python prints it."""
-        try:
-            return self.format(record)
-        except Exception as error:
-            fault = traceback.format_exception_only(error)[-1].strip()
-            return f"--- Logging error ---\n{fault}\nMessage: {record.msg!r}\nArguments: {record.args!r}"
-
-
-def _show_unhandled(record: logging.LogRecord) -> None:
-    """Write a warning to standard error if nobody else takes it, as ``logging`` does where no handler is set up.
-
-    With our handler at the root, ``logging`` would take it for handled.
-    """
-    last, logger = logging.lastResort, logging.getLogger(record.name)
-    if last is None or record.levelno < last.level:
+    _Keeping.of_process = host
+    if _Keeping.is_on:
         return
-    while True:
-        if any(not isinstance(one, JobLogHandler) for one in logger.handlers):
-            return
-        if logger.parent is None or not logger.propagate:
-            break
-        logger = logger.parent
-    last.handle(record)
+    _Keeping.is_on = True
+    # Sentry goes the same way: it is the one place that all records pass, and no configuration changes it.
+    logging.Logger.callHandlers = partialmethod(_call_handlers, logging.Logger.callHandlers)  # type: ignore[method-assign, assignment]
+    # Neither has a public way to ask for.
+    functions: Any = logging.config
+    functions._handle_existing_loggers = partial(_mute, functions._handle_existing_loggers)  # noqa: SLF001 - see above
 
 
-_TAKEN_BY = "_cronograph_handler"
-_OWN_ATTRIBUTES = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName", _TAKEN_BY}
+class _Keeping:
+    is_on: ClassVar[bool] = False
+    of_process: ClassVar[Host | None] = None
+
+
+def _call_handlers(
+    logger: logging.Logger, further: Callable[[logging.Logger, logging.LogRecord], None], record: logging.LogRecord
+) -> None:
+    """Keep ``record`` with the execution in whose context it was made; then show it to the handlers that there are."""
+    host = _Keeping.of_process or current_host.get()
+    if host is not None:
+        keep_record(record, host)
+    # What is kept is not lost: no handler is no reason to write it to standard error.
+    if not vars(logger).get(_MUTED, False) and (host is None or logger.hasHandlers()):
+        further(logger, record)
+
+
+def _mute(further: Callable[..., None], existing: list[str], children: list[str], disable: bool) -> None:
+    """Mute the loggers that a new configuration does not name, where ``logging`` would disable them."""
+    loggers = logging.root.manager.loggerDict
+    disabled = [name for name in existing if getattr(loggers[name], "disabled", False)]
+    further(existing, children, False)
+    muted = (set(existing) - set(children)) if disable else set[str]()
+    for name, logger in loggers.items():
+        setattr(logger, _MUTED, name in muted and name.partition(".")[0] != OWN_LOGGER)
+    if disable:
+        for name in disabled:
+            setattr(loggers[name], "disabled", True)  # noqa: B010 - a place holder may be there instead of a logger
+
+
+def keep_record(record: logging.LogRecord, host: Host) -> None:
+    """Make ``record`` a line of this job, once; a bad call of ``logging`` is reported and fails nothing."""
+    if _KEPT in vars(record):
+        return
+    setattr(record, _KEPT, True)
+    try:
+        host.log(_level(record.levelno), _text(record), _extra_of(record))
+    except Exception:
+        _REPORTING.handleError(record)
+
+
+def _text(record: logging.LogRecord) -> str:
+    """The line, also of a call whose arguments do not fit its message; then as Python prints it."""
+    try:
+        return _REPORTING.format(record)
+    except Exception as error:
+        fault = traceback.format_exception_only(error)[-1].strip()
+        return f"--- Logging error ---\n{fault}\nMessage: {record.msg!r}\nArguments: {record.args!r}"
+
+
+OWN_LOGGER: Final = "cronograph"
+"""Above all loggers of ours."""
+_KEPT: Final = "_cronograph_kept"
+_MUTED: Final = "_cronograph_muted"
+_REPORTING: Final = logging.Handler()
+"""Formats records, and reports what cannot be kept of them."""
+_OWN_ATTRIBUTES = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName", _KEPT}
 """What every record has, and what formatting it adds."""
 
 

@@ -31,7 +31,7 @@ from ...registry import JobDefinition
 from ...registry.hooks import Hooks, Resource, Scope
 from ...registry.policies import NO_POLICIES
 from ..job.in_use import IN_USE
-from ..job.lines import JobLogHandler
+from ..job.lines import keep_lines_of_jobs
 from ..job.middleware import middleware_of
 from ..job.printing import guard_output, let_prints_belong_to_jobs
 from ..job.redaction import NOTHING_HIDDEN, Redactor
@@ -156,7 +156,8 @@ class ChildRun:
     def run(self) -> JobOutcome:
         """Run the job to its end, and send all that it said."""
         signal.signal(signal.SIGTERM, self._on_sigterm)
-        set_up_logging(self._begin.log_levels, self._host)
+        keep_lines_of_jobs(self._host)
+        set_log_levels(self._begin.log_levels)
         current_host.set(self._host)
         IN_USE.add(self._begin.secrets)
         guard_output()
@@ -179,6 +180,8 @@ class ChildRun:
             for module in self._begin.modules:
                 importlib.import_module(module)
             definition, hooks = find_job(self._begin.info.job_name, self._begin.module, self._begin.qualname)
+            # What the modules configure at their import does not hold on the node either: it has been configured since.
+            set_log_levels(self._begin.log_levels)
             policies = definition.policies
             context = JobContext(self._begin.info, self._host)
             try:
@@ -255,12 +258,8 @@ def _signal_main_thread() -> None:
         signal.pthread_kill(main, signal.SIGTERM)
 
 
-def set_up_logging(levels: Mapping[str, int], host: ChildHost) -> None:
-    """Send every call of ``logging`` in this process to the run, at the levels of the node."""
-    root = logging.getLogger()
-    for earlier in [one for one in root.handlers if isinstance(one, JobLogHandler)]:
-        root.removeHandler(earlier)
-    root.addHandler(JobLogHandler(host))
+def set_log_levels(levels: Mapping[str, int]) -> None:
+    """Give the loggers of this process the levels of the node."""
     for name, level in levels.items():
         logger = logging.getLogger(name)
         # To set it makes all loggers forget which levels they let pass.

@@ -1,11 +1,14 @@
 """Log lines of executions: bounded, the newest kept, exact counts, and every kept line once for anyone who follows."""
 
 import asyncio
+import io
 import logging
+import logging.config
 import threading
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 
@@ -15,7 +18,7 @@ from cronograph.jobs.core.base.levels import KEPT_LINES
 from cronograph.jobs.core.states import RunState
 from cronograph.jobs.queue.claims.claim import Started
 from cronograph.jobs.registry import Registry
-from cronograph.jobs.runtime.job.lines import MAX_FIELDS, MAX_LINE, SLOWED_BY, JobLogHandler, RawLine, bounded_fields
+from cronograph.jobs.runtime.job.lines import MAX_FIELDS, MAX_LINE, SLOWED_BY, RawLine, bounded_fields, keep_record
 from cronograph.jobs.runtime.live.log_writer import BATCH, LogWriter
 from cronograph.jobs.store.db.database import Database
 from cronograph.jobs.store.db.transaction import Tx, Wake
@@ -277,8 +280,8 @@ def test_a_bad_call_of_logging_in_a_job_is_reported_and_fails_nothing(capsys: py
         def log(self, *_: object) -> None:
             raise AssertionError("nothing to keep")
 
-    handler = JobLogHandler(Host())  # type: ignore[arg-type]
-    handler.emit(logging.makeLogRecord({"msg": "%d", "args": ("x",), "levelno": logging.INFO}))
+    record = logging.makeLogRecord({"msg": "%d", "args": ("x",), "levelno": logging.INFO})
+    keep_record(record, Host())  # type: ignore[arg-type]
     assert "--- Logging error ---" in capsys.readouterr().err
 
 
@@ -349,6 +352,82 @@ async def test_the_extra_of_a_logging_call_becomes_the_fields_of_its_line(start_
     assert [line.fields for line in done.lines] == [{"rows": 3, "where": ["a"]}, None]
 
 
-def test_ordinary_logging_outside_of_jobs_passes_by() -> None:
-    assert current_host.get() is None
-    JobLogHandler().emit(logging.makeLogRecord({"msg": "outside", "levelno": logging.INFO}))
+@pytest.fixture
+def restored_logging() -> Iterator[None]:
+    """All that a test does to loggers is undone."""
+    loggers = logging.root.manager.loggerDict
+    there = {name: one for name, one in loggers.items() if isinstance(one, logging.Logger)}
+    before = [(one, dict(vars(one)), one.handlers[:]) for one in (logging.root, *there.values())]
+    yield
+    for logger, attributes, handlers in before:
+        vars(logger).clear()
+        vars(logger).update(attributes)
+        logger.handlers[:] = handlers
+        # It makes all loggers forget which levels they let pass.
+        logger.setLevel(logger.level)
+
+
+def quiet(disable: bool) -> dict[str, Any]:
+    """A configuration with no handler."""
+    root: dict[str, Any] = {"level": "WARNING", "handlers": []}
+    return {"version": 1, "disable_existing_loggers": disable, "root": root}
+
+
+def by_file() -> None:
+    lines = "[loggers]\nkeys=root\n[handlers]\nkeys=\n[formatters]\nkeys=\n[logger_root]\nlevel=WARNING\nhandlers=\n"
+    logging.config.fileConfig(io.StringIO(lines))
+
+
+def twice() -> None:
+    for _ in range(2):
+        logging.config.dictConfig(quiet(disable=True))
+
+
+RECONFIGURED: dict[str, Callable[[], object]] = {
+    "basicConfig": lambda: logging.basicConfig(force=True),
+    "dictConfig": lambda: logging.config.dictConfig(quiet(disable=True)),
+    "dictConfig twice": twice,
+    "dictConfig without disabling": lambda: logging.config.dictConfig(quiet(disable=False)),
+    "fileConfig": by_file,
+    "handlers": logging.root.handlers.clear,
+    "propagate": lambda: setattr(logging.getLogger("early"), "propagate", False),
+}
+
+
+@pytest.mark.usefixtures("restored_logging")
+@pytest.mark.parametrize("way", RECONFIGURED)
+async def test_no_line_of_a_job_is_lost_whatever_configures_logging(start_engine: StartEngine, way: str) -> None:
+    registry, early = Registry(), logging.getLogger("early")
+
+    @job("reconfigures", registry=registry)
+    def reconfigures() -> None:
+        RECONFIGURED[way]()
+        early.warning("by one of before")
+        logging.getLogger("late").warning("by a new one")
+
+    @job("says", registry=registry)
+    async def says() -> None:
+        early.warning("later")
+
+    engine = await start_engine(registry)
+    assert (await engine.finish("reconfigures")).messages == ["by one of before", "by a new one"]
+    assert (await engine.finish("says")).messages == ["later"]
+
+
+@pytest.mark.usefixtures("restored_logging")
+async def test_what_is_disabled_stays_silent_outside_of_jobs_and_ours_is_never_disabled(
+    start_engine: StartEngine, capsys: pytest.CaptureFixture[str]
+) -> None:
+    await start_engine(Registry())
+    early, off, own = (logging.getLogger(name) for name in ("early", "off", "cronograph.some.part"))
+    off.disabled = True
+    shown = {**quiet(disable=True), "handlers": {"err": {"class": "logging.StreamHandler"}}}
+    shown["root"] = {"level": "INFO", "handlers": ["err"]}
+    logging.config.dictConfig(shown)
+    for logger in (early, off, own):
+        logger.error("by %s", logger.name)
+    assert capsys.readouterr().err.splitlines() == ["by cronograph.some.part"]
+    assert off.disabled
+    logging.config.dictConfig(quiet(disable=False) | {"handlers": shown["handlers"], "root": shown["root"]})
+    early.error("again")
+    assert "again" in capsys.readouterr().err

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ..core.base.errors import ConfigurationError, InvalidInput, StepMismatch
 from ..core.base.lazy import LazyModule
+from ..core.base.read_back import changed
 from ..core.model import Json
 
 if TYPE_CHECKING:
@@ -60,6 +61,39 @@ class Shape:
                 f"{error}"
             ) from error
         return document
+
+    def check(self, label: str, returned: object, value: object) -> None:
+        """Let pass what is read back as it was returned, or as the annotation makes of it.
+
+        Args:
+            label: The step.
+            returned: What its function returned.
+            value: What was read back from the JSON of it.
+
+        Raises:
+            ValueError: it changes on its way, as a ``SecretStr`` does.
+        """
+        if self._adapter is None or type(returned) in _ITSELF:
+            return
+        adapter = self._adapter
+
+        def same_json() -> bool:
+            return bool(adapter.dump_json(returned, warnings=False) == adapter.dump_json(value, warnings=False))
+
+        found = changed(returned, value, same_json)
+        if found is None or self._is_made(returned, value, same_json):
+            return
+        place = f", at {'.'.join(found.place)}," if found.place else ""
+        raise ValueError(f"the value of step '{label}'{place} {found.why}")
+
+    def _is_made(self, returned: object, value: object, same_json: Callable[[], bool]) -> bool:
+        """Whether a value is what the annotation makes of something else that the function returned, a dict, say."""
+        assert self._adapter is not None, "it was asked for"
+        try:
+            made = self._adapter.validate_python(returned)
+        except ValueError:
+            return False
+        return changed(made, value, same_json) is None
 
     def load(self, label: str, value: Json, attempt: int | None) -> Any:  # noqa: ANN401 - what the function returns
         """The value that is behind the JSON.

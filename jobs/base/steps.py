@@ -304,8 +304,12 @@ class Steps:
     def _end(self, wanted: Wanted, label: str, began: datetime, returned: object) -> tuple[Any, StepEnd]:
         """What the job gets, which is what a later attempt would get, and what is stored."""
         try:
-            document = self._host.step_json(wanted.shape.dump(label, returned), label)
+            written = wanted.shape.dump(label, returned)
+            document = self._host.step_json(written, label)
             value = wanted.shape.load(label, document, None)
+            # Secrets are cut out of what is kept; that is no change on the way.
+            as_returned = value if document == written else wanted.shape.load(label, written, None)
+            wanted.shape.check(label, returned, as_returned)
         except ValueError as error:
             raise StepUnstorable(str(error)) from error
         return value, StepEnd(label, began, _now(), document)

@@ -1,15 +1,18 @@
 """Jobs by name: named code that a node can run, with typed arguments and perhaps a declared schedule."""
 
 import inspect
+import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from types import UnionType
+from typing import TYPE_CHECKING, Any, Final, Union, cast, get_args, get_origin
 
 from ..base.context import JobContext
 from ..core.base.codes import ErrorCode
 from ..core.base.errors import ConfigurationError, InvalidInput
 from ..core.base.lazy import LazyModule
+from ..core.base.read_back import changed
 from ..core.defaults import JobInfo
 from ..core.flows.results import with_results
 from ..core.model import Isolation, Json, ScheduleSpec
@@ -27,6 +30,8 @@ else:
 
 Handler = Callable[..., Any]
 
+_PLAIN: Final = frozenset({str, int, float, bool, type(None)})
+"""Types whose values are JSON as they are."""
 RENAMED = "renamed__"
 """Begins the fields of the model whose parameter has a name that a model cannot have."""
 
@@ -116,45 +121,73 @@ class JobDefinition:
             TypeError: one is missing, or too many are given.
             InvalidInput: one that is known is not what its annotation says; code ``INVALID_ARGS``.
         """
-        given = self._signature.bind(*args, **kwargs).arguments
-        names = {_parameter_of(name, one.alias): name for name, one in self.args_model.model_fields.items()}
-        model = self.args_model.model_construct()
-        later: dict[str, Json] = {}
-        for parameter, value in given.items():
-            name = names[parameter]
-            stored = with_results(value, results)
-            if stored is not value:
-                later[self.args_model.model_fields[name].alias or name] = stored
-                continue
-            try:
-                self.args_model.__pydantic_validator__.validate_assignment(model, name, value)
-            except pydantic.ValidationError as error:
-                fault = error.errors(include_url=False)[0]
-                message = f"argument '{parameter}' of job '{self.name}': {fault['msg']}"
-                raise InvalidInput(message, path=("args", parameter), code=ErrorCode.INVALID_ARGS) from error
-        known = {names[parameter] for parameter in given} - {
-            name for name, one in self.args_model.model_fields.items() if (one.alias or name) in later
-        }
-        document: dict[str, Json] = model.model_dump(mode="json", by_alias=True, include=known) if known else {}
-        return {**document, **later}, {}
+        outside = names_of(self.args_model)
+        given = {outside[name]: value for name, value in self._signature.bind(*args, **kwargs).arguments.items()}
+        stored = {name: with_results(value, results) for name, value in given.items()}
+        later = {name: value for name, value in stored.items() if value is not given[name]}
+        known = {name: value for name, value in given.items() if name not in later}
+        model = self._model(known, _partial(self.args_model))
+        return {**self._document(model), **later}, {}
 
     def _document(self, model: "pydantic.BaseModel") -> dict[str, Json]:
-        """The arguments that were given, as JSON.
+        """The arguments that were given, as JSON that is read back as these.
 
         Raises:
-            InvalidInput: one has no form in JSON, which only shows when it is written; code ``INVALID_ARGS``.
+            InvalidInput: one has no form in JSON, or another value is read back; code ``INVALID_ARGS``.
         """
+        plain = _written_plainly(model)
+        if plain is not None:
+            return plain
+        document = self._written(model, exclude_unset=True)
+        change = self._change(model, document)
+        if change is not None:
+            # A model in an argument may have a default that is another one each time.
+            whole = self._written(model, include=model.model_fields_set)
+            if not _holds(whole, document) or self._change(model, whole) is not None:
+                raise change
+            return whole
+        return document
+
+    def _written(
+        self, model: "pydantic.BaseModel", *, exclude_unset: bool = False, include: set[str] | None = None
+    ) -> dict[str, Json]:
         try:
-            return model.model_dump(mode="json", by_alias=True, exclude_unset=True)
+            return model.model_dump(
+                mode="json", by_alias=True, warnings=False, exclude_unset=exclude_unset, include=include
+            )
         except (ValueError, RecursionError) as error:
             for name in sorted(model.model_fields_set):
                 self._check_by_itself(model, name)
             message = f"arguments of job '{self.name}': cannot be written as JSON: {_why(error)}"
             raise InvalidInput(message, path=("args",), code=ErrorCode.INVALID_ARGS) from None
 
+    def _change(self, model: "pydantic.BaseModel", document: Mapping[str, Json]) -> InvalidInput | None:
+        """What of some arguments would not arrive in the run as it was given, since its JSON says something else."""
+        try:
+            arrived = read(type(model), document)
+        except pydantic.ValidationError as error:
+            fault = error.errors(include_url=False)[0]
+            place = tuple(map(str, fault["loc"]))
+            named = f"argument '{'.'.join(place)}'" if place else "arguments"
+            message = f"{named} of job '{self.name}': cannot be read back from its JSON: {fault['msg']}"
+            return InvalidInput(message, path=("args", *place), code=ErrorCode.INVALID_ARGS)
+        fields = type(model).model_fields
+        for name in model.model_fields_set:
+            outside = fields[name].alias or name
+
+            def same_json(name: str = name, outside: str = outside) -> bool:
+                again = arrived.model_dump(mode="json", by_alias=True, warnings=False, include={name})
+                return bool(again[outside] == document[outside])
+
+            found = changed(getattr(model, name), getattr(arrived, name), same_json)
+            if found is not None:
+                message = f"argument '{'.'.join((outside, *found.place))}' of job '{self.name}': {found.why}"
+                return InvalidInput(message, path=("args", outside, *found.place), code=ErrorCode.INVALID_ARGS)
+        return None
+
     def _check_by_itself(self, model: "pydantic.BaseModel", name: str) -> None:
         try:
-            model.model_dump(mode="json", include={name})
+            model.model_dump(mode="json", warnings=False, include={name})
         except (ValueError, RecursionError) as error:
             place = self.args_model.model_fields[name].alias or name
             message = f"argument '{place}' of job '{self.name}': cannot be written as JSON: {_why(error)}"
@@ -173,9 +206,12 @@ class JobDefinition:
         fields = self.args_model.model_fields
         return {_parameter_of(name, field.alias): getattr(model, name) for name, field in fields.items()}
 
-    def _model(self, args: Mapping[str, object]) -> "pydantic.BaseModel":
+    def _model(
+        self, args: Mapping[str, object], model: "type[pydantic.BaseModel] | None" = None, *, stored: bool = False
+    ) -> "pydantic.BaseModel":
+        """Arguments as they are given in Python, or as they are ``stored``; a model says which may be left out."""
         try:
-            return self.args_model.model_validate(dict(args))
+            return read(self.args_model, args) if stored else (model or self.args_model).model_validate(dict(args))
         except pydantic.ValidationError as error:
             fault = error.errors(include_url=False)[0]
             place = ".".join(str(part) for part in fault["loc"])
@@ -190,8 +226,8 @@ class JobDefinition:
         """
         if self.policies.defaults.unique_key is None:
             return None
-        model = self._model(args)
-        return self.key_of(self._document(model), self._by_parameter(model))
+        model = self._model(args, stored=True)
+        return self.key_of(self._written(model, exclude_unset=True), self._by_parameter(model))
 
     def key_of(self, document: Mapping[str, Json], values: Mapping[str, object]) -> str | None:
         """The unique key of a run with arguments that ``accept`` has let pass; None if the job makes none."""
@@ -208,7 +244,7 @@ class JobDefinition:
         """
         if not args and not self.args_model.__pydantic_fields__:
             return {} if self.context_parameter is None else {self.context_parameter: context}
-        bound = self._by_parameter(self._model(args))
+        bound = self._by_parameter(self._model(args, stored=True))
         if self.context_parameter is not None:
             bound[self.context_parameter] = context
         return bound
@@ -320,6 +356,74 @@ def _why(error: Exception) -> str:
     if isinstance(error, RecursionError) or "Circular reference" in str(error):
         return "it contains itself"
     return str(error)
+
+
+def read(model: "type[pydantic.BaseModel]", args: Mapping[str, Json]) -> "pydantic.BaseModel":
+    """Arguments as a run reads them from the JSON that is stored.
+
+    Raises:
+        pydantic.ValidationError: they do not fit.
+    """
+    if len(_plain_fields(model)) == len(model.__pydantic_fields__):
+        # Texts, numbers and truth values are the same from JSON as from Python.
+        return model.model_validate(dict(args))
+    try:
+        return model.model_validate_json(json.dumps(args))
+    except pydantic.ValidationError as error:
+        if error.errors(include_url=False, include_input=False)[0]["type"] != "json_invalid":
+            raise
+        # It is nested more deeply than that reader goes, or has a character that is refused by name elsewhere.
+        return model.model_validate(dict(args))
+
+
+def _holds(whole: Json, part: Json) -> bool:
+    """Whether a document has all that another one has, and perhaps more members."""
+    if isinstance(part, dict):
+        return isinstance(whole, dict) and all(
+            name in whole and _holds(whole[name], value)  # pyright: ignore[reportUnknownArgumentType]
+            for name, value in cast("dict[str, Json]", part).items()
+        )
+    if isinstance(part, list):
+        items: list[Json] = part
+        return isinstance(whole, list) and len(whole) == len(items) and all(map(_holds, whole, items))  # pyright: ignore[reportUnknownArgumentType]
+    return bool(whole == part)
+
+
+def _written_plainly(model: "pydantic.BaseModel") -> dict[str, Json] | None:
+    """Arguments that are JSON as they are, and are read back as they are; most are. None: some may not be."""
+    names, document = _plain_fields(type(model)), dict[str, Json]()
+    given = model.model_fields_set
+    for name, outside in names.items():
+        if name in given:
+            document[outside] = value = getattr(model, name)
+            if type(value) not in _PLAIN:
+                return None
+    return document if len(document) == len(given) else None
+
+
+@lru_cache(maxsize=1024)
+def _plain_fields(model: "type[pydantic.BaseModel]") -> Mapping[str, str]:
+    """The arguments that are texts, numbers or truth values, or one of these, and the names that they have in JSON."""
+    return {
+        name: one.alias or name
+        for name, one in model.__pydantic_fields__.items()
+        if not one.metadata and _PLAIN.issuperset(_alternatives(one.annotation))
+    }
+
+
+def _alternatives(annotation: Any) -> tuple[object, ...]:  # noqa: ANN401 - all that an annotation can be
+    return get_args(annotation) if get_origin(annotation) in (UnionType, Union) else (annotation,)
+
+
+@lru_cache(maxsize=1024)
+def _partial(model: "type[pydantic.BaseModel]") -> "type[pydantic.BaseModel]":
+    """The arguments of a job, none of which has to be given: some are the results of other runs."""
+    fields = {
+        name: (one.annotation, one.merge_field_infos(one, default=None)) for name, one in model.model_fields.items()
+    }
+    config = pydantic.ConfigDict(**{**model.model_config, "validate_default": False})
+    made: type[pydantic.BaseModel] = pydantic.create_model(model.__name__, __config__=config, **cast("Any", fields))
+    return made
 
 
 def names_of(model: "type[pydantic.BaseModel]") -> dict[str, str]:

@@ -10,7 +10,7 @@ from ..core.base.codes import ErrorCode
 from ..core.base.errors import InvalidInput
 from ..core.base.signature import signature_of
 from ..core.model import Json
-from .definition import JobDefinition, Registry
+from .definition import JobDefinition, Registry, read
 
 
 class CodeOfRegistry:
@@ -45,7 +45,7 @@ def _judge(definition: JobDefinition) -> Judge:
 
 def _faults(definition: JobDefinition, args: Mapping[str, Json]) -> Sequence[InvalidInput]:
     try:
-        definition.args_model.model_validate(dict(args))
+        read(definition.args_model, args)
     except ValidationError as error:
         faults = error.errors(include_url=False, include_context=False, include_input=False)
         return [_fault(definition.name, tuple(map(str, one["loc"])), one["msg"]) for one in faults]

@@ -31,7 +31,12 @@ WRONG: list[tuple[Any, dict[str, Any], str]] = [
     (takes, {"anything": b"\xff"}, f"argument 'anything' {NO_JSON.format('takes', TEXT)}"),
     (takes, {"anything": object()}, f"argument 'anything' {NO_JSON.format('takes', 'Unable to serialize')}"),
     (keeps, {"size": float("nan")}, "args: must be JSON: .*, in argument 'size'"),
-    (takes, {"anything": {"deep": [float("inf")]}}, "args: must be JSON: .*, in argument 'anything'"),
+    (
+        takes,
+        {"anything": {"deep": [float("inf")]}},
+        "args: must be JSON, got float inf; .* 'anything.deep.0'",
+    ),
+    (takes, {"anything": [{1: 2}]}, "argument 'anything.0' of job 'takes': is {1: 2}, but reads back from its JSON as"),
     (keeps, {"note": "\ud800"}, "args: a text must not hold half of a surrogate pair, in argument 'note'"),
 ]
 

@@ -45,5 +45,5 @@ def test_what_python_writes_as_json_is_judged_and_stored_as_that(stored: Stored)
     form = {"type": "object", "properties": {"1": {"type": "array", "items": {"type": "integer"}}}, "required": ["1"]}
     asked = replace(APPROVED, form=form)
     suspend(worker, started, asked, begin(stored, started, asked))
-    send(stored, run.id, {1: (2, 3)})
+    send(stored, run.id, {"1": (2, 3)})
     assert begin(stored, worker.start(), asked).value == {"1": [2, 3]}

@@ -60,8 +60,11 @@ def _why_not(value: object) -> str | None:
     """What is wrong with a value, beyond what it holds."""
     if isinstance(value, dict):
         keys = cast("dict[object, object]", value)
-        wrong = next((key for key in keys if not isinstance(key, str | int | float | None)), _NONE)
-        return None if wrong is _NONE else f"must be JSON, got a key that is {type(wrong).__name__}; keys are texts"
+        # Python would make texts of numbers, and what was given would not be what arrives.
+        wrong = next((key for key in keys if not isinstance(key, str)), _NONE)
+        if wrong is _NONE:
+            return None
+        return f"must be JSON, got a key that is {type(wrong).__name__}; keys are texts, so write them by str(…)"
     if value is None or isinstance(value, str | bool | list | tuple):
         return None
     if isinstance(value, int):

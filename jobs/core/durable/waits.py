@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from ..actor import RANK, Role
 from ..base.errors import InvalidInput
-from ..base.unwritable import unwritable
+from ..base.unwritable import Unwritable, unwritable
 from ..model import Json
 from ..run_spec import RunSpec
 from .steps import StepKind, StepName, check_step
@@ -96,6 +96,8 @@ def stored_payload(payload: Json) -> Json:
     if _NUL.search(text):
         raise InvalidInput("payload: a text must not hold the character U+0000", path=path)
     plain: Json = json.loads(text)
+    if plain != payload and (found := unwritable(payload)) is not None:
+        raise _refused(found)
     return plain
 
 
@@ -103,6 +105,10 @@ def _no_json(payload: Json, error: Exception) -> InvalidInput:
     found = unwritable(payload)
     if found is None:
         return InvalidInput(f"payload: must be JSON: {error}", path=("payload",))
+    return _refused(found)
+
+
+def _refused(found: Unwritable) -> InvalidInput:
     return InvalidInput(f"payload{'.' * bool(found.place)}{found.where}: {found.why}", path=("payload", *found.place))
 
 

@@ -18,6 +18,7 @@ from ...core.admission.labels import label_faults
 from ...core.base.errors import InvalidInput, refuse
 from ...core.base.python_names import python_names
 from ...core.base.tracing import TRACED
+from ...core.base.unwritable import unwritable
 from ...core.defaults import (
     FROM_ARGUMENTS,
     NO_DEFAULTS,
@@ -181,10 +182,13 @@ def args_text(args: Mapping[str, Json], name: str = "args") -> str:
     """
     if not isinstance(args, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance] - of the user's, unchecked
         raise InvalidInput(f"{name}: must be a mapping of names to values, got {args!r:.60}", path=(name,))
-    for key in args:
+    for key, value in args.items():
         # JSON would make texts of them, and what was given would not be what arrives.
         if not isinstance(key, str):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise InvalidInput(f"{name}: each name must be a text, got {key!r:.60}", path=(name,))
+        if isinstance(value, dict | list | tuple) and (found := unwritable(cast("object", value))) is not None:
+            place = ".".join((key, *found.place))[:60]
+            raise InvalidInput(f"{name}: {found.why}, in argument {place!a}", path=(name, key))
     try:
         text = _encode(dict(args))
         text.encode()

@@ -4,7 +4,7 @@ import json
 import math
 import re
 
-from ...core.base.unwritable import unwritable
+from ...core.base.unwritable import Unwritable, unwritable
 from ...core.model import Json
 from .redaction import NOTHING_HIDDEN, Redactor
 
@@ -28,24 +28,29 @@ def plain_json(value: Json, what: str, limit: int = MAX_VALUE) -> Json:
     """A copy of ``value`` that every database can store and that no later change of the original reaches.
 
     Args:
-        value: Anything; tuples become lists, keys of dictionaries become strings.
+        value: JSON, whose keys are texts; tuples become lists.
         what: What it is, for the message ("the checkpoint").
         limit: Characters of its JSON.
 
     Raises:
-        ValueError: it is not JSON (NaN and infinity are not either), or too large.
+        ValueError: it is not JSON (NaN, infinity and keys that are no texts are not either), or too large.
     """
     try:
         text = json.dumps(value, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
-        found = unwritable(value)
-        why = f"must be JSON: {error}" if found is None else found.why
-        place = "" if found is None or not found.place else f", at {found.where},"
-        raise ValueError(f"{what}{place} {why}") from error
+        raise ValueError(_fault(what, unwritable(value)) or f"{what} must be JSON: {error}") from error
     if len(text) > limit:
         raise ValueError(f"{what} may have {limit} characters of JSON, got {len(text)}; keep large data elsewhere")
     copy = json.loads(text)
+    if copy != value and (fault := _fault(what, unwritable(value))):
+        raise ValueError(fault)
     return _without_suspects(copy) if _SUSPECT.search(text) else copy
+
+
+def _fault(what: str, found: Unwritable | None) -> str | None:
+    if found is None:
+        return None
+    return f"{what}{f', at {found.where},' if found.place else ''} {found.why}"
 
 
 def _without_suspects(value: Json) -> Json:

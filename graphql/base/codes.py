@@ -88,6 +88,8 @@ describe(
         ExplanationCode.WAITING: "The task waits for its next time.",
         ExplanationCode.WAITS_FOR_RUNS: "The run is suspended until other runs have ended.",
         ExplanationCode.WAITS_FOR_SIGNAL: "The run is suspended until somebody sends it a signal.",
+        ExplanationCode.WAITS_FOR_VERSION: "No version of its job that has tried can read its arguments. "
+        "It waits for another one until `until`, then it fails.",
         ExplanationCode.WINDOW_ENDED: "The window of the task is over.",
     },
 )

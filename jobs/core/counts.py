@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Final, Protocol
 
 from .model import Outcome, SkipReason, Trigger
-from .outcome import Cancelled, Failed, HandedBack, JobOutcome, Lost, Snoozed, Succeeded, Suspended, TimedOut
+from .outcome import Cancelled, Failed, HandedBack, JobOutcome, Lost, Snoozed, Succeeded, Suspended, TimedOut, Unread
 
 BOUNDS: Final = (0.005, 0.025, 0.1, 0.5, 1.0, 5.0, 15.0, 60.0, 300.0, 900.0, 3600.0, 21600.0)
 """Upper bounds of the buckets of every histogram of runs, in seconds."""
@@ -24,6 +24,7 @@ _OUTCOMES: Final[Mapping[type[JobOutcome], Outcome]] = {
     Suspended: Outcome.SUSPENDED,
     HandedBack: Outcome.HANDED_BACK,
     Lost: Outcome.LOST,
+    Unread: Outcome.HANDED_BACK,
 }
 
 

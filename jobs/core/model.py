@@ -259,7 +259,7 @@ class Run:
     ``max_concurrent``, ``rate_key``, ``cap_key``: see ``limits.Keys``. ``due_at``: when it was due; set while it waits
     for a slot or a token of its key. ``awaits``: what a suspended run waits for (see ``core.base.awaits``);
     ``wake_at``: when it is woken at the latest, None = not by time. ``deadline_at``: ``max_duration`` seconds after
-    its first start.
+    its first start. ``unread_by``: which versions of its job could not read its arguments (``core.base.signature``).
     """
 
     id: int
@@ -310,6 +310,7 @@ class Run:
     flow_id: int | None = None
     max_duration: float | None = None
     deadline_at: datetime | None = None
+    unread_by: dict[str, Json] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,8 +5,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, TypeAlias
 
-from .base.awaits import Awaits
+from .base.awaits import AwaitedKind, Awaits
 from .base.backoff import exponential
+from .base.signature import UnreadBy
 from .model import Json, Outcome
 from .states import RunState
 
@@ -98,7 +99,19 @@ class Lost:
     error_type: str = NODE_LOST
 
 
-JobOutcome: TypeAlias = Succeeded | Failed | TimedOut | Cancelled | Snoozed | Suspended | HandedBack | Lost
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """The node's version of the job cannot read the arguments; the run waits for another one. Not a failure.
+
+    ``by``: which versions have tried; ``until``: when the wait ends.
+    """
+
+    by: UnreadBy
+    until: datetime
+
+
+_Ended: TypeAlias = Succeeded | Failed | TimedOut | Cancelled | Snoozed | Suspended | HandedBack | Lost
+JobOutcome: TypeAlias = _Ended | Unread
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,13 +146,16 @@ def judge(outcome: JobOutcome, *, failures: int, retries: int, base_delay: float
         base_delay: The run's retry delay in seconds.
         cancelled: Whether a cancel was requested while it ran. The run then ends cancelled, no matter what the job did.
     """
-    verdict = _judge(outcome, failures, retries, base_delay)
+    if isinstance(outcome, Unread):
+        verdict = _of_unread(outcome, failures)
+    else:
+        verdict = _judge(outcome, failures, retries, base_delay)
     if cancelled and verdict.state is not RunState.CANCELLED:
         return _as_cancelled(outcome, verdict)
     return verdict
 
 
-def _judge(outcome: JobOutcome, failures: int, retries: int, base_delay: float) -> Verdict:
+def _judge(outcome: _Ended, failures: int, retries: int, base_delay: float) -> Verdict:
     match outcome:
         case Succeeded(records, value):
             return Verdict(
@@ -163,6 +179,20 @@ def _judge(outcome: JobOutcome, failures: int, retries: int, base_delay: float) 
             return Verdict(RunState.SUSPENDED, failures, seconds, Outcome.SUSPENDED, None, awaits=awaits, until=until)
         case HandedBack(reason):
             return Verdict(RunState.WAITING, failures, None, Outcome.HANDED_BACK, reason)
+
+
+def _of_unread(outcome: Unread, failures: int) -> Verdict:
+    reason = f"{outcome.by.reason}; the run waits for another version of its job"
+    return Verdict(
+        RunState.SUSPENDED,
+        failures,
+        None,
+        Outcome.HANDED_BACK,
+        reason,
+        INVALID_ARGUMENTS,
+        awaits=Awaits(AwaitedKind.VERSION),
+        until=outcome.until,
+    )
 
 
 def _after_failure(

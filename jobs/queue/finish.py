@@ -1,14 +1,14 @@
 """Attempts end: many in one transaction, each accepted at most once."""
 
-from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from itertools import groupby
 from typing import Any
 
 from ..core.events import ENDED
 from ..core.model import Json, NewRun, Outcome, Run
-from ..core.outcome import INVALID_ARGUMENTS, Failed, HandedBack, JobOutcome, Succeeded, judge
+from ..core.outcome import INVALID_ARGUMENTS, Failed, JobOutcome, Succeeded, Unread, judge
 from ..core.states import FINAL, RunState
 from ..store.db import dialect
 from ..store.db.autocommit import AutocommitConnection, NotConnectedError
@@ -27,6 +27,7 @@ from .enqueue.failures import FinalFailure, enqueue_failure_jobs
 from .flows.flow_ends import Ended, ended_of, hold, settle
 from .limits.admission import give_back, let_go
 from .steps import mark_unused
+from .versions import Misfit, keep_unread, left_to_versions
 from .waits import fulfilled
 
 
@@ -37,7 +38,8 @@ class Finish:
     ``cancelled`` says that a cancel had been requested when the job ended. ``log_tail`` are its last lines, written
     in the same transaction; ``log_lines`` is how many are kept in all, ``log_cut`` how many were dropped. ``at_end`` is
     put into the queue in that transaction, if the run ends well; ``unused_steps`` are results that it did not ask for.
-    ``seconds`` is how long its code ran, for monitoring; ``trace_id`` the trace in which it appears.
+    ``seconds`` is how long its code ran, for monitoring; ``trace_id`` the trace in which it appears. ``version_wait``:
+    for how many seconds the run may wait for a version of its job that can read its arguments, if this one cannot.
     """
 
     run: Run | HeldRun
@@ -52,13 +54,26 @@ class Finish:
     unused_steps: frozenset[str] = frozenset()
     seconds: float = 0.0
     trace_id: str | None = None
+    version_wait: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """Which results were accepted; the others were stale, because the run had been taken from this node."""
+    """Which results were accepted; the others were stale, because the run had been taken from this node.
+
+    Attributes:
+        accepted: The runs.
+        judged: Ends that are stored otherwise than they were handed in, by run: the arguments did not fit.
+        foreign: The signatures of other versions that other nodes have, if the transaction had to ask for them.
+    """
 
     accepted: frozenset[int]
+    judged: Mapping[int, JobOutcome] = field(default_factory=dict[int, JobOutcome])
+    foreign: frozenset[str] | None = None
+
+    def as_stored(self, ended: Finish) -> Finish:
+        """Return an end as it is stored."""
+        return replace(ended, outcome=self.judged[ended.run.id]) if ended.run.id in self.judged else ended
 
 
 def finish(tx: Tx, node_id: int, node: str, ended: Sequence[Finish]) -> Finished:
@@ -66,7 +81,9 @@ def finish(tx: Tx, node_id: int, node: str, ended: Sequence[Finish]) -> Finished
 
     A run whose cancel was requested in the last moment (after ``cancelled`` was read) still ends cancelled.
     """
-    ended = _left_to_others(tx, node_id, node, ended)
+    judged = _judge_misfits(tx, node_id, node, ended)
+    if judged:
+        ended = [replace(one, outcome=judged.get(one.run.id, one.outcome)) for one in ended]
     hold(tx.conn, {one.run.flow_id for one in ended})
     in_flows = _finish_in_flows(tx, node_id, node, ended)
     settle(tx, in_flows)
@@ -89,7 +106,8 @@ def finish(tx: Tx, node_id: int, node: str, ended: Sequence[Finish]) -> Finished
     repeated = {
         one.run.id for one in ended if one.run.id not in changed and _is_done(before.get(one.run.id), one, node_id)
     }
-    return Finished(frozenset(changed | repeated | done))
+    foreign = stored_nodes.foreign_signatures(tx.conn, node_id, tx.now) if judged else None
+    return Finished(frozenset(changed | repeated | done), judged, foreign)
 
 
 def _follow(tx: Tx, accepted: Sequence[tuple[Finish, Ending]]) -> None:
@@ -104,7 +122,11 @@ def _follow(tx: Tx, accepted: Sequence[tuple[Finish, Ending]]) -> None:
             mark_unused(tx, one.run, one.unused_steps)
     _make_room(tx, accepted)
     # What they wait for may have come while their attempts ended.
-    asleep = [one.run.id for one, ending in accepted if ending.state == RunState.SUSPENDED.value]
+    suspended = [one for one, ending in accepted if ending.state == RunState.SUSPENDED.value]
+    unread = [(one.run, one.outcome.by) for one in suspended if isinstance(one.outcome, Unread)]
+    if unread:
+        keep_unread(tx, unread)
+    asleep = [one.run.id for one in suspended if not isinstance(one.outcome, Unread)]
     if asleep:
         wake(tx, fulfilled(tx.conn, asleep))
     if any(ending.wake_at is not None for _, ending in accepted):
@@ -215,20 +237,14 @@ async def store(
             yield rest, await database.write(finish, *node, rest)
 
 
-def _left_to_others(tx: Tx, node_id: int, node: str, ended: Sequence[Finish]) -> Sequence[Finish]:
-    """``ended``, but a job whose arguments fit another node's version of it goes back to the queue.
-
-    While versions change, a run may be taken before its node has heard of the other one.
-    """
-    misfits = [one for one in ended if isinstance(one.outcome, Failed) and one.outcome.error_type == INVALID_ARGUMENTS]
-    foreign = stored_nodes.foreign_signatures(tx.conn, node_id, tx.now) if misfits else frozenset[str]()
-    back = {one.run.id for one in misfits if one.run.signature in foreign}
-    if not back:
-        return ended
-    # So that the node learns of it before it takes them again.
-    tx.wake(Wake.NODES)
-    reason = f"the arguments fit another version of the job than that of node {node}, and another node has it"
-    return [replace(one, outcome=HandedBack(reason)) if one.run.id in back else one for one in ended]
+def _judge_misfits(tx: Tx, node_id: int, node: str, ended: Sequence[Finish]) -> dict[int, Unread | Failed]:
+    """Return how those attempts end, by run, whose arguments the node's version of their job could not read."""
+    misfits = [
+        Misfit(one.run, one.outcome.message, one.version_wait)
+        for one in ended
+        if isinstance(one.outcome, Failed) and one.outcome.error_type == INVALID_ARGUMENTS
+    ]
+    return left_to_versions(tx, node_id, node, misfits) if misfits else {}
 
 
 def _emit(tx: Tx, node: str, accepted: Sequence[tuple[Finish, Ending]]) -> None:

@@ -10,6 +10,7 @@ from ..core.base.errors import StorageError
 from ..core.model import Isolation
 from ..core.nodes import LIVE_NODES, Node, NodeState
 from ..core.outcome import HandedBack, Lost
+from ..queue.versions import take_unread, unread_for
 from ..registry import Registry
 from ..store.db.database import Database
 from ..store.db.faults import is_unavailable
@@ -195,10 +196,12 @@ class NodeLife:
 
     def _make_duties(self, clock: Clock, poll: float) -> list[Duty]:
         lease = self._settings.lease
+        self._versions = Duty("versions", self._settings.heartbeat, self._take_unread)
         duties = [
             Duty("poll", poll, self._poll, should_poll=ChangeDetector(self._database).should_poll),
             Duty("clock-check", alarm.STEP, self._check_clock),
             Duty("disown", lease / 8, self.worker.disown_unknown),
+            self._versions,
             Duty("expire", expirer.EVERY, expirer.Expirer(self._database, self.node.name).look),
             Duty("count hours", figures.HOURS_EVERY, figures.HourCounter(self._database, clock).look),
             Duty("keep depth", figures.DEPTH_EVERY, figures.DepthKeeper(self._database, clock).look),
@@ -208,6 +211,13 @@ class NodeLife:
             rescuer = Rescuer(self._database, own=self.node.id, lease=lease, clock=clock)
             duties.append(Duty("rescue", lease / 8, rescuer.look))
         return duties
+
+    async def _take_unread(self) -> None:
+        """Take the runs whose arguments other versions of their jobs could not read, and this node's has not tried."""
+        found = await self._database.read(unread_for, self.node)
+        if found:
+            taken = await self._database.write(take_unread, self.node, found)
+            log.info("runs that waited for this version of their job: %d taken", taken)
 
     def start(self) -> None:
         """Begin to beat, dispatch and execute."""
@@ -228,6 +238,7 @@ class NodeLife:
         if wakes & Wake.NODES:
             # Perhaps somebody asked this node to drain; the beat shows it.
             self._heartbeat.beat_now()
+            self._versions.poke()
         self.dispatcher.on_wake(wakes)
         self.worker.on_wake(wakes)
 

@@ -116,6 +116,7 @@ class Settings(BaseSettings):
         poll: Seconds between two looks at the queue when no notification comes; unset = 1 on SQLite, 5 on PostgreSQL.
         drain_timeout: Seconds that running jobs have to finish at a stop before they are asked to; 0 = wait for all.
         hard_stop_grace: Seconds between asking a job to stop and cancelling it hard.
+        version_wait: Seconds for which a run waits for a node whose version of its job can read its arguments.
         thread_logs: Keep also what threads log that a job starts itself; changes ``threading`` for the whole process.
         print_logs: Keep what jobs print with their executions, besides writing it as before.
         http_allow: What the job ``http_request`` may reach besides public addresses: addresses, networks, names, ``*``.
@@ -188,6 +189,11 @@ class Settings(BaseSettings):
         float, Field(ge=0, le=86_400), MustBe("a number of seconds from 0 (wait for all running jobs) to 86400 (a day)")
     ] = 25.0
     hard_stop_grace: Seconds = 10.0
+    version_wait: Annotated[
+        float,
+        Field(ge=0, le=2_592_000),
+        MustBe("a number of seconds from 0 (fail at once) to 2592000 (30 days)"),
+    ] = 3600.0
     thread_logs: Annotated[bool, MustBe("true or false")] = False
     print_logs: Annotated[bool, MustBe("true or false")] = True
     http_allow: Annotated[

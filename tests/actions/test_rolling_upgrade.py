@@ -1,22 +1,26 @@
 """Nodes of two versions side by side: each takes the runs whose arguments its own version of the job can take."""
 
 from collections.abc import Iterator
+from datetime import timedelta
 from typing import Any
 
 import pytest
 
 from cronograph.jobs.actions.nodes import NewNode, heartbeat, join, leave
 from cronograph.jobs.core.defaults import JobInfo
-from cronograph.jobs.core.explain import Explanation, explain_run
+from cronograph.jobs.core.explain import Explanation, ExplanationCode, explain_run
 from cronograph.jobs.core.model import NewRun, Run, Trigger
 from cronograph.jobs.core.nodes import NodeState
-from cronograph.jobs.core.outcome import INVALID_ARGUMENTS, Failed, HandedBack
+from cronograph.jobs.core.outcome import INVALID_ARGUMENTS, Failed, HandedBack, Unread
 from cronograph.jobs.core.states import RunState
+from cronograph.jobs.queue.base.suspended import wake_due
 from cronograph.jobs.queue.enqueue.enqueue import put
+from cronograph.jobs.queue.finish import Finished
+from cronograph.jobs.queue.versions import take_unread, unread_for
 from cronograph.jobs.store.read import facts
 from cronograph.jobs.store.read import runs as stored_runs
 from cronograph.jobs.store.write import nodes
-from tests.support.storage import Stored, Worker
+from tests.support.storage import START, Stored, Worker
 
 pytestmark = pytest.mark.postgres
 
@@ -27,6 +31,7 @@ def taking(*names: str) -> dict[str, Any]:
     return {"type": "object", "properties": properties, "required": list(names), "additionalProperties": False}
 
 
+WAIT = 3600.0
 OLD, NEW = taking("file"), taking("path")
 NEVER_ENDS = "UPDATE cronograph.node SET expires_at = 'infinity' WHERE id = %(id)s"
 
@@ -112,19 +117,116 @@ def test_runs_that_nobody_checked_are_taken_by_any_node(stored: Stored) -> None:
     assert [one.run.id for one in listen(old).take(5).started] == [run.id]
 
 
-def test_a_run_taken_before_its_node_heard_of_the_other_version_goes_back_and_keeps_its_place(stored: Stored) -> None:
-    old = listen(a_node(stored, "old", OLD))
-    new = listen(a_node(stored, "new", NEW))
-    run = stored.enqueue(args={"path": "b"}, retries=0)
-    (started,) = old.take(5).started
-    old.end(started, Failed(INVALID_ARGUMENTS, "'file' is missing", permanent=True))
-    (row,) = stored.do(lambda tx: list(stored_runs.by_ids(tx.conn, [run.id]).values()))
-    assert (row.state, row.failures, row.available_at) == (RunState.WAITING, 0, run.available_at)
-    assert listen(old).take(5).started == ()
-    (again,) = new.take(5).started
-    new.end(again, Failed(INVALID_ARGUMENTS, "it does not fit here either", permanent=True))
-    (row,) = stored.do(lambda tx: list(stored_runs.by_ids(tx.conn, [run.id]).values()))
+def stored_run(stored: Stored, run: Run) -> Run:
+    """The run as it is now."""
+    return stored.do(lambda tx: stored_runs.by_ids(tx.conn, [run.id])[run.id])
+
+
+def cannot_read(worker: Worker, reason: str = "'file' is missing") -> Finished:
+    """The node takes a run whose arguments its version cannot read."""
+    unreadable = Failed(INVALID_ARGUMENTS, reason, permanent=True)
+    finished = worker.end(worker.start(), unreadable, version_wait=WAIT)
+    if finished.foreign is not None:
+        worker.leave_to_others(finished.foreign)
+    return finished
+
+
+def look(worker: Worker) -> list[int]:
+    """The node takes what waits for a version like its own; the runs that it found."""
+    found = worker.stored.do(lambda tx: unread_for(tx.conn, worker.node))
+    worker.stored.do(take_unread, worker.node, found)
+    return found
+
+
+def test_a_run_that_a_node_cannot_read_waits_unharmed_and_another_version_takes_it(stored: Stored) -> None:
+    old, new = a_node(stored, "old", OLD), a_node(stored, "new", NEW)
+    run = stored.do(put, [NewRun("work", Trigger.API, args={"path": "b"}, retries=0)])[0].run
+    cannot_read(old)
+    row = stored_run(stored, run)
+    assert (row.state, row.failures, row.available_at) == (RunState.SUSPENDED, 0, run.available_at)
+    assert (look(old), look(new)) == ([], [run.id])
+    assert stored_run(stored, run).available_at == run.available_at
+    assert old.take(5).started == ()
+    new.end(new.start())
+    assert stored_run(stored, run).state is RunState.SUCCESS
+
+
+def test_an_end_at_which_the_run_only_waits_is_no_failure_for_its_job_and_the_metrics(stored: Stored) -> None:
+    old = a_node(stored, "old", OLD)
+    run = stored.do(put, [NewRun("work", Trigger.API, args={"path": "b"}, retries=0)])[0].run
+    finished = cannot_read(old)
+    assert isinstance(finished.judged[run.id], Unread)
+
+
+def test_what_every_version_has_tried_waits_says_for_which_version_and_fails_at_the_limit(stored: Stored) -> None:
+    old, new = listen(a_node(stored, "old", OLD)), listen(a_node(stored, "new", NEW))
+    run = stored.do(put, [NewRun("work", Trigger.API, args={"other": "c"})])[0].run
+    cannot_read(old)
+    look(new)
+    cannot_read(new, "'path' is missing")
+    assert (look(old), look(new)) == ([], [])
+    explained = why(stored, run)
+    assert explained.code is ExplanationCode.WAITS_FOR_VERSION
+    assert explained.until == START + timedelta(seconds=WAIT)
+    assert "'path' is missing" in " ".join(explained.details)
+    assert all(one in " ".join(explained.details) for one in (*old.node.signatures.values(), "new, old"))
+    stored.pass_time(WAIT + 1)
+    assert stored.do(wake_due, 10) == [run.id]
+    cannot_read(listen(new), "'path' is missing")
+    row = stored_run(stored, run)
     assert row.state is RunState.FAILED
+    assert row.error == "'path' is missing; it waited 1 h for a node with another version of job 'work'"
+
+
+def test_what_the_version_that_accepted_it_cannot_read_fails_at_once(stored: Stored) -> None:
+    """A secret or a result of a flow is known only when the run starts."""
+    old = listen(a_node(stored, "old", OLD))
+    run = stored.enqueue(args={"file": "a"})
+    cannot_read(old, "file: must be a path")
+    row = stored_run(stored, run)
+    assert (row.state, row.error) == (RunState.FAILED, "file: must be a path")
+
+
+def test_a_node_that_starts_later_takes_what_waits_even_if_its_version_is_the_same(stored: Stored) -> None:
+    """Its code may be another, e.g. a check of its own."""
+    old = listen(a_node(stored, "old", OLD))
+    run = stored.do(put, [NewRun("work", Trigger.API, args={"path": "b"})])[0].run
+    cannot_read(old)
+    stored.pass_time(5)
+    stored.do(leave, old.node, NodeState.STOPPED, unfinished=HandedBack("stopped"))
+    assert look(listen(a_node(stored, "again", OLD))) == [run.id]
+
+
+def test_the_time_of_a_whole_run_begins_once_a_version_reads_it(stored: Stored) -> None:
+    old, new = a_node(stored, "old", OLD), a_node(stored, "new", NEW)
+    run = stored.do(put, [NewRun("work", Trigger.API, args={"path": "b"}, max_duration=60.0)])[0].run
+    cannot_read(old)
+    assert stored_run(stored, run).deadline_at is None
+    stored.pass_time(600)
+    look(new)
+    assert stored_run(stored, run).deadline_at == stored.now + timedelta(seconds=60)
+
+
+def test_a_run_that_began_keeps_its_time_and_counts_its_wait_anew(stored: Stored) -> None:
+    old = listen(a_node(stored, "old", OLD))
+    run = stored.do(put, [NewRun("work", Trigger.API, args={"path": "b"}, max_duration=60.0)])[0].run
+    old.end(old.start(), HandedBack("it stops"))
+    cannot_read(old)
+    row = stored_run(stored, run)
+    assert row.deadline_at == START + timedelta(seconds=60)
+    assert row.wake_at == START + timedelta(seconds=WAIT)
+
+
+def test_a_node_that_has_not_heard_of_the_other_version_tries_at_most_twice(stored: Stored) -> None:
+    old = a_node(stored, "old", OLD)
+    run = stored.do(put, [NewRun("work", Trigger.API, args={"path": "b"})])[0].run
+    cannot_read(old)
+    new = a_node(stored, "new", NEW)
+    look(new)
+    cannot_read(old)
+    assert look(new) == [run.id]
+    assert old.take(5).started == ()
+    assert len(new.take(5).started) == 1
 
 
 def test_runs_are_left_to_a_silent_node_until_its_lease_ended_a_lease_ago(stored: Stored) -> None:

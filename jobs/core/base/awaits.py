@@ -1,4 +1,4 @@
-"""What a suspended run waits for: a time, a signal, or the end of other runs."""
+"""What a suspended run waits for: a time, a signal, the end of other runs, or another version of its job."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -15,6 +15,7 @@ class AwaitedKind(StrEnum):
     SIGNAL = "signal"
     RUNS = "runs"
     FLOW = "flow"
+    VERSION = "version"
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,8 +23,8 @@ class Awaits:
     """What a run waits for, as it is stored with the run while it is suspended.
 
     Attributes:
-        kind: A time, a signal, runs, or what comes before it in its flow. Each
-            of them may end by time as well: that is the run's ``wake_at``.
+        kind: A time, a signal, runs, what comes before it in its flow, or a version of its job that reads its
+            arguments. Each of them may end by time as well: that is the run's ``wake_at``.
         name: Of the sleep, the signal or the step that waits, as the job calls it; None if it has none.
         runs: The first ``LISTED`` of the runs that have to end, in ascending order.
         count: How many runs have to end in all.

@@ -3,6 +3,7 @@
 from datetime import datetime
 
 from ..base.awaits import AwaitedKind, Awaits
+from ..base.signature import UnreadBy
 from ..model import Run
 from .codes import ExplanationCode as Code
 from .facts import AwaitedRun, Explanation, RunFacts, moment, span
@@ -26,8 +27,25 @@ def explain_suspended(run: Run, facts: RunFacts, now: datetime) -> Explanation:
             details = tuple(f"Run {one.id} of job '{one.job_name}' is {one.state.value}." for one in facts.awaited)
             first = facts.awaited[0].id if facts.awaited else None
             return Explanation(Code.WAITS_FOR_RUNS, f"It waits for {what} to end.", details, None, first)
+        case AwaitedKind.VERSION:
+            return _for_version(run, facts, now)
         case AwaitedKind.RUNS:
             return _for_runs(awaits, facts.awaited, at_latest, run.wake_at)
+
+
+def _for_version(run: Run, facts: RunFacts, now: datetime) -> Explanation:
+    assert run.unread_by is not None, "the end that made it wait has stored it"
+    assert run.wake_at is not None, "the wait is limited"
+    by = UnreadBy.from_json(run.unread_by)
+    wanted = "another version of its job" if by.checked is None else f"version {by.checked} of its job"
+    sentence = (
+        f"No version of the job '{run.job_name}' that has tried can read its arguments. It waits for a node with "
+        f"{wanted}, until {_until(run.wake_at, now)}; then it fails."
+    )
+    count = len(by.versions)
+    tried = f"Tried by version{'s' if count > 1 else ''} {' and '.join(by.versions)}, the last on node {by.node}."
+    live = f"Live nodes with the job: {', '.join(sorted((*facts.nodes, *facts.other_version))) or 'none'}."
+    return Explanation(Code.WAITS_FOR_VERSION, sentence, (f"{by.reason}.", tried, live), until=run.wake_at)
 
 
 def _until(instant: datetime, now: datetime) -> str:

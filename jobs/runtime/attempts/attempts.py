@@ -33,6 +33,7 @@ from ...queue.base.shapes import HeldRun
 from ...queue.claims.claim import Started
 from ...queue.finish import Finish
 from ...registry import Registry
+from ..base.settings import EngineSettings
 from ..job.host import LocalHost
 from ..job.middleware import middleware_of_all
 from ..job.results import message_of
@@ -61,7 +62,7 @@ class Attempts:
         registry: The jobs this node can run.
         logs: Keeps log lines.
         progress: Writes progress.
-        grace: Seconds between "please stop" and the hard stop.
+        settings: Of the node: how long a stop takes, and how long runs wait for a version.
         capacity: Is notified of what begins and ends.
         threads: Where plain functions run.
         children: Gives child processes.
@@ -81,7 +82,7 @@ class Attempts:
         logs: LogWriter,
         progress: ProgressWriter,
         *,
-        grace: float,
+        settings: EngineSettings,
         capacity: Capacity,
         threads: ThreadPool[JobOutcome],
         children: ChildPool,
@@ -92,7 +93,8 @@ class Attempts:
         self._registry = registry
         self._logs = logs
         self._progress = progress
-        self._grace = grace
+        self._grace = settings.hard_stop_grace
+        self._version_wait = settings.version_wait
         self._children = children
         self._on_free = on_free
         self._on_fault = on_fault
@@ -296,6 +298,7 @@ class Attempts:
             unused_steps=unused if isinstance(outcome, Succeeded) else frozenset(),
             seconds=seconds,
             trace_id=attempt.trace_id,
+            version_wait=self._version_wait,
         )
         self._store(attempt, end)
 

@@ -31,6 +31,10 @@ class Finisher:
         stored: Called for each end once it is durable; False = it was stale and refused.
         written: Called after ends that the finisher has written itself.
         died: Called when a fault of our own ended it, with the ends that it will not store: its node must not go on.
+
+    Attributes:
+        on_foreign: Called with the signatures of other versions of its jobs that other nodes have, when an end shows
+            that they matter.
     """
 
     def __init__(
@@ -45,6 +49,7 @@ class Finisher:
         self._stored = stored
         self._written = written
         self._died = died
+        self.on_foreign: Callable[[frozenset[str]], None] | None = None
         self._connection = services.database.autocommit_connection()
         self._is_dead = False
         # By execution: taken by this finisher, and not known to be stored.
@@ -109,6 +114,9 @@ class Finisher:
 
     def confirm(self, batch: Sequence[Finish], finished: Finished) -> None:
         """These ends are durable."""
+        if finished.foreign is not None and self.on_foreign is not None:
+            self.on_foreign(finished.foreign)
+        batch = [finished.as_stored(ended) for ended in batch] if finished.judged else batch
         self._counts.ended(batch, finished.accepted)
         for ended in batch:
             self._in_hand.pop(ended.execution_id, None)

@@ -99,13 +99,14 @@ class Worker(Service):
             registry,
             logs,
             progress,
-            grace=settings.hard_stop_grace,
+            settings=settings,
             capacity=self._capacity,
             threads=self._threads,
             children=self._launcher.children,
             on_free=self._work.set,
             on_fault=self._end_life,
         )
+        self._attempts.finisher.on_foreign = self.leave_to_others
         self._reserved: list[int] = []
         self._taking = True
         # Held while the database is asked for runs: what it hands out is unknown here until the answer has come.

@@ -30,6 +30,7 @@ class EngineSettings:
         lease: A node silent for this long is dead; it fences itself off at three quarters of it. 60 unless set.
         drain_timeout: How long running jobs may go on after a stop was asked for; 0 = as long as they take.
         hard_stop_grace: Between "please stop" and the hard stop. 10 unless set.
+        version_wait: How long a run waits for a node whose version of its job can read its arguments. 3600 unless set.
         poll: Slow look for work when a notification was lost; None = 1 on SQLite, 5 on PostgreSQL.
         thread_logs: Keep what threads log that a job starts itself; changes ``threading`` for the whole process.
         print_logs: Keep what jobs print; replaces ``sys.stdout`` for the whole process.
@@ -49,6 +50,7 @@ class EngineSettings:
     lease: float = 60.0
     drain_timeout: float = 25.0
     hard_stop_grace: float = 10.0
+    version_wait: float = 3600.0
     poll: float | None = None
     thread_logs: bool = False
     print_logs: bool = False
@@ -74,8 +76,8 @@ class EngineSettings:
             raise ConfigurationError(
                 f"heartbeat: must be above 0 and at most half the lease ({self.lease:g} s), got {self.heartbeat:g}"
             )
-        if self.drain_timeout < 0 or self.hard_stop_grace < 0:
-            raise ConfigurationError("drain_timeout and hard_stop_grace: must not be negative")
+        if self.drain_timeout < 0 or self.hard_stop_grace < 0 or self.version_wait < 0:
+            raise ConfigurationError("drain_timeout, hard_stop_grace and version_wait: must not be negative")
         try:
             CountingScheme.parse(self.counting_scheme)
         except ValueError as error:

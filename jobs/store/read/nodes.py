@@ -36,6 +36,12 @@ def live(conn: Connection) -> list[Node]:
     return [node_from(row) for row in conn.execute(select(n).where(n.c.state.in_(LIVE)).order_by(n.c.id))]
 
 
+def taking(conn: Connection, now: datetime) -> list[Node]:
+    """Return the nodes that take runs, by id, without those whose lease ended more than a lease ago."""
+    rows = conn.execute(select(n).where(n.c.state.in_(TAKING)).order_by(n.c.id))
+    return [node_from(row) for row in rows if now - row.expires_at <= row.expires_at - row.heartbeat_at]
+
+
 def foreign_signatures(conn: Connection, node_id: int, now: datetime) -> frozenset[str]:
     """The signatures that other nodes which take runs have for jobs of which this node has another version.
 

@@ -207,6 +207,8 @@ run = Table(
     Column("submitter_id", Key),
     Column("description", Text, nullable=False),
     Column("signature", String(16)),
+    # Which versions of its job could not read its arguments (`core.base.signature.UnreadBy`).
+    Column("unread_by", JsonDocument),
     Column("carried", JsonDocument),
     Column("labels", JsonDocument),
     Column("expires_at", UtcDateTime),
@@ -283,6 +285,8 @@ run = Table(
     partial_index("ix_run_flow", "flow_id IS NOT NULL", "flow_id", "id"),
     partial_index("ix_run_flow_open", "flow_id IS NOT NULL AND finished_at IS NULL", "flow_id"),
     partial_index("ix_run_suspended", "state = 'suspended'", "group_name", "id"),
+    # Hardly ever any: a node looks here for what it can read and others could not.
+    partial_index("ix_run_unread", f"unread_by IS NOT NULL AND {_OPEN}", "job_name", "id"),
     partial_index("ix_run_available", f"{_CLAIMABLE} AND {AMONG_ALL}", IN_LINE),
     partial_index("ix_run_occupying", _OCCUPYING, "node_id"),
     partial_index("ix_run_unfinished", f"task_id IS NOT NULL AND {_OPEN}", "task_id", "id"),

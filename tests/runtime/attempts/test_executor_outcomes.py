@@ -125,8 +125,10 @@ async def test_a_permanent_failure_is_not_retried(start_engine: StartEngine) -> 
 
 
 @pytest.mark.parametrize("kind", KINDS)
-async def test_arguments_that_no_longer_fit_fail_at_once(start_engine: StartEngine, kind: str) -> None:
-    engine = await start_engine(registry_of(kind))
+async def test_arguments_that_no_longer_fit_fail_at_once_where_nobody_waits(
+    start_engine: StartEngine, kind: str
+) -> None:
+    engine = await start_engine(registry_of(kind), version_wait=0.0)
     run_id = await engine.enqueue_unchecked("ends", {"how": [1]}, retries=5)
     done: Finished = await engine.finished(run_id)
     assert (done.run.state, done.run.attempt, done.execution.error_type) == (RunState.FAILED, 1, "InvalidArguments")

@@ -35,8 +35,8 @@ TRACES = (
 """Parts of the value and of its other forms."""
 
 
-async def with_secret(start_engine: StartEngine) -> RunningEngine:
-    engine = await start_engine(JOBS, keys=RING)
+async def with_secret(start_engine: StartEngine, **changes: Any) -> RunningEngine:
+    engine = await start_engine(JOBS, keys=RING, **changes)
     await engine.set_secret("key", VALUE, RING)
     return engine
 
@@ -126,7 +126,7 @@ async def test_a_database_that_is_unavailable_is_no_failure_of_the_run(start_eng
 
 
 async def test_references_are_judged_when_a_run_is_submitted_and_when_it_starts(start_engine: StartEngine) -> None:
-    engine = await with_secret(start_engine)
+    engine = await with_secret(start_engine, version_wait=0.0)
     with pytest.raises(UserError, match="must be named as"):
         await engine.enqueue("needs a number", {"value": {"$secret": ["key"]}})
     run = await engine.enqueue_unchecked("tell in a coroutine", {"key": {"$secret": 1}})

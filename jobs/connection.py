@@ -13,6 +13,7 @@ from .core.durable.waits import Signal
 from .core.flows.spec import FlowSpec
 from .core.model import NewRun, Run
 from .core.run_spec import RunSpec
+from .own.forks import Gate, leave_to_parent, renew_in_forks
 from .queue.base.new_runs import stored_here
 from .queue.enqueue.enqueue import (
     Transaction,
@@ -28,7 +29,7 @@ from .queue.group_commit import GroupCommit
 from .registry import Registry, registry_or_default
 from .registry.queue import RunQueue
 from .store.db import dialect
-from .store.db.base.address import is_sqlite, sqlite_path, with_schema
+from .store.db.base.address import is_sqlite, parse_url, sqlite_path, with_schema
 from .store.db.callers.connection import explaining_missing_tables
 from .store.db.database import Database
 from .store.db.transaction import Tx, Wake
@@ -46,7 +47,8 @@ SCHEMA_VARIABLE = "CRONOGRAPH_DATABASE_SCHEMA"
 class Connection:
     """Puts runs into the queue and looks after them, from any thread; opens its connection with the first use.
 
-    What several callers enqueue at the same moment is one transaction.
+    What several callers enqueue at the same moment is one transaction. A forked process goes on with connections of
+    its own.
 
     ``with connect(…):`` closes it at the end.
 
@@ -56,10 +58,21 @@ class Connection:
     """
 
     def __init__(self, database_url: str, registry: Registry) -> None:
-        self._database = Database(database_url)
-        self._connection = self._database.sync_autocommit_connection()
         self._registry = registry
+        self._at_work = Gate()
+        self._url = parse_url(database_url)
+        self._begin()
+        renew_in_forks(self)
+
+    def _begin(self) -> None:
+        self._database = Database(self._url)
+        self._connection = self._database.sync_autocommit_connection()
         self._puts = GroupCommit(self._put_together)
+
+    def renew(self) -> None:
+        """Begin anew in a forked process, with connections and a writer of its own."""
+        leave_to_parent(self._database, self._connection, self._puts)
+        self._begin()
 
     @property
     def schema(self) -> str:
@@ -68,7 +81,7 @@ class Connection:
 
     def _write(self, action: Callable[[Tx], T]) -> T:
         self._check_file()
-        with explaining_missing_tables(self.schema):
+        with self._at_work, explaining_missing_tables(self.schema):
             return self._database.write_sync(action)
 
     def _check_file(self) -> None:
@@ -96,7 +109,7 @@ class Connection:
     def _put_together(self, runs: Sequence[NewRun]) -> list[Run]:
         """Put runs of several callers into the queue."""
         if self._connection is not None:
-            with explaining_missing_tables(self.schema):
+            with self._at_work, explaining_missing_tables(self.schema):
                 stored = enqueue_autocommit(self._connection, runs)
             if stored is not None:
                 return stored

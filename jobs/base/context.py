@@ -5,7 +5,7 @@ import traceback
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextvars import ContextVar
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, cast, overload
+from typing import TYPE_CHECKING, Any, Final, ParamSpec, Protocol, cast, overload
 
 from ..core.durable.steps import StepKind, StoredStep, check_step
 from ..core.durable.waits import Wait
@@ -13,6 +13,7 @@ from ..core.flows.spec import FlowSpec
 from ..core.model import Json
 from ..core.run_spec import RunSpec
 from ..core.states import RunState
+from ..own.forks import renew_in_forks
 from .durable import DurableContext
 from .outcomes import RunFailed
 from .run_info import RunInfo, StopReason
@@ -379,3 +380,14 @@ def _asked(job: Runnable[...] | str, args: tuple[object, ...], kwargs: Mapping[s
 
 current_host: ContextVar[Host | None] = ContextVar("cronograph_current_host", default=None)
 """The host of the job that runs in this context; ordinary ``logging`` finds its execution through it."""
+
+
+class _Nobody:
+    """A process that job code forks belongs to no job: nothing there answers what it would ask its host."""
+
+    def renew(self) -> None:
+        current_host.set(None)
+
+
+_nobody: Final = _Nobody()
+renew_in_forks(_nobody)

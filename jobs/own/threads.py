@@ -13,6 +13,8 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Final, ParamSpec, TypeVar
 
+from .forks import renew_in_forks
+
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -22,18 +24,14 @@ _numbers = itertools.count(1)
 
 
 class _Pool:
-    """The threads for brief work of this process, begun with the first use; a fork has its own."""
+    """The threads for brief work of this process; each begins when it is needed first."""
 
     def __init__(self) -> None:
-        self.threads: ThreadPoolExecutor | None = None
+        self.renew()
+        renew_in_forks(self)
 
-    def begun(self) -> ThreadPoolExecutor:
-        if self.threads is None:
-            self.threads = ThreadPoolExecutor(POOLED, "cronograph-brief")
-        return self.threads
-
-    def forget(self) -> None:
-        self.threads = None
+    def renew(self) -> None:
+        self.threads = ThreadPoolExecutor(POOLED, "cronograph-brief")
 
 
 _pool: Final = _Pool()
@@ -45,7 +43,7 @@ async def briefly_in_thread(function: Callable[P, T], *args: P.args, **kwargs: P
     Context variables are handed on as ``asyncio.to_thread`` does.
     """
     call = partial(contextvars.copy_context().run, function, *args, **kwargs)
-    return await asyncio.get_running_loop().run_in_executor(_pool.begun(), call)
+    return await asyncio.get_running_loop().run_in_executor(_pool.threads, call)
 
 
 def in_own_thread(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> "asyncio.Future[T]":

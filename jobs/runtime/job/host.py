@@ -13,6 +13,7 @@ from ...core.admission.labels import inherited
 from ...core.flows.spec import FlowSpec
 from ...core.model import Json, NewRun, Run
 from ...core.run_spec import RunSpec
+from ...own.forks import FORKED, forks
 from ...queue.base.shapes import HeldRun
 from ...queue.claims.claim import Started
 from ...queue.enqueue.enqueue_many import new_runs
@@ -87,6 +88,7 @@ class LocalHost:
         "_abandoned",
         "_checkpoint",
         "_enqueue",
+        "_forks",
         "_job_steps",
         "_lines",
         "_loop",
@@ -144,6 +146,7 @@ class LocalHost:
         self._pieces: Pieces | None = None
         self._loop = asyncio.get_running_loop()
         self._thread = threading.get_ident()
+        self._forks = forks()
         # Most jobs are never asked to stop and keep no checkpoint: what serves these is made when it is asked for.
         self._savings: list[_Saving] = []
         self._step_store = steps
@@ -218,8 +221,12 @@ class LocalHost:
         """Have the event loop do something, for a thread that waits for it.
 
         Raises:
-            RuntimeError: it is called in the event loop, which would wait for itself; names the ``twin`` to await.
+            RuntimeError: it is called in the event loop, which would wait for itself (names the ``twin`` to await), or
+                in a forked process, which has no event loop.
         """
+        if self._forks != forks():
+            work.close()
+            raise RuntimeError(FORKED)
         if threading.get_ident() == self._thread:
             work.close()
             raise RuntimeError(f"an async job must not block the event loop: use `await {twin}(…)`")
@@ -347,7 +354,7 @@ class LocalHost:
         """Keep a checkpoint; in a thread this waits until it is durable."""
         self._checkpoint = self.redactor.json(plain_json(value, "the checkpoint"))
         if threading.get_ident() != self._thread:
-            asyncio.run_coroutine_threadsafe(self._saved(self._checkpoint), self._loop).result()
+            self.wait_for("ctx.save_checkpoint", self._saved(self._checkpoint))
             return Done()
         saving = _Saving(asyncio.ensure_future(self._saved(self._checkpoint)))
         self._savings = [one for one in self._savings if not one.is_over] + [saving]

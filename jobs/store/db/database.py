@@ -14,7 +14,9 @@ from sqlalchemy import URL, Connection
 from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError, SQLAlchemyError
 
 from ...core.arguments.judging import KnownCode, no_code
+from ...core.base.errors import StorageError
 from ...core.base.lazy import LazyModule
+from ...own.forks import FORKED, forks
 from ...own.threads import in_own_thread
 from . import audit, outbox
 from .autocommit import AutocommitConnection, SyncAutocommitConnection, plain_connection
@@ -144,6 +146,7 @@ class Database:
         self._listeners: list[Listener] = [] if listeners is None else listeners
         self._access = access or _new_access(self.url)
         self._bounds = bounds
+        self._forks = forks()
         self.deadline: float | None = None
         self.retry_seconds = 0.0
         self.usage = Usage(part)
@@ -207,6 +210,7 @@ class Database:
 
     async def read(self, function: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run ``function(connection, …)`` on one consistent snapshot and return what it returns."""
+        self._check_process()
         self.usage.reads += 1
         loop = asyncio.get_running_loop()
         give_up = loop.time() + self.retry_seconds
@@ -242,6 +246,7 @@ class Database:
         Any error in ``function`` rolls the whole transaction back. Deadlocks, lock time-outs and connections that are
         lost before the commit are tried again, so ``function`` must not change anything outside the transaction.
         """
+        self._check_process()
         self.usage.writes += 1
         work = partial(self._transact, function, args, kwargs)
         result, wakes = await self.damaged.writing(self._retrying, work)
@@ -304,8 +309,18 @@ class Database:
 
     def write_sync(self, function: Callable[Concatenate[Tx, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         """``write`` for a thread of its own, on a connection that is kept for this; once only, and nobody is woken."""
+        self._check_process()
         work = partial(self._transact, function, args, kwargs)
         return self.damaged.writing_sync(self._access.write_sync, work)[0]
+
+    def _check_process(self) -> None:
+        """Let pass what asks in the process that has opened the database.
+
+        Raises:
+            StorageError: this process was forked from that one, and has neither its threads nor its connections.
+        """
+        if self._forks != forks():
+            raise StorageError(FORKED)
 
     def pool(self) -> Pool | None:
         """The connections of this part; None where it has no pool of them."""

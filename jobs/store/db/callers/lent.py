@@ -14,6 +14,7 @@ from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
 from typing_extensions import override
 
 from ....core.base.lazy import LazyModule
+from ....own.forks import renew_in_forks
 
 if TYPE_CHECKING:
     import psycopg
@@ -70,6 +71,17 @@ def _engine(backend: str) -> Engine:
     return create_engine(
         f"{backend}+{_DRIVER}://", creator=_lent.get, poolclass=NullPool, pool_reset_on_return=None, **options
     )
+
+
+class _Engines:
+    """Begins anew in a forked process: a thread that is not there may have asked the first connection."""
+
+    def renew(self) -> None:
+        _engine.cache_clear()
+
+
+_engines: Final = _Engines()
+renew_in_forks(_engines)
 
 
 @contextmanager

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
+from ....own.forks import renew_in_forks
+
 SLOWED: Final = 0.9
 """So fast it goes on while it is ahead of the machine's: an hour is made up for in ten."""
 AT_MOST: Final = timedelta(days=1)
@@ -33,6 +35,11 @@ class SteadyClock:
         self._lock = threading.Lock()
         self._last = wall()
         self._at = monotonic()
+        renew_in_forks(self)
+
+    def renew(self) -> None:
+        """Begin anew in a forked process: a thread that is not there may have held the lock."""
+        self._lock = threading.Lock()
 
     def now(self) -> datetime:
         """The time of day; after that was set back, the last time and what has passed since, slowed down."""

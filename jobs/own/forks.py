@@ -1,0 +1,104 @@
+"""A process that was forked goes on without the threads of the one that it comes from, and must not use its sockets.
+
+Whatever has threads, locks or connections registers here. While a process is forked, none of its threads is in the
+midst of something that takes a lock of a library. In the child every part begins anew; what it had is left alone there
+and never closed: sockets and files are those of the parent still.
+"""
+
+import os
+import threading
+from typing import Any, Final, Protocol
+from weakref import WeakSet
+
+FORKED: Final = (
+    "this process was forked from one that serves, whose threads and connections it does not have; start it by "
+    "multiprocessing's 'spawn' or as a program of its own, or call cronograph.jobs.connect in it and use that"
+)
+"""What is said to code that goes on in a fork with something that cannot begin anew there."""
+PATIENCE: Final = 2.0
+"""Seconds that a fork waits until the threads of this process have left its gates: a database may not answer."""
+
+
+class Part(Protocol):
+    """Something that begins anew in a forked process."""
+
+    def renew(self) -> None:
+        """Begin anew; called in the child before anything else."""
+        ...
+
+
+class Gate:
+    """Lets any number of threads work at a time, and none while the process is forked."""
+
+    def __init__(self) -> None:
+        self._left = threading.Condition()
+        self._inside = 0
+        _state.gates.add(self)
+
+    def __enter__(self) -> None:
+        with self._left:
+            self._inside += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._left:
+            self._inside -= 1
+            self._left.notify_all()
+
+    def shut(self) -> bool:
+        """Wait until nobody is inside, and let nobody in; whether that is so, else it is open."""
+        if not self._left.acquire(timeout=PATIENCE):
+            return False
+        if self._left.wait_for(lambda: not self._inside, PATIENCE):
+            return True
+        self._left.release()
+        return False
+
+    def open(self) -> None:
+        """Let threads in again."""
+        self._left.release()
+
+    def renew(self) -> None:
+        """Nobody is inside in a new process."""
+        self._left, self._inside = threading.Condition(), 0
+
+
+class _State:
+    def __init__(self) -> None:
+        self.forks = 0
+        self.parts: WeakSet[Any] = WeakSet()
+        self.gates: WeakSet[Gate] = WeakSet()
+        self.shut: list[Gate] = []
+        self.abandoned: list[object] = []
+
+    def before(self) -> None:
+        self.shut = [gate for gate in list(self.gates) if gate.shut()]
+
+    def in_parent(self) -> None:
+        shut, self.shut = self.shut, []
+        for gate in shut:
+            gate.open()
+
+    def in_child(self) -> None:
+        self.forks += 1
+        self.shut = []
+        for part in (*self.gates, *self.parts):
+            part.renew()
+
+
+_state: Final = _State()
+os.register_at_fork(before=_state.before, after_in_parent=_state.in_parent, after_in_child=_state.in_child)
+
+
+def forks() -> int:
+    """How many forks lie between this process and the first that imported this: what has seen fewer is not its own."""
+    return _state.forks
+
+
+def renew_in_forks(part: Part) -> None:
+    """Have ``part`` begin anew in every process that is forked from this one, as long as somebody else keeps it."""
+    _state.parts.add(part)
+
+
+def leave_to_parent(*things: object) -> None:
+    """Never close these things of the parent in this process, not even when nobody uses them any more."""
+    _state.abandoned.extend(things)

@@ -170,7 +170,7 @@ class Job(Generic[F, P, R]):
         carried = self.registry.hooks.carried()
         if carried:
             options["carried"] = carried
-        return RunSpec(self.name, document, settled=True, **in_seconds(options))
+        return RunSpec(self.name, document, settled=True, signature=self.definition.signature, **in_seconds(options))
 
     def __repr__(self) -> str:
         return f"<job '{self.name}': {self.definition.where}>"

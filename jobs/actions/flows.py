@@ -24,7 +24,7 @@ from ..store.read.jobs import Schema
 from ..store.schema.tables import flow as f
 from ..store.schema.tables import run as r
 from .acting import account_of, check_submitter
-from .runs import job_faults, published
+from .runs import job_faults, published, version_for
 
 
 def enqueue_flow(tx: Tx, new: NewFlow, *, submitter: str | None = None) -> Flow:
@@ -169,7 +169,7 @@ def _judged(tx: Tx, members: Sequence[NewMember], as_given: Sequence[NewMember])
         for fault in _run_faults(one.run, schemas)
     )
     check_submitter(tx, (one.run.job_name for one in members))
-    of_jobs = ((one, schemas[one.run.job_name]) for one in members)
+    of_jobs = ((one, version_for(schemas[one.run.job_name], one.run.job_name, one.run.args)) for one in members)
     return [replace(one, run=run_of_job(one.run, schema.defaults, schema.signature)) for one, schema in of_jobs]
 
 
@@ -178,7 +178,7 @@ def _judged_callback(tx: Tx, field: str, run: NewRun) -> NewRun:
     name = {"on_end": "onEnd", "on_success": "onSuccess", "on_failure": "onFailure"}[field]
     refuse(fault.with_prefix(name) for fault in chain(new_run_faults(run), job_faults(schemas, run.job_name, run.args)))
     check_submitter(tx, (run.job_name,))
-    schema = schemas[run.job_name]
+    schema = version_for(schemas[run.job_name], run.job_name, run.args)
     return run_of_job(run, schema.defaults, schema.signature)
 
 

@@ -72,6 +72,7 @@ def join(tx: Tx, new: NewNode, *, only_node: bool) -> Node:
         now=tx.now,
         lease=new.lease,
     )
+    jobs.forget_versions(tx.conn)
     tx.emit([_change(EventKind.NODE_STARTED, node.name, node.state)])
     tx.wake(Wake.NODES)
     return node
@@ -118,6 +119,7 @@ def leave(tx: Tx, node: Node, state: NodeState, *, unfinished: JobOutcome, left_
     # A claim whose caller has gone may still be on its way to its commit.
     nodes.lock(tx.conn, node.id)
     stopped = nodes.set_state(tx.conn, node.id, state)
+    jobs.forget_versions(tx.conn)
     released = release(tx, node.id, node.name, unfinished)
     if left_behind:
         finishes.note_left_behind(tx.conn, node.id, sorted(left_behind), LEFT_BEHIND_SENTENCE)

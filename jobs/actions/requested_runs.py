@@ -21,7 +21,7 @@ from ..store.read import jobs
 from ..store.read.jobs import Schema
 from ..store.schema.specs import defaults_document
 from .acting import may_submit
-from .runs import job_faults, published, with_judge
+from .runs import job_faults, published, version_for, with_judge
 
 REMEMBERED: Final = 1000
 """Jobs whose schemas are kept at most."""
@@ -62,7 +62,7 @@ async def _by_one_statement(database: Database, run: NewRun, record: Record) -> 
     if not database.can_autocommit or run.unique_key is not None or run.hold is not None:
         return None
     schema = await _schema(database, run.job_name)
-    if schema is None or any(_faults(run, schema)):
+    if schema is None or schema.others or any(_faults(run, schema)):
         return None
     if schema.defaults.makes_keys or schema.defaults.hold is not None:
         return None
@@ -94,7 +94,9 @@ def _put_together(tx: Tx, asked: Sequence[_Requested]) -> list[Enqueued | None]:
     ]
     # In one order, so that two transactions never wait for each other.
     right.sort(key=lambda place: asked[place].run.unique_key or "")
-    of_jobs = ((asked[place].run, schemas[asked[place].run.job_name]) for place in right)
+    of_jobs = (
+        (run, version_for(schemas[run.job_name], run.job_name, run.args)) for run in (asked[one].run for one in right)
+    )
     runs = [run_of_job(run, schema.defaults, schema.signature) for run, schema in of_jobs]
     put = dict(zip(right, enqueue.put(tx, runs), strict=True))
     tx.records += [asked[place].record for place in sorted(right)]

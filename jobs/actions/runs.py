@@ -20,6 +20,7 @@ from ..queue.enqueue import enqueue
 from ..queue.limits.uniqueness import Enqueued
 from ..store.db.transaction import Tx, Wake
 from ..store.read import jobs
+from ..store.read import nodes as stored_nodes
 from ..store.read import runs as stored_runs
 from ..store.read.jobs import Schema
 from .acting import account_of, check_submitter
@@ -29,13 +30,27 @@ def published(tx: Tx, names: Collection[str]) -> dict[str, Schema]:
     """What ``jobs.schemas`` knows of these jobs, and the time with it."""
     schemas, now = jobs.schemas(tx.conn, names)
     tx.learn_now(now)
+    if any(schema.others for schema in schemas.values()):
+        schemas = _executable(tx, schemas)
     return {name: with_judge(name, schema, tx.known_code) for name, schema in schemas.items()}
+
+
+def _executable(tx: Tx, schemas: Mapping[str, Schema]) -> dict[str, Schema]:
+    """The same without versions that no node takes runs of; the newest one stays where no other is left."""
+    nodes = stored_nodes.taking(tx.conn, tx.now)
+    found: dict[str, Schema] = {}
+    for name, schema in schemas.items():
+        taken = {one.signatures.get(name) for one in nodes}
+        all_of_it = (schema._replace(others=()), *schema.others)
+        first, *others = [one for one in all_of_it if one.signature in taken] or all_of_it[:1]
+        found[name] = first._replace(others=tuple(others))
+    return found
 
 
 def with_judge(name: str, schema: Schema, known_code: KnownCode) -> Schema:
     """The same with the job's own code, if this process has it in that version."""
-    judge = known_code(name, schema.signature)
-    return schema if judge is None else schema._replace(judge=judge)
+    others = tuple(with_judge(name, one, known_code) for one in schema.others)
+    return schema._replace(judge=known_code(name, schema.signature), others=others)
 
 
 def check_job_args(tx: Tx, job_name: str, args: Mapping[str, Json]) -> Schema:
@@ -46,22 +61,34 @@ def check_job_args(tx: Tx, job_name: str, args: Mapping[str, Json]) -> Schema:
     """
     schemas = published(tx, {job_name})
     refuse(job_faults(schemas, job_name, args))
-    return schemas[job_name]
+    return version_for(schemas[job_name], job_name, args)
 
 
 def job_faults(schemas: Mapping[str, Schema], job_name: str, args: Mapping[str, Json]) -> Iterator[UserError]:
     """What is wrong with a job's name and arguments, by the schemas that nodes have published.
 
     Where this process has the code of that version, the code judges what fits the schema, as the start of the run will.
+    If nodes have several versions, nothing is wrong with what one of them takes.
     """
     if job_name not in schemas:
         yield unknown_job(job_name, list(schemas))
         return
     schema = schemas[job_name]
+    faults = _faults(schema, job_name, args)
+    if not (faults and any(not _faults(one, job_name, args) for one in schema.others)):
+        yield from faults
+
+
+def version_for(schema: Schema, job_name: str, args: Mapping[str, Json]) -> Schema:
+    """The version of a job that takes these arguments: the newest one, unless only another does."""
+    if not schema.others:
+        return schema
+    return next((one for one in (schema, *schema.others) if not _faults(one, job_name, args)), schema)
+
+
+def _faults(schema: Schema, job_name: str, args: Mapping[str, Json]) -> Sequence[UserError]:
     faults: Sequence[UserError] = argument_faults(job_name, schema.args_schema, args)
-    if not faults and schema.judge is not None:
-        faults = schema.judge(args)
-    yield from faults
+    return schema.judge(args) if not faults and schema.judge is not None else faults
 
 
 def trigger_job(
@@ -121,7 +148,7 @@ def enqueue_runs(tx: Tx, runs: Sequence[NewRun]) -> list[Enqueued]:
         for place, run in enumerate(runs)
         for fault in chain(new_run_faults(run), job_faults(schemas, run.job_name, run.args))
     )
-    of_jobs = ((run, schemas[run.job_name]) for run in runs)
+    of_jobs = ((run, version_for(schemas[run.job_name], run.job_name, run.args)) for run in runs)
     return put(tx, [run_of_job(run, schema.defaults, schema.signature) for run, schema in of_jobs])
 
 

@@ -32,7 +32,7 @@ from ..store.read.jobs import Schema
 from ..store.schema.specs import declared_values, spec_values
 from ..store.write import tasks
 from .acting import account_of, check_submitter
-from .runs import check_job_args, job_faults, published, put_new
+from .runs import check_job_args, job_faults, published, put_new, version_for
 from .timing import anchor_of, first_of, judged_first, retimed, schedule_faults
 
 BY_CODE = "code"
@@ -77,7 +77,7 @@ def _create(
         for fault in _faults_of_new(tx, spec, schemas, of_schedule)
     )
     rows = [
-        _row(tx, one, first, source=source, submitter=submitter, signature=schemas[one.job_name].signature)
+        _row(tx, one, first, source=source, submitter=submitter, signature=_signature(schemas, one))
         for one, (first, _) in zip(specs, firsts, strict=True)
     ]
     created = _insert(tx, rows)
@@ -85,6 +85,11 @@ def _create(
         if task is None or task.name != spec.name:
             raise _taken(spec.name).with_prefix(*path)
     return created
+
+
+def _signature(schemas: Mapping[str, Schema], spec: TaskSpec) -> str:
+    """The signature of the version of its job that takes a task's arguments."""
+    return version_for(schemas[spec.job_name], spec.job_name, spec.args).signature
 
 
 def _firsts(specs: Sequence[TaskSpec], now: datetime) -> list[tuple[datetime | None, Sequence[UserError]]]:
@@ -148,7 +153,7 @@ def update_task(
     values = {**spec_values(spec), **retimed(tx, task, spec), **_paused(tx, task, spec, actor)}
     if rebound:
         check_submitter(tx, [spec.job_name])
-        values["signature"] = schemas[spec.job_name].signature
+        values["signature"] = _signature(schemas, spec)
         # Nobody may have something done with the rights of the account that made the task. Without an actor it is a
         # file that this server reads itself, which is trusted as job code is.
         values |= {"submitter": actor, "submitter_id": account_of(tx)}

@@ -22,6 +22,7 @@ class RunSpec:
         unique_key: None: as the job declares; ``NO_KEY``: none.
         parent_labels: Those of the run that makes it.
         settled: Whether the job's own code has said what follows from the arguments: the labels.
+        signature: Of the version of the job that accepted the arguments; None: no code of it has.
     """
 
     job_name: str
@@ -41,3 +42,4 @@ class RunSpec:
     hold: Hold | None = None
     max_duration: Seconds | None = None
     settled: bool = field(default=False, compare=False)
+    signature: str | None = field(default=None, compare=False)

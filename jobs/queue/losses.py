@@ -13,7 +13,7 @@ from ..core.states import RunState
 from ..store.db.transaction import Tx, Wake
 from ..store.read import executions
 from ..store.read import runs as stored_runs
-from ..store.write import nodes
+from ..store.write import jobs, nodes
 from .base import runs as run_store
 from .base.changes import run_change
 from .finish import Finish, finish
@@ -30,6 +30,7 @@ def rescue(tx: Tx, dead: Node, *, reason: str) -> int:
     held = _held_by(tx.conn, dead.id)
     _close_held(tx, dead.id, dead.name, held, Lost(f"node {dead.name} was lost while it ran this job: {reason}"))
     _end_unreadable(tx, dead.id, dead.name, {run.id for run in held})
+    jobs.forget_versions(tx.conn)
     tx.emit([Change(EventKind.NODE_STOPPED, node=dead.name, state=NodeState.EXPIRED.value)])
     tx.wake(Wake.RUNS | Wake.NODES)
     return len(held)

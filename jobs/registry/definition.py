@@ -13,6 +13,7 @@ from ..core.base.codes import ErrorCode
 from ..core.base.errors import ConfigurationError, InvalidInput
 from ..core.base.lazy import LazyModule
 from ..core.base.read_back import changed
+from ..core.base.signature import signature_of
 from ..core.defaults import JobInfo
 from ..core.flows.results import with_results
 from ..core.model import Isolation, Json, ScheduleSpec
@@ -80,6 +81,11 @@ class JobDefinition:
     def args_schema(self) -> dict[str, Any]:
         """The JSON Schema of the arguments."""
         return {**self.args_model.model_json_schema(), "title": f"{self.name}_args"}
+
+    @property
+    def signature(self) -> str:
+        """Distinguishes this version of the job from others that take other arguments."""
+        return _signature_of_arguments(self.name, self.args_model)
 
     @property
     def info(self) -> JobInfo:
@@ -341,6 +347,12 @@ def _signature_without(handler: Handler, left_out: tuple[str | None, ...]) -> in
     """How a handler is called, without what it is given; to find that out takes longer than to validate arguments."""
     signature = inspect.signature(handler)
     return signature.replace(parameters=[one for name, one in signature.parameters.items() if name not in left_out])
+
+
+@lru_cache(maxsize=1024)
+def _signature_of_arguments(name: str, model: "type[pydantic.BaseModel]") -> str:
+    """The signature of a job; to make a JSON Schema takes a hundred times as long as to put a run into the queue."""
+    return signature_of(name, model.model_json_schema())
 
 
 def _can_have(job: JobDefinition, resource: Resource) -> bool:

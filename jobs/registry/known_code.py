@@ -8,7 +8,6 @@ from ..core.arguments.judging import Judge
 from ..core.arguments.secrets import references
 from ..core.base.codes import ErrorCode
 from ..core.base.errors import InvalidInput
-from ..core.base.signature import signature_of
 from ..core.model import Json
 from .definition import JobDefinition, Registry, read
 
@@ -22,17 +21,13 @@ class CodeOfRegistry:
 
     def __init__(self, registry: Registry) -> None:
         self._registry = registry
-        self._signatures: dict[str, tuple[JobDefinition, str]] = {}
 
     def __call__(self, name: str, signature: str) -> Judge | None:
-        """The judge of a job, if this is the version that nodes have published last."""
+        """The judge of a job, if this is the version with that signature."""
         definition = self._registry.get(name)
         if definition is None:
             return None
-        known = self._signatures.get(name)
-        if known is None or known[0] is not definition:
-            known = self._signatures[name] = definition, signature_of(name, definition.args_schema)
-        return _judge(definition) if known[1] == signature else None
+        return _judge(definition) if definition.signature == signature else None
 
 
 def _judge(definition: JobDefinition) -> Judge:

@@ -219,6 +219,7 @@ Table(
     Column("defaults", DOCUMENT, nullable=False),
     Column("tags", DOCUMENT, nullable=False),
     Column("signature", String(16), nullable=False),
+    Column("versions", DOCUMENT),
     Column("rate", DOCUMENT),
     PrimaryKeyConstraint("name", name="pk_job"),
 )

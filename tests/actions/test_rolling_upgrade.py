@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from cronograph.jobs.actions.nodes import NewNode, heartbeat, join, leave
+from cronograph.jobs.core.base.errors import UserError
 from cronograph.jobs.core.defaults import JobInfo
 from cronograph.jobs.core.explain import Explanation, ExplanationCode, explain_run
 from cronograph.jobs.core.model import NewRun, Run, Trigger
@@ -16,9 +17,11 @@ from cronograph.jobs.core.states import RunState
 from cronograph.jobs.queue.base.suspended import wake_due
 from cronograph.jobs.queue.enqueue.enqueue import put
 from cronograph.jobs.queue.finish import Finished
+from cronograph.jobs.queue.losses import rescue
 from cronograph.jobs.queue.versions import take_unread, unread_for
 from cronograph.jobs.store.read import facts
 from cronograph.jobs.store.read import runs as stored_runs
+from cronograph.jobs.store.schema.tables import job
 from cronograph.jobs.store.write import nodes
 from tests.support.storage import START, Stored, Worker
 
@@ -215,6 +218,49 @@ def test_a_run_that_began_keeps_its_time_and_counts_its_wait_anew(stored: Stored
     row = stored_run(stored, run)
     assert row.deadline_at == START + timedelta(seconds=60)
     assert row.wake_at == START + timedelta(seconds=WAIT)
+
+
+def test_the_api_takes_what_any_live_version_takes_whichever_was_published_last(stored: Stored) -> None:
+    old, new = a_node(stored, "old", OLD), a_node(stored, "new", NEW)
+    for args, worker in (({"file": "a"}, old), ({"path": "b"}, new)):
+        run = stored.enqueue(args=args)
+        assert run.signature == worker.node.signatures["work"]
+        assert [one.run.id for one in listen(worker).take(5).started] == [run.id]
+    with pytest.raises(UserError, match="'other'"):
+        stored.enqueue(args={"other": "c"})
+    listen(a_node(stored, "old again", OLD))
+    assert stored.enqueue(args={"path": "b"}).signature == new.node.signatures["work"]
+
+
+def test_a_task_takes_what_any_live_version_takes(stored: Stored) -> None:
+    old = listen(a_node(stored, "old", OLD))
+    new = listen(a_node(stored, "new", NEW))
+    stored.task("* * * * * *", args={"file": "a"})
+    stored.at(2)
+    assert stored.dispatch() == 1
+    assert new.take(5).started == ()
+    assert len(listen(old).take(5).started) == 1
+
+
+def test_what_no_live_version_takes_is_refused_at_the_door(stored: Stored) -> None:
+    old, new = a_node(stored, "old", OLD), a_node(stored, "new", NEW)
+    stored.do(leave, old.node, NodeState.STOPPED, unfinished=HandedBack("stopped"))
+    with pytest.raises(UserError, match="'file'"):
+        stored.enqueue(args={"file": "a"})
+    back = a_node(stored, "back", OLD)
+    stored.do(leave, new.node, NodeState.STOPPED, unfinished=HandedBack("rolled back"))
+    assert stored.enqueue(args={"file": "a"}).signature == back.node.signatures["work"]
+    with pytest.raises(UserError, match="'path'"):
+        stored.enqueue(args={"path": "b"})
+    assert [row.versions for row in stored.rows(job)] == [None]
+
+
+def test_a_dead_node_takes_its_version_along(stored: Stored) -> None:
+    old, new = a_node(stored, "old", OLD), a_node(stored, "new", NEW)
+    assert len(stored.rows(job)[0].versions) == 1
+    stored.do(lambda tx: rescue(tx, new.node, reason="silence"))
+    (row,) = stored.rows(job)
+    assert (row.versions, row.signature, row.args_schema) == (None, old.node.signatures["work"], OLD)
 
 
 def test_a_node_that_has_not_heard_of_the_other_version_tries_at_most_twice(stored: Stored) -> None:

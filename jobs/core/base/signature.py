@@ -5,9 +5,10 @@ import json
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, Self, cast
+from typing import Any, Final, Self, cast
 
-_LENGTH = 16
+LENGTH: Final = 16
+"""Characters of a signature."""
 _ANNOTATIONS = ("title", "description")
 """Keys of a JSON Schema whose texts say nothing about what is accepted."""
 
@@ -15,7 +16,7 @@ _ANNOTATIONS = ("title", "description")
 def signature_of(job_name: str, args_schema: Mapping[str, Any]) -> str:
     """The signature of a job: 16 hexadecimal digits of a hash of its name and of what its arguments must be."""
     text = json.dumps([job_name, _essence(args_schema)], sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()[:_LENGTH]
+    return hashlib.sha256(text.encode()).hexdigest()[:LENGTH]
 
 
 def foreign_to(own: Mapping[str, str], others: Mapping[str, str]) -> frozenset[str]:

@@ -17,6 +17,7 @@ from ...core.admission.holding import Hold
 from ...core.admission.labels import label_faults
 from ...core.base.errors import InvalidInput, refuse
 from ...core.base.python_names import python_names
+from ...core.base.signature import LENGTH
 from ...core.base.tracing import TRACED
 from ...core.base.unwritable import unwritable
 from ...core.defaults import (
@@ -152,6 +153,7 @@ def new_run(spec: RunSpec) -> NewRun:
         expires_at=spec.expires_at,
         ttl=ttl,
         hold=spec.hold if isinstance(spec.hold, Hold) else None,
+        signature=spec.signature if isinstance(spec.signature, str) else None,
         **chosen,
     )
     with python_names():
@@ -262,7 +264,7 @@ def _json_faults(value: Mapping[str, Json] | None, name: str) -> Iterator[Invali
 
 def _own_faults(spec: RunSpec) -> Iterator[InvalidInput]:
     """What is wrong with the fields that only Python has."""
-    hold, settled = cast("tuple[object, object]", (spec.hold, spec.settled))
+    hold, settled, signature = cast("tuple[object, object, object]", (spec.hold, spec.settled, spec.signature))
     if spec.parent_labels is not None:
         yield from label_faults(spec.parent_labels, "parent_labels")
     if hold is not None and not isinstance(hold, Hold):
@@ -270,6 +272,9 @@ def _own_faults(spec: RunSpec) -> Iterator[InvalidInput]:
         yield InvalidInput(message, path=("hold",))
     if not isinstance(settled, bool):
         yield InvalidInput(f"settled: must be True or False, got {settled!r:.60}", path=("settled",))
+    if signature is not None and not (isinstance(signature, str) and len(signature) == LENGTH):
+        message = f"signature: must be what job.run(…) has set, or None, got {signature!r:.60}"
+        yield InvalidInput(message, path=("signature",))
 
 
 def put(tx: Tx, runs: Sequence[NewRun]) -> list[Enqueued]:

@@ -66,7 +66,7 @@ def _checked(runs: Iterable[RunSpec]) -> NewRuns:
         settings = (
             spec.job_name, spec.group, spec.priority, spec.run_at, spec.unique_key, spec.retries, spec.retry_delay,
             spec.timeout, spec.settled, spec.expires_at, spec.ttl, spec.hold,
-            spec.max_duration,
+            spec.max_duration, spec.signature,
         )  # fmt: skip
         try:
             kind = _known(known, settings)

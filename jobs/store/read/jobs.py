@@ -72,16 +72,18 @@ def all_names(conn: Connection) -> list[str]:
 class Schema(NamedTuple):
     """What arguments a published job takes: a JSON Schema, its signature, and what its runs have by default.
 
-    ``judge`` is the job's own code in this process, if it is of that version.
+    ``judge`` is the job's own code in this process, if it is of that version. ``others``: other versions that nodes
+    have at the same time.
     """
 
     args_schema: dict[str, Any]
     signature: str
     defaults: JobDefaults = NO_DEFAULTS
     judge: Judge | None = None
+    others: "tuple[Schema, ...]" = ()
 
 
-_SCHEMAS = select(j.c.name, j.c.args_schema, j.c.signature, j.c.defaults)
+_SCHEMAS = select(j.c.name, j.c.args_schema, j.c.signature, j.c.defaults, j.c.versions)
 _NAMED = _SCHEMAS.where(_IS_NAMED)
 _NAMED_AND_NOW = _NAMED.add_columns(func.statement_timestamp().label("now"))
 
@@ -96,7 +98,15 @@ def schemas(conn: Connection, names: Collection[str]) -> tuple[dict[str, Schema]
     now = getattr(rows[0], "now", None) if rows else None
     if len(rows) < len(names):
         rows = conn.execute(_SCHEMAS.order_by(j.c.name)).all()
-    return {row.name: Schema(row.args_schema, row.signature, defaults_from(row.defaults)) for row in rows}, now
+    return {row.name: _schema(row) for row in rows}, now
+
+
+def _schema(row: Row[Any]) -> Schema:
+    others = tuple(
+        Schema(one["args_schema"], signature, defaults_from(one["defaults"]))
+        for signature, one in sorted((row.versions or {}).items())
+    )
+    return Schema(row.args_schema, row.signature, defaults_from(row.defaults), others=others)
 
 
 def defaults(conn: Connection, names: Collection[str]) -> dict[str, JobDefaults]:

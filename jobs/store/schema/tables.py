@@ -366,6 +366,8 @@ job = Table(
     Column("defaults", JsonDocument, nullable=False),
     Column("tags", JsonDocument, nullable=False),
     Column("signature", String(16), nullable=False),
+    # Other versions that nodes have at the same time, by their signatures: schema and defaults. Usually null.
+    Column("versions", JsonDocument),
     # Of an operator, instead of the one that its code says.
     Column("rate", JsonDocument),
 )

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Final
 
-from sqlalchemy import Connection, select, update
+from sqlalchemy import ColumnElement, Connection, select, update
 
 from ..core.base.signature import UnreadBy, unread_by
 from ..core.explain.facts import span
@@ -25,9 +25,16 @@ from ..store.schema.tables import IS_OPEN
 from ..store.schema.tables import run as r
 from .base.changes import run_change
 from .base.shapes import HeldRun
+from .claims.expiry import skip_expired
+from .flows.flow_ends import hold_of
 
 _LEAST: Final = 60.0
-"""Seconds that a live version has at least, whatever the limit says."""
+"""Seconds that a live version has at least, even if the limit is shorter."""
+
+_SUSPENDED: Final = (r.c.unread_by.is_not(None), IS_OPEN, r.c.state == RunState.SUSPENDED.value)
+"""That a run is suspended that some version could not read once; whether it waits for that still, ``_tried`` says."""
+AT_ONCE: Final = 500
+"""Runs that one transaction takes or skips."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,15 +95,33 @@ def keep_unread(tx: Tx, unread: Sequence[tuple[Run | HeldRun, UnreadBy]]) -> Non
     tx.wake(Wake.NODES)
 
 
+def may_expire_unread(conn: Connection) -> bool:
+    """Return whether any run that some version could not read is suspended and had to start by a certain time."""
+    statement = select(r.c.id).where(*_SUSPENDED, r.c.expires_at.is_not(None)).limit(1)
+    return conn.execute(statement).first() is not None
+
+
+def skip_unread(tx: Tx, node: Node) -> int:
+    """Skip runs that wait for a version and had to start by a time that has passed; how many."""
+    late = (*_SUSPENDED, r.c.expires_at <= tx.now)
+    ids = [row.id for row in tx.conn.execute(select(r.c.id, r.c.attempt, r.c.unread_by).where(*late)) if _is_new(row)]
+    if not ids:
+        return 0
+    chosen = (r.c.id.in_(ids[:AT_ONCE]), *late)
+    hold_of(tx.conn, *chosen)
+    runs = _locked(tx, *chosen)
+    skip_expired(tx, runs, node=node.name)
+    return len(runs)
+
+
 def unread_for(conn: Connection, node: Node) -> list[int]:
-    """Return some runs that wait for another version of their job than those that tried, and that this node may read.
+    """Return runs that wait for another version of their job than those that tried, and that this node may read.
 
     Runs that its version could not read are among them if that was before the node started: its code may have changed.
     """
-    waiting = (r.c.unread_by.is_not(None), IS_OPEN, r.c.state == RunState.SUSPENDED.value)
-    columns = (r.c.id, r.c.job_name, r.c.group_name, r.c.unread_by)
-    found = conn.execute(select(*columns).where(*waiting).order_by(r.c.job_name, r.c.id))
-    return [row.id for row in found if _may_read(node, row.job_name, row.group_name, UnreadBy.from_json(row.unread_by))]
+    columns = (r.c.id, r.c.job_name, r.c.group_name.label("group"), r.c.attempt, r.c.unread_by)
+    found = conn.execute(select(*columns).where(*_SUSPENDED).order_by(r.c.job_name, r.c.id))
+    return [row.id for row in found if _may_read(node, row)][:AT_ONCE]
 
 
 def take_unread(tx: Tx, node: Node, ids: Sequence[int]) -> int:
@@ -104,30 +129,40 @@ def take_unread(tx: Tx, node: Node, ids: Sequence[int]) -> int:
 
     They keep their places in the queue. Those that others change at this moment are left alone.
     """
-    statement = select_runs().where(r.c.id.in_(ids), r.c.state == RunState.SUSPENDED.value).order_by(r.c.id)
-    locked = [run_from(row) for row in tx.conn.execute(statement.with_for_update(of=r, skip_locked=True))]
-    taken = [
-        run
-        for run in locked
-        if run.unread_by is not None and _may_read(node, run.job_name, run.group, UnreadBy.from_json(run.unread_by))
-    ]
+    taken = [run for run in _locked(tx, r.c.id.in_(ids), *_SUSPENDED) if _may_read(node, run)]
+    for name in sorted({run.job_name for run in taken}):
+        of_job = [run.id for run in taken if run.job_name == name]
+        waits = {"state": RunState.WAITING.value, "signature": node.signatures[name], "awaits": None, "wake_at": None}
+        tx.conn.execute(update(r).where(r.c.id.in_(of_job)).values(waits))
     for run in taken:
-        by = UnreadBy.from_json(run.unread_by or {})
-        values: dict[str, Any] = {
-            "state": RunState.WAITING.value,
-            "signature": node.signatures[run.job_name],
-            "awaits": None,
-        }
-        if run.max_duration is not None and by.count == run.attempt:
-            values["deadline_at"] = tx.now + timedelta(seconds=run.max_duration)
-        tx.conn.execute(update(r).where(r.c.id == run.id).values(**values, wake_at=None))
+        if run.max_duration is not None and _is_new(run):
+            ends = tx.now + timedelta(seconds=run.max_duration)
+            tx.conn.execute(update(r).where(r.c.id == run.id).values(deadline_at=ends))
     tx.emit(run_change(run, RunState.WAITING) for run in taken)
     if taken:
         tx.wake(Wake.RUNS)
     return len(taken)
 
 
-def _may_read(node: Node, job_name: str, group: str, by: UnreadBy) -> bool:
-    if not node.takes(job_name, group):
+def _locked(tx: Tx, *which: ColumnElement[bool]) -> list[Run]:
+    statement = select_runs().where(*which).order_by(r.c.id).with_for_update(of=r, skip_locked=True)
+    return [run_from(row) for row in tx.conn.execute(statement)]
+
+
+def _tried(run: Any) -> UnreadBy | None:
+    """Return which versions have tried, of a run or a row of one; None = it is suspended for another reason by now."""
+    by = UnreadBy.from_json(run.unread_by)
+    return by if by.attempt == run.attempt else None
+
+
+def _is_new(run: Any) -> bool:
+    """Return whether a run waits for a version, and no code of it has run yet."""
+    by = _tried(run)
+    return by is not None and by.count == by.attempt
+
+
+def _may_read(node: Node, run: Any) -> bool:
+    by = _tried(run)
+    if by is None or not node.takes(run.job_name, run.group):
         return False
-    return by.at < node.started_at or node.signatures[job_name] not in by.versions
+    return by.at < node.started_at or node.signatures[run.job_name] not in by.versions

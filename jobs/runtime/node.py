@@ -10,7 +10,7 @@ from ..core.base.errors import StorageError
 from ..core.model import Isolation
 from ..core.nodes import LIVE_NODES, Node, NodeState
 from ..core.outcome import HandedBack, Lost
-from ..queue.versions import take_unread, unread_for
+from ..queue.versions import may_expire_unread, skip_unread, take_unread, unread_for
 from ..registry import Registry
 from ..store.db.database import Database
 from ..store.db.faults import is_unavailable
@@ -214,10 +214,14 @@ class NodeLife:
 
     async def _take_unread(self) -> None:
         """Take the runs whose arguments other versions of their jobs could not read, and this node's has not tried."""
-        found = await self._database.read(unread_for, self.node)
-        if found:
+        while found := await self._database.read(unread_for, self.node):
             taken = await self._database.write(take_unread, self.node, found)
             log.info("runs that waited for this version of their job: %d taken", taken)
+            if not taken:
+                # Others are at them.
+                break
+        if await self._database.read(may_expire_unread):
+            await self._database.write(skip_unread, self.node)
 
     def start(self) -> None:
         """Begin to beat, dispatch and execute."""

@@ -7,18 +7,19 @@ from typing import Any
 import pytest
 
 from cronograph.jobs.actions.nodes import NewNode, heartbeat, join, leave
+from cronograph.jobs.core.base.awaits import AwaitedKind, Awaits
 from cronograph.jobs.core.base.errors import UserError
 from cronograph.jobs.core.defaults import JobInfo
 from cronograph.jobs.core.explain import Explanation, ExplanationCode, explain_run
-from cronograph.jobs.core.model import NewRun, Run, Trigger
+from cronograph.jobs.core.model import NewRun, Run, SkipReason, Trigger
 from cronograph.jobs.core.nodes import NodeState
-from cronograph.jobs.core.outcome import INVALID_ARGUMENTS, Failed, HandedBack, Unread
+from cronograph.jobs.core.outcome import INVALID_ARGUMENTS, Failed, HandedBack, Suspended, Unread
 from cronograph.jobs.core.states import RunState
 from cronograph.jobs.queue.base.suspended import wake_due
 from cronograph.jobs.queue.enqueue.enqueue import put
 from cronograph.jobs.queue.finish import Finished
 from cronograph.jobs.queue.losses import rescue
-from cronograph.jobs.queue.versions import take_unread, unread_for
+from cronograph.jobs.queue.versions import may_expire_unread, skip_unread, take_unread, unread_for
 from cronograph.jobs.store.read import facts
 from cronograph.jobs.store.read import runs as stored_runs
 from cronograph.jobs.store.schema.tables import job
@@ -261,6 +262,31 @@ def test_a_dead_node_takes_its_version_along(stored: Stored) -> None:
     stored.do(lambda tx: rescue(tx, new.node, reason="silence"))
     (row,) = stored.rows(job)
     assert (row.versions, row.signature, row.args_schema) == (None, old.node.signatures["work"], OLD)
+
+
+def test_a_run_that_was_read_at_last_and_waits_for_something_else_is_left_in_peace(stored: Stored) -> None:
+    old, new = a_node(stored, "old", OLD), a_node(stored, "new", NEW)
+    run = stored.do(put, [NewRun("work", Trigger.API, args={"path": "b"})])[0].run
+    cannot_read(old)
+    look(new)
+    new.end(new.start(), Suspended(Awaits(AwaitedKind.SIGNAL, "go")))
+    stored.pass_time(600)
+    later = a_node(stored, "later", taking("path", "more"))
+    assert (look(new), look(old), look(later)) == ([], [], [])
+    assert stored_run(stored, run).state is RunState.SUSPENDED
+
+
+def test_a_run_that_waits_for_a_version_is_skipped_once_it_is_too_old_to_start(stored: Stored) -> None:
+    old = a_node(stored, "old", OLD)
+    new = NewRun("work", Trigger.API, args={"path": "b"}, expires_at=START + timedelta(seconds=60))
+    run = stored.do(put, [new])[0].run
+    cannot_read(old)
+    assert stored.do(lambda tx: may_expire_unread(tx.conn))
+    assert stored.do(skip_unread, old.node) == 0
+    stored.pass_time(61)
+    assert stored.do(skip_unread, old.node) == 1
+    row = stored_run(stored, run)
+    assert (row.state, row.skip_reason) == (RunState.SKIPPED, SkipReason.EXPIRED)
 
 
 def test_a_node_that_has_not_heard_of_the_other_version_tries_at_most_twice(stored: Stored) -> None:

@@ -20,6 +20,7 @@ import asyncio
 import logging
 from collections import Counter
 from collections.abc import Callable, Container, Coroutine, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -238,6 +239,9 @@ class Attempts:
     def _store(self, attempt: Attempt, end: Finish) -> None:
         """STORING: the finisher has the end; ``_stored`` or ``_not_stored`` follows."""
         attempt.end_span(end)
+        if isinstance(end.outcome, Failed):
+            # A child process may have imported other code than its node.
+            end = replace(end, version_wait=self._version_wait)
         if attempt.left_behind:
             self._forget(end.execution_id)
             return
@@ -298,7 +302,6 @@ class Attempts:
             unused_steps=unused if isinstance(outcome, Succeeded) else frozenset(),
             seconds=seconds,
             trace_id=attempt.trace_id,
-            version_wait=self._version_wait,
         )
         self._store(attempt, end)
 

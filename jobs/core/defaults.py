@@ -105,6 +105,9 @@ def settle(run: NewRun, defaults: JobDefaults) -> NewRun:
             it starts.
     """
     changes: dict[str, Any] = {}
+    if defaults.unique_key is not None and not defaults.unique_key.fits(run.args):
+        # They are of another version of the job. By this key all its runs would be one.
+        defaults = replace(defaults, unique_key=None, hold=None)
     if UNIQUE_KEY in run.inherits:
         made = None if defaults.unique_key is None else defaults.unique_key.of(run.job_name, run.args)
         changes["unique_key"] = made or run.unique_key

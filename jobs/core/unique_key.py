@@ -38,6 +38,7 @@ class UniqueKey:
         in_code: Whether only the job's own code can make it (a function): then nothing else is known.
         defaults: The arguments that may be left out, with what the job then gets.
         formats: The arguments of which one value can be written in several ways, with their format in JSON Schema.
+        required: The arguments that may not be left out.
     """
 
     arguments: tuple[str, ...] = ()
@@ -45,6 +46,11 @@ class UniqueKey:
     in_code: bool = False
     defaults: Mapping[str, Any] = field(default_factory=dict[str, Any])
     formats: Mapping[str, str] = field(default_factory=dict[str, str])
+    required: tuple[str, ...] = ()
+
+    def fits(self, args: Mapping[str, Any]) -> bool:
+        """Return whether these can be arguments of the version of the job that says this; another may have others."""
+        return all(name in args for name in self.required)
 
     def of(self, job_name: str, args: Mapping[str, Any]) -> str | None:
         """The key of a run of the job with these arguments as JSON; None if only the job's code can tell."""
@@ -71,7 +77,11 @@ class UniqueKey:
         """What a published form says; one with words of a newer version can be made by the job's own code alone."""
         if not stored.keys() <= {one.name for one in fields(cls)}:
             return cls(in_code=True)
-        values: dict[str, Any] = {**stored, "arguments": tuple(stored.get("arguments", ()))}
+        values: dict[str, Any] = {
+            **stored,
+            "arguments": tuple(stored.get("arguments", ())),
+            "required": tuple(stored.get("required", ())),
+        }
         return cls(**values)
 
     @classmethod
@@ -84,6 +94,7 @@ class UniqueKey:
             template,
             defaults={name: rule["default"] for name, rule in own.items() if "default" in rule},
             formats={name: kind for name, rule in own.items() if (kind := _format_of(rule)) in _KINDS},
+            required=tuple(name for name in arguments if name in schema.get("required", ())),
         )
 
 

@@ -9,12 +9,13 @@ import pytest
 from cronograph.jobs.actions.nodes import NewNode, heartbeat, join, leave
 from cronograph.jobs.core.base.awaits import AwaitedKind, Awaits
 from cronograph.jobs.core.base.errors import UserError
-from cronograph.jobs.core.defaults import JobInfo
+from cronograph.jobs.core.defaults import FOLLOWED, JobDefaults, JobInfo
 from cronograph.jobs.core.explain import Explanation, ExplanationCode, explain_run
 from cronograph.jobs.core.model import NewRun, Run, SkipReason, Trigger
 from cronograph.jobs.core.nodes import NodeState
 from cronograph.jobs.core.outcome import INVALID_ARGUMENTS, Failed, HandedBack, Suspended, Unread
 from cronograph.jobs.core.states import RunState
+from cronograph.jobs.core.unique_key import UniqueKey
 from cronograph.jobs.queue.base.suspended import wake_due
 from cronograph.jobs.queue.enqueue.enqueue import put
 from cronograph.jobs.queue.finish import Finished
@@ -287,6 +288,16 @@ def test_a_run_that_waits_for_a_version_is_skipped_once_it_is_too_old_to_start(s
     assert stored.do(skip_unread, old.node) == 1
     row = stored_run(stored, run)
     assert (row.state, row.skip_reason) == (RunState.SKIPPED, SkipReason.EXPIRED)
+
+
+def test_runs_of_another_version_are_not_one_by_a_key_of_arguments_that_they_do_not_have(stored: Stored) -> None:
+    key = UniqueKey.declared(("path",), None, NEW)
+    info = JobInfo("work", args_schema=NEW, defaults=JobDefaults(unique_key=key))
+    stored.do(join, NewNode("new", 5, "1", (info,), 60.0), only_node=False)
+    asked = [NewRun("work", Trigger.API, args={"file": one}, inherits=FOLLOWED) for one in ("a", "b")]
+    assert [one.deduplicated for one in stored.do(put, asked)] == [False, False]
+    same = [NewRun("work", Trigger.API, args={"path": "c"}, inherits=FOLLOWED)] * 2
+    assert [one.deduplicated for one in stored.do(put, same)] == [False, True]
 
 
 def test_a_node_that_has_not_heard_of_the_other_version_tries_at_most_twice(stored: Stored) -> None:

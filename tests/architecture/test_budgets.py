@@ -37,6 +37,7 @@ LOCAL_IMPORTS: dict[str, str] = {}
 
 SLEEPERS = {
     "tests/support/waiting.py": "the one waiting helper",
+    "tests/chaos/joint_jobs.py": "jobs that act for a while",
     "tests/runtime/sample_jobs.py": "jobs that take their time",
     "tests/runtime/process_jobs.py": "jobs that take their time",
     "tests/bench/bench_costly.py": "asks again after a refusal as from a network, not at once",

@@ -218,6 +218,12 @@ def a_job_is_served_without_its_tokens(stored: Stored, worker: Worker) -> None:
     stored.node("node-r", limits=Limits(Rate(1, 60.0, 1)))
 
 
+def unique_keys_are_not_unique(stored: Stored, _: Worker) -> None:
+    execute(stored, "DROP INDEX uq_run_unique_key")
+    first, second = stored.enqueue(unique_key="once"), stored.enqueue()
+    execute(stored, f"UPDATE cronograph.run SET unique_key = 'once' WHERE id IN ({first.id}, {second.id})")
+
+
 BREAKS: dict[Break, str] = {
     a_claim_does_not_look_at_the_expiry: "nothing expired is started",
     a_run_is_dropped_without_its_reason: "nothing is dropped without a row",
@@ -246,6 +252,7 @@ BREAKS: dict[Break, str] = {
     events_are_lost: "events are numbered without gap",
     events_are_told_twice: "events tell every change of a run once",
     events_are_not_written: "events tell every execution once",
+    unique_keys_are_not_unique: "a unique key has one unfinished run",
 }
 """Each break with the rule that must see it."""
 
@@ -270,11 +277,22 @@ def a_node_is_not_fenced(said: Testimony, attempt: Attempt, lease_ends: float) -
     said.acted[attempt] = lease_ends + 0.001
 
 
+def an_attempt_acts_beside_the_next_one(said: Testimony, attempt: Attempt, _lease_ends: float) -> None:
+    said.begun_at[attempt[0], attempt[1] + 1] = said.acted[attempt] - 0.001
+
+
+def a_run_acts_beside_another_one_of_its_key(said: Testimony, _: Attempt, _lease_ends: float) -> None:
+    """The first and the third run that the history's node began have one key."""
+    said.acted[1, 1] = said.begun_at[3, 1] + 0.001
+
+
 TESTIMONY_BREAKS: dict[Callable[[Testimony, Attempt, float], None], str] = {
     an_attempt_begins_again: "no attempt begins twice",
     an_attempt_is_not_logged: "every attempt that begins is in the log",
     a_success_broke_off: "what succeeded was run to its end",
     a_step_is_done_again: "a stored step is never done again",
     a_node_is_not_fenced: "no attempt acts after the lease of its node",
+    an_attempt_acts_beside_the_next_one: "an attempt is over before the next one begins",
+    a_run_acts_beside_another_one_of_its_key: "no key acts twice at once",
 }
 """The same for what the jobs say: each breaks the testimony of an attempt of a node whose lease ended at a time."""

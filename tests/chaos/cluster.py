@@ -32,6 +32,7 @@ SETTINGS = {
     "CRONOGRAPH_LEASE": str(LEASE),
     "CRONOGRAPH_DRAIN_TIMEOUT": "20",
     "CRONOGRAPH_HARD_STOP_GRACE": "2",
+    "CRONOGRAPH_VERSION_WAIT": "5",
 }
 
 WITNESS = "witness.txt"
@@ -109,9 +110,9 @@ async def order({parameters}) -> None:
 """
 OLD, NEW = "orders_old", "orders_new"
 POISONOUS, LONG, UNFENCED = "poisonous_jobs", "long_jobs", "unfenced"
-FLOWS, ADMITTED = "flow_jobs", "admitted_jobs"
+FLOWS, ADMITTED, JOINTS = "flow_jobs", "admitted_jobs", "joint_jobs"
 """Some of these run in child processes: a node that has them starts a launcher."""
-_MORE_JOBS = (POISONOUS, LONG, UNFENCED, FLOWS, ADMITTED)
+_MORE_JOBS = (POISONOUS, LONG, UNFENCED, FLOWS, ADMITTED, JOINTS)
 SOURCES = {
     "chaos_jobs": SOURCE,
     **{name: Path(__file__).with_name(f"{name}.py").read_text() for name in _MORE_JOBS},
@@ -252,6 +253,13 @@ class Cluster:
         with self.reader.connect() as conn:
             return [run_id for run_id, awaits in conn.execute(waiting) if awaits["kind"] == AwaitedKind.SIGNAL]
 
+    def unfinished(self, condition: str) -> list[dict[str, object]]:
+        """Return the first runs that meet a condition, with all that is said of them."""
+        statement = f"SELECT * FROM cronograph.run WHERE {condition} LIMIT 10"
+        with self.reader.connect() as conn:
+            rows = conn.execute(SchemaText(statement)).mappings()
+            return [{name: value for name, value in row.items() if value is not None} for row in rows]
+
     def wait_rows(self, table: str, condition: str, more_than: int = 0, within: float = 120) -> None:
         """Wait until more than so many rows of a table meet a condition."""
         wait_until(
@@ -296,11 +304,11 @@ class Cluster:
                 found.append(f"{' '.join(process.arguments[-2:])}: {before[-200:]}{TRACEBACK}{after[:3000]}")
         return found
 
-    def verify(self, *, at_rest: bool) -> History:
-        """Judge all that happened; returns the history when nothing is wrong with it."""
+    def verify(self, *, at_rest: bool, pruned: bool = False) -> History:
+        """Judge all that happened, or what pruning left of it; return the history if nothing is wrong."""
         history = self.history()
-        wrong = [*violations(history, at_rest=at_rest)]
-        wrong += [Violation(rule, where) for rule, where in contradictions(history, self.testimony())]
+        wrong = [*violations(history, at_rest=at_rest, pruned=pruned)]
+        wrong += [Violation(rule, where) for rule, where in contradictions(history, self.testimony(), pruned=pruned)]
         assert wrong == [], "\n".join(map(str, [f"{len(wrong)} violations", *wrong[:30]]))
         return history
 

@@ -17,6 +17,11 @@ def kill(stage: Stage) -> None:
     stage.replace(name)
 
 
+def calm(stage: Stage) -> None:
+    """Nothing happens for a while, so that what was begun goes on."""
+    stage.pause(1.0, max(2.0, min(8.0, stage.patience)))
+
+
 def stop(stage: Stage) -> None:
     """A node is asked to stop, as in a deployment, and ends with status 0; another comes in its place."""
     name = stage.some_node()

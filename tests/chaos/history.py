@@ -91,6 +91,7 @@ class History:
         after: The runs that each run of a flow comes after.
         flows: By id.
         members: The places of runs in them.
+        held_until_start: The runs whose unique key is free once they have begun.
     """
 
     read_at: datetime
@@ -113,6 +114,7 @@ class History:
     after: Mapping[int, Sequence[int]] = field(default_factory=dict[int, Sequence[int]])
     flows: tuple[Flow, ...] = ()
     members: tuple[Member, ...] = ()
+    held_until_start: frozenset[int] = frozenset()
 
     @cached_property
     def executions_of(self) -> dict[int, list[Execution]]:
@@ -182,6 +184,7 @@ def _read(conn: Connection) -> History:
         after=flows.before(conn, list(conn.execute(select(flow_edge.c.run_id).distinct()).scalars())),
         flows=tuple(stored_flows := flows.by_ids(conn, list(conn.execute(select(flow.c.id)).scalars())).values()),
         members=tuple(flows.members_of(conn, [one.id for one in stored_flows])),
+        held_until_start=frozenset(conn.execute(select(run.c.id).where(run.c.key_until_start.is_not(None))).scalars()),
         steps=tuple(chain.from_iterable(steps.of_runs(conn, _with_steps(conn)).values())),
         group_rates={
             row.name: Rate.from_json(row.rate)

@@ -9,12 +9,14 @@ from pathlib import Path
 from tests.chaos.admission_client import AdmissionClient
 from tests.chaos.admission_rules import lost_arguments
 from tests.chaos.client import PACE, Asked, Client
-from tests.chaos.cluster import ADMITTED, FLOWS, LONG, POISONOUS, figures
+from tests.chaos.cluster import ADMITTED, FLOWS, JOINTS, LONG, POISONOUS, figures
 from tests.chaos.disturbances import black_hole_beyond_the_lease, poison
 from tests.chaos.durable_rules import broken_signals
 from tests.chaos.flow_client import FlowClient
 from tests.chaos.flow_rules import broken_flows
 from tests.chaos.history import History
+from tests.chaos.joint_client import LEAST_PACE, LIMIT, LIMITED, REPLACING, JointClient
+from tests.chaos.joint_rules import broken_ends
 from tests.chaos.rules import Violation, broken_promises
 from tests.chaos.scenarios import Disturbance, Scenario
 from tests.chaos.stage import NAMES, Kind, Stage, staged
@@ -82,20 +84,25 @@ def play(scenario: Scenario, seed: int, size: Size, folder: Path, nursery: Nurse
     with staged(scenario.kind, folder, chance, nursery, modules=_modules(scenario)) as stage:
         stage.patience = size.seconds / 2
         _open(stage, scenario, size)
-        asks = FlowClient if scenario.flows else Client
+        asks = _client(stage, scenario, size)
         admission = AdmissionClient(stage.cluster, size.pace)
         with (
-            asks(stage.cluster, *ORDERS if stage.versions else WORK, pace=size.pace) as client,
+            asks as client,
             admission if scenario.admission else nullcontext(),
         ):
             _disturb(stage, scenario, size.seconds)
             stage.wait_ready()
         stage.come_to_rest(lambda: client.signal_unpromised({**client.sent, **stage.sent}))
         stage.cluster.stop_all()
-        history = stage.cluster.verify(at_rest=True)
+        history = stage.cluster.verify(at_rest=True, pruned=scenario.prunes)
         unhandled = stage.cluster.tracebacks()
         assert unhandled == [], "\n".join([f"{len(unhandled)} tracebacks", *unhandled[:3]])
-        broken = [Violation("what was acknowledged is kept", one) for one in broken_promises(history, client.promised)]
+        if isinstance(client, JointClient):
+            ends = broken_ends(history, client.meant, pruned=scenario.prunes)
+            broken = [Violation("what was acknowledged ends as it was meant to", one) for one in ends]
+        else:
+            kept = broken_promises(history, client.promised)
+            broken = [Violation("what was acknowledged is kept", one) for one in kept]
         broken += [
             Violation("what was signalled is taken", one)
             for one in broken_signals(history, {**client.sent, **stage.sent})
@@ -111,12 +118,21 @@ def play(scenario: Scenario, seed: int, size: Size, folder: Path, nursery: Nurse
         return Report(scenario.name, seed, tuple(stage.log), promised, client.refused, history)
 
 
+def _client(stage: Stage, scenario: Scenario, size: Size) -> Client:
+    """Return who asks for runs."""
+    if scenario.joints:
+        return JointClient(stage.cluster, pace=max(size.pace, LEAST_PACE), chance=stage.chance, prunes=scenario.prunes)
+    asks = FlowClient if scenario.flows else Client
+    return asks(stage.cluster, *ORDERS if stage.versions else WORK, pace=size.pace)
+
+
 def _modules(scenario: Scenario) -> tuple[str, ...]:
     """What its nodes need beside the jobs that every node has."""
     needs: dict[Disturbance, str] = {poison: POISONOUS, black_hole_beyond_the_lease: LONG}
     of_disturbances = (needs[one] for one in scenario.disturbances if one in needs)
     flows, admitted = (FLOWS,) if scenario.flows else (), (ADMITTED,) if scenario.admission else ()
-    return (*of_disturbances, *flows, *admitted)
+    joints = (JOINTS,) if scenario.joints else ()
+    return (*of_disturbances, *flows, *admitted, *joints)
 
 
 def _open(stage: Stage, scenario: Scenario, size: Size) -> None:
@@ -131,6 +147,11 @@ def _open(stage: Stage, scenario: Scenario, size: Size) -> None:
     for number in range(size.tasks):
         overlap = OVERLAPS[number % len(OVERLAPS)]
         stage.cluster.create_task(f"task-{number}", overlap=overlap, retries=50, retryDelay=0.2, args={"seconds": 0.1})
+    if scenario.joints:
+        args = {"acts": ["step", "sleep", "act"], "lane": "a"}
+        replaced: dict[str, object] = {"jobName": "joint async, concurrency", "overlap": "REPLACE", "args": args}
+        stage.cluster.create_task(REPLACING, value="*/2 * * * * *", **replaced, retries=50, retryDelay=0.2)  # type: ignore[arg-type]
+        stage.ask(LIMIT, {"name": LIMITED, "maxRunning": 1})
     stage.cluster.create_task("steps", jobName="steps", overlap="ALLOW", retries=50, retryDelay=0.2)
 
 

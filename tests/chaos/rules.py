@@ -20,9 +20,10 @@ from tests.chaos.admission_rules import (
     nothing_is_dropped_without_a_row,
 )
 from tests.chaos.cap_rules import no_queue_passes_its_cap
-from tests.chaos.durable_rules import DURABLE_RULES
-from tests.chaos.flow_rules import FLOW_RULES
+from tests.chaos.durable_rules import DURABLE_RULES, no_sleep_is_forgotten, what_a_suspended_run_waits_for_wakes_it
+from tests.chaos.flow_rules import FLOW_RULES, no_run_of_a_flow_is_forgotten
 from tests.chaos.history import EXECUTION_EVENTS, RUN_EVENTS, History
+from tests.chaos.joint_rules import a_unique_key_has_one_unfinished_run
 from tests.chaos.limit_rules import no_key_runs_twice_at_once, no_stretch_passes_its_rate
 
 ENDS: dict[RunState, frozenset[Outcome]] = {
@@ -48,14 +49,15 @@ class Violation:
         return f"{self.rule}: {self.where}"
 
 
-def violations(history: History, *, at_rest: bool = False) -> list[Violation]:
-    """All that is wrong with a history.
+def violations(history: History, *, at_rest: bool = False, pruned: bool = False) -> list[Violation]:
+    """Return all that is wrong with a history.
 
     Args:
         history: What to judge; processes may be at work on it.
         at_rest: Every process has ended in an orderly way: then nothing may be open, held or unpublished.
+        pruned: What has ended was pruned now and then: only rules about what is left are judged.
     """
-    rules = [*RULES, *(RULES_AT_REST if at_rest else ())]
+    rules = [*(RULES_OF_WHAT_IS_LEFT if pruned else RULES), *(RULES_AT_REST if at_rest else ())]
     return [Violation(rule.__name__.replace("_", " "), where) for rule in rules for where in rule(history)]
 
 
@@ -131,12 +133,18 @@ def a_held_run_is_held_by_a_live_node(history: History) -> Iterator[str]:
 def a_run_ended_as_its_last_execution_did(history: History) -> Iterator[str]:
     for run in history.runs:
         last = _last(history, run)
-        if run.state not in ENDS or run.attempt == 0:
+        if run.state not in ENDS or run.attempt == 0 or _passed_its_deadline(run):
             continue
         if last is None or last.outcome not in ENDS[run.state]:
             yield f"run {run.id} is {run.state.value}, its last execution {last and last.outcome}"
         elif run.state in (RunState.SUCCESS, RunState.FAILED) and run.finished_at != last.completed_at:
             yield f"run {run.id} finished at {run.finished_at}, its last execution at {last.completed_at}"
+
+
+def _passed_its_deadline(run: Run) -> bool:
+    """Tell whether ``max_duration`` may have failed a run between two attempts."""
+    at = run.finished_at
+    return run.state is RunState.FAILED and run.deadline_at is not None and at is not None and at >= run.deadline_at
 
 
 def _last(history: History, run: Run) -> Execution | None:
@@ -287,7 +295,18 @@ RULES: tuple[Callable[[History], Iterator[str]], ...] = (
     no_key_runs_twice_at_once,
     no_stretch_passes_its_rate,
     no_queue_passes_its_cap,
+    a_unique_key_has_one_unfinished_run,
 )
+RULES_OF_WHAT_IS_LEFT: tuple[Callable[[History], Iterator[str]], ...] = (
+    no_occurrence_has_two_runs,
+    an_open_execution_belongs_to_a_running_run_of_a_live_node,
+    a_held_run_is_held_by_a_live_node,
+    at_most_one_result_is_accepted,
+    no_sleep_is_forgotten,
+    what_a_suspended_run_waits_for_wakes_it,
+    no_run_of_a_flow_is_forgotten,
+)
+"""The rules that hold where history was pruned, too."""
 RULES_AT_REST: tuple[Callable[[History], Iterator[str]], ...] = (
     nothing_is_left_open,
     nobody_is_left,

@@ -20,6 +20,8 @@ class Scenario:
         disturbances: Each comes at least once, then by chance, one after the other, with short pauses between.
         flows: Whether the client asks for flows, and for nothing else.
         admission: Whether a client enqueues what is debounced, limited, or soon too old to start.
+        joints: Whether the client combines features two by two, and meddles with their runs.
+        prunes: Whether it has what has ended pruned, too.
     """
 
     name: str
@@ -27,6 +29,8 @@ class Scenario:
     disturbances: tuple[Disturbance, ...]
     flows: bool = False
     admission: bool = False
+    joints: bool = False
+    prunes: bool = False
 
 
 AIMED = (
@@ -53,6 +57,10 @@ SCENARIOS = (
     Scenario("one node", Kind.SQLITE, (d.kill, d.stop, d.freeze, d.disk_full), admission=True),
     Scenario("flows", Kind.POSTGRES, AIMED, flows=True),
     Scenario("flows on one node", Kind.SQLITE, AIMED, flows=True),
+    Scenario("joints", Kind.POSTGRES, (d.kill, d.calm, d.stop, d.calm, d.freeze), joints=True),
+    Scenario("joints on one node", Kind.SQLITE, (d.kill, d.calm, d.stop, d.calm), joints=True),
+    Scenario("joints and pruning", Kind.POSTGRES, (d.kill, d.calm, d.stop, d.calm), joints=True, prunes=True),
+    Scenario("joints and pruning on one node", Kind.SQLITE, (d.kill, d.calm, d.stop, d.calm), joints=True, prunes=True),
 )
 EVERYTHING = Scenario(
     "everything",
@@ -61,7 +69,7 @@ EVERYTHING = Scenario(
         {
             one: None
             for scenario in SCENARIOS
-            if scenario.kind is Kind.POSTGRES and not scenario.flows
+            if scenario.kind is Kind.POSTGRES and not (scenario.flows or scenario.joints)
             for one in scenario.disturbances
         }
     ),

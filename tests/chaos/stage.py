@@ -120,7 +120,7 @@ class Stage:
 
     def replace(self, name: str) -> None:
         """Start another node in the place of one that is gone, and wait for it."""
-        self.begin(name).wait_ready()
+        self.begin(name).wait_ready(120)
 
     def set_clock(self, off: float) -> None:
         """Set the clocks of all nodes wrong by so many seconds."""
@@ -169,7 +169,10 @@ class Stage:
             release()
             return not self.cluster.count("run", busy)
 
-        wait_until(is_worked_off, 180, "the queue to be worked off")
+        try:
+            wait_until(is_worked_off, 180, "the queue to be worked off")
+        except AssertionError as error:
+            raise AssertionError(f"{error}; left are {self.cluster.unfinished(busy)}") from error
         # A node that was killed with nothing in hand holds nobody up, and is found dead when its lease is over.
         alive = "state NOT IN ('stopped', 'expired')"
         wait_until(lambda: self.cluster.count("node", alive) <= len(self.cluster.nodes), 180, "dead nodes to be found")

@@ -32,6 +32,7 @@ from tests.chaos.broken_durable import DURABLE_BREAKS, small_flow, store_step
 from tests.chaos.durable_rules import broken_signals
 from tests.chaos.flow_rules import broken_flows
 from tests.chaos.history import History, read_history
+from tests.chaos.joint_rules import Meant, broken_ends
 from tests.chaos.rules import RULES, RULES_AT_REST, Violation, broken_promises, violations
 from tests.chaos.testimony import TESTIMONY_RULES, Attempt, Testimony, contradictions
 from tests.support.sources import ROOT
@@ -152,7 +153,7 @@ def expired(stored: Stored, worker: Worker) -> tuple[History, Testimony, Attempt
     for one in history.executions:
         attempt = one.run_id, one.attempt
         said.begun[attempt] = said.ended[attempt] = 1
-        said.acted[attempt] = one.started_at.timestamp()
+        said.begun_at[attempt] = said.acted[attempt] = one.started_at.timestamp()
     said.steps.extend((one.run_id, one.attempt, one.label) for one in history.steps)
     own = [one for one in history.executions if one.node_id == worker.node.id and one.success]
     return history, said, (own[-1].run_id, own[-1].attempt)
@@ -199,6 +200,19 @@ def test_a_run_that_was_acknowledged_and_is_lost_is_found(stored: Stored) -> Non
     execute(stored, f"DELETE FROM cronograph.run WHERE id = {promised['lost']}")
     broken = list(broken_promises(read(stored), promised))
     assert [sentence.split()[1] for sentence in broken] == [str(promised[key]) for key in ("lost", "failed", "waiting")]
+
+
+def test_a_run_that_ends_otherwise_than_it_was_meant_to_is_found(stored: Stored) -> None:
+    worker = stored.node()
+    kept, failed, waits = (stored.enqueue().id for _ in range(3))
+    ends: dict[int, Succeeded | Failed] = {kept: Succeeded(), failed: Failed("ValueError", "no luck", permanent=True)}
+    for started in worker.take(2).started:
+        worker.end(started, ends[started.run.id])
+    success, anything = Meant(frozenset({"success"})), Meant.anything()
+    assert list(broken_ends(read(stored), {kept: success, failed: anything})) == []
+    broken = list(broken_ends(read(stored), {kept: anything, failed: success, waits: anything, 999: anything}))
+    assert [sentence.split()[1] for sentence in broken] == [str(failed), str(waits), "999"]
+    assert list(broken_ends(read(stored), {999: anything}, pruned=True)) == []
 
 
 def test_a_debounced_number_that_was_acknowledged_and_is_lost_is_found(stored: Stored) -> None:

@@ -1,8 +1,9 @@
 """What the jobs themselves wrote down, outside the database, and where that contradicts what the database remembers."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import TypeAlias
 
@@ -20,6 +21,7 @@ class Testimony:
     """What the jobs wrote down.
 
     Attributes:
+        begun_at: When each attempt began, by the same clock as ``acted``.
         begun: How often each attempt began.
         ended: How often each came to its end.
         acted: When each did something last, by the clock of the machine, which is the database's too.
@@ -29,6 +31,7 @@ class Testimony:
 
     __test__ = False
 
+    begun_at: dict[Attempt, float] = field(default_factory=dict[Attempt, float])
     begun: Counter[Attempt] = field(default_factory=Counter[Attempt])
     ended: Counter[Attempt] = field(default_factory=Counter[Attempt])
     acted: dict[Attempt, float] = field(default_factory=dict[Attempt, float])
@@ -43,15 +46,18 @@ def read_testimony(path: Path, frozen: Collection[str] = ()) -> Testimony:
     """
     begun, ended, acted = Counter[Attempt](), Counter[Attempt](), dict[Attempt, float]()
     steps: list[tuple[int, int, str]] = []
+    begun_at: dict[Attempt, float] = {}
     lines = path.read_text().splitlines() if path.exists() else []
     for word, run_id, number, at in (line.split() for line in lines):
         attempt = int(run_id), int(number)
         begun[attempt] += word == "begin"
+        if word == "begin":
+            begun_at.setdefault(attempt, float(at))
         ended[attempt] += word == "end"
         if word.startswith("step:"):
             steps.append((*attempt, word.removeprefix("step:")))
         acted[attempt] = max(acted.get(attempt, 0.0), float(at))
-    return Testimony(begun, ended, acted, frozen, steps)
+    return Testimony(begun_at, begun, ended, acted, frozen, steps)
 
 
 def no_attempt_begins_twice(history: History, said: Testimony) -> Iterator[str]:
@@ -91,15 +97,56 @@ def no_attempt_acts_after_the_lease_of_its_node(history: History, said: Testimon
             yield f"attempt {attempt} acted {late:.3f} s after the lease of node {node.name}"
 
 
+def an_attempt_is_over_before_the_next_one_begins(history: History, said: Testimony) -> Iterator[str]:
+    """Nothing that an attempt has begun acts beside the run's next attempt, unless its process stood still."""
+    for (run_id, number), at in said.acted.items():
+        following = said.begun_at.get((run_id, number + 1))
+        if following is not None and at > following and not _stood_still(history, said, run_id, number):
+            yield f"attempt {number} of run {run_id} acted {at - following:.3f} s after the next one had begun"
+
+
+def no_key_acts_twice_at_once(history: History, said: Testimony) -> Iterator[str]:
+    """Nothing of one run acts beside another run with the same key, where one may run at once."""
+    of_key = defaultdict[str, list[Attempt]](list)
+    for attempt in said.begun_at:
+        run = history.run_of.get(attempt[0])
+        alone = run is not None and run.concurrency_key is not None and (run.max_concurrent or 1) == 1
+        if run is not None and alone and not _stood_still(history, said, *attempt):
+            of_key[str(run.concurrency_key)].append(attempt)
+    for key, attempts in of_key.items():
+        ordered = sorted(attempts, key=lambda one: said.begun_at[one])
+        for earlier, later in pairwise(ordered):
+            over = said.acted.get(earlier, 0.0) - said.begun_at[later]
+            if over > 0:
+                yield f"run {earlier[0]} with key '{key}' acted {over:.3f} s after run {later[0]} had begun"
+
+
+def _stood_still(history: History, said: Testimony, run_id: int, number: int) -> bool:
+    node = next((one.node for one in history.executions_of.get(run_id, []) if one.attempt == number), None)
+    return node is None or node.startswith(tuple(said.frozen))
+
+
 TESTIMONY_RULES: tuple[Callable[[History, Testimony], Iterator[str]], ...] = (
     no_attempt_begins_twice,
     every_attempt_that_begins_is_in_the_log,
     what_succeeded_was_run_to_its_end,
     a_stored_step_is_never_done_again,
     no_attempt_acts_after_the_lease_of_its_node,
+    an_attempt_is_over_before_the_next_one_begins,
+    no_key_acts_twice_at_once,
 )
 
 
-def contradictions(history: History, said: Testimony) -> list[tuple[str, str]]:
-    """Where the history and the jobs disagree: the rule, and the place."""
-    return [(rule.__name__.replace("_", " "), where) for rule in TESTIMONY_RULES for where in rule(history, said)]
+RULES_OF_WHAT_IS_LEFT: tuple[Callable[[History, Testimony], Iterator[str]], ...] = (
+    no_attempt_begins_twice,
+    a_stored_step_is_never_done_again,
+    an_attempt_is_over_before_the_next_one_begins,
+    no_key_acts_twice_at_once,
+)
+"""The rules that hold where history was pruned, too."""
+
+
+def contradictions(history: History, said: Testimony, *, pruned: bool = False) -> list[tuple[str, str]]:
+    """Return where the history, or what pruning left of it, and the jobs disagree: the rule, and the place."""
+    rules = RULES_OF_WHAT_IS_LEFT if pruned else TESTIMONY_RULES
+    return [(rule.__name__.replace("_", " "), where) for rule in rules for where in rule(history, said)]

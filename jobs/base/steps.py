@@ -7,27 +7,18 @@ from contextlib import contextmanager
 from contextvars import ContextVar, Token
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Final, Protocol, cast
+from typing import Any, Final, Protocol, cast
 
-from ..core.base.awaits import AwaitedKind, Awaits
 from ..core.base.errors import InvalidInput, InvalidState, StepMismatch
-from ..core.base.lazy import LazyModule
 from ..core.durable.steps import StepEnd, StepKind, StepName, StepState, StoredStep, check_step
-from ..core.durable.waits import Wait
+from ..core.durable.waits import Wait, awaited
 from ..core.model import Json
 from ..core.outcome import retry_delay
 from ..core.rules import MAX_RETRIES
 from ..core.seconds import Seconds, length
+from .branches import Branches
 from .outcomes import JobSignal, PermanentFailure, Suspend
 from .step_shape import Shape, shape_of
-
-if TYPE_CHECKING:
-    import asyncio
-
-    from ..own import threads as own_threads
-else:
-    asyncio = LazyModule("asyncio")
-    own_threads = LazyModule("cronograph.jobs.own.threads")
 
 
 class StepUnstorable(PermanentFailure):
@@ -38,8 +29,21 @@ class StepHost(Protocol):
     """Where the steps of an attempt are stored. Every call is safe from any thread."""
 
     @property
+    def branches(self) -> Branches:
+        """What the attempt has begun."""
+        ...
+
+    @property
     def may_have_steps(self) -> bool:
         """Whether earlier attempts at the run may have stored steps."""
+        ...
+
+    def left_step(self, label: str) -> Awaitable[None] | None:
+        """Return what to await before a step begins that an earlier attempt left at work here; None: there is none."""
+        ...
+
+    def left_step_waiting(self, label: str) -> None:
+        """``left_step`` for code that no event loop runs: wait for it."""
         ...
 
     def find_step(self, label: str) -> Awaitable[StoredStep | None]:
@@ -146,55 +150,52 @@ class Steps:
         self._lock = threading.Lock()
         self._uses: dict[tuple[str, str | None], int] = {}
         self._under_way: set[tuple[str, str | None]] = set()
-        self._at_work: set[asyncio.Future[None]] = set()
-        self._waits: dict[str, datetime | None] = {}
 
     async def take(self, wanted: Wanted, call: Callable[[], Any]) -> Any:  # noqa: ANN401 - what the function returns
         """Get what is stored of a step, or do it and store what it returned."""
-        with self.entered(wanted.name, wanted.key) as label:
-            if self._host.may_have_steps and (stored := await self._host.find_step(label)) is not None:
-                return _loaded(wanted, label, stored)
-            began, under_way = _now(), asyncio.get_running_loop().create_future()
-            self._at_work.add(under_way)
-            try:
-                value, end = self._end(wanted, label, began, await self._called(wanted, label, began, call))
-                await self._host.keep_step(end)
-            finally:
-                self._at_work.discard(under_way)
-                under_way.set_result(None)
+        host = self._host
+        with self.entered(wanted.name, wanted.key) as label, host.branches.working(label):
+            if host.may_have_steps:
+                if (stored := await host.find_step(label)) is not None:
+                    return _loaded(wanted, label, stored)
+                if (left := host.left_step(label)) is not None:
+                    await left
+            began = _now()
+            value, end = self._end(wanted, label, began, await self._called(wanted, label, began, call))
+            await host.keep_step(end)
             return value
 
     async def wait(self, asked: Callable[[str], Wait], name: str, key: str | None) -> StoredStep:
         """A wait that has ended.
 
         Raises:
-            Suspend: it has not; what else the job does at the same time is stored by now.
+            Suspend: it has not; by now every other branch of the job stands at a wait, too, or is over.
         """
+        host = self._host
         with self.entered(name, key) as label:
-            wanted = asked(label)
-            found = await self._host.find_step(label) if self._host.may_have_steps else None
-            if found is None or found.state is StepState.WAITING:
-                found = await self._host.begin_wait(wanted)
-            _check_kind(label, found, wanted.kind)
+            with host.branches.working(label):
+                wanted = asked(label)
+                found = await host.find_step(label) if host.may_have_steps else None
+                if found is None or found.state is StepState.WAITING:
+                    found = await host.begin_wait(wanted)
+                _check_kind(label, found, wanted.kind)
             if found.state is not StepState.WAITING:
                 return found
-            self._waits[label] = found.wake_at
-            while self._at_work:
-                await asyncio.wait(self._at_work)
-            raise self._suspend(wanted, found)
+            await host.branches.stand()
+            raise Suspend(awaited([found]), until=found.wake_at)
 
     def wait_waiting(self, asked: Callable[[str], Wait], name: str, key: str | None) -> StoredStep:
         """``wait`` for code that no event loop runs."""
-        with self.entered(name, key) as label:
+        host = self._host
+        with self.entered(name, key) as label, host.branches.working(label):
             wanted = asked(label)
-            found = self._host.find_step_waiting(label) if self._host.may_have_steps else None
+            found = host.find_step_waiting(label) if host.may_have_steps else None
             if found is None or found.state is StepState.WAITING:
-                found = self._host.begin_wait_waiting(wanted)
+                found = host.begin_wait_waiting(wanted)
             _check_kind(label, found, wanted.kind)
             if found.state is not StepState.WAITING:
                 return found
-            self._waits[label] = found.wake_at
-            raise self._suspend(wanted, found)
+            raise Suspend(awaited([found]), until=found.wake_at)
 
     def next_label(self, name: str, key: str | None) -> str:
         """The label that the next use of a name will have, or the one that is under way."""
@@ -211,23 +212,17 @@ class Steps:
         """``signal_url`` for code that no event loop runs."""
         return self._host.signal_url_waiting(self.next_label(name, key))
 
-    def _suspend(self, wanted: Wait, found: StoredStep) -> Suspend:
-        """What ends the attempt; of several waits that have begun the first to end by time wakes the run."""
-        times = [at for at in self._waits.values() if at is not None]
-        until = min(times, default=None)
-        if wanted.kind is StepKind.RUNS:
-            return Suspend(Awaits.for_runs(found.runs, wanted.label), until=until)
-        kind = AwaitedKind.TIME if wanted.kind is StepKind.SLEEP else AwaitedKind.SIGNAL
-        return Suspend(Awaits(kind, wanted.signal or wanted.label), until=until)
-
     def take_waiting(self, wanted: Wanted, call: Callable[[], Any]) -> Any:  # noqa: ANN401 - what the function returns
         """``take`` for code that no event loop runs."""
-        with self.entered(wanted.name, wanted.key) as label:
-            if self._host.may_have_steps and (stored := self._host.find_step_waiting(label)) is not None:
-                return _loaded(wanted, label, stored)
+        host = self._host
+        with self.entered(wanted.name, wanted.key) as label, host.branches.working(label):
+            if host.may_have_steps:
+                if (stored := host.find_step_waiting(label)) is not None:
+                    return _loaded(wanted, label, stored)
+                host.left_step_waiting(label)
             began = _now()
             value, end = self._end(wanted, label, began, self._called_waiting(wanted, label, began, call))
-            self._host.keep_step_waiting(end)
+            host.keep_step_waiting(end)
             return value
 
     async def _called(self, wanted: Wanted, label: str, began: datetime, call: Callable[[], Any]) -> object:
@@ -236,7 +231,7 @@ class Steps:
         while True:
             try:
                 with _Within(label):
-                    return await _awaited(call)
+                    return await self._awaited(wanted, label, began, call)
             except Exception as error:
                 delay = self._retry_in(wanted, failures, error)
                 message = self._failed(label, error, delay)
@@ -246,6 +241,27 @@ class Steps:
                     raise
             failures += 1
             await self._host.pause(delay)
+
+    async def _awaited(self, wanted: Wanted, label: str, began: datetime, call: Callable[[], Any]) -> object:
+        """What the function returns; a plain one is called in a thread, so that it does not keep the loop from turning.
+
+        A thread goes on when its step is cancelled. What it returns within the attempt is stored all the same.
+        """
+        if inspect.iscoroutinefunction(getattr(call, "func", call)):
+            return await call()
+
+        def keep(returned: object) -> None:
+            if inspect.isawaitable(returned):
+                return
+            try:
+                _, end = self._end(wanted, label, began, returned)
+            except StepUnstorable as error:
+                self._failed(label, error, None)
+            else:
+                self._host.keep_step(end)
+
+        returned = await self._host.branches.in_thread(label, call, keep)
+        return await returned if inspect.isawaitable(returned) else returned
 
     def _called_waiting(self, wanted: Wanted, label: str, began: datetime, call: Callable[[], Any]) -> object:
         """``_called`` for code that no event loop runs."""
@@ -354,15 +370,6 @@ _KINDS: Final = {
     StepKind.SIGNAL: "a wait for a signal",
     StepKind.RUNS: "other runs",
 }
-
-
-async def _awaited(call: Callable[[], Any]) -> Any:  # noqa: ANN401 - what the function returns
-    """What a function returns; a plain one is called in a thread, so that it does not keep the loop from turning."""
-    function = getattr(call, "func", call)
-    if inspect.iscoroutinefunction(function):
-        return await call()
-    returned = await own_threads.in_own_thread(call)
-    return await returned if inspect.isawaitable(returned) else returned
 
 
 class _Within:

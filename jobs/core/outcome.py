@@ -77,11 +77,13 @@ class Suspended:
     """The job waits without a slot: the run is woken by what it ``awaits``, and by time if one of the two is set.
 
     ``seconds`` are counted by the database's clock from the end of the attempt, ``until`` is a time by that clock.
+    ``waits`` are the labels of the waits at which the attempt stood, if its job waits by ``ctx``.
     """
 
     awaits: Awaits
     seconds: float | None = None
     until: datetime | None = None
+    waits: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,6 +54,9 @@ class JobLoop(uvloop.Loop):
         """A task; a job finds by ``asyncio.all_tasks()`` those that it has created itself, and likes to cancel them."""
         task: asyncio.Task[T] = super().create_task(coro, name=name, context=context, **kwargs)
         of = owner.get()
+        if of is not None and context is not None:
+            # A task of an empty context is nobody's: what a job shares with other jobs outlives it this way.
+            of = context.get(owner)
         if of is not None:
             note(task, of)
         else:

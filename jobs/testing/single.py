@@ -46,6 +46,7 @@ from ..runtime.job.host import Enqueue, LocalHost, SaveCheckpoint
 from ..runtime.job.job_steps import StepStore
 from ..runtime.job.lines import RawLine, keep_lines_of_jobs, level_name
 from ..runtime.job.middleware import middleware_of
+from ..runtime.job.own_tasks import noting_tasks
 from ..runtime.job.stopping import StopSignal
 from ..runtime.process.children import ChildPool
 from ..runtime.process.spawner import Spawner
@@ -220,8 +221,9 @@ async def carry(  # noqa: PLR0913 - what a test can set has a name each
     outcome: JobOutcome | None = ended_by_deadline(attempt) or _without_secrets(attempt, secrets)
     if outcome is None:
         keep_lines_of_jobs()
-        with kept_prints(), closing(_OneThread(1)) as threads:
+        with kept_prints(), closing(_OneThread(1)) as threads, noting_tasks(host.branches):
             outcome = retried(attempt, await execute(attempt, services, threads, ChildPool(Spawner(), 1), grace=GRACE))
+            outcome = await host.end_branches(outcome)
         host.end_prints()
     fault = await host.await_checkpoints()
     if fault is not None:

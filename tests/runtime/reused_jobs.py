@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from cronograph.jobs import GIVEN, JobContext, Result, job, resource
+from cronograph.jobs.base.branches import RunIsOverError
 from cronograph.jobs.registry import Registry, Reuse
-from cronograph.jobs.runtime.process.host import RunIsOverError
 
 JOBS = Registry()
 log = logging.getLogger("tests.of.a.reused.job")

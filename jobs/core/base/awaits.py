@@ -1,6 +1,7 @@
 """What a suspended run waits for: a time, a signal, the end of other runs, or another version of its job."""
 
 from dataclasses import dataclass
+from datetime import datetime
 from enum import StrEnum
 from typing import Any, Final, Self
 
@@ -28,12 +29,18 @@ class Awaits:
         name: Of the sleep, the signal or the step that waits, as the job calls it; None if it has none.
         runs: The first ``LISTED`` of the runs that have to end, in ascending order.
         count: How many runs have to end in all.
+        until: When this one of several ends by time; None = not by time, or there are no others.
+        others: What else the run waits for, the first ``LISTED``; whichever comes first wakes it.
+        more: How many further ones there are.
     """
 
     kind: AwaitedKind
     name: str | None = None
     runs: tuple[int, ...] = ()
     count: int = 0
+    until: datetime | None = None
+    others: "tuple[Awaits, ...]" = ()
+    more: int = 0
 
     @classmethod
     def for_runs(cls, run_ids: "list[int] | tuple[int, ...]", name: str | None = None) -> Self:
@@ -47,10 +54,24 @@ class Awaits:
             stored["name"] = self.name
         if self.count:
             stored |= {"runs": list(self.runs), "count": self.count}
+        if self.until is not None:
+            stored["until"] = self.until.isoformat()
+        if self.others:
+            stored["others"] = [one.to_json() for one in self.others]
+        if self.more:
+            stored["more"] = self.more
         return stored
 
     @classmethod
     def from_json(cls, stored: dict[str, Any]) -> Self:
         """What is behind the stored form."""
-        runs = tuple(stored.get("runs", ()))
-        return cls(AwaitedKind(stored["kind"]), stored.get("name"), runs, stored.get("count", 0))
+        until = stored.get("until")
+        return cls(
+            AwaitedKind(stored["kind"]),
+            stored.get("name"),
+            tuple(stored.get("runs", ())),
+            stored.get("count", 0),
+            None if until is None else datetime.fromisoformat(until),
+            tuple(map(cls.from_json, stored.get("others", ()))),
+            stored.get("more", 0),
+        )

@@ -2,16 +2,18 @@
 
 import json
 import re
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final
 
 from ..actor import RANK, Role
+from ..base.awaits import LISTED, AwaitedKind, Awaits
 from ..base.errors import InvalidInput
 from ..base.unwritable import Unwritable, unwritable
 from ..model import Json
 from ..run_spec import RunSpec
-from .steps import StepKind, StepName, check_step
+from .steps import StepKind, StepName, StoredStep, check_step
 
 MAX_BOX: Final = 1_000
 """Signals of one run that nobody has taken yet."""
@@ -47,6 +49,22 @@ class Wait:
     def signal(self) -> str | None:
         """The box that it empties; None for a sleep."""
         return StepName.parse(self.label).signal if self.kind is StepKind.SIGNAL else None
+
+
+def awaited(waits: Sequence[StoredStep]) -> Awaits:
+    """Return what a run awaits whose attempt stands at these waits, at least one: the first, with the others."""
+    first, *others = (_awaited(one) for one in waits)
+    if not others:
+        return replace(first, until=None)
+    return replace(first, others=tuple(others[:LISTED]), more=max(0, len(others) - LISTED))
+
+
+def _awaited(found: StoredStep) -> Awaits:
+    if found.kind is StepKind.RUNS:
+        return replace(Awaits.for_runs(found.runs, found.label), until=found.wake_at)
+    if found.kind is StepKind.SLEEP:
+        return Awaits(AwaitedKind.TIME, found.label, until=found.wake_at)
+    return Awaits(AwaitedKind.SIGNAL, StepName.parse(found.label).signal, until=found.wake_at)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,8 @@ def explain_suspended(run: Run, facts: RunFacts, now: datetime) -> Explanation:
     assert run.awaits is not None, "the table has it for every suspended run"
     awaits = Awaits.from_json(run.awaits)
     at_latest = "" if run.wake_at is None else f", at the latest until {_until(run.wake_at, now)}"
+    if awaits.others:
+        return _for_several(awaits, facts.awaited, now, run.wake_at)
     match awaits.kind:
         case AwaitedKind.TIME:
             assert run.wake_at is not None, "nothing else ends a sleep"
@@ -24,7 +26,7 @@ def explain_suspended(run: Run, facts: RunFacts, now: datetime) -> Explanation:
             return Explanation(Code.WAITS_FOR_SIGNAL, sentence, ("Send it with signalRun.",), until=run.wake_at)
         case AwaitedKind.FLOW:
             what = "the runs of its flow that it comes after"
-            details = tuple(f"Run {one.id} of job '{one.job_name}' is {one.state.value}." for one in facts.awaited)
+            details = tuple(map(_described, facts.awaited))
             first = facts.awaited[0].id if facts.awaited else None
             return Explanation(Code.WAITS_FOR_RUNS, f"It waits for {what} to end.", details, None, first)
         case AwaitedKind.VERSION:
@@ -48,6 +50,48 @@ def _for_version(run: Run, facts: RunFacts, now: datetime) -> Explanation:
     return Explanation(Code.WAITS_FOR_VERSION, sentence, (f"{by.reason}.", tried, live), until=run.wake_at)
 
 
+def _for_several(
+    awaits: Awaits, unfinished: tuple[AwaitedRun, ...], now: datetime, until: datetime | None
+) -> Explanation:
+    """Name all that a run waits for at the same time."""
+    waits = (awaits, *awaits.others)
+    by_time = "" if until is None else f" Time wakes it at {_until(until, now)}."
+    sentence = f"It waits for whichever of {len(waits) + awaits.more} comes first.{by_time} It holds no slot meanwhile."
+    details = [_one_of_several(one, now) for one in waits]
+    if awaits.more:
+        details.append(f"And {awaits.more:,} more.")
+    if any(one.kind is AwaitedKind.SIGNAL for one in waits):
+        details.append("Send a signal with signalRun.")
+    details += [_described(one) for one in unfinished]
+    first = unfinished[0].id if unfinished else None
+    return Explanation(_CODES[awaits.kind], sentence, tuple(details), until, first)
+
+
+def _one_of_several(awaits: Awaits, now: datetime) -> str:
+    until = "" if awaits.until is None else f" until {_until(awaits.until, now)}"
+    match awaits.kind:
+        case AwaitedKind.TIME:
+            return f"It sleeps{_named(awaits)}{until}."
+        case AwaitedKind.SIGNAL:
+            return f"It waits for the signal '{awaits.name}'{until}."
+        case AwaitedKind.RUNS | AwaitedKind.FLOW | AwaitedKind.VERSION:
+            what = f"run {awaits.runs[0]}" if awaits.count == 1 else f"{awaits.count:,} runs"
+            return f"It waits{_named(awaits)} for {what} to end{until}."
+
+
+_CODES = {
+    AwaitedKind.TIME: Code.SLEEPING,
+    AwaitedKind.SIGNAL: Code.WAITS_FOR_SIGNAL,
+    AwaitedKind.RUNS: Code.WAITS_FOR_RUNS,
+    AwaitedKind.FLOW: Code.WAITS_FOR_RUNS,
+    AwaitedKind.VERSION: Code.WAITS_FOR_VERSION,
+}
+
+
+def _described(one: AwaitedRun) -> str:
+    return f"Run {one.id} of job '{one.job_name}' is {one.state.value}."
+
+
 def _until(instant: datetime, now: datetime) -> str:
     return f"{moment(instant)}, in {span((instant - now).total_seconds())}"
 
@@ -62,5 +106,5 @@ def _for_runs(
     first = unfinished[0] if unfinished else None
     what = f"run {awaits.runs[0]}" if awaits.count == 1 else f"{awaits.count:,} runs"
     sentence = f"It waits{_named(awaits)} for {what} to end{at_latest}. It holds no slot meanwhile."
-    details = tuple(f"Run {one.id} of job '{one.job_name}' is {one.state.value}." for one in unfinished)
+    details = tuple(map(_described, unfinished))
     return Explanation(Code.WAITS_FOR_RUNS, sentence, details, until, None if first is None else first.id)

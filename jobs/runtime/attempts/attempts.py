@@ -219,12 +219,12 @@ class Attempts:
         """RUNNING to STORING, or to COMPLETING if there is more to store than the outcome."""
         if not self._take_running(attempt):
             return
-        self._note_over(attempt)
         outcome = retried(attempt, outcome_of(attempt, running))
         host = attempt.host
         if host.left_more or not self._logs.close_unwritten(attempt.started.execution_id):
             self._in_task(attempt, self._complete(attempt, outcome))
             return
+        self._note_over(attempt)
         if host.latest_progress is not None:
             self._progress.forget(attempt.started.run.id)
         self._store(attempt, attempt.ended(outcome))
@@ -238,6 +238,7 @@ class Attempts:
 
     def _store(self, attempt: Attempt, end: Finish) -> None:
         """STORING: the finisher has the end; ``_stored`` or ``_not_stored`` follows."""
+        attempt.host.end()
         attempt.end_span(end)
         if isinstance(end.outcome, Failed):
             # A child process may have imported other code than its node.
@@ -268,6 +269,7 @@ class Attempts:
             lines=self._logs,
             show_progress=self._progress.show,
             steps=self._keeping.steps,
+            grace=self._grace,
         )
         definition = self._registry.get(started.run.job_name)
         if definition is None:
@@ -277,7 +279,9 @@ class Attempts:
         return Attempt(started, definition, signal, host, middleware=self._middleware.get(definition.name))
 
     async def _complete(self, attempt: Attempt, outcome: JobOutcome) -> None:
-        """COMPLETING: wait for what the job left behind (checkpoints, log lines), then store its end."""
+        """COMPLETING: wait for what the job left behind (tasks, threads, checkpoints, lines), then store its end."""
+        ended = await attempt.host.end_branches(outcome)
+        outcome = outcome if ended is outcome else retried(attempt, ended)
         self._note_over(attempt)
         started, seconds = attempt.started, attempt.signal.elapsed()
         unsaved = await attempt.host.await_checkpoints()

@@ -118,6 +118,7 @@ class ProcessBody:
             keeps_prints=prints_belong_to_jobs(),
             memory=None if attempt.definition.reuse is None else attempt.definition.reuse.memory,
             may_have_steps=may_have_steps(attempt.started.run.attempt, attempt.started.run.trigger),
+            grace=attempt.host.grace,
             trace=None if attempt.span is None else dict(attempt.span.context),
         )
         child.send(begin)

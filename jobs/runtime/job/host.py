@@ -4,14 +4,16 @@ import asyncio
 import logging
 import threading
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Generator, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Protocol, TypeVar
 
+from ...base.branches import Branches, RunIsOverError
 from ...base.context import StopReason
 from ...core.admission.labels import inherited
 from ...core.flows.spec import FlowSpec
 from ...core.model import Json, NewRun, Run
+from ...core.outcome import JobOutcome, Suspended
 from ...core.run_spec import RunSpec
 from ...own.forks import FORKED, forks
 from ...queue.base.shapes import HeldRun
@@ -19,10 +21,12 @@ from ...queue.claims.claim import Started
 from ...queue.enqueue.enqueue_many import new_runs
 from .done import Done
 from .in_use import IN_USE
-from .job_steps import JobSteps, StepStore
+from .job_steps import LEFT_AT_WORK, JobSteps, StepStore
 from .lines import RawLine
+from .own_tasks import as_node
 from .printing import Lines, Pieces
 from .redaction import NOTHING_HIDDEN, Redactor
+from .results import stopped
 from .stopping import StopSignal
 from .values import plain_json, progress_document
 
@@ -78,6 +82,7 @@ class LocalHost:
         at_end: What is put into the queue if the attempt ends well.
         main: The task of a coroutine; None until it is made, and for all other kinds of jobs.
         exit: What code of the job raised to end the process or the loop, where nobody awaited it; it fails the attempt.
+        grace: Seconds between "please stop" and the hard stop.
         redactor: Cuts the secrets that the job was given out of what it says.
         trace: What each of its log lines says besides, to be found from a trace; None = nothing is traced.
         export_line: Sends each of its log lines to a tracing system; None = there is none that wants them.
@@ -86,9 +91,11 @@ class LocalHost:
     # One is made for every attempt.
     __slots__ = (
         "_abandoned",
+        "_branches",
         "_checkpoint",
         "_enqueue",
         "_forks",
+        "_is_over",
         "_job_steps",
         "_lines",
         "_loop",
@@ -109,6 +116,7 @@ class LocalHost:
         "at_end",
         "exit",
         "export_line",
+        "grace",
         "hurried",
         "latest_progress",
         "main",
@@ -129,6 +137,7 @@ class LocalHost:
         show_progress: ShowProgress,
         steps: StepStore,
         pause: Callable[[float], object] | None = None,
+        grace: float = 10.0,
     ) -> None:
         self._started = started
         self._signal = signal
@@ -138,6 +147,9 @@ class LocalHost:
         self.at_end: tuple[NewRun, ...] = ()
         self.main: asyncio.Future[Any] | None = None
         self.exit: BaseException | None = None
+        self._branches: Branches | None = None
+        self.grace = grace
+        self._is_over = False
         self._lines = lines
         self._show_progress = show_progress
         self.redactor = NOTHING_HIDDEN
@@ -187,12 +199,60 @@ class LocalHost:
     @property
     def left_more(self) -> bool:
         """Whether the job left more than its outcome: checkpoints that are perhaps not kept yet, runs to enqueue."""
-        return bool(self._savings or self.at_end or self._prints or self._pieces) or (
-            self._job_steps is not None and self._job_steps.left_more
+        return (
+            bool(self._savings or self.at_end or self._prints or self._pieces)
+            or (self._job_steps is not None and self._job_steps.left_more)
+            or (self._branches is not None and not self._branches.is_quiet)
         )
+
+    @property
+    def branches(self) -> Branches:
+        """What the attempt has begun."""
+        if self._branches is None:
+            self._branches = Branches(lambda: self.main, self.grace, lambda: self._signal.reason is not None)
+        return self._branches
+
+    def note_task(self, task: asyncio.Task[Any]) -> None:
+        """Own a task that the job has made."""
+        self.branches.note(task)
+
+    @property
+    def steps_at_work(self) -> frozenset[str]:
+        """The labels of its steps whose functions have not returned."""
+        return frozenset() if self._branches is None else self._branches.steps_at_work
+
+    async def end_branches(self, outcome: JobOutcome) -> JobOutcome:
+        """Wait until all is over that the attempt has begun; how it ended then.
+
+        Where it suspends itself, tasks go on until they stand too; they are cancelled where it ended otherwise.
+        """
+        branches = self._branches
+        if branches is not None and not branches.is_quiet:
+            was_cut = await branches.end(
+                let_go_on=isinstance(outcome, Suspended),
+                is_abandoned=lambda: self._abandoned is not None and self._abandoned.is_set(),
+                on_late=self.note_unstoppable,
+            )
+            if not branches.is_quiet:
+                LEFT_AT_WORK.add(self.run.id, branches)
+            if isinstance(outcome, Suspended) and was_cut and (reason := self._signal.reason) is not None:
+                # What was cut off has more to do than to wait.
+                outcome = stopped(reason)
+        if isinstance(outcome, Suspended) and self._job_steps is not None:
+            return self._job_steps.suspended(outcome)
+        return outcome
+
+    def end(self) -> None:
+        """Take nothing more: the run may begin its next attempt."""
+        self._is_over = True
+
+    def _refuse_if_over(self, what: str) -> None:
+        if self._is_over:
+            raise RunIsOverError(f"a task or thread wanted to {what} for an attempt that is over")
 
     def enqueue(self, runs: Sequence[RunSpec]) -> Awaitable[list[int]]:
         """Put runs into the queue now; their ids."""
+        self._refuse_if_over("enqueue runs")
         return self._enqueue(self._inheriting(runs))
 
     def _inheriting(self, runs: Sequence[RunSpec]) -> Sequence[RunSpec]:
@@ -202,6 +262,7 @@ class LocalHost:
 
     async def enqueue_flow(self, flow: FlowSpec) -> int:
         """Put a flow into the queue now; its id."""
+        self._refuse_if_over("enqueue a flow")
         (flow_id,) = await self._enqueue(replace(flow, labels=inherited(self._started.run.labels, flow.labels)))
         return flow_id
 
@@ -230,10 +291,11 @@ class LocalHost:
         if threading.get_ident() == self._thread:
             work.close()
             raise RuntimeError(f"an async job must not block the event loop: use `await {twin}(…)`")
-        return asyncio.run_coroutine_threadsafe(work, self._loop).result()
+        return as_node(asyncio.run_coroutine_threadsafe, work, self._loop).result()
 
     def enqueue_at_end(self, runs: Sequence[RunSpec]) -> None:
         """Put runs into the queue in the transaction that ends the attempt, if it ends well."""
+        self._refuse_if_over("enqueue runs at its end")
         self.at_end += new_runs(self._inheriting(runs))
 
     def ask_to_stop(self, reason: StopReason) -> None:
@@ -275,10 +337,13 @@ class LocalHost:
         """Nobody waits any more; called in the event loop."""
         self.abandoned.set()
 
-    def note_unstoppable(self) -> None:
-        """The job passed its hard stop and cannot be killed."""
+    def note_unstoppable(self, steps: Collection[str] = ()) -> None:
+        """The job passed its hard stop and cannot be killed; in these steps."""
         self.unstoppable = True
-        self.log(logging.ERROR, "should have stopped, but a thread cannot be killed; waiting for it to end", None)
+        line = "should have stopped, but a thread cannot be killed; waiting for it to end"
+        if steps:
+            line = f"{line} (step {', '.join(sorted(steps))})"
+        self.log(logging.ERROR, line, None)
 
     def stop_reason(self) -> StopReason | None:
         """Why the job should stop, or None."""
@@ -343,6 +408,9 @@ class LocalHost:
 
     def progress(self, done: float, total: float | None, message: str | None) -> None:
         """Show how far the job is."""
+        if self._is_over:
+            # The run's next attempt has a progress of its own.
+            return
         self.latest_progress = progress_document(done, total, message, self.redactor)
         self._show_progress(self._started, self.latest_progress)
 
@@ -352,11 +420,12 @@ class LocalHost:
 
     def save_checkpoint(self, value: Json) -> Awaitable[None]:
         """Keep a checkpoint; in a thread this waits until it is durable."""
+        self._refuse_if_over("save a checkpoint")
         self._checkpoint = self.redactor.json(plain_json(value, "the checkpoint"))
         if threading.get_ident() != self._thread:
             self.wait_for("ctx.save_checkpoint", self._saved(self._checkpoint))
             return Done()
-        saving = _Saving(asyncio.ensure_future(self._saved(self._checkpoint)))
+        saving = _Saving(as_node(asyncio.ensure_future, self._saved(self._checkpoint)))
         self._savings = [one for one in self._savings if not one.is_over] + [saving]
         return saving
 

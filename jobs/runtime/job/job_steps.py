@@ -3,12 +3,15 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
-from typing import Any, Protocol, TypeVar
+from typing import Any, Final, Protocol, TypeVar
 
-from ...core.durable.steps import StepEnd, StoredStep
-from ...core.durable.waits import Wait
+from ...base.branches import Branches
+from ...core.durable.steps import StepEnd, StepState, StoredStep
+from ...core.durable.waits import Wait, awaited
 from ...core.model import Json
+from ...core.outcome import Suspended
 from ...queue.claims.claim import Started
+from .own_tasks import as_node
 from .redaction import Redactor
 from .results import failed_step_line, message_of
 from .stopping import StopSignal, wait_unless_stopped
@@ -56,6 +59,11 @@ class Carrier(Protocol):
         """Why and when the job should stop."""
         ...
 
+    @property
+    def branches(self) -> Branches:
+        """What the attempt has begun."""
+        ...
+
     def log(self, level: int, message: str, fields: Mapping[str, Json] | None) -> None:
         """Keep a line with the execution."""
         ...
@@ -69,6 +77,29 @@ class RunTakenError(Exception):
     """The run was taken from its node: another one may have begun its next attempt, so this one must do no more."""
 
 
+class LeftAtWork:
+    """The steps whose functions go on in threads of this process although their attempts are over."""
+
+    def __init__(self) -> None:
+        self._branches: dict[int, list[Branches]] = {}
+
+    def add(self, run_id: int, branches: Branches) -> None:
+        """Remember what an attempt at a run left behind, for as long as it is at work."""
+        known = {key: [one for one in some if one.steps_at_work] for key, some in [*self._branches.items()]}
+        self._branches = {key: some for key, some in known.items() if some}
+        self._branches.setdefault(run_id, []).append(branches)
+
+    def has(self, run_id: int, label: str) -> bool:
+        """Whether a step of a run is at work that an earlier attempt left behind."""
+        return any(label in one.steps_at_work for one in self._branches.get(run_id, ()))
+
+
+LEFT_AT_WORK: Final = LeftAtWork()
+"""Of this process, whichever life of its node began them."""
+_LOOK: Final = 0.05
+"""Seconds between two looks at such a step."""
+
+
 class JobSteps:
     """What an attempt asks of its steps. What does not end in ``_waiting`` is called in the event loop."""
 
@@ -80,16 +111,37 @@ class JobSteps:
         self._loading: asyncio.Task[Mapping[str, StoredStep]] | None = None
         self._asked: set[str] = set()
         self._keeping: set[asyncio.Future[bool]] = set()
+        self._standing: dict[str, StoredStep] = {}
 
     @property
     def may_have_steps(self) -> bool:
         """Whether earlier attempts at the run may have stored steps."""
         return self._store.may_have(self._started)
 
+    @property
+    def branches(self) -> Branches:
+        """What the attempt has begun."""
+        return self._carrier.branches
+
+    def left_step(self, label: str) -> Awaitable[None] | None:
+        """Return what to await before a step begins that an earlier attempt left at work here; None: there is none."""
+        return self._left(label) if LEFT_AT_WORK.has(self._started.run.id, label) else None
+
+    async def _left(self, label: str) -> None:
+        line = f"step '{label}' is still at work in a thread that an earlier attempt left behind; it begins after that"
+        self._carrier.log(logging.WARNING, line, None)
+        while LEFT_AT_WORK.has(self._started.run.id, label):  # noqa: ASYNC110 - a thread ends it
+            await asyncio.sleep(_LOOK)
+
+    def left_step_waiting(self, label: str) -> None:
+        """``left_step`` for a thread."""
+        if LEFT_AT_WORK.has(self._started.run.id, label):
+            self._carrier.wait_for("ctx.step", self._left(label))
+
     async def find_step(self, label: str) -> StoredStep | None:
         """What is stored of a step by an earlier attempt."""
         if self._loading is None:
-            self._loading = asyncio.ensure_future(self._load())
+            self._loading = as_node(asyncio.ensure_future, self._load())
         stored = await asyncio.shield(self._loading)
         self._asked.add(label)
         return stored.get(label)
@@ -107,7 +159,7 @@ class JobSteps:
         Raises:
             RunTakenError: where it is awaited: it is refused.
         """
-        keeping = self._store.keep(self._started, end)
+        keeping = as_node(self._store.keep, self._started, end)
         self._keeping.add(keeping)
         keeping.add_done_callback(self._kept)
         return _Keeping(keeping, end.label)
@@ -128,7 +180,17 @@ class JobSteps:
         found = await self._store.wait(self._started, asked)
         if found is None:
             raise RunTakenError(f"step '{asked.label}': not begun, since the run was taken from this node")
+        if found.state is StepState.WAITING:
+            self._standing[asked.label] = found
         return found
+
+    def suspended(self, outcome: Suspended) -> Suspended:
+        """How an attempt ends that waits: for all that it stands at, and by time for the earliest of these."""
+        waits = list(self._standing.values())
+        if not waits:
+            return outcome
+        until = min((one.wake_at for one in waits if one.wake_at is not None), default=None)
+        return Suspended(awaited(waits), until=until, waits=frozenset(self._standing))
 
     def begin_wait_waiting(self, asked: Wait) -> StoredStep:
         """``begin_wait`` for a thread."""
@@ -182,7 +244,7 @@ class JobSteps:
     @property
     def left_more(self) -> bool:
         """Whether ends are still to be stored, or results were read that were perhaps not asked for."""
-        return bool(self._keeping) or self._loading is not None
+        return bool(self._keeping or self._standing) or self._loading is not None
 
     async def end(self) -> frozenset[str]:
         """Wait until all that began to be stored is; the labels of results that the attempt did not ask for."""

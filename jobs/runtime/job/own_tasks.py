@@ -4,10 +4,17 @@ All jobs of a node share one event loop. To cancel all tasks is how many program
 """
 
 import asyncio
-from typing import Any, Final
+from collections.abc import Callable, Coroutine, Generator
+from contextlib import contextmanager
+from contextvars import Context, ContextVar, copy_context
+from typing import Any, Final, ParamSpec, TypeVar, cast
 from weakref import WeakKeyDictionary
 
+from ...base.branches import Branches
 from .ownership import Owner, owner
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 _owners: Final[WeakKeyDictionary[asyncio.Task[Any], Owner]] = WeakKeyDictionary()
 _everybodys: Final = asyncio.all_tasks
@@ -16,6 +23,49 @@ _everybodys: Final = asyncio.all_tasks
 def note(task: asyncio.Task[Any], of: Owner) -> None:
     """Remember whose code has made a task."""
     _owners[task] = of
+    of.note_task(task)
+
+
+_branches: Final[ContextVar[Branches | None]] = ContextVar("cronograph_branches", default=None)
+
+
+@contextmanager
+def noting_tasks(of: Branches) -> Generator[None]:
+    """Have an attempt own the tasks that are made in this context, in a loop that is no ``JobLoop``."""
+    loop = asyncio.get_running_loop()
+    before: Any = loop.get_task_factory()
+
+    def make(
+        loop: asyncio.AbstractEventLoop,
+        coro: Coroutine[Any, Any, Any],
+        *,
+        context: Context | None = None,
+        **more: Any,  # noqa: ANN401 - what asyncio hands on
+    ) -> asyncio.Task[Any]:
+        if before is None:
+            made: asyncio.Task[Any] = asyncio.Task(coro, loop=loop, context=context, **more)
+        else:
+            made = before(loop, coro, context=context, **more)
+        owned_by = _branches.get() if context is None else context.get(_branches)
+        if owned_by is not None:
+            owned_by.note(made)
+        return made
+
+    token = _branches.set(of)
+    loop.set_task_factory(cast("Any", make))
+    try:
+        yield
+    finally:
+        loop.set_task_factory(before)
+        _branches.reset(token)
+
+
+def as_node(call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """Call something that makes tasks which are the node's, though a job asks for them: they do not end with it."""
+    context = copy_context()
+    context.run(owner.set, None)
+    context.run(_branches.set, None)
+    return context.run(call, *args, **kwargs)
 
 
 def retrieve(error: BaseException) -> None:

@@ -4,7 +4,7 @@ import asyncio
 import contextvars
 import logging
 from contextvars import ContextVar
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
 
 log = logging.getLogger(__name__)
 
@@ -14,6 +14,10 @@ class Owner(Protocol):
 
     def wants_exit(self, error: BaseException) -> None:
         """This code wanted to end the process or the loop, outside of what anybody awaits; called in the loop."""
+        ...
+
+    def note_task(self, task: "asyncio.Task[Any]") -> None:
+        """Own a task that this code has made; called in the loop."""
         ...
 
 
@@ -30,6 +34,9 @@ class Outsider:
     def wants_exit(self, error: BaseException) -> None:
         """Nobody awaits this, so it is logged."""
         log.error("%s raised %s, and nothing ends by it", self._what, type(error).__name__, exc_info=error)
+
+    def note_task(self, task: "asyncio.Task[Any]") -> None:
+        """It may go on."""
 
     def context(self) -> contextvars.Context:
         """A copy of the present context, in which what runs is this one's."""

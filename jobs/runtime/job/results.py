@@ -85,7 +85,7 @@ def _from_exception(
     if isinstance(error, Snooze):
         # A class of the user's may set it past the check of ``Snooze``.
         return Snoozed(length("Snooze", error.seconds))
-    suspension = _suspension(error)
+    suspension = suspension_of(error)
     if suspension is not None:
         return Suspended(suspension.awaits, suspension.seconds, suspension.until)
     if isinstance(error, Cancel):
@@ -97,7 +97,7 @@ def _from_exception(
     return failure(type(error).__name__, message, trace, stop)
 
 
-def _suspension(error: BaseException) -> Suspend | None:
+def suspension_of(error: BaseException) -> Suspend | None:
     """What suspends the run: alone, or from tasks of a group of which none failed."""
     if isinstance(error, BaseExceptionGroup):
         asleep, others = cast("BaseExceptionGroup[BaseException]", error).split(Suspend)

@@ -33,9 +33,10 @@ from ...registry.policies import NO_POLICIES
 from ..job.in_use import IN_USE
 from ..job.lines import keep_lines_of_jobs
 from ..job.middleware import middleware_of
+from ..job.own_tasks import noting_tasks
 from ..job.printing import guard_output, let_prints_belong_to_jobs
 from ..job.redaction import NOTHING_HIDDEN, Redactor
-from ..job.results import from_exception, from_return
+from ..job.results import from_exception, from_return, suspension_of
 from ..job.stopping import StopSignal
 from .finding import find_job, found_of_store
 from .host import ChildHost
@@ -61,6 +62,10 @@ if TYPE_CHECKING:
     from ...integrations import opentelemetry
 else:
     opentelemetry = LazyModule("cronograph.jobs.integrations.opentelemetry")
+
+
+class CutOffError(Exception):
+    """A job that was to suspend itself was asked to stop while other tasks of it were at work."""
 
 
 class ChildProcess:
@@ -142,7 +147,12 @@ class ChildRun:
         self._signal = StopSignal(begin.remaining)
         self._redactor = redactor
         self._host = ChildHost(
-            connection, self._signal, begin.checkpoint, self._redactor, may_have_steps=begin.may_have_steps
+            connection,
+            self._signal,
+            begin.checkpoint,
+            self._redactor,
+            may_have_steps=begin.may_have_steps,
+            grace=begin.grace,
         )
         self._terminating = False
         self._interrupt: Callable[[], None] = _signal_main_thread
@@ -164,6 +174,8 @@ class ChildRun:
         if self._begin.keeps_prints:
             let_prints_belong_to_jobs()
         outcome = self._outcome()
+        # Threads of the job may be in the middle of a step.
+        self._host.branches.wait_for_steps()
         unsaved = self._host.await_checkpoints()
         if unsaved is not None and isinstance(outcome, Succeeded):
             outcome = Failed("CheckpointRefusedError", f"the checkpoint could not be kept: {unsaved}")
@@ -217,9 +229,26 @@ class ChildRun:
             self._interrupt = functools.partial(_cancel_from_outside, loop, task)
         middleware = middleware_of(definition, hooks, self._kept.opened)
         self._note_processes()
-        if middleware is None:
-            return await definition.handler(**arguments)
-        return await middleware.in_loop(context, arguments)
+        self._host.main, suspends = task, False
+        with noting_tasks(self._host.branches):
+            try:
+                if middleware is None:
+                    return await definition.handler(**arguments)
+                return await middleware.in_loop(context, arguments)
+            except BaseException as error:
+                suspends = suspension_of(error) is not None
+                raise
+            finally:
+                self._host.main = None
+                await self._end_branches(let_go_on=suspends)
+
+    async def _end_branches(self, *, let_go_on: bool) -> None:
+        """Wait until all is over that the job has begun."""
+        was_cut = await self._host.branches.end(
+            let_go_on=let_go_on, is_abandoned=lambda: False, on_late=self._host.note_late
+        )
+        if let_go_on and was_cut and self._signal.reason is not None:
+            raise CutOffError("what it did besides its waits was cut off")
 
     def _note_processes(self) -> None:
         if self._begin.memory is not None:

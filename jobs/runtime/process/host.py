@@ -4,10 +4,11 @@ import asyncio
 import itertools
 import logging
 import threading
-from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Generator, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any
 
+from ...base.branches import Branches, RunIsOverError
 from ...base.context import StopReason
 from ...core.base.lazy import LazyModule
 from ...core.flows.spec import FlowSpec
@@ -38,10 +39,6 @@ class CheckpointRefusedError(Exception):
 
 class EnqueueRefusedError(Exception):
     """The node could not put runs into the queue; the message says why."""
-
-
-class RunIsOverError(Exception):
-    """A thread asked for something in the name of a run that has ended."""
 
 
 class _Saving(Awaitable[None]):
@@ -82,8 +79,11 @@ class ChildHost:
         checkpoint: The last one of the task.
         redactor: Cuts the secrets that the job was given out of what it says.
         may_have_steps: Earlier attempts at the run may have stored steps.
+        grace: Seconds that tasks have to end, or to begin a step while others wait.
 
     Attributes:
+        branches: What the attempt has begun.
+        main: The task of a coroutine.
         at_end: What is put into the queue if the attempt ends well.
         steps: Where its steps are stored.
     """
@@ -96,6 +96,7 @@ class ChildHost:
         redactor: Redactor,
         *,
         may_have_steps: bool = False,
+        grace: float = 10.0,
     ) -> None:
         self._connection = connection
         self._signal = signal
@@ -111,9 +112,22 @@ class ChildHost:
         self._lock = threading.Lock()
         self._unsaved: str | None = None
         self._is_over = False
+        self.main: asyncio.Task[Any] | None = None
+        self.branches = Branches(lambda: self.main, grace, lambda: signal.reason is not None)
         self.steps = ChildSteps(
-            connection, signal, redactor, self.log, self._check_under_way, may_have_steps=may_have_steps
+            connection,
+            signal,
+            redactor,
+            self.log,
+            self._check_under_way,
+            may_have_steps=may_have_steps,
+            branches=self.branches,
         )
+
+    def note_late(self, steps: Collection[str]) -> None:
+        """Say that something goes on which the attempt has begun, in these steps."""
+        where = f" (step {', '.join(sorted(steps))})" if steps else ""
+        self.log(logging.ERROR, f"the job has left, but what it began goes on{where}; waiting for it to end", None)
 
     def stop_reason(self) -> StopReason | None:
         """Why the job should stop, or None."""

@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import Future
 from typing import Any
 
+from ...base.branches import Branches
 from ...core.durable.steps import StepEnd, StoredStep
 from ...core.durable.waits import Wait
 from ...core.model import Json
@@ -35,6 +36,7 @@ class ChildSteps:
         log: Keeps a line with the execution.
         check: Raises if the run is over.
         may_have_steps: Earlier attempts at the run may have stored steps.
+        branches: What the attempt has begun.
     """
 
     def __init__(
@@ -46,6 +48,7 @@ class ChildSteps:
         check: Callable[[str], None],
         *,
         may_have_steps: bool,
+        branches: Branches,
     ) -> None:
         self._connection = connection
         self._signal = signal
@@ -53,6 +56,7 @@ class ChildSteps:
         self._log = log
         self._check = check
         self.may_have_steps = may_have_steps
+        self.branches = branches
         self._numbers = itertools.count(1)
         self._asked: dict[int, Future[Any]] = {}
         self._lock = threading.Lock()
@@ -85,6 +89,12 @@ class ChildSteps:
             asked = list(self._asked.values())
         for one in asked:
             one.exception()
+
+    def left_step(self, label: str) -> None:
+        """Return nothing: what an earlier attempt left behind was killed with its process."""
+
+    def left_step_waiting(self, label: str) -> None:
+        """Return at once; see ``left_step``."""
 
     def find_step(self, label: str) -> Awaitable[StoredStep | None]:
         """What is stored of a step."""

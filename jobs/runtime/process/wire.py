@@ -70,6 +70,7 @@ class Begin(Message):
     keeps_prints: bool = False
     memory: int | None = None
     may_have_steps: bool = False
+    grace: float = 10.0
     trace: dict[str, str] | None = None
 
 

@@ -254,7 +254,10 @@ def waiting_for_tokens(
 
 
 def _runs_awaited_by(run: Run) -> tuple[int, ...]:
-    return () if run.awaits is None else Awaits.from_json(run.awaits).runs
+    if run.awaits is None:
+        return ()
+    awaits = Awaits.from_json(run.awaits)
+    return tuple(dict.fromkeys(one for part in (awaits, *awaits.others) for one in part.runs))
 
 
 def _awaited(conn: Connection, runs: Sequence[Run]) -> dict[int, list[AwaitedRun]]:

@@ -9,7 +9,7 @@ from ..store.read import runs as stored_runs
 from .base import runs as run_store
 from .base.changes import run_change
 from .flows.children import below
-from .flows.flow_ends import ended_of, hold_to_cancel, settle
+from .flows.flow_ends import busy_members, ended_of, hold_to_cancel, settle
 
 
 def cancel_all(tx: Tx, ids: Sequence[int], *, reason: str) -> list[Run]:
@@ -20,6 +20,29 @@ def cancel_all(tx: Tx, ids: Sequence[int], *, reason: str) -> list[Run]:
     """
     hold_to_cancel(tx.conn, ids)
     return _cancel(tx, ids, reason)
+
+
+def cancel_free(tx: Tx, ids: Sequence[int], *, reason: str) -> set[int]:
+    """Cancel those of these runs that nobody else is changing, nor what they wait for; return the others.
+
+    For a transaction that has locked tasks: it must wait neither for runs nor for flows (decision 33).
+    """
+    families = {run_id: _family(tx, run_id) for run_id in ids} if below(tx.conn, ids) else {one: {one} for one in ids}
+    members = sorted(set[int]().union(*families.values()))
+    busy = set(members) - run_store.lock_free(tx.conn, members) | busy_members(tx.conn, members)
+    free = [run_id for run_id in ids if not families[run_id] & busy]
+    if free:
+        _cancel(tx, free, reason)
+    return set(ids) - set(free)
+
+
+def _family(tx: Tx, run_id: int) -> set[int]:
+    """A run and all that it waits for, directly or by way of others."""
+    found, level = {run_id}, [run_id]
+    while level:
+        level = [one for one in below(tx.conn, level) if one not in found]
+        found |= {*level}
+    return found
 
 
 def _cancel(tx: Tx, ids: Sequence[int], reason: str) -> list[Run]:

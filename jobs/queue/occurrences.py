@@ -27,7 +27,7 @@ from . import due_tasks as occurrences
 from .base.changes import task_change
 from .base.skips import record_skips
 from .base.suspended import wake_due
-from .cancel import cancel_all
+from .cancel import cancel_free
 from .due_tasks import REPLACED, Made, Moved, Occurrence, Written, look_ahead
 from .limits.task_caps import task_caps
 from .limits.task_keys import TaskKeys, keys_of, labels_of, left_out, not_made
@@ -41,8 +41,8 @@ OCCURRENCES = 5000
 RUNS = 500
 """About how many runs one transaction makes; tasks beyond that are left for the next one."""
 _CATCH_UP_ROUNDS = 20
-_BUSY = timedelta(seconds=0.1)
-"""When to look again at tasks whose runs are counted where another transaction enqueues at this moment."""
+_BUSY = timedelta(seconds=0.05)
+"""When to look again at what is due and was left alone, because somebody else is at it at this moment."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,9 +82,14 @@ def dispatch_due(tx: Tx, node: str | None, *, batch: int = BATCH) -> Dispatched:
         return Dispatched(visited.tasks, visited.made, False, again_at, visited.lags, visited.skipped)
     upcoming = look_ahead(tx.conn)
     if upcoming.wakes_at is not None and upcoming.wakes_at <= tx.now:
-        wake_due(tx, BATCH)
-        return Dispatched(visited.tasks, visited.made, True, None, visited.lags, visited.skipped)
-    next_at = None if upcoming.earliest is None else tx.monotonic(upcoming.earliest)
+        more = bool(wake_due(tx, BATCH))
+        look_at = None if more else tx.monotonic(tx.now + _BUSY)
+        return Dispatched(visited.tasks, visited.made, more, look_at, visited.lags, visited.skipped)
+    earliest = upcoming.earliest
+    if earliest is not None and earliest <= tx.now:
+        # Somebody has locked it; or it came due while this looked.
+        earliest = tx.now + _BUSY
+    next_at = None if earliest is None else tx.monotonic(earliest)
     return Dispatched(visited.tasks, visited.made, False, next_at, visited.lags, visited.skipped)
 
 
@@ -159,8 +164,8 @@ def visit(
     # holds the lock of its task.
     unfinished = occurrences.unfinished_counts(tx.conn, [task.id for task in due])
     decided = _decide_each(tx, due, unfinished, known, keys)
-    pairs = _within_bounds(decided)
-    _cancel_replaced(tx, pairs)
+    pairs = bounded = _within_bounds(decided)
+    pairs, is_busy = _cancel_replaced(tx, pairs)
     pairs = caps.judged(tx, pairs, node) if caps.new else pairs
     ttls = {name: defaults.ttl for name, defaults in known.items() if defaults.ttl is not None}
     written = _write(tx, pairs, keys, labels_of(tx, due, known), ttls)
@@ -170,13 +175,13 @@ def visit(
     _write_skips(tx, pairs, node, blockers, keys)
     made = written.runs
     tx.wake(Wake.TASKS)
-    behind = len(pairs) < len(decided) or any(decision.behind for _, decision in pairs)
+    behind = len(bounded) < len(decided) or any(decision.behind for _, decision in pairs)
     skipped: Counter[SkipReason] = Counter()
     for _, decision in pairs:
         for skip in decision.skips:
             skipped[skip.reason] += skip.count
     lags = [_overdue(task, decision.runs[-1].scheduled_for, tx.now) for task, decision in pairs if decision.runs]
-    return Visited(len(pairs), made, behind, lags, skipped, busy=len(due) < len(asked))
+    return Visited(len(pairs), made, behind, lags, skipped, busy=is_busy or len(due) < len(asked))
 
 
 def _overdue(task: DueTask, occurrence: datetime, now: datetime) -> float:
@@ -348,11 +353,22 @@ def _created(about: Mapping[int, DueTask], made: Sequence[Made]) -> Iterator[Cha
                 )
 
 
-def _cancel_replaced(tx: Tx, pairs: Sequence[tuple[DueTask, Decision]]) -> None:
+def _cancel_replaced(
+    tx: Tx, pairs: Sequence[tuple[DueTask, Decision]]
+) -> tuple[Sequence[tuple[DueTask, Decision]], bool]:
+    """Cancel what gives way to a newer run; ``pairs`` without tasks whose runs somebody is changing, if there are any.
+
+    They are looked at again at once. A claim may have locked such a run, and wait for the task.
+    """
     replaced = [task.id for task, decision in pairs if decision.cancel_unfinished]
-    if replaced:
-        older = stored_runs.unfinished_of_tasks(tx.conn, replaced)
-        cancel_all(tx, older, reason=REPLACED)
+    if not replaced:
+        return pairs, False
+    older = stored_runs.unfinished_of_tasks(tx.conn, replaced)
+    left = cancel_free(tx, older, reason=REPLACED)
+    if not left:
+        return pairs, False
+    busy = {run.task_id for run in stored_runs.by_ids(tx.conn, sorted(left)).values()}
+    return [(task, decision) for task, decision in pairs if task.id not in busy], True
 
 
 def _write_skips(

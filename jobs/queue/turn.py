@@ -19,6 +19,8 @@ from .finish import Finish, Finished, finish
 _NONE_FINISHED = Finished(frozenset())
 MIXED_FOR = 0.25
 """Seconds for which the short way is not tried again where the queue was found not to be simple."""
+BLOCKED_FOR = 5.0
+"""Seconds after which a job is looked at again whose rate gave no token: an operator may have changed the rate."""
 _SOON = 0.02
 """Seconds after which to look again at runs whose keys another node was judging."""
 
@@ -118,7 +120,7 @@ class NodeQueue:
         if not (self._blocked or result.blocked):
             return result
         now = self._clock()
-        self._blocked |= {name: now + seconds for name, seconds in result.blocked.items()}
+        self._blocked |= {name: now + min(seconds, BLOCKED_FOR) for name, seconds in result.blocked.items()}
         waits = [max(0.0, until - now) for name, until in self._blocked.items() if name in claimant.jobs]
         return replace(result, next_in=min((one for one in (result.next_in, *waits) if one is not None), default=None))
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from cronograph.jobs.core.model import Priority
 from cronograph.jobs.queue.base.shapes import Candidate
-from cronograph.jobs.queue.claims.fairness import CountingScheme, FairnessState, choose, take
+from cronograph.jobs.queue.claims.fairness import MOST_COUNTERS, CountingScheme, FairnessState, choose, take
 
 
 def candidates(**groups: str) -> tuple[list[Candidate], dict[int, str]]:
@@ -177,3 +177,13 @@ class TestCountingScheme:
     def test_refuses_anything_but_two_whole_numbers(self, text: str) -> None:
         with pytest.raises(ValueError, match="two whole numbers"):
             CountingScheme.parse(text)
+
+
+def test_groups_without_end_share_a_counter_and_low_runs_of_theirs_get_their_turns() -> None:
+    state = FairnessState()
+    for number in range(MOST_COUNTERS + 500):
+        taken_in_order(1, state, **{f"g{number}": "L1"})
+        state = state.after(f"h{number}", 1)
+    assert len(state.counters) == MOST_COUNTERS + 1
+    words = [taken_in_order(1, state, **{f"new{number}": "H1 L1"}) for number in range(30)]
+    assert Counter(words) == {"H1": 20, "L1": 10}

@@ -45,6 +45,12 @@ def lock(conn: Connection, ids: Sequence[int]) -> dict[int, Run]:
     return {row.id: run_from(row) for row in conn.execute(_LOCKED, {"ids": ids})}
 
 
+def lock_free(conn: Connection, ids: Sequence[int]) -> set[int]:
+    """Those of these runs that nobody else is changing, locked."""
+    these = select(r.c.id).where(r.c.id.in_(ids)).order_by(r.c.id).with_for_update(of=r, skip_locked=True)
+    return set(conn.execute(these).scalars())
+
+
 def _set(conn: Connection, *where: ColumnElement[bool], **values: Any) -> list[int]:
     """Set columns of the runs that meet these conditions; their ids."""
     return list(conn.execute(update(r).where(*where).values(**values).returning(r.c.id)).scalars())
@@ -201,9 +207,13 @@ def close_attempts(conn: Connection, run_ids: Sequence[int], error_type: str, er
 
 
 def hand_back_scheduled(conn: Connection, condition: Mapping[str, Any]) -> list[int]:
-    """Give ``scheduled`` runs back to the queue, those for which all columns of ``condition`` are equal."""
+    """Give ``scheduled`` runs back to the queue, those for which all columns of ``condition`` are equal.
+
+    One that somebody is changing at this moment is left alone: it starts, or its node gives it back itself.
+    """
     equal = (r.c[name] == value for name, value in condition.items())
-    return _hand_back(conn, *equal, _IS_OCCUPYING, _judged_state == RunState.SCHEDULED.value)
+    these = select(r.c.id).where(*equal, _IS_OCCUPYING, _judged_state == RunState.SCHEDULED.value)
+    return _hand_back(conn, r.c.id.in_(these.order_by(r.c.id).with_for_update(skip_locked=True)))
 
 
 def hand_back(conn: Connection, ids: Sequence[int]) -> None:

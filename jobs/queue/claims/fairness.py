@@ -8,7 +8,7 @@ from bisect import bisect_right
 from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from ...core.model import Priority
 from ..base.shapes import Candidate
@@ -38,6 +38,12 @@ class CountingScheme:
         return Priority.HIGH if counter % (self.high + self.low) < self.high else Priority.LOW
 
 
+MOST_COUNTERS: Final = 1000
+"""Groups that have a counter of their own; all others share one."""
+_SHARED: Final = ""
+"""In the place of the name of a group: no group has it."""
+
+
 @dataclass(slots=True)
 class FairnessState:
     """What a node remembers between takes, in memory: the last served group and one counter per group.
@@ -58,7 +64,18 @@ class FairnessState:
         """The state that ``take`` leaves once it took ``count`` runs of this group, all of one class."""
         if not count:
             return self
-        return FairnessState(self.scheme, group, self.counters | {group: self.counters.get(group, 0) + count})
+        state = FairnessState(self.scheme, group, dict(self.counters))
+        state.count(group, count)
+        return state
+
+    def counter(self, group: str) -> int:
+        """How many runs were taken in this group before, or in all groups that have no counter of their own."""
+        return self.counters.get(group, self.counters.get(_SHARED, 0))
+
+    def count(self, group: str, count: int) -> None:
+        """Count runs that are taken in this group."""
+        name = group if group in self.counters or len(self.counters) < MOST_COUNTERS else _SHARED
+        self.counters[name] = self.counters.get(name, 0) + count
 
 
 @dataclass(slots=True)
@@ -193,13 +210,12 @@ def _take_one(state: FairnessState, groups: dict[str, _Group], names: list[str],
         after = 0 if state.last_group is None else bisect_right(names, state.last_group)
         place = after % len(names)
         name = names[place]
-        counter = state.counters.get(name, 0)
-        candidate = groups[name].take(state.scheme.prefers(counter), blocked)
+        candidate = groups[name].take(state.scheme.prefers(state.counter(name)), blocked)
         if candidate is None:
             del names[place]
             continue
         state.last_group = name
-        state.counters[name] = counter + 1
+        state.count(name, 1)
         if candidate.blocks is not None:
             blocked.add(candidate.blocks)
         return candidate

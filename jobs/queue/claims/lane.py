@@ -24,6 +24,8 @@ else:
     psycopg = LazyModule("psycopg")
 
 
+MOST_PLACES: Final = 100
+"""Sets of jobs whose places are known at most: rates that are used up make ever others of them."""
 WHOLE_LOOK: Final = 1.0
 """Seconds after which a lane is looked at from its beginning again, however much of it waits."""
 
@@ -107,8 +109,14 @@ async def claim_lane(
     except NotConnectedError:
         # The connections of ``turn`` may be open although the server, or this process, is short of new ones.
         return not_served
-    except psycopg.errors.UniqueViolation:
-        # Another node has begun a run of the same exclusive task at this moment.
+    except (
+        psycopg.errors.UniqueViolation,
+        psycopg.errors.DeadlockDetected,
+        psycopg.errors.SerializationFailure,
+        psycopg.errors.LockNotAvailable,
+    ):
+        # Another node has begun a run of the same exclusive task at this moment, or has locked what this one needs;
+        # ``turn`` tries again.
         return not_served
     if not rows:
         # What has begun cannot be read, and was left out.
@@ -175,6 +183,8 @@ class LaneClaims:
         claim = await self._database.on_connection(
             claim_lane, self._connection, claimant, fairness, slots=slots, behind=behind
         )
+        if claimant.jobs not in self._places and len(self._places) >= MOST_PLACES:
+            self._places.clear()
         self._places[claimant.jobs] = looked_at, claim.place
         return claim
 

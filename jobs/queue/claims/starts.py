@@ -56,12 +56,12 @@ def lock_claimable(conn: Connection, ids: Sequence[int]) -> dict[int, Run]:
 
 
 def lock_scheduled(conn: Connection, ids: Sequence[int], node_id: int) -> dict[int, Run]:
-    """Those of these runs that are still handed to this node, locked until the commit."""
+    """Those of these runs that are still handed to this node and nobody else is changing, locked until the commit."""
     statement = (
         select_runs()
         .where(r.c.id.in_(ids), unindexed(r.c.state) == RunState.SCHEDULED.value, r.c.node_id + 0 == node_id)
         .order_by(r.c.id)
-        .with_for_update(of=r)
+        .with_for_update(of=r, skip_locked=True)
     )
     return {row.id: run_from(row) for row in conn.execute(statement)}
 

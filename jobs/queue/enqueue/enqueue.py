@@ -44,7 +44,7 @@ from ...store.read import runs as stored_runs
 from ..base import statements
 from ..base.changes import created_changes
 from ..base.new_runs import NewRuns, insert, insert_by
-from ..limits.caps import Capped, Room, capped, drop
+from ..limits.caps import Capped, Room, capped, drop, free_lines
 from ..limits.debounced import is_debounced, renew_by
 from ..limits.uniqueness import Enqueued, put_unique
 
@@ -293,10 +293,14 @@ def put(tx: Tx, runs: Sequence[NewRun]) -> list[Enqueued]:
 
 
 def put_or_drop(tx: Tx, runs: Sequence[NewRun]) -> None:
-    """``put`` where nobody is there who could be refused: what has no place in a full queue is dropped."""
+    """``put`` where nobody is there who could be refused: what has no place in a full queue is dropped.
+
+    It waits for nobody who enqueues into a line with a cap: into such a line all is put, whether there is room or not.
+    """
     settled = _settled(tx, runs)
-    if settled.capped:
-        _insert_capped(tx, settled, settled.capped.never_refusing())
+    counted = settled.capped.within(free_lines(tx.conn, settled.capped.caps)) if settled.capped else settled.capped
+    if counted:
+        _insert_capped(tx, settled, counted.never_refusing(), is_ours=True)
     else:
         _insert(tx, settled)
 
@@ -316,9 +320,9 @@ class _Settled:
     published: Mapping[str, JobDefaults]
 
 
-def _insert_capped(tx: Tx, settled: _Settled, new: Capped) -> list[Enqueued] | Line:
+def _insert_capped(tx: Tx, settled: _Settled, new: Capped, *, is_ours: bool = False) -> list[Enqueued] | Line:
     """Insert runs of which only so many may wait, and drop what has to give way; or the line that refuses one."""
-    room = Room(tx.conn, new)
+    room = Room(tx.conn, new, is_ours=is_ours)
     if room.suffices:
         return _insert(tx, settled)
     if any(run.unique_key is not None for run in settled.runs):

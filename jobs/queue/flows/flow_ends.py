@@ -67,6 +67,19 @@ def hold_to_cancel(conn: Connection, run_ids: Sequence[int]) -> None:
         conn.execute(select(f.c.id).where(f.c.id.in_(_reached(run_ids))).order_by(f.c.id).with_for_update())
 
 
+def busy_members(conn: Connection, run_ids: Sequence[int]) -> set[int]:
+    """Those of these runs whose flows somebody else has locked; the flows of the others are locked from now on."""
+    if not dialect.is_postgresql(conn):
+        return set()
+    wanted = {row.id: row.flow_id for row in conn.execute(select(r.c.id, r.c.flow_id).where(r.c.id.in_(run_ids)))}
+    flows = sorted({one for one in wanted.values() if one is not None})
+    if not flows:
+        return set()
+    tried = select(f.c.id).where(f.c.id.in_(flows)).order_by(f.c.id).with_for_update(skip_locked=True)
+    held = set(conn.execute(tried).scalars())
+    return {run_id for run_id, flow_id in wanted.items() if flow_id is not None and flow_id not in held}
+
+
 def _reached(run_ids: Sequence[int]) -> Select[tuple[int]]:
     own = select(r.c.flow_id.label("id")).where(r.c.id.in_(run_ids), r.c.flow_id.is_not(None))
     begun = select(f.c.id).where(f.c.parent_id.in_(run_ids), f.c.finished_at.is_(None))

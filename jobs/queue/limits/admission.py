@@ -34,6 +34,8 @@ AT_MOST = 100
 KEYS = 500
 """Keys that are looked at in one transaction."""
 _CLOCK = text("SELECT clock_timestamp()")
+AGAIN: Final = timedelta(seconds=0.5)
+"""When to look again at what should have been let go, and was locked by somebody at that moment."""
 
 
 class BucketName(NamedTuple):
@@ -331,6 +333,7 @@ _ANYTHING_HELD: Final = select(
         exists().where(
             r.c.due_at.is_not(None), r.c.concurrency_key.is_not(None), r.c.state.in_(sql_literals(CLAIMABLE))
         ),
+        exists().where(r.c.due_at.is_not(None), r.c.rate_key.is_not(None), r.c.state.in_(sql_literals(CLAIMABLE))),
         exists().where(b.c.next_token_at.is_not(None)),
     )
 )
@@ -368,10 +371,41 @@ def _let_go_of(tx: Tx, name: BucketName, bucket: Bucket | None) -> int:
         # What was let go takes its token when it starts. Until then the next one is looked for a token later.
         rest = bucket.take(gone, tx.now)
         look_at = rest.due(tx.now) if rest.tokens(tx.now) else rest.look_at(tx.now)
+    if look_at is None and _is_awaited(tx.conn, name):
+        look_at = tx.now + AGAIN
     values = {"next_token_at": look_at, "full_at": (None if bucket is None else bucket.full_at) or tx.now}
     these = and_(b.c.job_name == name.job_name, b.c.rate_key == name.rate_key)
     tx.conn.execute(update(b).where(these).values(**values))
     return gone
+
+
+def _is_awaited(conn: Connection, name: BucketName) -> bool:
+    """Whether a run waits for a token of this bucket: it was not let go because somebody has locked it."""
+    held = (r.c.due_at.is_not(None), r.c.rate_key.is_not(None), r.c.state.in_(sql_literals(CLAIMABLE)))
+    these = exists().where(r.c.job_name == name.job_name, r.c.rate_key == name.rate_key, *held)
+    return bool(conn.execute(select(these)).scalar_one())
+
+
+def look_for_forgotten(tx: Tx, after: BucketName, *, at_most: int = KEYS) -> BucketName:
+    """Have buckets looked at that runs wait for and nobody looks at; where to go on, an empty name = at the beginning.
+
+    There are none, unless somebody has set the clock of the database or changed its rows by hand.
+
+    Args:
+        tx: The transaction.
+        after: The bucket at which the last look ended.
+        at_most: How many buckets.
+    """
+    asked = {**after._asdict(), "at_most": at_most}
+    names = [BucketName(row.job_name, row.rate_key) for row in statements.execute(tx.conn, "held_buckets", asked)]
+    if not names:
+        return BucketName("", "")
+    these = or_(*(and_(b.c.job_name == name.job_name, b.c.rate_key == name.rate_key) for name in names))
+    rows = tx.conn.execute(select(b.c.job_name, b.c.rate_key).where(these, b.c.next_token_at.is_not(None)))
+    for name in sorted(set(names) - {BucketName(row.job_name, row.rate_key) for row in rows}):
+        row = {**name._asdict(), "full_at": tx.now, "next_token_at": tx.now}
+        tx.conn.execute(dialect.upsert(tx.conn, b, ["job_name", "rate_key"], ["next_token_at"]), row)
+    return names[-1] if len(names) == at_most else BucketName("", "")
 
 
 def look_for_slots(tx: Tx, after: str, *, at_most: int = KEYS) -> str:

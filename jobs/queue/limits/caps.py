@@ -2,6 +2,10 @@
 
 Counted are runs that have never begun, apart from those of flows, which are put into the queue whole. Who enqueues into
 a line that has a cap keeps others from enqueueing there until the commit, so that no two count the same free place.
+
+An application may keep such a transaction open as long as it likes, so what the engine does by itself waits for none: a
+due task is left for a moment (``task_caps``), and what follows an end goes into a busy line uncounted. The next enqueue
+into that line counts it.
 """
 
 from collections import Counter, defaultdict
@@ -49,6 +53,11 @@ class Capped:
     def never_refusing(self) -> "Capped":
         """The same, where what would be refused is dropped: there is no caller who could get the error."""
         return Capped(self.asked, {line: cap.never_refusing() for line, cap in self.caps.items()})
+
+    def within(self, lines: Collection[Line]) -> "Capped":
+        """The same for these lines alone; in all others nothing is counted."""
+        asked = [tuple(line for line in each if line in lines) for each in self.asked]
+        return Capped(asked, {line: cap for line, cap in self.caps.items() if line in lines})
 
 
 def capped(conn: Connection, runs: Sequence[NewRun], defaults: Mapping[str, JobDefaults], *, any_group: bool) -> Capped:
@@ -156,10 +165,13 @@ class Room:
         return sum(self._conn.execute(select(func.count()).select_from(some)).scalar_one() for some in found)
 
     def _oldest(self, line: Line, count: int, but: Collection[int]) -> list[Waiter]:
-        """The runs that wait longest in a line, locked until the commit."""
+        """The runs that wait longest in a line and that nobody else is changing, locked until the commit."""
         columns: list[Any] = [r.c.id, r.c.job_name, r.c.cap_key, r.c.group_name]
         chosen: Any = select(*columns)
-        first = (some.order_by(r.c.id).limit(count).with_for_update(of=r) for some in of_line(chosen, line, but))
+        first = (
+            some.order_by(r.c.id).limit(count).with_for_update(of=r, skip_locked=True)
+            for some in of_line(chosen, line, but)
+        )
         rows = [row for some in first for row in self._conn.execute(some)]
         return [Waiter(row.id, self._lines(row)) for row in sorted(rows, key=lambda row: row.id)[:count]]
 

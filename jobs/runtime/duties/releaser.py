@@ -4,7 +4,7 @@ import asyncio
 
 from typing_extensions import override
 
-from ...queue.limits.admission import is_anything_held, look_for_slots, look_for_tokens
+from ...queue.limits.admission import BucketName, is_anything_held, look_for_forgotten, look_for_slots, look_for_tokens
 from ...store.db.database import Database
 from ...store.db.transaction import Tx
 from ..base.change_detector import ChangeDetector
@@ -27,6 +27,7 @@ class Releaser(Watch):
         super().__init__("releaser", poll=poll, should_poll=ChangeDetector(database).should_poll)
         self._database = database
         self._after = ""
+        self._after_bucket = BucketName("", "")
         self._timer: asyncio.TimerHandle | None = None
 
     async def look(self) -> None:
@@ -34,6 +35,7 @@ class Releaser(Watch):
         self._set_timer(None)
         if not await self._database.read(is_anything_held):
             return
+        self._after_bucket = await self._database.write(look_for_forgotten, self._after_bucket)
         self._set_timer(await self._database.write(_seconds_to_next_token))
         self._after = await self._database.write(look_for_slots, self._after)
 

@@ -1,6 +1,7 @@
 -- Begins attempts of runs that were reserved for this node, and opens their executions.
 --
--- As `start_waiting`, but a run that somebody else has locked is waited for: it is this node's.
+-- As `start_waiting`: a run that somebody else has locked, who may well take it away, is left alone. If it is this
+-- node's still after that, `disown` gives it back to the queue.
 --
 -- Parameters:
 --   ids: the runs, in the order in which their executions are numbered
@@ -20,7 +21,7 @@ WITH locked AS MATERIALIZED (
           AND NOT (CAST(:unjudged AS boolean) AND r.trigger = 'schedule' AND r.attempt = 0 AND EXISTS (
               SELECT FROM cronograph.periodic_task t
               WHERE t.id = r.task_id AND t.schedule_syntax = 'interval'))
-        FOR UPDATE) r),
+        FOR UPDATE SKIP LOCKED) r),
 chosen AS MATERIALIZED (
     SELECT l.id, nextval('cronograph.job_execution_id_seq') AS execution_id
     FROM (SELECT id FROM locked ORDER BY place) l),

@@ -9,7 +9,7 @@ from ..core.events import EventKind
 from ..core.model import Run, Task, TaskSource
 from ..core.rules import MAX_NAME, check_text
 from ..queue.base.changes import task_change
-from ..queue.cancel import cancel_all
+from ..queue.cancel import cancel_all, hold_runs_of_tasks
 from ..queue.occurrences import catch_up
 from ..store.db.transaction import Tx, Wake
 from ..store.read import jobs as stored_jobs
@@ -39,6 +39,8 @@ def delete_task(tx: Tx, name: str, *, dry_run: bool = False, actor: str | None =
     Raises:
         InvalidState: a live node declares the task in its code; it can only be paused.
     """
+    if not dry_run:
+        hold_runs_of_tasks(tx, stored_tasks.by_names(tx.conn, [name]).values())
     task = locked(tx, name)
     nodes = stored_jobs.declaring(tx.conn, [name]).get(name) if task.source is TaskSource.CODE else None
     if nodes:
@@ -65,6 +67,8 @@ def delete_tasks_of_owner(tx: Tx, owner: str, *, dry_run: bool = False, actor: s
         InvalidInput: the owner is empty or no name of one.
     """
     check_text(owner, "owner", least=1, most=MAX_NAME)
+    if not dry_run:
+        hold_runs_of_tasks(tx, stored_tasks.of_owner(tx.conn, owner))
     owned = stored_tasks.of_owner(tx.conn, owner, lock=not dry_run)
     declared = stored_jobs.declaring(tx.conn, {task.name for task in owned if task.source is TaskSource.CODE})
     doomed = [task for task in owned if task.source is not TaskSource.CODE or task.name not in declared]

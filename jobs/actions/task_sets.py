@@ -30,6 +30,7 @@ from ..core.wanted_groups import (
     limits_that_differ,
     version_of,
 )
+from ..queue.cancel import hold_runs_of_tasks
 from ..store.db.transaction import Tx
 from ..store.read import tasks as stored_tasks
 from ..store.write import groups as stored_groups
@@ -91,6 +92,9 @@ def apply_sets(
     refuse([*_faults_of_names(wanted), *_groups_named_twice(groups)])
     with tx.undone() if options.dry_run else nullcontext():
         plan = _Plan(options, actor)
+        # Groups before tasks, and runs before both (decision 33).
+        hold_runs_of_tasks(tx, [task for one in wanted for task in stored_tasks.of_set(tx.conn, one.name, lock=False)])
+        stored_groups.hold(tx.conn, [one.name for one in groups])
         for place, one in enumerate(wanted):
             _apply(tx, one, ("sets", str(place)), plan)
         _create(tx, plan)

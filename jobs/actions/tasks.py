@@ -20,7 +20,7 @@ from ..core.rules import check_reason, task_faults, unknown
 from ..core.schedule import Syntax
 from ..queue.base.changes import task_change
 from ..queue.base.skips import record_skips
-from ..queue.cancel import cancel_all
+from ..queue.cancel import cancel_all, hold_runs_of_tasks
 from ..queue.due_tasks import Moved, move, unfinished_counts
 from ..queue.limits.admission import change_task_rate
 from ..queue.occurrences import catch_up, new_run
@@ -251,6 +251,8 @@ def trigger_task(tx: Tx, name: str, *, args: dict[str, Json] | None = None, acto
         Overlap: policy SKIP or a full QUEUE, or an unfinished run has the same unique key; names that run.
         InvalidInput: the arguments do not fit the job.
     """
+    found = stored_tasks.by_names(tx.conn, [name]).values()
+    hold_runs_of_tasks(tx, (one for one in found if effective_overlap(one.spec) is OverlapPolicy.REPLACE))
     task = locked(tx, name)
     signature = check_job_args(tx, task.spec.job_name, task.spec.args if args is None else args).signature
     policy = effective_overlap(task.spec)

@@ -1,9 +1,10 @@
 """Runs are cancelled: at once where nobody executes them, else by asking their node."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
-from ..core.model import Run
+from ..core.model import Run, Task
 from ..core.states import RunState
+from ..store.db import dialect
 from ..store.db.transaction import Tx, Wake
 from ..store.read import runs as stored_runs
 from .base import runs as run_store
@@ -18,8 +19,22 @@ def cancel_all(tx: Tx, ids: Sequence[int], *, reason: str) -> list[Run]:
     Waiting, scheduled, stuck and suspended runs are cancelled at once. Running ones are asked through ``should_stop``
     and then stopped hard by their node; they stay ``running`` until then.
     """
+    if not ids:
+        return []
     hold_to_cancel(tx.conn, ids)
     return _cancel(tx, ids, reason)
+
+
+def hold_runs_of_tasks(tx: Tx, tasks: Iterable[Task]) -> None:
+    """Lock the unfinished runs of tasks that are not locked yet, as they have to be locked afterwards (decision 33).
+
+    For a transaction that cancels them: a claim may have locked one of them, and wait for its task.
+    """
+    if dialect.is_postgresql(tx.conn):
+        ids = stored_runs.unfinished_of_tasks(tx.conn, [task.id for task in tasks])
+        if ids:
+            hold_to_cancel(tx.conn, ids)
+            run_store.lock(tx.conn, ids)
 
 
 def cancel_free(tx: Tx, ids: Sequence[int], *, reason: str) -> set[int]:

@@ -41,10 +41,10 @@ def of_owner(conn: Connection, owner: str, *, lock: bool = False) -> list[Task]:
     return [task_from(row) for row in conn.execute(statement.with_for_update() if lock else statement)]
 
 
-def of_set(conn: Connection, set_name: str) -> list[Task]:
-    """All tasks of a set, by name; in a transaction that writes."""
-    statement = select(t).where(t.c.set_name == set_name).order_by(t.c.name).with_for_update()
-    return [task_from(row) for row in conn.execute(statement)]
+def of_set(conn: Connection, set_name: str, *, lock: bool = True) -> list[Task]:
+    """All tasks of a set, by name; with ``lock`` in a transaction that writes."""
+    statement = select(t).where(t.c.set_name == set_name).order_by(t.c.name)
+    return [task_from(row) for row in conn.execute(statement.with_for_update() if lock else statement)]
 
 
 def by_ids(conn: Connection, ids: Sequence[int]) -> dict[int, Task]:

@@ -1,5 +1,6 @@
 """Statements on ``queue_group``: pauses and limits. A group without either needs no row."""
 
+from collections.abc import Sequence
 from datetime import datetime
 
 from sqlalchemy import Connection, select, update
@@ -10,6 +11,12 @@ from ...core.model import Group
 from ..db import dialect
 from ..read.groups import group_from
 from ..schema.tables import queue_group as g
+
+
+def hold(conn: Connection, names: Sequence[str]) -> None:
+    """Lock those of these groups that exist, in one order."""
+    if names:
+        conn.execute(select(g.c.name).where(g.c.name.in_(names)).order_by(g.c.name).with_for_update()).all()
 
 
 def ensure(conn: Connection, name: str) -> Group:

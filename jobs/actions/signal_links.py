@@ -9,7 +9,7 @@ from ..accounts.actions.fresh import fresh_secret
 from ..accounts.rules.credentials import Prefix, prefix_of, stored_form
 from ..core.actor import Actor, Role
 from ..core.base.codes import ErrorCode
-from ..core.base.errors import InvalidState, NotFound
+from ..core.base.errors import InvalidState, NotFound, UserError
 from ..core.base.wording import time_text
 from ..core.durable.steps import StepName, StepState
 from ..core.durable.waits import Signal
@@ -26,6 +26,8 @@ from .signals import signal_run
 MAX_LINKS: Final = 1_000
 """Addresses of one run."""
 MAX_ADDRESS: Final = 200
+ROLE: Final = Role.OPERATOR
+"""What whoever has an address may do with it: send what an operator may, and no wait of administrators is answered."""
 PATH: Final = "/signal"
 """The token follows behind a slash."""
 
@@ -70,6 +72,7 @@ def addressee(conn: Connection, token: str) -> Addressee:
     Raises:
         NotFound: there is none with this token.
         InvalidState: it was used, or its wait or its run is over.
+        UserError: ``FORBIDDEN``: its wait takes only what accounts of a higher role send.
     """
     return _good(conn, _known(links.find(conn, _hash(token))))
 
@@ -86,13 +89,13 @@ def signal_by_link(tx: Tx, token: str, payload: Json, rejects: str | None, *, ad
 
     Raises:
         NotFound, InvalidState: see ``addressee``.
-        UserError: what it brings along is not what the run waits for.
+        UserError: what it brings along is not what the run waits for, or see ``addressee``.
     """
     link = _known(links.find(tx.conn, _hash(token), lock=True))
     # The run is locked before it is judged, so that it stays as it is.
     run_store.lock(tx.conn, [link.run_id])
     found = _good(tx.conn, link)
-    tx.actor = Actor("(signal address)", Role.ADMIN, address=None if address is None else address[:MAX_ADDRESS])
+    tx.actor = Actor("(signal address)", ROLE, address=None if address is None else address[:MAX_ADDRESS])
     run = signal_run(tx, run_id=found.run.id, signal=Signal(found.name, payload, rejects))
     links.spend(tx.conn, link.id, tx.now)
     return run
@@ -127,4 +130,10 @@ def _good(conn: Connection, link: links.SignalLink) -> Addressee:
     waits = next((one for one in stored_steps.of_runs(conn, [run.id])[run.id] if one.label == link.step), None)
     if waits is not None and waits.state is not StepState.WAITING:
         raise InvalidState(f"Run {run.id} does not wait for '{name}' any more: it was answered, or its time is over")
+    if waits is not None and waits.role is not None and not ROLE.includes(waits.role):
+        message = (
+            f"Run {run.id} takes '{name}' only from accounts with the role {waits.role.value}, so no address answers "
+            "it; sign in and send the signal there"
+        )
+        raise UserError(message, code=ErrorCode.FORBIDDEN)
     return Addressee(run, name, None if waits is None else waits.form)

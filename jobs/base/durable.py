@@ -178,7 +178,8 @@ class DurableContext:
             on_timeout: What happens then: ``"raise"`` raises ``WaitTimedOut``, ``"reject"`` raises ``Rejected`` as a
                 signal that says no does, any other value is returned.
             key: Distinguishes waits of one name, as for ``step``.
-            role: Whose signals it takes: of accounts with this role or one above it. Code may send any.
+            role: Whose signals it takes: of accounts with this role or one above it. Code may send any; an address of
+                ``signal_url`` stands for an operator.
 
         Raises:
             Suspend: there is no signal yet; no ``Exception``, so that ``except Exception`` does not catch it.
@@ -210,7 +211,8 @@ class DurableContext:
         """A new address by which somebody without an account sends the signal that the next ``wait_for`` takes.
 
         It works once, and no longer than the wait or the run. Call it in the step that sends it: so a later attempt
-        does not make another one. Anyone who has it can answer, so treat it as a password.
+        does not make another one. Anyone who has it can answer as an operator can, so treat it as a password. A wait
+        with ``role="admin"`` is not answered by it.
 
         Args:
             name: Of the wait, which may begin later.

@@ -23,7 +23,8 @@ from ...graphql.transport.request import decode, parse_json
 from ...jobs.accounts.actions.throttling import count_try, take_back
 from ...jobs.accounts.rules.throttling import ThrottlePolicy, address_subject
 from ...jobs.actions.signal_links import PATH, Addressee, addressee, signal_by_link
-from ...jobs.core.base.errors import InvalidState, NotFound, UserError
+from ...jobs.core.base.codes import ErrorCode
+from ...jobs.core.base.errors import UserError
 from ...jobs.core.durable.waits import check_box
 from ...jobs.core.model import Json
 from ...jobs.store.db.database import Database
@@ -36,6 +37,7 @@ _THROTTLE: Final = ThrottlePolicy(30, timedelta(minutes=15))
 """For one network address: so many requests in vain cost nothing. One that leads somewhere does not count."""
 _LIMITS: Final = Limits()
 _FIELDS: Final = ("payload", "answer", "reject")
+_STATUS: Final = {ErrorCode.NOT_FOUND: 404, ErrorCode.INVALID_STATE: 410, ErrorCode.FORBIDDEN: 403}
 _HEADERS: Final = {"Cache-Control": "no-store", "X-Robots-Tag": "noindex"}
 
 
@@ -163,7 +165,7 @@ def _is_browser(request: Request) -> bool:
 
 def _refused(request: Request, error: UserError | UserFacingError) -> Response:
     if isinstance(error, UserError):
-        status = 404 if isinstance(error, NotFound) else 410 if isinstance(error, InvalidState) else 400
+        status = _STATUS.get(error.code, 400)
         error = _problem(error.message, error.code, status, **({"path": list(error.path)} if error.path else {}))
     status = error.http_status or 400
     body = f'<p class="bad" role="alert">{escape(error.message)}</p>'

@@ -9,11 +9,14 @@ import pytest
 from cronograph.jobs.accounts.rules.credentials import stored_form
 from cronograph.jobs.actions.runs import cancel_runs
 from cronograph.jobs.actions.signal_links import MAX_LINKS, make_link
+from cronograph.jobs.actions.signals import signal_run
+from cronograph.jobs.core.actor import RANK, Role
 from cronograph.jobs.core.base.awaits import AwaitedKind, Awaits
 from cronograph.jobs.core.base.errors import InvalidState
-from cronograph.jobs.core.durable.steps import StepKind
-from cronograph.jobs.core.durable.waits import Wait
+from cronograph.jobs.core.durable.steps import StepKind, StepState
+from cronograph.jobs.core.durable.waits import Signal, Wait
 from cronograph.jobs.core.outcome import Succeeded, Suspended
+from cronograph.jobs.core.states import RunState
 from cronograph.jobs.queue.claims.claim import Started
 from cronograph.jobs.queue.waits import wait
 from cronograph.jobs.store.schema import tables
@@ -28,7 +31,13 @@ class Asking:
     """A run whose job has an address for the answer that it waits for."""
 
     def __init__(
-        self, stored: Stored, node: str = "node-b", *, form: dict[str, Any] | None = FORM, suspended: bool = True
+        self,
+        stored: Stored,
+        node: str = "node-b",
+        *,
+        form: dict[str, Any] | None = FORM,
+        suspended: bool = True,
+        role: Role = Role.OPERATOR,
     ) -> None:
         self.stored = stored
         self.worker: Worker = stored.node(node)
@@ -36,7 +45,7 @@ class Asking:
         self.started: Started = self.worker.start()
         self.token = stored.do(make_link, self.started.run, "approved") or ""
         if suspended:
-            stored.do(wait, self.started.run, Wait("approved", StepKind.SIGNAL, form=form))
+            stored.do(wait, self.started.run, Wait("approved", StepKind.SIGNAL, form=form, role=role))
             self.worker.end(self.started, Suspended(Awaits(AwaitedKind.SIGNAL, "approved")))
 
     @property
@@ -168,6 +177,32 @@ async def test_json_that_is_called_a_form_is_told_how_to_come(server: Protected,
 async def test_an_empty_form_is_a_bare_yes(server: Protected, stored: Stored) -> None:
     asking = Asking(stored, form=None)
     assert (await server.browser.post(asking.path, content=b"", headers=FORM_TYPE)).status_code == 200
+
+
+async def test_a_wait_for_administrators_is_answered_by_no_address(server: Protected, stored: Stored) -> None:
+    """Neither one that waits, nor one that begins after the answer has come."""
+    asking, early = Asking(stored, role=Role.ADMIN), Asking(stored, "node-c", suspended=False)
+    for request in (
+        server.browser.post(asking.path, json={"by": "eve"}),
+        server.browser.get(asking.path),
+        server.browser.post(asking.path, data={"reject": "no"}),
+    ):
+        answer = await request
+        (error,) = answer.json()["errors"]
+        assert (answer.status_code, error["extensions"]["code"]) == (403, "FORBIDDEN")
+        assert error["message"].startswith(
+            f"Run {asking.run_id} takes 'approved' only from accounts with the role admin, so no address answers it"
+        )
+    assert stored.rows(tables.run, id=asking.run_id)[0].state == "suspended"
+    assert (await server.browser.post(early.path, json={"by": "eve"})).status_code == 200
+    (sent,) = stored.rows(tables.run_signal)
+    assert sent.rank == RANK[Role.OPERATOR]
+    begun = stored.do(wait, early.started.run, Wait("approved", StepKind.SIGNAL, form=FORM, role=Role.ADMIN))
+    assert begun is not None
+    assert begun.state is StepState.WAITING
+    # Code of the application may send any signal, in a transaction of its own as well.
+    run = stored.do(signal_run, run_id=asking.run_id, signal=Signal("approved", {"by": "code"}))
+    assert run.state is RunState.WAITING
 
 
 async def test_it_ends_with_its_wait_and_with_its_run(server: Protected, stored: Stored) -> None:

@@ -175,7 +175,8 @@ def mask_all(errors: Sequence[Exception], operation: str | None = None) -> list[
             masked.append(error)
         elif isinstance(error, GraphQLError) and is_public(error):
             logger.debug("GraphQL request refused: %s", error.message[:LOGGED_CHARACTERS])
-            masked.append(error)
+            # What graphql-core refuses at a field is the value of an argument: a null in the place of a default.
+            masked.append(error if error.path is None else coded(error, "INVALID_VARIABLES"))
         elif is_unavailable(cause := root_cause(error)):
             masked.append(_unavailable(error, cause))
         elif isinstance(cause, UnreadableRow):

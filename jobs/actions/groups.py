@@ -140,6 +140,7 @@ def change_limits(tx: Tx, name: str, limits: Mapping[str, Any]) -> None:
     Raises:
         UserError: with everything that is wrong.
     """
+    check_name(name, "name")
     faults: list[UserError] = []
     for limit, value in limits.items():
         try:

@@ -8,6 +8,7 @@ from typing import Any
 from sqlalchemy.exc import IntegrityError
 
 from ..core.arguments.judging import KnownCode, argument_faults
+from ..core.audit import argument_names
 from ..core.base.errors import InvalidState, Overlap, UserError, refuse
 from ..core.defaults import FOLLOWED, UNIQUE_KEY, run_of_job
 from ..core.model import Json, NewRun, Priority, Run, Trigger
@@ -273,7 +274,7 @@ def edit_run(
         change["available_at"] = available_at
     if not change:
         return run
-    tx.note_before(str(run.id), args=sorted(run.args), runAt=run.available_at.isoformat())
+    tx.note_before(str(run.id), args=argument_names(run.args), runAt=run.available_at.isoformat())
     _edit(tx, run, change)
     if labels is not None and labels != run.labels:
         run_store.relabel(tx.conn, run.id, run.labels or {}, labels)

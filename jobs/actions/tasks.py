@@ -6,6 +6,7 @@ from datetime import datetime
 from itertools import zip_longest
 from typing import Any, cast
 
+from ..core.audit import argument_names
 from ..core.base.errors import AlreadyExists, InvalidState, Overlap, UserError, VersionConflict, refuse
 from ..core.base.rates import Rate
 from ..core.base.wording import time_text
@@ -179,7 +180,7 @@ def edited(tx: Tx, spec: TaskSpec, changes: Mapping[str, Any]) -> TaskSpec:
 def audited_spec(spec: TaskSpec) -> dict[str, Json]:
     """A task as the audit log keeps it: of its arguments the names alone, for they may hold secrets."""
     shown: dict[str, Json] = {one.name: _shown(getattr(spec, one.name)) for one in fields(spec) if one.name != "args"}
-    return {**shown, "args": sorted(spec.args)}
+    return {**shown, "args": argument_names(spec.args)}
 
 
 def _record_changes(tx: Tx, old: TaskSpec, new: TaskSpec) -> None:
@@ -188,7 +189,7 @@ def _record_changes(tx: Tx, old: TaskSpec, new: TaskSpec) -> None:
     shown = [name for name in changed if name != "args"]
     before, after = ({name: _shown(getattr(spec, name)) for name in shown} for spec in (old, new))
     if "args" in changed:
-        before["args"], after["args"] = sorted(old.args), sorted(new.args)
+        before["args"], after["args"] = argument_names(old.args), argument_names(new.args)
     tx.record("updateTask", old.name, before=before, after=after)
 
 

@@ -1,11 +1,23 @@
 """What the audit log keeps: who changed what, from where, and how it was before and after."""
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
 from .actor import Actor
 from .model import Json
+from .rules import MAX_NAME
+
+MOST_NAMES = 100
+
+
+def argument_names(args: Mapping[str, Json]) -> Json:
+    """Return what the audit log keeps of the arguments of a job: their names, for they may hold secrets.
+
+    A name has its first 200 characters; of more than 100 names it is their count.
+    """
+    return sorted(name[:MAX_NAME] for name in args) if len(args) <= MOST_NAMES else {"count": len(args)}
 
 
 @dataclass(frozen=True, slots=True)

@@ -179,15 +179,15 @@ def new_run_faults(run: NewRun) -> Iterator[InvalidInput]:
 
 def unknown(kind: str, name: str, known: Sequence[str], *, field: str = "name") -> NotFound:
     """The error for a name that does not exist, with the nearest one that does."""
-    near = get_close_matches(name, known, 1)
+    near = get_close_matches(name[:MAX_NAME], known, 1)
     hint = f"; did you mean '{near[0]}'?" if near else ""
     return NotFound(f"{kind} '{name[:MAX_NAME]}' does not exist{hint}", path=(field,))
 
 
 def unknown_job(name: str, known: Sequence[str]) -> UserError:
     """The error for a job that no node has published, with the nearest one that some node has."""
-    near = get_close_matches(name, known, 1)
+    near = get_close_matches(name[:MAX_NAME], known, 1)
     hint = f"; did you mean '{near[0]}'?" if near else ""
     if name == SHELL_JOB and not near:
         hint = "; a node has it only where the setting shell is true"
-    return UserError(f"Unknown job: {name}{hint}", path=("jobName",), code=ErrorCode.UNKNOWN_JOB)
+    return UserError(f"Unknown job: {name[:MAX_NAME]}{hint}", path=("jobName",), code=ErrorCode.UNKNOWN_JOB)

@@ -36,6 +36,7 @@ from .health import health_routes
 from .pages import Site, static_routes
 from .security import KnownHost, SecurityHeaders
 from .signals import signal_routes
+from .unread import ReadToTheEnd
 
 BEFORE_TABLES = frozenset({Phase.STARTING, Phase.MIGRATING})
 """Phases in which the database may lack tables, so that no operation can be answered."""
@@ -118,6 +119,7 @@ class Parts:
 def _middleware(parts: Parts) -> list[Middleware]:
     """What every request passes, the outermost first."""
     inner = [
+        Middleware(ReadToTheEnd),
         Middleware(CountRequests, counts=parts.requests),
         Middleware(SecurityHeaders, own_host=parts.host is None),
         Middleware(KnownHost, hosts=parts.hosts),

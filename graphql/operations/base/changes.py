@@ -14,10 +14,11 @@ from typing import Any, Final, Generic, Protocol, TypeVar, cast, runtime_checkab
 import strawberry
 
 from ....jobs.actions.idempotent import AnswerCodec, Request, once
-from ....jobs.core.audit import Record
+from ....jobs.core.audit import Record, argument_names
 from ....jobs.core.base.errors import InvalidInput, NotFound, refuse
 from ....jobs.core.base.errors import UserError as Refusal
 from ....jobs.core.model import Json, Run, Task
+from ....jobs.core.rules import MAX_NAME
 from ....jobs.store.db.transaction import Tx
 from ....jobs.store.read import runs as run_store
 from ....jobs.store.read import tasks as task_store
@@ -83,7 +84,7 @@ async def perform(
                 return done
         return await info.context.write(once, request, partial(_audited, action, info.field_name, input), codec)
 
-    return await _done(input, write, faults)
+    return await _done(input, write, chain(input_faults(key, ("idempotencyKey",)), faults))
 
 
 async def perform_once(info: Info, input: object, action: Callable[[Tx], T]) -> Done[T]:
@@ -134,7 +135,7 @@ def audited_input(input: object) -> dict[str, Json]:
 
 def _for_audit(name: str, value: object) -> Json:
     if name == "args":
-        return sorted(cast("dict[str, Json]", value)) if isinstance(value, dict) else None
+        return argument_names(cast("dict[str, Json]", value)) if isinstance(value, dict) else None
     if is_dataclass(value):
         return audited_input(value)
     if isinstance(value, list):
@@ -160,6 +161,11 @@ def _faults(input: object) -> Iterator[Refusal]:
         yield from (fault for fault in input.faults() if fault.path not in found)
 
 
+_NAMES: Final = frozenset(
+    {"name", "job_name", "task_name", "group", "owner", "after", "unique_key", "idempotency_key"}
+    | {"names", "set_name"}
+)
+"""Members of inputs that are names, or lists of them: no mutation takes a longer one, whether it makes or finds it."""
 _HARMLESS: Final = frozenset({bool, int, datetime})
 """Values of these exact types can be stored."""
 
@@ -177,10 +183,26 @@ def input_faults(value: object, path: tuple[str, ...] = ()) -> Iterator[InvalidI
             yield from input_faults(one, (*path, str(place)))
     elif is_dataclass(value):
         for name, one in _present(value):
-            if name == "args":
-                yield from _args_faults(one, (*path, name))
-            elif one is not None and type(one) not in _HARMLESS:
-                yield from input_faults(one, (*path, camel(name)))
+            yield from _member_faults(name, one, path)
+
+
+def _member_faults(name: str, value: object, path: tuple[str, ...]) -> Iterator[InvalidInput]:
+    if name == "args":
+        yield from _args_faults(value, (*path, name))
+    elif value is not None and type(value) not in _HARMLESS:
+        place = (*path, camel(name))
+        yield from input_faults(value, place)
+        if name in _NAMES:
+            yield from _name_faults(value, place)
+
+
+def _name_faults(value: object, path: tuple[str, ...]) -> Iterator[InvalidInput]:
+    """What is wrong with the length of a name; how it is spelled is judged where it is made."""
+    if isinstance(value, str) and len(value) > MAX_NAME:
+        yield InvalidInput(f"{_shown(path)}: must have at most {MAX_NAME} characters, got {len(value):,}", path=path)
+    elif isinstance(value, list):
+        for place, one in enumerate(cast("list[object]", value)):
+            yield from _name_faults(one, (*path, str(place)))
 
 
 def _args_faults(value: object, path: tuple[str, ...]) -> Iterator[InvalidInput]:

@@ -10,8 +10,6 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from graphql import GraphQLError
-
 from ...base.errors import UserFacingError, error_answer, mask, retry_after
 from ...guard.document import Prepared, RequestRefused
 from ..engine import encode_json
@@ -121,15 +119,7 @@ class HttpEndpoint:
         wait = max((seconds for error in errors if (seconds := retry_after(error)) is not None), default=None)
         if wait is not None:
             response.headers["retry-after"] = str(math.ceil(wait))
-        if response.status_code in (401, 408, 413) or _unread(errors):
-            # The rest of the body would be taken for the next request.
-            response.headers["connection"] = "close"
         return response
-
-
-def _unread(errors: list[GraphQLError]) -> bool:
-    """Whether a part of the body was not read."""
-    return any((error.extensions or {}).get("code") == "LIMIT_WIDE_BODIES" for error in errors)
 
 
 def _json(text: str, media: MediaType, status: int) -> Response:

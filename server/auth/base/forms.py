@@ -11,6 +11,7 @@ from starlette.routing import Route
 
 from ....graphql.base.errors import UserFacingError
 from ....graphql.guard.limits import Limits
+from ....graphql.transport.body import BodyReader
 from ....graphql.transport.request import as_object, decode, parse_json
 
 MAX_BODY: Final = 8_192
@@ -108,20 +109,12 @@ def local_path(wanted: str | None) -> str:
 
 
 async def read_body(request: Request, most: int = MAX_BODY) -> bytes:
-    """The body of a request, of which no more is read than it may have.
+    """Return the body of a request, of which no more is read than it may have.
 
     Raises:
-        UserFacingError: it has more than ``most`` bytes.
+        UserFacingError: it has more than ``most`` bytes, or does not arrive in time.
     """
-    parts: list[bytes] = []
-    size = 0
-    async for part in request.stream():
-        size += len(part)
-        if size > most:
-            message = f"The body must have at most {most:,} bytes; send what is larger in another way."
-            raise UserFacingError(message, code="LIMIT_BODY_BYTES", http_status=413)
-        parts.append(part)
-    return b"".join(parts)
+    return (await BodyReader(_LIMITS).read(request, None, most=most)).content
 
 
 def media_type(request: Request) -> str:

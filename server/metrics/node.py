@@ -35,10 +35,10 @@ class NodeParts:
     streams: Callable[[], int]
 
 
-_STARTED = Counters("cronograph_executions_started_total", "Attempts at runs that this node began.", "job")
-_FINISHED = Counters("cronograph_executions_finished_total", "Attempts that ended, by outcome.", "job", "outcome")
-_DURATION = Histograms("cronograph_execution_duration_seconds", "How long the job's code ran.", "job")
-_CUT = Counters("cronograph_log_lines_cut_total", "Log lines of executions that were not kept.", "job")
+_STARTED = Counters("cronograph_executions_started_total", "Attempts at runs that this node began.", "job_name")
+_FINISHED = Counters("cronograph_executions_finished_total", "Attempts that ended, by outcome.", "job_name", "outcome")
+_DURATION = Histograms("cronograph_execution_duration_seconds", "How long the job's code ran.", "job_name")
+_CUT = Counters("cronograph_log_lines_cut_total", "Log lines of executions that were not kept.", "job_name")
 _WAIT = Histograms("cronograph_run_wait_seconds", "Time from a run becoming available to its start.", "group")
 _TASKS = Counters("cronograph_task_executions_finished_total", "Attempts at the runs of a task.", "task", "outcome")
 _LATENESS = Histograms(

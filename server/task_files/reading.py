@@ -1,10 +1,13 @@
 """Reads files of tasks and groups: YAML or TOML, with variables of the environment."""
 
+import io
+import math
 import os
 import re
 import tomllib
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date, time
 from pathlib import Path
 from typing import Any, Final, cast
 
@@ -15,6 +18,7 @@ from ...jobs.core.base.errors import ConfigurationError
 from ...jobs.core.task_sets import WantedSet, WantedTask
 from ...jobs.core.wanted_groups import WantedGroup
 from .model import TaskFile
+from .plain_yaml import NotPlainError, PlainLoader
 
 ENDINGS: Final = frozenset({".yaml", ".yml", ".toml"})
 MAX_BYTES: Final = 4 * 1024 * 1024
@@ -107,32 +111,51 @@ def _read(path: Path, environment: Mapping[str, str]) -> list[TaskFile]:
 
 
 def _documents(path: Path) -> list[Any]:
+    text = _text(path)
+    if path.suffix == ".toml":
+        try:
+            return [tomllib.loads(text)]
+        # Python refuses to read very long numbers by a plain ValueError.
+        except (ValueError, RecursionError) as error:
+            raise TaskFilesError([f"{path}: is no TOML: {error}"]) from None
+    try:
+        return list(yaml.load_all(text, PlainLoader)) or [None]
+    except NotPlainError as error:
+        raise TaskFilesError([f"{path}: {_place(error.problem_mark)}: {error.problem}"]) from None
+    except yaml.MarkedYAMLError as error:
+        context = f" {error.context}" if error.context else ""
+        raise TaskFilesError(
+            [f"{path}: is no YAML: {_place(error.problem_mark)}: {error.problem or 'is wrong'}{context}"]
+        ) from None
+    except yaml.reader.ReaderError as error:
+        place, found = _place_at(text[: error.position]), f"U+{error.character:04X}"
+        raise TaskFilesError([f"{path}: is no YAML: {place}: the character {found} is not allowed"]) from None
+
+
+def _text(path: Path) -> str:
     try:
         if path.stat().st_size > MAX_BYTES:
             raise TaskFilesError([f"{path}: must have at most {MAX_BYTES} bytes, got {path.stat().st_size}"])
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+        content = path.read_bytes()
+    except OSError as error:
         raise TaskFilesError([f"{path}: cannot be read: {error}"]) from None
     try:
-        if path.suffix == ".toml":
-            return [tomllib.loads(text)]
-        return list(yaml.load_all(text, _StrictLoader)) or [None]
-    except (tomllib.TOMLDecodeError, yaml.YAMLError) as error:
-        kind = "TOML" if path.suffix == ".toml" else "YAML"
-        raise TaskFilesError([f"{path}: is no {kind}: {' '.join(str(error).split())}"]) from None
+        # Editors of Windows begin with a mark; line ends become those of Python, as in any text file.
+        return io.TextIOWrapper(io.BytesIO(content), encoding="utf-8-sig").read()
+    except UnicodeDecodeError as error:
+        place = _place_at(content[: error.start].decode("utf-8-sig", errors="replace"))
+        found = f"byte 0x{content[error.start]:02X}"
+        raise TaskFilesError(
+            [f"{path}: cannot be read: {place}: must be UTF-8, got {found}; save it as UTF-8"]
+        ) from None
 
 
-class _StrictLoader(yaml.SafeLoader):
-    """Refuses a key that is written twice: the first one would be lost."""
+def _place(mark: yaml.Mark | None) -> str:
+    return "somewhere" if mark is None else f"line {mark.line + 1}, column {mark.column + 1}"
 
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
-        seen: set[Hashable] = set()
-        for key_node, _ in node.value:
-            key = cast("Hashable", self.construct_object(key_node, deep=True))  # pyright: ignore[reportUnknownMemberType] - yaml has no types for it
-            if key in seen:
-                raise yaml.constructor.ConstructorError(None, None, f"'{key}' is there twice", key_node.start_mark)
-            seen.add(key)
-        return super().construct_mapping(node, deep=deep)
+
+def _place_at(before: str) -> str:
+    return f"line {before.count(chr(10)) + 1}, column {len(before) - (before.rfind(chr(10)) + 1) + 1}"
 
 
 def _filled(value: Any, environment: Mapping[str, str], where: str, place: tuple[str, ...], faults: list[str]) -> Any:  # noqa: ANN401 - a document
@@ -143,6 +166,11 @@ def _filled(value: Any, environment: Mapping[str, str], where: str, place: tuple
     if isinstance(value, list):
         several = cast("Sequence[Any]", value)
         return [_filled(one, environment, where, (*place, str(at)), faults) for at, one in enumerate(several)]
+    if isinstance(value, date | time):
+        # TOML has times of its own; JSON has text.
+        return value.isoformat()
+    if isinstance(value, float) and not math.isfinite(value):
+        faults.append(f"{where}: {'.'.join(place)}: must be a finite number, got {value}")
     if not isinstance(value, str):
         return value
 

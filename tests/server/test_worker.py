@@ -28,7 +28,9 @@ def test_a_worker_runs_what_a_server_without_jobs_is_asked_for(postgres_url: str
     made = asked('mutation { triggerJob(jobName: "nap", args: { seconds: 0 }) { success errors { message } } }')
     assert '"success":true' in made, made
     wait_until(lambda: '"SUCCESS"' in asked('{ jobLogs(jobName: "nap") { outcome } }'), message="the worker to run it")
-    assert 'cronograph_executions_finished_total{job="nap",outcome="success"} 1' in get(f"{worker.url}/metrics").text
+    assert (
+        'cronograph_executions_finished_total{job_name="nap",outcome="success"} 1' in get(f"{worker.url}/metrics").text
+    )
     assert [get(f"{worker.url}{path}").status_code for path in ("/graphql", "/graphiql", "/", "/login")] == [404] * 4
     assert "setup" not in worker.output()
     assert (worker.stop(), server.stop()) == (0, 0)

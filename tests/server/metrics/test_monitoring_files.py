@@ -10,6 +10,8 @@ from typing import Any
 import httpx
 import pytest
 
+from cronograph.server.metrics import cluster, node
+from cronograph.server.metrics.text import Family
 from tests.support.ports import free_port
 from tests.support.processes import ProcessStarter
 from tests.support.requirements import unavailable
@@ -43,16 +45,38 @@ def test_the_rules_are_sound_and_each_alert_fires_when_it_should() -> None:
         assert done.returncode == 0, done.stdout + done.stderr
 
 
+def test_no_label_of_ours_is_one_that_prometheus_sets() -> None:
+    families = [one for module in (node, cluster) for one in vars(module).values() if isinstance(one, Family)]
+    assert len(families) > 30
+    assert {name for one in families for name in one.labels} & {"job", "instance"} == set()
+
+
+JOBS = """
+from cronograph.jobs import job
+
+@job(schedule="* * * * * *", retries=0)
+async def pay() -> None:
+    raise ValueError("no money")
+
+@job(schedule="* * * * * *", retries=0)
+async def fine() -> None: ...
+"""
+
+
 @pytest.mark.costly
-def test_a_real_prometheus_scrapes_a_server(sqlite_url: str, processes: ProcessStarter, tmp_path: Path) -> None:
-    server = processes.serve(sqlite_url)
+def test_a_real_prometheus_scrapes_a_server_and_fires_for_the_one_job_that_fails(
+    sqlite_url: str, processes: ProcessStarter, tmp_path: Path
+) -> None:
+    (processes.folder / "paying.py").write_text(JOBS)
+    server = processes.serve(sqlite_url, "--jobs", "paying")
     port = free_port()
     target = server.url.removeprefix("http://")
     readme = (FOLDER / "README.md").read_text()
     config = re.search(r"```yaml[^\n]*\n(scrape_configs:.*?)```", readme, re.DOTALL)
     assert config is not None
     text = config[1].replace("localhost:8000", target).replace("15s", "1s")
-    (tmp_path / "prometheus.yml").write_text(text)
+    rules = f"global: {{evaluation_interval: 1s}}\nrule_files: ['{FOLDER}/alerts.yml']\n"
+    (tmp_path / "prometheus.yml").write_text(rules + text)
     where = [f"--storage.tsdb.path={tmp_path}/data", f"--web.listen-address=127.0.0.1:{port}"]
     command = [program("prometheus"), f"--config.file={tmp_path}/prometheus.yml", *where]
     with (tmp_path / "log").open("wb") as log:
@@ -69,6 +93,9 @@ def test_a_real_prometheus_scrapes_a_server(sqlite_url: str, processes: ProcessS
         wait_until(lambda: bool(answer("cronograph_node_ready")), within=30)
         (ready,) = answer("cronograph_node_ready")
         assert (ready["value"][1], ready["metric"]["job"]) == ("1", "cronograph")
+        fails = 'ALERTS{alertname="CronographJobFails",alertstate="firing"}'
+        wait_until(lambda: bool(answer(fails)), message="the alert to fire")
+        assert [one["metric"]["job_name"] for one in answer(fails)] == ["pay"]
     finally:
         running.terminate()
         running.wait(30)

@@ -60,7 +60,7 @@ def test_a_run_is_counted_once_and_everything_that_the_documents_name_is_there(
     server = processes.serve(database_url, "--node-name", "n1", "--jobs", "counted")
     for query in ('mutation { triggerJob(jobName: "counted") { success } }', "{ viewer { name } }"):
         assert "errors" not in post(f"{server.url}/graphql", {"query": query}).json()
-    job = {"job": "counted"}
+    job = {"job_name": "counted"}
     wait_until(lambda: value(page_of(server), "cronograph_executions_finished_total", **job, outcome="success") == 1)
     page = page_of(server)
     assert value(page, "cronograph_executions_started_total", **job) == 1

@@ -42,6 +42,13 @@ tasks:
 """
 
 
+ARGS = "set: x\ntasks:\n  a:\n    args: {{{}}}\n"
+LAUGHS = "a0: &a0 [1, 1]" + "".join(
+    f", a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 10)
+)  # fmt: skip
+"""A few lines that stand for thousands of millions of values."""
+
+
 def faults(path: Path, **environment: str) -> list[str]:
     with pytest.raises(TaskFilesError) as refused:
         read_files(path, environment)
@@ -102,8 +109,48 @@ def test_a_folder_is_all_its_files_and_sets_are_put_together(tmp_path: Path) -> 
         ("set: x\ntasks: {a: {overlap: maybe}}\n", "tasks.a.overlap: Input should be 'skip', 'queue'"),
         ("set: x\ntasks: {a: {start_at: 2030-01-01 00:00:00}}\n", "tasks.a.start_at: Input should have timezone info"),
         ("set: x\ntasks: {a: {description: '${NOPE}'}}\n", "tasks.a.description: variable NOPE is not set"),
-        ("set: x\nset: y\ntasks: {}\n", "is no YAML: 'set' is there twice"),
-        ("set: [\n", "is no YAML"),
+        ("set: x\nset: y\ntasks: {}\n", "line 2, column 1: 'set' is there twice"),
+        ("set: [\n", "is no YAML: line 2, column 1: expected the node content, but found '<stream end>'"),
+        (
+            "set: x\ntasks:\n\ta: {}\n",
+            "is no YAML: line 3, column 1: found character '\\t' that cannot start any token",
+        ),
+        ("set: x\ntasks: \a\n", "is no YAML: line 2, column 8: the character U+0007 is not allowed"),
+        (ARGS.format("limit: .inf"), "line 4, column 19: must be a finite number, got .inf"),
+        (ARGS.format("limit: -.Inf"), "line 4, column 19: must be a finite number, got -.Inf"),
+        (ARGS.format("limit: .nan"), "line 4, column 19: must be a finite number, got .nan"),
+        (ARGS.format("limit: 1.0e+999"), "line 4, column 19: must be a finite number, got 1.0e+999"),
+        (ARGS.format("limit: " + "9" * 5000), "line 4, column 19: must be a finite number, got 9999"),
+        (ARGS.format("limit: !!int many"), "line 4, column 19: must be a finite number, got many"),
+        (ARGS.format("limit: !!float many"), "line 4, column 19: must be a finite number, got many"),
+        (ARGS.format("limit: !!bool maybe"), "line 4, column 19: must be true or false, got maybe"),
+        (
+            ARGS.format("at: 12:30:15"),
+            "line 4, column 16: 12:30:15 is a number of base 60 to YAML: write '12:30:15' in",
+        ),
+        (ARGS.format("at: 12:30.5"), "line 4, column 16: 12:30.5 is a number of base 60 to YAML"),
+        (ARGS.format("zip: 01234"), "line 4, column 17: 01234 is a number of base 8 to YAML: write '01234' in quotes"),
+        (ARGS.format("1: a"), "line 4, column 12: a key must be text, got 1: write '1' in quotes"),
+        (ARGS.format("on: a"), "line 4, column 12: a key must be text, got on: write 'on' in quotes"),
+        (ARGS.format("~: a"), "line 4, column 12: a key must be text, got ~"),
+        (ARGS.format("[1, 2]: a"), "line 4, column 12: a key must be text"),
+        (ARGS.format("a: !!set {b}"), "line 4, column 15: !!set has no place here: write a list or a table"),
+        (ARGS.format("a: !!binary aGk="), "line 4, column 15: !!binary has no place here: write text"),
+        (ARGS.format("a: !!omap [b: 1]"), "line 4, column 15: !!omap has no place here"),
+        (
+            ARGS.format("a: !!python/object/apply:os.getcwd []"),
+            "line 4, column 15: !!python/object/apply:os.getcwd has no",
+        ),
+        (ARGS.format("a: !env HOME"), "line 4, column 15: !env has no place here: write text"),
+        (ARGS.format("a: &a [*a]"), "line 4, column 19: the alias '*a' stands within what it stands for"),
+        (ARGS.format("a: &a {b: {c: *a}}"), "line 4, column 26: the alias '*a' stands within what it stands for"),
+        (ARGS.format("a: &a {<<: *a}"), "line 4, column 23: the alias '*a' stands within what it stands for"),
+        (ARGS.format("a: *b"), "is no YAML: line 4, column 15: found undefined alias 'b'"),
+        (ARGS.format("<<: [1]"), "is no YAML: line 4, column 17: expected a mapping for merging, but found scalar"),
+        (ARGS.format("a: " + "[" * 5000), "must be nested at most 40 deep"),
+        (ARGS.format('a: "\\0"'), "line 4, column 15: a text must have no NUL"),
+        (ARGS.format('a: "\\ud800"'), "line 4, column 15: a text must have no NUL and no half of a surrogate pair"),
+        (ARGS.format(LAUGHS), "must have at most 100,000 values, aliases counted"),
         ("set: x\n", "must have set and tasks together, and has no tasks"),
         ("{}\n", "must have set and tasks, or groups, or all three"),
         ("groups: {mail: {paused: true}}\n", "groups.mail.paused: is unknown"),
@@ -119,6 +166,32 @@ def test_what_is_wrong_is_named_with_its_place(file: Path, text: str, said: str)
     assert len(found) == 1
     assert found[0].startswith(f"{file}: ")
     assert said in found[0]
+
+
+def test_usual_yaml_is_what_it_looks_like(tmp_path: Path, file: Path) -> None:
+    usual = """
+set: x
+tasks:
+  a: &a
+    job: report
+    args: {since: 2026-01-01, at: 2026-01-01T10:00:00Z, no_day: 2026-02-30, op: =, half: 0.5, many: 1_000, mask: 0x1F}
+    start_at: 2030-01-01T00:00:00Z
+  b:
+    <<: *a
+    args: {days: &one [1, <<], again: *one}
+"""
+    file.write_bytes(b"\xef\xbb\xbf" + usual.replace("\n", "\r\n").encode())
+    ((a, b),) = (one.tasks for one in read_files(file, {}).sets)
+    dates = {"since": "2026-01-01", "at": "2026-01-01T10:00:00Z", "no_day": "2026-02-30"}
+    assert a.settings["args"] == dates | {"op": "=", "half": 0.5, "many": 1000, "mask": 31}
+    assert a.settings["start_at"] == b.settings["start_at"] == datetime(2030, 1, 1, tzinfo=UTC)
+    assert b.settings["args"] == {"days": [1, "<<"], "again": [1, "<<"]}
+    toml = tmp_path / "tasks.toml"
+    toml.write_text(
+        'set = "x"\n[tasks.a]\nstart_at = 2030-01-01T00:00:00Z\nargs = {since = 2026-01-01, at = 10:00:00}\n'
+    )
+    ((a,),) = (one.tasks for one in read_files(toml, {}).sets)
+    assert a.settings == {"args": {"since": "2026-01-01", "at": "10:00:00"}, "start_at": b.settings["start_at"]}
 
 
 def test_limits_of_groups_are_read_and_what_is_exported_is_read_back(tmp_path: Path, file: Path) -> None:
@@ -146,13 +219,20 @@ def test_limits_of_groups_are_read_and_what_is_exported_is_read_back(tmp_path: P
 def test_files_that_cannot_be_read_are_named(tmp_path: Path, file: Path) -> None:
     assert faults(file) == [f"{file}: there is no such file or folder"]
     assert "must hold files that end in .toml, .yaml, .yml" in faults(tmp_path)[0]
-    file.write_bytes(b"\xff\xfe")
-    assert "cannot be read" in faults(file)[0]
+    file.write_bytes("set: x\n".encode("utf-16"))
+    assert faults(file) == [f"{file}: cannot be read: line 1, column 1: must be UTF-8, got byte 0xFF; save it as UTF-8"]
+    file.write_bytes("set: x\ntasks: {a: {description: größer}}\n".encode("latin-1"))
+    assert "line 2, column 28: must be UTF-8, got byte 0xF6" in faults(file)[0]
     file.write_bytes(b"#" * (MAX_BYTES + 1))
     assert "must have at most" in faults(file)[0]
     toml = tmp_path / "x.toml"
     toml.write_text("set =")
-    assert "is no TOML" in faults(toml)[0]
+    assert "is no TOML: Invalid value (at end of document)" in faults(toml)[0]
+    for text in ("a = " + "[" * 5000, "a = " + "9" * 5000):
+        toml.write_text(text)
+        assert "is no TOML" in faults(toml)[0]
+    toml.write_text('set = "x"\n[tasks.a.args]\nlimit = inf\n')
+    assert faults(toml) == [f"{toml}: tasks.a.args.limit: must be a finite number, got inf"]
 
 
 def test_the_published_schema_is_that_of_the_files() -> None:

@@ -25,6 +25,7 @@ from ..jobs.own.threads import in_own_thread
 from ..jobs.registry import Registry
 from ..jobs.registry.known_code import CodeOfRegistry
 from ..jobs.runtime.base.clock import Clock
+from ..jobs.runtime.base.service import persistently
 from ..jobs.runtime.base.settings import EngineSettings
 from ..jobs.runtime.base.wakeup import Wakeup
 from ..jobs.runtime.live.feeds import LiveFeeds
@@ -207,7 +208,7 @@ class Installation:
         if prepare is not None:
             await prepare(parts.database)
         if parts.sign_in is not None and self.set_up_by_link:
-            await offer_setup(parts.database, self.url)
+            await persistently(lambda: offer_setup(parts.database, self.url))
         self.lifecycle.enter(Phase.SERVING)
 
     async def _close_traces(self) -> None:

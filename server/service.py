@@ -10,9 +10,13 @@ from typing import Any
 
 import uvloop
 
+from ..jobs.core.base.errors import StorageError
 from ..jobs.registry import Registry
 from ..jobs.runtime.base.clock import Clock
+from ..jobs.runtime.base.service import first_line
+from ..jobs.store.db.base.address import without_password
 from ..jobs.store.db.database import Database
+from ..jobs.store.db.faults import is_unavailable
 from ..jobs.store.db.sqlite.filelock import FileLock, lock_for
 from .configuration.settings import Settings
 from .exposure import check_administrator
@@ -152,7 +156,13 @@ class Service:
             log.info("SIGHUP: there is no file to read again; name files of tasks with --tasks")
 
     async def _start(self, made: Installation) -> None:
-        await made.start(self._prepare)
+        try:
+            await made.start(self._prepare)
+        except Exception as error:
+            if not is_unavailable(error):
+                raise
+            where = without_password(self.settings.database_url)
+            raise StorageError(f"database {where}: is unavailable: {first_line(error)}") from error
         self.on_ready(made.url, made.parts.engine.node_name or "")
         notify(READY)
 

@@ -31,7 +31,7 @@ class NewNode:
     """A process that is about to become a node.
 
     ``jobs``: all that it knows; ``choice``: which runs it takes; ``thread_slots``,
-    ``process_slots``: None = all slots; ``lease``: seconds.
+    ``process_slots``: None = all slots; ``lease``: seconds; ``seq``: the number that its heartbeats count from.
     """
 
     name: str
@@ -42,6 +42,7 @@ class NewNode:
     thread_slots: int | None = None
     process_slots: int | None = None
     choice: NodeChoice = EVERYTHING
+    seq: int = 1
 
 
 def join(tx: Tx, new: NewNode, *, only_node: bool) -> Node:
@@ -63,11 +64,11 @@ def join(tx: Tx, new: NewNode, *, only_node: bool) -> Node:
     node = nodes.register(
         tx.conn,
         name=new.name,
-        slots=new.slots,
-        kinds=(new.thread_slots, new.process_slots),
+        slots=(new.slots, new.thread_slots, new.process_slots),
         version=new.version,
         jobs={job.name: job.signature if new.choice.takes_job(job.name, job.tags) else None for job in new.jobs},
         choice=new.choice,
+        seq=new.seq,
         clock_skew=_skew(tx.now),
         now=tx.now,
         lease=new.lease,

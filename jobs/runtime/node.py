@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import secrets
 from collections.abc import Awaitable, Callable, Collection
 
 from ..actions.nodes import Beat, NewNode, join, leave, live_names, set_state
@@ -15,12 +16,12 @@ from ..registry import Registry
 from ..store.db.database import Database
 from ..store.db.faults import is_unavailable
 from ..store.db.transaction import Tx, Wake
+from ..store.read.nodes import live
 from .attempts.worker import Worker
-from .base.backoff import Backoff
 from .base.change_detector import ChangeDetector
 from .base.clock import Clock
 from .base.pulse import Pulse, Stall, stall_of
-from .base.service import Duty, first_line, log_fault
+from .base.service import Duty, first_line, log_fault, persistently
 from .base.settings import EngineSettings
 from .drain_watcher import DrainWatcher
 from .duties import alarm, expirer, figures
@@ -35,9 +36,7 @@ from .names import random_name
 
 log = logging.getLogger(__name__)
 
-LEAVE_SECONDS = 10.0
-"""So long a node that stops tries to write so while its database is unavailable."""
-_LEAVE_PAUSE = 0.1
+_SEQUENCES = 2**48
 
 _LAST_ENDS = 5.0
 """Seconds in which what was killed has ended."""
@@ -45,10 +44,15 @@ _LAST_ENDS = 5.0
 
 async def register(database: Database, registry: Registry, settings: EngineSettings) -> Node:
     """Make this process a node under a name that no live node has, and publish its jobs."""
-    return await database.write(_join, registry, settings, database.is_sqlite)
+    # By this number it finds itself if the answer to its registration was lost.
+    seq = secrets.randbelow(_SEQUENCES)
+    return await persistently(lambda: database.write(_join, registry, settings, database.is_sqlite, seq))
 
 
-def _join(tx: Tx, registry: Registry, settings: EngineSettings, only_node: bool) -> Node:
+def _join(tx: Tx, registry: Registry, settings: EngineSettings, only_node: bool, seq: int) -> Node:
+    registered = next((one for one in live(tx.conn) if one.seq == seq), None)
+    if registered is not None:
+        return registered
     wanted = settings.node_name or random_name()
     # On SQLite the holder of the file lock knows that a node of this name is dead; ``join`` rescues it.
     name = wanted if only_node or wanted not in live_names(tx) else f"{wanted}-{random_name().rpartition('-')[2]}"
@@ -64,6 +68,7 @@ def _join(tx: Tx, registry: Registry, settings: EngineSettings, only_node: bool)
         settings.thread_slots,
         settings.child_slots,
         settings.choice,
+        seq,
     )
     return join(tx, new, only_node=only_node)
 
@@ -86,31 +91,23 @@ def _stopped(node: Node) -> HandedBack:
 
 
 async def _write_leave(database: Database, node: Node, unfinished: HandedBack | Lost) -> None:
-    """Write that a node has stopped, and tried again for ``LEAVE_SECONDS`` while the database is unavailable.
+    """Write that a node has stopped, and tried again for ``PERSISTENCE`` seconds while the database is unavailable.
 
     Raises:
         StorageError: it stayed unavailable.
     """
-    loop, backoff = asyncio.get_running_loop(), Backoff(_LEAVE_PAUSE, longest=1.0)
-    give_up_at = loop.time() + LEAVE_SECONDS
-    while True:
-        try:
-            await database.write(leave, node, NodeState.STOPPED, unfinished=unfinished)
-        except Exception as error:
-            if not is_unavailable(error):
-                raise
-            reason = first_line(error)
-            if loop.time() >= give_up_at:
-                break
-            await asyncio.sleep(backoff.fail())
-        else:
-            return
-    lease = (node.expires_at - node.heartbeat_at).total_seconds()
-    when = "with its next start" if database.is_sqlite else f"once its lease of {lease:g} s has ended"
-    raise StorageError(
-        f"node {node.name} has stopped and could not write so, because the database is unavailable ({reason}); "
-        f"what it ran and could not store begins again {when}"
-    )
+    try:
+        await persistently(lambda: database.write(leave, node, NodeState.STOPPED, unfinished=unfinished))
+    except Exception as error:
+        if not is_unavailable(error):
+            raise
+        lease = (node.expires_at - node.heartbeat_at).total_seconds()
+        when = "with its next start" if database.is_sqlite else f"once its lease of {lease:g} s has ended"
+        reason = first_line(error)
+        raise StorageError(
+            f"node {node.name} has stopped and could not write so, because the database is unavailable ({reason}); "
+            f"what it ran and could not store begins again {when}"
+        ) from None
 
 
 async def leave_broken(database: Database, node: Node, reason: str) -> None:
@@ -200,6 +197,7 @@ class NodeLife:
         duties = [
             Duty("poll", poll, self._poll, should_poll=ChangeDetector(self._database).should_poll),
             Duty("clock-check", alarm.STEP, self._check_clock),
+            Duty("stopped children", lease / 8, self.worker.kill_stopped_children),
             Duty("disown", lease / 8, self.worker.disown_unknown),
             self._versions,
             Duty("expire", expirer.EVERY, expirer.Expirer(self._database, self.node.name).look),
@@ -248,7 +246,8 @@ class NodeLife:
 
     async def leave_starting(self) -> None:
         """Say that this node serves, unless it was asked to drain already."""
-        await self._database.write(set_state, self.node, NodeState.ACTIVE, {NodeState.STARTING})
+        active, sources = NodeState.ACTIVE, {NodeState.STARTING}
+        await persistently(lambda: self._database.write(set_state, self.node, active, sources))
 
     async def announce_stopping(self, sources: Collection[NodeState] = LIVE_NODES) -> bool:
         """Say that this node takes nothing new any more; False if it is in none of the states ``sources``."""
@@ -293,7 +292,7 @@ class NodeLife:
         """Write that the node has stopped, give back what it could not end, and stop beating.
 
         Raises:
-            StorageError: the database is unavailable, and did not come back within ``LEAVE_SECONDS``.
+            StorageError: the database is unavailable, and did not come back within ``PERSISTENCE`` seconds.
         """
         self._heartbeat.stop()
         await _write_leave(self._database, self.node, _stopped(self.node))

@@ -11,7 +11,7 @@ from ..core.run_spec import RunSpec
 from ..own.threads import briefly_in_thread
 from ..queue.enqueue.enqueue import Transaction, new_run
 from ..queue.enqueue.enqueue_many import new_runs
-from ..queue.flows.enqueue_flow import enqueue_flow_sync
+from ..queue.flows.enqueue_flow import put_spec
 from ..store.db.callers.rollbacks import Rollbacks
 from ..store.db.database import Database
 from ..store.db.transaction import Tx
@@ -77,7 +77,7 @@ class CapturedQueue:
         Raises:
             UserError: what is wrong with it.
         """
-        return self._database.write_sync(lambda tx: enqueue_flow_sync(tx.conn, flow))
+        return self._database.write_sync(put_spec, flow)
 
     def put_flow_in(self, session: Transaction, flow: FlowSpec) -> int:
         """The same, until the transaction of ``session`` is rolled back."""

@@ -4,9 +4,9 @@
 - ``frozen_clock``: its clock, a ``FakeClock``.
 - ``cronograph_server``: a real server (``Server``), for what only the whole can show.
 
-``@pytest.mark.cronograph(registry=…, resources=…, secrets=…)`` says what ``Queue`` takes, ``@pytest.mark.cronograph(
-jobs=["shop.jobs"], arguments=["--slots", "1"])`` what ``Server`` does. The option ``cronograph_jobs`` of pytest's
-configuration names modules for the servers of all tests.
+``@pytest.mark.cronograph(registry=…, resources=…, secrets=…, start=…)`` says what ``Queue`` takes,
+``@pytest.mark.cronograph(jobs=["shop.jobs"], arguments=["--slots", "1"])`` what ``Server`` does. The option
+``cronograph_jobs`` of pytest's configuration names modules for the servers of all tests.
 """
 
 from collections.abc import Iterator
@@ -25,7 +25,9 @@ if TYPE_CHECKING:
 _MARKER: Final = "cronograph"
 _INI: Final = "cronograph_jobs"
 _OF_QUEUE: Final = frozenset({"registry", "resources", "secrets"})
+_OF_CLOCK: Final = frozenset({"start"})
 _OF_SERVER: Final = frozenset({"jobs", "arguments", "within"})
+_KNOWN: Final = _OF_QUEUE | _OF_CLOCK | _OF_SERVER
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -35,16 +37,18 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """The marker is known."""
-    config.addinivalue_line("markers", f"{_MARKER}(registry, resources, secrets, jobs, arguments): see its fixtures")
+    config.addinivalue_line(
+        "markers", f"{_MARKER}(registry, resources, secrets, start, jobs, arguments): see its fixtures"
+    )
 
 
 def _settings(request: pytest.FixtureRequest, names: frozenset[str]) -> dict[str, Any]:
     """What the markers of a test say; the nearest one decides."""
     chosen: dict[str, Any] = {}
     for marker in request.node.iter_markers(_MARKER):
-        unknown = sorted(set(marker.kwargs) - _OF_QUEUE - _OF_SERVER)
+        unknown = sorted(set(marker.kwargs) - _KNOWN)
         if unknown or marker.args:
-            known = ", ".join(sorted(_OF_QUEUE | _OF_SERVER))
+            known = ", ".join(sorted(_KNOWN))
             wrong = unknown[0] if unknown else repr(marker.args[0])
             raise pytest.UsageError(f"@pytest.mark.{_MARKER} takes {known} by name, got {wrong}")
         chosen = {name: value for name, value in marker.kwargs.items() if name in names} | chosen
@@ -52,9 +56,10 @@ def _settings(request: pytest.FixtureRequest, names: frozenset[str]) -> dict[str
 
 
 @pytest.fixture
-def frozen_clock() -> "FakeClock":
-    """A clock that moves only when you move it; it starts on 1 January 2026, 00:00 UTC."""
-    return testing.FakeClock()
+def frozen_clock(request: pytest.FixtureRequest) -> "FakeClock":
+    """A clock that moves only when you move it; 1 January 2026, 00:00 UTC, unless a marker says ``start``."""
+    start = _settings(request, _OF_CLOCK).get("start")
+    return testing.FakeClock() if start is None else testing.FakeClock(start)
 
 
 @pytest.fixture

@@ -1,5 +1,6 @@
 """A real queue in a temporary SQLite file, with a clock that the test moves."""
 
+import asyncio
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -7,6 +8,8 @@ from datetime import datetime
 from pathlib import Path
 from types import MappingProxyType, TracebackType
 from typing import Any, Self, TypedDict, Unpack
+
+from typing_extensions import override
 
 from ..actions.checkpoints import save_checkpoint
 from ..actions.declarations import declare_tasks
@@ -18,7 +21,7 @@ from ..actions.signals import signal_run
 from ..actions.tasks import create_task, trigger_task
 from ..base.services import Services
 from ..core.defaults import TASK_POLICIES
-from ..core.durable.steps import StepState
+from ..core.durable.steps import StepEnd, StepState
 from ..core.durable.waits import Signal
 from ..core.explain.previews import Preview
 from ..core.flows.spec import FlowSpec
@@ -51,7 +54,7 @@ from ..store.read import tasks as task_store
 from ..store.read.listing.criteria import EVERYTHING, equal
 from .asserting import defaults_of, explanation, find_enqueued
 from .capture import CapturedQueue
-from .clock import TICK, FakeClock
+from .clock import START, TICK, FakeClock
 from .results import AttemptResult
 from .single import AnyJob, Recorder, carry, find
 from .steps import TEST_URL
@@ -122,11 +125,13 @@ class Queue:
     Args:
         registry: The jobs; the default registry unless given.
         clock: The time of everything; a new ``FakeClock`` unless given.
+        start: The time that a new clock shows, with a zone; 1 January 2026, 00:00 UTC unless given. Code that computes
+            times from ``datetime.now()`` needs ``start=datetime.now(UTC)``: ``drain`` moves the clock to each.
         resources: What the jobs are given, by its type, instead of what ``@resource`` opens.
         secrets: The values of those that arguments refer to, by name.
 
     Attributes:
-        clock: The time of everything.
+        clock: The time of everything: of runs, steps, schedules, retries, sleeps, expiry, keys and rates.
         database: The database behind it; gone afterwards.
     """
 
@@ -136,8 +141,12 @@ class Queue:
         clock: FakeClock | None = None,
         resources: Mapping[Any, object] = MappingProxyType({}),
         secrets: Mapping[str, str] = MappingProxyType({}),
+        *,
+        start: datetime | None = None,
     ) -> None:
-        self.clock = clock or FakeClock()
+        if clock is not None and start is not None:
+            raise TypeError("Queue: takes clock or start, got both; give the clock its time: FakeClock(start)")
+        self.clock = clock or FakeClock(START if start is None else start)
         self.registry = registry_or_default(registry)
         self._resources = resources
         self._secrets = secrets
@@ -151,7 +160,7 @@ class Queue:
         self._attempts: dict[int, list[AttemptResult]] = {}
         self._captured = CapturedQueue(self.database)
         self._before: list[tuple[Registry, RunQueue | None]] = []
-        self._steps = StepWriter(self.database, TEST_URL)
+        self._steps = _StepsByClock(self.database, TEST_URL, self.clock)
 
     async def __aenter__(self) -> Self:
         return self.__enter__()
@@ -384,6 +393,19 @@ class Queue:
         """When something is due by time alone: a retry, a later run, a token, and with ``schedules`` an occurrence."""
         due = await self.database.write(_next_time, schedules)
         return min((at for at in (due, *self._tokens_at) if at is not None), default=None)
+
+
+class _StepsByClock(StepWriter):
+    """Stores steps with the time of the test's clock, which no step moves."""
+
+    def __init__(self, database: Database, public_url: str, clock: FakeClock) -> None:
+        super().__init__(database, public_url)
+        self._clock = clock
+
+    @override
+    def keep(self, started: Started, end: StepEnd) -> asyncio.Future[bool]:
+        now = self._clock.now()
+        return super().keep(started, replace(end, started_at=now, finished_at=now))
 
 
 def _checkpoint(conn: Connection, task: str) -> Json:

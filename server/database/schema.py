@@ -26,6 +26,16 @@ def migrate(database_url: str) -> list[str]:
         StorageError: it cannot be reached or used, there is no place for the tables, or columns are missing.
     """
     try:
+        return _migrate(database_url)
+    except StorageError as error:
+        if not getattr(error.__cause__, "connection_invalidated", False):
+            raise
+    # The connection was lost on the way, perhaps with the answer to the commit.
+    return _migrate(database_url)
+
+
+def _migrate(database_url: str) -> list[str]:
+    try:
         with connected(database_url) as connection:
             if _is_newest(connection, database_url):
                 check_shape(connection, database_url)

@@ -8,6 +8,7 @@ from ...jobs.actions.task_sets import apply_sets
 from ...jobs.core.base.errors import CronographError, UserError
 from ...jobs.core.task_sets import TaskAction
 from ...jobs.own.threads import in_own_thread
+from ...jobs.runtime.base.service import persistently
 from ...jobs.store.db.database import Database, SQLAlchemyError
 from .reading import TaskFilesError, Wanted, read_files
 
@@ -31,7 +32,7 @@ class TaskFiles:
         """
         wanted = await in_own_thread(read_files, self._path)
         try:
-            applied = await self._database.write(apply_sets, wanted.sets, groups=wanted.groups)
+            applied = await persistently(lambda: self._database.write(apply_sets, wanted.sets, groups=wanted.groups))
         except UserError as refusal:
             sentences = [f"{self._path}: {_place(fault, wanted)}{fault.message}" for fault in refusal.faults]
             raise TaskFilesError(sentences) from None

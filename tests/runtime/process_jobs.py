@@ -84,6 +84,8 @@ def dies(ctx: JobContext, how: str) -> None:
             ctypes.string_at(0)
         case "kill":
             os.kill(os.getpid(), signal.SIGKILL)
+        case "stop":
+            os.kill(os.getpid(), signal.SIGSTOP)
         case "group":
             os.killpg(0, signal.SIGKILL)
         case _:

@@ -2,23 +2,32 @@
 
 import asyncio
 import logging
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Concatenate, ParamSpec, TypeVar
 
+import psycopg
 import pytest
 from sqlalchemy import make_url
+from typing_extensions import override
 
-from cronograph.jobs.actions.nodes import drain_node
+from cronograph.jobs.actions.nodes import NewNode, drain_node, join
 from cronograph.jobs.base.services import Services
 from cronograph.jobs.core.base.errors import ConfigurationError
 from cronograph.jobs.core.nodes import NodeState
 from cronograph.jobs.registry import Registry
+from cronograph.jobs.runtime.duties.rescuer import Rescuer
 from cronograph.jobs.runtime.engine import Engine
 from cronograph.jobs.store.db.base.address import sqlite_path
-from cronograph.jobs.store.db.database import Database
-from cronograph.jobs.store.db.transaction import Wake
+from cronograph.jobs.store.db.database import Database, OperationalError
+from cronograph.jobs.store.db.transaction import Tx, Wake
 from cronograph.jobs.store.read import nodes
+from tests.support.clocks import WrongClock
 from tests.support.engines import QUICK
 from tests.support.waiting import eventually
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 async def test_a_drain_that_is_asked_for_while_the_node_starts_is_obeyed(database_url: str) -> None:
@@ -99,6 +108,58 @@ async def test_a_start_that_is_cut_short_while_the_database_is_unavailable_ends_
     finally:
         await engine.stop()
         await database.close()
+
+
+class LosesAnswers(Database):
+    """A real database whose first answer to each kind of write is lost after the commit."""
+
+    def __init__(self, url: str) -> None:
+        super().__init__(url)
+        self.lost: list[str] = []
+
+    @override
+    async def write(self, function: Callable[Concatenate[Tx, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
+        result = await super().write(function, *args, **kwargs)
+        name = getattr(function, "__name__", "")
+        if name not in self.lost:
+            self.lost.append(name)
+            raise OperationalError("COMMIT", None, ConnectionError("the line is cut"), connection_invalidated=True)
+        return result
+
+
+async def test_a_start_whose_answers_are_lost_goes_on_as_one_node(database_url: str) -> None:
+    database = LosesAnswers(database_url)
+    engine = Engine(Services(database), Registry(), QUICK)
+    try:
+        await engine.start()
+        assert database.lost[:3] == ["_join", "declare_tasks", "set_state"]
+        (node,) = await database.read(nodes.live)
+        assert (node.name, node.state) == ("test-node", NodeState.ACTIVE)
+    finally:
+        await engine.stop()
+        await database.close()
+
+
+@pytest.mark.postgres
+async def test_a_death_is_told_once_by_each_survivor_however_often_it_has_to_try(
+    postgres_url: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    database, clock = Database(postgres_url), WrongClock()
+    dead = await database.write(join, NewNode("dead", 1, "1", (), lease=-1.0), only_node=False)
+    survivors = [Rescuer(database, own=0, lease=10.0, clock=clock) for _ in range(2)]
+    for one in survivors:
+        await one.look()
+    clock.passed = 20.0
+    with psycopg.connect(database.libpq_url()) as other:
+        # A claim of the dead node is under way: nobody can declare it dead yet.
+        other.execute("SELECT FROM cronograph.node WHERE id = %s FOR UPDATE", (dead.id,))
+        for one in survivors * 3:
+            await one.look()
+    for one in survivors * 2:
+        await one.look()
+    assert await database.read(nodes.live) == []
+    assert caplog.text.count("node dead is dead: no heartbeat since") == 2
+    await database.close()
 
 
 async def test_a_start_without_a_database_registers_nothing_and_says_why(empty_sqlite_url: str) -> None:

@@ -22,6 +22,8 @@ def place_order(to):
 """
 
 TESTS = """
+from datetime import UTC, datetime
+
 import pytest
 from cronograph.jobs.testing import drain_sync
 
@@ -40,6 +42,11 @@ def test_orders_are_confirmed(cronograph_queue, frozen_clock):
 
 def test_each_test_has_a_queue_of_its_own(cronograph_queue):
     cronograph_queue.refute_enqueued(shop.mail)
+
+
+@pytest.mark.cronograph(start=datetime(2031, 5, 6, tzinfo=UTC))
+def test_a_start(cronograph_queue, frozen_clock):
+    assert cronograph_queue.clock.now() == frozen_clock.now() == datetime(2031, 5, 6, tzinfo=UTC)
 
 
 @pytest.mark.cronograph(jobs=["shop"], arguments=["--slots", "1"])
@@ -79,9 +86,10 @@ def project(tmp_path: Path) -> Path:
 @pytest.mark.timeout(120)
 def test_the_fixtures_work_in_a_project_without_any_further_plugin(project: Path) -> None:
     ran = run_pytest(project, "-q")
-    assert "3 passed, 1 error" in ran.stdout, ran.stdout + ran.stderr
-    assert "@pytest.mark.cronograph takes arguments, jobs, registry, resources, secrets, within by name, got job" in (
-        ran.stdout
+    assert "4 passed, 1 error" in ran.stdout, ran.stdout + ran.stderr
+    assert (
+        "@pytest.mark.cronograph takes arguments, jobs, registry, resources, secrets, start, within by name, got job"
+        in (ran.stdout)
     )
 
 

@@ -1,16 +1,19 @@
 """`Queue` and `drain`: a whole queue in a test, in no time."""
 
-from datetime import timedelta
+import asyncio
+from datetime import UTC, datetime, timedelta
 
 import pytest
+from sqlalchemy import select
 
 from cronograph.graphql.client.inputs import TaskSettings as ClientTaskSettings
-from cronograph.jobs import JobContext, Result, Snooze, job
+from cronograph.jobs import Flow, JobContext, Result, Snooze, job
 from cronograph.jobs.core.base.errors import UserError
 from cronograph.jobs.core.model import ScheduleSpec
 from cronograph.jobs.core.schedule import Syntax
 from cronograph.jobs.registry import Registry
 from cronograph.jobs.registry.queue import RunOptions
+from cronograph.jobs.store.schema.steps import run_step
 from cronograph.jobs.testing import DrainError, FakeClock, Queue, drain
 from cronograph.jobs.testing.clock import START
 from cronograph.jobs.testing.queue import TaskSettings
@@ -124,3 +127,47 @@ async def test_a_queue_gives_its_secrets_to_the_jobs_that_name_them() -> None:
         await queue.enqueue("calls", {"token": {"$secret": "billing"}})
         (ran,) = await drain(queue)
         assert (ran.run.args, ran.last.value) == ({"token": {"$secret": "billing"}}, ["[secret billing]", 14])
+
+
+LATER = datetime(2031, 5, 6, 7, 8, 9, tzinfo=UTC)
+
+
+@job("leaf", registry=JOBS)
+async def leaf(number: int = 0) -> int:
+    return number
+
+
+@job("enqueues by all ways", registry=JOBS)
+async def enqueues_by_all_ways(ctx: JobContext) -> None:
+    await leaf.enqueue(number=1)
+    await asyncio.to_thread(leaf.enqueue_sync, number=2)
+    await ctx.enqueue("leaf", number=3)
+    await ctx.step("once", lambda: 1)
+    flow = Flow("inner", registry=JOBS)
+    flow.add("only", leaf, number=4)
+    await flow.enqueue()
+
+
+@pytest.mark.parametrize("start", [None, LATER])
+async def test_all_ways_to_enqueue_go_by_the_one_clock_of_the_queue(start: datetime | None) -> None:
+    async with Queue(JOBS, start=start) as queue:
+        begin = queue.clock.now()
+        assert begin == (start or START)
+        flow = Flow("outer", registry=JOBS)
+        flow.add("first", leaf, 1).after()
+        await flow.enqueue()
+        flow.enqueue_sync()
+        await queue.enqueue(enqueues_by_all_ways)
+        await queue.enqueue(leaf, run_at=begin + timedelta(hours=1))
+        runs = await drain(queue)
+        assert len(runs) == 8
+        assert {one.run.submitted_at for one in runs} == {begin}
+        assert queue.clock.now() == begin + timedelta(hours=1)
+        times = select(run_step.c.started_at, run_step.c.finished_at)
+        rows = await queue.database.read(lambda conn: conn.execute(times).all())
+        assert [tuple(row) for row in rows] == [(begin, begin)]
+
+
+async def test_a_queue_takes_a_clock_or_its_start() -> None:
+    with pytest.raises(TypeError, match="takes clock or start, got both"):
+        Queue(JOBS, FakeClock(), start=LATER)

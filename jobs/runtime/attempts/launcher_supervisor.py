@@ -32,6 +32,7 @@ class LauncherSupervisor:
         spawner: Starts launcher and children.
         size: How many children there may be.
         look_again: Called when there are some.
+        lease: Seconds that a child may be stopped, as a node may.
 
     Attributes:
         children: Hands them out.
@@ -45,12 +46,15 @@ class LauncherSupervisor:
         spawner: Spawner,
         size: int,
         look_again: Callable[[], None],
+        *,
+        lease: float,
     ) -> None:
         self._database = database
         self._node = node
         self._capacity = capacity
         self._spawner = spawner
         self._look_again = look_again
+        self._lease = lease
         self._trouble: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         self._noted: str | None = None
         self.children = ChildPool(spawner, size, on_shortage=self._run_short)
@@ -108,6 +112,10 @@ class LauncherSupervisor:
     def kill_all(self) -> None:
         """Kill every child process, those at work and those that wait for a run of their job."""
         self._spawner.kill_all()
+
+    async def kill_stopped(self) -> None:
+        """Kill the child processes that somebody has stopped and not continued within the lease of a node."""
+        self._spawner.kill_stopped(self._lease)
 
     async def close(self) -> None:
         """End the children and their launcher."""

@@ -215,7 +215,9 @@ class ProcessBody:
         if status == NOT_FORKED:
             self._children.report_shortage(reason := "no child process can be forked: the system is short of processes")
             return HandedBack(reason)
-        return failure("ChildProcessError", f"child process {described(status)}", None, self._attempt.signal.reason)
+        stopped = self._child is not None and self._child.was_stopped
+        what = "was stopped (SIGSTOP) for a whole lease and was killed" if stopped else described(status)
+        return failure("ChildProcessError", f"child process {what}", None, self._attempt.signal.reason)
 
     async def stop_hard(self, running: Running) -> JobOutcome:
         """Ask the child to leave at once, then kill it with all that it started."""

@@ -92,7 +92,10 @@ class Worker(Service):
         preload = preloaded(in_process, registry.hooks, unless_set=settings.preload)
         spawner = Spawner(settings.launch, preload, findable(in_process, preload))
         places = min(settings.slots, settings.child_slots)
-        self._launcher = LauncherSupervisor(self._database, node, self._capacity, spawner, places, self._look_again)
+        self._launcher = LauncherSupervisor(
+            self._database, node, self._capacity, spawner, places, self._look_again, lease=settings.lease
+        )
+        self.kill_stopped_children = self._launcher.kill_stopped
         self._threads = ThreadPool[JobOutcome](min(settings.slots, settings.thread_slots))
         self._attempts = Attempts(
             services,

@@ -4,14 +4,14 @@ import asyncio
 import logging
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Iterator
-from typing import TYPE_CHECKING, Any, NoReturn, cast
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, cast
 
 from ...core.base.errors import StorageError
 from ...core.base.lazy import LazyModule
 from ...store.db.database import InterfaceError, OperationalError
 from ...store.db.faults import is_unavailable
 from ...store.db.transaction import Wake
-from .backoff import Backoff
+from .backoff import Backoff, repeated
 from .pulse import Pulse
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 else:
     psycopg = LazyModule("psycopg")
 
+T = TypeVar("T")
 
 _AWAY = (OperationalError, InterfaceError, OSError, StorageError)
 """With psycopg's ``OperationalError``, what is raised when a connection ends or cannot be made, and says so in words.
@@ -62,6 +63,25 @@ def first_line(error: BaseException) -> str:
 log = logging.getLogger(__name__)
 
 _FIRST_PAUSE = 0.1
+PERSISTENCE = 10.0
+"""So long a node tries to write that it starts or stops while its database is unavailable."""
+
+
+async def persistently(do: Callable[[], Awaitable[T]]) -> T:
+    """Do something with the database, again for up to ``PERSISTENCE`` seconds while that is unavailable.
+
+    The answer to a commit may have been lost: to do it twice must be as to do it once.
+    """
+    loop = asyncio.get_running_loop()
+    give_up_at = loop.time() + PERSISTENCE
+
+    def passes(error: Exception) -> bool:
+        return is_unavailable(error) and loop.time() < give_up_at
+
+    def note(pause: float, error: Exception) -> None:
+        log.warning("the database is unavailable, tried again in %.1f s: %s", pause, first_line(error))
+
+    return await repeated(do, passes, note, _FIRST_PAUSE)
 
 
 class Service(ABC):

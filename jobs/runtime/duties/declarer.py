@@ -3,14 +3,14 @@
 import asyncio
 import logging
 
-from ...actions.declarations import declare_tasks
+from ...actions.declarations import Declared, declare_tasks
 from ...actions.tasks import DECLARED
 from ...core.defaults import task_of_job
 from ...core.model import ScheduleSpec, TaskSpec
 from ...registry import JobDefinition, Registry
 from ...store.db.database import Database
 from ...store.db.transaction import Wake
-from ..base.service import Service
+from ..base.service import Service, persistently
 
 log = logging.getLogger(__name__)
 
@@ -36,7 +36,7 @@ class Declarer(Service):
 
     async def start_declaring(self) -> None:
         """Write what is declared; tasks that are far behind follow later, while the node serves already."""
-        declared = await self._database.write(declare_tasks, declarations(self._registry), self._registry.names())
+        declared = await self._declare()
         for warning in declared.warnings:
             log.warning("%s", warning)
         if declared.postponed:
@@ -44,6 +44,10 @@ class Declarer(Service):
             log.info("these tasks catch up with what they missed, then they follow what is declared: %s", names)
             await self.stop()
             self.start()
+
+    async def _declare(self) -> Declared:
+        declared = declarations(self._registry)
+        return await persistently(lambda: self._database.write(declare_tasks, declared, self._registry.names()))
 
     def on_wake(self, wakes: Wake) -> None:
         """A task may have caught up."""
@@ -60,7 +64,7 @@ class Declarer(Service):
             timer.cancel()
             await asyncio.sleep(_SHORTEST_GAP)
             self._moved.clear()
-            declared = await self._database.write(declare_tasks, declarations(self._registry), self._registry.names())
+            declared = await self._declare()
             postponed = bool(declared.postponed)
             self.passed()
 

@@ -25,6 +25,7 @@ class Rescuer:
         self._lease = lease
         self._clock = clock
         self._watched: dict[int, tuple[int, float]] = {}
+        self._told: set[int] = set()
 
     async def look(self) -> int:
         """Look once; how many runs were rescued."""
@@ -32,9 +33,15 @@ class Rescuer:
         now = self._clock.monotonic()
         self._watched = {node.id: (node.seq, self._since(node, now)) for node in live if node.id != self._own}
         silent = {node_id for node_id, (_, since) in self._watched.items() if now - since >= self._lease}
+        self._told &= silent
         if not silent:
             return 0
-        rescued = await self._database.write(_rescue, silent)
+        dead, rescued = await self._database.write(_rescue, silent)
+        for node in dead:
+            # While another node is at it, or a claim of the dead one under way, it is tried again, and not told again.
+            if node.id not in self._told:
+                log.warning("node %s is dead: no heartbeat since %s", node.name, node.heartbeat_at.isoformat())
+        self._told |= {node.id for node in dead}
         if rescued:
             log.warning("rescued %d runs of dead nodes", rescued)
         return rescued
@@ -44,8 +51,6 @@ class Rescuer:
         return since if seq == node.seq else now
 
 
-def _rescue(tx: Tx, silent: set[int]) -> int:
+def _rescue(tx: Tx, silent: set[int]) -> tuple[list[Node], int]:
     dead = [node for node in nodes.expired(tx.conn, tx.now) if node.id in silent]
-    for node in dead:
-        log.warning("node %s is dead: no heartbeat since %s", node.name, node.heartbeat_at.isoformat())
-    return rescue_expired(tx, dead)
+    return dead, rescue_expired(tx, dead)

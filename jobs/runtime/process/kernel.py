@@ -7,6 +7,7 @@ import sys
 import threading
 from collections.abc import Callable
 from contextlib import suppress
+from pathlib import Path
 from typing import Final
 
 PR_SET_PDEATHSIG = 1
@@ -56,3 +57,12 @@ def memory_of_this_process() -> int:
             return int(file.read().split()[1]) * resource.getpagesize()
     except FileNotFoundError:
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+def is_stopped(pid: int) -> bool:
+    """Return whether a process is stopped (SIGSTOP); False where the kernel does not tell, and of one that has gone."""
+    try:
+        _, _, fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b") ")
+    except OSError:
+        return False
+    return fields[:1] == b"T"

@@ -8,6 +8,7 @@ import logging
 import socket
 import subprocess
 import sys
+import time
 from collections import deque
 from collections.abc import Iterable, Sequence
 from typing import SupportsIndex
@@ -16,6 +17,7 @@ from typing_extensions import override
 
 from ...own.threads import in_own_thread
 from ..base.launcher import LauncherProcess, StartLauncher, start_launcher
+from .kernel import is_stopped
 from .killing import kill_group, kill_strays
 from .orders import FAILED, NOT_FOUND, STARTS_THREADS
 from .wire import HEADER, ToChild, ToNode, frame, length_of, to_node
@@ -129,6 +131,11 @@ class Child:
         finally:
             self._receiving = None
 
+    @property
+    def was_stopped(self) -> bool:
+        """Whether it was stopped (SIGSTOP) when it was last looked at."""
+        return self._spawner.was_stopped(self._identity)
+
     def kill(self) -> None:
         """SIGKILL to it and all that it started; one that has exited is left alone."""
         if not self.exited.done():
@@ -174,6 +181,7 @@ class Spawner:
         self._control: socket.socket | None = None
         self._exits: dict[int, asyncio.Future[int | None]] = {}
         self._pids: dict[int, int] = {}
+        self._stopped: dict[int, float] = {}
         self._ready: asyncio.Future[bool] | None = None
         self._lost = asyncio.Event()
         self._reaping: asyncio.Future[None] | None = None
@@ -306,6 +314,25 @@ class Spawner:
         """Kill every child with all that it started; more can be had."""
         for identity in list(self._exits):
             self.kill(identity)
+
+    def kill_stopped(self, longest: float) -> None:
+        """Kill each child that has been stopped (SIGSTOP) at every look for ``longest`` seconds: it would hold its run.
+
+        A child at work is none of these, however long it takes.
+        """
+        now = time.monotonic()
+        stopped = {identity for identity, pid in self._pids.items() if is_stopped(pid)}
+        self._stopped = {identity: self._stopped.get(identity, now) for identity in stopped}
+        for identity, since in self._stopped.items():
+            if now - since >= longest:
+                log.error(
+                    "child process %d has been stopped for %.1f s and is killed", self._pids[identity], now - since
+                )
+                self.kill(identity)
+
+    def was_stopped(self, identity: int) -> bool:
+        """Return whether a child was stopped when it was last looked at."""
+        return identity in self._stopped
 
     def _hear(self) -> None:
         """Called when the launcher has said something, or is gone."""

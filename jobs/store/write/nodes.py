@@ -29,31 +29,31 @@ def register(
     conn: Connection,
     *,
     name: str,
-    slots: int,
-    kinds: tuple[int | None, int | None],
+    slots: tuple[int, int | None, int | None],
     version: str,
     jobs: Mapping[str, str | None],
     choice: NodeChoice,
+    seq: int,
     clock_skew: float,
     now: datetime,
     lease: float,
 ) -> Node:
     """Insert a node that is about to start and return it.
 
-    It knows ``jobs``, by their names; of those that it takes, the signature is said. ``kinds``: how many of its slots
-    runs in threads may take, and those in child processes; None = all.
+    It knows ``jobs``, by their names; of those that it takes, the signature is said. ``slots``: how many in all, and
+    how many of them runs in threads and those in child processes may take; None = all.
     """
     statement = (
         insert(n)
         .values(
             name=name,
             state=NodeState.STARTING.value,
-            slots=slots,
-            thread_slots=kinds[0],
-            process_slots=kinds[1],
+            slots=slots[0],
+            thread_slots=slots[1],
+            process_slots=slots[2],
             running=0,
             version=version,
-            seq=1,
+            seq=seq,
             started_at=now,
             heartbeat_at=now,
             expires_at=now + timedelta(seconds=lease),

@@ -84,6 +84,16 @@ async def test_a_crash_is_a_failure_that_says_how_and_keeps_the_last_words(
     assert done.run.progress == {"done": 1, "total": 3, "message": "dying"}
 
 
+@pytest.mark.costly
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux says that a process is stopped")
+async def test_a_child_that_somebody_stops_holds_its_run_no_longer_than_a_stopped_node_would(
+    start_engine: StartEngine,
+) -> None:
+    engine = await start_engine(JOBS, lease=8.0, heartbeat=1.0)
+    done = await engine.finish("dies", {"how": "stop"})
+    assert done.run.error == "child process was stopped (SIGSTOP) for a whole lease and was killed"
+
+
 async def test_a_crash_is_retried_like_any_failure(engine: RunningEngine) -> None:
     done = await engine.finish("dies", {"how": "kill"}, retries=1)
     assert [one.outcome for one in done.executions] == [Outcome.FAILED, Outcome.FAILED]

@@ -16,7 +16,7 @@ from ..jobs.runtime.base.clock import Clock
 from ..jobs.runtime.base.service import first_line
 from ..jobs.store.db.base.address import without_password
 from ..jobs.store.db.database import Database
-from ..jobs.store.db.faults import is_unavailable
+from ..jobs.store.db.faults import kind_of
 from ..jobs.store.db.sqlite.filelock import FileLock, lock_for
 from .configuration.settings import Settings
 from .exposure import check_administrator
@@ -159,7 +159,7 @@ class Service:
         try:
             await made.start(self._prepare)
         except Exception as error:
-            if not is_unavailable(error):
+            if not kind_of(error).passes:
                 raise
             where = without_password(self.settings.database_url)
             raise StorageError(f"database {where}: is unavailable: {first_line(error)}") from error

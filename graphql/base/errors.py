@@ -10,7 +10,6 @@ of this server tell refusals from faults.
 """
 
 import logging
-import secrets
 from collections.abc import Sequence
 from enum import StrEnum
 from typing import Any, Final
@@ -18,7 +17,7 @@ from typing import Any, Final
 from graphql import GraphQLError
 
 from ...jobs.core.base.errors import UnreadableRow
-from ...jobs.store.db.faults import is_unavailable
+from ...jobs.store.db.faults import kind_of, new_error_id
 
 logger = logging.getLogger("cronograph.graphql")
 
@@ -136,11 +135,6 @@ class InternalError(GraphQLError):
         )
 
 
-def new_error_id() -> str:
-    """A short random id, 8 hexadecimal digits, that ties an answer to its log record."""
-    return secrets.token_hex(4).upper()
-
-
 def is_public(error: GraphQLError) -> bool:
     """Whether the client may see this error as it is.
 
@@ -177,7 +171,7 @@ def mask_all(errors: Sequence[Exception], operation: str | None = None) -> list[
             logger.debug("GraphQL request refused: %s", error.message[:LOGGED_CHARACTERS])
             # What graphql-core refuses at a field is the value of an argument: a null in the place of a default.
             masked.append(error if error.path is None else coded(error, "INVALID_VARIABLES"))
-        elif is_unavailable(cause := root_cause(error)):
+        elif kind_of(cause := root_cause(error)).passes:
             masked.append(_unavailable(error, cause))
         elif isinstance(cause, UnreadableRow):
             masked.append(_located(error, cause.message, standing(cause.code.value)))

@@ -13,6 +13,7 @@ from ..core.states import FINAL, RunState
 from ..store.db import dialect
 from ..store.db.autocommit import AutocommitConnection, NotConnectedError
 from ..store.db.database import Database
+from ..store.db.faults import kind_of
 from ..store.db.transaction import Tx, Wake
 from ..store.read import nodes as stored_nodes
 from ..store.read.logs import LogLine
@@ -108,6 +109,21 @@ def finish(tx: Tx, node_id: int, node: str, ended: Sequence[Finish]) -> Finished
     }
     foreign = stored_nodes.foreign_signatures(tx.conn, node_id, tx.now) if judged else None
     return Finished(frozenset(changed | repeated | done), judged, foreign)
+
+
+def finish_or_bare(tx: Tx, node_id: int, node: str, ended: Finish, bare: Finish) -> tuple[Finish, Finished]:
+    """Write the end of one attempt; ``bare`` in its place, if it cannot be written. Returns the one that was written.
+
+    Both are tried in one transaction. So ``bare`` is not written because the database has come to accept anything at
+    all between two transactions.
+    """
+    try:
+        with tx.savepoint():
+            return ended, finish(tx, node_id, node, [ended])
+    except Exception as error:
+        if kind_of(error).passes:
+            raise
+        return bare, finish(tx, node_id, node, [bare])
 
 
 def _follow(tx: Tx, accepted: Sequence[tuple[Finish, Ending]]) -> None:

@@ -11,7 +11,7 @@ from typing_extensions import override
 
 from ..core.base.driving import Steps, drive, drive_in_loop
 from ..core.base.errors import StorageError
-from ..store.db.faults import is_databases_fault, is_unstorable
+from ..store.db.faults import kind_of
 
 A = TypeVar("A")
 R = TypeVar("R")
@@ -316,7 +316,7 @@ def _shares(some: Sequence[_Waiter[A, R]]) -> Steps[list[A], None]:
 
 def _may_concern_one(error: Exception) -> bool:
     """Whether what only one of several asked for may have caused an error; else all others would get the same."""
-    return not isinstance(error, StorageError) and (not is_databases_fault(error) or is_unstorable(error))
+    return not isinstance(error, StorageError) and not kind_of(error).passes
 
 
 T = TypeVar("T")

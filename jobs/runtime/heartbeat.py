@@ -7,9 +7,9 @@ from collections.abc import Callable
 from ..actions.nodes import Beat, heartbeat, note_stall
 from ..core.nodes import Node
 from ..store.db.database import Database, SQLAlchemyError
+from ..store.db.faults import log_fault
 from .base.clock import Clock
 from .base.pulse import Stall
-from .base.service import log_fault
 
 log = logging.getLogger(__name__)
 

@@ -14,14 +14,14 @@ from ..core.outcome import HandedBack, Lost
 from ..queue.versions import may_expire_unread, skip_unread, take_unread, unread_for
 from ..registry import Registry
 from ..store.db.database import Database
-from ..store.db.faults import is_unavailable
+from ..store.db.faults import first_line, kind_of, log_fault
 from ..store.db.transaction import Tx, Wake
 from ..store.read.nodes import live
 from .attempts.worker import Worker
 from .base.change_detector import ChangeDetector
 from .base.clock import Clock
 from .base.pulse import Pulse, Stall, stall_of
-from .base.service import Duty, first_line, log_fault, persistently
+from .base.service import Duty, persistently
 from .base.settings import EngineSettings
 from .drain_watcher import DrainWatcher
 from .duties import alarm, expirer, figures
@@ -99,7 +99,7 @@ async def _write_leave(database: Database, node: Node, unfinished: HandedBack | 
     try:
         await persistently(lambda: database.write(leave, node, NodeState.STOPPED, unfinished=unfinished))
     except Exception as error:
-        if not is_unavailable(error):
+        if not kind_of(error).passes:
             raise
         lease = (node.expires_at - node.heartbeat_at).total_seconds()
         when = "with its next start" if database.is_sqlite else f"once its lease of {lease:g} s has ended"
@@ -273,7 +273,7 @@ class NodeLife:
         try:
             await write()
         except Exception as error:
-            if not is_unavailable(error):
+            if not kind_of(error).passes:
                 raise
             log.warning("node %s stops while its database is unavailable: %s", self.node.name, first_line(error))
 

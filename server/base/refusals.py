@@ -10,7 +10,7 @@ from typing import Final
 from ...graphql.base.errors import UserFacingError
 from ...graphql.resolving.context import Context
 from ...jobs.actions.acting import acting
-from ...jobs.store.db.faults import is_databases_fault
+from ...jobs.store.db.faults import log_fault
 from ...jobs.store.db.transaction import Tx
 
 log = logging.getLogger("cronograph.sign_in")
@@ -48,10 +48,8 @@ class Refusals:
             return
         try:
             await context.database.write(acting, context.person.actor, _record, {**about, "attempts": attempts})
-        except Exception as error:
-            if not is_databases_fault(error):
-                raise
-            log.warning("a refusal of '%s' could not be written down: %s", about["field"], error)
+        except Exception as error:  # noqa: BLE001 - logged; the refusal itself is to be answered
+            log_fault(log, f"a refusal of '{about['field']}' could not be written down", error)
 
     def _attempts(self, name: str, field: object) -> int:
         """How many the entry to be written stands for; 0 = none is to be written yet."""

@@ -8,8 +8,9 @@ import pytest
 from psycopg import errors
 from sqlalchemy.exc import InternalError
 
-from cronograph.jobs.runtime.base.service import Duty, log_fault
+from cronograph.jobs.runtime.base.service import Duty
 from cronograph.jobs.store.db.database import OperationalError
+from cronograph.jobs.store.db.faults import log_fault
 from tests.support.waiting import eventually
 
 LOG = logging.getLogger("cronograph.tests")

@@ -2,21 +2,35 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TypeVar
 
 from ...base.services import Services
-from ...core.outcome import Failed
-from ...queue.finish import Finish, Finished, store
-from ...store.db.faults import is_passing, is_unstorable
-from ..base.backoff import repeated
+from ...core.outcome import Cancelled, Failed, HandedBack, JobOutcome, Lost, TimedOut
+from ...queue.finish import Finish, Finished, finish_or_bare, store
+from ...store.db.faults import ErrorKind, first_line, kind_of, log_fault
+from ..base.backoff import Backoff, repeated
 from ..base.pulse import Pulse
 
 log = logging.getLogger(__name__)
 
+T = TypeVar("T")
+
 MAX_BATCH = 500
 _PAUSE = 0.2
+_LONGEST_ASIDE = 30.0
 _UNSTORABLE = "UnstorableResult"
+
+
+@dataclass(slots=True)
+class _Trouble:
+    """Why an end cannot be stored as it is, and when it comes again."""
+
+    reason: str
+    backoff: Backoff = field(default_factory=lambda: Backoff(_PAUSE, longest=_LONGEST_ASIDE))
+    timer: asyncio.TimerHandle | None = None
 
 
 class Finisher:
@@ -24,13 +38,16 @@ class Finisher:
 
     Somebody who is about to open a transaction anyway may ``lend`` it: ends are then taken along by ``take``. Without
     such help, and when that transaction failed, the finisher writes them itself and never gives up: a result is not
-    dropped while the process lives, however long the database is unavailable.
+    dropped while the process lives, however long the database is unavailable. A batch that fails as a whole is halved
+    until the end that is to blame stands alone. That one is stored bare, as a failure with the reason; if even this
+    fails, it is tried again later, and the others go on.
 
     Args:
         services: The database where they are stored, and what counts them once they are.
         stored: Called for each end once it is durable; False = it was stale and refused.
         written: Called after ends that the finisher has written itself.
-        died: Called when a fault of our own ended it, with the ends that it will not store: its node must not go on.
+        died: Called when a fault of our own outside the database ended it, with the ends that it will not store: its
+            node must not go on.
 
     Attributes:
         on_foreign: Called with the signatures of other versions of its jobs that other nodes have, when an end shows
@@ -55,6 +72,9 @@ class Finisher:
         # By execution: taken by this finisher, and not known to be stored.
         self._in_hand: dict[int, Finish] = {}
         self._waiting: list[Finish] = []
+        # By execution: could not even be stored bare, and come again after a pause.
+        self._aside: dict[int, Finish] = {}
+        self._troubles: dict[int, _Trouble] = {}
         self.pulse = Pulse("finisher")
         self._writer: asyncio.Task[None] | None = None
         # Runs while nothing that waits is wanted at once.
@@ -120,6 +140,8 @@ class Finisher:
         self._counts.ended(batch, finished.accepted)
         for ended in batch:
             self._in_hand.pop(ended.execution_id, None)
+            if self._troubles:
+                self._troubles.pop(ended.execution_id, None)
             self._stored(ended, ended.run.id in finished.accepted)
         if self._waiting or self._in_hand:
             self.pulse.beat()
@@ -153,7 +175,9 @@ class Finisher:
             self._give_up()
 
     def _give_up(self) -> None:
-        lost, self._in_hand, self._waiting = [*self._in_hand.values(), *self._waiting], {}, []
+        lost = [*self._in_hand.values(), *self._waiting, *self._aside.values()]
+        self._forget_aside()
+        self._in_hand, self._waiting = {}, []
         self._died(lost)
 
     async def _write_all(self) -> None:
@@ -165,33 +189,65 @@ class Finisher:
             self._written()
             await asyncio.sleep(0)
 
-    async def _write_safely(self, batch: list[Finish]) -> None:
-        def note(pause: float, error: Exception) -> None:
-            log.warning("writing %d results failed, again in %.1f s: %s", len(batch), pause, error)
+    async def _write_safely(self, batch: Sequence[Finish]) -> None:
+        """Store ends; of a batch that fails as a whole each half, until the one that is to blame stands alone."""
 
         async def write() -> None:
             await self._write([ended for ended in batch if ended.execution_id in self._in_hand])
 
         try:
-            # The commit may or may not have happened; the statements are idempotent.
-            await repeated(write, is_passing, note, _PAUSE)
+            # What is in conflict again and again is halved as well: the smaller a transaction, the less is in its way.
+            await self._repeated(write, len(batch))
         except Exception as error:
-            if not is_unstorable(error):
-                raise
-            await self._write_apart(batch, error)
+            left = [ended for ended in batch if ended.execution_id in self._in_hand]
+            half = len(left) // 2
+            if half:
+                await self._write_safely(left[:half])
+                await self._write_safely(left[half:])
+            elif left:
+                await self._write_alone(left[0], error)
 
-    async def _write_apart(self, batch: list[Finish], error: Exception) -> None:
-        """One result that no database stores must not hold up the others: store that one as a failure."""
-        left = [ended for ended in batch if ended.execution_id in self._in_hand]
-        if len(left) > 1:
-            for ended in left:
-                await self._write_safely([ended])
-            return
-        (ended,) = left
-        if isinstance(ended.outcome, Failed) and ended.outcome.error_type == _UNSTORABLE:
-            raise error
-        log.error("the result of run %d cannot be stored: %s", ended.run.id, error)
-        await self._write_safely([_bare_failure(ended)])
+    async def _repeated(self, write: Callable[[], Awaitable[T]], count: int) -> T:
+        """Store ends, again and again while the database is unavailable; repeating what was committed is harmless."""
+
+        def note(pause: float, error: Exception) -> None:
+            what = "1 result" if count == 1 else f"{count} results"
+            log.warning("storing %s failed, again in %.1f s: %s", what, pause, first_line(error))
+
+        return await repeated(write, note, _PAUSE, during={ErrorKind.UNAVAILABLE})
+
+    async def _write_alone(self, ended: Finish, error: Exception) -> None:
+        """Store an end bare that cannot be stored as it is; one that cannot even be stored so comes again later."""
+        kind, run = kind_of(error), ended.run
+        known = self._troubles.get(ended.execution_id)
+        if known is None:
+            what = f"the result of run {run.id} (execution {ended.execution_id}) cannot be stored"
+            known = self._troubles[ended.execution_id] = _Trouble(_reason(kind, log_fault(log, what, error)))
+        if not kind.passes:
+            bare = _bare(ended, known.reason)
+            write = partial(self._database.write, finish_or_bare, run.node_id or 0, run.node or "", ended, bare)
+            try:
+                stored, finished = await self._repeated(write, 1)
+            except Exception as fault:
+                error = fault
+            else:
+                self.confirm([stored], finished)
+                return
+        pause = known.backoff.fail()
+        log.warning("storing the result of run %d failed, again in %.1f s: %s", run.id, pause, first_line(error))
+        self._aside[ended.execution_id] = self._in_hand.pop(ended.execution_id)
+        known.timer = asyncio.get_running_loop().call_later(pause, self._come_again, ended)
+
+    def _come_again(self, ended: Finish) -> None:
+        del self._aside[ended.execution_id]
+        self._waiting.append(ended)
+        self._write_soon()
+
+    def _forget_aside(self) -> None:
+        for trouble in self._troubles.values():
+            if trouble.timer is not None:
+                trouble.timer.cancel()
+        self._aside, self._troubles = {}, {}
 
     async def _write(self, batch: list[Finish]) -> None:
         async for stored, finished in store(self._database, self._connection, batch):
@@ -199,12 +255,32 @@ class Finisher:
 
     async def close(self) -> None:
         """Close its connection."""
+        self._forget_aside()
         if self._connection is not None:
             await self._connection.close()
 
 
-def _bare_failure(ended: Finish) -> Finish:
-    """The end of an attempt whose result cannot be stored, without anything that its job brought along."""
-    refused = Failed(_UNSTORABLE, "the result of the job cannot be stored by the database", permanent=True)
+def _reason(kind: ErrorKind, error_id: str | None) -> str:
+    if kind is ErrorKind.REFUSAL:
+        return "the result of the job cannot be stored by the database"
+    return f"the result of the job could not be stored: internal error, id {error_id}; the node's log has the reason"
+
+
+def _bare(ended: Finish, reason: str) -> Finish:
+    """Return an end that cannot be stored as a failure, without anything that its job brought along."""
     kept, cut = ended.log_lines - len(ended.log_tail), ended.log_cut + len(ended.log_tail)
-    return replace(ended, outcome=refused, progress=None, log_tail=(), log_lines=kept, log_cut=cut)
+    return replace(
+        ended, outcome=_bare_outcome(ended.outcome, reason), progress=None, log_tail=(), log_lines=kept, log_cut=cut,
+        at_end=(), unused_steps=frozenset(), trace_id=None,
+    )  # fmt: skip
+
+
+def _bare_outcome(outcome: JobOutcome, reason: str) -> JobOutcome:
+    match outcome:
+        case Failed() | TimedOut():
+            # It keeps its retries.
+            return replace(outcome, message=reason, traceback=None)
+        case Cancelled() | HandedBack() | Lost():
+            return outcome
+        case _:
+            return Failed(_UNSTORABLE, reason, permanent=True)

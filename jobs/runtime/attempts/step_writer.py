@@ -14,7 +14,6 @@ from ...queue.group_commit import LoopGroupCommit
 from ...queue.steps import EndedStep, store
 from ...queue.waits import wait
 from ...store.db.database import Database
-from ...store.db.faults import is_passing, is_unavailable, is_unstorable
 from ..base.backoff import repeated
 from .step_reader import StepReader
 
@@ -68,7 +67,7 @@ class StepWriter:
             log.warning("the wait '%s' could not be stored, again in %.1f s: %s", asked.label, pause, error)
 
         # Whether it was committed or not: the same again changes nothing.
-        return await repeated(lambda: self._database.write(wait, started.run, asked), is_unavailable, note, _PAUSE)
+        return await repeated(lambda: self._database.write(wait, started.run, asked), note, _PAUSE)
 
     async def signal_url(self, started: Started, label: str) -> str | None:
         """A new address for the signal that a wait takes; None = refused, since the run was taken from this node.
@@ -94,10 +93,8 @@ class StepWriter:
 
         try:
             # The commit may or may not have happened; the statement is idempotent.
-            return await repeated(lambda: store(self._database, self._connection, node, ends), is_passing, note, _PAUSE)
+            return await repeated(lambda: store(self._database, self._connection, node, ends), note, _PAUSE)
         except Exception as error:
-            if not is_unstorable(error):
-                raise
             raise StepUnstorableError(
                 f"what step '{ends[0].end.label}' returned cannot be stored by the database: {error}"
             ) from error

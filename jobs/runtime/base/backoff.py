@@ -1,12 +1,16 @@
 """How long to wait before something that failed is tried again."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from typing import TypeVar
+import math
+from collections.abc import Awaitable, Callable, Collection
+from typing import Final, TypeVar
 
 from ...core.base.backoff import exponential
+from ...store.db.faults import ErrorKind, kind_of
 
 T = TypeVar("T")
+
+PASSING: Final = frozenset(kind for kind in ErrorKind if kind.passes)
 
 
 class Backoff:
@@ -30,24 +34,26 @@ class Backoff:
 
 async def repeated(
     action: Callable[[], Awaitable[T]],
-    passes: Callable[[Exception], bool],
     note: Callable[[float, Exception], None],
     first: float,
+    during: Collection[ErrorKind] = PASSING,
+    give_up_at: float = math.inf,
 ) -> T:
-    """What ``action`` returns, once it does not fail any more; to do it twice must change nothing.
+    """Return what ``action`` returns, once it does not fail any more; to do it twice must change nothing.
 
     Args:
         action: What is tried.
-        passes: Whether an error will pass; any other is raised.
         note: Called before each wait with its length and the reason.
         first: Seconds of the first wait; see ``Backoff``.
+        during: After errors of these kinds it is tried again; any other is raised.
+        give_up_at: From then on, by the event loop's clock, every error is raised.
     """
     backoff = Backoff(first)
     while True:
         try:
             return await action()
         except Exception as error:
-            if not passes(error):
+            if kind_of(error) not in during or asyncio.get_running_loop().time() >= give_up_at:
                 raise
             pause = backoff.fail()
             note(pause, error)

@@ -3,62 +3,15 @@
 import asyncio
 import logging
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Iterator
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, cast
+from collections.abc import Awaitable, Callable
+from typing import NoReturn, TypeVar
 
-from ...core.base.errors import StorageError
-from ...core.base.lazy import LazyModule
-from ...store.db.database import InterfaceError, OperationalError
-from ...store.db.faults import is_unavailable
+from ...store.db.faults import first_line, log_fault
 from ...store.db.transaction import Wake
 from .backoff import Backoff, repeated
 from .pulse import Pulse
 
-if TYPE_CHECKING:
-    import psycopg
-else:
-    psycopg = LazyModule("psycopg")
-
 T = TypeVar("T")
-
-_AWAY = (OperationalError, InterfaceError, OSError, StorageError)
-"""With psycopg's ``OperationalError``, what is raised when a connection ends or cannot be made, and says so in words.
-
-A traceback would say nothing about the reason.
-
-PostgreSQL has errors of other classes that say the same, e.g. while it is read-only: ``is_unavailable`` knows them.
-"""
-
-
-def log_fault(log: logging.Logger, what: str, error: BaseException) -> None:
-    """Log that ``what`` happened because of ``error``.
-
-    Args:
-        log: Whose fault it is.
-        what: In words, without the reason.
-        error: The reason; of a group, what it holds.
-    """
-    reasons = list(_leaves(error))
-    if all(isinstance(reason, (*_AWAY, psycopg.OperationalError)) or is_unavailable(reason) for reason in reasons):
-        log.error("%s: %s", what, "; ".join(dict.fromkeys(map(first_line, reasons))))
-    else:
-        log.error("%s: %s", what, error, exc_info=error)
-
-
-def _leaves(error: BaseException) -> Iterator[BaseException]:
-    if isinstance(error, BaseExceptionGroup):
-        inside: tuple[BaseException, ...] = cast("Any", error).exceptions
-        for inner in inside:
-            yield from _leaves(inner)
-    else:
-        yield error
-
-
-def first_line(error: BaseException) -> str:
-    """What the driver said, without the statement that SQLAlchemy adds."""
-    original: object = getattr(error, "orig", None) or error
-    return str(original).partition("\n")[0] or type(original).__name__
-
 
 log = logging.getLogger(__name__)
 
@@ -73,15 +26,11 @@ async def persistently(do: Callable[[], Awaitable[T]]) -> T:
     The answer to a commit may have been lost: to do it twice must be as to do it once.
     """
     loop = asyncio.get_running_loop()
-    give_up_at = loop.time() + PERSISTENCE
-
-    def passes(error: Exception) -> bool:
-        return is_unavailable(error) and loop.time() < give_up_at
 
     def note(pause: float, error: Exception) -> None:
         log.warning("the database is unavailable, tried again in %.1f s: %s", pause, first_line(error))
 
-    return await repeated(do, passes, note, _FIRST_PAUSE)
+    return await repeated(do, note, _FIRST_PAUSE, give_up_at=loop.time() + PERSISTENCE)
 
 
 class Service(ABC):

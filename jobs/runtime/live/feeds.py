@@ -3,8 +3,7 @@
 import logging
 
 from ...store.db.database import Database
-from ...store.db.faults import is_databases_fault
-from ..base.service import log_fault
+from ...store.db.faults import log_fault
 from ..base.wakeup import Wakeup
 from .bus import EventBus
 from .log_feed import LogFeed
@@ -52,8 +51,6 @@ class LiveFeeds:
             if self._subscribed:
                 await self.bus.publish()
         except Exception as error:
-            if not is_databases_fault(error):
-                raise
             log_fault(log, "the newest events are left for readers that come again", error)
         finally:
             self.bus.close()

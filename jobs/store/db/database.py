@@ -23,7 +23,7 @@ from .autocommit import AutocommitConnection, SyncAutocommitConnection, plain_co
 from .base.address import is_pooled, is_sqlite, libpq_url, parse_url, schema_in, sqlite_path
 from .base.connecting import sync_engine
 from .base.interruption import ReadBounds
-from .faults import is_unavailable
+from .faults import ErrorKind, kind_of
 from .postgres import PostgresAccess, Send
 from .set_aside import SetAside
 from .transaction import Clock, Tx, Wake
@@ -58,10 +58,6 @@ P = ParamSpec("P")
 T = TypeVar("T")
 Listener = Callable[[Wake], None]
 
-# Deadlock, serialization failure, lock timeout, a unique constraint that another transaction was faster to meet, and a
-# transaction in which this process sat idle for too long (it was frozen, or a job kept the interpreter to itself): it
-# is rolled back whole and, tried again, sees what the others did.
-_RETRYABLE = frozenset({"40P01", "40001", "55P03", "23505", "25P03"})
 _CANCELLED = "57014"
 """How PostgreSQL says that a statement took longer than it may."""
 _ATTEMPTS = 4
@@ -221,7 +217,7 @@ class Database:
                 except Exception as error:
                     if self._bounds is not None and _sqlstate(error) == _CANCELLED:
                         raise TimeoutError from error
-                    if loop.time() >= give_up or not is_unavailable(error):
+                    if loop.time() >= give_up or not kind_of(error).passes:
                         raise
                 await asyncio.sleep(_AGAIN)
 
@@ -272,7 +268,7 @@ class Database:
         try:
             result = await self._access.autocommit(lambda send: function(send, *args, **kwargs))
         except psycopg.Error as error:
-            if error.sqlstate not in _RETRYABLE:
+            if kind_of(error) is not ErrorKind.CONFLICT:
                 raise
             return None
         if result is not None:
@@ -287,8 +283,8 @@ class Database:
         for _ in range(_ATTEMPTS - 1):
             try:
                 return await self._access.write(transaction)
-            except DBAPIError as error:
-                if _sqlstate(error) not in _RETRYABLE:
+            except Exception as error:
+                if kind_of(error) is not ErrorKind.CONFLICT:
                     raise
         return await self._access.write(transaction)
 

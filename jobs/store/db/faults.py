@@ -1,12 +1,16 @@
-"""Whose fault an error is: the value's that was to be stored, the database's, for now or for good, or our own."""
+"""The one taxonomy of errors in engine transactions: who is at fault, and whether to try again."""
 
+import logging
+import secrets
 from collections.abc import Iterator
+from enum import Enum
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
-from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+from sqlalchemy.exc import DBAPIError, StatementError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
+from ...core.base.errors import CronographError, UserError
 from ...core.base.lazy import LazyModule
 
 if TYPE_CHECKING:
@@ -17,76 +21,136 @@ else:
     psycopg = LazyModule("psycopg")
     sqlite3 = LazyModule("sqlite3")
 
-_DATA_EXCEPTION = "22"
-"""Class of SQLSTATE: a number out of range, a text with a character that cannot be stored, JSON that is none."""
-_TOO_LARGE = "54000"
-# Connection exception, insufficient resources (a full disk, too many clients), shut down or starting up, system error.
-_CLASSES = ("08", "53", "57P", "58")
-# A server that became a standby or lost its disk refuses writes; a database that was dropped. What others held up:
-# a deadlock, a conflict with another transaction, a lock or a statement that took longer than it may, or a client that
-# said nothing for so long within a transaction that the server ended it.
-_STATES = frozenset({"25006", "25P03", "3D000", "40P01", "40001", "55P03", "57014"})
 
+class ErrorKind(Enum):
+    """Who is at fault for an error in a transaction of the engine.
 
-def is_unstorable(error: BaseException) -> bool:
-    """Whether a value itself caused ``error``, so that repeating the statement would raise it for ever.
-
-    Everything else (a database that is down, read-only or full, a right or a prepared statement that is missing, a
-    lock) says nothing about the value: what was to be stored is to be stored later.
+    ``REFUSAL``: the caller. It asked for something that is refused, or gave a value that no database can store; the
+    same fails again. ``CONFLICT``: another transaction was in the way; the same succeeds if it is tried again.
+    ``UNAVAILABLE``: the database is gone, full, read-only, starting, out of reach or too busy; the same may succeed
+    later. ``FAULT``: this product, or a row that somebody else damaged; it is logged with an id (``log_fault``) and
+    isolated to the row that caused it.
     """
-    if isinstance(error, DBAPIError):
-        if isinstance(error.orig, sqlite3.Error):
-            return getattr(error.orig, "sqlite_errorcode", None) == sqlite3.SQLITE_TOOBIG
-        state: str | None = getattr(error.orig, "sqlstate", None)
-        return state is not None and (state.startswith(_DATA_EXCEPTION) or state == _TOO_LARGE)
-    # No database saw it: the driver could not write it down.
+
+    REFUSAL = "refusal"
+    CONFLICT = "conflict"
+    UNAVAILABLE = "unavailable"
+    FAULT = "fault"
+
+    @property
+    def passes(self) -> bool:
+        """Whether the same may succeed later."""
+        return self in (ErrorKind.CONFLICT, ErrorKind.UNAVAILABLE)
+
+
+# SQLSTATE 22, data exception: a number out of range, a character that cannot be stored, a text that is no JSON.
+_DATA_EXCEPTION = "22"
+_TOO_LARGE = "54000"
+# Deadlock, serialization failure, lock timeout, a unique constraint that another transaction was faster to meet, and a
+# transaction in which this process sat idle for too long (it was frozen, or a job kept the interpreter to itself): it
+# is rolled back whole and, tried again, sees what the others did.
+_CONFLICTS = frozenset({"40P01", "40001", "55P03", "23505", "25P03"})
+# Connection exception, insufficient resources (a full disk, too many clients), shut down or starting up, system error.
+_UNAVAILABLE_CLASSES = ("08", "53", "57P", "58")
+# A server that became a standby or lost its disk refuses writes; a database that was dropped; a statement that took
+# longer than it may.
+_UNAVAILABLE = frozenset({"25006", "3D000", "57014"})
+
+
+def kind_of(error: BaseException) -> ErrorKind:
+    """Return who is at fault for ``error``."""
+    if isinstance(error, DBAPIError) and not error.connection_invalidated and error.orig is not None:
+        return kind_of(error.orig)
+    if isinstance(error, UserError) or _is_unwritable(error):
+        return ErrorKind.REFUSAL
+    if isinstance(error, PoolTimeoutError | DBAPIError | OSError):
+        return ErrorKind.UNAVAILABLE
+    if isinstance(error, psycopg.Error):
+        return _kind_on_postgresql(error)
+    return _kind_on_sqlite(error) if isinstance(error, sqlite3.Error) else ErrorKind.FAULT
+
+
+def _is_unwritable(error: BaseException) -> bool:
+    """Whether no database saw a value: neither its column nor the driver could write it."""
+    if isinstance(error, StatementError) and not isinstance(error, DBAPIError):
+        return isinstance(error.orig, UserError | ValueError | TypeError | OverflowError)
     return isinstance(error, OverflowError | UnicodeEncodeError)
 
 
-def is_databases_fault(error: BaseException) -> bool:
-    """Whether the database or the way to it raised ``error``, for any reason; else the fault is our own."""
-    return isinstance(error, SQLAlchemyError | psycopg.Error | OSError)
+def _kind_on_postgresql(error: "psycopg.Error") -> ErrorKind:
+    state = error.sqlstate
+    if state is None:
+        # Without a state the server has said nothing: a value could not be sent, or the server was not reached, or it
+        # was lost. Where its last words come among the results of a command, psycopg finds one too many, and calls
+        # that an internal error.
+        if isinstance(error, psycopg.DataError):
+            return ErrorKind.REFUSAL
+        away = isinstance(error, psycopg.OperationalError | psycopg.InternalError | psycopg.InterfaceError)
+        return ErrorKind.UNAVAILABLE if away else ErrorKind.FAULT
+    if state.startswith(_DATA_EXCEPTION) or state == _TOO_LARGE:
+        return ErrorKind.REFUSAL
+    if state in _CONFLICTS:
+        return ErrorKind.CONFLICT
+    if state in _UNAVAILABLE or state.startswith(_UNAVAILABLE_CLASSES):
+        return ErrorKind.UNAVAILABLE
+    return ErrorKind.FAULT
 
 
-def is_passing(error: BaseException) -> bool:
-    """Whether the database raised ``error``, and not because of a value: what was to be stored is to be tried again."""
-    return is_databases_fault(error) and not is_unstorable(error)
-
-
-def is_unavailable(error: BaseException) -> bool:
-    """Whether the database is gone, full, read-only, starting, out of reach or too busy: the same may succeed later."""
-    return any(_says_unavailable(one) for one in _chain(error))
+def _kind_on_sqlite(error: "sqlite3.Error") -> ErrorKind:
+    code = getattr(error, "sqlite_errorcode", None)
+    # The low byte is the kind of error; the others say more about it.
+    return ErrorKind.FAULT if code is None else _kinds_on_sqlite().get(code & 0xFF, ErrorKind.FAULT)
 
 
 @cache
-def _unavailable_on_sqlite() -> frozenset[int]:
-    busy, full = sqlite3.SQLITE_BUSY, sqlite3.SQLITE_FULL
-    return frozenset({busy, full, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY})
+def _kinds_on_sqlite() -> dict[int, ErrorKind]:
+    away = (
+        sqlite3.SQLITE_BUSY, sqlite3.SQLITE_FULL, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY
+    )  # fmt: skip
+    return {
+        sqlite3.SQLITE_TOOBIG: ErrorKind.REFUSAL,
+        sqlite3.SQLITE_LOCKED: ErrorKind.CONFLICT,
+        **dict.fromkeys(away, ErrorKind.UNAVAILABLE),
+    }
 
 
-def _chain(error: BaseException | None) -> Iterator[BaseException]:
-    while error is not None:
+def new_error_id() -> str:
+    """Return a short random id, 8 hexadecimal digits, that ties an answer or a row to its log record."""
+    return secrets.token_hex(4).upper()
+
+
+def log_fault(log: logging.Logger, what: str, error: BaseException) -> str | None:
+    """Log that ``what`` happened because of ``error``.
+
+    An error that passes, and one that was raised on purpose, is one line. Every other one has its traceback and an id.
+
+    Args:
+        log: Whose fault it is.
+        what: In words, without the reason.
+        error: The reason; of a group, what it holds.
+
+    Returns:
+        The id, if it has one.
+    """
+    reasons = list(_leaves(error))
+    if all(isinstance(reason, CronographError) or kind_of(reason).passes for reason in reasons):
+        log.error("%s: %s", what, "; ".join(dict.fromkeys(map(first_line, reasons))))
+        return None
+    error_id = new_error_id()
+    log.error("%s (id %s): %s", what, error_id, error, exc_info=error, extra={"error_id": error_id})
+    return error_id
+
+
+def _leaves(error: BaseException) -> Iterator[BaseException]:
+    if isinstance(error, BaseExceptionGroup):
+        inside: tuple[BaseException, ...] = cast("Any", error).exceptions
+        for inner in inside:
+            yield from _leaves(inner)
+    else:
         yield error
-        error = error.orig if isinstance(error, DBAPIError) else None
 
 
-def _says_unavailable(error: BaseException) -> bool:
-    match error:
-        case PoolTimeoutError():
-            return True
-        case DBAPIError():
-            return error.connection_invalidated
-        case psycopg.Error():
-            state = error.sqlstate
-            # Without a state the server has said nothing: it was not reached, or it was lost. Where its last words come
-            # among the results of a command, psycopg finds one too many, and calls that an internal error.
-            return (
-                isinstance(error, psycopg.OperationalError | psycopg.InternalError)
-                if state is None
-                else state in _STATES or state.startswith(_CLASSES)
-            )
-        case sqlite3.OperationalError():
-            # The low byte is the kind of error; the others say more about it.
-            return (getattr(error, "sqlite_errorcode", 0) & 0xFF) in _unavailable_on_sqlite()
-        case _:
-            return False
+def first_line(error: BaseException) -> str:
+    """Return what the driver said, without the statement that SQLAlchemy adds."""
+    original: object = getattr(error, "orig", None) or error
+    return str(original).partition("\n")[0] or type(original).__name__

@@ -102,15 +102,36 @@ class Tx:
 
     @contextmanager
     def undone(self) -> Generator[None]:
-        """What happens in the block is judged by the database like anything else, and then taken back."""
+        """Have the database judge what happens in the block like anything else, and then take it back."""
+        with self._taking_back() as take_back:
+            try:
+                yield
+            finally:
+                take_back()
+
+    @contextmanager
+    def savepoint(self) -> Generator[None]:
+        """Take back what happened in the block if it raises; the error is raised, and the transaction goes on."""
+        with self._taking_back() as take_back:
+            try:
+                yield
+            except BaseException:
+                take_back()
+                raise
+
+    @contextmanager
+    def _taking_back(self) -> Generator[Callable[[], None]]:
         changes, records, before, wakes = len(self.changes), len(self.records), dict(self.before), self.wakes
         nested = self.conn.begin_nested()
-        try:
-            yield
-        finally:
+
+        def take_back() -> None:
             nested.rollback()
             del self.changes[changes:], self.records[records:]
             self.before, self.wakes = before, wakes
+
+        yield take_back
+        if nested.is_active:
+            nested.commit()
 
     def note_before(self, subject: str, **values: Json) -> None:
         """Note what a thing was before a change, for the record of the change."""

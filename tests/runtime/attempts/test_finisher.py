@@ -1,7 +1,7 @@
 """Ends are stored whenever they come, also in the moment in which the finisher has just looked for the last time."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 
 import pytest
 
@@ -124,3 +124,17 @@ async def test_who_takes_ends_along_is_called_once_for_those_that_may_wait(
     gathering.finisher.submit(ends[1])
     assert calls == [1]
     assert gathering.finisher.take() == list(ends)
+
+
+async def test_a_node_ends_whose_own_books_fail(database: Database, ends: list[Finish]) -> None:
+    died: list[Sequence[Finish]] = []
+
+    def fail(_end: Finish, _accepted: bool) -> None:
+        raise RuntimeError("the node's own books are wrong")
+
+    finisher = Finisher(Services(database), fail, lambda: None, died.append)
+    for end in ends:
+        finisher.submit(end)
+    # Their ends are stored all the same.
+    await eventually(lambda: died == [[]])
+    await finisher.close()

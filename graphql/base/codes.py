@@ -51,6 +51,9 @@ describe(
     ExplanationCode,
     "What an explanation says, of a task or of a run.",
     {
+        ExplanationCode.FOLLOW_UP_LOST: (
+            "The run ended, and a run that was to follow was refused or failed; the details name each."
+        ),
         ExplanationCode.BLOCKED: "Another run of the same task must end first.",
         ExplanationCode.BLOCKS_LOOP: "The code of the run keeps the event loop of its node from turning.",
         ExplanationCode.CANCELLED: "The run was cancelled.",

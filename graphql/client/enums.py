@@ -113,6 +113,7 @@ class ExplanationCode(OpenEnum):
     DUE = "DUE"
     FAILED = "FAILED"
     FINISHED = "FINISHED"
+    FOLLOW_UP_LOST = "FOLLOW_UP_LOST"
     GROUP_LIMIT = "GROUP_LIMIT"
     GROUP_PAUSED = "GROUP_PAUSED"
     IN_LINE = "IN_LINE"

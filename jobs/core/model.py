@@ -260,6 +260,8 @@ class Run:
     for a slot or a token of its key. ``awaits``: what a suspended run waits for (see ``core.base.awaits``);
     ``wake_at``: when it is woken at the latest, None = not by time. ``deadline_at``: ``max_duration`` seconds after
     its first start. ``unread_by``: which versions of its job could not read its arguments (``core.base.signature``).
+    ``lost_follow_ups``: what was to follow its end and was refused or failed, each with its ``kind``, ``job``, ``code``
+    and ``reason``.
     """
 
     id: int
@@ -311,6 +313,7 @@ class Run:
     max_duration: float | None = None
     deadline_at: datetime | None = None
     unread_by: dict[str, Json] | None = None
+    lost_follow_ups: list[dict[str, Json]] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,21 +4,25 @@ A node ends an attempt of its own in time. What sleeps, waits, or is to be tried
 each node that asks an index, so this survives every node.
 """
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Final
 
 from sqlalchemy import Connection
 
 from ..core.durable.deadline import deadline_sentence
+from ..core.model import Run
 from ..core.states import RunState
 from ..store.db import dialect
 from ..store.db.transaction import Tx, Wake
+from ..store.read import runs as stored_runs
 from .base import runs as run_store
+from .base.apart import in_halves, reason_of
 from .base.changes import run_change
 from .cancel import cancel_all
 from .enqueue.failures import FinalFailure, enqueue_failure_jobs
 from .flows.children import below
-from .flows.flow_ends import ended_of, hold, settle
+from .flows.flow_ends import end_alone, ended_of, hold, settle
 
 BATCH: Final = 500
 """Runs that one transaction ends."""
@@ -45,14 +49,20 @@ def fail_overdue(tx: Tx, node: str | None, limit: int = BATCH) -> int:
     The runs that they wait for are cancelled, and the jobs that handle failures get their runs.
     """
     late = run_store.overdue(tx.conn, tx.now, limit)
+    lost = in_halves(tx, late, lambda ids: _fail(tx, list(stored_runs.by_ids(tx.conn, ids).values()), node))
+    for run_id, error in lost:
+        reason = reason_of(f"run {run_id}, whose max_duration is over, was failed without what follows", error)
+        end_alone(tx, run_id, RunState.FAILED, f"its max_duration is over; {reason}")
+    return len(late)
+
+
+def _fail(tx: Tx, late: Sequence[Run], node: str | None) -> None:
     failed: list[FinalFailure] = []
     for run in late:
         assert run.deadline_at is not None, "it was found by that"
         sentence = deadline_sentence(run.deadline_at)
         run_store.fail(tx.conn, run.id, sentence, tx.now)
         failed.append(FinalFailure(run, sentence, ERROR_TYPE))
-    if not late:
-        return 0
     tx.emit(run_change(run, RunState.FAILED, node=node) for run in late)
     theirs = below(tx.conn, [run.id for run in late])
     if theirs:
@@ -62,4 +72,3 @@ def fail_overdue(tx: Tx, node: str | None, limit: int = BATCH) -> int:
     settle(tx, ended)
     tx.wake(Wake.RUNS)
     enqueue_failure_jobs(tx, failed)
-    return len(late)

@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from functools import partial
 from itertools import groupby
 from typing import Any
 
@@ -13,17 +14,17 @@ from ..core.states import FINAL, RunState
 from ..store.db import dialect
 from ..store.db.autocommit import AutocommitConnection, NotConnectedError
 from ..store.db.database import Database
-from ..store.db.faults import kind_of
 from ..store.db.transaction import Tx, Wake
 from ..store.read import nodes as stored_nodes
 from ..store.read.logs import LogLine
 from .base import statements
+from .base.apart import AT_END, FLOW, in_halves, note_lost
 from .base.changes import finished_changes, many_changes
 from .base.logs import append_lines
 from .base.shapes import HeldRun
 from .base.suspended import wake
 from .endings import Before, Ending, end_attempts
-from .enqueue.enqueue import put_or_drop
+from .enqueue.enqueue import FollowUp, put_following
 from .enqueue.failures import FinalFailure, enqueue_failure_jobs
 from .flows.flow_ends import Ended, ended_of, hold, settle
 from .limits.admission import give_back, let_go
@@ -77,10 +78,17 @@ class Finished:
         return replace(ended, outcome=self.judged[ended.run.id]) if ended.run.id in self.judged else ended
 
 
-def finish(tx: Tx, node_id: int, node: str, ended: Sequence[Finish]) -> Finished:
+def finish(tx: Tx, node_id: int, node: str, ended: Sequence[Finish], *, alone: bool = False) -> Finished:
     """Write the ends of attempts, one of a run at most. Repeating it changes nothing and reports the same.
 
     A run whose cancel was requested in the last moment (after ``cancelled`` was read) still ends cancelled.
+
+    Args:
+        tx: The transaction.
+        node_id: The node that executed them.
+        node: Its name.
+        ended: The ends.
+        alone: Whether they are to be stored even if something fails that follows them; that is recorded on them.
     """
     judged = _judge_misfits(tx, node_id, node, ended)
     if judged:
@@ -102,7 +110,10 @@ def finish(tx: Tx, node_id: int, node: str, ended: Sequence[Finish]) -> Finished
     settle(tx, ended_of((one.run, RunState(ending.state)) for one, ending in accepted))
     # What follows below follows no common end.
     others = [(one, ending) for one, ending in accepted if not ending.is_common]
-    if others:
+    lost = in_halves(tx, others, partial(_follow, tx)) if alone else ()
+    for (one, _), error in lost:
+        note_lost(tx, one.run.id, FLOW if one.run.flow_id is not None else "end", None, error)
+    if others and not alone:
         _follow(tx, others)
     repeated = {
         one.run.id for one in ended if one.run.id not in changed and _is_done(before.get(one.run.id), one, node_id)
@@ -117,22 +128,26 @@ def finish_or_bare(tx: Tx, node_id: int, node: str, ended: Finish, bare: Finish)
     Both are tried in one transaction. So ``bare`` is not written because the database has come to accept anything at
     all between two transactions.
     """
-    try:
-        with tx.savepoint():
-            return ended, finish(tx, node_id, node, [ended])
-    except Exception as error:
-        if kind_of(error).passes:
-            raise
-        return bare, finish(tx, node_id, node, [bare])
+    finished: list[Finished] = []
+
+    def write(ends: Sequence[Finish]) -> None:
+        finished.append(finish(tx, node_id, node, ends, alone=True))
+
+    if in_halves(tx, [ended], write):
+        write([bare])
+        return bare, finished[0]
+    return ended, finished[0]
 
 
 def _follow(tx: Tx, accepted: Sequence[tuple[Finish, Ending]]) -> None:
     """What accepted ends that are not common bring about."""
     following = [
-        run for one, ending in accepted if one.at_end and ending.state == RunState.SUCCESS.value for run in one.at_end
+        FollowUp(one.run.id, AT_END, run.job_name, partial(_itself, run))
+        for one, ending in accepted
+        if one.at_end and ending.state == RunState.SUCCESS.value
+        for run in one.at_end
     ]
-    if following:
-        put_or_drop(tx, following)
+    put_following(tx, following)
     for one, _ in accepted:
         if one.unused_steps:
             mark_unused(tx, one.run, one.unused_steps)
@@ -150,6 +165,10 @@ def _follow(tx: Tx, accepted: Sequence[tuple[Finish, Ending]]) -> None:
         tx.wake(Wake.TASKS)
     failed = [(one.run, ending) for one, ending in accepted if ending.state == RunState.FAILED.value]
     enqueue_failure_jobs(tx, [FinalFailure(run, ending.error, ending.error_type) for run, ending in failed])
+
+
+def _itself(run: NewRun) -> NewRun:
+    return run
 
 
 def _finish_in_flows(tx: Tx, node_id: int, node: str, ended: Sequence[Finish]) -> list[Ended]:

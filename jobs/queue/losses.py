@@ -3,21 +3,19 @@
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final
 
-from sqlalchemy import Connection
-
 from ..core.events import Change, EventKind
-from ..core.model import Run
 from ..core.nodes import Node, NodeState
-from ..core.outcome import CLAIM_LOST, UNREADABLE_RUN, JobOutcome, Lost
+from ..core.outcome import CLAIM_LOST, JobOutcome, Lost
 from ..core.states import RunState
 from ..store.db.transaction import Tx, Wake
 from ..store.read import executions
 from ..store.read import runs as stored_runs
 from ..store.write import jobs, nodes
 from .base import runs as run_store
+from .base.apart import in_halves, reason_of
 from .base.changes import run_change
 from .finish import Finish, finish
-from .flows.flow_ends import hold_of
+from .flows.flow_ends import end_alone, hold_of
 
 
 def rescue(tx: Tx, dead: Node, *, reason: str) -> int:
@@ -27,13 +25,11 @@ def rescue(tx: Tx, dead: Node, *, reason: str) -> int:
     """
     if not nodes.fence(tx.conn, dead.id, dead.seq):
         return 0
-    held = _held_by(tx.conn, dead.id)
-    _close_held(tx, dead.id, dead.name, held, Lost(f"node {dead.name} was lost while it ran this job: {reason}"))
-    _end_unreadable(tx, dead.id, dead.name, {run.id for run in held})
+    held = _close_held(tx, dead.id, dead.name, Lost(f"node {dead.name} was lost while it ran this job: {reason}"))
     jobs.forget_versions(tx.conn)
     tx.emit([Change(EventKind.NODE_STOPPED, node=dead.name, state=NodeState.EXPIRED.value)])
-    tx.wake(Wake.RUNS | Wake.NODES)
-    return len(held)
+    tx.wake(Wake.NODES)
+    return held
 
 
 def disown(tx: Tx, node_id: int, node: str, known: Collection[int]) -> int:
@@ -50,13 +46,8 @@ def disown(tx: Tx, node_id: int, node: str, known: Collection[int]) -> int:
     Returns:
         How many runs were closed or went back.
     """
-    held = _held_by(tx.conn, node_id)
-    unknown = [run for run in held if run.id not in known]
     sentence = f"node {node} held this run and did not execute it: an answer of the database was lost"
-    _close_held(tx, node_id, node, unknown, Lost(sentence, CLAIM_LOST))
-    if unknown:
-        tx.wake(Wake.RUNS)
-    return len(unknown) + _end_unreadable(tx, node_id, node, {*known, *(run.id for run in held)})
+    return _close_held(tx, node_id, node, Lost(sentence, CLAIM_LOST), known)
 
 
 def release(tx: Tx, node_id: int, node: str, outcome: JobOutcome) -> int:
@@ -68,52 +59,47 @@ def release(tx: Tx, node_id: int, node: str, outcome: JobOutcome) -> int:
         node: Its name.
         outcome: How the open attempts end.
     """
-    held = _held_by(tx.conn, node_id)
-    _close_held(tx, node_id, node, held, outcome)
-    _end_unreadable(tx, node_id, node, {run.id for run in held})
+    return _close_held(tx, node_id, node, outcome)
+
+
+def _close_held(tx: Tx, node_id: int, node: str, outcome: JobOutcome, known: Collection[int] = ()) -> int:
+    """End the open attempts of what a node holds, apart from what is ``known``; give back what it had only reserved.
+
+    A run that cannot be read or ended so, fails with the reason, and the others go on. Returns how many were held.
+    """
+    # Flows are locked before their runs.
+    hold_of(tx.conn, *run_store.occupied(node_id))
+    held = [run_id for run_id in run_store.occupied_by(tx.conn, node_id) if run_id not in known]
+    if not held:
+        return 0
+    open_rows = executions.open_of_node(tx.conn, node_id)
+    by_attempt = {(row.run_id, row.attempt): row.id for row in open_rows}
+
+    def close(ids: Sequence[int]) -> None:
+        runs = stored_runs.by_ids(tx.conn, ids).values()
+        ended = [
+            Finish(run, by_attempt[run.id, run.attempt], outcome, cancelled=run.cancel_requested_at is not None)
+            for run in runs
+            if run.state is RunState.RUNNING and (run.id, run.attempt) in by_attempt
+        ]
+        if ended:
+            finish(tx, node_id, node, ended)
+        reserved = [run for run in runs if run.state is RunState.SCHEDULED]
+        run_store.hand_back(tx.conn, [run.id for run in reserved])
+        tx.emit(run_change(run, RunState.WAITING) for run in reserved)
+
+    for run_id, error in in_halves(tx, held, close):
+        reason = reason_of(
+            f"the attempt of run {run_id} on node {node} is over and cannot be ended as others are", error
+        )
+        if not run_store.hand_back_scheduled(tx.conn, {"id": run_id}):
+            end_alone(tx, run_id, RunState.FAILED, f"{_UNREADABLE}; {reason}")
+    tx.wake(Wake.RUNS)
     return len(held)
 
 
-def _held_by(conn: Connection, node_id: int) -> list[Run]:
-    """The runs that a node holds, locked after their flows."""
-    hold_of(conn, *run_store.occupied(node_id))
-    return run_store.occupied_by(conn, node_id)
-
-
-def _close_held(tx: Tx, node_id: int, node: str, held: Sequence[Run], outcome: JobOutcome) -> None:
-    """End the open attempts of these locked runs of a node, and give back those that it had only reserved."""
-    open_rows = executions.open_of_node(tx.conn, node_id)
-    by_attempt = {(row.run_id, row.attempt): row.id for row in open_rows}
-    ended = [
-        Finish(run, by_attempt[run.id, run.attempt], outcome, cancelled=run.cancel_requested_at is not None)
-        for run in held
-        if run.state is RunState.RUNNING and (run.id, run.attempt) in by_attempt
-    ]
-    if ended:
-        finish(tx, node_id, node, ended)
-    reserved = [run for run in held if run.state is RunState.SCHEDULED]
-    run_store.hand_back(tx.conn, [run.id for run in reserved])
-    tx.emit(run_change(run, RunState.WAITING) for run in reserved)
-
-
-def _end_unreadable(tx: Tx, node_id: int, node: str, known: Collection[int]) -> int:
-    """Have the runs fail that a node began and nobody can read; how many.
-
-    They are those that a claim began with others, without reading them, and that were damaged while they ran. Begun
-    again they would be as unreadable as before.
-    """
-    # A flow goes on or ends once its run is set right and asked for again; its columns may be the damage.
-    ended = run_store.end_others(tx.conn, node_id, known, _UNREADABLE, tx.now)
-    if ended:
-        run_store.close_attempts(tx.conn, ended, UNREADABLE_RUN, _UNREADABLE, tx.now)
-        tx.emit(Change(EventKind.RUN_UPDATED, run_id=one, node=node, state=RunState.FAILED.value) for one in ended)
-        tx.wake(Wake.RUNS)
-    return len(ended)
-
-
 _UNREADABLE: Final = (
-    "the row of this run in the database cannot be read, so it could not be executed; the log of the node names the "
-    "column. Set it right, and retry the run"
+    "the row of this run in the database cannot be read, or its end cannot be stored; set it right, and retry the run"
 )
 
 

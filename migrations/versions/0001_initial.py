@@ -492,6 +492,7 @@ Table(
     Column("flow_id", KEY),
     Column("max_duration", Float()),
     Column("deadline_at", TIME),
+    Column("lost_follow_ups", DOCUMENT),
     PrimaryKeyConstraint("id", name="pk_run"),
     CheckConstraint(
         "(finished_at IS NOT NULL) = (state IN ('cancelled', 'failed', 'skipped', 'success'))",

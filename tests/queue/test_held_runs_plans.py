@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 from sqlalchemy import text
 
-from cronograph.jobs.queue.base.runs import end_others, hand_back_scheduled
+from cronograph.jobs.queue.base.runs import hand_back_scheduled, occupied_by
 from cronograph.jobs.store.db.dialect import is_postgresql
 from cronograph.jobs.store.db.transaction import Tx
 from tests.support.plans import work
@@ -14,9 +14,9 @@ from tests.support.storage import Stored
 FINISHED = 60
 
 
-def ended(tx: Tx, node_id: int) -> list[int]:
-    """The runs that the node does not know any more."""
-    return end_others(tx.conn, node_id, [], "nobody can read it", tx.now)
+def held(tx: Tx, node_id: int) -> list[int]:
+    """The runs that the node executes, or has reserved."""
+    return occupied_by(tx.conn, node_id)
 
 
 def handed_back(tx: Tx, node_id: int) -> list[int]:
@@ -25,7 +25,7 @@ def handed_back(tx: Tx, node_id: int) -> list[int]:
 
 
 @pytest.mark.costly
-@pytest.mark.parametrize("search", [ended, handed_back])
+@pytest.mark.parametrize("search", [held, handed_back])
 def test_finished_runs_of_the_node_are_not_read(stored: Stored, search: Callable[[Tx, int], list[int]]) -> None:
     node = stored.node()
     for _ in range(FINISHED):

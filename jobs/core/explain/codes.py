@@ -14,6 +14,7 @@ class ExplanationCode(StrEnum):
     DUE = "DUE"
     FAILED = "FAILED"
     FINISHED = "FINISHED"
+    FOLLOW_UP_LOST = "FOLLOW_UP_LOST"
     GROUP_LIMIT = "GROUP_LIMIT"
     GROUP_PAUSED = "GROUP_PAUSED"
     IN_LINE = "IN_LINE"

@@ -19,7 +19,7 @@ from .suspended import explain_suspended
 def explain_run(run: Run, facts: RunFacts, now: datetime) -> Explanation:
     """Why ``run`` is in its state, why it has not started yet, and what happens next."""
     if run.state in FINAL:
-        ended = _final(run)
+        ended = _with_lost(run, _final(run))
         if facts.retention is None or run.finished_at is None:
             return ended
         return replace(ended, details=(*ended.details, *kept_until(run, run.finished_at, facts.retention)))
@@ -106,6 +106,20 @@ def _final(run: Run) -> Explanation:
             return Explanation(Code.CANCELLED, f"It was cancelled{ended}{_cancelled_because(run)}.")
         case _:
             return Explanation(Code.SKIPPED, f"It was dropped before its start{ended}{because}.")
+
+
+def _with_lost(run: Run, ended: Explanation) -> Explanation:
+    """Say what was to follow the end of a run and was refused or failed."""
+    if not run.lost_follow_ups:
+        return ended
+    lost = [
+        f"{one['kind']}" + (f" (job '{one['job']}')" if one["job"] else "") + f": {one['code']}: {one['reason']}"
+        for one in run.lost_follow_ups
+    ]
+    what = "What was to follow its end was left out." if len(lost) > 1 else "Something that was to follow was left out."
+    return replace(
+        ended, code=Code.FOLLOW_UP_LOST, sentence=f"{ended.sentence} {what}", details=(*lost, *ended.details)
+    )
 
 
 def _cancelled_because(run: Run) -> str:

@@ -1,12 +1,13 @@
 """Statements on ``run``: the durable queue."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 
 from sqlalchemy import ColumnElement, Connection, bindparam, delete, func, insert, literal_column, select, update
 
 from ...core.model import Json, Outcome, Priority, Run, SkipReason
+from ...core.outcome import UNREADABLE_RUN
 from ...core.states import CLAIMABLE, OCCUPYING, RunState, sources_of
 from ...store.db import dialect
 from ...store.db.literals import sql_literals, unindexed
@@ -144,16 +145,16 @@ def has_expired(now: datetime) -> tuple[ColumnElement[bool], ...]:
     return (r.c.expires_at <= now, *_MAY_EXPIRE)
 
 
-def expired(conn: Connection, now: datetime, limit: int) -> list[Run]:
-    """Up to ``limit`` runs that are too old to start, locked, the longest expired first."""
+def expired(conn: Connection, now: datetime, limit: int) -> list[int]:
+    """Lock up to ``limit`` runs that are too old to start, the longest expired first; their ids."""
     statement = (
-        select_runs()
+        select(r.c.id)
         .where(*has_expired(now))
         .order_by(r.c.expires_at, r.c.id)
         .limit(limit)
         .with_for_update(of=r, skip_locked=True)
     )
-    return [run_from(row) for row in conn.execute(statement)]
+    return list(conn.execute(statement).scalars())
 
 
 def next_limits(conn: Connection) -> tuple[datetime | None, datetime | None]:
@@ -164,16 +165,16 @@ def next_limits(conn: Connection) -> tuple[datetime | None, datetime | None]:
     return row[0], row[1]
 
 
-def overdue(conn: Connection, now: datetime, limit: int) -> list[Run]:
-    """Up to ``limit`` runs that no node executes and that had to end by now, locked, the longest overdue first."""
+def overdue(conn: Connection, now: datetime, limit: int) -> list[int]:
+    """Lock up to ``limit`` runs that no node executes and that had to end; their ids, the longest overdue first."""
     statement = (
-        select_runs()
+        select(r.c.id)
         .where(r.c.deadline_at <= now, *_MAY_BE_OVERDUE)
         .order_by(r.c.deadline_at, r.c.id)
         .limit(limit)
         .with_for_update(of=r, skip_locked=True)
     )
-    return [run_from(row) for row in conn.execute(statement)]
+    return list(conn.execute(statement).scalars())
 
 
 def fail(conn: Connection, run_id: int, error: str, now: datetime) -> None:
@@ -192,18 +193,17 @@ _MAY_BE_OVERDUE = (
 """As the index of those that have to end by a time says it."""
 
 
-def end_others(conn: Connection, node_id: int, known: Collection[int], error: str, now: datetime) -> list[int]:
-    """Have the runs fail that a node executes, but those that are ``known``; their ids. Nothing of them is read."""
-    others = (*occupied(node_id), _judged_state == RunState.RUNNING.value, r.c.id.not_in(known))
-    return _set(conn, *others, state=RunState.FAILED.value, finished_at=now, error=error)
-
-
-def close_attempts(conn: Connection, run_ids: Sequence[int], error_type: str, error: str, now: datetime) -> None:
-    """Close the open attempts of these runs as lost."""
-    end = {"completed_at": now, "success": False, "outcome": Outcome.LOST.value, "error_type": error_type}
-    opened = (x.c.run_id.in_(run_ids), x.c.completed_at.is_(None))
+def end_unread(conn: Connection, run_id: int, state: RunState, error: str, now: datetime) -> int | None:
+    """End a locked run of which nothing is read, and close its open attempt as lost; returns its flow, if any."""
+    skipped = SkipReason.EXPIRED.value if state is RunState.SKIPPED else None
+    ended = {"state": state.value, "finished_at": now, "error": error, "skip_reason": skipped, **_AWAITS_NOTHING}
+    statement = update(r).where(r.c.id == run_id).values(ended).returning(r.c.flow_id)
+    flow_id: int | None = conn.execute(statement).scalar_one()
+    end = {"completed_at": now, "success": False, "outcome": Outcome.LOST.value, "error_type": UNREADABLE_RUN}
+    opened = (x.c.run_id == run_id, x.c.completed_at.is_(None))
     closed = conn.execute(update(x).where(*opened).values(**end, error_message=error).returning(x.c.id))
     count_ends(conn, closed.scalars().all())
+    return flow_id
 
 
 def hand_back_scheduled(conn: Connection, condition: Mapping[str, Any]) -> list[int]:
@@ -234,10 +234,10 @@ def occupied(node_id: int) -> tuple[ColumnElement[bool], ...]:
     return (r.c.node_id == node_id, _IS_OCCUPYING)
 
 
-def occupied_by(conn: Connection, node_id: int) -> list[Run]:
-    """The runs that a node holds, scheduled and running, locked, by id."""
-    statement = select_runs().where(*occupied(node_id)).order_by(r.c.id).with_for_update(of=r)
-    return [run_from(row) for row in conn.execute(statement)]
+def occupied_by(conn: Connection, node_id: int) -> list[int]:
+    """Lock the runs that a node holds, scheduled and running; their ids, ascending."""
+    statement = select(r.c.id).where(*occupied(node_id)).order_by(r.c.id).with_for_update(of=r)
+    return list(conn.execute(statement).scalars())
 
 
 def save_checkpoint(conn: Connection, run_id: int, value: Json) -> None:

@@ -5,6 +5,7 @@ knows its job, it stands far behind) a duty of each node finds by an index of th
 """
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Final
 
 from ...core.admission.expiry import Expired, expired_sentence
@@ -16,12 +17,14 @@ from ...core.occurrences.misfire import Skip
 from ...core.states import RunState
 from ...store.db.transaction import Tx, Wake
 from ...store.read import jobs
+from ...store.read import runs as stored_runs
 from ...store.read import tasks as stored_tasks
 from ..base import runs as run_store
+from ..base.apart import ON_EXPIRED, in_halves, reason_of
 from ..base.changes import run_change
 from ..base.skips import record_drop
-from ..enqueue.enqueue import put_or_drop
-from ..flows.flow_ends import ended_of, hold_of, settle
+from ..enqueue.enqueue import FollowUp, put_following
+from ..flows.flow_ends import end_alone, ended_of, hold_of, settle
 
 BATCH: Final = 500
 """Runs that one transaction skips."""
@@ -33,8 +36,14 @@ def skip_due(tx: Tx, node: str | None, limit: int = BATCH) -> int:
     """Skip up to ``limit`` runs that are too old to start; how many."""
     hold_of(tx.conn, *run_store.has_expired(tx.now))
     late = run_store.expired(tx.conn, tx.now, limit)
-    if late:
-        skip_expired(tx, late, node=node)
+
+    def skip(ids: Sequence[int]) -> None:
+        skip_expired(tx, list(stored_runs.by_ids(tx.conn, ids).values()), node=node)
+
+    lost = in_halves(tx, late, skip)
+    for run_id, error in lost:
+        reason = reason_of(f"run {run_id}, which is too old to start, was skipped without what follows", error)
+        end_alone(tx, run_id, RunState.SKIPPED, f"too old to start; {reason}")
     return len(late)
 
 
@@ -64,23 +73,28 @@ def skip_expired(tx: Tx, runs: Sequence[Run], *, node: str | None) -> None:
 
 
 def _enqueue_expiry_jobs(tx: Tx, runs: Sequence[Run]) -> None:
-    """Put runs of the jobs into the queue that the jobs of these runs name by ``on_expired``."""
+    """Enqueue runs of the jobs that the jobs of these runs name by ``on_expired``; see ``put_following``."""
     of_note = [run for run in runs if EXPIRY_OF not in (run.carried or {})]
     defaults = jobs.defaults(tx.conn, {run.job_name for run in of_note})
-    expiry_jobs = [
-        NewRun(
-            job_name=expiry_job,
-            trigger=Trigger.API,
-            args={"expired": _expired(run, tx).document()},
-            inherits=FOLLOWED,
-            carried={**(run.carried or {}), EXPIRY_OF: run.id},
-            parent_labels=run.labels,
-        )
-        for run in of_note
-        if (expiry_job := defaults[run.job_name].on_expired) is not None
-    ]
-    if expiry_jobs:
-        put_or_drop(tx, expiry_jobs)
+    put_following(
+        tx,
+        [
+            FollowUp(run.id, ON_EXPIRED, job, partial(_expiry_job, tx, job, run))
+            for run in of_note
+            if (job := defaults[run.job_name].on_expired) is not None
+        ],
+    )
+
+
+def _expiry_job(tx: Tx, job_name: str, run: Run) -> NewRun:
+    return NewRun(
+        job_name=job_name,
+        trigger=Trigger.API,
+        args={"expired": _expired(run, tx).document()},
+        inherits=FOLLOWED,
+        carried={**(run.carried or {}), EXPIRY_OF: run.id},
+        parent_labels=run.labels,
+    )
 
 
 def _expired(run: Run, tx: Tx) -> Expired:

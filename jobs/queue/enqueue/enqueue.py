@@ -5,10 +5,10 @@ Run, event and notification are committed with the user's data, or not at all.
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
 
 from sqlalchemy import Connection
 
@@ -42,6 +42,7 @@ from ...store.db.transaction import Tx, Wake
 from ...store.read import jobs
 from ...store.read import runs as stored_runs
 from ..base import statements
+from ..base.apart import in_halves, note_lost
 from ..base.changes import created_changes
 from ..base.new_runs import NewRuns, insert, insert_by
 from ..limits.caps import Capped, Room, capped, drop, free_lines
@@ -303,6 +304,31 @@ def put_or_drop(tx: Tx, runs: Sequence[NewRun]) -> None:
         _insert_capped(tx, settled, counted.never_refusing(), is_ours=True)
     else:
         _insert(tx, settled)
+
+
+class FollowUp(NamedTuple):
+    """A run that the end of another one brings about.
+
+    ``run_id`` is the one that ended; ``kind`` says in words how it brings this about; ``job_name`` is that of the new
+    run; ``make`` returns it.
+    """
+
+    run_id: int
+    kind: str
+    job_name: str
+    make: Callable[[], NewRun]
+
+
+def put_following(tx: Tx, follow_ups: Sequence[FollowUp]) -> None:
+    """Enqueue what follows the ends of runs. What is refused or faulty is recorded on its run and stops nothing else.
+
+    Args:
+        tx: The transaction in which they end; it goes on in any case.
+        follow_ups: One of each is enqueued or left out.
+    """
+    lost = in_halves(tx, follow_ups, lambda some: put_or_drop(tx, [one.make() for one in some]))
+    for one, error in lost:
+        note_lost(tx, one.run_id, one.kind, one.job_name, error)
 
 
 @dataclass(frozen=True, slots=True)

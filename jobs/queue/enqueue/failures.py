@@ -1,6 +1,7 @@
 """What happens when runs have failed for good: the jobs that handle failures get runs, in the same transaction."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import NamedTuple
 
 from ...core.arguments.secrets import references, resolved
@@ -9,8 +10,9 @@ from ...core.model import NewRun, Run, Trigger
 from ...core.outcome import Failure
 from ...store.db.transaction import Tx
 from ...store.read import jobs
+from ..base.apart import ON_FAILURE
 from ..base.shapes import HeldRun
-from .enqueue import put_or_drop
+from .enqueue import FollowUp, put_following
 
 FAILURE_OF = "failureOf"
 """Carried by the run of a job that is notified: the run that failed. The failure of such a run notifies no job."""
@@ -39,22 +41,28 @@ def failure_of(run: Run | HeldRun, error: str | None, error_type: str | None) ->
 
 
 def enqueue_failure_jobs(tx: Tx, failed: Sequence[FinalFailure]) -> None:
-    """Put runs of the jobs into the queue that the jobs of these runs name by ``on_failure``."""
+    """Enqueue runs of the jobs that the jobs of these runs name by ``on_failure``; see ``put_following``."""
     of_note = [one for one in failed if FAILURE_OF not in (one.run.carried or {})]
     if not of_note:
         return
     defaults = jobs.defaults(tx.conn, {one.run.job_name for one in of_note})
-    failure_jobs = [
-        NewRun(
-            job_name=failure_job,
-            trigger=Trigger.API,
-            args={"failure": failure_of(*one).document()},
-            inherits=FOLLOWED,
-            carried={**(one.run.carried or {}), FAILURE_OF: one.run.id},
-            parent_labels=one.run.labels,
-        )
-        for one in of_note
-        if (failure_job := defaults[one.run.job_name].on_failure) is not None
-    ]
-    if failure_jobs:
-        put_or_drop(tx, failure_jobs)
+    put_following(
+        tx,
+        [
+            FollowUp(one.run.id, ON_FAILURE, job, partial(_failure_job, job, one))
+            for one in of_note
+            if (job := defaults[one.run.job_name].on_failure) is not None
+        ],
+    )
+
+
+def _failure_job(job_name: str, failed: FinalFailure) -> NewRun:
+    run = failed.run
+    return NewRun(
+        job_name=job_name,
+        trigger=Trigger.API,
+        args={"failure": failure_of(*failed).document()},
+        inherits=FOLLOWED,
+        carried={**(run.carried or {}), FAILURE_OF: run.id},
+        parent_labels=run.labels,
+    )

@@ -6,9 +6,11 @@ another one, the second sees what the first has done.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from functools import partial
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, Select, func, select, union, update
+from sqlalchemy import ColumnElement, Connection, Select, bindparam, func, select, union, update
 
 from ...core.events import Change, EventKind
 from ...core.flows.conditions import Before, Standing, chained, standing
@@ -18,16 +20,23 @@ from ...core.model import Run
 from ...core.states import FINAL, RunState
 from ...store.db import dialect
 from ...store.db.transaction import Tx, Wake
+from ...store.read import runs as stored_runs
 from ...store.schema.callbacks import callback_from
 from ...store.schema.tables import flow as f
 from ...store.schema.tables import flow_run as m
 from ...store.schema.tables import run as r
+from ..base import runs as run_store
 from ..base import statements
+from ..base.apart import CALLBACK, FLOW, in_halves, note_lost, reason_of
 from ..base.changes import run_change
 from ..base.runs import lock
 from ..base.shapes import HeldRun, Reserved
 from ..base.suspended import wake
-from ..enqueue.enqueue import put_or_drop
+from ..enqueue.enqueue import FollowUp, put_following
+from ..enqueue.failures import FinalFailure, enqueue_failure_jobs
+
+NOTHING: Final[Mapping[int, int]] = MappingProxyType({})
+_NEWEST: Final = select(func.max(m.c.run_id)).where(m.c.flow_id == bindparam("id"))
 
 
 class Ended(NamedTuple):
@@ -90,14 +99,24 @@ def _reached(run_ids: Sequence[int]) -> Select[tuple[int]]:
 
 
 def settle(tx: Tx, ended: Sequence[Ended]) -> None:
-    """Start or skip what waited for these runs, whose flows are locked; end the flows of which nothing is left."""
-    if not ended:
-        return
+    """Start or skip what waited for these runs, whose flows are locked; end the flows of which nothing is left.
+
+    The runs have ended whatever comes of it: what fails in one flow is recorded on the runs that ended there.
+    """
+    by_flow: dict[int, list[Ended]] = {}
+    for one in ended:
+        by_flow.setdefault(one.flow_id, []).append(one)
+    lost = in_halves(tx, list(by_flow.values()), lambda flows: _settle(tx, [one for some in flows for one in some]))
+    for some, error in lost:
+        note_lost(tx, some[-1].run_id, FLOW, None, error)
+
+
+def _settle(tx: Tx, ended: Sequence[Ended]) -> None:
     unsuccessful = [one.run_id for one in ended if one.state is not RunState.SUCCESS]
     unfinished = release(tx, [one.run_id for one in ended], unsuccessful)
     over = {one.flow_id for one in ended} - unfinished
     if over:
-        end_if_over(tx, over)
+        end_if_over(tx, over, {one.flow_id: one.run_id for one in ended})
 
 
 def release(tx: Tx, ended: Sequence[int], unsuccessful: Sequence[int]) -> set[int]:
@@ -122,15 +141,15 @@ def release(tx: Tx, ended: Sequence[int], unsuccessful: Sequence[int]) -> set[in
             match standing(When(row.condition), before):
                 case Standing.START:
                     ready.append(row)
-                    unfinished.add(row.flow_id)
                 case Standing.SKIP:
                     never[row.run_id] = "none of the runs that it comes after failed"
                 case Standing.WAIT:
                     unfinished.add(row.flow_id)
-        _start(tx, ready)
-        chains |= dict.fromkeys(never, ())
+        failed = _start(tx, ready)
+        unfinished |= {row.flow_id for row in ready if row.run_id not in failed}
+        chains |= dict.fromkeys((*never, *failed), ())
         _skip(tx, never)
-        ended = unsuccessful = list(never)
+        ended = unsuccessful = [*never, *failed]
     return unfinished
 
 
@@ -182,15 +201,49 @@ def _chunks(rows: list[tuple[Any, ...]], size: int = 1000) -> Iterable[list[tupl
     return (rows[first : first + size] for first in range(0, len(rows), size))
 
 
-def _start(tx: Tx, ready: Sequence[Any]) -> None:
-    """Let runs wait for a node, with the results in their arguments that they take from others."""
-    for row in ready:
-        if row.uses is not None:
-            _fill_in(tx.conn, row.run_id, row.flow_id)
-    wake(tx, [row.run_id for row in ready])
+def _start(tx: Tx, ready: Sequence[Any]) -> frozenset[int]:
+    """Let runs wait for a node, with the results in their arguments that they take from others.
+
+    Returns those that failed instead, since their arguments cannot hold these results.
+    """
+    filling = [row for row in ready if row.uses is not None]
+    lost = in_halves(tx, filling, partial(_fill_in, tx.conn))
+    failed = frozenset(row.run_id for row, _ in lost)
+    wake(tx, [row.run_id for row in ready if row.run_id not in failed])
+    failures: list[FinalFailure] = []
+    for row, error in lost:
+        what = f"the results that run {row.run_id} takes from others of flow {row.flow_id} do not become its arguments"
+        sentence = f"the results that it takes from others do not become its arguments: {reason_of(what, error)}"
+        run_store.fail(tx.conn, row.run_id, sentence, tx.now)
+        run = stored_runs.by_ids(tx.conn, [row.run_id])[row.run_id]
+        tx.emit([run_change(run, RunState.FAILED)])
+        failures.append(FinalFailure(run, sentence, type(error).__name__))
+    enqueue_failure_jobs(tx, failures)
+    return failed
 
 
-def _fill_in(conn: Connection, run_id: int, flow_id: int) -> None:
+def end_alone(tx: Tx, run_id: int, state: RunState, sentence: str) -> None:
+    """End a locked run of which no more can be read than its id, or cannot be ended in the usual way, and its flow.
+
+    Args:
+        tx: The transaction; its flow is locked.
+        run_id: The run, which no node executes any more.
+        state: ``FAILED`` or ``SKIPPED``.
+        sentence: Why.
+    """
+    flow_id = run_store.end_unread(tx.conn, run_id, state, sentence, tx.now)
+    tx.emit([Change(EventKind.RUN_UPDATED, run_id=run_id, state=state.value, flow_id=flow_id)])
+    tx.wake(Wake.RUNS)
+    if flow_id is not None:
+        settle(tx, [Ended(run_id, flow_id, state)])
+
+
+def _fill_in(conn: Connection, rows: Sequence[Any]) -> None:
+    for row in rows:
+        _fill_in_one(conn, row.run_id, row.flow_id)
+
+
+def _fill_in_one(conn: Connection, run_id: int, flow_id: int) -> None:
     uses = conn.execute(select(m.c.uses).where(m.c.run_id == run_id)).scalar_one()
     results = (
         select(m.c.key, r.c.result)
@@ -201,8 +254,15 @@ def _fill_in(conn: Connection, run_id: int, flow_id: int) -> None:
     conn.execute(update(r).where(r.c.id == run_id).values(args=filled(uses["args"], values)))
 
 
-def end_if_over(tx: Tx, flow_ids: Collection[int]) -> None:
-    """End those of these locked flows that are closed and whose runs are all over."""
+def end_if_over(tx: Tx, flow_ids: Collection[int], last: Mapping[int, int] = NOTHING) -> None:
+    """End those of these locked flows that are closed and whose runs are all over.
+
+    Args:
+        tx: The transaction.
+        flow_ids: The flows.
+        last: By flow the run that ended last, on which a callback that is refused is recorded; unless given, the
+            newest of the flow.
+    """
     for row in statements.execute(tx.conn, "flows_over", {"ids": sorted(flow_ids)}).all():
         states = _states(tx.conn, row.id)
         state = end_of(states)
@@ -216,9 +276,13 @@ def end_if_over(tx: Tx, flow_ids: Collection[int]) -> None:
             lock(tx.conn, [parent])
             wake(tx, [parent])
         ends = (Ending.END, Ending.SUCCESS if state is FlowState.SUCCESS else Ending.FAILURE)
-        callbacks = [callback_from(found[end.value], labels) for end in ends if end.value in found]
+        callbacks = [found[end.value] for end in ends if end.value in found]
         if callbacks:
-            put_or_drop(tx, callbacks)
+            of = last.get(row.id) or tx.conn.execute(_NEWEST, {"id": row.id}).scalar_one()
+            put_following(
+                tx,
+                [FollowUp(of, CALLBACK, one["job_name"], partial(callback_from, one, labels)) for one in callbacks],
+            )
 
 
 def emit_flow(tx: Tx, flow_id: int, state: FlowState, kind: EventKind = EventKind.FLOW_UPDATED) -> None:

@@ -228,6 +228,8 @@ run = Table(
     Column("max_duration", Float),
     # That long after its first start.
     Column("deadline_at", UtcDateTime),
+    # What was to follow its end and was refused or failed.
+    Column("lost_follow_ups", JsonDocument),
     one_of("state", RunState),
     one_of("priority", Priority),
     one_of("trigger", Trigger),

@@ -1,0 +1,102 @@
+"""One row's fault stays its own: what fails for many is done for halves of them, and what is left out is recorded."""
+
+import logging
+from collections.abc import Callable, Sequence
+from traceback import clear_frames
+from typing import Final, TypeVar
+
+from sqlalchemy import func, select, update
+
+from ...core.base.errors import UserError
+from ...core.base.levels import LogLevel
+from ...core.model import Json
+from ...core.states import RunState
+from ...store.db.faults import ErrorKind, first_line, kind_of, log_fault
+from ...store.db.transaction import Tx
+from ...store.read.logs import LogLine
+from ...store.schema.tables import job_execution as x
+from ...store.schema.tables import run as r
+from .changes import run_change
+from .logs import append_lines
+from .shapes import reserved_from
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+AT_END: Final = "enqueue_at_end"
+ON_FAILURE: Final = "on_failure"
+ON_EXPIRED: Final = "on_expired"
+CALLBACK: Final = "flow callback"
+FLOW: Final = "flow"
+_LONGEST: Final = 500
+"""Characters of a reason that are kept."""
+
+
+def in_halves(tx: Tx, items: Sequence[T], do: Callable[[Sequence[T]], object]) -> list[tuple[T, Exception]]:
+    """Do something for these items in a savepoint; where that fails, for each half, until the guilty ones stand alone.
+
+    Args:
+        tx: The transaction; it goes on.
+        items: For which.
+        do: Does it for some of them; it must not change anything outside the transaction.
+
+    Returns:
+        The items for which it was refused or failed, each with the reason; nothing of them was done.
+
+    Raises:
+        Exception: one that passes; the whole transaction is to be tried again.
+    """
+    if not items:
+        return []
+    try:
+        with tx.savepoint():
+            do(items)
+    except Exception as error:
+        if kind_of(error).passes:
+            raise
+        # SQLite keeps its lock for as long as anything holds an answer that was begun.
+        clear_frames(error.__traceback__)
+        half = len(items) // 2
+        return [*in_halves(tx, items[:half], do), *in_halves(tx, items[half:], do)] if half else [(items[0], error)]
+    return []
+
+
+def reason_of(what: str, error: Exception) -> str:
+    """Return why something was left out, in words for people; a fault is logged with the id that the words name."""
+    if kind_of(error) is ErrorKind.REFUSAL:
+        said = error.message if isinstance(error, UserError) else first_line(error)
+        log.warning("%s: %s", what, said)
+        return said if len(said) <= _LONGEST else f"{said[:_LONGEST]}…"
+    return f"internal error, id {log_fault(log, what, error)}; the log of the node has the reason"
+
+
+def note_lost(tx: Tx, run_id: int, kind: str, job_name: str | None, error: Exception) -> None:
+    """Record on a run what was to follow its end and was refused or failed: on its row, in its log, as an event.
+
+    Args:
+        tx: The transaction in which the run ends.
+        run_id: The run.
+        kind: What was to follow, one of the words above.
+        job_name: Of the run that was to be enqueued, if it was one.
+        error: Why it was not.
+    """
+    whose = kind if job_name is None else f"{kind} (job '{job_name}')"
+    why = reason_of(f"what was to follow the end of run {run_id} was left out, {whose}", error)
+    columns = (r.c.id, r.c.task_id, r.c.task_name, r.c.job_name, r.c.group_name, r.c.flow_id, r.c.state)
+    row = tx.conn.execute(select(*columns, r.c.lost_follow_ups).where(r.c.id == run_id)).one()
+    lost: dict[str, Json] = {"kind": kind, "job": job_name, "code": kind_of(error).name, "reason": why}
+    listed = [*(row.lost_follow_ups or []), lost]
+    tx.conn.execute(update(r).where(r.c.id == run_id).values(lost_follow_ups=listed))
+    _note_in_log(tx, run_id, f"{whose} was left out: {why}")
+    tx.emit([run_change(reserved_from(row), RunState(row.state))])
+
+
+def _note_in_log(tx: Tx, run_id: int, message: str) -> None:
+    """Append a line to the log of the newest execution of a run, if it has one."""
+    newest = select(func.max(x.c.id)).where(x.c.run_id == run_id).scalar_subquery()
+    noted = update(x).where(x.c.id == newest).values(log_lines=x.c.log_lines + 1)
+    row = tx.conn.execute(noted.returning(x.c.id, x.c.log_lines, x.c.log_cut)).one_or_none()
+    if row is not None:
+        number = row.log_lines + row.log_cut
+        append_lines(tx, [LogLine(row.id, number, tx.now, LogLevel.WARNING.value, message)])

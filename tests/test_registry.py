@@ -1,5 +1,7 @@
 """``@job``: which parameters a handler may have, and what it gets for its arguments."""
 
+import sys
+import typing
 from typing import Annotated, Any
 
 import pytest
@@ -49,6 +51,21 @@ def test_a_parameter_of_a_type_that_nobody_could_give_in_json_is_refused(annotat
     handler.__annotations__["count"] = annotation
     with pytest.raises(ConfigurationError, match=said):
         define("strange", handler)
+
+
+class PlainTyped(typing.TypedDict):
+    """Pydantic takes it from Python 3.12 on."""
+
+    count: int
+
+
+@pytest.mark.skipif(sys.version_info >= (3, 12), reason="pydantic takes it there")
+def test_the_reason_of_pydantic_is_named() -> None:
+    def handler(wanted: PlainTyped) -> None: ...
+
+    said = "parameter 'wanted': its annotation cannot be used: Please use `typing_extensions.TypedDict` instead"
+    with pytest.raises(ConfigurationError, match=said):
+        define("typed", handler)
 
 
 def test_a_lambda_needs_a_name() -> None:

@@ -17,6 +17,8 @@ from .hooks import GIVEN, name_of
 _CONFIG: Final = ConfigDict(extra="forbid", strict=False, ser_json_inf_nan="constants")
 _NO_VALUES: Final = frozenset({type, Callable, Generator, AsyncGenerator})
 """Types of which JSON has no values, with any parameters."""
+_NOT_JSON: Final = frozenset({None, "schema-for-unknown-type", "invalid-for-json-schema"})
+"""Codes of pydantic's errors that say no more than that."""
 
 NO_ARGUMENTS: Final = create_model("no_args", __config__=ConfigDict(extra="forbid", strict=False))
 """The model of every job without arguments: to make one of its own takes 4 ms, also in each new child process."""
@@ -81,6 +83,10 @@ def _model(name: str, fields: Mapping[str, Any]) -> type[BaseModel]:
         if isinstance(error, SchemaError):
             reason = " ".join(str(error).rpartition("SchemaError: ")[2].split())
             raise ValueError(f"parameter '{parameter}': its annotation cannot be used: {reason}") from error  # noqa: TRY004
+        if isinstance(error, PydanticUserError) and error.code not in _NOT_JSON:
+            # Such as a typing.TypedDict before Python 3.12.
+            reason = " ".join(error.message.split())
+            raise ValueError(f"parameter '{parameter}': its annotation cannot be used: {reason}") from error
         raise ValueError(not_json(parameter, annotation)) from error
     return model
 

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 import psycopg
 import pytest
-from sqlalchemy import text
+from sqlalchemy import make_url, text
 
 from cronograph.jobs.core.base.errors import ConfigurationError
 from cronograph.jobs.store.db.base.address import libpq_url, parse_url
@@ -14,6 +14,7 @@ from cronograph.jobs.store.db.database import Connection, Database, Send
 from cronograph.jobs.store.db.faults import kind_of
 from cronograph.jobs.store.db.postgres import POOL
 from cronograph.jobs.store.db.transaction import Tx, Wake
+from tests.support.postgres import PostgresServer
 
 
 def backend(tx: Tx) -> int:
@@ -129,3 +130,21 @@ async def test_no_statement_is_sent_alone_where_the_time_is_replaced(database_ur
     assert await database.autocommit(_own, Wake.RUNS) is None
     assert Database(database_url).can_autocommit is not database.is_sqlite
     await database.close()
+
+
+@pytest.mark.postgres
+async def test_a_role_with_few_connections_waits_for_its_turn(
+    postgres_url: str, postgres_server: PostgresServer
+) -> None:
+    postgres_server.execute("CREATE ROLE few LOGIN CONNECTION LIMIT 2")
+    try:
+        address = make_url(postgres_url).set(username="few").render_as_string(hide_password=False)
+        first, second = Database(address), Database(address)
+        held = text("SELECT count(*) FROM pg_sleep(0.02)")
+        for several in ((first,) * 8, (second,) * 8, (first, second) * 8):
+            asked = [database.read(lambda conn: conn.execute(held).scalar_one()) for database in several]
+            assert set(await asyncio.gather(*asked)) == {1}
+        for database in (first, second):
+            await database.close()
+    finally:
+        postgres_server.execute("DROP ROLE few")

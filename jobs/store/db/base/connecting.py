@@ -5,11 +5,14 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+from weakref import WeakSet
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event
 from sqlalchemy.exc import InvalidatePoolError
-from sqlalchemy.pool import NullPool
+from sqlalchemy.pool import ConnectionPoolEntry, NullPool, QueuePool
+from sqlalchemy.util import queue
+from typing_extensions import override
 
 from ....core.base.lazy import LazyModule
 from ...schema.types import loads
@@ -23,6 +26,12 @@ else:
 
 IDLE_SECONDS = 1.0
 """A connection used within so many seconds is taken to be alive; if it is not, its transaction fails and says so."""
+
+TURN: Final = 10.0
+"""Seconds to wait for a connection where the server has no further one."""
+_LOOK_EVERY: Final = 0.2
+_TOO_MANY: Final = ("too many connections", "too many clients", "connection slots are reserved")
+"""What PostgreSQL says at the limit of a role, of a database, and of the server."""
 
 _RETURNED_AT = "cronograph_returned_at"
 _WAL_ATTEMPTS = 20
@@ -91,7 +100,7 @@ def sync_engine(
         name_tables(engine, schema_in(url))
         return engine
     # The connection that was used last knows the tables and has prepared what is sent often.
-    kept = {"pool_size": pooled, "max_overflow": 0, "pool_use_lifo": True}
+    kept = {"poolclass": PatientPool, "pool_size": pooled, "max_overflow": 0, "pool_use_lifo": True}
     options: dict[str, Any] = kept if pooled else {"poolclass": NullPool}
     given = settings or {}
     arguments = postgres_arguments(url, **given)
@@ -103,6 +112,50 @@ def sync_engine(
     if is_pooled(url):
         _set_in_each_transaction(engine, settings_of_transaction(**given))
     return engine
+
+
+class PatientPool(QueuePool):
+    """Waits for its turn, up to ``TURN`` seconds, while the server has no further connection for this role.
+
+    It gets the next connection that another thread gives back, or a new one in the place of an idle one of another part
+    of this process; but the sign of life of a node keeps its own.
+    """
+
+    _all: ClassVar["WeakSet[PatientPool]"] = WeakSet()
+
+    def __init__(self, *args: Any, **settings: Any) -> None:
+        super().__init__(*args, **settings)
+        self._all.add(self)
+
+    @override
+    def _do_get(self) -> ConnectionPoolEntry:
+        give_up_at = time.monotonic() + TURN
+        while True:
+            try:
+                return super()._do_get()
+            except Exception as error:
+                if not _says_too_many(error) or time.monotonic() >= give_up_at:
+                    raise
+            if not self._close_idle_of_others():
+                with suppress(queue.Empty):
+                    return self._pool.get(block=True, timeout=_LOOK_EVERY)
+
+    def close_idle(self) -> bool:
+        """Close a connection that nobody uses; False if there is none. The pool of one connection keeps it."""
+        with suppress(queue.Empty):
+            if self.size() > 1:
+                self._pool.get(block=False).close()
+                self._dec_overflow()
+                return True
+        return False
+
+    def _close_idle_of_others(self) -> bool:
+        return any(other.close_idle() for other in list(self._all) if other is not self)
+
+
+def _says_too_many(error: BaseException) -> bool:
+    """Return whether a server refused a connection because there are too many; libpq gives no code, but its words."""
+    return any(words in str(error) for words in _TOO_MANY)
 
 
 def postgres_arguments(url: URL, **settings: str) -> dict[str, Any]:

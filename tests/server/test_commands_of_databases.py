@@ -1,6 +1,7 @@
 """Commands that work straight in the database make none by mistake, and help says what a flag is."""
 
 import json
+import traceback
 from pathlib import Path
 
 import pytest
@@ -57,3 +58,39 @@ def test_help_names_no_type_of_a_flag_that_takes_no_value(command: str) -> None:
     status, output = run(command, "--help")
     assert status == 0
     assert "bool" not in output
+
+
+OF_A_DATABASE = [
+    ("migrate",), ("check",), ("doctor",), ("backup", "to.dump"), ("sql",), ("user", "list"), ("audit", "verify"),
+    ("serve", "--port", "1"), ("worker", "--port", "1"), ("bench",),
+]  # fmt: skip
+WITH_A_PASSWORD = [
+    "postgresql://u:hunter@2secret@127.0.0.1:1/x",
+    "postgresql://u:hunter%402secret@127.0.0.1:1/x",
+    "postgresql://u:hunter/2secret@127.0.0.1:1/x",
+    "postgresql://u@127.0.0.1:1/x?password=hunter2secret",
+    "postgresql://u@127.0.0.1:1/x?sslpassword=hunter2secret&sslmode=disable",
+    "postgresql://u:hunter2secret@127.0.0.1:1,127.0.0.1:2/x",
+    "postgresql://u:hunter2secret@127.0.0.1:1/x?pooler=session",
+    "postgresql://u:hunter2secret@127.0.0.1:99999/x",
+    "mysql://u:hunter2secret@127.0.0.1:1/x",
+    "host=127.0.0.1 port=1 user=u password='hunter 2secret'",
+]
+
+
+@pytest.mark.costly
+@pytest.mark.parametrize("words", OF_A_DATABASE, ids=" ".join)
+def test_no_command_says_a_password(words: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In what it prints for people and for programs, of errors and of their causes."""
+    monkeypatch.chdir(tmp_path)
+    for address in WITH_A_PASSWORD:
+        for form in ((), ("--json",)):
+            done = CliRunner().invoke(application((words[0],)), [*words, "--database-url", address, *form])
+            assert done.exit_code != 0
+            printed = [done.output, *traceback_of(done.exception)]
+            assert [one for one in printed if "hunter" in one or "2secret" in one] == [], address
+
+
+def traceback_of(error: BaseException | None) -> list[str]:
+    """What Python would print of an error that nobody caught; a command that says why it ends has none."""
+    return [] if error is None or isinstance(error, SystemExit) else traceback.format_exception(error)

@@ -61,7 +61,7 @@ class Settings:
         return f"{parsed}/graphql"
 
     def _no_address(self, why: str) -> InvalidAddressError:
-        return InvalidAddressError(f"url: must be an address such as {DEFAULT_URL}, got '{self.url}': {why}")
+        return InvalidAddressError(f"url: must be an address such as {DEFAULT_URL}, got '{_shown(self.url)}': {why}")
 
     def options(self) -> dict[str, Any]:
         """The arguments of the HTTP client."""
@@ -94,9 +94,15 @@ class Settings:
         try:
             yield
         except httpx.TimeoutException as error:
-            raise TimedOutError(f"the server at {self.url} did not answer in time: {_words(error)}") from None
+            raise TimedOutError(f"the server at {_shown(self.url)} did not answer in time: {_words(error)}") from None
         except httpx.HTTPError as error:
-            raise UnreachableError(f"no server answers at {self.url}: {_words(error)}{_hint(error)}") from None
+            raise UnreachableError(f"no server answers at {_shown(self.url)}: {_words(error)}{_hint(error)}") from None
+
+
+def _shown(url: str) -> str:
+    """The address for messages, without user and password: these end at the last ``@``, however they were written."""
+    scheme, mark, rest = url.rpartition("://")
+    return f"{scheme}{mark}{rest.rpartition('@')[2]}"
 
 
 def _hint(error: httpx.HTTPError) -> str:

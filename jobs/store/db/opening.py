@@ -10,6 +10,7 @@ from typing import Any
 from sqlalchemy import Connection, insert, text
 from sqlalchemy.exc import DBAPIError
 
+from ...core.base.addresses import hide_passwords, without_password
 from ...core.base.errors import StorageError
 from ..schema.tables import event_publisher, metadata
 from .base.address import is_sqlite, parse_url, sqlite_path
@@ -32,13 +33,14 @@ def connected(database_url: str, *, read_only: bool = False) -> Generator[Connec
     url = parse_url(database_url)
     engine = sync_engine(url, read_only=read_only)
     plain = url.set(drivername=url.get_backend_name())
-    name = f"file '{sqlite_path(url)}'" if plain.drivername == "sqlite" else plain.render_as_string()
+    shown = without_password(plain.render_as_string(hide_password=False))
+    name = f"file '{sqlite_path(url)}'" if plain.drivername == "sqlite" else shown
     try:
         with engine.connect() as connection:
             _check_encoding(connection, name)
             yield connection
     except DBAPIError as error:
-        reason = re.sub(r"\s+", " ", str(error.orig)).strip()
+        reason = hide_passwords(re.sub(r"\s+", " ", str(error.orig)).strip(), database_url)
         raise StorageError(f"database {name}: cannot be used: {reason}") from error
     finally:
         engine.dispose()

@@ -1,11 +1,11 @@
 """Database addresses: what a user writes, and what the drivers want."""
 
-import re
 from pathlib import Path
 
 from sqlalchemy import URL, make_url
 from sqlalchemy.exc import ArgumentError
 
+from ....core.base.addresses import without_password
 from ....core.base.errors import ConfigurationError
 from ...schema.naming import SCHEMA, SQLITE_SCHEMA, schema_fault
 
@@ -47,16 +47,16 @@ def parse_url(text: object) -> URL:
         raise ConfigurationError(
             f"database URL: the port must be from 1 to 65535, got {url.port} in {without_password(str(text))[:120]!r}"
         )
+    if "@" in (url.host or ""):
+        raise ConfigurationError(
+            "database URL: a host has no '@'; write each '@' of the user and of the password as %40, got "
+            f"{without_password(str(text))[:120]!r}"
+        )
     is_pooled(url)
     fault = schema_fault(schema_in(url))
     if fault is not None:
         raise ConfigurationError(f"database URL: schema {fault}")
     return url.set(drivername="postgresql+psycopg")
-
-
-def without_password(text: str) -> str:
-    """The text with the password of a URL in it replaced."""
-    return re.sub(r"(://[^:/@\s]*):[^@\s]*@", r"\1:***@", text)
 
 
 def sqlite_path(url: URL) -> Path:
@@ -124,9 +124,11 @@ def libpq_url(url: URL) -> str:
 
 def shown_url(url: URL) -> str:
     """The address of a PostgreSQL database as its own programs take it, without the password."""
-    return for_drivers(url.set(drivername="postgresql")).set(password=None).render_as_string()
+    plain = for_drivers(url.set(drivername="postgresql")).difference_update_query(["password"])
+    return plain.set(password=None).render_as_string()
 
 
 def password_of(url: URL) -> str | None:
-    """The password in an address."""
-    return None if url.password is None else str(url.password)
+    """The password in an address: as a parameter, or that of the user."""
+    given = url.query.get("password", url.password)
+    return None if given is None else str(given)

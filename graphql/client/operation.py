@@ -1,5 +1,6 @@
 """An operation as a value: what is sent, and how its answer is read. Nothing here knows about networks."""
 
+import logging
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -7,7 +8,10 @@ from typing import Any, Final, Generic, TypeVar, cast
 
 from .base.errors import Fault, HttpError, InvalidAnswerError, OperationError
 from .base.shapes import read, written
+from .enums import ErrorCode
 from .results import Page
+
+log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 Item = TypeVar("Item")
@@ -93,16 +97,20 @@ def envelope(status: int, decode: Callable[[], object], text: str) -> Mapping[st
 
 
 def data_of(answer: Mapping[str, Any]) -> Mapping[str, Any]:
-    """``data`` of a GraphQL answer.
+    """``data`` of a GraphQL answer; rows that its lists leave out because they cannot be read are logged.
 
     Raises:
-        OperationError: it has errors.
+        OperationError: it has other errors.
         InvalidAnswerError: it has neither data nor errors.
     """
     data: object = answer.get("data")
     known = cast("Mapping[str, Any]", data) if isinstance(data, Mapping) else None
     if answer.get("errors"):
-        raise OperationError(faults_of(answer["errors"]), known)
+        faults = faults_of(answer["errors"])
+        if known is None or any(one.path or one.code != ErrorCode.UNREADABLE_ROW.value for one in faults):
+            raise OperationError(faults, known)
+        for one in faults:
+            log.warning("the server left out a row: %s", one.message)
     if known is None:
         raise InvalidAnswerError("what answers is no Cronograph server: an answer without data and without errors")
     return known

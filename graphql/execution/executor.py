@@ -11,12 +11,15 @@ from typing_extensions import override
 
 from graphql import (
     ExecutionResult,
+    GraphQLError,
     GraphQLLeafType,
     GraphQLNonNull,
     GraphQLObjectType,
     Undefined,
 )
 
+from ...jobs.core.base.errors import UnreadableRow
+from ..base.errors import standing
 from ..guard.answer import AnswerSize
 from ..guard.limits import LimitExceeded, Limits
 from .metered import METER, Meter
@@ -258,10 +261,20 @@ class OperationExecutor(StrawberryGraphQLCoreExecutionContext):
     def build_response(self, data: dict[str, Any] | None) -> Any:
         """The answer, or the refusal of one that is too large."""
         if not self._size.exceeded:
+            self._name_unreadable()
             return super().build_response(data)
         most = self._answer_bytes
         what = "The answer is too large, in bytes (counting stops there); a mutation has taken effect"
         return ExecutionResult(None, [LimitExceeded("answer_bytes", most, most + 1, what, advice=ADVICE)])
+
+    def _name_unreadable(self) -> None:
+        """Say in ``errors`` which rows the lists of this answer leave out."""
+        left_out: dict[str, UnreadableRow] | None = getattr(self.context_value, "left_out", None)
+        if left_out:
+            for fault in left_out.values():
+                error = GraphQLError(fault.message, extensions=standing(fault.code.value))
+                self.collected_errors.errors.append(error)
+            left_out.clear()
 
 
 async def _awaited(results: dict[str, Any], awaitable: list[str]) -> dict[str, Any]:

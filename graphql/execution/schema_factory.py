@@ -1,14 +1,13 @@
 """Builds the Strawberry schema with the guard, the document cache and the masking of errors in place."""
 
-from collections.abc import AsyncGenerator, Callable, Iterable, Iterator
-from contextlib import aclosing
-from functools import cached_property, partial
+from collections.abc import Callable, Iterable, Iterator
+from functools import cached_property
 from typing import Any, Final
 
 import strawberry
 from strawberry.extensions import SchemaExtension
 from strawberry.schema.config import StrawberryConfig
-from strawberry.types import ExecutionContext, ExecutionResult
+from strawberry.types import ExecutionContext
 
 from graphql import GraphQLError
 
@@ -24,7 +23,6 @@ from .direct_resolvers import resolve_directly
 from .executor import LIMITS, PLAIN_FIELDS, OperationExecutor
 from .plain_fields import PlainFields
 from .plain_inputs import plan_inputs
-from .settling import SETTLING, Settling
 
 RoleOf = Callable[[Any], Role]
 
@@ -86,42 +84,8 @@ class GuardedSchema(strawberry.Schema):
 
     def process_errors(self, errors: list[GraphQLError], execution_context: ExecutionContext | None = None) -> None:
         """Mask and log the errors of a result in place: Strawberry logs every one with a traceback otherwise."""
-        settling = (execution_context.operation_extensions or {}).get(SETTLING) if execution_context else None
-        if isinstance(settling, Settling):
-            settling.execution = execution_context
-            return
         name = execution_context.operation_name if execution_context else None
         errors[:] = mask_all(errors, name)
-
-    async def execute(
-        self,
-        *args: Any,  # noqa: ANN401
-        operation_extensions: dict[str, Any] | None = None,
-        **kwargs: Any,  # noqa: ANN401
-    ) -> ExecutionResult:
-        """Execute a query or a mutation; a query for which damaged rows were found is executed without them."""
-        settling = Settling()
-        kwargs["operation_extensions"] = {**(operation_extensions or {}), SETTLING: settling}
-        again = partial(super().execute, *args, **kwargs)
-        settled: ExecutionResult = await settling.settle(await again(), again)
-        return settled
-
-    async def stream(
-        self,
-        *args: Any,  # noqa: ANN401
-        operation_extensions: dict[str, Any] | None = None,
-        **kwargs: Any,  # noqa: ANN401
-    ) -> Any:  # noqa: ANN401
-        """Execute an operation, most of them subscriptions, and stream its results."""
-        settling = Settling()
-        kwargs["operation_extensions"] = {**(operation_extensions or {}), SETTLING: settling}
-        return _settled(await super().stream(*args, **kwargs), settling)
-
-
-async def _settled(results: Any, settling: Settling) -> AsyncGenerator[Any, None]:  # noqa: ANN401
-    async with aclosing(results):
-        async for result in results:
-            yield await settling.settle(result)
 
 
 class PreparedDocument(SchemaExtension):

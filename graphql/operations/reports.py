@@ -131,7 +131,8 @@ class Plan:
         if mentions(criteria, "stalled"):
             criteria = stand_in(criteria, "stalled", await loaders.stalled())
         database = self._info.context.database
-        return await database.read(plans.planned, start, self._end, wanted, MAX_TASKS, criteria)
+        found = await database.read(plans.planned, start, self._end, wanted, MAX_TASKS, criteria)
+        return list(loaders.without_unreadable(found))
 
 
 def _apart(seconds: float | None) -> timedelta | None:

@@ -1,5 +1,6 @@
 """The rows of a list that belong to others: the runs of tasks, the executions of runs."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Generic, TypeAlias, TypeVar
 
@@ -41,9 +42,11 @@ class Children(Generic[M]):
         database: How they are read.
         listing: The list.
         field: The field of the list that names the parent.
+        shown: Notes what a page leaves out.
     """
 
-    def __init__(self, database: Reader, listing: Listing[M], field: str) -> None:
+    def __init__(self, database: Reader, listing: Listing[M], field: str, shown: Callable[[Page[M]], Page[M]]) -> None:
+        self._shown = shown
         self._database = database
         self._listing = listing
         self._field = field
@@ -63,7 +66,7 @@ class Children(Generic[M]):
         for request in dict.fromkeys(key.request for key in keys):
             parents = [key.parent for key in keys if key.request == request]
             read = await self._database.read(pages.pages_of, self._listing, self._field, parents, request)
-            found |= {PageKey(parent, request): page for parent, page in read.items()}
+            found |= {PageKey(parent, request): self._shown(page) for parent, page in read.items()}
         return [found[key] for key in keys]
 
     async def _load_counts(self, keys: list[CountKey]) -> list[int]:

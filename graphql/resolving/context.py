@@ -13,6 +13,7 @@ from ...jobs.accounts.rules.sealing import KeySource, no_keys
 from ...jobs.accounts.rules.sessions import Identity
 from ...jobs.actions.acting import acting
 from ...jobs.core.actor import Actor, Submitter
+from ...jobs.core.base.errors import UnreadableRow
 from ...jobs.core.base.tracing import TRACED
 from ...jobs.core.events import Cursor, Event, EventFilter
 from ...jobs.store.db.database import Database
@@ -124,6 +125,7 @@ class Context:
         slices: Where its resolvers that compute take turns.
         overviews: Reads the overview for all subscribers; None = each reads it for itself.
         searches: How rows are read that no index finds; None = as any others.
+        left_out: By their messages, the rows that lists of this operation leave out because they cannot be read.
         trace_link: The address of an attempt's trace, with ``{run}``, ``{execution}`` or ``{trace}`` in it; None =
             there is none.
     """
@@ -139,13 +141,14 @@ class Context:
     overviews: OverviewSource | None = None
     searches: Searches | None = None
     trace_link: str | None = None
+    left_out: dict[str, UnreadableRow] = field(default_factory=dict[str, UnreadableRow])
     _loaders: Loaders | None = None
 
     @property
     def loaders(self) -> Loaders:
         """Batch and remember reads; a subscription gets new ones for each of its events."""
         if self._loaders is None:
-            self._loaders = Loaders(self.database, self.slices, self.searches)
+            self._loaders = Loaders(self.database, self.slices, self.searches, self.left_out)
         return self._loaders
 
     def behind(self) -> "Context":

@@ -1,12 +1,13 @@
 """Reads by key of one operation, batched: what many rows ask for at once is asked for by one statement."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Final, TypeVar
 
 from strawberry.dataloader import DataLoader as StrawberryLoader
 from typing_extensions import override
 
+from ...jobs.core.base.errors import UnreadableRow
 from ...jobs.store.db.database import Connection, Database
 
 K = TypeVar("K")
@@ -36,10 +37,25 @@ class DataLoader(StrawberryLoader[K, M]):
 def by_key(
     database: Database, read: Callable[[Connection, list[K]], Mapping[K, M]], *, missing: N
 ) -> DataLoader[K, M | N]:
-    """What ``read`` finds for each key, and ``missing`` where it finds nothing."""
+    """What ``read`` finds for each key, and ``missing`` where it finds nothing.
 
-    async def load(keys: list[K]) -> list[M | N]:
-        found = await database.read(read, keys)
+    A row that cannot be read fails its own key alone.
+    """
+
+    def one_by_one(conn: Connection, keys: list[K]) -> list[M | N | UnreadableRow]:
+        found = list[M | N | UnreadableRow]()
+        for key in keys:
+            try:
+                found.append(read(conn, [key]).get(key, missing))
+            except UnreadableRow as fault:
+                found.append(fault)
+        return found
+
+    async def load(keys: list[K]) -> Sequence[M | N | UnreadableRow]:
+        try:
+            found = await database.read(read, keys)
+        except UnreadableRow:
+            return await database.read(one_by_one, keys)
         return [found.get(key, missing) for key in keys]
 
     return DataLoader(load, max_batch_size=MAX_BATCH)

@@ -1,7 +1,7 @@
 """Batched reads of one operation: however many rows ask for the same kind of thing, one statement answers them."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 from functools import cached_property
 from typing import Any, TypeVar
@@ -51,10 +51,18 @@ class Loaders:
         database: Where it is.
         slices: Where what has to be computed takes turns with the rest of the operation.
         searches: How rows are read that no index finds; None = as any others.
+        left_out: Gets, by their messages, the rows that lists leave out because they cannot be read.
     """
 
-    def __init__(self, database: Database, slices: Slices, searches: Searches | None = None) -> None:
+    def __init__(
+        self,
+        database: Database,
+        slices: Slices,
+        searches: Searches | None = None,
+        left_out: dict[str, UnreadableRow] | None = None,
+    ) -> None:
         self._database = database
+        self._left_out = {} if left_out is None else left_out
         self._children: dict[tuple[Listing[Any], str, bool], Children[Any]] = {}
         self._slices = slices
         self.searches = searches
@@ -62,12 +70,12 @@ class Loaders:
     @cached_property
     def tasks(self) -> DataLoader[int, Task | None]:
         """Tasks by key."""
-        return self._by_key(tasks.by_ids, "periodic_task")
+        return self._by_key(tasks.by_ids)
 
     @cached_property
     def tasks_by_name(self) -> DataLoader[str, Task | None]:
         """Tasks by name."""
-        return self._by_key(tasks.by_names, "periodic_task")
+        return self._by_key(tasks.by_names)
 
     @cached_property
     def secret_users(self) -> DataLoader[str, Sequence[str]]:
@@ -77,7 +85,7 @@ class Loaders:
     @cached_property
     def runs(self) -> DataLoader[int, Run | None]:
         """Runs by key."""
-        return self._by_key(runs.by_ids, "run")
+        return self._by_key(runs.by_ids)
 
     @cached_property
     def flows(self) -> FlowLoaders:
@@ -87,22 +95,22 @@ class Loaders:
     @cached_property
     def executions(self) -> DataLoader[int, Execution | None]:
         """Executions by key."""
-        return self._by_key(executions.by_ids, "job_execution")
+        return self._by_key(executions.by_ids)
 
     @cached_property
     def skipped(self) -> DataLoader[int, SkippedOccurrence | None]:
         """Skipped occurrences by key."""
-        return self._by_key(stored_skipped.by_ids, "skipped_occurrence")
+        return self._by_key(stored_skipped.by_ids)
 
     @cached_property
     def nodes_by_name(self) -> DataLoader[str, Node | None]:
         """Nodes by name."""
-        return self._by_key(stored_nodes.newest_by_names, "node")
+        return self._by_key(stored_nodes.newest_by_names)
 
     @cached_property
     def jobs(self) -> DataLoader[str, JobInfo | None]:
         """Jobs by name."""
-        return self._by_key(stored_jobs.by_names, "job")
+        return self._by_key(stored_jobs.by_names)
 
     @cached_property
     def declaring(self) -> DataLoader[str, list[str] | None]:
@@ -112,7 +120,7 @@ class Loaders:
     @cached_property
     def group_settings(self) -> DataLoader[str, Group | None]:
         """What is stored about groups, by name."""
-        return self._by_key(stored_groups.by_names, "queue_group")
+        return self._by_key(stored_groups.by_names)
 
     @cached_property
     def task_explanations(self) -> DataLoader[Task, Explanation]:
@@ -162,7 +170,7 @@ class Loaders:
         place = (listing, field, searched)
         if place not in self._children:
             reader = (searched and self.searches) or self._database
-            self._children[place] = Children(reader, listing, field)
+            self._children[place] = Children(reader, listing, field, self._shown)
         return self._children[place]
 
     @cached_property
@@ -240,8 +248,8 @@ class Loaders:
     async def _search(self, key: SearchKey) -> Page[Any]:
         reader: Reader = self.searches or self._database
         if key.bounded:
-            return await reader.read(searching.searched, key.listing, key.read.request, key.read.listing)
-        return await reader.read(_page, key.read)
+            return self._shown(await reader.read(searching.searched, key.listing, key.read.request, key.read.listing))
+        return self._shown(await reader.read(_page, key.read))
 
     async def searched_number(self, listing: Listing[Any], criteria: Criteria, *, bounded: bool) -> Counted:
         """How many rows are found by a search."""
@@ -273,35 +281,26 @@ class Loaders:
         """The newest finished execution of a task, by the task's id."""
         return self._by_key(executions.newest_finished)
 
-    def _by_key(self, read: Callable[[Any, list[K]], dict[K, M]], table: str | None = None) -> DataLoader[K, M | None]:
-        async def load(keys: list[K]) -> Sequence[M | UnreadableRow | None]:
-            found = await self._database.read(read, keys)
-            if table is None or len(found) == len(keys) or not self._database.damaged.known:
-                return [found.get(key) for key in keys]
-            return [found[key] if key in found else self._unreadable(table, key) for key in keys]
+    def _by_key(self, read: Callable[[Any, list[K]], dict[K, M]]) -> DataLoader[K, M | None]:
+        return by_key(self._database, read, missing=None)
 
-        return DataLoader(load, max_batch_size=MAX_BATCH)
+    def without_unreadable(self, rows: Iterable[M | UnreadableRow]) -> Iterator[M]:
+        """Yield the rows of a list that can be read; the answer names the others in ``errors``."""
+        for row in rows:
+            if isinstance(row, UnreadableRow):
+                self._left_out[row.message] = row
+            else:
+                yield row
 
-    def check_readable(self, table: str, key: object) -> None:
-        """Ask before it is said that something is not there.
-
-        Raises:
-            UnreadableRow: its row is there, and cannot be read.
-        """
-        fault = self._unreadable(table, key)
-        if fault is not None:
-            raise fault
-
-    def _unreadable(self, table: str, key: object) -> UnreadableRow | None:
-        """What is said of a key whose row is there and cannot be read."""
-        damage = self._database.damaged.of(table, key)
-        return None if damage is None else UnreadableRow(damage.sentence)
+    def _shown(self, page: Page[M]) -> Page[M]:
+        self._left_out.update((fault.message, fault) for fault in page.unreadable)
+        return page
 
     async def _load_lists(self, keys: list[ListKey]) -> list[Page[Any]]:
         def read(conn: Connection) -> list[Page[Any]]:
             return [_page(conn, key) for key in keys]
 
-        return await self._database.read(read)
+        return list(map(self._shown, await self._database.read(read)))
 
     async def _explain_tasks(self, tasks: list[Task]) -> list[Explanation]:
         now = await self.now()

@@ -189,11 +189,14 @@ def cancel_runs(tx: Tx, ids: Sequence[int], *, reason: str | None = None, actor:
 
     Raises:
         NotFound: one of the ids does not exist.
+        UnreadableRow: one of the runs cannot be read.
     """
     check_reason(reason)
     by = f" by {actor}" if actor else ""
     runs = cancel_all(tx, ids, reason=f"cancelled{by}" + (f": {reason}" if reason else ""))
-    _check_all_exist(ids, {run.id for run in runs})
+    if len(runs) < len(set(ids)):
+        # Those that cannot be read were not cancelled, and say so here.
+        _check_all_exist(ids, stored_runs.by_ids(tx.conn, ids))
     return runs
 
 
@@ -357,7 +360,10 @@ def existing(tx: Tx, ids: Sequence[int]) -> list[Run]:
 
     Raises:
         NotFound: one of the ids does not exist.
+        UnreadableRow: one of the runs cannot be read.
     """
     found = run_store.lock(tx.conn, ids)
-    _check_all_exist(ids, found)
+    if len(found) < len(set(ids)):
+        # Those that cannot be read are not locked, and say so here.
+        _check_all_exist(ids, stored_runs.by_ids(tx.conn, ids))
     return [found[run_id] for run_id in ids]

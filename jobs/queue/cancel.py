@@ -62,6 +62,8 @@ def _family(tx: Tx, run_id: int) -> set[int]:
 
 def _cancel(tx: Tx, ids: Sequence[int], reason: str) -> list[Run]:
     before = run_store.lock(tx.conn, ids)
+    # One that cannot be read keeps no other from being cancelled.
+    ids = [run_id for run_id in ids if run_id in before]
     if tx.actor is not None:
         for run in before.values():
             tx.note_before(str(run.id), state=run.state.value)

@@ -5,14 +5,15 @@ time, that would cost as much as what they do.
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from functools import lru_cache
 from itertools import groupby
 from typing import Any, Final, NamedTuple
 
-from sqlalchemy import Connection, Row
+from sqlalchemy import Connection, Row, select
 
+from ..core.base.errors import UnreadableRow
 from ..core.base.rates import Rate
 from ..core.defaults import NO_DEFAULTS, JobDefaults
 from ..core.model import MisfirePolicy, OverlapPolicy, ScheduleSpec
@@ -21,9 +22,11 @@ from ..core.schedule import Syntax
 from ..core.states import RunState
 from ..store.db import dialect
 from ..store.db.autocommit import PLANNED
+from ..store.read import jobs, tasks
 from ..store.schema.naming import SchemaText
 from ..store.schema.rows import members
 from ..store.schema.specs import defaults_from
+from ..store.schema.tables import periodic_task as t
 from .base import statements
 from .base.new_runs import index_labels
 
@@ -125,6 +128,17 @@ def due(conn: Connection, now: datetime | None, limit: int) -> list[Found]:
         )
         for *own, syntax, timezone, declared, known in map(pick, every)
     ]
+
+
+def unreadable_due(conn: Connection, now: datetime, limit: int) -> Iterator[tuple[int, UnreadableRow]]:
+    """Yield which of the tasks that ``due`` finds cannot be read, or whose job cannot."""
+    is_due = select(t.c.id, t.c.job_name).where(t.c.next_execution <= now).order_by(t.c.next_execution).limit(limit)
+    for task_id, job_name in conn.execute(is_due).all():
+        try:
+            tasks.by_ids(conn, [task_id])
+            jobs.by_names(conn, [job_name], [])
+        except UnreadableRow as fault:
+            yield task_id, fault
 
 
 def plan(conn: Connection) -> None:

@@ -18,17 +18,17 @@ from ..core.occurrences.effective_policies import effective_overlap, effective_t
 from ..core.occurrences.misfire import Decision, PlannedRun, decide
 from ..core.states import RunState
 from ..store.db.transaction import Tx, Wake
+from ..store.db.unreadable import is_undecodable
 from ..store.read import jobs
 from ..store.read import runs as stored_runs
 from ..store.read import skipped as stored_skipped
 from ..store.read import tasks as stored_tasks
 from ..store.write import tasks
 from . import due_tasks as occurrences
-from .base.changes import task_change
 from .base.skips import record_skips
 from .base.suspended import wake_due
 from .cancel import cancel_free
-from .due_tasks import REPLACED, Made, Moved, Occurrence, Written, look_ahead
+from .due_tasks import REPLACED, Found, Made, Moved, Occurrence, Written, look_ahead
 from .limits.task_caps import task_caps
 from .limits.task_keys import TaskKeys, keys_of, labels_of, left_out, not_made
 
@@ -69,7 +69,7 @@ def dispatch_due(tx: Tx, node: str | None, *, batch: int = BATCH) -> Dispatched:
     their nominal time. A crash before the commit leaves everything as it was.
     """
     # One more shows whether there are more; to look once more for nothing takes a third of a visit.
-    found = occurrences.due(tx.conn, tx.own_now, batch + 1)
+    found = _due(tx, batch + 1)
     visited = Visited(0, 0, False)
     if found:
         tx.learn_now(found[0].now)
@@ -91,6 +91,17 @@ def dispatch_due(tx: Tx, node: str | None, *, batch: int = BATCH) -> Dispatched:
         earliest = tx.now + _BUSY
     next_at = None if earliest is None else tx.monotonic(earliest)
     return Dispatched(visited.tasks, visited.made, False, next_at, visited.lags, visited.skipped)
+
+
+def _due(tx: Tx, limit: int) -> list[Found]:
+    try:
+        return occurrences.due(tx.conn, tx.own_now, limit)
+    except Exception as error:
+        if not is_undecodable(error):
+            raise
+    for task_id, fault in occurrences.unreadable_due(tx.conn, tx.now, limit):
+        _set_aside(tx, Change(EventKind.TASK_UPDATED, task_id=task_id), task_id, fault)
+    return occurrences.due(tx.conn, tx.own_now, limit)
 
 
 def rehearse(tx: Tx) -> None:
@@ -212,16 +223,23 @@ def _decide_each(
                 if deciding is not None:
                     alike[deciding] = decision
         except Exception as error:  # noqa: BLE001  (a fault of one task must not stop the others)
-            _set_aside(tx, task, error)
+            changed = Change(
+                EventKind.TASK_UPDATED,
+                task_id=task.id,
+                task_name=task.name,
+                job_name=task.job_name,
+                group=task.group,
+            )
+            _set_aside(tx, changed, task.id, error)
         else:
             decided.append((task, decision))
             keys.take(task, decision)
     return decided
 
 
-def _set_aside(tx: Tx, task: DueTask, error: Exception) -> None:
+def _set_aside(tx: Tx, change: Change, task_id: int, error: Exception) -> None:
     """Pause a task whose schedule cannot be computed (a zone that is gone, a row changed by hand), and say why."""
-    log.error("task %s is paused: its schedule cannot be computed", task.name, exc_info=error)
+    log.error("task %d is paused: its schedule cannot be computed", task_id, exc_info=error)
     values = {
         "enabled": False,
         "paused_at": tx.now,
@@ -231,7 +249,8 @@ def _set_aside(tx: Tx, task: DueTask, error: Exception) -> None:
         "next_execution": None,
         "updated_at": tx.now,
     }
-    tx.emit([task_change(EventKind.TASK_UPDATED, tasks.change(tx.conn, task.id, values))])
+    tasks.put(tx.conn, task_id, values)
+    tx.emit([change])
 
 
 def _within_bounds(pairs: Sequence[tuple[DueTask, Decision]]) -> Sequence[tuple[DueTask, Decision]]:

@@ -22,7 +22,8 @@ from sqlalchemy import Connection, Engine, event, func, select, update
 from cronograph.graphql.lists.upcoming import planned as occurrences
 from cronograph.graphql.types.figures.failures import merge
 from cronograph.jobs.builtin.prune import Retention, prune
-from cronograph.jobs.core.model import FAILURES, Outcome, Trigger
+from cronograph.jobs.core.base.errors import UnreadableRow
+from cronograph.jobs.core.model import FAILURES, Outcome, Task, Trigger
 from cronograph.jobs.core.states import UNFINISHED, RunState
 from cronograph.jobs.runtime.base.clock import Clock
 from cronograph.jobs.runtime.duties.figures import HourCounter
@@ -186,8 +187,12 @@ class Reads:
         self._add("groups: page of 100", page, GROUP_LIST, PageRequest(GROUP_LIST.order, 100))
         self._add("groups: their depth", stored_groups.depths, names, now)
         self.of["upcoming: 200 of a day"] = lambda conn, _: list(
-            islice(occurrences(plans.planned(conn, now, now + DAY, 201, 2000), now, now + DAY), 201)
+            islice(occurrences(_tasks(plans.planned(conn, now, now + DAY, 201, 2000)), now, now + DAY), 201)
         )
+
+
+def _tasks(found: list[Task | UnreadableRow]) -> list[Task]:
+    return [one for one in found if isinstance(one, Task)]
 
 
 def _failure_groups(conn: Connection, start: datetime, end: datetime) -> object:

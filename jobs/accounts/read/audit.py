@@ -7,8 +7,9 @@ from typing import Any, Final
 from sqlalchemy import Connection, Row, select
 
 from ...core.audit import Entry
+from ...core.base.errors import UnreadableRow
 from ...store.db.audit import GENESIS, chained
-from ...store.db.set_aside import FAULTS
+from ...store.db.unreadable import each
 from ...store.read.listing.keyset import OrderKey
 from ...store.read.listing.listing import Listing, columns
 from ...store.schema.rows import reader_of
@@ -83,18 +84,13 @@ def chain(conn: Connection) -> Iterator[tuple[Entry | Unreadable, str]]:
 
 def _links(conn: Connection, after: int, numbers: Sequence[int]) -> list[tuple[Entry | Unreadable, str]]:
     between = select(a).where(a.c.id > after, a.c.id <= numbers[-1]).order_by(a.c.id)
-    try:
-        return [(entry_from(row), row.hash) for row in conn.execute(between)]
-    except FAULTS:
-        return [_link(conn, number) for number in numbers]
-
-
-def _link(conn: Connection, number: int) -> tuple[Entry | Unreadable, str]:
-    try:
-        row = conn.execute(select(a).where(a.c.id == number)).one()
-        return entry_from(row), row.hash
-    except FAULTS as error:
-        return Unreadable(number, str(error)), str(conn.execute(select(a.c.hash).where(a.c.id == number)).scalar())
+    found = each(conn, between, a.c.id, lambda row: (entry_from(row), row.hash))
+    return [
+        (Unreadable(number, one.message), str(conn.execute(select(a.c.hash).where(a.c.id == number)).scalar()))
+        if isinstance(one, UnreadableRow)
+        else one
+        for number, one in zip(numbers, found, strict=True)
+    ]
 
 
 def verify(conn: Connection) -> Verdict:

@@ -11,6 +11,7 @@ from ...core.outcome import UNREADABLE_RUN
 from ...core.states import CLAIMABLE, OCCUPYING, RunState, sources_of
 from ...store.db import dialect
 from ...store.db.literals import sql_literals, unindexed
+from ...store.db.unreadable import every, readable
 from ...store.read.runs import HOLDING, run_from, select_runs
 from ...store.schema.tables import IS_OPEN, run_label
 from ...store.schema.tables import job_execution as x
@@ -42,8 +43,11 @@ _UNBEGUN_WITH_KEY: Final = (
 
 
 def lock(conn: Connection, ids: Sequence[int]) -> dict[int, Run]:
-    """The runs of these ids, locked in ascending order (so that two bulk actions never wait for each other)."""
-    return {row.id: run_from(row) for row in conn.execute(_LOCKED, {"ids": ids})}
+    """The runs of these ids, locked in ascending order (so that two bulk actions never wait for each other).
+
+    Those that cannot be read are left out, and the log names them.
+    """
+    return {run.id: run for run in readable(conn, _LOCKED, r.c.id, run_from, {"ids": ids})}
 
 
 def lock_free(conn: Connection, ids: Sequence[int]) -> set[int]:
@@ -113,8 +117,7 @@ def set_priority(conn: Connection, ids: Sequence[int], priority: Priority) -> li
 
 def lock_unbegun(conn: Connection, key: str) -> Run | None:
     """The run that has this unique key and has never begun, locked."""
-    row = conn.execute(_UNBEGUN_WITH_KEY, {"key": key}).one_or_none()
-    return None if row is None else run_from(row)
+    return next(iter(every(conn, _UNBEGUN_WITH_KEY, r.c.id, run_from, {"key": key})), None)
 
 
 def renew(conn: Connection, run_id: int, values: Mapping[str, Any]) -> None:

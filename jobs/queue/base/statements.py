@@ -6,22 +6,27 @@ beginning of the part that writes the event (``outbox.EVENT_WRITTEN``). Rows are
 """
 
 import json
+import logging
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections import namedtuple
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from operator import itemgetter
 from pathlib import Path
 from typing import Any, Final
 
-from sqlalchemy import Connection, CursorResult, TextClause, TextualSelect, bindparam, column
+from sqlalchemy import Connection, CursorResult, Row, TextClause, TextualSelect, bindparam, column
 from sqlalchemy.types import JSON, TypeEngine
 
 from ...store.db import dialect, outbox
 from ...store.db.autocommit import PLANNED
+from ...store.db.unreadable import is_undecodable
 from ...store.schema.naming import SQLITE_SCHEMA, SchemaText, in_schema
 from ...store.schema.tables import job_execution, periodic_task, run
 from ...store.schema.types import UtcDateTime
+
+log = logging.getLogger(__name__)
 
 POSTGRES: Final = "postgres"
 SQLITE: Final = "sqlite"
@@ -145,6 +150,47 @@ def picked(
     """Execute a statement; the ``wanted`` columns of its rows, at least two, in this order."""
     rows = execute(conn, name, parameters)
     return list(map(picker(tuple(rows.keys()), wanted), rows.all()))
+
+
+def readable(conn: Connection, name: str, parameters: Mapping[str, Any]) -> list[Row[Any]]:
+    """Execute a statement that only reads; its rows without those that cannot be read, which is logged."""
+    try:
+        return list(execute(conn, name, parameters).all())
+    except Exception as error:
+        if not is_undecodable(error):
+            raise
+        cause = error
+    rows = execute(conn, name, parameters)
+    found = list(_by_driver(rows) if dialect.is_postgresql(conn) else _one_by_one(rows))
+    rows.close()
+    log.error("statement %s: left out rows that cannot be read: %s", name, cause)
+    return found
+
+
+def _one_by_one(rows: CursorResult[Any]) -> Iterator[Row[Any]]:
+    while not rows.closed:
+        try:
+            row = rows.fetchone()
+        except Exception as error:
+            if not is_undecodable(error):
+                raise
+            continue
+        if row is None:
+            return
+        yield row
+
+
+def _by_driver(rows: CursorResult[Any]) -> Iterator[Any]:
+    """Read the rows of psycopg, which has all of an answer, and stays in front of a row that it cannot read."""
+    cursor: Any = rows.cursor
+    made = namedtuple("Row", tuple(rows.keys()))  # type: ignore[misc]  # noqa: PYI024
+    for place in range(cursor.rowcount):
+        cursor.scroll(place, mode="absolute")
+        try:
+            yield made(*cursor.fetchone())
+        except Exception as error:
+            if not is_undecodable(error):
+                raise
 
 
 @lru_cache(maxsize=64)

@@ -6,7 +6,7 @@ from datetime import datetime
 from operator import itemgetter
 from typing import Any
 
-from sqlalchemy import Connection, CursorResult
+from sqlalchemy import Connection, Row
 
 from ...core.model import Priority
 from ...core.node_choice import in_turn
@@ -68,8 +68,7 @@ def _from_postgres(conn: Connection, want: Want, after: str) -> list[Candidate]:
         "depth": want.depth,
         "lane": want.lane or want.depth,
     }
-    rows = statements.execute(conn, "candidates_by_job" if want.by_job else "candidates", parameters)
-    return _candidates(rows)
+    return _candidates(statements.readable(conn, "candidates_by_job" if want.by_job else "candidates", parameters))
 
 
 def _from_sqlite(conn: Connection, want: Want, after: str) -> list[Candidate]:
@@ -88,12 +87,14 @@ def _of_group(conn: Connection, want: Want, group: str, *, limited: bool) -> lis
     limit = want.lane or want.depth
     asked = {"now": want.now, "lane": limit, "group": group}
     if not want.by_job:
-        return _candidates(statements.execute(conn, "candidates_of_group", {**asked, "jobs": want.jobs}), limited)
+        return _candidates(statements.readable(conn, "candidates_of_group", {**asked, "jobs": want.jobs}), limited)
     name = "candidates_of_group_by_job"
     lanes: dict[object, list[tuple[object, Candidate]]] = {}
     for job in want.jobs:
-        rows = statements.execute(conn, name, {**asked, "job": job})
-        pick = statements.picker(tuple(rows.keys()), _FOUND)
+        rows = statements.readable(conn, name, {**asked, "job": job})
+        if not rows:
+            continue
+        pick = statements.picker(rows[0]._fields, _FOUND)
         for row in rows:
             one = _candidate(pick(row), limited=limited)
             lanes.setdefault((one.stuck, not one.stuck and one.priority), []).append(((row.available_at, row.id), one))
@@ -132,9 +133,11 @@ _PRIORITIES = {one.value: one for one in Priority}
 _FOUND = ("id", "group_name", "priority", "state", "exclusive", "task_id", "judged", "keyed")
 
 
-def _candidates(rows: CursorResult[Any], limited: bool | None = None) -> list[Candidate]:
+def _candidates(rows: Sequence[Row[Any]], limited: bool | None = None) -> list[Candidate]:
     """The candidates of rows; ``limited`` of all of them, unless each row says it."""
-    pick = statements.picker(tuple(rows.keys()), _FOUND)
+    if not rows:
+        return []
+    pick = statements.picker(rows[0]._fields, _FOUND)
     return [_candidate(pick(row), limited=row.limited if limited is None else limited) for row in rows]
 
 

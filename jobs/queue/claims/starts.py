@@ -20,7 +20,9 @@ from ...core.states import CLAIMABLE, RunState
 from ...store.db import dialect
 from ...store.db.autocommit import PLANNED
 from ...store.db.literals import sql_literals, unindexed
+from ...store.db.unreadable import is_undecodable, readable
 from ...store.read.runs import run_from, select_runs
+from ...store.schema.tables import job_execution as x
 from ...store.schema.tables import node as n
 from ...store.schema.tables import run as r
 from ..base import statements
@@ -52,7 +54,7 @@ def lock_claimable(conn: Connection, ids: Sequence[int]) -> dict[int, Run]:
         .where(r.c.id.in_(ids), unindexed(r.c.state).in_(sql_literals(CLAIMABLE)))
         .with_for_update(of=r, skip_locked=True)
     )
-    return {row.id: run_from(row) for row in conn.execute(statement)}
+    return {run.id: run for run in readable(conn, statement, r.c.id, run_from)}
 
 
 def lock_scheduled(conn: Connection, ids: Sequence[int], node_id: int) -> dict[int, Run]:
@@ -63,7 +65,7 @@ def lock_scheduled(conn: Connection, ids: Sequence[int], node_id: int) -> dict[i
         .order_by(r.c.id)
         .with_for_update(of=r, skip_locked=True)
     )
-    return {row.id: run_from(row) for row in conn.execute(statement)}
+    return {run.id: run for run in readable(conn, statement, r.c.id, run_from)}
 
 
 class Source(Enum):
@@ -119,13 +121,42 @@ def start(
     name = "start_waiting"
     if source is not Source.QUEUE:
         name, parameters["unjudged"] = "start_reserved", source is Source.UNJUDGED
-    if dialect.is_postgresql(conn):
-        rows = statements.picked(conn, name, parameters, (*_BEGUN, "execution_id"))
+    postgres = dialect.is_postgresql(conn)
+    try:
+        rows = statements.picked(conn, name, parameters, (*_BEGUN, "execution_id") if postgres else _BEGUN)
+    except Exception as error:
+        if not is_undecodable(error):
+            raise
+        return _begun_and_readable(conn, ids, node)
+    if postgres:
         return {row[0]: _begun(row[:-1], node, row[-1]) for row in rows}
-    found = {row[0]: row for row in statements.picked(conn, name, parameters, _BEGUN)}
+    found = {row[0]: row for row in rows}
     begun = {"ids": [run_id for run_id in ids if run_id in found], "node": node[1]}
     opened = statements.picked(conn, "open_executions", begun, ("run_id", "execution_id"))
     return {run_id: _begun(found[run_id], node, execution_id) for run_id, execution_id in opened}
+
+
+def _begun_and_readable(conn: Connection, ids: Sequence[int], node: tuple[int, str]) -> dict[int, Begun]:
+    """What a statement has begun whose answer could not be read: row by row, without those that cannot be read.
+
+    The node holds the others without knowing them, so ``losses.disown`` ends them; no attempt of theirs is open.
+    """
+    begun = (r.c.id.in_(ids), r.c.node_id == node[0], unindexed(r.c.state) == RunState.RUNNING.value)
+    columns = [r.c[name] for name in _BEGUN]
+    rows = readable(conn, select(*columns).where(*begun).order_by(r.c.id), r.c.id, tuple)
+    found: dict[int, tuple[Any, ...]] = {row[0]: row for row in rows}
+    wanted = [run_id for run_id in ids if run_id in found]
+    opened: Sequence[Sequence[Any]]
+    if dialect.is_postgresql(conn):
+        opened = conn.execute(
+            select(x.c.run_id, x.c.id).where(x.c.run_id.in_(wanted), x.c.completed_at.is_(None))
+        ).all()
+    else:
+        opened = statements.picked(
+            conn, "open_executions", {"ids": wanted, "node": node[1]}, ("run_id", "execution_id")
+        )
+    executions = {run_id: execution_id for run_id, execution_id in opened}
+    return {run_id: _begun(found[run_id], node, executions[run_id]) for run_id in wanted}
 
 
 def _begun(values: tuple[Any, ...], node: tuple[int, str], execution_id: int) -> Begun:

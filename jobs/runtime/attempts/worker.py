@@ -358,8 +358,7 @@ class Worker(Service):
         async with self._claiming:
             known = self._attempts.run_ids | set(self._reserved)
             held = await self._database.read(_held, self._claimant.node_id)
-            # What cannot be read is left out there; it may be held as well.
-            if held <= known and not any(one.table == "run" for one in self._database.damaged.known):
+            if held <= known:
                 return 0
             disowned = await self._database.write(disown, self._claimant.node_id, self._claimant.node, known)
         if disowned:

@@ -25,7 +25,6 @@ from .base.connecting import sync_engine
 from .base.interruption import ReadBounds
 from .faults import ErrorKind, kind_of
 from .postgres import PostgresAccess, Send
-from .set_aside import SetAside
 from .transaction import Clock, Tx, Wake
 from .usage import Pool, Usage
 
@@ -114,11 +113,9 @@ class Database:
         listeners: Who is notified of commits; unless given, nobody yet.
         bounds: Of its reads; None = those of every connection.
         part: Which part of the process uses it.
-        damaged: Rows that cannot be read; unless given, none is known yet.
         known_code: Judges arguments by the code of jobs that this process has.
 
     Attributes:
-        damaged: Rows that cannot be read, as far as they are known; reads leave them out.
         usage: How much it was used.
         deadline: See ``with_deadline``.
         retry_seconds: See ``with_retry``.
@@ -134,7 +131,6 @@ class Database:
         listeners: list[Listener] | None = None,
         bounds: ReadBounds | None = None,
         part: str = "engine",
-        damaged: SetAside | None = None,
         known_code: KnownCode = no_code,
     ) -> None:
         self.url = url if isinstance(url, URL) else parse_url(url)
@@ -147,7 +143,6 @@ class Database:
         self.retry_seconds = 0.0
         self.usage = Usage(part)
         self.cache: dict[str, Any] = {}
-        self.damaged = damaged or SetAside()
         self.known_code = known_code
 
     def with_deadline(self, deadline: float | None) -> "Database":
@@ -183,7 +178,6 @@ class Database:
             listeners=self._listeners,
             bounds=bounds,
             part=party,
-            damaged=self.damaged,
             known_code=self.known_code,
         )
 
@@ -213,22 +207,13 @@ class Database:
         async with asyncio.timeout_at(self._end_of_read(loop.time())):
             while True:
                 try:
-                    return await self.damaged.reading(self._access.read, lambda conn: function(conn, *args, **kwargs))
+                    return await self._access.read(lambda conn: function(conn, *args, **kwargs))
                 except Exception as error:
                     if self._bounds is not None and _sqlstate(error) == _CANCELLED:
                         raise TimeoutError from error
                     if loop.time() >= give_up or not kind_of(error).passes:
                         raise
                 await asyncio.sleep(_AGAIN)
-
-    async def find_damage(self) -> bool:
-        """Search every table for rows that cannot be read; whether there are some that were not known.
-
-        Raises:
-            TimeoutError: it took longer than a read may.
-        """
-        async with asyncio.timeout_at(self._end_of_read(asyncio.get_running_loop().time())):
-            return await self._access.read(self.damaged.search)
 
     def _end_of_read(self, now: float) -> float | None:
         if self._bounds is None:
@@ -245,7 +230,7 @@ class Database:
         self._check_process()
         self.usage.writes += 1
         work = partial(self._transact, function, args, kwargs)
-        result, wakes = await self.damaged.writing(self._retrying, work)
+        result, wakes = await self._retrying(work)
         self._notify(wakes)
         return result
 
@@ -307,7 +292,7 @@ class Database:
         """``write`` for a thread of its own, on a connection that is kept for this; once only, and nobody is woken."""
         self._check_process()
         work = partial(self._transact, function, args, kwargs)
-        return self.damaged.writing_sync(self._access.write_sync, work)[0]
+        return self._access.write_sync(work)[0]
 
     def _check_process(self) -> None:
         """Let pass what asks in the process that has opened the database.

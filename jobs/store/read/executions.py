@@ -8,6 +8,7 @@ from sqlalchemy import Connection, Select, select
 
 from ...core.model import Execution, Outcome, Trigger
 from ..db import dialect
+from ..db.unreadable import every, readable
 from ..schema.rows import reader_of
 from ..schema.tables import job_execution as e
 from .listing.pages import newest_finished_of
@@ -19,13 +20,13 @@ _OWNERS: Final = {"task": dialect.KINDS[int]}
 
 def by_ids(conn: Connection, ids: Sequence[int]) -> dict[int, Execution]:
     """The executions of these ids that exist, by id."""
-    return {row.id: execution_from(row) for row in conn.execute(select(e).where(e.c.id.in_(ids)))}
+    return {one.id: one for one in every(conn, select(e).where(e.c.id.in_(ids)), e.c.id, execution_from)}
 
 
 def open_of_node(conn: Connection, node_id: int) -> list[Execution]:
     """The executions that a node has begun and not ended."""
     statement = select(e).where(e.c.node_id == node_id, e.c.completed_at.is_(None)).order_by(e.c.id)
-    return [execution_from(row) for row in conn.execute(statement)]
+    return readable(conn, statement, e.c.id, execution_from)
 
 
 def newest_finished(conn: Connection, task_ids: Sequence[int]) -> dict[int, Execution]:
@@ -34,7 +35,8 @@ def newest_finished(conn: Connection, task_ids: Sequence[int]) -> dict[int, Exec
     parameters = dialect.batch_rows(
         _OWNERS, [(one,) for one in task_ids], "owners", postgres=dialect.is_postgresql(conn)
     )
-    return {row.task_id: execution_from(row) for row in conn.execute(statement, parameters)}
+    found = every(conn, statement, e.c.id, lambda row: (row.task_id, execution_from(row)), parameters)
+    return dict(found)
 
 
 @cache

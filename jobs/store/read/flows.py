@@ -7,6 +7,7 @@ from sqlalchemy import Connection, Row, func, select
 
 from ...core.flows.model import Flow, FlowState, When
 from ...core.states import RunState
+from ..db.unreadable import every
 from ..schema.rows import reader_of
 from ..schema.tables import flow as f
 from ..schema.tables import flow_edge as e
@@ -29,7 +30,7 @@ class Member(NamedTuple):
 
 def by_ids(conn: Connection, ids: Sequence[int]) -> dict[int, Flow]:
     """The flows of these ids that exist, by id."""
-    return {row.id: flow_from(row) for row in conn.execute(select(f).where(f.c.id.in_(ids)))}
+    return {flow.id: flow for flow in every(conn, select(f).where(f.c.id.in_(ids)), f.c.id, flow_from)}
 
 
 def members_of(conn: Connection, flow_ids: Sequence[int]) -> list[Member]:

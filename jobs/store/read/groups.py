@@ -24,6 +24,7 @@ from ...core.base.rates import Rate
 from ...core.model import DEFAULT_GROUP, Group
 from ...core.states import CLAIMABLE, OCCUPYING, RunState
 from ..db.literals import sql_literal, sql_literals
+from ..db.unreadable import every, readable
 from ..schema.rows import reader_of
 from ..schema.tables import AMONG_ALL_RUNS, IS_OPEN, periodic_task
 from ..schema.tables import queue_group as g
@@ -71,7 +72,7 @@ def _walk(name: str, condition: ColumnElement[bool]) -> CTE:
 
 def settings(conn: Connection) -> dict[str, Group]:
     """All groups with a row, by name."""
-    return {row.name: group_from(row) for row in conn.execute(select(g).order_by(g.c.name))}
+    return {group.name: group for group in readable(conn, select(g).order_by(g.c.name), g.c.name, group_from)}
 
 
 def occupied_counts(conn: Connection, groups: Sequence[str]) -> dict[str, int]:
@@ -86,8 +87,7 @@ def occupied_counts(conn: Connection, groups: Sequence[str]) -> dict[str, int]:
 
 def by_names(conn: Connection, names: Sequence[str]) -> dict[str, Group]:
     """The pauses and limits of those of these groups that have any, by name."""
-    statement = select(g).where(g.c.name.in_(names))
-    return {row.name: group_from(row) for row in conn.execute(statement)}
+    return {group.name: group for group in every(conn, select(g).where(g.c.name.in_(names)), g.c.name, group_from)}
 
 
 def caps(conn: Connection, names: Collection[str]) -> dict[str, Cap]:

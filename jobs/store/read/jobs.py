@@ -3,6 +3,7 @@
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Row, bindparam, exists, func, select
@@ -14,6 +15,7 @@ from ...core.limits import Limits
 from ...core.model import Isolation
 from ...core.nodes import Node
 from ..db import dialect
+from ..db.unreadable import every, readable
 from ..schema.specs import defaults_from
 from ..schema.tables import job as j
 from ..schema.tables import queue_group
@@ -54,14 +56,19 @@ def rates_of(conn: Connection, names: Collection[str]) -> dict[str, Rate]:
 
 def published_defaults(conn: Connection, names: Collection[str]) -> dict[str, JobDefaults]:
     """Those of these jobs that any node has published, with what each says about its runs and tasks."""
-    return {row.name: defaults_from(row.defaults) for row in conn.execute(_DEFAULTS, {"names": sorted(names)})}
+    return dict(every(conn, _DEFAULTS, j.c.name, _defaults_of, {"names": sorted(names)}))
+
+
+def _defaults_of(row: Row[Any]) -> tuple[str, JobDefaults]:
+    return row.name, defaults_from(row.defaults)
 
 
 def published_defaults_and_caps(conn: Connection, names: Collection[str]) -> tuple[dict[str, JobDefaults], bool]:
     """``published_defaults``, and whether any group at all has a cap."""
-    rows = conn.execute(_DEFAULTS_AND_CAPS, {"names": sorted(names)}).all()
-    found = {row.name: defaults_from(row.defaults) for row in rows}
-    return found, bool(rows[0].any_cap if rows else conn.execute(select(_ANY_CAP)).scalar_one())
+    asked = {"names": sorted(names)}
+    rows = every(conn, _DEFAULTS_AND_CAPS, j.c.name, lambda row: (*_defaults_of(row), row.any_cap), asked)
+    found = {name: defaults for name, defaults, _ in rows}
+    return found, bool(rows[0][2] if rows else conn.execute(select(_ANY_CAP)).scalar_one())
 
 
 def all_names(conn: Connection) -> list[str]:
@@ -94,11 +101,18 @@ def schemas(conn: Connection, names: Collection[str]) -> tuple[dict[str, Schema]
     If one of them is not published, it is what all published jobs take: to find one with a name like it.
     """
     statement = _NAMED_AND_NOW if dialect.is_postgresql(conn) else _NAMED
-    rows = conn.execute(statement, {"names": sorted(names)}).all()
-    now = getattr(rows[0], "now", None) if rows else None
-    if len(rows) < len(names):
-        rows = conn.execute(_SCHEMAS.order_by(j.c.name)).all()
-    return {row.name: _schema(row) for row in rows}, now
+    rows = every(
+        conn,
+        statement,
+        j.c.name,
+        lambda row: (row.name, _schema(row), getattr(row, "now", None)),
+        {"names": sorted(names)},
+    )
+    now = rows[0][2] if rows else None
+    found = {name: schema for name, schema, _ in rows}
+    if len(found) < len(names):
+        found = dict(readable(conn, _SCHEMAS.order_by(j.c.name), j.c.name, lambda row: (row.name, _schema(row))))
+    return found, now
 
 
 def _schema(row: Row[Any]) -> Schema:
@@ -136,10 +150,11 @@ def declaring(
 def everything(conn: Connection) -> list[JobInfo]:
     """All published jobs by name, each with the live nodes that take it."""
     nodes = live(conn)
-    return [
-        job_from(row, [node.name for node in nodes if row.name in node.signatures])
-        for row in conn.execute(select(j).order_by(j.c.name))
-    ]
+    return readable(conn, select(j).order_by(j.c.name), j.c.name, partial(_job_of, nodes))
+
+
+def _job_of(nodes: Sequence[Node], row: Row[Any]) -> JobInfo:
+    return job_from(row, [node.name for node in nodes if row.name in node.signatures])
 
 
 def by_names(conn: Connection, names: Sequence[str], known_nodes: Sequence[Node] | None = None) -> dict[str, JobInfo]:
@@ -151,5 +166,5 @@ def by_names(conn: Connection, names: Sequence[str], known_nodes: Sequence[Node]
         known_nodes: The live nodes, where they were read already.
     """
     nodes = live(conn) if known_nodes is None else known_nodes
-    rows = conn.execute(select(j).where(j.c.name.in_(names)))
-    return {row.name: job_from(row, [node.name for node in nodes if row.name in node.signatures]) for row in rows}
+    found = every(conn, select(j).where(j.c.name.in_(names)), j.c.name, partial(_job_of, nodes))
+    return {job.name: job for job in found}

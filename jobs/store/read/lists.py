@@ -298,6 +298,7 @@ GROUPS: Listing[Group] = Listing(
     },
     order=(OrderKey("name"),),
     model=group_from,
+    stored=queue_group.c.name,
 )
 """All groups that a task or an unfinished run names, those that were once paused or limited, and the default one."""
 

@@ -2,14 +2,16 @@
 
 from collections.abc import Sequence
 from datetime import datetime
+from typing import Any
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, Row, select
 
 from ...core.base.blockage import Blockage
 from ...core.base.signature import foreign_to
 from ...core.model import Json
 from ...core.node_choice import EVERYTHING, NodeChoice
 from ...core.nodes import LIVE_NODES, TAKING_NODES, Node, NodeState
+from ..db.unreadable import every, readable
 from ..schema.rows import reader_of
 from ..schema.tables import node as n
 from ..schema.types import from_text
@@ -33,7 +35,11 @@ node_from = reader_of(Node, {"state": NodeState, "jobs": tuple, "blockage": _blo
 
 def live(conn: Connection) -> list[Node]:
     """All nodes not known to have stopped or died, by id."""
-    return [node_from(row) for row in conn.execute(select(n).where(n.c.state.in_(LIVE)).order_by(n.c.id))]
+    return readable(conn, select(n).where(n.c.state.in_(LIVE)).order_by(n.c.id), n.c.id, node_from)
+
+
+def _signatures_from(row: Row[Any]) -> tuple[int, dict[str, str], NodeChoice, datetime, datetime]:
+    return row.id, row.signatures, choice_from(row.choice), row.heartbeat_at, row.expires_at
 
 
 def taking(conn: Connection, now: datetime) -> list[Node]:
@@ -49,11 +55,11 @@ def foreign_signatures(conn: Connection, node_id: int, now: datetime) -> frozens
     One whose lease ended more than a lease ago comes no more, though nobody may be able to declare it dead.
     """
     columns = (n.c.id, n.c.signatures, n.c.choice, n.c.heartbeat_at, n.c.expires_at)
-    rows = conn.execute(select(*columns).where(n.c.state.in_(TAKING)))
+    rows = readable(conn, select(*columns).where(n.c.state.in_(TAKING)), n.c.id, _signatures_from)
     found = {
-        row.id: (row.signatures, choice_from(row.choice))
-        for row in rows
-        if row.id == node_id or now - row.expires_at <= row.expires_at - row.heartbeat_at
+        key: (signatures, choice)
+        for key, signatures, choice, heartbeat_at, expires_at in rows
+        if key == node_id or now - expires_at <= expires_at - heartbeat_at
     }
     own, choice = found.pop(node_id, ({}, EVERYTHING))
     others = (signatures for signatures, theirs in found.values() if theirs.covers_groups_of(choice))
@@ -62,27 +68,27 @@ def foreign_signatures(conn: Connection, node_id: int, now: datetime) -> frozens
 
 def seen_since(conn: Connection, since: datetime) -> list[Node]:
     """The nodes, live or not, whose newest sign of life is no older, by id."""
-    return [node_from(row) for row in conn.execute(select(n).where(n.c.heartbeat_at >= since).order_by(n.c.id))]
+    return readable(conn, select(n).where(n.c.heartbeat_at >= since).order_by(n.c.id), n.c.id, node_from)
 
 
 def expired(conn: Connection, now: datetime) -> list[Node]:
     """Live nodes whose lease has run out by the database's time."""
     statement = select(n).where(n.c.state.in_(LIVE), n.c.expires_at < now).order_by(n.c.id)
-    return [node_from(row) for row in conn.execute(statement)]
+    return readable(conn, statement, n.c.id, node_from)
 
 
 def by_ids(conn: Connection, ids: Sequence[int]) -> dict[int, Node]:
     """The nodes of these ids that exist, by id."""
-    return {row.id: node_from(row) for row in conn.execute(select(n).where(n.c.id.in_(ids)))}
+    return {node.id: node for node in every(conn, select(n).where(n.c.id.in_(ids)), n.c.id, node_from)}
 
 
 def live_by_name(conn: Connection, name: str) -> Node | None:
     """The live node of this name."""
-    row = conn.execute(select(n).where(n.c.name == name, n.c.state.in_(LIVE))).one_or_none()
-    return None if row is None else node_from(row)
+    statement = select(n).where(n.c.name == name, n.c.state.in_(LIVE))
+    return next(iter(every(conn, statement, n.c.id, node_from)), None)
 
 
 def newest_by_names(conn: Connection, names: Sequence[str]) -> dict[str, Node]:
     """The newest node of each of these names, live or not, by name."""
     statement = select(n).where(n.c.name.in_(names)).order_by(n.c.id)
-    return {row.name: node_from(row) for row in conn.execute(statement)}
+    return {node.name: node for node in every(conn, statement, n.c.id, node_from)}

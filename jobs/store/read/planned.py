@@ -4,7 +4,9 @@ from datetime import datetime
 
 from sqlalchemy import Connection, exists
 
+from ...core.base.errors import UnreadableRow
 from ...core.model import Task
+from ..db.unreadable import each
 from ..schema.tables import job
 from ..schema.tables import periodic_task as t
 from .listing.criteria import EVERYTHING, Criteria
@@ -13,11 +15,12 @@ from .lists import TASKS
 
 def planned(
     conn: Connection, start: datetime, end: datetime, first: int, cap: int, criteria: Criteria = EVERYTHING
-) -> list[Task]:
+) -> list[Task | UnreadableRow]:
     """The tasks that can have one of the ``first`` earliest occurrences in ``start <= time < end``.
 
     These are the tasks due before ``start`` (their later occurrences may lie in the span) and, of those due in the
-    span, the ``first`` earliest. Paused tasks and those whose job no node has published are left out.
+    span, the ``first`` earliest. Paused tasks and those whose job no node has published are left out. In the place of
+    one that cannot be read is what is wrong with it.
 
     Args:
         conn: A connection.
@@ -30,6 +33,6 @@ def planned(
     due = t.c.next_execution
     alive = exists().where(job.c.name == t.c.job_name)
     active = TASKS.rows.where(t.c.enabled, alive, TASKS.condition(criteria)).order_by(due, t.c.id)
-    earlier = conn.execute(active.where(due < start, due < end).limit(cap))
-    in_range = conn.execute(active.where(due >= start, due < end).limit(first))
-    return [TASKS.model(row) for rows in (earlier, in_range) for row in rows]
+    earlier = each(conn, active.where(due < start, due < end).limit(cap), t.c.id, TASKS.model)
+    in_range = each(conn, active.where(due >= start, due < end).limit(first), t.c.id, TASKS.model)
+    return [*earlier, *in_range]

@@ -11,6 +11,7 @@ from ...core.limits import NEVER
 from ...core.model import Priority, Run, SkipReason, Trigger
 from ...core.states import CLAIMABLE, OCCUPYING, RELEASING, UNFINISHED, RunState
 from ..db.literals import sql_literal, sql_literals
+from ..db.unreadable import every
 from ..schema.rows import RowReader
 from ..schema.tables import AMONG_ALL_RUNS, IS_OPEN
 from ..schema.tables import node as n
@@ -21,7 +22,7 @@ from ..schema.types import UtcDateTime
 
 def select_runs() -> Select[Any]:
     """All columns of a run and the name of the node that holds or held it."""
-    return select(r, n.c.name.label("node")).outerjoin(n, n.c.id == r.c.node_id)
+    return select(r, n.c.name.label("node")).select_from(r.outerjoin(n, n.c.id == r.c.node_id))
 
 
 def _run(*values: Any) -> Run:
@@ -61,8 +62,7 @@ def holding_for_a_time(conn: Connection, unique_key: str, now: datetime, but: in
     )
     if but is not None:
         statement = statement.where(r.c.id != but)
-    row = conn.execute(statement).one_or_none()
-    return None if row is None else run_from(row)
+    return next(iter(every(conn, statement, r.c.id, run_from)), None)
 
 
 def key_until(conn: Connection, run_id: int) -> datetime | None:
@@ -73,8 +73,7 @@ def key_until(conn: Connection, run_id: int) -> datetime | None:
 
 def unfinished_with_key(conn: Connection, unique_key: str) -> Run | None:
     """The unfinished run that has this unique key."""
-    row = conn.execute(_WITH_KEY, {"key": unique_key}).one_or_none()
-    return None if row is None else run_from(row)
+    return next(iter(every(conn, _WITH_KEY, r.c.id, run_from, {"key": unique_key})), None)
 
 
 def holders_of_keys(conn: Connection, keys: Collection[str]) -> dict[str, int]:
@@ -92,12 +91,12 @@ def holders_for_a_time(conn: Connection, keys: Collection[str], now: datetime) -
 
 def by_ids(conn: Connection, ids: Sequence[int]) -> dict[int, Run]:
     """The runs of these ids that exist, by id."""
-    return {row.id: run_from(row) for row in conn.execute(_BY_IDS, {"ids": ids})}
+    return {run.id: run for run in every(conn, _BY_IDS, r.c.id, run_from, {"ids": ids})}
 
 
 def latest(conn: Connection, number: int) -> list[Run]:
     """The newest runs, the newest first."""
-    return [run_from(row) for row in conn.execute(select_runs().order_by(r.c.id.desc()).limit(number))]
+    return every(conn, select_runs().order_by(r.c.id.desc()).limit(number), r.c.id, run_from)
 
 
 def unfinished_of_tasks(conn: Connection, task_ids: Sequence[int]) -> list[int]:

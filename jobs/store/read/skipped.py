@@ -6,6 +6,7 @@ from sqlalchemy import Connection, func, select
 
 from ...core.model import SkippedOccurrence, SkipReason
 from ..db import dialect
+from ..db.unreadable import every
 from ..schema.rows import reader_of
 from ..schema.tables import skipped_occurrence as s
 
@@ -18,10 +19,10 @@ def newest_of_tasks(conn: Connection, task_ids: Sequence[int]) -> dict[int, Skip
     wanted, parameters = dialect.batch(conn, {"task_id": dialect.KINDS[int]}, [(task_id,) for task_id in task_ids])
     newest = select(func.max(s.c.id)).where(s.c.task_id == wanted.c.task_id).scalar_subquery()
     statement = select(s).where(s.c.id.in_(select(newest).select_from(wanted)))
-    return {row.task_id: skipped_from(row) for row in conn.execute(statement, parameters)}
+    return dict(every(conn, statement, s.c.id, lambda row: (row.task_id, skipped_from(row)), parameters))
 
 
 def by_ids(conn: Connection, ids: Sequence[int]) -> dict[int, SkippedOccurrence]:
     """The skipped stretches of these ids that exist, by id."""
     statement = select(s).where(s.c.id.in_(ids))
-    return {row.id: skipped_from(row) for row in conn.execute(statement)}
+    return {one.id: one for one in every(conn, statement, s.c.id, skipped_from)}

@@ -8,6 +8,7 @@ from sqlalchemy import Connection, select
 
 from ...core.base.rates import Rate
 from ...core.model import Json, Task, TaskSource
+from ..db.unreadable import every
 from ..schema.rows import RowReader
 from ..schema.specs import COLUMNS, WORDS, declared_of, spec_of
 from ..schema.tables import periodic_task as t
@@ -31,25 +32,24 @@ def by_name(conn: Connection, name: str, *, lock: bool = False) -> Task | None:
     Only a transaction that writes may lock.
     """
     statement = select(t).where(t.c.name == name)
-    row = conn.execute(statement.with_for_update() if lock else statement).one_or_none()
-    return None if row is None else task_from(row)
+    return next(iter(every(conn, statement.with_for_update() if lock else statement, t.c.id, task_from)), None)
 
 
 def of_owner(conn: Connection, owner: str, *, lock: bool = False) -> list[Task]:
     """All tasks of an owner, by name."""
     statement = select(t).where(t.c.owner == owner).order_by(t.c.name)
-    return [task_from(row) for row in conn.execute(statement.with_for_update() if lock else statement)]
+    return every(conn, statement.with_for_update() if lock else statement, t.c.id, task_from)
 
 
 def of_set(conn: Connection, set_name: str, *, lock: bool = True) -> list[Task]:
     """All tasks of a set, by name; with ``lock`` in a transaction that writes."""
     statement = select(t).where(t.c.set_name == set_name).order_by(t.c.name)
-    return [task_from(row) for row in conn.execute(statement.with_for_update() if lock else statement)]
+    return every(conn, statement.with_for_update() if lock else statement, t.c.id, task_from)
 
 
 def by_ids(conn: Connection, ids: Sequence[int]) -> dict[int, Task]:
     """The tasks of these ids that exist, by id."""
-    return {row.id: task_from(row) for row in conn.execute(select(t).where(t.c.id.in_(ids)))}
+    return {task.id: task for task in every(conn, select(t).where(t.c.id.in_(ids)), t.c.id, task_from)}
 
 
 def rates_of(conn: Connection, ids: Iterable[int]) -> dict[int, Rate]:
@@ -84,4 +84,4 @@ def checkpoints(conn: Connection, task_ids: Sequence[int]) -> dict[int, Json]:
 def by_names(conn: Connection, names: Sequence[str]) -> dict[str, Task]:
     """The tasks of these names that exist, by name."""
     statement = select(t).where(t.c.name.in_(names))
-    return {row.name: task_from(row) for row in conn.execute(statement)}
+    return {task.spec.name: task for task in every(conn, statement, t.c.id, task_from)}

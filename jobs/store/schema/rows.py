@@ -16,6 +16,18 @@ Meaning: TypeAlias = Callable[[Any], Any]
 NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
 
 
+class UnreadableValueError(ValueError):
+    """A stored value that is none of its column.
+
+    Attributes:
+        column: The name of that.
+    """
+
+    def __init__(self, column: str, fault: Exception) -> None:
+        super().__init__(f"column {column}: {type(fault).__name__}: {fault}")
+        self.column = column
+
+
 class RowReader(Generic[M]):
     """Makes a model of the columns of a row, wherever they stand among others.
 
@@ -45,12 +57,20 @@ class RowReader(Generic[M]):
         return RowReader(self._make, [prefix + name for name in self._columns], meanings)
 
     def __call__(self, row: Row[Any]) -> M:
-        """The model."""
+        """The model.
+
+        Raises:
+            UnreadableValueError: a column holds what it must not.
+        """
         # Rows of one statement share this object; ``_fields`` would list the names for each row.
         statement: Any = row._parent  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
         values = list(_picker(statement, self._columns)(row))
-        for place, read in self._meanings:
-            values[place] = read(values[place])
+        place = 0
+        try:
+            for place, read in self._meanings:
+                values[place] = read(values[place])
+        except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError) as error:
+            raise UnreadableValueError(self._columns[place], error) from error
         return self._make(*values)
 
 

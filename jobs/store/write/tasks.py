@@ -34,6 +34,11 @@ def change(conn: Connection, task_id: int, values: Mapping[str, Any]) -> Task:
     return task_from(conn.execute(update(t).where(t.c.id == task_id).values(**values).returning(t)).one())
 
 
+def put(conn: Connection, task_id: int, values: Mapping[str, Any]) -> None:
+    """Set columns of one task, which need not be readable."""
+    conn.execute(update(t).where(t.c.id == task_id).values(**values))
+
+
 def put_into_sets(conn: Connection, sets: Mapping[int, str]) -> None:
     """Say of tasks, by id, to which set each belongs; a statement for each set."""
     members: dict[str, list[int]] = {}

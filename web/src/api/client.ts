@@ -1,4 +1,5 @@
 import { at } from "../lib/base";
+import { notify } from "../state/announce";
 import { signInAgain } from "./sign-in";
 import { printDocument, type TadaDocumentNode } from "./tada";
 
@@ -37,6 +38,19 @@ export class ApiError extends Error {
 /** No usable answer: the server cannot be reached or did not speak GraphQL. */
 export class LinkError extends Error {
   override readonly name = "LinkError";
+}
+
+const named = new Set<string>();
+
+/** The data of an answer; each row that its lists leave out is named once. Throws ApiError if anything else is wrong. */
+export function dataBeside<R>(data: R | null | undefined, errors: readonly ApiErrorEntry[]): R | null | undefined {
+  const leavesOut = (entry: ApiErrorEntry): boolean => entry.extensions?.["code"] === "UNREADABLE_ROW" && !entry.path;
+  if (errors.length > 0 && (!data || !errors.every(leavesOut))) throw new ApiError(errors);
+  for (const { message } of errors) {
+    if (!named.has(message)) notify(`A row was left out: ${message}`, { tone: "bad" });
+    named.add(message);
+  }
+  return data;
 }
 
 interface Answer<R> {
@@ -102,6 +116,5 @@ async function send<R, V>(document: TadaDocumentNode<R, V>, variables: V, signal
 async function dataOf<R>(response: Response): Promise<R> {
   const answer = await readAnswer(response);
   if (!isAnswer(answer)) throw new LinkError(`The server answered ${response.status} ${response.statusText}`);
-  if (answer.errors && answer.errors.length > 0) throw new ApiError(answer.errors);
-  return answer.data as R;
+  return dataBeside(answer.data, answer.errors ?? []) as R;
 }

@@ -1,6 +1,6 @@
 import { type ReadonlySignal, signal } from "@preact/signals";
 import { type Client, createClient } from "graphql-ws";
-import { ApiError, type ApiErrorEntry } from "../api/client";
+import { ApiError, type ApiErrorEntry, dataBeside } from "../api/client";
 import { signInAgain } from "../api/sign-in";
 import { printDocument, type TadaDocumentNode } from "../api/tada";
 import { at } from "../lib/base";
@@ -133,9 +133,14 @@ export class Link {
         const cancel = this.client.subscribe<R>(payload, {
           next: ({ data, errors }) => {
             if (!current) return;
-            if (errors) return fail(errors as readonly ApiErrorEntry[]);
+            let shown = data;
+            try {
+              shown = dataBeside(data, (errors ?? []) as readonly ApiErrorEntry[]);
+            } catch {
+              return fail(errors as readonly ApiErrorEntry[]);
+            }
             attempt = 0;
-            if (data) subscriber.next(data);
+            if (shown) subscriber.next(shown);
           },
           error: (cause) => {
             // A lost connection is the link's business (`closed` above); a list of errors is an answer to this

@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from sqlalchemy import URL, Connection, Engine
 
+from ....core.base.errors import UserError
 from ..base.address import sqlite_path
 from ..base.connecting import sync_engine
 from ..base.interruption import ReadBounds, read_in_thread
@@ -106,4 +107,13 @@ class SqliteAccess:
 def _in_transaction(presence: FilePresence, engine: Engine, function: Callable[[Connection], T]) -> T:
     presence.check()
     with engine.begin() as conn:
-        return function(conn)
+        try:
+            return function(conn)
+        except UserError:
+            raise
+        except Exception as error:
+            # An answer that was begun keeps its snapshot, and its lock, for as long as anything holds it, such as a
+            # traceback. What comes next gets a connection of its own; this one is rolled back before it is closed.
+            conn.connection.rollback()
+            conn.invalidate(error)
+            raise

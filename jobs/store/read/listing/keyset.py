@@ -1,12 +1,13 @@
 """Pages by keyset: a page begins where a row with known values stood, and costs the same however deep it is."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Generic, TypeAlias, TypeVar
 
 from sqlalchemy import ColumnElement, UnaryExpression, and_, false, literal, or_, true
 
+from ....core.base.errors import UnreadableRow
 from .criteria import EVERYTHING, Criteria
 
 M = TypeVar("M")
@@ -67,6 +68,9 @@ class Page(Generic[M]):
         has_next: Whether there are, or may be, rows behind these.
         has_previous: Whether there are, or may be, rows in front of these.
         backwards: Whether it was read from the end of the list.
+        outermost: The first and the last position of the page, those of rows that cannot be read included; None = they
+            are those of ``positions``.
+        unreadable: What is wrong with rows of this page that cannot be read; they are not among ``items``.
         reached: Where a search ended that looked at as many rows as it may; None = it found all of the page.
     """
 
@@ -76,11 +80,15 @@ class Page(Generic[M]):
     has_previous: bool
     reached: Position | None = None
     backwards: bool = False
+    unreadable: tuple[UnreadableRow, ...] = ()
+    outermost: tuple[Position, Position] | None = None
 
     @property
     def ends(self) -> tuple[Position | None, Position | None]:
         """The positions from which the list is read on, in front and behind: of the outermost rows, or ``reached``."""
         first, last = (self.positions[0], self.positions[-1]) if self.positions else (None, None)
+        if self.outermost is not None:
+            first, last = self.outermost
         if self.reached is None:
             return first, last
         # A search goes on where it ended: that is in front only if the list is read from its end, which alone has it.
@@ -99,6 +107,27 @@ def page_of(request: PageRequest, found: Sequence[tuple[M, Position]]) -> Page[M
         has_next=request.before is not None if request.backwards else more,
         has_previous=more if request.backwards else request.after is not None,
     )
+
+
+def page_of_readable(request: PageRequest, found: Sequence[tuple[M | UnreadableRow, Position | None]]) -> Page[M]:
+    """``page_of`` for rows some of which cannot be read, and some of those have no position either.
+
+    Raises:
+        UnreadableRow: nobody could go on behind this page: no row of it has a position, and there are more.
+    """
+    kept = found[: request.limit]
+    faults = tuple(one for one, _ in kept if isinstance(one, UnreadableRow))
+    places = [place for _, place in kept if place is not None]
+    if not places and len(found) > len(kept) > 0:
+        raise faults[0]
+    read = [(one, place) for one, place in kept if not isinstance(one, UnreadableRow) and place is not None]
+    page = page_of(request, read)
+    if len(found) > request.limit:
+        page = replace(page, has_previous=True) if request.backwards else replace(page, has_next=True)
+    if request.backwards:
+        places.reverse()
+    ends = (places[0], places[-1]) if places else None
+    return replace(page, unreadable=faults, outermost=ends)
 
 
 def order_by(request: PageRequest, columns: Mapping[str, ColumnElement[Any]]) -> list[UnaryExpression[Any]]:

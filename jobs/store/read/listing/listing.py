@@ -30,6 +30,7 @@ class Listing(Generic[M]):
         model: Makes the model of a row.
         hints: What follows from a condition; SQLite takes a partial index only if it reads the index' own condition.
         indexes: What indexes find and order; None = the list is never long, or never read in full.
+        stored: The column that holds the key, if ``key`` is one of a subquery.
     """
 
     name: str
@@ -40,6 +41,7 @@ class Listing(Generic[M]):
     model: Callable[[Row[Any]], M]
     hints: Callable[[Condition], Iterable[ColumnElement[bool]]] = lambda _: ()
     indexes: Indexes | None = None
+    stored: ColumnElement[Any] | None = None
 
     @property
     def table(self) -> Table:

@@ -1,16 +1,19 @@
 """Pages, counts and batches of the lists in ``lists``; each function is one statement, however many rows it reads."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any, TypeVar
 
-from sqlalchemy import ColumnElement, Connection, Row, ScalarSelect, Select, Subquery, and_, func, select, true
+from sqlalchemy import ColumnElement, Connection, Row, ScalarSelect, Select, Subquery, and_, func, literal, select, true
 
+from ....core.base.errors import UnreadableRow
 from ...db import dialect
+from ...db.unreadable import each, is_undecodable
 from ...schema.rows import RowReader
 from ...schema.tables import job_execution
-from .criteria import Criteria, joined
-from .keyset import Page, PageRequest, Position, bounds, order_by, page_of
+from .criteria import AllOf, Condition, Criteria, Operator, joined
+from .keyset import Page, PageRequest, Position, bounds, order_by, page_of, page_of_readable
 from .listing import Listing
 
 M = TypeVar("M")
@@ -28,8 +31,29 @@ Parent = int | str
 
 def page(conn: Connection, listing: Listing[M], request: PageRequest) -> Page[M]:
     """One page of a list."""
-    rows = conn.execute(_page_statement(listing, request)).all()
-    return page_of(request, [(listing.model(row), _position(row, request)) for row in rows])
+    return _page(conn, listing, request, listing.model)
+
+
+def _page(conn: Connection, listing: Listing[Any], request: PageRequest, make: Callable[[Row[Any]], M]) -> Page[M]:
+    def read(row: Row[Any]) -> tuple[M, Position]:
+        return make(row), _position(row, request)
+
+    found = each(conn, _page_statement(listing, request), listing.key, read, stored=listing.stored)
+    if not any(isinstance(one, UnreadableRow) for one in found):
+        return page_of(request, found)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    # The order of the keys is that of the rows: only the positions of those that cannot be read are missing.
+    places = each(conn, _keys_and_places(listing, request), listing.key, lambda row: _position(row, request))
+    return page_of_readable(
+        request,
+        [
+            (one, None if isinstance(place, UnreadableRow) else place) if isinstance(one, UnreadableRow) else one
+            for one, place in zip(found, places, strict=True)
+        ],
+    )
+
+
+def _keys_and_places(listing: Listing[Any], request: PageRequest) -> Select[Any]:
+    return _limited(listing, request, _keys(listing).add_columns(*_labels(listing, request)))
 
 
 @lru_cache(maxsize=128)
@@ -51,10 +75,40 @@ def page_with_newest(
     """
     task_of, execution_of = tasks.model, _newest_reader(executions)
     found: list[tuple[tuple[M, N | None], Position]] = []
-    for row in conn.execute(_statement_with_newest(tasks, executions, request)):
-        newest = None if row[-1] is None else execution_of(row)
-        found.append(((task_of(row), newest), tuple(row)[-1 - len(request.order) : -1]))
+    rows = conn.execute(_statement_with_newest(tasks, executions, request))
+    try:
+        for row in rows:
+            newest = None if row[-1] is None else execution_of(row)
+            found.append(((task_of(row), newest), tuple(row)[-1 - len(request.order) : -1]))
+    except Exception as error:
+        rows.close()
+        if not is_undecodable(error):
+            raise
+        return _page_and_newest(conn, tasks, executions, request)
     return page_of(request, found)
+
+
+def _page_and_newest(
+    conn: Connection, tasks: Listing[M], executions: Listing[N], request: PageRequest
+) -> Page[tuple[M, N | None]]:
+    """``page_with_newest`` row by row."""
+    of_tasks = _page(conn, tasks, request, lambda row: (tasks.model(row), row.id))
+    items: list[tuple[M, N | None]] = []
+    faults = list(of_tasks.unreadable)
+    for task, task_id in of_tasks.items:
+        newest = newest_finished_of(literal(task_id, job_execution.c.id.type))
+        read = each(conn, executions.rows.where(job_execution.c.id == newest), executions.key, executions.model)
+        found = next(iter(read), None)
+        items.append((task, None if isinstance(found, UnreadableRow) else found))
+        faults += [found] if isinstance(found, UnreadableRow) else []
+    return Page(
+        tuple(items),
+        of_tasks.positions,
+        of_tasks.has_next,
+        of_tasks.has_previous,
+        unreadable=tuple(faults),
+        outermost=of_tasks.outermost,
+    )
 
 
 @lru_cache(maxsize=128)
@@ -139,9 +193,20 @@ def pages_of(
         )
         statement = statement.order_by(*order_by(request, listing.fields))
     found: dict[Parent, list[tuple[M, Position]]] = {parent: [] for parent in parents}
-    for row in conn.execute(statement, parameters):
-        found[row.parent_].append((listing.model(row), _position(row, request)))
+    result = conn.execute(statement, parameters)
+    try:
+        for row in result:
+            found[row.parent_].append((listing.model(row), _position(row, request)))
+    except Exception as error:
+        result.close()
+        if not is_undecodable(error):
+            raise
+        return {parent: page(conn, listing, _of_parent(request, field, parent)) for parent in parents}
     return {parent: page_of(request, rows) for parent, rows in found.items()}
+
+
+def _of_parent(request: PageRequest, field: str, parent: Parent) -> PageRequest:
+    return replace(request, criteria=AllOf((request.criteria, Condition(field, Operator.EQ, parent))))
 
 
 def counts_of(

@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 
+from .core.base.times import time_faults
 from .core.model import ScheduleSpec
 from .core.schedule import Syntax
 
@@ -49,7 +50,7 @@ def once(at: str | datetime) -> ScheduleSpec:
     """One time: ``once("2027-01-01T00:00Z")``, or a ``datetime`` with a time zone.
 
     Raises:
-        ValueError: the time has no time zone.
+        ValueError: the time has no time zone, or lies before 1970 or after 9998.
         TypeError: it is no time.
     """
     if not isinstance(at, str | datetime):  # pyright: ignore[reportUnnecessaryIsInstance]
@@ -58,8 +59,8 @@ def once(at: str | datetime) -> ScheduleSpec:
         time = at if isinstance(at, datetime) else datetime.fromisoformat(at)
     except ValueError:
         return ScheduleSpec(Syntax.TIMESTAMP, str(at))  # the syntax has further forms, and says what is wrong
-    if time.tzinfo is None:
-        raise ValueError(f"once: must have a time zone, e.g. 2027-01-01T00:00Z, got the naive {time.isoformat()}")
+    for fault in time_faults(time, "once"):
+        raise ValueError(fault.message)
     return ScheduleSpec(Syntax.TIMESTAMP, time.astimezone(UTC).isoformat().replace("+00:00", "Z"))
 
 

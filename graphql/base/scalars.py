@@ -11,6 +11,7 @@ from strawberry.types.scalar import ScalarDefinition
 
 from graphql import GraphQLError
 
+from ...jobs.core.base.times import RANGE, is_possible
 from ...jobs.core.base.wording import time_text
 
 BigInt = NewType("BigInt", int)
@@ -23,7 +24,7 @@ def parse_time(value: object) -> datetime:
     """The instant behind an RFC 3339 text; decimals beyond microseconds are cut off.
 
     Raises:
-        GraphQLError: it is no text, no such time, or has no zone.
+        GraphQLError: it is no text, no such time, has no zone, or lies before 1970 or after 9998.
     """
     match = RFC_3339.fullmatch(value) if isinstance(value, str) else None
     if match is None:
@@ -33,9 +34,14 @@ def parse_time(value: object) -> datetime:
     date, time, decimals, zone = match.groups()
     try:
         text = f"{date}T{time}.{(decimals or '')[:6]:0<6}{'+00:00' if zone in 'Zz' else zone}"
-        return datetime.fromisoformat(text).astimezone(UTC)
-    except (ValueError, OverflowError) as error:
+        instant = datetime.fromisoformat(text)
+    except ValueError as error:
         raise GraphQLError(f"DateTime: {_shown(value)} is no time of the calendar: {error}") from None
+    if not is_possible(instant):
+        raise GraphQLError(
+            f"DateTime: must be a time {RANGE}, got {_shown(value)}; leave it out, or give null, if no time is meant"
+        )
+    return instant.astimezone(UTC)
 
 
 def serialize_time(value: datetime | str) -> str:
@@ -77,7 +83,7 @@ SCALARS: Final[Mapping[object, ScalarDefinition]] = {
     datetime: strawberry.scalar(
         name="DateTime",
         description="An instant as RFC 3339 in UTC, e.g. `2026-01-31T09:30:00Z`; up to six decimals. "
-        "In input any offset is accepted, and one is required.",
+        "In input any offset is accepted, and one is required; times before 1970 and after 9998 are refused.",
         specified_by_url="https://datatracker.ietf.org/doc/html/rfc3339",
         serialize=serialize_time,
         parse_value=parse_time,

@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
+from ...jobs.core.base.times import is_possible
 from ...jobs.store.read.listing.keyset import OrderKey, Position, Value
 from ...jobs.store.schema.types import from_text, to_text
 from ..base.errors import UserFacingError
@@ -94,9 +95,11 @@ def _from_json(kind: type, stored: object) -> Value:
 def _time(stored: object) -> datetime | None:
     try:
         instant = from_text(stored) if isinstance(stored, str) else None
-        return None if instant is None or instant.tzinfo is None else instant.astimezone(UTC)
-    except (ValueError, OverflowError):
+    except ValueError:
         return None
+    if instant is None or instant.tzinfo is None or not is_possible(instant):
+        return None
+    return instant.astimezone(UTC)
 
 
 def _refused(argument: str, fault: str, cursor: str) -> UserFacingError:

@@ -216,7 +216,7 @@ class ReportQueries:
     ) -> Connection[PlannedOccurrence]:
         """Planned occurrences."""
         start = from_ or await info.context.now()
-        end = to or later(start, DAY)
+        end = to or start + DAY
         request = PageArguments(first=first, after=after).bounded(PLAN, PLAN_ORDER, PLAN_KINDS)
         plan = Plan(info, start, end, request, criteria_of_list(info, filter), apart=_apart(apart))
         return connect(PLAN, request, read=plan.page, count=plan.count, convert=lambda one: one)
@@ -349,15 +349,7 @@ def span(start: datetime | None, end: datetime | None, now: datetime) -> tuple[d
         UserFacingError: it ends before it begins.
     """
     until = end or now
-    since = start or later(until, -DAY)
+    since = start or until - DAY
     if until < since:
         raise refused(f"to: must not be before from ({time_text(since)}), got {time_text(until)}")
     return since, until
-
-
-def later(instant: datetime, by: timedelta) -> datetime:
-    """A time so much later, within what the calendar has."""
-    try:
-        return instant + by
-    except OverflowError:
-        return instant

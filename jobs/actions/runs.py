@@ -10,6 +10,7 @@ from sqlalchemy.exc import IntegrityError
 from ..core.arguments.judging import KnownCode, argument_faults
 from ..core.audit import argument_names
 from ..core.base.errors import InvalidState, Overlap, UserError, refuse
+from ..core.base.times import check_time
 from ..core.defaults import FOLLOWED, UNIQUE_KEY, run_of_job
 from ..core.model import Json, NewRun, Priority, Run, Trigger
 from ..core.rules import check_reason, new_run_faults, unknown, unknown_job
@@ -274,6 +275,7 @@ def edit_run(
         if schema.defaults.limits is not None:
             change |= schema.defaults.limits.keys_of(run.job_name, args, run.rate_key)._asdict()
     if available_at is not None:
+        check_time(available_at, "run_at", "runAt")
         change["available_at"] = available_at
     if not change:
         return run

@@ -3,10 +3,11 @@
 from collections.abc import Awaitable, Callable
 from datetime import datetime
 from functools import partial
-from typing import Any, Protocol, TypeVar, TypeVarTuple, cast, overload
+from typing import Any, Protocol, TypeVar, TypeVarTuple, overload
 
 from ..core.actor import Role
 from ..core.base.errors import InvalidInput, InvalidState
+from ..core.base.times import check_time
 from ..core.durable.steps import StepKind, StepState, StoredStep, check_step
 from ..core.durable.waits import Wait
 from ..core.seconds import Seconds, length
@@ -253,14 +254,7 @@ def _named(name: str, key: str | int | None) -> tuple[str, str | None]:
 
 
 def _sleep(seconds: Seconds | None, until: datetime | None) -> Callable[[str], Wait]:
-    given_until = cast("object", until)
-    if given_until is not None and not isinstance(given_until, datetime):
-        message = f"until: must be a datetime with a time zone, e.g. datetime.now(UTC), got {until!r:.60}"
-        raise InvalidInput(message, path=("until",))
-    if until is not None and until.tzinfo is None:
-        raise InvalidInput(
-            f"until: must carry a zone, got the naive {until.isoformat()}; use datetime(…, tzinfo=UTC)", path=("until",)
-        )
+    check_time(until, "until")
     given = None if seconds is None else length("seconds", seconds)
     return lambda label: Wait(label, StepKind.SLEEP, given, until)
 

@@ -5,6 +5,7 @@ from datetime import datetime
 
 from ..core.base.awaits import AwaitedKind, Awaits
 from ..core.base.errors import CronographError
+from ..core.base.times import check_time
 from ..core.base.wording import number_text
 from ..core.model import Json
 from ..core.rules import MAX_SECONDS
@@ -107,8 +108,7 @@ class Suspend(BaseException):
             raise ValueError(
                 f"Suspend: seconds must be from 0 to {number_text(MAX_SECONDS)} (ten years), got {seconds!r}"
             )
-        if until is not None and until.tzinfo is None:
-            raise ValueError(f"Suspend: until must carry a zone, got the naive {until.isoformat()}")
+        check_time(until, "until")
         if awaits.kind is AwaitedKind.TIME and seconds is None and until is None:
             raise ValueError("Suspend: what awaits a time needs seconds or until, or nothing would ever wake it")
         super().__init__(f"suspended until {awaits.kind.value} wakes it")

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Final
 
-from .admission.holding import Hold, time_faults
+from .admission.holding import Hold, hold_faults
 from .admission.labels import LabelRule
 from .base.rates import Rate
 from .base.signature import signature_of
@@ -120,7 +120,7 @@ def settle(run: NewRun, defaults: JobDefaults) -> NewRun:
         changes["ttl"] = defaults.ttl
     if PER_RUN in run.inherits and run.hold is None:
         changes["hold"] = defaults.hold
-        for fault in time_faults(defaults.hold, run.available_at):
+        for fault in hold_faults(defaults.hold, run.available_at):
             raise fault
     if changes.get("hold", run.hold) is not None and changes.get("unique_key", run.unique_key) is None:
         # Without another key, all runs of the job have one.

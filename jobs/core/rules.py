@@ -8,11 +8,12 @@ from datetime import datetime
 from difflib import get_close_matches
 
 from .admission.expiry import expiry_faults
-from .admission.holding import time_faults
+from .admission.holding import hold_faults
 from .admission.labels import label_faults
 from .base.codes import ErrorCode
 from .base.errors import InvalidInput, NotFound, UserError, refuse
 from .base.rates import rate_faults
+from .base.times import time_faults
 from .base.wording import number_text, time_text
 from .model import MisfirePolicy, NewRun, TaskSpec
 
@@ -110,6 +111,10 @@ def number_faults(value: object, field: str, low: float, high: float, *, whole: 
 
 def window_faults(start_at: datetime | None, end_at: datetime | None) -> Iterator[InvalidInput]:
     """The window of a task ends after it starts."""
+    faults = [*time_faults(start_at, "startAt"), *time_faults(end_at, "endAt")]
+    yield from faults
+    if faults:
+        return
     if start_at is not None and end_at is not None and end_at < start_at:
         yield InvalidInput(
             f"endAt: must not be before startAt ({time_text(start_at)}), got {time_text(end_at)}", path=("endAt",)
@@ -173,8 +178,9 @@ def new_run_faults(run: NewRun) -> Iterator[InvalidInput]:
         yield from text_faults(run.unique_key, "uniqueKey", least=1, most=MAX_UNIQUE_KEY)
     if run.labels is not None:
         yield from label_faults(run.labels)
+    yield from time_faults(run.available_at, "run_at", "runAt")
     yield from expiry_faults(run.expires_at, run.ttl, run.available_at)
-    yield from time_faults(run.hold, run.available_at)
+    yield from hold_faults(run.hold, run.available_at)
 
 
 def unknown(kind: str, name: str, known: Sequence[str], *, field: str = "name") -> NotFound:

@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from ..base.errors import InvalidInput
+from ..base.times import LATEST, RANGE, time_faults
 from ..base.wording import number_text, time_text
 
 MAX_TTL: Final = 10 * 366 * 86400.0
@@ -24,14 +25,15 @@ def expiry_faults(expires_at: object, ttl: object, available_at: object) -> Iter
         message = "ttl: must not be given together with expiresAt; they contradict each other, leave one of them out"
         yield InvalidInput(message, path=("ttl",))
     yield from ttl_faults(ttl)
-    if expires_at is None:
-        return
-    if not isinstance(expires_at, datetime) or expires_at.tzinfo is None:
-        message = f"expiresAt: must be a time with a time zone, e.g. datetime.now(UTC), got {expires_at!r:.60}"
-        yield InvalidInput(message, path=("expiresAt",))
-    elif isinstance(available_at, datetime) and available_at.tzinfo is not None and expires_at <= available_at:
+    start = available_at if isinstance(available_at, datetime) and available_at.tzinfo is not None else None
+    if isinstance(ttl, int | float) and start is not None and (LATEST - start).total_seconds() < ttl:
+        message = f"ttl: runAt and {number_text(ttl)} seconds must be a time {RANGE}; give a shorter ttl"
+        yield InvalidInput(message, path=("ttl",))
+    faults = list(time_faults(expires_at, "expires_at", "expiresAt"))
+    yield from faults
+    if not faults and isinstance(expires_at, datetime) and start is not None and expires_at <= start:
         message = (
-            f"expiresAt: must be after runAt ({time_text(available_at)}), before which it cannot start, got "
+            f"expiresAt: must be after runAt ({start.isoformat()}), before which it cannot start, got "
             f"{time_text(expires_at)}"
         )
         yield InvalidInput(message, path=("expiresAt",))

@@ -136,7 +136,7 @@ def hold_of(
     return Hold(Holding.UNIQUE, unique_for or 0.0, until_start=until_start)
 
 
-def time_faults(hold: Hold | None, available_at: object) -> Iterator[InvalidInput]:
+def hold_faults(hold: Hold | None, available_at: object) -> Iterator[InvalidInput]:
     """What is wrong with the time at which a run is asked for, apart from how its key holds."""
     if hold is None or available_at is None or hold.kind not in (Holding.DEBOUNCE, Holding.LAST):
         return

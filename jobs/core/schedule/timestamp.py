@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
+from ..base.times import EARLIEST, LATEST, RANGE, is_possible
 from .model import ScheduleError, Syntax
-from .wall import END_OF_TIME
 from .zones import find_zone
 
 _RFC_3339: Final = re.compile(
@@ -17,7 +17,6 @@ _RFC_3339: Final = re.compile(
 _DATE: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", re.ASCII)
 _CLOCK: Final = re.compile(r"([0-9]{1,2}):([0-5][0-9])", re.ASCII)
 _MILLISECONDS: Final = re.compile(r"-?[0-9]{1,16}", re.ASCII)
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _FORMS: Final = "an RFC 3339 time such as 2030-01-31T09:00:00Z, or milliseconds since 1970"
 
 
@@ -90,10 +89,10 @@ def looks_like_seconds(value: str) -> bool:
 
 
 def _from_milliseconds(milliseconds: int) -> datetime:
-    latest = (datetime(END_OF_TIME, 1, 1, tzinfo=UTC) - _EPOCH) // timedelta(milliseconds=1)
+    latest = (LATEST - EARLIEST) // timedelta(milliseconds=1)
     if not 0 <= milliseconds <= latest:
         raise _error(f"{milliseconds} milliseconds is out of range; it must be 0 to {latest}")
-    return _EPOCH + timedelta(milliseconds=milliseconds)
+    return EARLIEST + timedelta(milliseconds=milliseconds)
 
 
 def _from_rfc_3339(value: str, match: re.Match[str]) -> datetime:
@@ -103,8 +102,8 @@ def _from_rfc_3339(value: str, match: re.Match[str]) -> datetime:
         local = datetime.fromisoformat(f"{match['date']}T{match['time']}.{fraction}{offset}")
     except ValueError as error:
         raise _error(f"'{value}' is no time of the calendar: {error}") from None
-    if not _EPOCH.year <= local.year < END_OF_TIME:
-        raise _error(f"year {local.year} is out of range; it must be {_EPOCH.year} to {END_OF_TIME - 1}")
+    if not is_possible(local):
+        raise _error(f"'{value}' is out of range; it must be {RANGE}")
     return local.astimezone(UTC)
 
 

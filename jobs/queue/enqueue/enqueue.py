@@ -7,7 +7,6 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
 
 from sqlalchemy import Connection
@@ -228,7 +227,6 @@ def _faults(settings: NewRun, spec: RunSpec, priority: object) -> Iterator[Inval
     yield from name_faults(settings.job_name, "jobName")
     yield from new_run_faults(settings)
     yield from _priority_faults(priority)
-    yield from _time_faults(spec.run_at)
     yield from _json_faults(spec.args, "args")
     yield from _json_faults(spec.carried, "carried")
     yield from _own_faults(spec)
@@ -241,17 +239,6 @@ def _is_priority(value: object) -> bool:
 def _priority_faults(value: object) -> Iterator[InvalidInput]:
     if not _is_priority(value):
         yield InvalidInput(f"priority: must be 'high' or 'low', got {value!r:.60}", path=("priority",))
-
-
-def _time_faults(value: object) -> Iterator[InvalidInput]:
-    if value is None:
-        return
-    if not isinstance(value, datetime):
-        message = f"run_at: must be a datetime with a time zone, e.g. datetime.now(UTC), or None, got {value!r:.60}"
-        yield InvalidInput(message, path=("runAt",))
-    elif value.tzinfo is None:
-        message = f"run_at: must have a time zone, e.g. datetime.now(UTC), got the naive {value.isoformat()}"
-        yield InvalidInput(message, path=("runAt",))
 
 
 def _json_faults(value: Mapping[str, Json] | None, name: str) -> Iterator[InvalidInput]:

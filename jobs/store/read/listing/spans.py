@@ -17,23 +17,15 @@ def began_after(instant: datetime) -> ColumnElement[bool]:
     Says little new, but an index over something else and the id can begin or end there: else it would be read through
     the whole history. Nothing began so late if there is no neighbour.
     """
-    later = e.c.started_at >= _shifted(instant, -SLACK)
+    later = e.c.started_at >= instant - SLACK
     neighbours = select(e.c.id).where(later).order_by(e.c.started_at).limit(_NEIGHBOURS).subquery("begin_of_span")
     return e.c.id >= select(func.min(neighbours.c.id)).scalar_subquery()
 
 
 def began_before(instant: datetime) -> ColumnElement[bool]:
     """What follows for the id of an execution that began at a time or earlier, see ``began_after``."""
-    earlier = e.c.started_at < _shifted(instant, SLACK)
+    earlier = e.c.started_at < instant + SLACK
     neighbours = (
         select(e.c.id).where(earlier).order_by(e.c.started_at.desc()).limit(_NEIGHBOURS).subquery("end_of_span")
     )
     return e.c.id <= select(func.max(neighbours.c.id)).scalar_subquery()
-
-
-def _shifted(instant: datetime, by: timedelta) -> datetime:
-    """A time so much later, within what the calendar has."""
-    try:
-        return instant + by
-    except OverflowError:
-        return instant

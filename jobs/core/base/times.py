@@ -1,0 +1,49 @@
+"""Which times there are: those that every database, driver and calendar of this product can hold and compute with."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Final
+
+from .errors import InvalidInput, refuse
+from .wording import time_text
+
+EARLIEST: Final = datetime(1970, 1, 1, tzinfo=UTC)
+LATEST: Final = datetime(9998, 12, 31, 23, 59, 59, 999_999, tzinfo=UTC)
+"""Leaves a year for a zone's offset, and for what is computed of a time."""
+RANGE: Final = f"from {time_text(EARLIEST)} to {time_text(LATEST)}"
+
+
+def is_possible(instant: datetime) -> bool:
+    """Return whether a time with a zone is one that can be stored. Nothing is converted, which could overflow."""
+    return EARLIEST <= instant <= LATEST
+
+
+def time_faults(value: object, name: str, field: str | None = None) -> Iterator[InvalidInput]:
+    """Yield what is wrong with a time that somebody gives; None is no time, and fine.
+
+    Args:
+        value: What was given.
+        name: What the caller calls it.
+        field: The field of the API, if it has another name there.
+    """
+    if value is None:
+        return
+    path = (field or name,)
+    if not isinstance(value, datetime):
+        message = f"{name}: must be a datetime with a time zone, e.g. datetime.now(UTC), or None, got {value!r:.60}"
+        yield InvalidInput(message, path=path)
+    elif value.tzinfo is None:
+        message = f"{name}: must have a time zone, e.g. datetime.now(UTC), got the naive {value.isoformat()}"
+        yield InvalidInput(message, path=path)
+    elif not is_possible(value):
+        message = f"{name}: must be a time {RANGE}, got {value.isoformat()}; leave it out if no time is meant"
+        yield InvalidInput(message, path=path)
+
+
+def check_time(value: object, name: str, field: str | None = None) -> None:
+    """Let a time pass that can be stored, or None.
+
+    Raises:
+        InvalidInput: see ``time_faults``.
+    """
+    refuse(time_faults(value, name, field))

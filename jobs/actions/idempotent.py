@@ -16,6 +16,8 @@ T = TypeVar("T")
 
 REMEMBERED = timedelta(hours=24)
 MAX_KEY = 200
+FREED = 100
+"""So many keys whose time is over are freed by a request at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +53,8 @@ def once(tx: Tx, request: Request | None, action: Callable[[Tx], T], codec: Answ
     if request is None:
         return action(tx)
     check_text(request.key, "idempotencyKey", least=1, most=MAX_KEY)
-    idempotency.forget_older(tx.conn, tx.now - REMEMBERED)
+    # Each request takes one, and frees more: the table holds no more than a day, and no request frees all of a day.
+    idempotency.forget_older(tx.conn, tx.now - REMEMBERED, FREED, request.key)
     if idempotency.reserve(tx.conn, request.key, request.operation, request.digest, tx.now):
         result = action(tx)
         idempotency.remember(tx.conn, request.key, codec.dump(result))

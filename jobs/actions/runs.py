@@ -275,7 +275,7 @@ def edit_run(
         if schema.defaults.limits is not None:
             change |= schema.defaults.limits.keys_of(run.job_name, args, run.rate_key)._asdict()
     if available_at is not None:
-        check_time(available_at, "run_at", "runAt")
+        check_time(available_at, "runAt")
         change["available_at"] = available_at
     if not change:
         return run

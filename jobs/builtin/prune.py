@@ -16,7 +16,7 @@ from ..store.db.database import Database
 from ..store.db.transaction import Tx
 from ..store.read import prunable as stored_prunable
 from ..store.read.prunable import RunPlace
-from ..store.write import events, figures
+from ..store.write import events, figures, idempotency
 from ..store.write import prune as statements
 from .tools import services_of
 
@@ -113,7 +113,7 @@ async def prune(
     progress: Callable[[int], None] = lambda _done: None,
     places: "Places | None" = None,
 ) -> Pruned:
-    """Delete what ``retention`` does not keep; never unfinished runs, nor a task's newest execution.
+    """Delete what ``retention`` does not keep; never unfinished runs or what they need, nor a task's newest execution.
 
     Args:
         database: Whose history.
@@ -189,13 +189,13 @@ class _Pruning:
             await self._walk("runs", statements.delete_old_runs, kept)
             await self._briefly_kept(kept)
             if self._retention.max_per_task is not None:
-                await self._surplus(self._retention.max_per_task)
+                await self._surplus(self._retention.max_per_task, now)
             await self._all("skipped_occurrences", statements.delete_old_skips, before)
             await self._all("events", events.prune, before)
             await self._all("hours", figures.prune_hours, before)
             await self._all("nodes", statements.delete_old_nodes, before)
             await self._all("rate_buckets", statements.delete_full_buckets, now)
-            await self._all("idempotency_keys", statements.delete_idempotency_keys, now - IDEMPOTENCY_KEYS_KEPT)
+            await self._all("idempotency_keys", idempotency.forget_older, now - IDEMPOTENCY_KEYS_KEPT)
             await self._all("audit_entries", audit.prune, now - self._retention.max_audit_age)
         except _StoppedError:
             self._pruned.complete = False
@@ -229,28 +229,31 @@ class _Pruning:
         self._places.renew(kept.digest)
         for keep in kept.shorter:
             seconds = keep.total_seconds()
-            place: RunPlace | None = RunPlace(self._places.through.get(seconds, kept.before))
+            place: RunPlace | None = RunPlace(max(kept.before, self._places.through.get(seconds, kept.before)))
+            through = kept.now - keep
             while place is not None:
                 step = await self._read(stored_prunable.briefly_kept, keep, kept, place, BATCH)
                 await self._executions(step.executions)
                 if step.runs:
-                    self._count("runs", await self._write(statements.delete_bare_runs, step.runs))
+                    self._count("runs", await self._write(statements.delete_bare_runs, step.runs, kept.now))
                 place = step.place
-            self._places.through[seconds] = kept.now - keep
+                # What is needed no longer by the next pruning is found by it.
+                through = through if step.needed is None else min(through, step.needed)
+            self._places.through[seconds] = through
 
-    async def _surplus(self, keep: int) -> None:
+    async def _surplus(self, keep: int, now: datetime) -> None:
         after = 0
         while tasks := await self._read(stored_prunable.tasks_with_history, after, BATCH):
             for task_id in tasks:
-                await self._surplus_of(task_id, keep)
+                await self._surplus_of(task_id, keep, now)
             after = tasks[-1]
 
-    async def _surplus_of(self, task_id: int, keep: int) -> None:
+    async def _surplus_of(self, task_id: int, keep: int, now: datetime) -> None:
         while ids := await self._read(stored_prunable.surplus_executions, task_id, keep, BATCH):
             await self._executions(ids)
         after: int | None = 0
         while after is not None:
-            deleted, after = await self._write(statements.delete_surplus_runs, task_id, keep, after, BATCH)
+            deleted, after = await self._write(statements.delete_surplus_runs, task_id, keep, now, after, BATCH)
             self._count("runs", deleted)
         await self._all("skipped_occurrences", statements.delete_surplus_skips, task_id, keep)
 

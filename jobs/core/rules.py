@@ -178,7 +178,7 @@ def new_run_faults(run: NewRun) -> Iterator[InvalidInput]:
         yield from text_faults(run.unique_key, "uniqueKey", least=1, most=MAX_UNIQUE_KEY)
     if run.labels is not None:
         yield from label_faults(run.labels)
-    yield from time_faults(run.available_at, "run_at", "runAt")
+    yield from time_faults(run.available_at, "runAt")
     yield from expiry_faults(run.expires_at, run.ttl, run.available_at)
     yield from hold_faults(run.hold, run.available_at)
 

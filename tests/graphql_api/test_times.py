@@ -97,3 +97,32 @@ async def _refused(api: Api, field: str, value: str) -> None:
     assert error["code"] == "INVALID_INPUT"
     name = re.split(r"\W+", field)[0]
     assert name in error["message"]
+
+
+TASK_OF = '{ name: "t", jobName: "work", schedule: { syntax: CRON, value: "* * * * * *" }, %s: $n }'
+NUMBERS: Mapping[str, str] = {
+    **{
+        field: f"mutation {{ it: createTask(input: {TASK_OF % field}) {{ errors {{ code message }} }} }}"
+        for field in ("misfireGrace", "timeout", "maxDuration", "retryDelay", "jitter")
+    },
+    "maxWaitLow": 'mutation { it: updateGroup(input: { name: "g", maxWaitLow: $n }) { errors { code message } } }',
+    "keep": 'mutation { it: updateGroup(input: { name: "g", keep: $n }) { errors { code message } } }',
+    "per": 'mutation { it: updateGroup(input: { name: "g", rate: { limit: 1, per: $n }}) { errors { code message } } }',
+}
+READS: Mapping[str, str] = {
+    "apart": "{ upcoming(apart: $n) { nodes { scheduledFor } } }",
+    "duration": "{ executions(filter: { duration: { gt: $n } }) { nodes { id } } }",
+}
+
+
+async def test_no_enormous_number_is_a_fault_anywhere(api: Api) -> None:
+    await api.ask(NUMBERS["keep"].replace("$n", "60"))
+    for number in ("1e300", "1e18", "1e12", "-1"):
+        for name, document in {**NUMBERS, **READS}.items():
+            data, errors = await api.execute(document.replace("$n", number))
+            codes = {one["extensions"]["code"] for one in errors}
+            assert "INTERNAL_ERROR" not in codes, (name, number, errors)
+            if name in NUMBERS:
+                refusals = data["it"]["errors"] if data else errors
+                assert refusals, (name, number)
+                assert name in refusals[0]["message"], (name, number, refusals)

@@ -153,8 +153,8 @@ def test_a_waiting_run_says_until_when_it_has_to_start(stored: Stored) -> None:
         (None, b"5", None, "ttl: must be"),
         (START, 5.0, None, "ttl: must not be given together with expiresAt"),
         (START, None, START, "expiresAt: must be after runAt"),
-        (datetime(2026, 1, 1), None, None, "expiresAt: must be a time with a time zone"),  # noqa: DTZ001 - that is the fault
-        ("soon", None, None, "expiresAt: must be a time with a time zone"),
+        (datetime(2026, 1, 1), None, None, "expiresAt: must have a time zone"),  # noqa: DTZ001 - that is the fault
+        ("soon", None, None, "expiresAt: must be a datetime with a time zone"),
     ],
 )
 def test_an_expiry_that_cannot_be_is_refused(

@@ -15,6 +15,7 @@ from cronograph.jobs.core.admission.labels import LabelRule
 from cronograph.jobs.core.base.errors import UserError
 from cronograph.jobs.core.defaults import FOLLOWED, JobDefaults
 from cronograph.jobs.core.model import NewRun, Trigger
+from cronograph.jobs.core.retention import Keeping
 from cronograph.jobs.store.db.transaction import Tx
 from cronograph.jobs.store.read import labels
 from cronograph.jobs.store.read.listing.criteria import (
@@ -211,7 +212,8 @@ def test_what_is_pruned_leaves_no_label_behind(stored: Stored) -> None:
 
     def prune(tx: Tx) -> int:
         delete_executions(tx.conn, [one.execution_id for one in taken])
-        return delete_old_runs(tx.conn, RunPlace(), tx.now + timedelta(days=1), 100)[0]
+        later = tx.now + timedelta(days=1)
+        return delete_old_runs(tx.conn, RunPlace(), later, 100, Keeping(later, timedelta()))[0]
 
     assert stored.do(prune) == 2
     assert [row.id for row in stored.rows(tables.run)] == [kept]

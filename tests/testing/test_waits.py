@@ -214,7 +214,7 @@ async def other_kind(ctx: JobContext) -> None:
 @pytest.mark.parametrize(
     ("works", "says"),
     [
-        (no_zone, "until: must carry a zone"),
+        (no_zone, "until: must have a time zone"),
         (negative, "seconds: must be from 0 seconds to ten years"),
         (no_role, "role: must be one of 'viewer', 'operator', 'admin', got 'king'"),
         (within_a_step, "step 'inner': began inside step 'outer'"),

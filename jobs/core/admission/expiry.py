@@ -29,7 +29,7 @@ def expiry_faults(expires_at: object, ttl: object, available_at: object) -> Iter
     if isinstance(ttl, int | float) and start is not None and (LATEST - start).total_seconds() < ttl:
         message = f"ttl: runAt and {number_text(ttl)} seconds must be a time {RANGE}; give a shorter ttl"
         yield InvalidInput(message, path=("ttl",))
-    faults = list(time_faults(expires_at, "expires_at", "expiresAt"))
+    faults = list(time_faults(expires_at, "expiresAt"))
     yield from faults
     if not faults and isinstance(expires_at, datetime) and start is not None and expires_at <= start:
         message = (

@@ -18,17 +18,11 @@ def is_possible(instant: datetime) -> bool:
     return EARLIEST <= instant <= LATEST
 
 
-def time_faults(value: object, name: str, field: str | None = None) -> Iterator[InvalidInput]:
-    """Yield what is wrong with a time that somebody gives; None is no time, and fine.
-
-    Args:
-        value: What was given.
-        name: What the caller calls it.
-        field: The field of the API, if it has another name there.
-    """
+def time_faults(value: object, name: str) -> Iterator[InvalidInput]:
+    """Yield what is wrong with a time that somebody gives, by the name that the API has for it; None is fine."""
     if value is None:
         return
-    path = (field or name,)
+    path = (name,)
     if not isinstance(value, datetime):
         message = f"{name}: must be a datetime with a time zone, e.g. datetime.now(UTC), or None, got {value!r:.60}"
         yield InvalidInput(message, path=path)
@@ -40,10 +34,10 @@ def time_faults(value: object, name: str, field: str | None = None) -> Iterator[
         yield InvalidInput(message, path=path)
 
 
-def check_time(value: object, name: str, field: str | None = None) -> None:
+def check_time(value: object, name: str) -> None:
     """Let a time pass that can be stored, or None.
 
     Raises:
         InvalidInput: see ``time_faults``.
     """
-    refuse(time_faults(value, name, field))
+    refuse(time_faults(value, name))

@@ -1,12 +1,12 @@
 """Published changes in their order."""
 
 from collections.abc import Iterator, Sequence
-from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Row, bindparam, func, select
 
 from ...core.events import Cursor, Event, EventFilter, mark_of, spread
+from ..db.unreadable import each, readable
 from ..schema.tables import event, event_publisher
 from .listing.keyset import Page, PageRequest, Position
 
@@ -70,30 +70,39 @@ def oldest_seq(conn: Connection) -> int | None:
 
 def after(conn: Connection, cursor: Cursor, limit: int) -> list[Event]:
     """Published events after ``cursor``, in order, of at most ``limit`` batches."""
-    rows = conn.execute(_AFTER, {"from_seq": cursor.seq, "batches": limit})
-    return [event for row in rows for event in _events(*row) if event.cursor > cursor]
+    batches = readable(conn, _AFTER, event.c.seq, _batch, {"from_seq": cursor.seq, "batches": limit})
+    return [event for batch in batches for event in batch.events if event.cursor > cursor]
 
 
 def following(conn: Connection, cursor: Cursor, limit: int) -> list[Event] | None:
     """``after`` for somebody who has handed out everything up to ``cursor``; None = that is of another history."""
-    rows = conn.execute(_AFTER, {"from_seq": cursor.seq, "batches": limit}).all()
-    if not rows or rows[0].seq != cursor.seq:
+    batches = readable(conn, _AFTER, event.c.seq, _batch, {"from_seq": cursor.seq, "batches": limit})
+    if not batches or batches[0].seq != cursor.seq:
         # With nothing to compare it with: it was pruned, or never given out in this history.
-        return [] if not rows and newest(conn).seq == cursor.seq else _unless_missing(rows, cursor)
-    if cursor.contradicts(Cursor(cursor.seq, 0, mark_of(rows[0].id, rows[0].at))):
+        return [] if not batches and newest(conn).seq == cursor.seq else _unless_missing(batches, cursor)
+    if cursor.contradicts(Cursor(cursor.seq, 0, batches[0].mark)):
         return None
-    return [event for row in rows for event in _events(*row) if event.cursor > cursor]
+    return [event for batch in batches for event in batch.events if event.cursor > cursor]
 
 
-def _unless_missing(rows: Sequence[Row[Any, Any, Any, Any]], cursor: Cursor) -> list[Event] | None:
-    if not rows or rows[0].seq != cursor.seq + 1:
+def _unless_missing(batches: "Sequence[_Batch]", cursor: Cursor) -> list[Event] | None:
+    if not batches or batches[0].seq != cursor.seq + 1:
         return None
-    return [event for row in rows for event in _events(*row)]
+    return [event for batch in batches for event in batch.events]
 
 
-def _events(seq: int, batch_id: int, at: datetime, changes: Any) -> list[Event]:
-    mark = mark_of(batch_id, at)
-    return [Event(Cursor(seq, index, mark), at, change) for index, change in enumerate(spread(changes))]
+class _Batch(NamedTuple):
+    """The events of one transaction."""
+
+    seq: int
+    mark: str
+    events: list[Event]
+
+
+def _batch(row: Row[Any]) -> _Batch:
+    seq, at, changes = row.seq, row.at, row.changes
+    mark = mark_of(row.id, at)
+    return _Batch(seq, mark, [Event(Cursor(seq, index, mark), at, one) for index, one in enumerate(spread(changes))])
 
 
 def position_of(cursor: Cursor) -> Position:
@@ -139,13 +148,13 @@ def _walk(conn: Connection, request: PageRequest) -> Iterator[list[Event]]:
     place = (before.seq if before else newest(conn).seq) if request.backwards else (after.seq if after else 0)
     while True:
         parameters = {"until_seq" if request.backwards else "from_seq": place, "batches": BATCHES}
-        rows = conn.execute(_BACK if request.backwards else _AFTER, parameters).all()
-        for row in rows:
-            events = _events(*row)
-            yield events[::-1] if request.backwards else events
-        if len(rows) < BATCHES:
+        found = each(conn, _BACK if request.backwards else _AFTER, event.c.seq, _batch, parameters)
+        batches = [one for one in found if isinstance(one, _Batch)]
+        for batch in batches:
+            yield batch.events[::-1] if request.backwards else batch.events
+        if len(found) < BATCHES or not batches:
             return
-        place = rows[-1].seq + (-1 if request.backwards else 1)
+        place = batches[-1].seq + (-1 if request.backwards else 1)
 
 
 def _inside(cursor: Cursor, request: PageRequest) -> bool:

@@ -1,13 +1,19 @@
-"""Which executions a pruning would delete, found without deleting anything, by the rules of ``prune``."""
+"""Which history a pruning would delete, found without deleting anything; and what of it is still needed.
+
+Whatever deletes history asks ``NEEDED_FLOW``, ``needed_run`` and ``NEEDED_EXECUTION`` first, no matter whether it goes
+by age, by number, or because somebody asked for it.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
-from sqlalchemy import Connection, exists, func, select
+from sqlalchemy import ColumnElement, Connection, and_, exists, func, or_, select
 
 from ...core.retention import Keeping
+from ...core.states import RELEASING
+from ..db.literals import sql_literals
 from ..schema.tables import flow as f
 from ..schema.tables import job as j
 from ..schema.tables import job_execution as e
@@ -20,6 +26,25 @@ BEGINNING: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 IN_FLOW: Final = r.c.flow_id.is_not(None) & exists().where(f.c.id == r.c.flow_id)
 """That a run belongs to a flow that is still there: a flow is pruned as a whole."""
+
+_parent = r.alias("parent")
+NEEDED_FLOW: Final = or_(
+    f.c.finished_at.is_(None), exists().where(_parent.c.id == f.c.parent_id, _parent.c.finished_at.is_(None))
+)
+"""That a flow has not ended, or that the run has not that began it: each attempt reads how the flow ended."""
+
+_of_execution = r.alias("of_execution")
+NEEDED_EXECUTION: Final = exists().where(
+    _of_execution.c.id == e.c.run_id,
+    or_(_of_execution.c.finished_at.is_(None), exists().where(f.c.id == _of_execution.c.flow_id, NEEDED_FLOW)),
+)
+"""That the run of an execution has not ended, or is one of a flow that is needed: its page shows all attempts."""
+
+
+def needed_run(now: datetime) -> ColumnElement[bool]:
+    """Return that a run which has ended is part of a flow, or holds its unique key for a time that is not over."""
+    released = sql_literals(RELEASING)
+    return or_(IN_FLOW, and_(r.c.key_until.is_not(None), r.c.key_until > now, r.c.state.not_in(released)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,10 +63,14 @@ def keeping(conn: Connection, now: datetime, age: timedelta) -> Keeping:
     return Keeping(now, age, by_job, {row.name: row.keep for row in groups})
 
 
-def ended_runs(conn: Connection, place: RunPlace, before: datetime, limit: int) -> Sequence[Any]:
-    """``limit`` runs that finished before ``before``, after ``place``, in the order in which they did."""
+def ended_runs(conn: Connection, place: RunPlace, before: datetime, limit: int, now: datetime) -> Sequence[Any]:
+    """``limit`` runs that finished before ``before``, after ``place``, in the order in which they did.
+
+    ``needed``: whether something that has not ended needs the run.
+    """
+    needed = needed_run(now).label("needed")
     statement = (
-        select(r.c.id, r.c.finished_at, r.c.job_name, r.c.group_name, IN_FLOW.label("in_flow"))
+        select(r.c.id, r.c.finished_at, r.c.job_name, r.c.group_name, IN_FLOW.label("in_flow"), needed)
         .where(
             r.c.finished_at.is_not(None),
             r.c.finished_at >= place.finished_at,
@@ -62,11 +91,13 @@ class EndedRuns:
         runs: Those to delete.
         executions: Their executions to delete, those that a task keeps left out.
         place: Where the next step begins; None = the end.
+        needed: When the first of them finished that is kept because it is still needed; None = none is.
     """
 
     runs: list[int]
     executions: list[int]
     place: RunPlace | None
+    needed: datetime | None = None
 
 
 def briefly_kept(conn: Connection, keep: timedelta, kept: Keeping, place: RunPlace, limit: int) -> EndedRuns:
@@ -74,13 +105,15 @@ def briefly_kept(conn: Connection, keep: timedelta, kept: Keeping, place: RunPla
 
     Runs of flows are left out: a flow goes as a whole, and not before its usual time.
     """
-    rows = ended_runs(conn, place, kept.now - keep, limit)
-    over = [row.id for row in rows if not row.in_flow and kept.of(row.job_name, row.group_name) == keep]
+    rows = ended_runs(conn, place, kept.now - keep, limit, kept.now)
+    brief = [row for row in rows if not row.in_flow and kept.of(row.job_name, row.group_name) == keep]
+    over = [row.id for row in brief if not row.needed]
+    needed = next((row.finished_at for row in brief if row.needed), None)
     next_place = RunPlace(rows[-1].finished_at, rows[-1].id) if len(rows) == limit else None
     statement = select(e.c.id, e.c.task_id).where(e.c.run_id.in_(over)).order_by(e.c.id)
     found: Sequence[Any] = conn.execute(statement).all() if over else ()
     newest = kept_executions(conn, sorted({row.task_id for row in found if row.task_id is not None}))
-    return EndedRuns(over, [row.id for row in found if row.id not in newest], next_place)
+    return EndedRuns(over, [row.id for row in found if row.id not in newest], next_place, needed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,8 +152,16 @@ def old_executions(conn: Connection, after: int, before: datetime, limit: int, k
         groups = _groups_of(conn, old) if kept.groups else {}
         old = [row for row in old if kept.is_over(row.job_name, groups.get(row.run_id), row.completed_at)]
     newest = kept_executions(conn, sorted({row.task_id for row in old if row.task_id is not None}))
+    newest |= _needed(conn, [row.id for row in old])
     begun_before = any(row.started_at < before for row in rows)
     return Walk([row.id for row in old if row.id not in newest], rows[-1].id, more=begun_before and len(rows) == limit)
+
+
+def _needed(conn: Connection, ids: Sequence[int]) -> set[int]:
+    """Those of these executions that something needs which has not ended."""
+    if not ids:
+        return set()
+    return set(conn.execute(select(e.c.id).where(e.c.id.in_(ids), NEEDED_EXECUTION)).scalars())
 
 
 def _groups_of(conn: Connection, executions: Sequence[Any]) -> dict[int, str]:
@@ -144,7 +185,7 @@ def surplus_executions(conn: Connection, task_id: int, keep: int, limit: int) ->
     )
     statement = (
         select(e.c.id)
-        .where(e.c.task_id == task_id, e.c.completed_at.is_not(None), e.c.id < cut)
+        .where(e.c.task_id == task_id, e.c.completed_at.is_not(None), e.c.id < cut, ~NEEDED_EXECUTION)
         .order_by(e.c.id)
         .limit(limit)
     )
@@ -244,7 +285,8 @@ def _surplus(conn: Connection, gone: set[int], keep: int, most: int) -> tuple[se
         rows = conn.execute(newest).all()
         kept = kept_executions(conn, [task_id])
         left = [row for row in rows[:room] if row.id not in gone]
-        doomed.update(row.id for row in left[keep:] if row.completed_at is not None and row.id not in kept)
+        surplus = [row.id for row in left[keep:] if row.completed_at is not None and row.id not in kept]
+        doomed.update(set(surplus) - _needed(conn, surplus))
         if len(rows) > room:
             return doomed, False
         room -= len(rows)

@@ -38,6 +38,11 @@ def remember(conn: Connection, key: str, answer: Json) -> None:
     conn.execute(update(k).where(k.c.key == key).values(answer=answer))
 
 
-def forget_older(conn: Connection, before: datetime) -> None:
-    """Free the keys taken before a time."""
-    conn.execute(delete(k).where(k.c.created_at < before))
+def forget_older(conn: Connection, before: datetime, limit: int, key: str | None = None) -> int:
+    """Free up to ``limit`` keys taken before a time, the oldest first, but those that somebody else frees now.
+
+    ``key`` is freed in any case if it was taken before that time. Returns how many were.
+    """
+    over = k.c.created_at < before
+    oldest = select(k.c.key).where(over).order_by(k.c.created_at).limit(limit).with_for_update(skip_locked=True)
+    return conn.execute(delete(k).where(k.c.key.in_(oldest) | ((k.c.key == key) & over))).rowcount

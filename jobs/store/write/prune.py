@@ -1,8 +1,9 @@
 """Statements that delete old history, each one batch of bounded size.
 
-Never touched: unfinished runs, open executions, and of every task its newest execution and its newest finished one
-(what ``lastStatus`` shows), with their runs and log lines. A run goes only after all of its executions.
-The walks over executions and runs start where the last batch ended, so that what is kept is not looked at again.
+Never touched: what is still needed (see ``read.prunable``), unfinished runs, open executions, and of every task its
+newest execution and its newest finished one (what ``lastStatus`` shows), with their runs and log lines. A run goes only
+after all of its executions. The walks over executions and runs start where the last batch ended, so that what is kept
+is not looked at again.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,12 +15,11 @@ from sqlalchemy import ColumnElement, Connection, and_, bindparam, delete, exist
 from ...core.nodes import LIVE_NODES
 from ...core.retention import Keeping
 from ...core.states import OCCUPYING
-from ..read.prunable import IN_FLOW, RunPlace, ended_runs
+from ..read.prunable import NEEDED_FLOW, RunPlace, ended_runs, needed_run
 from ..schema.tables import execution_log as line
 from ..schema.tables import flow as f
 from ..schema.tables import (
     flow_edge,
-    idempotency_key,
     run_label,
     run_signal,
     run_step,
@@ -51,21 +51,24 @@ def delete_executions(conn: Connection, ids: Sequence[int]) -> int:
 
 
 def delete_old_runs(
-    conn: Connection, place: RunPlace, before: datetime, limit: int, kept: Keeping | None = None
+    conn: Connection, place: RunPlace, before: datetime, limit: int, kept: Keeping
 ) -> tuple[int, RunPlace | None]:
     """Look at ``limit`` runs that finished before ``before``, after ``place``; delete those without any execution.
 
-    With ``kept`` those stay that are to be kept longer.
+    Those stay that are to be kept longer.
 
     Returns:
         How many were deleted, and the place to proceed from; None = the end.
     """
-    rows = ended_runs(conn, place, before, limit)
-    over = [row.id for row in rows if kept is None or kept.is_over(row.job_name, row.group_name, row.finished_at)]
-    return delete_bare_runs(conn, over), RunPlace(rows[-1].finished_at, rows[-1].id) if len(rows) == limit else None
+    rows = ended_runs(conn, place, before, limit, kept.now)
+    over = [row.id for row in rows if not row.needed and kept.is_over(row.job_name, row.group_name, row.finished_at)]
+    next_place = RunPlace(rows[-1].finished_at, rows[-1].id) if len(rows) == limit else None
+    return delete_bare_runs(conn, over, kept.now), next_place
 
 
-def delete_surplus_runs(conn: Connection, task_id: int, keep: int, after: int, limit: int) -> tuple[int, int | None]:
+def delete_surplus_runs(
+    conn: Connection, task_id: int, keep: int, now: datetime, after: int, limit: int
+) -> tuple[int, int | None]:
     """Delete finished runs of a task beyond its ``keep`` newest runs (at least 1), if they have no execution any more.
 
     Returns:
@@ -81,16 +84,16 @@ def delete_surplus_runs(conn: Connection, task_id: int, keep: int, after: int, l
         .limit(limit)
     )
     rows = conn.execute(statement).all()
-    return delete_bare_runs(conn, [row.id for row in rows]), rows[-1].id if len(rows) == limit else None
+    return delete_bare_runs(conn, [row.id for row in rows], now), rows[-1].id if len(rows) == limit else None
 
 
-def delete_bare_runs(conn: Connection, ids: Sequence[int]) -> int:
-    """Delete those of these finished runs that have no execution and are no part of a flow; how many."""
+def delete_bare_runs(conn: Connection, ids: Sequence[int], now: datetime) -> int:
+    """Delete those of these finished runs that have no execution and that nothing needs; how many."""
     if not ids:
         return 0
     executed = exists().where(e.c.run_id == r.c.id)
     doomed = r.c.id.in_(ids) & r.c.finished_at.is_not(None)
-    gone = conn.execute(delete(r).where(doomed, ~executed, ~IN_FLOW).returning(r.c.id, r.c.labels)).all()
+    gone = conn.execute(delete(r).where(doomed, ~executed, ~needed_run(now)).returning(r.c.id, r.c.labels)).all()
     if gone:
         for of_run in (run_step, run_signal, signal_link):
             conn.execute(delete(of_run).where(of_run.c.run_id.in_([row.id for row in gone])))
@@ -126,6 +129,7 @@ def delete_old_flows(
         f.c.finished_at.is_not(None),
         f.c.finished_at >= place.finished_at,
         f.c.finished_at < before,
+        ~NEEDED_FLOW,
         (f.c.finished_at > place.finished_at) | (f.c.id > place.id),
     )
     rows = conn.execute(statement.order_by(f.c.finished_at, f.c.id).limit(limit)).all()
@@ -172,13 +176,6 @@ def _delete_skips(conn: Connection, condition: ColumnElement[bool], limit: int) 
     ids = list(conn.execute(select(s.c.id).where(condition).limit(limit)).scalars())
     # The condition is repeated: a row may have been extended between the two statements.
     return conn.execute(delete(s).where(s.c.id.in_(ids), condition)).rowcount if ids else 0
-
-
-def delete_idempotency_keys(conn: Connection, before: datetime, limit: int) -> int:
-    """Delete up to ``limit`` idempotency keys stored before ``before``."""
-    k = idempotency_key
-    keys = list(conn.execute(select(k.c.key).where(k.c.created_at < before).limit(limit)).scalars())
-    return conn.execute(delete(k).where(k.c.key.in_(keys), k.c.created_at < before)).rowcount if keys else 0
 
 
 def delete_full_buckets(conn: Connection, now: datetime, limit: int) -> int:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection, delete, func, insert, select
 
+from cronograph.jobs.core.base.times import EARLIEST, LATEST
 from cronograph.jobs.core.node_choice import NodeChoice
 from cronograph.jobs.core.nodes import NodeState
 from cronograph.jobs.core.states import RunState
@@ -247,5 +248,5 @@ def test_of_a_group_or_node_of_very_many_executions_a_bounded_number_is_looked_a
 
 def test_a_span_may_begin_with_the_calendar_and_end_with_it(conn: Connection) -> None:
     conn.execute(insert(job_execution), [execution(1, NOW, 1)])
-    whole = Scope(datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC), job_name="j")
+    whole = Scope(EARLIEST, LATEST, job_name="j")
     assert of(conn, whole).total.count == 1

@@ -1,12 +1,14 @@
 """What the pruning statements choose: by age, by count, and never what must stay."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 from sqlalchemy import Connection, Table, func, insert, select
 
+from cronograph.jobs.core.retention import Keeping
 from cronograph.jobs.store.db.database import parse_url, sync_engine
 from cronograph.jobs.store.read import prunable as stored_prunable
 from cronograph.jobs.store.read.prunable import RunPlace
@@ -24,7 +26,7 @@ from cronograph.jobs.store.schema.tables import (
     signal_link,
     skipped_occurrence,
 )
-from cronograph.jobs.store.write import prune
+from cronograph.jobs.store.write import idempotency, prune
 from tests.support.history import add, add_execution, add_run, add_task, history
 
 NOW = datetime(2030, 5, 17, 12, 0, tzinfo=UTC)
@@ -32,6 +34,7 @@ DAY = timedelta(days=1)
 MOMENT = timedelta(microseconds=1)
 CUTOFF = NOW - 30 * DAY
 OLD = NOW - 31 * DAY
+KEPT = Keeping(NOW, 30 * DAY)
 MANY = 1000
 
 
@@ -109,7 +112,7 @@ def test_a_run_goes_only_after_its_executions(conn: Connection) -> None:
     bare = add_run(conn, OLD, state="cancelled")
     young = add_run(conn, CUTOFF, state="cancelled")
     waiting = add_run(conn, None)
-    assert prune.delete_old_runs(conn, RunPlace(), CUTOFF, MANY) == (1, None)
+    assert prune.delete_old_runs(conn, RunPlace(), CUTOFF, MANY, KEPT) == (1, None)
     assert left(conn, run) == {executed, young, waiting}
     assert bare not in left(conn, run)
 
@@ -122,15 +125,15 @@ def test_what_is_stored_of_its_steps_and_signals_goes_with_a_run(conn: Connectio
         conn.execute(insert(run_signal).values(run_id=of, name="approved", rank=2, sent_at=OLD))
         link = {"run_id": of, "token_hash": f"{of:064}", "step": "approved", "created_at": OLD}
         conn.execute(insert(signal_link).values(**link))
-    assert prune.delete_old_runs(conn, RunPlace(), CUTOFF, MANY) == (1, None)
+    assert prune.delete_old_runs(conn, RunPlace(), CUTOFF, MANY, KEPT) == (1, None)
     assert [left(conn, table, "run_id") for table in (run_step, run_signal, signal_link)] == [{stays}] * 3
 
 
 def test_a_suspended_run_stays_however_old_it_is(conn: Connection) -> None:
     asleep = add_run(conn, None, 1, state="suspended", awaits={"kind": "signal", "name": "approved"})
     gone = add_run(conn, OLD, 1, state="cancelled")
-    assert prune.delete_old_runs(conn, RunPlace(), NOW, MANY) == (1, None)
-    assert prune.delete_surplus_runs(conn, 1, 1, 0, MANY) == (0, None)
+    assert prune.delete_old_runs(conn, RunPlace(), NOW, MANY, replace(KEPT, age=timedelta())) == (1, None)
+    assert prune.delete_surplus_runs(conn, 1, 1, NOW, 0, MANY) == (0, None)
     assert left(conn, run) == {asleep}
     assert gone not in left(conn, run)
 
@@ -142,7 +145,7 @@ def test_the_walk_over_runs_passes_those_that_stay(conn: Connection) -> None:
     place: RunPlace | None = RunPlace()
     deleted: list[int] = []
     while place is not None:
-        count, place = prune.delete_old_runs(conn, place, CUTOFF, 2)
+        count, place = prune.delete_old_runs(conn, place, CUTOFF, 2, KEPT)
         deleted.append(count)
     assert deleted == [0, 0, 2, 1]
     assert left(conn, run) == set(kept)
@@ -170,8 +173,8 @@ def test_by_count_runs_without_executions_go_but_no_unfinished_one(conn: Connect
     waiting = add_run(conn, None, 1)
     bare = [add_run(conn, NOW, 1, state="cancelled") for _ in range(5)]
     other = add_run(conn, NOW, 2, state="cancelled")
-    assert prune.delete_surplus_runs(conn, 1, 2, 0, 2) == (2, bare[1])
-    assert prune.delete_surplus_runs(conn, 1, 2, bare[1], 2) == (1, None)
+    assert prune.delete_surplus_runs(conn, 1, 2, NOW, 0, 2) == (2, bare[1])
+    assert prune.delete_surplus_runs(conn, 1, 2, NOW, bare[1], 2) == (1, None)
     assert left(conn, run) == {waiting, *bare[3:], other}
 
 
@@ -194,8 +197,17 @@ def test_idempotency_keys_go_strictly_after_their_time(conn: Connection) -> None
     for key, created_at in (("over", CUTOFF - MOMENT), ("equal", CUTOFF)):
         values = {"operation": "createTask", "request_hash": "h"}
         conn.execute(insert(idempotency_key).values(key=key, created_at=created_at, answer={}, **values))
-    assert prune.delete_idempotency_keys(conn, CUTOFF, MANY) == 1
+    assert idempotency.forget_older(conn, CUTOFF, MANY) == 1
     assert left(conn, idempotency_key, "key") == {"equal"}
+
+
+def test_a_request_frees_some_keys_and_always_its_own_once_their_time_is_over(conn: Connection) -> None:
+    for place in range(6):
+        values = {"operation": "createTask", "request_hash": "h", "created_at": OLD + place * MOMENT}
+        conn.execute(insert(idempotency_key).values(key=str(place), answer={}, **values))
+    assert idempotency.forget_older(conn, CUTOFF, 2, "4") == 3
+    assert left(conn, idempotency_key, "key") == {"2", "3", "5"}
+    assert idempotency.forget_older(conn, OLD, 2, "5") == 0
 
 
 @pytest.mark.parametrize(
@@ -244,10 +256,10 @@ def test_a_flow_goes_as_a_whole_once_it_has_ended_long_ago(conn: Connection) -> 
         for key, run_id in (("a", first), ("b", second)):
             add(conn, flow_run, run_id=run_id, flow_id=one, key=key, condition="success")
         add(conn, flow_edge, run_id=second, after_id=first)
-    assert prune.delete_old_runs(conn, RunPlace(), CUTOFF, MANY) == (0, None)
+    assert prune.delete_old_runs(conn, RunPlace(), CUTOFF, MANY, KEPT) == (0, None)
     assert prune.delete_old_flows(conn, RunPlace(), CUTOFF, MANY) == (1, None)
     assert left(conn, flow) == set(flows[:2])
     assert left(conn, flow_run, "flow_id") == set(flows[:2])
     assert left(conn, flow_edge, "after_id") == {runs[one][0] for one in flows[:2]}
-    assert prune.delete_old_runs(conn, RunPlace(), CUTOFF, MANY) == (2, None)
+    assert prune.delete_old_runs(conn, RunPlace(), CUTOFF, MANY, KEPT) == (2, None)
     assert left(conn, run) == {one for key in flows[:2] for one in runs[key]}

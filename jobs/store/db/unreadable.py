@@ -6,6 +6,7 @@ and nothing is searched for: the rows are those that were asked for.
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 from sqlalchemy import Column, ColumnElement, Connection, Row, Select, String, Table, cast, select
@@ -30,7 +31,7 @@ Key: TypeAlias = int | str
 
 _DECODING: Final = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, AssertionError)
 _SHOWN: Final = 60
-_NOTHING: Final[Mapping[str, Any]] = {}
+_NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
 
 
 def is_undecodable(error: BaseException) -> bool:

@@ -71,7 +71,7 @@ def test_a_rescue_fails_the_bad_run_alone(stored: Stored) -> None:
     ids = [stored.enqueue().id for _ in range(3)]
     worker.take(5)
     stored.do(damage, "run", "scheduled_for", f"id = {ids[1]}")
-    assert stored.do(rescue, worker.node, reason="test") == 2
+    assert stored.do(rescue, worker.node, reason="test") == 3
     states = dict(stored.do(lambda tx: tx.conn.execute(tables.run.select().with_only_columns(*_STATE)).all()))
     assert [states[one] for one in ids] == ["stuck", "failed", "stuck"]
 

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from types import TracebackType
 from typing import Self, TypeVar
 
@@ -31,7 +32,7 @@ from .registry.queue import RunQueue
 from .store.db import dialect
 from .store.db.base.address import is_sqlite, parse_url, sqlite_path, with_schema
 from .store.db.callers.connection import explaining_missing_tables
-from .store.db.database import Database
+from .store.db.database import Database, SyncAutocommitConnection
 from .store.db.transaction import Tx, Wake
 from .store.read import runs as stored_runs
 from .store.schema.naming import SCHEMA, SQLITE_SCHEMA, schema_fault
@@ -66,12 +67,17 @@ class Connection:
 
     def _begin(self) -> None:
         self._database = Database(self._url)
-        self._connection = self._database.sync_autocommit_connection()
-        self._puts = GroupCommit(self._put_together)
+        # For what may have to wait for an open transaction that holds its key, or its place in a full queue.
+        self._patient = self._database if self._database.is_sqlite else Database(self._url)
+        self._connections = [one.sync_autocommit_connection() for one in (self._database, self._patient)]
+        self._puts, self._patient_puts = (
+            GroupCommit(partial(self._put_together, database, connection))
+            for database, connection in zip((self._database, self._patient), self._connections, strict=True)
+        )
 
     def renew(self) -> None:
         """Begin anew in a forked process, with connections and a writer of its own."""
-        leave_to_parent(self._database, self._connection, self._puts)
+        leave_to_parent(self._database, self._patient, self._connections, self._puts, self._patient_puts)
         self._begin()
 
     @property
@@ -79,10 +85,10 @@ class Connection:
         """See ``RunQueue``."""
         return self._database.schema
 
-    def _write(self, action: Callable[[Tx], T]) -> T:
+    def _write(self, action: Callable[[Tx], T], database: Database | None = None) -> T:
         self._check_file()
         with self._at_work, explaining_missing_tables(self.schema):
-            return self._database.write_sync(action)
+            return (database or self._database).write_sync(action)
 
     def _check_file(self) -> None:
         """Let pass what is there: SQLite itself would make an empty file of a mistyped path."""
@@ -100,20 +106,28 @@ class Connection:
             UserError: values are not what they must be.
             StorageError: the database is not there, or has no tables.
         """
-        return self._puts.put(new_run(traced(spec)))
+        run = new_run(traced(spec))
+        return self._group_of(run).put(run)
 
     async def put_in_loop(self, spec: RunSpec) -> Run:
         """``put`` for a task of an event loop."""
-        return await self._puts.put_in_loop(new_run(traced(spec)))
+        run = new_run(traced(spec))
+        return await self._group_of(run).put_in_loop(run)
 
-    def _put_together(self, runs: Sequence[NewRun]) -> list[Run]:
+    def _group_of(self, run: NewRun) -> GroupCommit[NewRun, Run]:
+        """Have what may have to wait for others keep nothing else waiting."""
+        return self._puts if run.unique_key is None and run.hold is None and run.cap is None else self._patient_puts
+
+    def _put_together(
+        self, database: Database, connection: SyncAutocommitConnection | None, runs: Sequence[NewRun]
+    ) -> list[Run]:
         """Put runs of several callers into the queue."""
-        if self._connection is not None:
+        if connection is not None:
             with self._at_work, explaining_missing_tables(self.schema):
-                stored = enqueue_autocommit(self._connection, runs)
+                stored = enqueue_autocommit(connection, runs)
             if stored is not None:
                 return stored
-        return self._write(lambda tx: enqueue_in_order_of_keys(tx.conn, runs))
+        return self._write(lambda tx: enqueue_in_order_of_keys(tx.conn, runs), database)
 
     def put_in(self, session: Transaction, spec: RunSpec) -> Run:
         """See ``RunQueue``; for errors see ``put``."""
@@ -175,9 +189,11 @@ class Connection:
         """Close the connection; the jobs know no database any more. Twice is fine."""
         if self._registry.queue is self:
             self._registry.queue = None
-        if self._connection is not None:
-            self._connection.close()
+        for connection in self._connections:
+            if connection is not None:
+                connection.close()
         self._database.close_sync()
+        self._patient.close_sync()
 
     def __enter__(self) -> Self:
         return self

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from pydantic import BaseModel
-from sqlalchemy import create_engine, select
+from sqlalchemy import Engine, create_engine, select, text
 from sqlalchemy.ext.asyncio import AsyncSession, create_async_engine
 from sqlalchemy.orm import Session
 
@@ -33,6 +33,7 @@ from cronograph.jobs.registry import Registry
 from cronograph.jobs.store.db.database import parse_url, sync_engine
 from cronograph.jobs.store.schema import tables
 from tests.support.storage import Stored
+from tests.support.waiting import wait_until
 
 JOBS = Registry()
 
@@ -247,3 +248,23 @@ async def test_a_value_that_no_database_stores_is_refused_to_its_caller_alone(co
     answers = await asyncio.gather(*(one.enqueue(address=HERE) for one in ways), return_exceptions=True)
     failed = [place for place, one in enumerate(answers) if isinstance(one, BaseException)]
     assert failed == [place for place in range(40) if place % 8 == 5]
+
+
+def waits_for_a_lock(engine: Engine) -> bool:
+    blocked = "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+    with engine.connect() as conn:
+        return conn.execute(text(blocked)).first() is not None
+
+
+@pytest.mark.parametrize("database_url", ["postgres"], indirect=True)
+def test_an_enqueue_that_waits_for_a_key_keeps_no_other_waiting(connection: Connection, database_url: str) -> None:
+    engine = sync_engine(parse_url(database_url))
+    with ThreadPoolExecutor(1) as threads:
+        with engine.connect() as theirs:
+            enqueue_sync(theirs, "import_orders", unique_key="import-web-None")
+            waiting = threads.submit(import_orders.enqueue_sync)
+            wait_until(lambda: waits_for_a_lock(engine), message="the enqueue to wait for the key")
+            assert label.enqueue_sync(address=HERE).run.job_name == "label"
+            assert not waiting.done()
+        assert waiting.result(30).run.job_name == "import_orders"
+    engine.dispose()

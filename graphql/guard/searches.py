@@ -97,6 +97,9 @@ class SearchLane:
             self._balances = {
                 one: balance for one, balance in self._balances.items() if self._filled(balance, now) < most
             }
+            # Those who came first, if so many have searched of late.
+            for one in list(self._balances)[: max(0, len(self._balances) - CALLERS * 3 // 4)]:
+                del self._balances[one]
         balance = self._balances.setdefault(client, _Balance(most, now))
         balance.left, balance.at = self._filled(balance, now), now
         return balance.left

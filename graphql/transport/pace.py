@@ -33,7 +33,7 @@ LONGEST: Final = 0.05
 RECOUNT: Final = 0.1
 """Seconds between two looks at how many callers there are."""
 CALLERS: Final = 1_000
-"""So many callers are remembered before idle ones are forgotten."""
+"""So many callers are remembered; before that, idle ones are forgotten, and if there are none, those who came first."""
 
 
 class Caller:
@@ -197,6 +197,11 @@ class Pace:
         now = self._clock()
         for name, one in list(self._callers.items()):
             if one.used(now) < NOTED and not len(one):
+                del self._callers[name]
+        if len(self._callers) >= CALLERS:
+            # A quarter at once: to look through all of them for each new one would cost more than they ask for.
+            leaving = [name for name, one in self._callers.items() if not len(one)][: CALLERS // 4]
+            for name in leaving:
                 del self._callers[name]
 
     def _allowance(self) -> float:

@@ -3,6 +3,7 @@
 import logging
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from itertools import accumulate, groupby
@@ -31,6 +32,7 @@ from .cancel import cancel_free
 from .due_tasks import REPLACED, Found, Made, Moved, Occurrence, Written, look_ahead
 from .limits.task_caps import task_caps
 from .limits.task_keys import TaskKeys, keys_of, labels_of, left_out, not_made
+from .limits.uniqueness import KeyIsBusyError, hardly_waiting
 
 log = logging.getLogger(__name__)
 
@@ -179,7 +181,13 @@ def visit(
     pairs, is_busy = _cancel_replaced(tx, pairs)
     pairs = caps.judged(tx, pairs, node) if caps.new else pairs
     ttls = {name: defaults.ttl for name, defaults in known.items() if defaults.ttl is not None}
-    written = _write(tx, pairs, keys, labels_of(tx, due, known), ttls)
+    labels = labels_of(tx, due, known)
+    try:
+        with hardly_waiting(tx) if keys.keys else nullcontext():
+            written = _write(tx, pairs, keys, labels, ttls)
+    except KeyIsBusyError:
+        pairs, is_busy = [(task, decision) for task, decision in pairs if task.id not in keys.keys], True
+        written = _write(tx, pairs, keys, labels, ttls)
     if keys.keys:
         pairs = [*_with_left_out(tx, pairs, keys, [one.task_id for one in written.without_event])]
     blockers = {task_id: oldest for task_id, (_, oldest) in unfinished.items()}

@@ -10,7 +10,9 @@ from cronograph.jobs.core.base.rates import Rate
 from cronograph.jobs.core.explain import explain_run
 from cronograph.jobs.core.limits import Limits
 from cronograph.jobs.core.unique_key import UniqueKey
+from cronograph.jobs.queue.claims.fairness import FairnessState
 from cronograph.jobs.queue.limits.admission import look_for_tokens
+from cronograph.jobs.queue.turn import BLOCKED_FOR, NodeQueue, Order
 from cronograph.jobs.store.read import facts
 from cronograph.jobs.store.read import jobs as stored_jobs
 from tests.support.storage import Stored, Worker
@@ -70,3 +72,22 @@ def test_what_cannot_be_is_refused(stored: Stored, name: str, rate: Any, path: t
     if path:
         assert isinstance(refused.value, InvalidInput)
         assert refused.value.path == path
+
+
+async def test_a_node_looks_again_soon_at_a_job_whose_rate_gave_no_token(stored: Stored) -> None:
+    worker = stored.node(limits=Limits(rate=SLOW))
+    for _ in range(3):
+        stored.enqueue_by_job()
+    now = 100.0
+    queue, order = NodeQueue(stored.database, at_once=10, clock=lambda: now), Order((), (), 5, 0)
+
+    async def taken() -> int:
+        return len((await queue.take(worker.claimant, FairnessState(), order)).started)
+
+    assert [await taken(), await taken()] == [1, 0]
+    stored.do(set_job_rate, "work", rate=FAST)
+    stored.pass_time(0.05)
+    assert await taken() == 0
+    now += BLOCKED_FOR
+    assert await taken() == 2
+    await queue.close()

@@ -7,15 +7,15 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
-from sqlalchemy import text, update
+from sqlalchemy import select, text, update
 
 from cronograph.jobs.actions.groups import pause_group
-from cronograph.jobs.core.model import Priority
+from cronograph.jobs.core.model import Priority, Trigger
 from cronograph.jobs.queue.claims.fairness import FairnessState
-from cronograph.jobs.queue.claims.lane import WHOLE_LOOK, LaneClaims, claim_lane
-from cronograph.jobs.store.db.database import Database
+from cronograph.jobs.queue.claims.lane import MOST_PLACES, WHOLE_LOOK, LaneClaims, claim_lane
+from cronograph.jobs.store.db.database import Database, sync_engine
 from cronograph.jobs.store.db.transaction import Tx, Wake
-from cronograph.jobs.store.schema.tables import run
+from cronograph.jobs.store.schema.tables import periodic_task, run
 from tests.support.storage import START, Stored, Worker
 from tests.support.waiting import eventually
 
@@ -172,3 +172,28 @@ async def test_where_another_node_just_begins_a_run_of_the_same_task_nothing_is_
     assert await taking is None
     assert await lane.take(1) == ["10"]
     other.close()
+
+
+async def test_where_another_transaction_holds_the_task_of_a_run_the_general_claim_tries_again(
+    lane: Lane, postgres_url: str
+) -> None:
+    task = lane.stored.task(job_name="play")
+    lane.put(1, job_name="play", task_id=task.id, trigger=Trigger.SCHEDULE, scheduled_for=START)
+    impatient = Database(f"{postgres_url}?options=-c%20lock_timeout%3D50ms")
+    connection = impatient.autocommit_connection()
+    assert connection is not None
+    engine = sync_engine(lane.stored.database.url)
+    with engine.begin() as conn:
+        conn.execute(select(periodic_task.c.id).with_for_update()).all()
+        claim, wake = await claim_lane(connection, lane.node.claimant, FairnessState(), slots=1)
+    assert (claim.served, claim.started, wake) == (False, (), Wake.NONE)
+    assert await lane.take(1, ("play",)) == ["1"]
+    await connection.close()
+    await impatient.close()
+    engine.dispose()
+
+
+async def test_places_are_kept_for_so_many_sets_of_jobs(lane: Lane) -> None:
+    for number in range(MOST_PLACES + 20):
+        await lane.take(1, ("none", f"job {number}"))
+    assert len(lane.claims._places) <= MOST_PLACES  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]

@@ -1,17 +1,17 @@
 """What is locked by an application at the moment of its time is passed over, and looked at again soon after."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import timedelta
 
 import pytest
-from sqlalchemy import Table, select, update
+from sqlalchemy import Table, select, text, update
 
 from cronograph.jobs import enqueue_sync
 from cronograph.jobs.core.admission.caps import Cap
 from cronograph.jobs.core.base.awaits import AwaitedKind, Awaits
 from cronograph.jobs.core.base.rates import Rate
-from cronograph.jobs.core.defaults import FOLLOWED
+from cronograph.jobs.core.defaults import FOLLOWED, JobDefaults
 from cronograph.jobs.core.limits import Limits
 from cronograph.jobs.core.model import NewRun, OverlapPolicy, Trigger
 from cronograph.jobs.core.outcome import Succeeded, Suspended
@@ -27,9 +27,11 @@ from cronograph.jobs.queue.limits.admission import (
     look_for_slots,
     look_for_tokens,
 )
+from cronograph.jobs.queue.limits.uniqueness import KeyIsBusyError
 from cronograph.jobs.queue.occurrences import Dispatched, dispatch_due
 from cronograph.jobs.store.db.database import sync_engine
 from cronograph.jobs.store.schema import tables
+from cronograph.jobs.store.schema.specs import defaults_document
 from tests.support.storage import Stored
 
 on_postgres = pytest.mark.parametrize("database_url", ["postgres"], indirect=True)
@@ -172,3 +174,46 @@ def test_an_end_that_enqueues_waits_for_no_transaction_that_enqueues_into_the_sa
     # Nobody was there who could be refused, or wait: both are there, and the next one finds the line full.
     waiting = [row.args["customer"] for row in stored.rows(tables.run, state="waiting")]
     assert sorted(waiting) == ["b", "c"]
+
+
+@contextmanager
+def enqueueing(stored: Stored, customer: str) -> Iterator[None]:
+    """An application that has enqueued a run in a transaction which it keeps open, and takes back at last."""
+    engine = sync_engine(stored.database.url)
+    try:
+        with engine.connect() as theirs:
+            enqueue_sync(theirs, "work", {"customer": customer}, unique_key=f"work-{customer}")
+            yield
+    finally:
+        engine.dispose()
+
+
+@on_postgres
+def test_an_end_whose_follow_up_has_a_key_that_an_application_is_about_to_take_does_not_wait(stored: Stored) -> None:
+    worker = stored.node()
+    run_id = put(stored, "a")[0]
+    started = worker.start()
+    follow_up = NewRun("work", Trigger.API, inherits=FOLLOWED, args={"customer": "b"}, unique_key="work-b")
+    with enqueueing(stored, "b"):
+        with suppress(KeyIsBusyError):
+            worker.end(started, Succeeded(), at_end=(follow_up,))
+        again = stored.do(lambda tx: tx.conn.execute(text("SHOW lock_timeout")).scalar_one())
+    assert again == "10s"
+    if state(stored, run_id) == RunState.RUNNING:
+        worker.end(started, Succeeded(), at_end=(follow_up,))
+    assert state(stored, run_id) == RunState.SUCCESS
+
+
+@on_postgres
+def test_a_due_task_whose_key_an_application_is_about_to_take_holds_up_no_other(stored: Stored) -> None:
+    stored.node(jobs=("work", "other"))
+    key = UniqueKey(("customer",), "work-{customer}")
+    said = update(tables.job).where(tables.job.c.name == "work")
+    stored.do(lambda tx: tx.conn.execute(said.values(defaults=defaults_document(JobDefaults(unique_key=key)))))
+    stored.task(args={"customer": "b"})
+    stored.task(name="plain", job_name="other")
+    stored.pass_time(60.0)
+    with enqueueing(stored, "b"):
+        dispatched = stored.do(dispatch_due, "node-a")
+        assert (dispatched.made, dispatched.more) == (1, False)
+    assert stored.do(dispatch_due, "node-a").made == 1

@@ -6,6 +6,7 @@ Run, event and notification are committed with the user's data, or not at all.
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
 
@@ -46,7 +47,7 @@ from ..base.changes import created_changes
 from ..base.new_runs import NewRuns, insert, insert_by
 from ..limits.caps import Capped, Room, capped, drop, free_lines
 from ..limits.debounced import is_debounced, renew_by
-from ..limits.uniqueness import Enqueued, put_unique
+from ..limits.uniqueness import Enqueued, hardly_waiting, put_unique
 
 if TYPE_CHECKING:
     # A caller with a session has imported its library.
@@ -284,13 +285,18 @@ def put_or_drop(tx: Tx, runs: Sequence[NewRun]) -> None:
     """``put`` where nobody is there who could be refused: what has no place in a full queue is dropped.
 
     It waits for nobody who enqueues into a line with a cap: into such a line all is put, whether there is room or not.
+
+    Raises:
+        KeyIsBusyError: a transaction that is still open has enqueued a run with the same unique key.
     """
     settled = _settled(tx, runs)
     counted = settled.capped.within(free_lines(tx.conn, settled.capped.caps)) if settled.capped else settled.capped
-    if counted:
-        _insert_capped(tx, settled, counted.never_refusing(), is_ours=True)
-    else:
-        _insert(tx, settled)
+    keyed = any(run.unique_key is not None for run in settled.runs)
+    with hardly_waiting(tx) if keyed else nullcontext():
+        if counted:
+            _insert_capped(tx, settled, counted.never_refusing(), is_ours=True)
+        else:
+            _insert(tx, settled)
 
 
 class FollowUp(NamedTuple):

@@ -1,13 +1,19 @@
 """Runs with unique keys: one is put into the queue, or the run that stands for it is answered."""
 
+from collections.abc import Generator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Final
+
+from sqlalchemy import text
+from sqlalchemy.exc import DBAPIError
 
 from ...core.admission.expiry import expiry_of
 from ...core.admission.holding import Hold, Holding
 from ...core.admission.labels import inherited
 from ...core.base.errors import InvalidState
 from ...core.model import NewRun, Run
+from ...store.db import dialect
 from ...store.db.transaction import Tx
 from ...store.read import runs as stored_runs
 from ..base import runs as run_store
@@ -16,6 +22,44 @@ from ..base.new_runs import NewRuns, insert
 
 _TRIES: Final = 10
 """The run that has a key may finish, or begin, between two statements; then the key is free again."""
+
+
+_BRIEFLY: Final = text("SELECT current_setting('lock_timeout') AS before, set_config('lock_timeout', '100ms', true)")
+_AS_BEFORE: Final = text("SELECT set_config('lock_timeout', :before, true)")
+_LOCK_TIMEOUT: Final = "55P03"
+
+
+class KeyIsBusyError(InvalidState):
+    """A unique key was taken by a transaction that is still open: nobody knows whether it holds."""
+
+
+@contextmanager
+def hardly_waiting(tx: Tx) -> Generator[None]:
+    """Insert runs with unique keys in the block without waiting for transactions that have inserted the same keys.
+
+    PostgreSQL waits for them, to know whether they hold; an application may keep such a one open as long as it likes.
+
+    Raises:
+        KeyIsBusyError: there is such a transaction; nothing of the block is done, and ``tx`` goes on.
+    """
+    if not dialect.is_postgresql(tx.conn):
+        yield
+        return
+    changes, wakes, nested = len(tx.changes), tx.wakes, tx.conn.begin_nested()
+    before = tx.conn.execute(_BRIEFLY).one().before
+    try:
+        yield
+    except BaseException as error:
+        nested.rollback()
+        del tx.changes[changes:]
+        tx.wakes = wakes
+        if isinstance(error, DBAPIError) and getattr(error.orig, "sqlstate", None) == _LOCK_TIMEOUT:
+            raise KeyIsBusyError(
+                "uniqueKey: a transaction that is still open has enqueued a run with the same key", path=("uniqueKey",)
+            ) from error
+        raise
+    tx.conn.execute(_AS_BEFORE, {"before": before})
+    nested.commit()
 
 
 @dataclass(frozen=True, slots=True)

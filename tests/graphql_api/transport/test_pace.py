@@ -206,6 +206,15 @@ async def test_those_who_are_away_are_forgotten() -> None:
     assert pace.remembered <= 1_000
 
 
+def test_callers_who_are_busy_are_no_more_than_that_either() -> None:
+    found = Documents(LIMITS)
+    for number in range(3_000):
+        found.use(f"address {number}", 1)
+    assert found.pace.remembered <= 1_000
+    # Whoever came last is still known.
+    assert found.pace.used("address 2999") > 0
+
+
 def by_header(_context: object, connection: HTTPConnection) -> str:
     return connection.headers.get("x-name", "")
 

@@ -33,6 +33,7 @@ from .store.db import dialect
 from .store.db.base.address import is_sqlite, parse_url, sqlite_path, with_schema
 from .store.db.callers.connection import explaining_missing_tables
 from .store.db.database import Database, SyncAutocommitConnection
+from .store.db.faults import ErrorKind, kind_of
 from .store.db.transaction import Tx, Wake
 from .store.read import runs as stored_runs
 from .store.schema.naming import SCHEMA, SQLITE_SCHEMA, schema_fault
@@ -87,8 +88,15 @@ class Connection:
 
     def _write(self, action: Callable[[Tx], T], database: Database | None = None) -> T:
         self._check_file()
+        chosen = database or self._database
         with self._at_work, explaining_missing_tables(self.schema):
-            return (database or self._database).write_sync(action)
+            try:
+                return chosen.write_sync(action)
+            except Exception as error:
+                if kind_of(error) is not ErrorKind.CONFLICT:
+                    raise
+            # Another transaction was in the way, and nothing was stored.
+            return chosen.write_sync(action)
 
     def _check_file(self) -> None:
         """Let pass what is there: SQLite itself would make an empty file of a mistyped path."""
@@ -123,8 +131,13 @@ class Connection:
     ) -> list[Run]:
         """Put runs of several callers into the queue."""
         if connection is not None:
-            with self._at_work, explaining_missing_tables(self.schema):
-                stored = enqueue_autocommit(connection, runs)
+            stored = None
+            try:
+                with self._at_work, explaining_missing_tables(self.schema):
+                    stored = enqueue_autocommit(connection, runs)
+            except Exception as error:
+                if kind_of(error) is not ErrorKind.CONFLICT:
+                    raise
             if stored is not None:
                 return stored
         return self._write(lambda tx: enqueue_in_order_of_keys(tx.conn, runs), database)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from ...core.base.lazy import LazyModule
 from ...store.db.autocommit import AutocommitConnection, NotConnectedError
 from ...store.db.database import Database
+from ...store.db.faults import ErrorKind, kind_of
 from ...store.db.transaction import Wake
 from ..base import statements
 from ..base.shapes import HeldRun, LanePosition
@@ -109,12 +110,9 @@ async def claim_lane(
     except NotConnectedError:
         # The connections of ``turn`` may be open although the server, or this process, is short of new ones.
         return not_served
-    except (
-        psycopg.errors.UniqueViolation,
-        psycopg.errors.DeadlockDetected,
-        psycopg.errors.SerializationFailure,
-        psycopg.errors.LockNotAvailable,
-    ):
+    except psycopg.Error as error:
+        if kind_of(error) is not ErrorKind.CONFLICT:
+            raise
         # Another node has begun a run of the same exclusive task at this moment, or has locked what this one needs;
         # ``turn`` tries again.
         return not_served

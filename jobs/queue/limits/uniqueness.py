@@ -45,21 +45,18 @@ def hardly_waiting(tx: Tx) -> Generator[None]:
     if not dialect.is_postgresql(tx.conn):
         yield
         return
-    changes, wakes, nested = len(tx.changes), tx.wakes, tx.conn.begin_nested()
-    before = tx.conn.execute(_BRIEFLY).one().before
     try:
-        yield
-    except BaseException as error:
-        nested.rollback()
-        del tx.changes[changes:]
-        tx.wakes = wakes
-        if isinstance(error, DBAPIError) and getattr(error.orig, "sqlstate", None) == _LOCK_TIMEOUT:
-            raise KeyIsBusyError(
-                "uniqueKey: a transaction that is still open has enqueued a run with the same key", path=("uniqueKey",)
-            ) from error
-        raise
-    tx.conn.execute(_AS_BEFORE, {"before": before})
-    nested.commit()
+        with tx.savepoint():
+            # Undone with all else if it comes to that.
+            before = tx.conn.execute(_BRIEFLY).one().before
+            yield
+            tx.conn.execute(_AS_BEFORE, {"before": before})
+    except DBAPIError as error:
+        if getattr(error.orig, "sqlstate", None) != _LOCK_TIMEOUT:
+            raise
+        raise KeyIsBusyError(
+            "uniqueKey: a transaction that is still open has enqueued a run with the same key", path=("uniqueKey",)
+        ) from error
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,9 +5,11 @@ sdist, which carries the built assets, needs no Node. `CRONOGRAPH_SKIP_WEB=1` le
 any, the server answers 503 at `/` and says how to build them. The reasons are in `docs/decisions/0001-packaging.md`.
 """
 
+import contextlib
 import hashlib
 import os
 import shutil
+import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -35,6 +37,9 @@ WEB = ROOT / "web"
 STATIC = ROOT / "server" / "static"
 STAMP = STATIC / "inputs.sha256"
 """The hash of the inputs that the assets next to it were built from; part of the sdist and of the wheel."""
+
+COMMIT = ROOT / "server" / "commit.txt"
+"""The commit that was built; part of the sdist and of the wheel."""
 
 SKIP_VARIABLE = "CRONOGRAPH_SKIP_WEB"
 INPUT_PATTERNS = ("src/**/*", "public/**/*", "*.html", "*.ts", "*.js", "*.json", ".npmrc")
@@ -96,9 +101,20 @@ def ensure_assets() -> None:
         sys.exit(f"cronograph: cannot build the dashboard: {error} ({SKIP_VARIABLE}=1 installs without it)")
 
 
+def note_commit() -> None:
+    """Write down the commit of this checkout; an sdist, which is no checkout, brings that of its own build."""
+    if not (ROOT / ".git").exists():
+        return
+    with contextlib.suppress(OSError, subprocess.CalledProcessError):
+        asked = ["git", "-C", str(ROOT), "rev-parse", "HEAD"]
+        found = subprocess.run(asked, capture_output=True, text=True, check=True)
+        COMMIT.write_text(found.stdout)
+
+
 def prepare() -> None:
-    """What precedes every build: fresh assets, and no leftovers of modules that have been removed since."""
+    """What precedes every build: fresh assets, the commit, and no leftovers of modules that have been removed since."""
     ensure_assets()
+    note_commit()
     shutil.rmtree(ROOT / "build" / "lib", ignore_errors=True)
 
 

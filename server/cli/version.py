@@ -3,12 +3,14 @@
 import platform
 
 from ...migrations.upgrade import head
-from ..base.version import installed_version
+from ..base.version import commit, installed_version
 from .base.output import Output, answering
 
 
 @answering
 def version(output: Output) -> None:
-    """Print the version of this installation, its schema and its Python."""
-    found = {"ok": True, "cronograph": installed_version(), "schema": head(), "python": platform.python_version()}
-    output.result(found, f"cronograph {found['cronograph']} (schema {found['schema']}, Python {found['python']})")
+    """Print the version of this installation, its commit, its schema and its Python."""
+    version, made_of, schema, python = installed_version(), commit(), head(), platform.python_version()
+    found = {"ok": True, "cronograph": version, "commit": made_of, "schema": schema, "python": python}
+    of = "commit unknown" if made_of is None else f"commit {made_of[:12]}"
+    output.result(found, f"cronograph {version} ({of}, schema {schema}, Python {python})")

@@ -11,6 +11,7 @@ from ...jobs.registry import Registry
 from ...jobs.store.db.opening import connected, exists
 from ...jobs.store.db.sqlite.filelock import lock_for
 from ...jobs.store.read import jobs as job_store
+from ...jobs.store.read.health.shape import index_faults
 from ...jobs.store.read.listing.keyset import OrderKey, PageRequest, Position
 from ...jobs.store.read.listing.pages import page
 from ...jobs.store.read.lists import TASKS
@@ -63,6 +64,9 @@ def check_database(database_url: str, registry: Registry) -> DatabaseReport:
 def _check_tasks(database_url: str, registry: Registry, report: DatabaseReport) -> None:
     with connected(database_url) as connection:
         check_shape(connection, database_url)
+        for fault in index_faults(connection):
+            advice = "`cronograph doctor` has the statement that makes it"
+            report.faults.append(f"index {fault.name} of table {fault.table} {fault.why}; {advice}")
         known = {*registry.names(), *job_store.all_names(connection)}
         after: Position | None = None
         while True:

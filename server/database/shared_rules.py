@@ -39,11 +39,12 @@ def judge_indexes(faults: Sequence[IndexFault], *, postgres: bool) -> Iterator[F
     for fault in faults:
         concurrently = "CONCURRENTLY " if postgres else ""
         schema = fault.statement.partition(" ON ")[2].partition(".")[0]
-        drop = f"DROP INDEX {concurrently}{schema}.{fault.name}; " if fault.is_invalid else ""
-        why = "is invalid: its building was broken off" if fault.is_invalid else "is missing"
-        yield Finding("indexes", Level.PROBLEM, f"index {fault.name} of {fault.table} {why}", drop + fault.statement)
+        where = f"{schema}." if postgres else ""
+        drop = f"DROP INDEX {concurrently}{where}{fault.name}; " if fault.is_there else ""
+        says = f"index {fault.name} of {fault.table} {fault.why}"
+        yield Finding("indexes", Level.PROBLEM, says, drop + fault.statement)
     if not faults:
-        yield Finding("indexes", Level.OK, "all are there")
+        yield Finding("indexes", Level.OK, "all are there, and defined as in this version")
 
 
 def judge_nodes(nodes: Sequence[Node], now: datetime) -> Iterator[Finding]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from ...jobs.core.counts import Histogram, NodeCounts
 from ...jobs.core.model import Isolation
 from ...jobs.store.db.database import Database
-from ..base.version import installed_version
+from ..base.version import commit, installed_version
 from .requests import RequestCounts
 from .text import Counters, Gauges, Histograms
 
@@ -50,7 +50,7 @@ _MADE = Counters("cronograph_runs_dispatched_total", "Runs that this node made o
 _LAG = Histograms("cronograph_dispatch_lag_seconds", "By how much tasks were overdue when their runs were made.")
 _SKIPPED = Counters("cronograph_occurrences_skipped_total", "Occurrences that did not become runs.", "reason")
 _REFUSED = Counters("cronograph_results_refused_total", "Results refused because the run had been taken over.")
-_INFO = Gauges("cronograph_node_info", "The node of this process; always 1.", "node", "version")
+_INFO = Gauges("cronograph_node_info", "The node of this process; always 1.", "node", "version", "commit")
 _READY = Gauges("cronograph_node_ready", "1 while this node takes runs.")
 _RUNNING = Gauges("cronograph_executions_running", "Runs that execute on this node.", "kind")
 _SLOTS = Gauges("cronograph_slots", "Runs that this node executes at once at most.", "kind")
@@ -98,7 +98,7 @@ def _runs(counts: NodeCounts) -> Iterator[str]:
 
 def _state(parts: NodeParts) -> Iterator[str]:
     name, slots = parts.name(), parts.slots()
-    yield _INFO.text([((name, installed_version()), 1)] if name else [])
+    yield _INFO.text([((name, installed_version(), commit() or ""), 1)] if name else [])
     yield _READY.text([((), int(parts.ready()))])
     yield _RUNNING.text(((kind.value,), used) for kind, (used, _) in slots.items())
     yield _SLOTS.text(((kind.value,), limit) for kind, (_, limit) in slots.items())

@@ -1,6 +1,7 @@
 """The build backend: when it builds the dashboard, when it does not, and what it says when it cannot."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -199,3 +200,15 @@ def test_the_inputs_of_this_checkout_include_the_lock_file_and_the_schema() -> N
     assert {"web/package-lock.json", "web/package.json", "web/index.html"} <= names
     assert ("graphql/schema.graphql" in names) == (ROOT / "graphql" / "schema.graphql").exists()
     assert not [name for name in names if "node_modules" in name]
+
+
+def test_the_commit_of_a_checkout_is_written_down_and_an_sdist_keeps_that_of_its_build(checkout: Checkout) -> None:
+    noted = checkout.root / "server" / "commit.txt"
+    noted.write_text("of the sdist")
+    assert checkout.ensure().returncode == 0
+    assert noted.read_text() == "of the sdist"
+    who = ["-c", "user.name=x", "-c", "user.email=x@example.com"]
+    for words in (["init", "-q"], [*who, "commit", "-q", "--allow-empty", "-m", "x"]):
+        subprocess.run(["git", *words], cwd=checkout.root, check=True)
+    assert checkout.ensure().returncode == 0
+    assert re.fullmatch("[0-9a-f]{40}", noted.read_text().strip())

@@ -162,7 +162,7 @@ LOCAL: Final[dict[str, Shape]] = {
     **dict.fromkeys(("user add", "user disable", "user enable", "user password", "user role"), _ONE_ACCOUNT),
     "user link": done(link=TEXT, until=TIME),
     "user list": done(accounts=many(_ACCOUNT)),
-    "version": done(cronograph=TEXT, schema=TEXT, python=TEXT),
+    "version": done(cronograph=TEXT, commit=maybe(TEXT), schema=TEXT, python=TEXT),
 }
 """Of those that need no server."""
 

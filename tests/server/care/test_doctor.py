@@ -14,6 +14,7 @@ from sqlalchemy import create_engine, text
 from typer.testing import CliRunner
 
 from cronograph.jobs.core.nodes import Node, NodeState
+from cronograph.jobs.registry import Registry
 from cronograph.jobs.store.db.database import parse_url, sync_engine
 from cronograph.jobs.store.db.dialect import database_now
 from cronograph.jobs.store.db.opening import connected
@@ -25,6 +26,7 @@ from cronograph.jobs.store.read.health.postgres import read as read_postgres
 from cronograph.jobs.store.read.health.sqlite import SqliteHealth
 from cronograph.jobs.store.schema.tables import job_execution
 from cronograph.server.cli import application
+from cronograph.server.database.checks import check_database
 from cronograph.server.database.doctor import file_system
 from cronograph.server.database.findings import Finding, Level
 from cronograph.server.database.postgres_rules import (
@@ -118,6 +120,36 @@ def test_a_missing_index_is_named_and_its_statement_makes_it(database_url: str) 
     assert (status, finding["says"]) == (1, "index ix_run_job of run is missing")
     execute(database_url, finding["advice"])
     assert doctor(database_url)[1]["indexes"][0]["level"] == "ok"
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        "INDEX {} ON cronograph.run (task_id) WHERE exclusive AND state IN ('running', 'scheduled')",
+        "UNIQUE INDEX {} ON cronograph.run (task_id, id) WHERE exclusive AND state IN ('running', 'scheduled')",
+        "UNIQUE INDEX {} ON cronograph.run (id) WHERE exclusive AND state IN ('running', 'scheduled')",
+        "UNIQUE INDEX {} ON cronograph.run (task_id DESC) WHERE exclusive AND state IN ('running', 'scheduled')",
+        "UNIQUE INDEX {} ON cronograph.run (task_id) WHERE exclusive AND state IN ('running')",
+        "UNIQUE INDEX {} ON cronograph.run (task_id)",
+    ],
+)
+def test_an_index_of_another_definition_is_named_by_doctor_and_check_and_made_again(
+    database_url: str, other: str
+) -> None:
+    sqlite = database_url.startswith("sqlite")
+    made = other.format("uq_run_exclusive").replace("cronograph.", "" if sqlite else "cronograph.")
+    execute(database_url, "DROP INDEX cronograph.uq_run_exclusive", f"CREATE {made}")
+    status, found = doctor(database_url)
+    (finding,) = found["indexes"]
+    assert (status, "index uq_run_exclusive of run is not that of this version, but CREATE" in finding["says"]) == (
+        1,
+        True,
+    )
+    (fault,) = check_database(database_url, Registry()).faults
+    assert fault.startswith("index uq_run_exclusive of table run is not that of this version, but CREATE")
+    execute(database_url, *finding["advice"].split("; "))
+    assert doctor(database_url)[1]["indexes"][0]["level"] == "ok"
+    assert check_database(database_url, Registry()).faults == []
 
 
 @pytest.mark.postgres

@@ -1,7 +1,9 @@
 """Whether the database has the columns and the indexes that this version works with."""
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any, Final
 
 from sqlalchemy import Connection, Index
 from sqlalchemy.schema import CreateIndex
@@ -16,17 +18,19 @@ MOST_NAMED = 5
 
 @dataclass(frozen=True, slots=True)
 class IndexFault:
-    """An index that is of no use.
+    """An index that is not as it must be.
 
     Attributes:
         table: Whose.
-        is_invalid: It is there, but was not built to its end (PostgreSQL).
+        why: What is wrong with it, in words.
+        is_there: Whether there is one of its name.
         statement: What makes it.
     """
 
     name: str
     table: str
-    is_invalid: bool
+    why: str
+    is_there: bool
     statement: str
 
 
@@ -57,16 +61,32 @@ def named(missing: list[str]) -> str:
 
 
 def index_faults(conn: Connection) -> list[IndexFault]:
-    """The indexes of this version that are missing or were left half built."""
-    if dialect.is_postgresql(conn):
-        valid: Mapping[str, bool] = {row.name: row.valid for row in conn.execute(_POSTGRES_INDEXES)}
-    else:
-        valid = {row.name: True for row in conn.execute(_SQLITE_INDEXES)}
-    return [
-        IndexFault(name, table, name in valid, _statement(conn, index))
-        for table, index in _indexes()
-        if not valid.get(name := str(index.name), False)
-    ]
+    """Return the indexes of this version that are missing, were left half built, or are defined in another way."""
+    statement = _POSTGRES_INDEXES if dialect.is_postgresql(conn) else _SQLITE_INDEXES
+    found = {row.name: row for row in conn.execute(statement)}
+    return list(_index_faults(conn, found))
+
+
+def _index_faults(conn: Connection, found: Mapping[str, Any]) -> Iterator[IndexFault]:
+    for table, index in _indexes():
+        name, wanted = str(index.name), _statement(conn, index)
+        row = found.get(name)
+        if row is None:
+            yield IndexFault(name, table, "is missing", False, wanted)
+        elif not row.valid:
+            yield IndexFault(name, table, "is invalid: its building was broken off", True, wanted)
+        elif _meaning(row.definition) != _meaning(wanted):
+            yield IndexFault(name, table, f"is not that of this version, but {row.definition}", True, wanted)
+
+
+def _meaning(statement: str) -> str:
+    """Return what a statement that makes an index says, however it is written: PostgreSQL says it in its own way.
+
+    Uniqueness, columns, their order and the condition count; schemas, casts and parentheses do not.
+    """
+    text = _CAST.sub("", statement.replace('"', "").lower())
+    text = re.sub(r"[()\]]", " ", text).replace("= any", "in").replace("array[", " ")
+    return " ".join(_OF_NO_MEANING.sub(" ", text).split())
 
 
 def _indexes() -> Iterator[tuple[str, Index]]:
@@ -93,8 +113,13 @@ _SQLITE_COLUMNS = SchemaText("""
     SELECT m.name, c.name FROM sqlite_master m JOIN pragma_table_info(m.name) c WHERE m.type = 'table'
 """)
 _POSTGRES_INDEXES = SchemaText(f"""
-    SELECT c.relname AS name, i.indisvalid AND i.indisready AS valid FROM pg_index i
+    SELECT c.relname AS name, i.indisvalid AND i.indisready AS valid, pg_get_indexdef(i.indexrelid) AS definition
+    FROM pg_index i
     JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_namespace n ON n.oid = c.relnamespace
     WHERE n.nspname = '{SCHEMA}'
 """)
-_SQLITE_INDEXES = SchemaText("SELECT name FROM sqlite_master WHERE type = 'index'")
+_SQLITE_INDEXES = SchemaText(
+    "SELECT name, 1 AS valid, sql AS definition FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL"
+)
+_CAST: Final = re.compile(r"::[a-z_]+( varying| with time zone| precision)?(\(\d+\))?(\[\])?")
+_OF_NO_MEANING: Final = re.compile(r"\b(concurrently|using btree|(?<=index )\w+\.|(?<= on )\w+\.)")

@@ -23,7 +23,7 @@ from cronograph.jobs.queue.losses import rescue
 from cronograph.jobs.queue.versions import may_expire_unread, skip_unread, take_unread, unread_for
 from cronograph.jobs.store.read import facts
 from cronograph.jobs.store.read import runs as stored_runs
-from cronograph.jobs.store.schema.tables import job
+from cronograph.jobs.store.schema.tables import event, job
 from cronograph.jobs.store.write import nodes
 from tests.support.storage import START, Stored, Worker
 
@@ -149,6 +149,7 @@ def test_a_run_that_a_node_cannot_read_waits_unharmed_and_another_version_takes_
     cannot_read(old)
     row = stored_run(stored, run)
     assert (row.state, row.failures, row.available_at) == (RunState.SUSPENDED, 0, run.available_at)
+    assert "suspended" in {change.get("state") for one in stored.rows(event) for change in one.changes}
     assert (look(old), look(new)) == ([], [run.id])
     assert stored_run(stored, run).available_at == run.available_at
     assert old.take(5).started == ()

@@ -163,6 +163,7 @@ def assert_nothing_failed(runs: list[Run]) -> None:
 
 @pytest.mark.costly
 @pytest.mark.postgres
+@pytest.mark.timeout(180)
 @pytest.mark.parametrize("first", ["new web", "new node"])
 @pytest.mark.parametrize("change", CHANGES)
 async def test_no_accepted_run_fails_that_a_version_can_execute(postgres_url: str, change: str, first: str) -> None:
@@ -203,6 +204,7 @@ async def test_no_accepted_run_fails_that_a_version_can_execute(postgres_url: st
 
 
 @pytest.mark.costly
+@pytest.mark.timeout(180)
 @pytest.mark.parametrize("change", CHANGES)
 async def test_what_the_code_of_one_node_cannot_read_waits_for_its_next_start(database_url: str, change: str) -> None:
     """On SQLite this is what a deploy is: the process ends, and starts again with new code."""

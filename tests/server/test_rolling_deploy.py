@@ -73,6 +73,7 @@ def web(folder: Path, url: str, version: str) -> Iterator[Web]:
 
 @pytest.mark.costly
 @pytest.mark.postgres
+@pytest.mark.timeout(300)
 def test_no_mail_is_lost_while_two_web_processes_and_two_nodes_are_replaced(
     processes: ProcessStarter, postgres_url: str
 ) -> None:
@@ -81,11 +82,16 @@ def test_no_mail_is_lost_while_two_web_processes_and_two_nodes_are_replaced(
         (processes.folder / f"{name}.py").write_text(SHOP.format(**parts))
     nodes = [processes.serve(postgres_url, "--jobs", "shop_old", "--node-name", f"old-{place}") for place in range(2)]
     with ExitStack() as stack:
-        webs = [stack.enter_context(web(processes.folder, postgres_url, "shop_old")) for _ in range(2)]
+        # All start at once, since each imports for a second of a processor.
+        old, new = (
+            [stack.enter_context(web(processes.folder, postgres_url, version)) for _ in range(2)]
+            for version in VERSIONS
+        )
+        webs = list(old)
         sent = sum(one.send() for one in webs)
         for place in range(2):
             # Web processes first: what they send, no node can read yet.
-            webs[place] = stack.enter_context(web(processes.folder, postgres_url, "shop_new"))
+            webs[place] = new[place]
             sent += sum(one.send() for one in webs)
             nodes[place].stop()
             sent += sum(one.send() for one in webs)

@@ -92,7 +92,7 @@ def apply_sets(
     refuse([*_faults_of_names(wanted), *_groups_named_twice(groups)])
     with tx.undone() if options.dry_run else nullcontext():
         plan = _Plan(options, actor)
-        # Groups before tasks, and runs before both (decision 33).
+        # Groups before tasks, and runs before both (decision 34).
         hold_runs_of_tasks(tx, [task for one in wanted for task in stored_tasks.of_set(tx.conn, one.name, lock=False)])
         stored_groups.hold(tx.conn, [one.name for one in groups])
         for place, one in enumerate(wanted):

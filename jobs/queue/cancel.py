@@ -26,7 +26,7 @@ def cancel_all(tx: Tx, ids: Sequence[int], *, reason: str) -> list[Run]:
 
 
 def hold_runs_of_tasks(tx: Tx, tasks: Iterable[Task]) -> None:
-    """Lock the unfinished runs of tasks that are not locked yet, as they have to be locked afterwards (decision 33).
+    """Lock the unfinished runs of tasks that are not locked yet, as they have to be locked afterwards (decision 34).
 
     For a transaction that cancels them: a claim may have locked one of them, and wait for its task.
     """
@@ -40,7 +40,7 @@ def hold_runs_of_tasks(tx: Tx, tasks: Iterable[Task]) -> None:
 def cancel_free(tx: Tx, ids: Sequence[int], *, reason: str) -> set[int]:
     """Cancel those of these runs that nobody else is changing, nor what they wait for; return the others.
 
-    For a transaction that has locked tasks: it must wait neither for runs nor for flows (decision 33).
+    For a transaction that has locked tasks: it must wait neither for runs nor for flows (decision 34).
     """
     families = {run_id: _family(tx, run_id) for run_id in ids} if below(tx.conn, ids) else {one: {one} for one in ids}
     members = sorted(set[int]().union(*families.values()))

@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 from sqlalchemy import Connection, Engine, event
 
 ORDER: Final = ("node", "flow", "run", "queue_group", "periodic_task", "rate_bucket")
-"""The tables whose rows several parts of the engine lock, in the order of docs/decisions/0033-lock-order.md."""
+"""The tables whose rows several parts of the engine lock, in the order of docs/decisions/0034-lock-order.md."""
 _RANK: Final = {table: rank for rank, table in enumerate(ORDER)}
 _CHANGES: Final = re.compile(rf"\b(?:UPDATE|DELETE FROM)\s+\S*\b({'|'.join(ORDER)})\b")
 _LOCKS: Final = re.compile(

@@ -86,6 +86,7 @@ def _settings(health: PostgresHealth) -> Iterator[Finding]:
     for name, loss in (
         ("fsync", "a crash of the machine may destroy the database"),
         ("full_page_writes", "a crash of the machine may damage pages"),
+        ("synchronous_commit", "a crash of the server loses runs that were acknowledged just before"),
     ):
         if health.settings[name] == "off":
             safe = False

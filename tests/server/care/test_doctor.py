@@ -205,6 +205,7 @@ GOOD = PostgresHealth(
         "track_counts": "on",
         "fsync": "on",
         "full_page_writes": "on",
+        "synchronous_commit": "on",
         "default_transaction_read_only": "off",
         "jit": "off",
     },

@@ -8,7 +8,10 @@ from sqlalchemy import Connection, text
 
 from ...schema.naming import SCHEMA, SchemaText
 
-SETTINGS = ("autovacuum", "track_counts", "fsync", "full_page_writes", "default_transaction_read_only", "jit")
+SETTINGS = (
+    *("autovacuum", "track_counts", "fsync", "full_page_writes", "synchronous_commit"),
+    *("default_transaction_read_only", "jit"),
+)
 """Those that are looked at."""
 
 

@@ -30,12 +30,13 @@ SHORT: Final = 16 * 1024
 """Bytes of a body that are parsed in well under a millisecond."""
 
 GetContext = Callable[[HTTPConnection], Awaitable[Any]]
-Watch = Callable[[Any, Callable[[UserFacingError], None]], AbstractContextManager[None]]
-"""Watches the rights behind the context of a stream while a block runs; calls back once when they are lost."""
+Watch = Callable[[Any, HTTPConnection, Callable[[UserFacingError], None]], AbstractContextManager[None]]
+"""Watches the rights behind the context and the connection of a stream while a block runs; calls back once when they
+are lost."""
 
 
 @contextmanager
-def unwatched(_context: object, _lost: Callable[[UserFacingError], None]) -> Generator[None]:
+def unwatched(_context: object, _connection: object, _lost: Callable[[UserFacingError], None]) -> Generator[None]:
     """For servers without sign-in: nobody loses anything."""
     yield
 

@@ -1,9 +1,10 @@
 """Requests that may be repeated: the same key and request within 24 hours have one effect and one answer."""
 
+import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar, cast
 
 from ..core.base.codes import ErrorCode
 from ..core.base.errors import UserError
@@ -18,15 +19,35 @@ REMEMBERED = timedelta(hours=24)
 MAX_KEY = 200
 FREED = 100
 """So many keys whose time is over are freed by a request at most."""
+TRIES = 3
+"""How often a key is looked for that others take just then."""
+OWNER = "askedBy"
+"""Beside what an action keeps of its answer: whose it is."""
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A request with an idempotency key. ``digest`` is a hash of everything that was asked."""
+    """A request with an idempotency key.
+
+    Attributes:
+        key: As its sender chose it. Others may choose the same: each has keys of his own.
+        operation: What was asked for.
+        digest: A hash of everything that was asked.
+        owner: Who asks.
+    """
 
     key: str
     operation: str
     digest: str
+    owner: str = ""
+
+    @property
+    def keys(self) -> tuple[str, str]:
+        """Under which keys it may be stored: the second where the first is somebody else's.
+
+        The first is the key itself, so that versions before this one find it while nodes are being replaced.
+        """
+        return self.key, hashlib.sha256(f"{self.owner}\n{self.key}".encode()).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +55,7 @@ class AnswerCodec(Generic[T]):
     """How the answer of a request is kept, and read again when the request is repeated.
 
     Attributes:
-        dump: What of a result is stored (ids, not whole objects).
+        dump: What of a result is stored, an object (ids, not whole things).
         load: The result as it is now, behind what was stored.
     """
 
@@ -54,17 +75,32 @@ def once(tx: Tx, request: Request | None, action: Callable[[Tx], T], codec: Answ
         return action(tx)
     check_text(request.key, "idempotencyKey", least=1, most=MAX_KEY)
     # Each request takes one, and frees more: the table holds no more than a day, and no request frees all of a day.
-    idempotency.forget_older(tx.conn, tx.now - REMEMBERED, FREED, request.key)
-    if idempotency.reserve(tx.conn, request.key, request.operation, request.digest, tx.now):
-        result = action(tx)
-        idempotency.remember(tx.conn, request.key, codec.dump(result))
-        return result
-    answered = idempotency.find(tx.conn, request.key)
-    if answered is None or (answered.operation, answered.digest) != (request.operation, request.digest):
-        raise UserError(
-            f"idempotencyKey: '{request.key}' was used for another request within the last 24 hours; "
-            "choose a new key for each request",
-            path=("idempotencyKey",),
-            code=ErrorCode.IDEMPOTENCY_CONFLICT,
-        )
-    return codec.load(tx, answered.answer)
+    idempotency.forget_older(tx.conn, tx.now - REMEMBERED, FREED, *request.keys)
+    for _ in range(TRIES):
+        known = idempotency.find(tx.conn, request.keys)
+        shared, own = request.keys
+        answered = known.get(own) or known.get(shared)
+        if answered is not None and (own in known or answered.answer.get(OWNER, request.owner) == request.owner):
+            return _recalled(tx, request, answered, codec)
+        key = own if shared in known else shared
+        if idempotency.reserve(tx.conn, key, request.operation, request.digest, tx.now):
+            result = action(tx)
+            idempotency.remember(tx.conn, key, {**cast("dict[str, Any]", codec.dump(result)), OWNER: request.owner})
+            return result
+        # Somebody has just taken it, and has committed: it is found now.
+    raise _conflict(request)
+
+
+def _recalled(tx: Tx, request: Request, answered: idempotency.Answered, codec: AnswerCodec[T]) -> T:
+    if (answered.operation, answered.digest) != (request.operation, request.digest):
+        raise _conflict(request)
+    return codec.load(tx, {name: value for name, value in answered.answer.items() if name != OWNER})
+
+
+def _conflict(request: Request) -> UserError:
+    return UserError(
+        f"idempotencyKey: '{request.key}' was used for another request within the last 24 hours; "
+        "choose a new key for each request",
+        path=("idempotencyKey",),
+        code=ErrorCode.IDEMPOTENCY_CONFLICT,
+    )

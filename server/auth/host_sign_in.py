@@ -1,14 +1,21 @@
-"""Where an application has mounted us and says who asks: the page for those whom it does not know."""
+"""Where an application has mounted us and says who asks: the page for those whom it does not know, and their end."""
 
+import asyncio
+import logging
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from html import escape
 from typing import Final
 from urllib.parse import quote
 
-from starlette.requests import Request
+from starlette.requests import HTTPConnection, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from ...graphql.base.errors import UserFacingError
+from ...graphql.resolving.context import Context, Person
 from ..base.people import Who
+from .authenticator import unauthenticated
 from .base.forms import local_path
 from .base.pages import STYLE_PATH, page, style
 from .base.root_path import Redirect, path_below_root
@@ -17,11 +24,54 @@ from .browser_sessions import NO_STORE, SEE_OTHER
 UNKNOWN: Final = "The application that this is part of does not let you see it; sign in there."
 
 
-class HostSignIn:
-    """Sign-in by the application."""
+ENDED: Final = "The application does not let you see this any more; sign in there and connect again."
+EVERY: Final = 2.0
+"""Seconds between two questions whether the reader of an open stream may still read."""
+log = logging.getLogger("cronograph.sign_in")
 
-    def __init__(self, who: Who) -> None:
+
+class HostSignIn:
+    """Sign-in by the application.
+
+    Args:
+        who: Says who asks.
+        every: Seconds between two questions about an open stream.
+    """
+
+    def __init__(self, who: Who, every: float = EVERY) -> None:
         self._who = who
+        self._every = every
+
+    @contextmanager
+    def watching(
+        self, context: Context, connection: HTTPConnection, lost: Callable[[UserFacingError], None]
+    ) -> Generator[None]:
+        """Watch a stream while the block runs: the application is asked again and again whose connection it is.
+
+        Args:
+            context: Of the operation or the socket.
+            connection: What the application knows its reader by.
+            lost: Called once, when that is nobody any more, somebody else, or somebody with another role.
+        """
+        asking = asyncio.create_task(self._follow(context.person, connection, lost))
+        try:
+            yield
+        finally:
+            asking.cancel()
+
+    async def _follow(
+        self, person: Person, connection: HTTPConnection, lost: Callable[[UserFacingError], None]
+    ) -> None:
+        while True:
+            await asyncio.sleep(self._every)
+            try:
+                found = await self._who(connection)
+            except Exception as error:  # noqa: BLE001 - code of the application, whose database may be unavailable
+                log.warning("cannot ask who reads an open stream: %s: %s", type(error).__name__, error)
+                continue
+            if found is None or (found.name, found.role) != (person.name, person.role):
+                lost(unauthenticated(ENDED))
+                return
 
     def routes(self) -> list[Route]:
         """What the dashboard leads to when somebody is not known any more."""

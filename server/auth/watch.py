@@ -42,11 +42,12 @@ class RightsWatch(Watch):
         self._open: dict[object, tuple[Identity, Lost]] = {}
 
     @contextmanager
-    def watching(self, context: object, lost: Lost) -> Generator[None]:
+    def watching(self, context: object, _connection: object, lost: Lost) -> Generator[None]:
         """Watch a stream while the block runs.
 
         Args:
             context: Of the operation or the socket.
+            _connection: What shows the credential; the context knows whose it is.
             lost: Called once, when its owner has lost the right to it.
         """
         identity = context.person.identity if isinstance(context, Context) else None

@@ -193,8 +193,9 @@ def _metrics_gate(parts: Parts) -> Gate:
 
 def build_app(parts: Parts) -> Starlette:
     """The application: health, GraphQL, and the dashboard for every other path."""
-    sign_in = parts.sign_in
+    sign_in, host = parts.sign_in, parts.host
     person = _asked_by(parts)
+    watch = unwatched if host is None else host.watching
 
     async def context(connection: HTTPConnection) -> Context:
         if parts.lifecycle.phase in BEFORE_TABLES:
@@ -220,7 +221,7 @@ def build_app(parts: Parts) -> Starlette:
         allow_list=parts.allow_list,
         share=SHARED,
         allowed_origins=parts.origins if sign_in is None else {sign_in.origin},
-        watch=unwatched if sign_in is None else sign_in.watch.watching,
+        watch=watch if sign_in is None else sign_in.watch.watching,
         bounds=Bounds(parts.schema.limits, lane, client_of, may_write, parts.requests.executed),
     )
     app = Starlette(
@@ -230,7 +231,7 @@ def build_app(parts: Parts) -> Starlette:
             *api,
             *([] if sign_in is None else sign_in.routes()),
             *signal_routes(parts.database, parts.lifecycle),
-            *([] if parts.host is None else parts.host.routes()),
+            *([] if host is None else host.routes()),
             *static_routes(parts.site, _gate(parts)),
         ],
         middleware=_middleware(parts),

@@ -1,9 +1,14 @@
 """A request that is repeated with its idempotency key has one effect and one answer."""
 
 import asyncio
+from dataclasses import replace
+from typing import Any
 
 import pytest
 
+from cronograph.graphql.resolving.context import Person
+from cronograph.jobs.actions.idempotent import OWNER
+from cronograph.jobs.core.actor import Role
 from cronograph.jobs.store.schema.tables import idempotency_key, periodic_task, run
 from tests.graphql_api.api import Api
 
@@ -78,3 +83,36 @@ async def test_requests_at_the_same_time_have_one_effect(api: Api) -> None:
 async def test_a_faulty_key_is_refused(api: Api, key: str) -> None:
     answer = (await api.ask(ENQUEUE, key=key))["enqueueRuns"]
     assert answer["errors"] == [{"code": "INVALID_INPUT", "path": ["idempotencyKey"]}]
+
+
+async def test_each_account_has_keys_of_its_own(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither a conflict nor an answer tells what somebody else has asked for."""
+    context = api.context
+
+    def acting(person: Person) -> None:
+        monkeypatch.setattr(api, "context", lambda: replace(context(), person=person))
+
+    made: dict[str, Any] = {}
+    people = [Person("ada", Role.OPERATOR, 1), Person("eve", Role.OPERATOR, 2), Person("bob", Role.OPERATOR)]
+    for person in (*people, Person("joe", Role.OPERATOR)):
+        acting(person)
+        made[person.name] = await api.ask(ENQUEUE, key="k1", group="a")
+    for person in people:
+        acting(person)
+        assert await api.ask(ENQUEUE, key="k1", group="a") == made[person.name]
+        other = (await api.ask(ENQUEUE, key="k1", group="b"))["enqueueRuns"]
+        assert other["errors"] == [{"code": "IDEMPOTENCY_CONFLICT", "path": ["idempotencyKey"]}]
+    assert len(api.stored.rows(run)) == len(made) == 4
+    # Nobody's time is over because that of the first is.
+    api.stored.do(lambda tx: tx.conn.execute(idempotency_key.delete().where(idempotency_key.c.key == "k1")))
+    assert await api.ask(ENQUEUE, key="k1", group="a") == made["bob"]
+
+
+async def test_an_answer_that_an_earlier_version_stored_is_found(api: Api) -> None:
+    """It does not say whose it is."""
+    first = await api.ask(ENQUEUE, key="k1", group="a")
+    (stored,) = api.stored.rows(idempotency_key)
+    plain = {"runs": stored.answer["runs"], "deduplicated": stored.answer["deduplicated"]}
+    assert set(stored.answer) == {*plain, OWNER}
+    api.stored.do(lambda tx: tx.conn.execute(idempotency_key.update().values(answer=plain)))
+    assert await api.ask(ENQUEUE, key="k1", group="a") == first

@@ -179,6 +179,30 @@ async def test_who_that_returns_no_visitor_is_said_in_the_log(
     assert "who: must return Visitor(name, role) or None, got tuple ('ada', 'admin')" in caplog.text
 
 
+@pytest.mark.parametrize("answers", [[None], [Visitor("ada", "viewer")], [RuntimeError("no database"), None]])
+async def test_an_open_stream_ends_once_the_application_knows_its_reader_no_more(
+    empty_sqlite_url: str, answers: list[Visitor | Exception | None]
+) -> None:
+    """The application signs somebody out without a word to us, or lets him do less; a fault of its own ends nothing."""
+    left = list(answers)
+
+    def who(connection: HTTPConnection) -> Visitor | None:
+        assert connection.url.path == f"{PATH}/graphql"
+        said = Visitor("ada", "admin") if asked_first.pop() else left[0] if len(left) == 1 else left.pop(0)
+        asked_first.append(False)
+        if isinstance(said, Exception):
+            raise said
+        return said
+
+    asked_first = [True]
+    body = {"query": "subscription { events { cursor } }"}
+    async with Cronograph(empty_sqlite_url, jobs=[add_up], who=who) as cron, asking((PATH, cron)) as client:
+        answer = await client.post(f"{PATH}/graphql", json=body, headers={"accept": "text/event-stream"})
+    assert answer.status_code == 200
+    assert "The application does not let you see this any more" in answer.text
+    assert answer.text.endswith("event: complete\ndata:\n\n")
+
+
 async def test_without_who_people_sign_in_below_the_path(
     empty_sqlite_url: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -13,6 +13,7 @@ from typing import Any, Final, Generic, Protocol, TypeVar, cast, runtime_checkab
 
 import strawberry
 
+from ....jobs.accounts.rules.accounts import LOCAL_ADMINISTRATOR_NAME
 from ....jobs.actions.idempotent import AnswerCodec, Request, once
 from ....jobs.core.audit import Record, argument_names
 from ....jobs.core.base.errors import InvalidInput, NotFound, refuse
@@ -75,7 +76,9 @@ async def perform(
     async def write() -> T:
         chosen = key or getattr(input, "idempotency_key", None) or None
         is_try = bool(getattr(input, "dry_run", None))
-        request = None if chosen is None or is_try else Request(chosen, info.field_name, digest(info, input))
+        request = (
+            None if chosen is None or is_try else Request(chosen, info.field_name, digest(info, input), owner_of(info))
+        )
         if request is None and fast_path is not None:
             subject, asked = _asked(input)
             done = await fast_path(Record(info.context.person.actor, info.field_name, subject, after=asked))
@@ -239,9 +242,17 @@ def parse_key(value: str, *path: str) -> int:
     return number
 
 
+def owner_of(info: Info) -> str:
+    """Whose idempotency keys a request uses: the account's, or of whom an application knows by name."""
+    person = info.context.person
+    return f"person {person.name}" if person.account_id is None else f"account {person.account_id}"
+
+
 def digest(info: Info, input: object) -> str:
     """A hash of a request; the same key with another request is another request, and gets nobody else's answer."""
-    text = json.dumps([info.context.person.account_id, info.field_name, _plain(input)], sort_keys=True, default=str)
+    person = info.context.person
+    asks = person.name if person.account_id is None and person.name != LOCAL_ADMINISTRATOR_NAME else person.account_id
+    text = json.dumps([asks, info.field_name, _plain(input)], sort_keys=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()
 
 

@@ -68,7 +68,7 @@ class EventStream:
         stopped = asyncio.Event()
         lost: asyncio.Future[UserFacingError] = asyncio.get_running_loop().create_future()
         sender = BoundedSender(send, self._gateway.limits.send_seconds)
-        watched = self._gateway.watch(self._context, lost.set_result)
+        watched = self._gateway.watch(self._context, self._connection, lost.set_result)
         client = self._gateway.bounds.client_of(self._context, self._connection)
         with self._gateway.streams.opened(client, stopped.set), watched:
             await send({"type": "http.response.start", "status": 200, "headers": HEADERS})

@@ -218,7 +218,8 @@ class Session:
             self._gateway.streams.belongs(self.place, self._gateway.bounds.client_of(context, self._websocket))
         except UserFacingError as error:
             raise _too_many(error) from None
-        self._watch.enter_context(self._gateway.watch(context, lambda error: self._end(_refusal(error))))
+        watched = self._gateway.watch(context, self._websocket, lambda error: self._end(_refusal(error)))
+        self._watch.enter_context(watched)
         await self.send('{"type":"connection_ack"}')
         self._handshake.acknowledged = True
 

@@ -281,3 +281,14 @@ async def test_triggering_a_task_obeys_its_overlap_policy(api: Api) -> None:
     assert error["code"] == "OVERLAP"
     assert f"run {first['run']['id']} is unfinished" in error["message"]
     assert len(api.stored.rows(run)) == 1
+
+
+async def test_a_window_that_has_passed_finishes_a_task_and_makes_no_new_one(api: Api) -> None:
+    """A new task would never run; one that has run is finished this way, and keeps its history."""
+    past = "2001-01-01T00:00:00Z"
+    (of_new,) = (await api.ask(CREATE, input=new(endAt=past)))["createTask"]["errors"]
+    assert of_new["code"] == "NEVER_FIRES"
+    await api.ask(CREATE, input=new())
+    assert (await api.ask(UPDATE, input={"name": "nightly", "endAt": past}))["updateTask"]["errors"] == []
+    shown = (await api.ask('{ task(name: "nightly") { nextExecution explain { code } } }'))["task"]
+    assert shown == {"nextExecution": None, "explain": {"code": "WINDOW_ENDED"}}

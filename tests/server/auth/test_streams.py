@@ -186,7 +186,7 @@ async def test_the_watch_looks_by_itself_and_asks_once_for_all_streams(light: Pr
     context = Context(light.database, nothing, nothing, Person.of(identity, None))
     lost: list[UserFacingError] = []
     looking = asyncio.create_task(watch.run())
-    with watch.watching(context, lost.append), watch.watching(context, lost.append):
+    with watch.watching(context, None, lost.append), watch.watching(context, None, lost.append):
         await eventually(lambda: len(lost) == 2, message="both streams are told")
     looking.cancel()
     assert asked == [1]
@@ -209,7 +209,7 @@ async def test_the_watch_outlives_a_database_that_is_unavailable(
     nothing: Any = None
     lost: list[UserFacingError] = []
     looking = asyncio.create_task(watch.run())
-    with watch.watching(Context(light.database, nothing, nothing, Person.of(identity, None)), lost.append):
+    with watch.watching(Context(light.database, nothing, nothing, Person.of(identity, None)), None, lost.append):
         await eventually(lambda: lost, message="the stream is told")
     looking.cancel()
     assert asked == [1, 1]

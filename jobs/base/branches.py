@@ -124,7 +124,7 @@ class Branches:
                 raise
             answer.add_done_callback(lambda _: self._settle(call, answer, keep))
             try:
-                # The thread goes on, whoever is cancelled: its answer comes in any case.
+                # The thread goes on when the step is cancelled: its answer comes in any case.
                 return await asyncio.shield(answer)
             finally:
                 call.is_left = True
@@ -199,9 +199,13 @@ class Branches:
                 on_late(self.steps_at_work)
             await asyncio.sleep(_LOOKS[min(looks, len(_LOOKS) - 1)])
             looks += 1
+        self.close()
+        return was_cut
+
+    def close(self) -> None:
+        """Let nothing begin any more: the attempt is over."""
         with self._lock:
             self._is_over = True
-        return was_cut
 
     def wait_for_steps(self) -> None:
         """Block until no step is at work any more, where no event loop turns; then the attempt is over."""

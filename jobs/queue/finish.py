@@ -9,7 +9,7 @@ from typing import Any
 
 from ..core.events import ENDED
 from ..core.model import Json, NewRun, Outcome, Run
-from ..core.outcome import INVALID_ARGUMENTS, Failed, JobOutcome, Succeeded, Unread, judge
+from ..core.outcome import INVALID_ARGUMENTS, Failed, JobOutcome, Succeeded, Suspended, Unread, judge
 from ..core.states import FINAL, RunState
 from ..store.db import dialect
 from ..store.db.autocommit import AutocommitConnection, NotConnectedError
@@ -30,7 +30,7 @@ from .flows.flow_ends import Ended, ended_of, hold, settle
 from .limits.admission import give_back, let_go
 from .steps import mark_unused
 from .versions import Misfit, keep_unread, left_to_versions
-from .waits import fulfilled
+from .waits import ask_for, fulfilled
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +158,9 @@ def _follow(tx: Tx, accepted: Sequence[tuple[Finish, Ending]]) -> None:
     if unread:
         keep_unread(tx, unread)
     asleep = [one.run.id for one in suspended if not isinstance(one.outcome, Unread)]
+    for one in suspended:
+        if isinstance(one.outcome, Suspended) and one.outcome.waits:
+            ask_for(tx, one.run.id, one.outcome.waits)
     if asleep:
         wake(tx, fulfilled(tx.conn, asleep))
     if any(ending.wake_at is not None for _, ending in accepted):

@@ -9,11 +9,12 @@ import json
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import Any
+from typing import Any, Final
 
 from sqlalchemy import Connection, delete, func, insert, select, union, update
 
 from ..core.actor import RANK
+from ..core.base.awaits import AwaitedKind
 from ..core.durable.steps import StepKind, StepState, StoredStep
 from ..core.durable.waits import MAX_BOX, Signal, Wait
 from ..core.events import STEPS, Listed
@@ -23,7 +24,6 @@ from ..store.db import dialect
 from ..store.db.transaction import Tx, Wake
 from ..store.read import steps as stored_steps
 from ..store.read.runs import HOLDING, run_from, select_runs
-from ..store.schema.tables import flow as f
 from ..store.schema.tables import run as r
 from ..store.schema.tables import run_signal as g
 from ..store.schema.tables import run_step as s
@@ -31,9 +31,8 @@ from .base import runs as run_store
 from .base import statements
 from .base.changes import run_change
 from .base.shapes import HeldRun
-from .flows.children import begin as begin_runs
-from .flows.children import ended as ended_runs
-from .flows.children import unfinished
+from .base.suspended import wake
+from .flows import children
 
 
 def wait(tx: Tx, held: Run | HeldRun, asked: Wait) -> StoredStep | None:
@@ -59,7 +58,7 @@ def wait(tx: Tx, held: Run | HeldRun, asked: Wait) -> StoredStep | None:
 
 def _begin(tx: Tx, run: Run, asked: Wait) -> StoredStep:
     until = asked.until if asked.seconds is None else tx.now + timedelta(seconds=asked.seconds)
-    flow_id = begin_runs(tx, run, asked) if asked.runs else None
+    flow_id = children.begin(tx, run, asked) if asked.runs else None
     columns: dict[str, Any] = {
         "flow_id": flow_id,
         "run_id": run.id, "step": asked.label, "failure": 0, "kind": asked.kind.value, "attempt": run.attempt,
@@ -77,11 +76,12 @@ def _ended(tx: Tx, run: Run, asked: Wait, found: StoredStep) -> StoredStep:
         state = StepState.DONE if signal.rejects is None else StepState.REJECTED
         _end(tx, run, found, state, value=signal.payload, error=signal.rejects, signal_id=signal.id)
         return replace(found, state=state, value=signal.payload, error=signal.rejects)
-    if found.flow_id is not None:
-        ends = ended_runs(tx.conn, found.flow_id)
+    if asked.kind is StepKind.RUNS:
+        ends = children.ended(tx.conn, run.id, found.label, found.flow_id)
         if ends is None:
-            return replace(found, runs=unfinished(tx.conn, found.flow_id))
+            return replace(found, runs=children.unfinished(tx.conn, run.id, found.label, found.flow_id))
         _end(tx, run, found, StepState.DONE, value=ends)
+        children.forget(tx.conn, run.id, found.label)
         return replace(found, state=StepState.DONE, value=ends)
     if found.wake_at is None or found.wake_at > tx.now:
         return found
@@ -191,11 +191,49 @@ def _after_send(tx: Tx, run: Run, step: str | None, state: str | None, *, with_e
     return replace(run, state=RunState.WAITING, available_at=tx.now, awaits=None, wake_at=None)
 
 
+def ask_for(tx: Tx, run_id: int, labels: Collection[str]) -> None:
+    """Note at which waits the attempt stood that suspends a run: what others bring does not wake it.
+
+    Others are left from earlier attempts. What they wait for may be there, and the run would be woken for ever.
+    """
+    waiting = (s.c.run_id == run_id, s.c.state == StepState.WAITING.value)
+    asked = s.c.step.in_(labels)
+    tx.conn.execute(update(s).where(*waiting, s.c.used != asked).values(used=asked))
+
+
 def fulfilled(conn: Connection, run_ids: Collection[int]) -> list[int]:
     """Those of these runs that wait for a signal that is there, or for runs that have all ended."""
-    comes = (g.c.run_id == s.c.run_id) & (g.c.name == s.c.signal) & (g.c.rank >= s.c.rank)
-    waiting = (s.c.run_id.in_(run_ids), s.c.state == StepState.WAITING.value, s.c.kind == StepKind.SIGNAL.value)
-    signalled = select(s.c.run_id).distinct().join_from(s, g, comes).where(*waiting)
-    over = (s.c.run_id.in_(run_ids), s.c.state == StepState.WAITING.value, f.c.finished_at.is_not(None))
-    joined = select(s.c.run_id).distinct().join_from(s, f, f.c.id == s.c.flow_id).where(*over)
+    mine = (s.c.run_id.in_(run_ids), s.c.state == StepState.WAITING.value, s.c.used)
+    signalled = select(s.c.run_id).distinct().join_from(s, g, _COMES).where(*mine, s.c.kind == StepKind.SIGNAL.value)
+    over = children.all_over(s.c.run_id, s.c.step, s.c.flow_id)
+    joined = select(s.c.run_id).distinct().where(*mine, s.c.kind == StepKind.RUNS.value, over)
     return sorted(conn.execute(union(signalled, joined)).scalars())
+
+
+def overlooked(conn: Connection) -> list[int]:
+    """Suspended runs whose wait is fulfilled although nothing has woken them.
+
+    Whoever fulfils a wait wakes the run in the same transaction, but for runs that several wait for. Looked at are
+    waits for runs, and the newest signals.
+    """
+    newest = select(func.max(g.c.id)).scalar_subquery() - _NEWEST_SIGNALS
+    waits = (s.c.state == StepState.WAITING.value, s.c.used)
+    asleep = (r.c.id == s.c.run_id, r.c.state == RunState.SUSPENDED.value)
+    over = children.all_over(s.c.run_id, s.c.step, s.c.flow_id)
+    joined = select(s.c.run_id).distinct().where(*waits, *asleep, s.c.kind == "runs", over)
+    signalled = select(s.c.run_id).distinct().join_from(g, s, _COMES).where(g.c.id > newest, *waits, *asleep)
+    return sorted(conn.execute(union(joined, signalled)).scalars())[:MOST_OVERLOOKED]
+
+
+def wake_overlooked(tx: Tx, run_ids: Collection[int]) -> list[int]:
+    """Wake those of these runs whose wait is fulfilled; which."""
+    locked = run_store.lock(tx.conn, sorted(run_ids))
+    # A run that no node can read waits for something else.
+    asleep = [one.id for one in locked.values() if one.awaits and one.awaits["kind"] != AwaitedKind.VERSION.value]
+    return wake(tx, fulfilled(tx.conn, asleep)) if asleep else []
+
+
+_COMES = (g.c.run_id == s.c.run_id) & (g.c.name == s.c.signal) & (g.c.rank >= s.c.rank)
+_NEWEST_SIGNALS: Final = 10_000
+MOST_OVERLOOKED: Final = 500
+"""Runs that one look wakes."""

@@ -30,6 +30,7 @@ from ..core.outcome import Succeeded
 from ..core.run_spec import RunSpec
 from ..core.seconds import DURATIONS_OF_TASKS, Seconds, seconds_of
 from ..core.states import RunState
+from ..queue import waits
 from ..queue.claims.claim import Claimant, Started, claim
 from ..queue.claims.fairness import FairnessState
 from ..queue.deadlines import fail_overdue, next_deadline
@@ -338,6 +339,8 @@ class Queue:
         while (await self.database.write(dispatch_due, self._claimant.node)).more:
             continue
         await self.database.write(fail_overdue, self._claimant.node)
+        if overlooked := await self.database.read(waits.overlooked):
+            await self.database.write(waits.wake_overlooked, overlooked)
         token_at = await self.database.write(look_for_tokens)
         claimed = await self.database.write(claim, self._claimant, self._fairness, slots=1)
         self._fairness = claimed.fairness

@@ -597,6 +597,16 @@ Table(
     sqlite_autoincrement=True,
 )
 Table(
+    "run_awaited",
+    SCHEMA,
+    Column("run_id", KEY, autoincrement=False, nullable=False),
+    Column("step", Text(), nullable=False),
+    Column("number", Integer(), autoincrement=False, nullable=False),
+    Column("awaited_id", KEY, nullable=False),
+    PrimaryKeyConstraint("run_id", "step", "number", name="pk_run_awaited"),
+    Index("ix_run_awaited_awaited_id", "awaited_id"),
+)
+Table(
     "run_label",
     SCHEMA,
     Column("key", NAME, nullable=False),
@@ -645,6 +655,7 @@ Table(
     CheckConstraint("(finished_at IS NULL) = (state = 'waiting')", name="ck_run_step_finished_unless_waiting"),
     CheckConstraint("kind IN ('function', 'runs', 'signal', 'sleep')", name="ck_run_step_kind"),
     CheckConstraint("state IN ('done', 'failed', 'rejected', 'timed_out', 'waiting')", name="ck_run_step_state"),
+    _partial("ix_run_step_awaits_runs", "flow_id", where="kind = 'runs' AND state = 'waiting'"),
 )
 Table(
     "secret",

@@ -2,12 +2,13 @@
 
 import asyncio
 import threading
-from collections.abc import Awaitable, Callable, Generator
+from collections.abc import AsyncIterator, Awaitable, Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from cronograph.jobs import JobContext, job
+from cronograph.jobs.base.branches import RunIsOverError
 from cronograph.jobs.registry import Registry
 
 JOBS = Registry()
@@ -174,3 +175,72 @@ def _until_let_go(who: str) -> str:
 async def plain_step(ctx: JobContext) -> None:
     """A plain function in a thread, which no time-out ends."""
     await ctx.step("charge", _until_let_go, f"attempt {ctx.attempt}")
+
+
+@job("undoes", registry=JOBS)
+async def undoes(ctx: JobContext, path: str) -> None:
+    """A branch takes a step while it is cancelled, and one swallows its first cancel."""
+
+    async def undo() -> None:
+        try:
+            await _act("undo")
+        finally:
+            await ctx.step("undo", note, path, "undone")
+
+    async def stays() -> None:
+        with suppress(asyncio.CancelledError):
+            await _act("stays")
+        await ctx.step("stay", note, path, "stayed")
+
+    async def fails() -> None:
+        while len(AT_WORK) < 2:  # noqa: ASYNC110 - what acts says so from anywhere
+            await asyncio.sleep(0)
+        raise ValueError("no luck")
+
+    await asyncio.gather(asyncio.gather(undo(), stays()), fails())
+
+
+@job("holds a place", registry=JOBS)
+async def holds_a_place(ctx: JobContext) -> None:
+    """Branches that wait for each other, by a lock and a queue, beside one that waits for a signal."""
+    place, things = asyncio.Semaphore(1), asyncio.Queue[int]()
+
+    async def waits(name: str) -> None:
+        async with place:
+            await ctx.wait_for(name)
+
+    async def numbers() -> AsyncIterator[int]:
+        while True:
+            yield await things.get()
+
+    async def takes() -> None:
+        async for _ in numbers():
+            pass
+
+    await asyncio.gather(waits("one"), waits("two"), takes())
+
+
+@job("wants more", registry=JOBS)
+def wants_more(ctx: JobContext) -> None:
+    """A thread that nobody waits for asks for something once its attempt is over."""
+
+    def late() -> None:
+        LET_GO.wait(30)
+        wishes: list[Callable[[], object]] = [
+            lambda: ctx.step_sync("late", print),
+            lambda: ctx.enqueue_sync("other"),
+            lambda: ctx.enqueue_at_end("other"),
+            lambda: ctx.save_checkpoint(1),
+        ]
+        for wish in wishes:
+            try:
+                wish()
+            except RunIsOverError as error:
+                REFUSED.append(str(error))
+        ctx.progress(1, 2, "late")
+        REFUSED.append("over")
+
+    threading.Thread(target=late, daemon=True).start()
+
+
+REFUSED: list[str] = []

@@ -154,3 +154,41 @@ async def test_all_that_a_run_waits_for_is_named(start_engine: StartEngine) -> N
     said = "\n".join(found.details)
     for one in ("signal 'approved' until", "sleeps ('cool down') until", "waits ('other') for run", "Run 2 of job"):
         assert one in said
+
+
+@pytest.mark.usefixtures("nothing_at_work")
+async def test_a_branch_that_is_cancelled_may_take_steps_before_it_ends(
+    start_engine: StartEngine, tmp_path: Path
+) -> None:
+    engine, notes = await start_engine(JOBS), tmp_path / "notes"
+    done = await engine.finish("undoes", {"path": str(notes)})
+    assert (done.run.state, done.run.error) == (RunState.FAILED, "no luck")
+    assert sorted(notes.read_text().split()) == ["stayed", "undone"]
+    assert await states_of(engine, done.run.id) == {"undo": "done", "stay": "done"}
+
+
+async def test_branches_that_wait_for_each_other_do_not_keep_a_run_from_waiting(start_engine: StartEngine) -> None:
+    engine = await start_engine(JOBS)
+    run_id = await engine.enqueue("holds a place")
+    run = await engine.run_until(run_id, RunState.SUSPENDED)
+    assert run.awaits is not None
+    # The place is free again once the first one has left: then the second one stands, too.
+    assert await states_of(engine, run_id) == {"one": "waiting", "two": "waiting"}
+    assert [one["name"] for one in (run.awaits, *run.awaits["others"])] == ["one", "two"]
+
+
+@pytest.mark.usefixtures("nothing_at_work")
+async def test_what_a_thread_wants_for_an_attempt_that_is_over_is_refused(start_engine: StartEngine) -> None:
+    branch_jobs.REFUSED.clear()
+    engine = await start_engine(JOBS)
+    done = await engine.finish("wants more")
+    branch_jobs.LET_GO.set()
+    await eventually(lambda: "over" in branch_jobs.REFUSED)
+    assert branch_jobs.REFUSED == [
+        "step 'late': not begun, since its attempt is over",
+        "a task or thread wanted to enqueue runs for an attempt that is over",
+        "a task or thread wanted to enqueue runs at its end for an attempt that is over",
+        "a task or thread wanted to save a checkpoint for an attempt that is over",
+        "over",
+    ]
+    assert (await engine.run(done.run.id)).progress is None

@@ -281,6 +281,13 @@ def put(tx: Tx, runs: Sequence[NewRun]) -> list[Enqueued]:
     return done
 
 
+def are_held_apart(tx: Tx, runs: Sequence[NewRun]) -> list[bool]:
+    """Return of each run whether another may stand for it or keep it out: it has a unique key, or a cap counts it."""
+    settled = _settled(tx, runs)
+    pairs = zip(settled.runs, settled.capped.asked, strict=True)
+    return [run.unique_key is not None or bool(lines) for run, lines in pairs]
+
+
 def put_or_drop(tx: Tx, runs: Sequence[NewRun]) -> None:
     """``put`` where nobody is there who could be refused: what has no place in a full queue is dropped.
 

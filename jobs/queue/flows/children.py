@@ -1,62 +1,139 @@
-"""Runs that a run has begun and waits for: a flow whose end wakes it."""
+"""Runs that a run has begun and waits for: a flow whose end wakes it, and runs that others have begun.
 
-from collections.abc import Sequence
+What a job declares of its runs holds for these, too: a cap may refuse one, and where a unique key is held, the step
+waits for the run that has it. Such a run is not in the flow.
+"""
+
+from collections.abc import Collection, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, and_, delete, exists, select, union
 
+from ...core.base.errors import InvalidState
 from ...core.durable.waits import Wait
 from ...core.flows.model import NewFlow, NewMember
 from ...core.model import Json, Run
+from ...core.states import RunState
+from ...store.db import dialect
 from ...store.db.transaction import Tx
 from ...store.schema.tables import flow as f
 from ...store.schema.tables import flow_run as m
 from ...store.schema.tables import run as r
+from ...store.schema.tables import run_awaited as a
+from ..enqueue.enqueue import are_held_apart, put
 from ..enqueue.enqueue_many import new_runs
 from .new_flows import put_flow
 
 
-def begin(tx: Tx, parent: Run, asked: Wait) -> int:
-    """Put the runs of a wait into the queue, all or none; the flow that they are.
+def begin(tx: Tx, parent: Run, asked: Wait) -> int | None:
+    """Put the runs of a wait into the queue, all or none; the flow that they are, None if each was there before.
 
     Raises:
-        UserError: what is wrong with one of them.
+        UserError: what is wrong with one of them; a full queue refuses one; one would wait for its own end.
     """
-    members = tuple(NewMember(str(place), run) for place, run in enumerate(new_runs(asked.runs)))
-    name = f"{parent.job_name}: {asked.label}"[:200]
-    new = NewFlow(name, members, parent_id=parent.id)
-    return put_flow(tx, new, parent.submitter, parent.submitter_id)
-
-
-def ended(conn: Connection, flow_id: int) -> list[Json] | None:
-    """How the runs of a flow ended, in the order in which they were given; None: it has not ended."""
-    if conn.execute(select(f.c.finished_at).where(f.c.id == flow_id)).scalar_one() is None:
+    runs = new_runs(asked.runs)
+    apart = are_held_apart(tx, runs)
+    judged = {place: runs[place] for place, one in enumerate(apart) if one}
+    found = dict(zip(judged, put(tx, list(judged.values())), strict=True)) if judged else {}
+    _attach(tx, parent, asked, {place: one.run.id for place, one in found.items() if one.deduplicated})
+    own = {str(place): one.run for place, one in found.items() if not one.deduplicated}
+    members = tuple(NewMember(str(place), runs[place]) for place, one in enumerate(apart) if not one)
+    if not members and not own:
         return None
-    rows = sorted(_members(conn, flow_id), key=lambda row: int(row.key))
+    new = NewFlow(f"{parent.job_name}: {asked.label}"[:200], members, parent_id=parent.id)
+    return put_flow(tx, new, parent.submitter, parent.submitter_id, adopted=own)
+
+
+def _attach(tx: Tx, parent: Run, asked: Wait, runs: dict[int, int]) -> None:
+    """Have a step wait for runs, by their place, that others have begun."""
+    if not runs:
+        return
+    if parent.id in _all_awaited(tx.conn, runs.values()):
+        held = sorted(set(runs.values()))
+        raise InvalidState(
+            f"step '{asked.label}': would wait for its own end: the unique key is held by run {held[0]}, which is this "
+            f"run ({parent.id}) or waits for it; give what it begins another key",
+            path=("uniqueKey",),
+        )
+    mine = {"run_id": parent.id, "step": asked.label}
+    rows = [{**mine, "number": place, "awaited_id": run_id} for place, run_id in runs.items()]
+    dialect.insert_rows(tx.conn, a, rows, (a.c.run_id, a.c.step, a.c.number))
+
+
+def _all_awaited(conn: Connection, run_ids: Collection[int]) -> set[int]:
+    """These runs, those that they wait for, and so on."""
+    found, following = set[int](), set(run_ids)
+    while following:
+        found |= following
+        flows = select(m.c.run_id).join_from(f, m, m.c.flow_id == f.c.id).where(f.c.parent_id.in_(following))
+        others = select(a.c.awaited_id).where(a.c.run_id.in_(following))
+        following = set(conn.execute(union(flows, others)).scalars()) - found
+    return found
+
+
+def ended(conn: Connection, parent_id: int, step: str, flow_id: int | None) -> list[Json] | None:
+    """How the runs of a step ended, in the order in which they were given; None: one of them has not ended."""
+    if flow_id is not None and conn.execute(select(f.c.finished_at).where(f.c.id == flow_id)).scalar_one() is None:
+        return None
+    rows = _awaited(conn, parent_id, step, flow_id)
+    if any(row.finished_at is None and row.state is not None for row in rows):
+        return None
     return [_end(row) for row in rows]
 
 
 def _end(row: Any) -> dict[str, Json]:
+    if row.state is None:
+        error = f"run {row.id} was deleted before its end was read"
+        return {"id": row.id, "job": "", "state": RunState.FAILED.value, "value": None, "error": error}
     return {"id": row.id, "job": row.job_name, "state": row.state, "value": row.result, "error": row.error}
 
 
-def unfinished(conn: Connection, flow_id: int) -> tuple[int, ...]:
-    """The runs of a flow that have not ended."""
-    return tuple(sorted(row.id for row in _members(conn, flow_id) if row.finished_at is None))
+def forget(conn: Connection, parent_id: int, step: str) -> None:
+    """The step has read how the runs ended: nobody needs them for it any more."""
+    conn.execute(delete(a).where(a.c.run_id == parent_id, a.c.step == step))
 
 
-def _members(conn: Connection, flow_id: int) -> Sequence[Any]:
-    columns = (m.c.key, r.c.id, r.c.job_name, r.c.state, r.c.result, r.c.error, r.c.finished_at)
-    return conn.execute(select(*columns).join_from(m, r, r.c.id == m.c.run_id).where(m.c.flow_id == flow_id)).all()
+def unfinished(conn: Connection, parent_id: int, step: str, flow_id: int | None) -> tuple[int, ...]:
+    """The runs of a step that have not ended."""
+    rows = _awaited(conn, parent_id, step, flow_id)
+    return tuple(sorted(row.id for row in rows if row.finished_at is None and row.state is not None))
+
+
+def _awaited(conn: Connection, parent_id: int, step: str, flow_id: int | None) -> Sequence[Any]:
+    """The runs of a step, by their place."""
+    columns = (r.c.job_name, r.c.state, r.c.result, r.c.error, r.c.finished_at)
+    others = select(a.c.number.label("place"), a.c.awaited_id.label("id"), *columns).outerjoin_from(
+        a, r, r.c.id == a.c.awaited_id
+    )
+    found = list(conn.execute(others.where(a.c.run_id == parent_id, a.c.step == step)).all())
+    if flow_id is not None:
+        members = select(m.c.key.label("place"), r.c.id, *columns).join_from(m, r, r.c.id == m.c.run_id)
+        found += conn.execute(members.where(m.c.flow_id == flow_id)).all()
+    return sorted(found, key=lambda row: int(row.place))
 
 
 def below(conn: Connection, run_ids: Sequence[int]) -> list[int]:
-    """The unfinished runs that these runs wait for."""
+    """The unfinished runs that these runs have begun and wait for, and for which nobody else waits."""
+    waiting = r.alias("waiting")
+    wanted = exists().where(
+        a.c.awaited_id == m.c.run_id,
+        a.c.run_id.not_in(run_ids),
+        waiting.c.id == a.c.run_id,
+        waiting.c.finished_at.is_(None),
+    )
     statement = (
         select(m.c.run_id)
         .join_from(f, m, m.c.flow_id == f.c.id)
         .join(r, r.c.id == m.c.run_id)
-        .where(f.c.parent_id.in_(run_ids), f.c.finished_at.is_(None), r.c.finished_at.is_(None))
+        .where(f.c.parent_id.in_(run_ids), f.c.finished_at.is_(None), r.c.finished_at.is_(None), ~wanted)
         .order_by(m.c.run_id)
     )
     return list(conn.execute(statement).scalars())
+
+
+def all_over(run_id: Any, step: Any, flow_id: Any) -> Any:
+    """Whether the runs have ended that the step of these columns waits for."""
+    of_step = and_(a.c.run_id == run_id, a.c.step == step)
+    pending = exists().where(of_step, r.c.id == a.c.awaited_id, r.c.finished_at.is_(None))
+    in_flow = exists().where(f.c.id == flow_id, f.c.finished_at.is_(None))
+    return ~pending & ~in_flow

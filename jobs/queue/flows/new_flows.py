@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 
 from sqlalchemy import Connection, insert, select, update
 
@@ -9,9 +10,10 @@ from ...core.admission.labels import inherited
 from ...core.base.errors import AlreadyExists
 from ...core.defaults import JobDefaults, run_of_job
 from ...core.events import EventKind
-from ...core.flows.model import FlowState, NewFlow, NewMember
+from ...core.flows.model import FlowState, NewFlow, NewMember, When
 from ...core.flows.results import references
 from ...core.model import Json, NewRun, Run
+from ...core.states import FINAL
 from ...store.db import dialect
 from ...store.db.transaction import Tx, Wake
 from ...store.read import jobs
@@ -19,14 +21,29 @@ from ...store.schema.callbacks import callback_document
 from ...store.schema.tables import flow as f
 from ...store.schema.tables import flow_edge as e
 from ...store.schema.tables import flow_run as m
+from ...store.schema.tables import run as r
 from ..base.changes import created_changes
 from ..base.new_runs import NewRuns
 from ..base.new_runs import insert as insert_runs
 from .flow_ends import emit_flow, end_if_over
 
 
-def put_flow(tx: Tx, new: NewFlow, submitter: str | None = None, submitter_id: int | None = None) -> int:
+def put_flow(
+    tx: Tx,
+    new: NewFlow,
+    submitter: str | None = None,
+    submitter_id: int | None = None,
+    *,
+    adopted: Mapping[str, Run] = MappingProxyType({}),
+) -> int:
     """Insert a flow whose members are in order (see ``shape.ordered``); its id.
+
+    Args:
+        tx: The transaction.
+        new: The flow.
+        submitter: Who has asked for it.
+        submitter_id: The account.
+        adopted: New runs of this transaction that become members too, by their key.
 
     Raises:
         AlreadyExists: an unfinished flow has the unique key.
@@ -48,9 +65,20 @@ def put_flow(tx: Tx, new: NewFlow, submitter: str | None = None, submitter_id: i
     flow_id: int = tx.conn.execute(insert(f).values(**values).returning(f.c.id)).scalar_one()
     emit_flow(tx, flow_id, FlowState.RUNNING, EventKind.FLOW_CREATED)
     put_members(tx, flow_id, new.members, {}, new.labels)
-    if not new.members:
+    if adopted:
+        _adopt(tx, flow_id, adopted)
+    # A full queue may have dropped all of them.
+    if not new.members and all(one.state in FINAL for one in adopted.values()):
         end_if_over(tx, {flow_id})
     return flow_id
+
+
+def _adopt(tx: Tx, flow_id: int, runs: Mapping[str, Run]) -> None:
+    tx.conn.execute(update(r).where(r.c.id.in_([one.id for one in runs.values()])).values(flow_id=flow_id))
+    same = {"flow_id": flow_id, "condition": When.SUCCESS.value, "uses": None, "chain": None}
+    dialect.insert_rows(
+        tx.conn, m, [{**same, "run_id": run.id, "key": key} for key, run in runs.items()], (m.c.run_id,)
+    )
 
 
 def _refuse_taken(conn: Connection, unique_key: str) -> None:

@@ -1,8 +1,9 @@
-"""Skips runs that are too old to start and that no claim meets, and fails those that had to end and do not execute."""
+"""Looks again at what waits: skips what is too old to start, fails what had to end, wakes what was overlooked."""
 
 import logging
 from typing import Final
 
+from ...queue import waits
 from ...queue.claims.expiry import skip_due
 from ...queue.deadlines import are_due, fail_overdue
 from ...store.db.database import Database
@@ -15,7 +16,7 @@ EVERY: Final = 5.0
 
 
 class Expirer:
-    """Looks at the next run that expires or has to end: one probe of an index for each, however many wait."""
+    """Looks at the next run that expires or has to end, by one probe of an index for each, and at fulfilled waits."""
 
     def __init__(self, database: Database, node: str) -> None:
         self._database = database
@@ -23,6 +24,9 @@ class Expirer:
 
     async def look(self) -> int:
         """Look once; how many runs were skipped or failed."""
+        overlooked = await self._database.read(waits.overlooked)
+        if overlooked:
+            await self._database.write(waits.wake_overlooked, overlooked)
         ended = 0
         while any(await self._database.read(are_due)):
             skipped, failed = await self._database.write(_end_due, self._node)

@@ -210,6 +210,8 @@ class LocalHost:
         """What the attempt has begun."""
         if self._branches is None:
             self._branches = Branches(lambda: self.main, self.grace, lambda: self._signal.reason is not None)
+            if self._is_over:
+                self._branches.close()
         return self._branches
 
     def note_task(self, task: asyncio.Task[Any]) -> None:
@@ -245,6 +247,8 @@ class LocalHost:
     def end(self) -> None:
         """Take nothing more: the run may begin its next attempt."""
         self._is_over = True
+        if self._branches is not None:
+            self._branches.close()
 
     def _refuse_if_over(self, what: str) -> None:
         if self._is_over:

@@ -12,9 +12,11 @@ from sqlalchemy import (
     Select,
     Subquery,
     bindparam,
+    exists,
     func,
     literal,
     literal_column,
+    or_,
     select,
     union,
 )
@@ -27,6 +29,7 @@ from ..db.literals import sql_literal, sql_literals
 from ..db.unreadable import every, readable
 from ..schema.rows import reader_of
 from ..schema.tables import AMONG_ALL_RUNS, IS_OPEN, periodic_task
+from ..schema.tables import flow as f
 from ..schema.tables import queue_group as g
 from ..schema.tables import run as r
 
@@ -104,9 +107,11 @@ UNBEGUN_STATES: Final = (RunState.WAITING, RunState.SCHEDULED)
 
 
 def unbegun(but: Collection[int] = ()) -> list[ColumnElement[bool]]:
-    """That a run has never begun, is none of a flow, and none of these."""
+    """That a run has never begun, was not put into the queue with a whole flow, and is none of these."""
     without = [r.c.id.not_in(but)] if but else []
-    return [r.c.attempt == literal_column("0"), r.c.flow_id.is_(None), IS_OPEN, *without]
+    of_step = exists().where(f.c.id == r.c.flow_id, f.c.parent_id.is_not(None))
+    alone = or_(r.c.flow_id.is_(None), of_step)
+    return [r.c.attempt == literal_column("0"), alone, IS_OPEN, *without]
 
 
 def of_line(statement: Select[Any], line: Line, but: Collection[int] = ()) -> list[Select[Any]]:

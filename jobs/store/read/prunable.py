@@ -20,6 +20,7 @@ from ..schema.tables import job_execution as e
 from ..schema.tables import periodic_task, skipped_occurrence
 from ..schema.tables import queue_group as g
 from ..schema.tables import run as r
+from ..schema.tables import run_awaited as a
 
 BEGINNING: Final = datetime(1970, 1, 1, tzinfo=UTC)
 """Before every run."""
@@ -42,9 +43,13 @@ NEEDED_EXECUTION: Final = exists().where(
 
 
 def needed_run(now: datetime) -> ColumnElement[bool]:
-    """Return that a run which has ended is part of a flow, or holds its unique key for a time that is not over."""
+    """Return that a run which has ended is part of a flow, is yet to be read by a step, or holds its key.
+
+    It holds its unique key for a time that is not over.
+    """
     released = sql_literals(RELEASING)
-    return or_(IN_FLOW, and_(r.c.key_until.is_not(None), r.c.key_until > now, r.c.state.not_in(released)))
+    awaited = exists().where(a.c.awaited_id == r.c.id)
+    return or_(IN_FLOW, awaited, and_(r.c.key_until.is_not(None), r.c.key_until > now, r.c.state.not_in(released)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from sqlalchemy import Boolean, CheckConstraint, Column, Index, Integer, String, Table, Text
 
 from ...core.durable.steps import StepKind, StepState
-from .parts import NO_REUSE, key, metadata, one_of
+from .parts import NO_REUSE, key, metadata, one_of, partial_index
 from .types import JsonDocument, Key, Name, UtcDateTime
 
 run_step = Table(
@@ -33,7 +33,20 @@ run_step = Table(
     one_of("state", StepState),
     CheckConstraint("(finished_at IS NULL) = (state = 'waiting')", name="finished_unless_waiting"),
     CheckConstraint("(failure > 0) = (state = 'failed')", name="failure_iff_failed"),
+    # What is looked at again though nothing announced it.
+    partial_index("ix_run_step_awaits_runs", "kind = 'runs' AND state = 'waiting'", "flow_id"),
 )
+
+run_awaited = Table(
+    "run_awaited",
+    metadata,
+    # The run that waits, and its step.
+    Column("run_id", Key, primary_key=True, autoincrement=False),
+    Column("step", Text, primary_key=True),
+    Column("number", Integer, primary_key=True, autoincrement=False),
+    Column("awaited_id", Key, nullable=False, index=True),
+)
+"""Runs that a step waits for though others have begun them: they have the unique key of a run that it was to begin."""
 
 run_signal = Table(
     "run_signal",

@@ -42,7 +42,7 @@ from .groups import queue_group, rate_bucket
 from .labels import run_label
 from .parts import AMONG_ALL, BY_JOB, HOT, IN_LINE, NO_REUSE, key, metadata, one_of, partial_index, quoted
 from .records import execution_log, skipped_occurrence
-from .steps import run_signal, run_step, signal_link
+from .steps import run_awaited, run_signal, run_step, signal_link
 from .types import JsonDocument, Key, Name, UtcDateTime
 
 __all__ = [
@@ -75,6 +75,7 @@ __all__ = [
     "rate_bucket",
     "refresh_token",
     "run",
+    "run_awaited",
     "run_label",
     "run_signal",
     "run_step",

@@ -20,6 +20,7 @@ from ..schema.tables import execution_log as line
 from ..schema.tables import flow as f
 from ..schema.tables import (
     flow_edge,
+    run_awaited,
     run_label,
     run_signal,
     run_step,
@@ -95,7 +96,7 @@ def delete_bare_runs(conn: Connection, ids: Sequence[int], now: datetime) -> int
     doomed = r.c.id.in_(ids) & r.c.finished_at.is_not(None)
     gone = conn.execute(delete(r).where(doomed, ~executed, ~needed_run(now)).returning(r.c.id, r.c.labels)).all()
     if gone:
-        for of_run in (run_step, run_signal, signal_link):
+        for of_run in (run_step, run_awaited, run_signal, signal_link):
             conn.execute(delete(of_run).where(of_run.c.run_id.in_([row.id for row in gone])))
     labels = [
         {"label": key, "word": value, "run": row.id}

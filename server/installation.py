@@ -125,10 +125,13 @@ class Installation:
         database = of_engine.separate_pool("api")
         wakeup = Wakeup(database)
         feeds = LiveFeeds(database, wakeup, poll=settings.poll_for(is_sqlite=database.is_sqlite))
+        feeds.bus.on_fault = feeds.log_feed.on_fault = self.counts.failed
         keys = key_source(self.settings)
         open_to_all, who = self.settings.no_auth, self.who
         signs_in = self.serves_api and not open_to_all and who is None
         sign_in = SignIn(database, self.url, self.hosts, self.settings.oidc) if signs_in else None
+        if sign_in is not None:
+            sign_in.watch.on_fault = self.counts.failed
 
         async def context_of(submitter: Submitter | None, place: str | None) -> Context:
             person = LOCAL_ADMINISTRATOR if open_to_all else await person_behind(database, submitter)

@@ -51,9 +51,6 @@ describe(
     ExplanationCode,
     "What an explanation says, of a task or of a run.",
     {
-        ExplanationCode.FOLLOW_UP_LOST: (
-            "The run ended, and a run that was to follow was refused or failed; the details name each."
-        ),
         ExplanationCode.BLOCKED: "Another run of the same task must end first.",
         ExplanationCode.BLOCKS_LOOP: "The code of the run keeps the event loop of its node from turning.",
         ExplanationCode.CANCELLED: "The run was cancelled.",
@@ -62,6 +59,9 @@ describe(
         ExplanationCode.DUE: "The task is due, and about to be dispatched.",
         ExplanationCode.FAILED: "The run failed for good.",
         ExplanationCode.FINISHED: "The task has no occurrence left.",
+        ExplanationCode.FOLLOW_UP_LOST: (
+            "The run ended, and a run that was to follow was refused or failed; the details name each."
+        ),
         ExplanationCode.GROUP_LIMIT: "As many runs of its group are at work as the group may have.",
         ExplanationCode.GROUP_PAUSED: "Its group is paused.",
         ExplanationCode.IN_LINE: "Others of its group and priority were due before the run.",
@@ -77,6 +77,7 @@ describe(
         ExplanationCode.NO_TAKER: "Live nodes know the job, but were started to take other runs than this.",
         ExplanationCode.NO_SLOT: "No node that can run it has a free slot.",
         ExplanationCode.PAUSED: "The task is paused.",
+        ExplanationCode.PUT_OFF: "The task was due, or the run, and could not begin; it is tried again at `until`.",
         ExplanationCode.QUEUED: "A run of the task is in the queue and takes its turn.",
         ExplanationCode.RATE_LIMIT: "It waits for a token of its group's or its job's rate.",
         ExplanationCode.RETRYING: "A run of the task failed and will be tried again.",

@@ -129,6 +129,7 @@ class ExplanationCode(OpenEnum):
     NO_SLOT = "NO_SLOT"
     NO_TAKER = "NO_TAKER"
     PAUSED = "PAUSED"
+    PUT_OFF = "PUT_OFF"
     QUEUED = "QUEUED"
     RATE_LIMIT = "RATE_LIMIT"
     RETRYING = "RETRYING"

@@ -13,6 +13,7 @@ from ..core.nodes import LIVE_NODES, TAKING_NODES, Node, NodeState
 from ..core.outcome import JobOutcome
 from ..core.rules import unknown
 from ..queue import endings as finishes
+from ..queue.base.apart import in_halves, reason_of
 from ..queue.losses import release, rescue
 from ..store.db.transaction import Tx, Wake
 from ..store.read import jobs as stored_jobs
@@ -227,7 +228,16 @@ def heartbeat(tx: Tx, node_id: int, *, lease: float, running: int) -> Beat:
 
 def rescue_expired(tx: Tx, dead: Sequence[Node]) -> int:
     """Rescue the runs of nodes that the caller has watched for a full lease; how many runs."""
-    return sum(rescue(tx, node, reason="no heartbeat within its lease") for node in dead)
+    rescued: dict[int, int] = {}
+
+    def take(nodes_left: Sequence[Node]) -> None:
+        for node in nodes_left:
+            rescued[node.id] = rescue(tx, node, reason="no heartbeat within its lease")
+
+    for node, error in in_halves(tx, dead, take):
+        rescued.pop(node.id, None)
+        reason_of(f"the runs of node {node.name}, which is dead, could not be taken back", error)
+    return sum(rescued.values())
 
 
 def _skew(now: datetime) -> float:

@@ -3,6 +3,7 @@
 from bisect import bisect_left
 from collections.abc import Container, Iterable, Mapping
 from datetime import datetime
+from threading import Lock
 from typing import Final, Protocol
 
 from .model import Outcome, SkipReason, Trigger
@@ -172,9 +173,12 @@ class NodeCounts:
         dispatched: Runs made of tasks that came due.
         dispatch_lag: Seconds by which tasks were overdue when the transaction began that made their runs.
         skipped: Occurrences that did not become runs, by reason.
+        faults: How often each part of the node, by its name, failed unexpectedly and went on.
     """
 
     def __init__(self) -> None:
+        self.faults: dict[str, int] = {}
+        self._lock = Lock()
         self.jobs: dict[str, JobCounts] = {}
         self.waits: dict[str, Histogram] = {}
         self.tasks: dict[str, TaskCounts] = {}
@@ -182,6 +186,11 @@ class NodeCounts:
         self.dispatched = 0
         self.dispatch_lag = Histogram()
         self.skipped: dict[SkipReason, int] = {}
+
+    def failed(self, part: str) -> None:
+        """Count that a part of the node failed unexpectedly and goes on; from any thread."""
+        with self._lock:
+            self.faults[part] = self.faults.get(part, 0) + 1
 
     def begun(self, runs: Iterable[CountedRun]) -> None:
         """Attempts at these runs begin."""

@@ -161,6 +161,8 @@ class Task:
     """A stored task. ``next_nominal`` is nominal, ``next_execution`` includes the jitter; both None = finished.
 
     ``signature`` is that of the version of its job that its arguments were checked against; None = they were not.
+    ``put_off``: the ``reason`` why no run could be made when it was due the last time that this failed, and ``until``
+    when it was put off.
     """
 
     id: int
@@ -186,6 +188,7 @@ class Task:
     updated_at: datetime
     signature: str | None
     set_name: str | None = None
+    put_off: dict[str, Any] | None = None
 
     @property
     def name(self) -> str:

@@ -141,6 +141,18 @@ def unreadable_due(conn: Connection, now: datetime, limit: int) -> Iterator[tupl
             yield task_id, fault
 
 
+def due_ids(conn: Connection, now: datetime, limit: int) -> list[int]:
+    """Lock up to ``limit`` due tasks as ``due`` does, and read no more of them than their ids."""
+    statement = (
+        select(t.c.id)
+        .where(t.c.next_execution <= now)
+        .order_by(t.c.next_execution, t.c.id)
+        .limit(limit)
+        .with_for_update(skip_locked=True)
+    )
+    return list(conn.execute(statement).scalars())
+
+
 def plan(conn: Connection) -> None:
     """Have the rest of the transaction planned as after ``due``."""
     if dialect.is_postgresql(conn):

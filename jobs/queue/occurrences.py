@@ -10,6 +10,7 @@ from itertools import accumulate, groupby
 
 from ..core.admission.expiry import expiry_of
 from ..core.base.errors import InvalidState
+from ..core.base.wording import time_text
 from ..core.defaults import JobDefaults
 from ..core.events import CREATED, Change, EventKind, Listed
 from ..core.limits import key_of_task
@@ -26,6 +27,7 @@ from ..store.read import skipped as stored_skipped
 from ..store.read import tasks as stored_tasks
 from ..store.write import tasks
 from . import due_tasks as occurrences
+from .base.apart import in_halves, reason_of
 from .base.skips import record_skips
 from .base.suspended import wake_due
 from .cancel import cancel_free
@@ -43,6 +45,8 @@ OCCURRENCES = 5000
 RUNS = 500
 """About how many runs one transaction makes; tasks beyond that are left for the next one."""
 _CATCH_UP_ROUNDS = 20
+PUT_OFF = timedelta(minutes=1)
+"""How long a task is left alone of which no runs can be made."""
 _BUSY = timedelta(seconds=0.05)
 """When to look again at what is due and was left alone, because somebody else is at it at this moment."""
 
@@ -77,7 +81,46 @@ def dispatch_due(tx: Tx, node: str | None, *, batch: int = BATCH) -> Dispatched:
         tx.learn_now(found[0].now)
         known = {one.task.job_name: one.job for one in found if one.job is not None}
         visited = visit(tx, [one.task for one in found[:batch]], node, known, any_cap=found[0].any_cap)
-    if visited.behind or len(found) > batch:
+    return _dispatched(tx, visited, are_more=len(found) > batch)
+
+
+def dispatch_apart(tx: Tx, node: str | None, *, batch: int = BATCH) -> Dispatched:
+    """``dispatch_due`` where that fails: for halves of the tasks, until the guilty ones stand alone.
+
+    Each of these is put off for ``PUT_OFF`` and says why; the others are dispatched.
+    """
+    ids = occurrences.due_ids(tx.conn, tx.now, batch + 1)
+    visits: list[Visited] = []
+
+    def visit_some(some: Sequence[int]) -> None:
+        stored = stored_tasks.by_ids(tx.conn, some)
+        due = [due_of(stored[task_id]) for task_id in some]
+        known, any_cap = jobs.published_defaults_and_caps(tx.conn, {task.job_name for task in due})
+        visits.append(visit(tx, due, node, known, any_cap=any_cap))
+
+    lost = in_halves(tx, ids[:batch], visit_some)
+    until = tx.now + PUT_OFF
+    for task_id, error in lost:
+        reason = reason_of(f"no runs of task {task_id}, which is due, could be made", error)
+        why = {"until": time_text(until), "reason": reason}
+        tasks.put(tx.conn, task_id, {"next_execution": until, "put_off": why})
+        tx.emit([Change(EventKind.TASK_UPDATED, task_id=task_id)])
+    skipped: Counter[SkipReason] = Counter()
+    for one in visits:
+        skipped.update(one.skipped)
+    visited = Visited(
+        len(ids[:batch]),
+        sum(one.made for one in visits),
+        any(one.behind for one in visits),
+        [lag for one in visits for lag in one.lags],
+        skipped,
+        busy=any(one.busy for one in visits),
+    )
+    return _dispatched(tx, visited, are_more=len(ids) > batch)
+
+
+def _dispatched(tx: Tx, visited: "Visited", *, are_more: bool) -> Dispatched:
+    if visited.behind or are_more:
         return Dispatched(visited.tasks, visited.made, True, None, visited.lags, visited.skipped)
     if visited.busy:
         again_at = tx.monotonic(tx.now + _BUSY)

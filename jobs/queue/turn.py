@@ -3,11 +3,13 @@
 So a run costs one transaction, not two, and never more than the node's slots are running, by the log as well.
 """
 
+import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from ..store.db.database import Database
+from ..store.db.faults import kind_of, log_fault
 from ..store.db.transaction import Tx
 from ..store.read import runs as run_store
 from .base import statements
@@ -15,6 +17,8 @@ from .claims.claim import Claimant, Claimed, Standing, Started, claim_more, stan
 from .claims.fairness import FairnessState
 from .claims.lane import LaneClaims
 from .finish import Finish, Finished, finish
+
+log = logging.getLogger(__name__)
 
 _NONE_FINISHED = Finished(frozenset())
 MIXED_FOR = 0.25
@@ -138,7 +142,14 @@ class NodeQueue:
                 self._mixed_until = self._clock() + MIXED_FOR
         if self._goes_on:
             order = replace(order, slots=min(order.slots, max(self._at_once, len(order.reserved))))
-        result = await self._database.write(turn, claimant, fairness, order)
+        try:
+            result = await self._database.write(turn, claimant, fairness, order)
+        except Exception as error:
+            # What was to be stored with it, the caller stores by itself.
+            if order.ended or kind_of(error).passes:
+                raise
+            log_fault(log, "a claim failed and is done run by run", error)
+            result = await self._database.write(turn, claimant, fairness, order, apart=True)
         # Where ends have transactions of their own, the other half is stored meanwhile.
         self._goes_on = result.more and not self.shares_turns
         return result
@@ -154,18 +165,21 @@ def _is_mere_claim(order: Order) -> bool:
     return order.slots > 0 and not order.ended and not order.reserved and order.prefetch == 0
 
 
-def turn(tx: Tx, claimant: Claimant, fairness: FairnessState, order: Order) -> Turn:
-    """Store ends, start what was reserved, and take more runs from the queue. ``fairness`` is not changed."""
+def turn(tx: Tx, claimant: Claimant, fairness: FairnessState, order: Order, *, apart: bool = False) -> Turn:
+    """Store ends, start what was reserved, and take more runs from the queue. ``fairness`` is not changed.
+
+    ``apart``: a run that cannot be begun is put off by itself, and the others begin.
+    """
     # Asked first: a node that declares another one dead locks it before its runs, too.
     standing = standing_of(tx, claimant)
     finished = finish(tx, claimant.node_id, claimant.node, order.ended) if order.ended else _NONE_FINISHED
     if standing is not Standing.TAKES:
         return Turn(finished, (), (), fairness, standing)
-    begun = start_more(tx, claimant, order.reserved) if order.reserved else ()
+    begun = start_more(tx, claimant, order.reserved, apart=apart) if order.reserved else ()
     slots = order.slots - len(begun)
     claimed = Claimed((), (), fairness)
     if slots > 0 or order.prefetch > 0:
-        claimed = claim_more(tx, claimant, fairness, slots=slots, prefetch=order.prefetch)
+        claimed = claim_more(tx, claimant, fairness, slots=slots, prefetch=order.prefetch, apart=apart)
     next_in = _next_in(tx) if len(claimed.started) < slots else None
     if claimed.busy:
         next_in = _SOON

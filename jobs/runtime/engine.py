@@ -68,6 +68,8 @@ class Engine:
         poll = settings.poll_for(is_sqlite=self._database.is_sqlite)
         self._declarer = Declarer(self._database, registry, poll=poll)
         self._keeper = _Keeper(self)
+        for service in (self._wakeup, self._logs, self._progress, self._declarer, self._keeper):
+            service.on_fault = services.counts.failed
         # Held while a life begins, or is taken back.
         self._beginning = asyncio.Lock()
         self._draining: asyncio.Task[None] | None = None
@@ -76,6 +78,12 @@ class Engine:
     def database(self) -> Database:
         """This node's database."""
         return self._database
+
+    @property
+    def services(self) -> tuple[Service, ...]:
+        """All parts that run until they are stopped, those of the present life included."""
+        life = () if self._life is None else self._life.services
+        return self._wakeup, self._logs, self._progress, self._declarer, self._keeper, *life
 
     @property
     def wakeup(self) -> Wakeup:

@@ -1,9 +1,14 @@
 """Ends what a node runs before another node may begin it: by a timer at the exact time, without the database."""
 
 import asyncio
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
+
+from ..store.db.faults import log_fault
+
+log = logging.getLogger(__name__)
 
 FENCE_AT = 0.75
 """The part of the lease after which a node without a good heartbeat asks its jobs to stop."""
@@ -62,6 +67,14 @@ class Fenced(Protocol):
         ...
 
 
+def _surely(do: Callable[[], None]) -> None:
+    """Go through a stage; a fault there is logged, and keeps none of the later stages from coming."""
+    try:
+        do()
+    except Exception as error:
+        log_fault(log, "a stage of the fence failed", error)
+
+
 class Fence:
     """Rings when the heartbeat is too old, and then goes through the stages. Start and stop are idempotent.
 
@@ -106,7 +119,7 @@ class Fence:
         self.stop()
         self._fallen = True
         due = stages(self._lease, self._grace, silent=silent)
-        self._fenced.ask_to_stop()
+        _surely(self._fenced.ask_to_stop)
         self._after(due.stop - due.ask, lambda: self._stop_hard(due))
 
     def _ring(self) -> None:
@@ -119,16 +132,16 @@ class Fence:
             self.fall(silent=silent)
 
     def _stop_hard(self, due: Stages) -> None:
-        self._fenced.stop_hard()
+        _surely(self._fenced.stop_hard)
         if due.stop >= self._lease:
             # Others may have begun: a child process gets no time to leave.
-            self._fenced.kill()
+            _surely(self._fenced.kill)
         self._after(due.force - due.stop, self._end_by_force)
 
     def _end_by_force(self) -> None:
         self._timer = None
-        self._fenced.kill()
-        self._fenced.leave_behind()
+        _surely(self._fenced.kill)
+        _surely(self._fenced.leave_behind)
         self.passed.set()
 
     def _after(self, seconds: float, do: Callable[[], None]) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from ..actions.nodes import Beat, heartbeat, note_stall
 from ..core.nodes import Node
-from ..store.db.database import Database, SQLAlchemyError
+from ..store.db.database import Database
 from ..store.db.faults import log_fault
 from .base.clock import Clock
 from .base.pulse import Stall
@@ -32,6 +32,7 @@ class Heartbeat:
         running: How many runs execute now.
         on_beat: Called from the thread with what the database answered to each beat.
         stall: Called there before each beat: which part of the node makes no progress.
+        on_fault: Called there with ``"heartbeat"`` after each beat that failed.
     """
 
     def __init__(
@@ -46,6 +47,7 @@ class Heartbeat:
         running: Callable[[], int],
         on_beat: Callable[[Beat], None],
         stall: Callable[[], Stall | None] = lambda: None,
+        on_fault: Callable[[str], None] = lambda _name: None,
     ) -> None:
         self._database = database
         self._node = node
@@ -54,6 +56,7 @@ class Heartbeat:
         self._running = running
         self._on_beat = on_beat
         self._stall = stall
+        self._on_fault = on_fault
         self._noted: str | None = None
         self._stopped = threading.Event()
         self._wanted = threading.Event()
@@ -92,19 +95,31 @@ class Heartbeat:
             self._wanted.clear()
             if self._stopped.is_set():
                 return
-            began = self._clock.monotonic()
             try:
-                self._note(self._stall())
-                beat = self._database.write_sync(heartbeat, self._node.id, lease=self._lease, running=self._running())
-            except (SQLAlchemyError, OSError) as error:
+                self._beat()
+            except Exception as error:
                 self._fail(error)
-                continue
-            self._recover()
-            if self._stopped.is_set():
-                return
-            if beat.state is not None:
-                self._last_good = began
-            self._on_beat(beat)
+
+    def _beat(self) -> None:
+        began = self._clock.monotonic()
+        # What is said beside the sign of life does not keep it from being given.
+        unsaid = self._note_stall()
+        beat = self._database.write_sync(heartbeat, self._node.id, lease=self._lease, running=self._running())
+        if self._stopped.is_set():
+            return
+        if beat.state is not None:
+            self._last_good = began
+        self._on_beat(beat)
+        if unsaid is not None:
+            raise unsaid
+        self._recover()
+
+    def _note_stall(self) -> Exception | None:
+        try:
+            self._note(self._stall())
+        except Exception as error:
+            return error
+        return None
 
     def _note(self, stall: Stall | None) -> None:
         """Say when a part of the node stops to get on, and when it does again."""
@@ -123,6 +138,7 @@ class Heartbeat:
         if not self._failed:
             log_fault(log, f"heartbeat of node {self._node.name} failed", error)
         self._failed = True
+        self._on_fault("heartbeat")
 
     def _recover(self) -> None:
         if self._failed:

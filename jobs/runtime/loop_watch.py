@@ -14,6 +14,7 @@ from typing import Any, Final, cast
 from ..base.context import current_host
 from ..core.model import Run
 from ..queue.base.shapes import HeldRun
+from ..store.db.faults import log_fault
 from .attempts.bodies import CoroutineBody
 from .job.host import LocalHost
 
@@ -95,14 +96,20 @@ class LoopWatch:
 
     def _watch(self, loop: asyncio.AbstractEventLoop, thread: int) -> None:
         while not self._stopped.wait(EVERY):
-            turned, began = threading.Event(), time.monotonic()
-            with self._lock:
-                if self._stopped.is_set():
-                    return
-                loop.call_soon_threadsafe(turned.set)
-            if not (turned.wait(PATIENCE) or turned.wait(_SECOND_LOOK)):
-                self._follow(loop, thread, turned, began)
-            self.lag = time.monotonic() - began
+            try:
+                self._look(loop, thread)
+            except Exception as error:
+                log_fault(log, f"the watch of {self._what} failed and goes on", error)
+
+    def _look(self, loop: asyncio.AbstractEventLoop, thread: int) -> None:
+        turned, began = threading.Event(), time.monotonic()
+        with self._lock:
+            if self._stopped.is_set():
+                return
+            loop.call_soon_threadsafe(turned.set)
+        if not (turned.wait(PATIENCE) or turned.wait(_SECOND_LOOK)):
+            self._follow(loop, thread, turned, began)
+        self.lag = time.monotonic() - began
 
     def _follow(self, loop: asyncio.AbstractEventLoop, thread: int, turned: threading.Event, began: float) -> None:
         """Say what blocks, again at twice the time, and when it is over."""

@@ -21,7 +21,7 @@ from .attempts.worker import Worker
 from .base.change_detector import ChangeDetector
 from .base.clock import Clock
 from .base.pulse import Pulse, Stall, stall_of
-from .base.service import Duty, persistently
+from .base.service import Duty, Service, persistently
 from .base.settings import EngineSettings
 from .drain_watcher import DrainWatcher
 from .duties import alarm, expirer, figures
@@ -169,17 +169,24 @@ class NodeLife:
             running=lambda: self.worker.running,
             on_beat=self._on_beat,
             stall=self._look_for_stall,
+            on_fault=services.counts.failed,
         )
         self._duties = self._make_duties(clock, poll)
         self.fenced = self.worker.fenced
         self._left_behind: list[int] = []
         self._fence = Fence(settings.lease, settings.hard_stop_grace, self._heartbeat.age, self)
         self.drain_watcher = DrainWatcher(self, settings.drain_timeout, on_drained)
+        self._count_fault = services.counts.failed
 
     @property
     def database_answers(self) -> bool:
         """Whether the database took the last heartbeat."""
         return self._heartbeat.answers()
+
+    @property
+    def services(self) -> tuple[Service, ...]:
+        """All parts that run for as long as this life does, besides the heartbeat."""
+        return self.dispatcher, self.worker, self.releaser, *self._duties, self.drain_watcher
 
     def stall(self) -> Stall | None:
         """The part that has made no progress for a whole lease, if there is one; from any thread."""
@@ -226,7 +233,8 @@ class NodeLife:
         self._heartbeat.start()
         if not self._database.is_sqlite:
             self._fence.start()
-        for service in (self.dispatcher, self.worker, self.releaser, *self._duties, self.drain_watcher):
+        for service in self.services:
+            service.on_fault = self._count_fault
             service.start()
 
     async def _end_duties(self) -> None:

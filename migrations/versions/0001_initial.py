@@ -374,6 +374,7 @@ Table(
     Column("counter", KEY, nullable=False),
     Column("signature", String(16)),
     Column("set_name", NAME),
+    Column("put_off", DOCUMENT),
     Column("version", Integer(), nullable=False),
     Column("created_at", TIME, nullable=False),
     Column("updated_at", TIME, nullable=False),

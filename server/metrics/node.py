@@ -50,6 +50,7 @@ _MADE = Counters("cronograph_runs_dispatched_total", "Runs that this node made o
 _LAG = Histograms("cronograph_dispatch_lag_seconds", "By how much tasks were overdue when their runs were made.")
 _SKIPPED = Counters("cronograph_occurrences_skipped_total", "Occurrences that did not become runs.", "reason")
 _REFUSED = Counters("cronograph_results_refused_total", "Results refused because the run had been taken over.")
+_FAULTS = Counters("cronograph_part_failures_total", "Times that a part of the node failed and went on.", "part")
 _INFO = Gauges("cronograph_node_info", "The node of this process; always 1.", "node", "version", "commit")
 _READY = Gauges("cronograph_node_ready", "1 while this node takes runs.")
 _RUNNING = Gauges("cronograph_executions_running", "Runs that execute on this node.", "kind")
@@ -94,6 +95,7 @@ def _runs(counts: NodeCounts) -> Iterator[str]:
     yield _LAG.text({(): counts.dispatch_lag})
     yield _SKIPPED.text(((reason.value,), count) for reason, count in list(counts.skipped.items()))
     yield _REFUSED.text([((), counts.refused)])
+    yield _FAULTS.text(((part,), count) for part, count in list(counts.faults.items()))
 
 
 def _state(parts: NodeParts) -> Iterator[str]:

@@ -30,6 +30,7 @@ class ExplanationCode(StrEnum):
     NO_SLOT = "NO_SLOT"
     NO_TAKER = "NO_TAKER"
     PAUSED = "PAUSED"
+    PUT_OFF = "PUT_OFF"
     QUEUED = "QUEUED"
     RATE_LIMIT = "RATE_LIMIT"
     RETRYING = "RETRYING"

@@ -229,6 +229,8 @@ def _not_due(run: Run, now: datetime) -> Explanation:
             f"Attempt {run.attempt} failed; it is tried again after {at}, in {wait}, or at once by hand (retry now)."
         )
         return Explanation(Code.RETRY_LATER, sentence, details, until=run.available_at)
+    if run.error is not None:
+        return Explanation(Code.PUT_OFF, f"At {at}, in {wait}, it is tried again: {run.error}.", until=run.available_at)
     if run.attempt:
         sentence = f"The job asked to be tried again at {at}, in {wait} (snoozed)."
         return Explanation(Code.SNOOZED, sentence, until=run.available_at)

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
+from ..base.wording import time_text
 from ..model import Run, SkippedOccurrence, Task
 from ..occurrences.effective_policies import effective_overlap, jitter_offset
 from ..states import RunState
@@ -29,6 +30,7 @@ def explain_task(task: Task, facts: TaskFacts, now: datetime) -> Explanation:
         _unfinished(facts, now, details)
         or _paused(task, details)
         or _finished(task, details)
+        or _put_off(task, details)
         or no_job(task.spec.job_name, task.spec.group, facts, details, "its occurrences are skipped")
         or _next(task, facts, now, details)
     )
@@ -76,6 +78,15 @@ def _paused(task: Task, details: tuple[str, ...]) -> Explanation | None:
         f"It is paused{who}{since}{why}. Its occurrences are recorded as skipped until it is resumed.",
         details,
     )
+
+
+def _put_off(task: Task, details: tuple[str, ...]) -> Explanation | None:
+    """Say why the task was put off; what is stored of that is past once the task has moved on."""
+    until = task.next_execution
+    if task.put_off is None or until is None or task.put_off["until"] != time_text(until):
+        return None
+    sentence = f"No run could be made when it was due: {task.put_off['reason']}. It is tried again at {moment(until)}."
+    return Explanation(Code.PUT_OFF, sentence, details, until=until)
 
 
 def _finished(task: Task, details: tuple[str, ...]) -> Explanation | None:

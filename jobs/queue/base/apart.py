@@ -2,6 +2,8 @@
 
 import logging
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
 from traceback import clear_frames
 from typing import Final, TypeVar
 
@@ -60,6 +62,13 @@ def in_halves(tx: Tx, items: Sequence[T], do: Callable[[Sequence[T]], object]) -
         half = len(items) // 2
         return [*in_halves(tx, items[:half], do), *in_halves(tx, items[half:], do)] if half else [(items[0], error)]
     return []
+
+
+def append_apart(tx: Tx, lines: Sequence[LogLine]) -> None:
+    """``append_lines`` where one of them may be none that can be stored: in its place its log says why."""
+    for line, error in in_halves(tx, lines, partial(append_lines, tx)):
+        why = reason_of(f"line {line.line} of the log of execution {line.execution_id} cannot be stored", error)
+        append_lines(tx, [replace(line, message=f"This line could not be stored: {why}", fields=None)])
 
 
 def reason_of(what: str, error: Exception) -> str:

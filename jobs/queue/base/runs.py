@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Connection, bindparam, delete, func, insert, literal_column, select, update
+from sqlalchemy import ColumnElement, Connection, bindparam, case, delete, func, insert, literal_column, select, update
 
 from ...core.model import Json, Outcome, Priority, Run, SkipReason
 from ...core.outcome import UNREADABLE_RUN
@@ -194,6 +194,12 @@ _MAY_BE_OVERDUE = (
     _judged_state.in_(sql_literals(sources_of(RunState.FAILED) - {RunState.RUNNING})),
 )
 """As the index of those that have to end by a time says it."""
+
+
+def put_off(conn: Connection, run_id: int, until: datetime, error: str) -> None:
+    """Have a locked run that no node executes tried again later; nothing of it is read."""
+    state = case((r.c.state == RunState.SCHEDULED.value, RunState.WAITING.value), else_=r.c.state)
+    _set(conn, r.c.id == run_id, state=state, available_at=until, due_at=None, node_id=None, error=error)
 
 
 def end_unread(conn: Connection, run_id: int, state: RunState, error: str, now: datetime) -> int | None:

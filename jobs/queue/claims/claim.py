@@ -2,14 +2,14 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import Enum, auto
 from functools import partial
 from typing import Any, TypeVar
 
 from ...core.admission.expiry import has_expired
 from ...core.base.wording import time_text
-from ...core.events import STARTED
+from ...core.events import STARTED, Change, EventKind
 from ...core.model import Json, Run, SkipReason, Task, Trigger
 from ...core.nodes import TAKING_NODES
 from ...core.occurrences.effective_policies import earliest_start, effective_tolerance, interval_of
@@ -19,6 +19,7 @@ from ...store.db.transaction import Tx
 from ...store.read import tasks as stored_tasks
 from ...store.write import tasks
 from ..base import runs as run_store
+from ..base.apart import in_halves, reason_of
 from ..base.changes import many_changes, run_change
 from ..base.shapes import Candidate, HeldRun, Reserved
 from ..base.skips import record_drop
@@ -31,6 +32,8 @@ from .starts import Source
 
 MAX_DEPTH = 500
 """How many runs one round looks for; larger claims take several rounds in the same transaction."""
+PUT_OFF = timedelta(minutes=1)
+"""How long a run that cannot be begun is left alone."""
 _ROUNDS = 20
 _DEEPER = 4
 """How much deeper a lane is looked into where its part was not enough."""
@@ -109,11 +112,14 @@ def standing_of(tx: Tx, claimant: Claimant) -> Standing:
     return Standing.TAKES if state in TAKING_NODES else Standing.DRAINS
 
 
-def claim_more(tx: Tx, claimant: Claimant, fairness: FairnessState, *, slots: int, prefetch: int) -> Claimed:
-    """``claim`` for a node of which this transaction knows already that it may take runs."""
+def claim_more(
+    tx: Tx, claimant: Claimant, fairness: FairnessState, *, slots: int, prefetch: int, apart: bool = False
+) -> Claimed:
+    """``claim`` for a node of which this transaction knows already that it may take runs; ``apart``: see ``turn``."""
     state = fairness.copy()
     admission = Admission(tx)
-    rounds = _rounds(tx, claimant, state, slots, partial(_start, tx, claimant, admission), admission)
+    start = _start_apart if apart else _start
+    rounds = _rounds(tx, claimant, state, slots, partial(start, tx, claimant, admission), admission)
     started = tuple(one for some in rounds for one in some)
     _emit(tx, claimant, started)
     reserved: list[Reserved] = []
@@ -125,11 +131,20 @@ def claim_more(tx: Tx, claimant: Claimant, fairness: FairnessState, *, slots: in
     return Claimed(started, ids, state, False, admission.blocked, admission.held_back, admission.busy)
 
 
-def start_more(tx: Tx, claimant: Claimant, ids: Sequence[int]) -> tuple[Started, ...]:
+def start_more(tx: Tx, claimant: Claimant, ids: Sequence[int], *, apart: bool = False) -> tuple[Started, ...]:
     """Start runs reserved by a node of which this transaction knows already that it may take runs (``standing_of``).
 
-    Those cancelled or taken away meanwhile are left out.
+    Those cancelled or taken away meanwhile are left out. ``apart``: see ``turn``.
     """
+    if not apart:
+        return _start_reserved(tx, claimant, ids)
+    begun: list[Started] = []
+    lost = in_halves(tx, ids, lambda some: begun.extend(_start_reserved(tx, claimant, some)))
+    _put_off(tx, lost)
+    return tuple(begun)
+
+
+def _start_reserved(tx: Tx, claimant: Claimant, ids: Sequence[int]) -> tuple[Started, ...]:
     begun = _begin(tx, claimant, ids, Source.UNJUDGED)
     judged = [run_id for run_id in ids if run_id not in begun]
     if judged:
@@ -236,6 +251,24 @@ def _start(
     begun = _begin(tx, claimant, ids, Source.QUEUE, admission.at)
     admission.started([one.run for one in begun.values()])
     return begun
+
+
+def _start_apart(
+    tx: Tx, claimant: Claimant, admission: Admission, chosen: list[Candidate], found: list[Candidate]
+) -> dict[int, Started]:
+    """``_start`` for halves where that fails, until the guilty runs stand alone; these are put off."""
+    begun: dict[int, Started] = {}
+    lost = in_halves(tx, chosen, lambda some: begun.update(_start(tx, claimant, admission, list(some), found)))
+    _put_off(tx, [(one.run_id, error) for one, error in lost])
+    return begun
+
+
+def _put_off(tx: Tx, lost: Sequence[tuple[int, Exception]]) -> None:
+    """Have runs that cannot be begun tried again later; each says why, and keeps its attempts."""
+    for run_id, error in lost:
+        reason = reason_of(f"run {run_id} cannot be begun", error)
+        run_store.put_off(tx.conn, run_id, tx.now + PUT_OFF, f"it could not be begun: {reason}")
+        tx.emit([Change(EventKind.RUN_UPDATED, run_id=run_id, state=RunState.WAITING.value)])
 
 
 def _begin(

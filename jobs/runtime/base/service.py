@@ -33,6 +33,10 @@ async def persistently(do: Callable[[], Awaitable[T]]) -> T:
     return await repeated(do, note, _FIRST_PAUSE, give_up_at=loop.time() + PERSISTENCE)
 
 
+def _uncounted(_name: str) -> None:
+    """Count nothing: the owner has no metrics."""
+
+
 class Service(ABC):
     """Start and stop are idempotent; stop without start is fine.
 
@@ -41,11 +45,13 @@ class Service(ABC):
 
     Attributes:
         pulse: Whether it gets on; ``run`` calls it.
+        on_fault: Called with its name each time that it fails; its owner counts it there.
     """
 
     def __init__(self, name: str) -> None:
         self.name = name
         self.pulse = Pulse(name)
+        self.on_fault: Callable[[str], None] = _uncounted
         self._got_on = False
         self._task: asyncio.Task[None] | None = None
         self._ending: asyncio.Task[None] | None = None
@@ -69,6 +75,11 @@ class Service(ABC):
             # To await the task itself, and to suppress its cancellation, would suppress that of the caller too.
             await asyncio.wait([self._ending])
         self.pulse.done()
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it was started and has ended although nobody stopped it."""
+        return self._task is not None and self._task.done()
 
     def passed(self, *, more: bool = False) -> None:
         """Something was done: what failed before is over. ``more``: there is more to do at once."""
@@ -95,6 +106,7 @@ class Service(ABC):
                     backoff.succeed()
                 pause = backoff.fail()
                 log_fault(log, f"{self.name} failed and starts again in {pause:.1f} s", error)
+                self.on_fault(self.name)
             await asyncio.sleep(pause)
 
 

@@ -1,12 +1,14 @@
 """Notifications between nodes: hints that something was committed. A slow poll covers every one that is lost."""
 
 import asyncio
+import logging
 import threading
 from functools import partial
 from typing import TYPE_CHECKING
 
 from ...core.base.lazy import LazyModule
 from ...store.db.database import Database, Listener
+from ...store.db.faults import log_fault
 from ...store.db.transaction import Wake
 from .service import Service, whenever
 
@@ -15,6 +17,8 @@ if TYPE_CHECKING:
     from psycopg import sql
 else:
     sql = LazyModule("psycopg.sql")
+
+log = logging.getLogger(__name__)
 
 _SHORTEST_GAP = 0.1
 """Seconds between two notifications of one node: the first goes out at once, then at most ten a second."""
@@ -58,7 +62,10 @@ class _SubscribedParts:
 
     def _notify(self, wakes: Wake) -> None:
         for part in self.parts:
-            part(wakes)
+            try:
+                part(wakes)
+            except Exception as error:
+                log_fault(log, f"{getattr(part, '__qualname__', part)} failed on a hint", error)
 
 
 class Wakeup(Service):

@@ -1,18 +1,22 @@
 """Turns due tasks into runs: rings at the earliest due time, dispatches until nothing is due, sets the alarm again."""
 
 import asyncio
+import logging
 import time
 from itertools import chain, repeat
 
 from typing_extensions import override
 
 from ...base.services import Services
-from ...queue.occurrences import BATCH, Dispatched, dispatch_due, rehearse
+from ...queue.occurrences import BATCH, Dispatched, dispatch_apart, dispatch_due, rehearse
+from ...store.db.faults import kind_of, log_fault
 from ...store.db.transaction import Wake
 from ..base.change_detector import ChangeDetector
 from ..base.clock import Clock
 from ..base.service import Watch
 from .alarm import Alarm
+
+log = logging.getLogger(__name__)
 
 FIRST_BATCHES = (200, 200, 200, 200)
 """How many due tasks the first transactions of a round look at.
@@ -74,6 +78,13 @@ class Dispatcher(Watch):
             self._rehearsed = True
 
     async def _visit(self, batch: int) -> Dispatched:
-        dispatched = await self._database.write(dispatch_due, self._node, batch=batch)
+        try:
+            dispatched = await self._database.write(dispatch_due, self._node, batch=batch)
+        except Exception as error:
+            if kind_of(error).passes:
+                raise
+            log_fault(log, f"{self.name} failed and goes on task by task", error)
+            self.on_fault(self.name)
+            dispatched = await self._database.write(dispatch_apart, self._node, batch=batch)
         self._counts.visited(dispatched.made, dispatched.lags, dispatched.skipped)
         return dispatched

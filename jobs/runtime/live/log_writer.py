@@ -4,7 +4,7 @@ import asyncio
 import logging
 import threading
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import islice
@@ -14,8 +14,10 @@ from typing_extensions import override
 
 from ...core.base.levels import KEPT_LINES
 from ...core.model import Json
+from ...queue.base.apart import append_apart
 from ...queue.base.logs import append_lines, cut_lines
-from ...store.db.database import Database, SQLAlchemyError
+from ...store.db.database import Database
+from ...store.db.faults import kind_of, log_fault
 from ...store.read.logs import LogLine
 from ..base.service import Watch
 from ..job.lines import MANY_WAITING, SLOWED_BY, SLOWED_EVERY, RawLine, level_name
@@ -123,11 +125,21 @@ class LogWriter(Watch):
         self._landed.clear()
         try:
             lines = [line for lines in batch.values() for line in lines]
-            await self._database.write(append_lines, lines, cut_at_most=BATCH)
+            await self._append(lines)
             return self._forget(batch)
         finally:
             self._in_flight = frozenset()
             self._landed.set()
+
+    async def _append(self, lines: Sequence[LogLine]) -> None:
+        try:
+            await self._database.write(append_lines, lines, cut_at_most=BATCH)
+        except Exception as error:
+            if kind_of(error).passes:
+                raise
+            log_fault(log, f"{self.name} failed and goes on line by line", error)
+            self.on_fault(self.name)
+            await self._database.write(append_apart, lines)
 
     def _next_batch(self) -> dict[int, list[LogLine]]:
         """The oldest waiting lines of every execution, an equal share each."""
@@ -164,9 +176,9 @@ class LogWriter(Watch):
             buffer = self._buffers.pop(execution_id, None) or _Buffer()
         try:
             await self._write_rest(execution_id, buffer)
-        except (SQLAlchemyError, OSError) as error:
-            log.warning(
-                "the log of execution %d is written with its end, because now that failed: %s", execution_id, error
+        except Exception as error:
+            log_fault(
+                log, f"the log of execution {execution_id} is written with its end, because now that failed", error
             )
         kept = min(buffer.count, KEPT_LINES)
         return LogTail(tuple(buffer.oldest(execution_id, KEPT_LINES)), kept, buffer.count - kept)
@@ -174,7 +186,7 @@ class LogWriter(Watch):
     async def _write_rest(self, execution_id: int, buffer: _Buffer) -> None:
         while len(buffer.pending) > BATCH:
             piece = buffer.oldest(execution_id, BATCH)
-            await self._database.write(append_lines, piece, cut_at_most=2 * BATCH)
+            await self._append(piece)
             buffer.forget(piece[-1].line)
             await asyncio.sleep(LAST_PAUSE)
         too_many = buffer.count > KEPT_LINES

@@ -138,6 +138,8 @@ periodic_task = Table(
     Column("counter", Key, nullable=False),
     Column("signature", String(16)),
     Column("set_name", Name),
+    # Why no run could be made when it was due, and until when it was put off.
+    Column("put_off", JsonDocument),
     Column("version", Integer, nullable=False),
     Column("created_at", UtcDateTime, nullable=False),
     Column("updated_at", UtcDateTime, nullable=False),

@@ -17,6 +17,7 @@ from ..store.db.database import Database
 from ..store.db.faults import first_line, kind_of, log_fault
 from ..store.db.transaction import Tx, Wake
 from ..store.read.nodes import live
+from .attempts.attempt import Attempt
 from .attempts.worker import Worker
 from .base.change_detector import ChangeDetector
 from .base.clock import Clock
@@ -362,7 +363,7 @@ class NodeLife:
                 run.id,
                 run.job_name,
                 run.attempt,
-                "thread" if attempt.definition.isolation is Isolation.THREAD else "coroutine, which swallows cancels,",
+                _what_goes_on(attempt),
             )
 
     async def _wait_fenced_off(self) -> None:
@@ -386,3 +387,11 @@ class NodeLife:
             return
         self._loop.call_soon_threadsafe(self.worker.leave_to_others, beat.foreign)
         self._loop.call_soon_threadsafe(self.drain_watcher.on_state, beat.state)
+
+
+def _what_goes_on(attempt: Attempt) -> str:
+    """Return what of an attempt cannot be stopped."""
+    if attempt.definition.isolation is Isolation.THREAD:
+        return "thread"
+    steps = sorted(attempt.host.steps_at_work)
+    return f"thread of step {', '.join(steps)}" if steps else "coroutine, which swallows cancels,"

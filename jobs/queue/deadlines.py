@@ -22,7 +22,7 @@ from .base.changes import run_change
 from .cancel import cancel_all
 from .enqueue.failures import FinalFailure, enqueue_failure_jobs
 from .flows.children import below
-from .flows.flow_ends import end_alone, ended_of, hold, settle
+from .flows.flow_ends import end_alone, ended_of, hold, hold_to_cancel, settle
 
 BATCH: Final = 500
 """Runs that one transaction ends."""
@@ -48,7 +48,9 @@ def fail_overdue(tx: Tx, node: str | None, limit: int = BATCH) -> int:
 
     The runs that they wait for are cancelled, and the jobs that handle failures get their runs.
     """
-    late = run_store.overdue(tx.conn, tx.now, limit)
+    # Their flows before the runs themselves, and those of the runs that they wait for (decision 33).
+    hold_to_cancel(tx.conn, run_store.overdue(tx.conn, tx.now, limit, lock=False))
+    late = run_store.overdue(tx.conn, tx.now, limit, lock=True)
     lost = in_halves(tx, late, lambda ids: _fail(tx, list(stored_runs.by_ids(tx.conn, ids).values()), node))
     for run_id, error in lost:
         reason = reason_of(f"run {run_id}, whose max_duration is over, was failed without what follows", error)

@@ -168,16 +168,15 @@ def next_limits(conn: Connection) -> tuple[datetime | None, datetime | None]:
     return row[0], row[1]
 
 
-def overdue(conn: Connection, now: datetime, limit: int) -> list[int]:
-    """Lock up to ``limit`` runs that no node executes and that had to end; their ids, the longest overdue first."""
-    statement = (
-        select(r.c.id)
-        .where(r.c.deadline_at <= now, *_MAY_BE_OVERDUE)
-        .order_by(r.c.deadline_at, r.c.id)
-        .limit(limit)
-        .with_for_update(of=r, skip_locked=True)
+def overdue(conn: Connection, now: datetime, limit: int, *, lock: bool) -> list[int]:
+    """Find up to ``limit`` runs that no node executes and that had to end; their ids, the longest overdue first.
+
+    With ``lock`` they are locked, and those that somebody is changing are left out.
+    """
+    these = (
+        select(r.c.id).where(r.c.deadline_at <= now, *_MAY_BE_OVERDUE).order_by(r.c.deadline_at, r.c.id).limit(limit)
     )
-    return list(conn.execute(statement).scalars())
+    return list(conn.execute(these.with_for_update(of=r, skip_locked=True) if lock else these).scalars())
 
 
 def fail(conn: Connection, run_id: int, error: str, now: datetime) -> None:

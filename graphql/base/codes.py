@@ -128,7 +128,7 @@ describe(
         EventState.TIMED_OUT: "Execution: used up its time box. Step: what it waited for did not come in time.",
         EventState.LOST: "Execution: its node died or was cut off.",
         EventState.SNOOZED: "Execution: asked to be tried again later.",
-        EventState.HANDED_BACK: "Execution: given back to the queue by a node that stopped.",
+        EventState.HANDED_BACK: "Execution: given back by a node that stopped, or that cannot read its arguments.",
         EventState.STARTING: "Node: about to serve.",
         EventState.ACTIVE: "Node: takes runs.",
         EventState.STALLED: "Node: alive, but a part of it makes no progress.",

@@ -211,7 +211,7 @@ describe(
         Outcome.CANCELLED: "It was cancelled.",
         Outcome.SNOOZED: "The job asked to be tried again later; not a failure.",
         Outcome.SUSPENDED: "The run waits without a slot for a time, a signal or other runs; not a failure.",
-        Outcome.HANDED_BACK: "The node stopped and gave the run back to the queue; not a failure.",
+        Outcome.HANDED_BACK: "The node stopped, or cannot read the arguments, and gave the run back; not a failure.",
     },
 )
 describe(

@@ -7,10 +7,12 @@ from collections.abc import Mapping
 from typing import Any, Final, cast
 
 from graphql import (
+    GraphQLEnumType,
     GraphQLInputObjectType,
     GraphQLList,
     GraphQLNamedType,
     GraphQLNonNull,
+    GraphQLScalarType,
     GraphQLSchema,
     ListTypeNode,
     NonNullTypeNode,
@@ -24,6 +26,9 @@ from ..base.sizes import size_of
 
 OBJECT: Final = 20
 """What an input object weighs, in values of an answer: as many take as long to make."""
+
+ELEMENT: Final = 5
+"""What a value in a list weighs, such as an id of `notIn`: it is converted several times, and becomes a parameter."""
 
 FREE: Final = 500
 """Variables that weigh no more than this count nothing, so that what a document costs need not be counted again."""
@@ -103,6 +108,8 @@ class _Weighing:
             rows = cast("list[object]", value) if isinstance(value, list) else [value]
             if len(rows) <= self._bulk.get(_named(cast("object", kind)).name, 0):
                 return 0
+            if isinstance(_named(inner), GraphQLScalarType | GraphQLEnumType):
+                return ELEMENT * len(rows)
             self._pending += [(inner, row) for row in rows[: self._most + 1]]
             return len(rows)
         if isinstance(kind, GraphQLInputObjectType) and isinstance(value, dict):

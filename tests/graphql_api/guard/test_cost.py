@@ -123,3 +123,17 @@ async def test_a_bulk_list_longer_than_declared_is_refused_before_it_is_read(api
     document = "mutation ($input: EnqueueRunsInput!) { enqueueRuns(input: $input) { errors { code } } }"
     code, _ = await api.refused(document, input={"runs": [{"jobName": "nope"}] * 10_001})
     assert code == "LIMIT_COST"
+
+
+async def test_more_values_than_a_filter_may_compare_with_are_refused_before_they_are_read(api: Api) -> None:
+    document = "query ($filter: RunFilter) { runs(first: 1, filter: $filter) { nodes { id } } }"
+    for operator in ("in", "notIn"):
+        ids = [str(number) for number in range(18_000)]
+        assert (await api.refused(document, filter={"id": {operator: ids}}))[0] == "LIMIT_COST"
+        assert await api.ask(document, filter={"id": {operator: ids[:1_000]}})
+
+
+async def test_as_many_ids_as_a_mutation_takes_are_let_pass(api: Api) -> None:
+    document = "mutation ($input: CancelRunsInput!) { cancelRuns(input: $input) { errors { code } } }"
+    ids = [str(number) for number in range(10_000)]
+    assert "cancelRuns" in await api.ask(document, input={"ids": ids})

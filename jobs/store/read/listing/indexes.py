@@ -52,6 +52,10 @@ class Indexes:
         return condition.field in self.ranges and condition.operator in LATER | EARLIER
 
 
+TEXT_STEPS: Final = 3
+"""Steps that ``contains`` takes for a row: 0.6 µs where others take 0.2 µs."""
+
+
 @dataclass(frozen=True, slots=True)
 class Search:
     """What a read does for each row that it looks at.
@@ -70,8 +74,12 @@ class Search:
         return bool(self.tests or self.sorted_by)
 
     def steps(self, rows: int) -> int:
-        """How much work it is in a list of so many rows: a row and a condition or a field to sort by is a step."""
-        return (min(rows, NARROWED) if self.narrowed else rows) * (len(self.tests) + len(self.sorted_by))
+        """How much work it is in a list of so many rows: a row and a condition or a field to sort by is a step.
+
+        To look for a text within another one takes as long as three others.
+        """
+        of_row = sum(TEXT_STEPS if one is Operator.CONTAINS else 1 for _, one in self.tests) + len(self.sorted_by)
+        return (min(rows, NARROWED) if self.narrowed else rows) * of_row
 
 
 NOTHING: Final = Search()

@@ -14,14 +14,19 @@ async def test_a_step_waits_for_the_thread_that_an_earlier_attempt_left_behind()
     left, let_go, began = Branches(lambda: None, 1.0, lambda: False), threading.Event(), list[frozenset[str]]()
     thread = asyncio.create_task(left.in_thread("charge", lambda: let_go.wait(30), lambda _: None))
     await eventually(lambda: left.steps_at_work == {"charge"})
-    about = asyncio.get_running_loop().create_future()
+    about: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     async def order(ctx: JobContext) -> int:
         LEFT_AT_WORK.add(ctx.run_id, left)
         # Another step does not wait.
-        await ctx.step("mail", lambda: 1)
+        await ctx.step("mail", asyncio.sleep, 0)
         about.set_result(None)
-        return await ctx.step("charge", lambda: began.append(left.steps_at_work) or 7)
+
+        def charge() -> int:
+            began.append(left.steps_at_work)
+            return 7
+
+        return await ctx.step("charge", charge)
 
     attempt = asyncio.create_task(run_job(order, attempt=2, steps={"first": 1}))
     await about

@@ -113,7 +113,7 @@ REFUSED: list[tuple[Callable[..., Any], dict[str, Any], str]] = [
         {"schedule": HOURLY, "args": {"x": 1}},
         "argument 'x': Extra inputs are not permitted; correct args",
     ),
-    (plain, {"schedule": HOURLY, "args": {"x": object()}}, "args: must be JSON"),
+    (plain, {"schedule": HOURLY, "args": {"x": object()}}, "args.x: must be JSON"),
     (plain, {"schedule": HOURLY, "enabled": "no"}, "enabled: must be True or False, got 'no'"),
     (plain, {"schedule": "* * * * *"}, r"schedule '\* \* \* \* \*': .*five fields"),
     (plain, {"schedule": HOURLY, "timezone": "Berlin"}, "Berlin"),

@@ -76,9 +76,16 @@ def text_faults(value: object, field: str, *, least: int = 0, most: int = MAX_TE
         yield InvalidInput(
             f"{field}: must have at most {number_text(most)} characters, got {number_text(len(value))}", path=(field,)
         )
-    bad = next((one for one in value if not one.isprintable() and one not in "\n\r\t" and ord(one) < 160), None)
-    if bad is not None:
+    bad = next((one for one in value if not one.isprintable() and one not in "\n\r\t" and _is_refused(one)), None)
+    if bad is not None and bad >= "\ud800":
+        yield InvalidInput(f"{field}: must not contain half of a surrogate pair, got {bad!r}", path=(field,))
+    elif bad is not None:
         yield InvalidInput(f"{field}: must not contain control characters, got {bad!r}", path=(field,))
+
+
+def _is_refused(character: str) -> bool:
+    """Whether it is a control character, or half of a surrogate pair, which no database stores."""
+    return ord(character) < 160 or "\ud800" <= character <= "\udfff"
 
 
 def check_reason(reason: str | None) -> None:

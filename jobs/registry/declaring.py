@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar, cast, overload
 
 from ..core.base.errors import ConfigurationError
+from ..core.base.unwritable import unstorable
 from ..core.model import Json
 from .definition import Registry, registry_or_default
 from .functions import check_takes
@@ -135,6 +136,9 @@ def _check_carrier(name: object, function: object) -> None:
     """Let pass what can be asked for a value at each enqueue."""
     if not isinstance(name, str) or not name:
         raise ConfigurationError(f"@carries: the name of the value must be a text, got {name!r:.60}")
+    wrong = unstorable(name)
+    if wrong is not None:
+        raise ConfigurationError(f"@carries: the name of the value {wrong.why}, got {name!r:.60}")
     if not callable(function) or inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
         raise ConfigurationError(f"@carries('{name}'): must be on a plain function ('def'), got {function!r:.60}")
     try:

@@ -1,10 +1,10 @@
 """A function becomes a job: what it takes and what is said about it is judged at the import."""
 
 import inspect
-import json
 import re
 import typing
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final, Unpack, cast
 
@@ -12,11 +12,12 @@ from ..base.outcomes import Result
 from ..core.base.errors import ConfigurationError, InvalidInput
 from ..core.base.lazy import LazyModule
 from ..core.base.python_names import in_python
+from ..core.base.unwritable import unstorable, unwritable
 from ..core.model import Isolation, Json, ScheduleSpec
 from ..core.outcome import Failure
 from ..core.rules import check_name, check_text
 from ..core.schedule import ScheduleError, Syntax, parse
-from .definition import Handler, JobDefinition, names_of
+from .definition import Handler, JobDefinition, names_of, read
 from .functions import check_job_function, check_takes
 from .labels import labels_of
 from .limits import LIMITS, limits_of
@@ -65,10 +66,11 @@ def define(
     where = place_of(handler)
     try:
         return _defined(chosen, handler, where, known, options)
-    except InvalidInput as error:
-        raise ConfigurationError(f"job '{chosen}' at {where}: {in_python(error)}") from error
     except (ValueError, TypeError) as error:
-        raise ConfigurationError(f"job '{chosen}' at {where}: {error}") from error
+        why = in_python(error) if isinstance(error, InvalidInput) else error
+        # Half of a surrogate pair could not be printed.
+        message = f"job '{chosen}' at {where}: {why}".encode(errors="backslashreplace").decode()
+        raise ConfigurationError(message) from error
 
 
 def _defined(name: str, handler: Handler, where: str, known: Collection[Any], options: JobOptions) -> JobDefinition:
@@ -101,6 +103,8 @@ def _defined(name: str, handler: Handler, where: str, known: Collection[Any], op
         reuse=reuse_of(options.get("reuse")),
         preload=_preload(options.get("preload")),
     )
+    check_text(definition.description, "description")
+    _check_texts(definition.policies)
     _check_process_options(definition)
     _check_declared_args(definition, options)
     return definition
@@ -174,6 +178,13 @@ def _preload(value: object) -> bool | None:
     return value
 
 
+def _check_texts(policies: JobPolicies) -> None:
+    """Let policies pass whose texts, such as those of keys and labels, every database stores."""
+    found = unstorable(asdict(policies.defaults))
+    if found is not None:
+        raise ValueError(f"{found.where} {found.why}")
+
+
 def _check_process_options(definition: JobDefinition) -> None:
     if definition.isolation is Isolation.PROCESS:
         return
@@ -245,12 +256,11 @@ def _check_declared_args(definition: JobDefinition, options: JobOptions) -> None
     """The runs of a declared schedule have arguments that fit, for nobody else gives any."""
     if definition.schedule is None:
         return
+    wrong = unwritable(definition.declared_args) or unstorable(definition.declared_args)
+    if wrong is not None:
+        raise ValueError(f"args{'.' * bool(wrong.place)}{wrong.where}: {wrong.why}")
     try:
-        json.dumps(definition.declared_args, allow_nan=False)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"args: must be JSON: {error}") from error
-    try:
-        definition.args_model.model_validate(definition.declared_args)
+        read(definition.args_model, definition.declared_args)
     except pydantic.ValidationError as error:
         fault = error.errors(include_url=False)[0]
         place = ".".join(str(part) for part in fault["loc"])

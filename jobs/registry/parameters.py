@@ -5,11 +5,12 @@ import typing
 from collections.abc import AsyncGenerator, Callable, Collection, Generator, Hashable, Mapping
 from typing import Annotated, Any, Final
 
-from pydantic import BaseModel, ConfigDict, Field, create_model
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 from pydantic.errors import PydanticSchemaGenerationError, PydanticUserError
-from pydantic_core import SchemaError
+from pydantic_core import PydanticUndefined, SchemaError
 
 from ..base.context import JobContext
+from ..core.base.unwritable import unstorable, unwritable
 from .definition import RENAMED, Handler
 from .hooks import GIVEN, name_of
 
@@ -73,7 +74,7 @@ def arguments_of(
 def _model(name: str, fields: Mapping[str, Any]) -> type[BaseModel]:
     try:
         model: type[BaseModel] = create_model(f"{name}_args", __config__=_CONFIG, **fields)
-        model.model_json_schema()
+        schema = model.model_json_schema()
     except (PydanticSchemaGenerationError, PydanticUserError, SchemaError, NameError) as error:
         if len(fields) > 1:
             # One of them by itself says whose fault it is.
@@ -88,7 +89,37 @@ def _model(name: str, fields: Mapping[str, Any]) -> type[BaseModel]:
             reason = " ".join(error.message.split())
             raise ValueError(f"parameter '{parameter}': its annotation cannot be used: {reason}") from error
         raise ValueError(not_json(parameter, annotation)) from error
+    _check_schema(schema)
+    for field, one in model.model_fields.items():
+        _check_default(model, field, one.alias or field, one.get_default())
     return model
+
+
+def _check_schema(schema: Mapping[str, Any]) -> None:
+    """Let a JSON Schema pass that can be published: all that it says is JSON that every database stores."""
+    found = unwritable(schema) or unstorable(schema)
+    if found is None:
+        return
+    match found.place:
+        case ("properties", parameter, *rest):
+            place = f"parameter '{parameter}': its {'.'.join(rest) or 'schema'}"
+        case ("$defs", model, *rest):
+            place = f"{model}, of which a parameter is made: its {'.'.join(rest) or 'schema'}"
+        case rest:
+            place = f"the schema of the parameters: {'.'.join(rest)}"
+    raise ValueError(f"{place[:200]} {found.why}; nodes publish it as JSON")
+
+
+def _check_default(model: type[BaseModel], field: str, parameter: str, default: object) -> None:
+    """Let a default pass that could be given as well."""
+    if default is PydanticUndefined:
+        return
+    try:
+        model.__pydantic_validator__.validate_assignment(model.model_construct(), field, default)
+    except ValidationError as error:
+        why = error.errors(include_url=False)[0]["msg"]
+        hint = "; annotate it as '… | None'" if default is None else ""
+        raise ValueError(f"parameter '{parameter}': its default {default!r:.60} does not fit: {why}{hint}") from error
 
 
 def _as_written(field: str, definition: tuple[Any, Any]) -> tuple[str, Any]:

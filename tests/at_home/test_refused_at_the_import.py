@@ -2,13 +2,15 @@
 
 import json
 import logging
+import math
 import threading
 from collections.abc import AsyncIterator, Callable, Generator, Iterator
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import pytest
+from pydantic import BaseModel, Field
 
-from cronograph.jobs import JobContext, around, carries, job
+from cronograph.jobs import Cap, JobContext, Rate, around, carries, job
 from cronograph.jobs.core.base.errors import ConfigurationError, InvalidInput
 from cronograph.jobs.registry import Registry
 from tests.support.processes import ProcessStarter
@@ -83,6 +85,116 @@ NO_FUNCTIONS: list[tuple[Any, str]] = [
 def test_only_functions_that_return_are_jobs(wrong: Any, message: str) -> None:
     with pytest.raises(ConfigurationError, match=message):
         job("wrong", registry=Registry())(wrong)
+
+
+class OfInfinity(BaseModel):
+    x: float = math.inf
+
+
+class WithNul(BaseModel):
+    "Says \0."
+
+    x: int
+
+
+def infinite(limit: float = math.inf) -> None: ...
+def no_number(limit: float = math.nan) -> None: ...
+def infinite_inside(rows: list[float] = [1.0, math.inf]) -> None: ...  # noqa: B006 - a default is what is tested
+def infinite_model(one: OfInfinity) -> None: ...
+def given_infinite_model(one: OfInfinity = OfInfinity()) -> None: ...  # noqa: B008 - likewise
+def infinite_example(x: Annotated[int, Field(examples=[math.inf])] = 1) -> None: ...
+def nul_in_default(text: str = "a\0b") -> None: ...
+def nul_in_key(rows: dict[str, int] = {"\0": 1}) -> None: ...  # noqa: B006 - likewise
+def nul_in_literal(text: Literal["a\0", "b"]) -> None: ...
+def nul_in_parameter(x: Annotated[int, Field(description="\0")]) -> None: ...
+def nul_in_model(one: WithNul) -> None: ...
+def half_in_default(text: str = "\ud800") -> None: ...
+def misfit(x: int = "many") -> None: ...  # type: ignore[assignment]
+def misfit_none(x: int = None) -> None: ...  # type: ignore[assignment]  # noqa: RUF013 - a mistake that people make
+def misfit_rule(x: Annotated[int, Field(ge=1)] = 0) -> None: ...
+def misfit_model(one: WithNul | int = {"x": "y"}) -> None: ...  # type: ignore[assignment]  # noqa: B006 - likewise
+
+
+def nul_in_docstring() -> None:
+    "Say \0."
+
+
+def half_in_docstring() -> None:
+    "Say \udfff."
+
+
+DECLARED: list[tuple[Callable[..., Any], str]] = [
+    (infinite, "parameter 'limit': its default must be JSON, got float inf; use None or a text"),
+    (no_number, "parameter 'limit': its default must be JSON, got float nan"),
+    (infinite_inside, "parameter 'rows': its default.1 must be JSON, got float inf"),
+    (infinite_model, "OfInfinity, of which a parameter is made: its properties.x.default must be JSON, got float inf"),
+    (given_infinite_model, "its properties.x.default must be JSON, got float inf"),
+    (infinite_example, "parameter 'x': its examples.0 must be JSON, got float inf"),
+    (nul_in_default, r"parameter 'text': its default must not hold the character U\+0000"),
+    (nul_in_key, r"parameter 'rows': its default must not hold the character U\+0000"),
+    (nul_in_literal, r"parameter 'text': its enum.0 must not hold the character U\+0000"),
+    (nul_in_parameter, r"parameter 'x': its description must not hold the character U\+0000"),
+    (nul_in_model, r"WithNul, of which a parameter is made: its description must not hold the character U\+0000"),
+    (half_in_default, "parameter 'text': its default must not hold half of a surrogate pair"),
+    (misfit, "parameter 'x': its default 'many' does not fit: Input should be a valid integer"),
+    (misfit_none, r"parameter 'x': its default None does not fit: .*; annotate it as '… \| None'"),
+    (misfit_rule, "parameter 'x': its default 0 does not fit: Input should be greater than or equal to 1"),
+    (misfit_model, "its description must not hold|parameter 'one': its default .* does not fit"),
+    (nul_in_docstring, r"description: must not contain control characters, got '\\x00'"),
+    (half_in_docstring, r"description: must not contain half of a surrogate pair, got '\\udfff'"),
+]
+
+
+@pytest.mark.parametrize(("function", "message"), DECLARED, ids=[one.__name__ for one, _ in DECLARED])
+def test_what_a_declaration_says_can_be_stored_and_fits(function: Callable[..., Any], message: str) -> None:
+    with pytest.raises(ConfigurationError, match=message) as caught:
+        job(registry=Registry())(function)
+    assert f"test_refused_at_the_import.py:{function.__code__.co_firstlineno})" in str(caught.value)
+
+
+def takes_text(x: str = "", y: float | None = None, z: Any = None) -> None: ...
+
+
+UNSTORABLE = ["\0", "\ud800"]
+TEXTS: list[Callable[[str], dict[str, Any]]] = [
+    lambda bad: {"description": bad},
+    lambda bad: {"labels": {"a": bad}},
+    lambda bad: {"labels": {bad: "a"}},
+    lambda bad: {"unique_key": f"{bad}{{x}}"},
+    lambda bad: {"max_concurrent": 1, "concurrency_key": f"{bad}{{x}}"},
+    lambda bad: {"cap": Cap(1), "cap_key": f"{bad}{{x}}"},
+    lambda bad: {"rate": Rate(1), "rate_key": f"{bad}{{x}}"},
+    lambda bad: {"group": bad},
+    lambda bad: {"tags": bad},
+    lambda bad: {"on_failure": bad},
+    lambda bad: {"on_expired": bad},
+    lambda bad: {"schedule": bad},
+    lambda bad: {"schedule": "0 0 * * * *", "timezone": bad},
+    lambda bad: {"schedule": "0 0 * * * *", "args": {"x": bad}},
+    lambda bad: {"schedule": "0 0 * * * *", "args": {"z": [{bad: 1}]}},
+    lambda bad: {"schedule": "0 0 * * * *", "args": {"z": {1: bad}}},
+]
+
+
+@pytest.mark.parametrize("place", range(len(TEXTS)))
+@pytest.mark.parametrize("bad", UNSTORABLE, ids=["nul", "half"])
+def test_no_text_of_a_declaration_is_one_that_no_database_stores(place: int, bad: str) -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        job(registry=Registry(), **TEXTS[place](bad))(takes_text)
+    assert f"test_refused_at_the_import.py:{takes_text.__code__.co_firstlineno})" in str(caught.value)
+    str(caught.value).encode()
+    with pytest.raises(ConfigurationError, match="job "):
+        job(f"x{bad}", registry=Registry())(takes_text)
+    with pytest.raises(ConfigurationError, match="@carries: the name of the value must not hold"):
+        carries(f"x{bad}", registry=Registry())(dict)
+
+
+@pytest.mark.parametrize("option", ["retry_delay", "timeout", "max_duration", "ttl", "keep", "unique_for"])
+@pytest.mark.parametrize("seconds", [math.inf, math.nan, 1e300], ids=["inf", "nan", "huge"])
+def test_no_duration_of_a_declaration_is_one_that_no_clock_holds(option: str, seconds: float) -> None:
+    options: dict[str, Any] = {option: seconds}
+    with pytest.raises(ConfigurationError, match=option):
+        job(registry=Registry(), **options)(takes_text)
 
 
 def plain() -> None: ...

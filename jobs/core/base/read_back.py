@@ -1,4 +1,4 @@
-"""Whether a value arrives as it was sent: what was sent beside what is read back from the JSON that is stored of it."""
+"""Whether a value arrives as it was sent: the value, compared with what is read back from the JSON that is stored."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
@@ -70,7 +70,7 @@ def changed(sent: object, read: object, same_json: Callable[[], bool]) -> Change
 
 
 def _parts(one: Any, other: Any) -> list[tuple[str, object, object]] | None:  # noqa: ANN401 - any value
-    """What both hold, side by side and by name; None: they are compared as they are."""
+    """Pair the parts of both by name; None: they are compared as they are."""
     if type(one) in (list, tuple) and type(other) in (list, tuple):
         return _listed(one, other)
     if type(one) is not type(other):

@@ -47,6 +47,22 @@ def unwritable(value: object) -> Unwritable | None:
     return None
 
 
+def unstorable(value: object) -> Unwritable | None:
+    """The first text in a value, names of members included, that no database can store as JSON; None: there is none."""
+    waiting: list[tuple[tuple[str, ...], object]] = [((), value)]
+    while waiting:
+        place, one = waiting.pop()
+        if isinstance(one, str):
+            if "\0" in one:
+                return Unwritable(place, "must not hold the character U+0000")
+            if any("\ud800" <= character <= "\udfff" for character in one):
+                return Unwritable(place, "must not hold half of a surrogate pair")
+        names = list(cast("dict[object, object]", one)) if isinstance(one, dict) else []
+        waiting += [((*place, name), part) for name, part in reversed(_parts(one))]
+        waiting += [(place, name) for name in reversed(names)]
+    return None
+
+
 def _parts(value: object) -> list[tuple[str, object]]:
     """What a list or an object holds, with the name or the number of each."""
     if isinstance(value, dict):

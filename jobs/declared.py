@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Protocol
 from . import lazy
 from .base.context import JobContext, current_host
 from .core.defaults import RUN_POLICIES
+from .core.flows.results import unknown_in
 from .core.model import Json
 from .core.run_spec import NO_KEY, RunSpec
 from .handle import RunHandle, no_database
@@ -156,7 +157,8 @@ class Job(Generic[F, P, R]):
         elif policies.defaults.unique_key is not None and accept is None:
             options["unique_key"] = self.definition.key_of(document, values)
         if policies.defaults.labels is not None:
-            options["labels"] = policies.defaults.labels.of(document, options.get("labels"))
+            unknown = () if accept is None else unknown_in(document)
+            options["labels"] = policies.defaults.labels.of(document, options.get("labels"), unknown)
         options["hold"] = holding(options) or options.get("hold") or policies.defaults.hold
         for name in HOLDS:
             options.pop(name, None)

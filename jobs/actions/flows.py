@@ -1,30 +1,29 @@
 """What can be done with flows, each in one transaction."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import chain
 
 from sqlalchemy import select, update
 
 from ..core.base.errors import InvalidInput, InvalidState, UserError, refuse
-from ..core.defaults import run_of_job
 from ..core.flows.model import Flow, FlowState, NewFlow, NewMember
-from ..core.flows.results import references
+from ..core.flows.results import unknown_in
 from ..core.flows.shape import flow_faults, ordered
-from ..core.model import NewRun, Run, Trigger
-from ..core.rules import check_reason, new_run_faults, unknown
+from ..core.model import NewRun, Run
+from ..core.rules import check_reason, unknown
 from ..core.states import FINAL, RunState
 from ..queue.cancel import cancel_all
-from ..queue.flows.flow_ends import emit_flow, end_if_over, hold, release
-from ..queue.flows.new_flows import put_again, put_flow, put_members
+from ..queue.flows.flow_ends import emit_flow, end_if_over, hold, release, was_kept
+from ..queue.flows.new_flows import as_member, put_again, put_flow, put_members
 from ..store.db.transaction import Tx
 from ..store.read import flows as stored
+from ..store.read import jobs
 from ..store.read import runs as stored_runs
-from ..store.read.jobs import Schema
 from ..store.schema.tables import flow as f
 from ..store.schema.tables import run as r
 from .acting import account_of, check_submitter
-from .runs import job_faults, published, version_for
+from .retries import made_again
+from .runs import derived, published, request_faults, version_for
 
 
 def enqueue_flow(tx: Tx, new: NewFlow, *, submitter: str | None = None) -> Flow:
@@ -109,41 +108,46 @@ def retry_flow(tx: Tx, flow_id: int, *, actor: str | None = None) -> Flow:
         raise InvalidState(f"flow {flow_id} is unfinished; retry it when it is over, or cancel it first", path=("id",))
     members = {one.run_id: one for one in stored.members_of(tx.conn, [flow_id])}
     runs = stored_runs.by_ids(tx.conn, list(members))
-    again = [
-        run
-        for run_id, run in sorted(runs.items())
-        if run.state in (RunState.FAILED, RunState.CANCELLED)
-        or (run.state is RunState.SKIPPED and members[run_id].chain)
-    ]
+    again = _to_retry(tx, runs, members)
     if not again:
         raise InvalidState(f"flow {flow_id} ended {flow.state.value}, and there is nothing to retry", path=("id",))
     reopened = {"state": FlowState.RUNNING.value, "finished_at": None, "cancel_requested_at": None}
     tx.conn.execute(update(f).where(f.c.id == flow_id).values(**reopened))
-    _replace(tx, flow_id, again, members, actor)
+    _replace(tx, flow_id, again, actor)
     emit_flow(tx, flow_id, FlowState.RUNNING)
     end_if_over(tx, {flow_id})
     return _now(tx, flow_id)
 
 
-_LIKE_BEFORE = (
-    "job_name args group priority retries retry_delay timeout max_duration submitter submitter_id description "
-    "signature carried labels"
-)
-"""What a run that is made again has of the one before."""
+def _to_retry(tx: Tx, runs: Mapping[int, Run], members: Mapping[int, stored.Member]) -> list[Run]:
+    """Return the runs that failed or were cancelled, and those that are skipped and come after a run that is retried.
+
+    Of the latter are those of ``when=FAILURE`` whose predecessors did not fail, since these now may.
+    """
+    again = {one for one, run in runs.items() if run.state in (RunState.FAILED, RunState.CANCELLED)}
+    kept = {one for one, run in runs.items() if run.state is RunState.SKIPPED and was_kept(run)}
+    before = stored.before(tx.conn, sorted(kept))
+    again |= {one for one in kept if members[one].chain}
+    following = {one for one in kept - again if again.intersection(before.get(one, ()))}
+    while following:
+        again |= following
+        following = {one for one in kept - again if again.intersection(before.get(one, ()))}
+    return [runs[one] for one in sorted(again)]
 
 
-def _replace(tx: Tx, flow_id: int, again: Sequence[Run], members: dict[int, stored.Member], actor: str | None) -> None:
+def _replace(tx: Tx, flow_id: int, again: Sequence[Run], actor: str | None) -> None:
     """Put new runs in the place of these, and let those wait that come after others."""
     before = stored.before(tx.conn, [run.id for run in again])
     templates = stored.templates(tx.conn, [run.id for run in again])
+    defaults = jobs.defaults(tx.conn, {run.job_name for run in again})
     for run in again:
         tx.note_before(str(run.id), state=run.state.value)
-        same = {name: getattr(run, name) for name in _LIKE_BEFORE.split()}
-        same["args"] = templates.get(run.id, run.args)
-        if actor:
-            same |= {"submitter": actor, "submitter_id": account_of(tx)}
-        new = NewRun(trigger=Trigger.RETRY, retried_from=run.id, flow_id=flow_id, suspended=run.id in before, **same)
-        put_again(tx, members[run.id].run_id, new)
+        args = templates.get(run.id, run.args)
+        rule, labels = defaults[run.job_name].labels, run.labels
+        if rule is not None and labels is not None:
+            labels = rule.without(labels, run.args, unknown_in(args))
+        new = replace(made_again(tx, run, None, actor), args=args, labels=labels)
+        put_again(tx, run.id, as_member(new, flow_id, defaults, suspended=run.id in before), defaults)
     _release_added(tx, [one.run_id for one in stored.members_of(tx.conn, [flow_id])])
 
 
@@ -166,33 +170,25 @@ def _judged(tx: Tx, members: Sequence[NewMember], as_given: Sequence[NewMember])
     refuse(
         fault.with_prefix("runs", str(place))
         for place, one in enumerate(as_given)
-        for fault in _run_faults(one.run, schemas)
+        for fault in (*request_faults(one.run, schemas, in_flow=True), *_key_faults(one.run))
     )
     check_submitter(tx, (one.run.job_name for one in members))
-    of_jobs = ((one, version_for(schemas[one.run.job_name], one.run.job_name, one.run.args)) for one in members)
-    return [replace(one, run=run_of_job(one.run, schema.defaults, schema.signature)) for one, schema in of_jobs]
+    return [replace(one, run=derived(one.run, schemas, in_flow=True)) for one in members]
 
 
 def _judged_callback(tx: Tx, field: str, run: NewRun) -> NewRun:
     schemas = published(tx, {run.job_name})
     name = {"on_end": "onEnd", "on_success": "onSuccess", "on_failure": "onFailure"}[field]
-    refuse(fault.with_prefix(name) for fault in chain(new_run_faults(run), job_faults(schemas, run.job_name, run.args)))
+    refuse(fault.with_prefix(name) for fault in request_faults(run, schemas))
     check_submitter(tx, (run.job_name,))
-    schema = version_for(schemas[run.job_name], run.job_name, run.args)
-    return run_of_job(run, schema.defaults, schema.signature)
+    # What it inherits it gets when it is enqueued.
+    return replace(run, signature=version_for(schemas[run.job_name], run.job_name, run.args).signature)
 
 
-def _run_faults(run: NewRun, schemas: dict[str, Schema]) -> Iterator[UserError]:
-    """What is wrong with a run of a flow. The value of a result is not known yet, and judged when its run starts."""
-    yield from new_run_faults(run)
+def _key_faults(run: NewRun) -> Iterator[UserError]:
     if run.unique_key is not None:
         message = "uniqueKey: a run of a flow has none, its key makes it unique there; give it to the flow"
         yield InvalidInput(message, path=("uniqueKey",))
-    unknown_yet = references(run.args)
-    for fault in job_faults(schemas, run.job_name, run.args):
-        place = fault.path[1:] if fault.path[:1] == ("args",) else None
-        if not place or not any(one[: len(place)] == place or place[: len(one)] == one for one in unknown_yet):
-            yield fault
 
 
 def _locked(tx: Tx, flow_id: int) -> Flow:

@@ -1,16 +1,14 @@
 """A run that the API is asked for: in one statement, or with what others ask for at the same moment."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
 from ..core.audit import Record
-from ..core.base.errors import UserError
 from ..core.base.tracing import TRACED
-from ..core.defaults import PER_RUN, run_of_job, settle
+from ..core.defaults import PER_RUN, settle
 from ..core.model import NewRun
-from ..core.rules import new_run_faults
 from ..queue.base.new_runs import WAKES, insert_requested
 from ..queue.enqueue import enqueue
 from ..queue.group_commit import LoopGroupCommit
@@ -21,7 +19,7 @@ from ..store.read import jobs
 from ..store.read.jobs import Schema
 from ..store.schema.specs import defaults_document
 from .acting import may_submit
-from .runs import job_faults, published, version_for, with_judge
+from .runs import derived, published, request_faults, with_judge
 
 REMEMBERED: Final = 1000
 """Jobs whose schemas are kept at most."""
@@ -62,7 +60,7 @@ async def _by_one_statement(database: Database, run: NewRun, record: Record) -> 
     if not database.can_autocommit or run.unique_key is not None or run.hold is not None:
         return None
     schema = await _schema(database, run.job_name)
-    if schema is None or schema.others or any(_faults(run, schema)):
+    if schema is None or schema.others or any(request_faults(run, {run.job_name: schema})):
         return None
     if schema.defaults.makes_keys or schema.defaults.hold is not None:
         return None
@@ -87,27 +85,13 @@ def _group_of(database: Database) -> LoopGroupCommit[_Requested, Enqueued | None
 def _put_together(tx: Tx, asked: Sequence[_Requested]) -> list[Enqueued | None]:
     """Put those of these runs into the queue with which nothing is wrong."""
     schemas = published(tx, {one.run.job_name for one in asked})
-    right = [
-        place
-        for place, one in enumerate(asked)
-        if one.run.job_name in schemas and not any(_faults(one.run, schemas[one.run.job_name]))
-    ]
+    right = [place for place, one in enumerate(asked) if not any(request_faults(one.run, schemas))]
     # In one order, so that two transactions never wait for each other.
     right.sort(key=lambda place: asked[place].run.unique_key or "")
-    of_jobs = (
-        (run, version_for(schemas[run.job_name], run.job_name, run.args)) for run in (asked[one].run for one in right)
-    )
-    runs = [run_of_job(run, schema.defaults, schema.signature) for run, schema in of_jobs]
+    runs = [derived(asked[place].run, schemas) for place in right]
     put = dict(zip(right, enqueue.put(tx, runs), strict=True))
     tx.records += [asked[place].record for place in sorted(right)]
     return [put.get(place) for place in range(len(asked))]
-
-
-def _faults(run: NewRun, schema: Schema) -> Iterator[UserError]:
-    yield from new_run_faults(run)
-    yield from job_faults({run.job_name: schema}, run.job_name, run.args)
-    if schema.defaults.labels is not None:
-        yield from schema.defaults.labels.faults(run.args, run.labels)
 
 
 async def _schema(database: Database, job_name: str) -> Schema | None:

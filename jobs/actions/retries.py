@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ..core.base.errors import InvalidState
-from ..core.defaults import UNIQUE_KEY
+from ..core.defaults import TTL, UNIQUE_KEY
 from ..core.limits import LIMITS, task_of_key
 from ..core.model import Json, NewRun, Run, Trigger
 from ..core.states import FINAL
@@ -56,7 +56,7 @@ def retry_each(
                 path=("id",),
             )
         tx.note_before(str(run.id), state=run.state.value)
-        again = _again(tx, run, args, actor)
+        again = made_again(tx, run, args, actor)
         if args is not None:
             schema = check_job_args(tx, run.job_name, args)
             again = replace(again, signature=schema.signature, labels=labels_of_changed(run, args, schema))
@@ -78,13 +78,17 @@ _LIKE_BEFORE = (
 """What a run that is made again has of the one before."""
 
 
-def _again(tx: Tx, run: Run, args: dict[str, Json] | None, actor: str | None) -> NewRun:
+def made_again(tx: Tx, run: Run, args: dict[str, Json] | None, actor: str | None) -> NewRun:
+    """Return the run that is to be made again of one that is over.
+
+    Its keys follow from its arguments, as its job says now; the time in which it has to start begins again.
+    """
     same = {name: getattr(run, name) for name in _LIKE_BEFORE}
     same["rate_key"] = run.rate_key if task_of_key(run.rate_key) is not None else None
     if args is not None:
         same["args"] = args
     keeps_key = args is None and run.unique_key is not None
-    same["inherits"] = frozenset({LIMITS} if keeps_key else {LIMITS, UNIQUE_KEY})
+    same["inherits"] = frozenset({LIMITS, TTL} if keeps_key else {LIMITS, TTL, UNIQUE_KEY})
     if actor:
         same |= {"submitter": actor, "submitter_id": account_of(tx)}
     return NewRun(trigger=Trigger.RETRY, retried_from=run.id, **same)

@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
-from itertools import chain
 from typing import Any
 
 from sqlalchemy.exc import IntegrityError
@@ -12,6 +11,7 @@ from ..core.audit import argument_names
 from ..core.base.errors import InvalidState, Overlap, UserError, refuse
 from ..core.base.times import check_time
 from ..core.defaults import FOLLOWED, UNIQUE_KEY, run_of_job
+from ..core.flows.results import references, unknown_in
 from ..core.model import Json, NewRun, Priority, Run, Trigger
 from ..core.rules import check_reason, new_run_faults, unknown, unknown_job
 from ..core.states import CLAIMABLE
@@ -93,6 +93,38 @@ def _faults(schema: Schema, job_name: str, args: Mapping[str, Json]) -> Sequence
     return schema.judge(args) if not faults and schema.judge is not None else faults
 
 
+def request_faults(run: NewRun, schemas: Mapping[str, Schema], *, in_flow: bool = False) -> Iterator[UserError]:
+    """Find what is wrong with a run that is asked for: its settings, its job, its arguments, labels made of these.
+
+    Args:
+        run: The run.
+        schemas: What is published of its job.
+        in_flow: Whether its arguments may take results; these are not known yet, and are judged when it starts.
+    """
+    yield from new_run_faults(run)
+    unknown = references(run.args) if in_flow else {}
+    faults = [fault for fault in job_faults(schemas, run.job_name, run.args) if not _concerns(fault, unknown)]
+    yield from faults
+    if faults or run.job_name not in schemas:
+        return
+    rule = version_for(schemas[run.job_name], run.job_name, run.args).defaults.labels
+    if rule is not None:
+        yield from rule.faults(run.args, run.labels, {place[0] for place in unknown})
+
+
+def _concerns(fault: UserError, unknown: Collection[tuple[str, ...]]) -> bool:
+    """Whether a fault is one of an argument, or a part of one, that is not known yet."""
+    place = fault.path[1:] if fault.path[:1] == ("args",) else ()
+    return bool(place) and any(one[: len(place)] == place or place[: len(one)] == one for one in unknown)
+
+
+def derived(run: NewRun, schemas: Mapping[str, Schema], *, in_flow: bool = False) -> NewRun:
+    """Return a run that is asked for, in which nothing is wrong, with what it has from its job."""
+    schema = version_for(schemas[run.job_name], run.job_name, run.args)
+    unknown = unknown_in(run.args) if in_flow else ()
+    return run_of_job(run, schema.defaults, schema.signature, unknown)
+
+
 def trigger_job(
     tx: Tx,
     job_name: str,
@@ -112,9 +144,9 @@ def trigger_job(
 
 def trigger(tx: Tx, run: NewRun) -> Enqueued:
     """``trigger_job`` of a run that follows its job in all that it inherits; for errors see there."""
-    schema = check_job_args(tx, run.job_name, run.args)
-    refuse(new_run_faults(run))
-    return put(tx, [run_of_job(run, schema.defaults, schema.signature)])[0]
+    schemas = published(tx, {run.job_name})
+    refuse(request_faults(run, schemas))
+    return put(tx, [derived(run, schemas)])[0]
 
 
 def triggered(
@@ -148,10 +180,9 @@ def enqueue_runs(tx: Tx, runs: Sequence[NewRun]) -> list[Enqueued]:
     refuse(
         fault.with_prefix("runs", str(place))
         for place, run in enumerate(runs)
-        for fault in chain(new_run_faults(run), job_faults(schemas, run.job_name, run.args))
+        for fault in request_faults(run, schemas)
     )
-    of_jobs = ((run, version_for(schemas[run.job_name], run.job_name, run.args)) for run in runs)
-    return put(tx, [run_of_job(run, schema.defaults, schema.signature) for run, schema in of_jobs])
+    return put(tx, [derived(run, schemas) for run in runs])
 
 
 def put(tx: Tx, runs: Sequence[NewRun]) -> list[Enqueued]:

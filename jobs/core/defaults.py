@@ -1,6 +1,6 @@
 """What runs and tasks take from their job: order of precedence is enqueue or task, job, product."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Final
 
@@ -71,9 +71,11 @@ RUN_POLICIES: Final = ("group", "priority", "retries", "retry_delay", "timeout",
 UNIQUE_KEY: Final = "unique_key"
 PER_RUN: Final = "per_run"
 """Stands among what a run inherits for that which its job says of each run by itself, besides its keys: its labels."""
-FROM_ARGUMENTS: Final = frozenset({UNIQUE_KEY, LIMITS, PER_RUN})
-"""What a run inherits that follows from its arguments."""
-FOLLOWED: Final = frozenset({*RUN_POLICIES, *FROM_ARGUMENTS})
+TTL: Final = "ttl"
+"""The same for the time in which it has to start, alone: a run that is made again has its labels already."""
+FROM_ARGUMENTS: Final = frozenset({UNIQUE_KEY, LIMITS, PER_RUN, TTL})
+"""What a run inherits that follows from its arguments, or is said of each run by itself."""
+FOLLOWED: Final = frozenset({*RUN_POLICIES, UNIQUE_KEY, LIMITS, PER_RUN})
 """What a run inherits that sets nothing itself: the policies, and what follows from its arguments."""
 _PRODUCT: Final[Mapping[str, Any]] = {
     "group": DEFAULT_GROUP,
@@ -90,14 +92,19 @@ def value_of(defaults: JobDefaults, name: str) -> Any:  # noqa: ANN401 - each po
     return _PRODUCT.get(name) if of_job is None else of_job
 
 
-def run_of_job(run: NewRun, defaults: JobDefaults, signature: str | None = None) -> NewRun:
-    """``run`` with what it inherits from its job, of the version with this signature if its arguments were checked."""
+def run_of_job(
+    run: NewRun, defaults: JobDefaults, signature: str | None = None, unknown: Collection[str] = ()
+) -> NewRun:
+    """``run`` with what it inherits from its job, of the version with this signature if its arguments were checked.
+
+    Keys and labels that are made of arguments that are ``unknown`` yet it gets once they are known.
+    """
     inherited = {name: value_of(defaults, name) for name in run.inherits - FROM_ARGUMENTS}
-    run = settle(run, defaults)
+    run = settle(run, defaults, unknown)
     return replace(run, inherits=frozenset(), signature=signature or run.signature, **inherited)
 
 
-def settle(run: NewRun, defaults: JobDefaults) -> NewRun:
+def settle(run: NewRun, defaults: JobDefaults, unknown: Collection[str] = ()) -> NewRun:
     """``run`` with what its job says of each run by itself, as far as it inherits that.
 
     Raises:
@@ -109,14 +116,14 @@ def settle(run: NewRun, defaults: JobDefaults) -> NewRun:
         # They are of another version of the job. By this key all its runs would be one.
         defaults = replace(defaults, unique_key=None, hold=None)
     if UNIQUE_KEY in run.inherits:
-        made = None if defaults.unique_key is None else defaults.unique_key.of(run.job_name, run.args)
+        made = None if defaults.unique_key is None else defaults.unique_key.of(run.job_name, run.args, unknown)
         changes["unique_key"] = made or run.unique_key
     if LIMITS in run.inherits and defaults.limits is not None:
-        keys = defaults.limits.keys_of(run.job_name, run.args, run.rate_key)
+        keys = defaults.limits.keys_of(run.job_name, run.args, run.rate_key, unknown)
         changes |= {**keys._asdict(), "cap": defaults.limits.cap}
     if PER_RUN in run.inherits and defaults.labels is not None:
-        changes["labels"] = defaults.labels.of(run.args, run.labels)
-    if PER_RUN in run.inherits and run.ttl is None and run.expires_at is None:
+        changes["labels"] = defaults.labels.of(run.args, run.labels, unknown)
+    if not run.inherits.isdisjoint({PER_RUN, TTL}) and run.ttl is None and run.expires_at is None:
         changes["ttl"] = defaults.ttl
     if PER_RUN in run.inherits and run.hold is None:
         changes["hold"] = defaults.hold

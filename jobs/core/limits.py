@@ -1,6 +1,6 @@
 """What a job says about how many of its runs start, how many run at once, and how many wait."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final, NamedTuple, Self
@@ -67,19 +67,28 @@ class Limits:
     cap: Cap | None = None
     cap_key: UniqueKey | None = None
 
-    def keys_of(self, job_name: str, args: Mapping[str, Any], rate_key: str | None = None) -> Keys:
-        """By what a run of the job with these arguments is limited; ``rate_key``: its own so far, kept if a task's."""
+    def keys_of(
+        self, job_name: str, args: Mapping[str, Any], rate_key: str | None = None, unknown: Collection[str] = ()
+    ) -> Keys:
+        """Return by what a run of the job with these arguments is limited.
+
+        Args:
+            job_name: The job.
+            args: The arguments.
+            rate_key: Its own so far, kept if a task's.
+            unknown: The arguments that are not known yet; keys that are made of them are left out.
+        """
         of_rate = rate_key if task_of_key(rate_key) is not None else None
         if of_rate is None and self.rate is not None:
-            of_rate = OF_THE_JOB if self.rate_key is None else self.rate_key.of(job_name, args)
+            of_rate = OF_THE_JOB if self.rate_key is None else self.rate_key.of(job_name, args, unknown)
         of_cap = None
         if self.cap is not None:
             rule = self.cap_key or self.concurrency_key
-            of_cap = OF_THE_JOB if rule is None else rule.of(job_name, args)
+            of_cap = OF_THE_JOB if rule is None else rule.of(job_name, args, unknown)
         if self.max_concurrent is None:
             return Keys(rate_key=of_rate, cap_key=of_cap)
-        key = job_name if self.concurrency_key is None else self.concurrency_key.of(job_name, args)
-        return Keys(key, self.max_concurrent, of_rate, of_cap)
+        key = job_name if self.concurrency_key is None else self.concurrency_key.of(job_name, args, unknown)
+        return Keys(key, None if key is None else self.max_concurrent, of_rate, of_cap)
 
     def to_json(self) -> dict[str, Any]:
         """The published form, without what is not said."""

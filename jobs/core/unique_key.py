@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from datetime import date, datetime, time, timedelta
 from functools import cache
@@ -52,9 +52,12 @@ class UniqueKey:
         """Return whether these can be arguments of the version of the job that says this; another may have others."""
         return all(name in args for name in self.required)
 
-    def of(self, job_name: str, args: Mapping[str, Any]) -> str | None:
-        """The key of a run of the job with these arguments as JSON; None if only the job's code can tell."""
-        if self.in_code:
+    def of(self, job_name: str, args: Mapping[str, Any], unknown: Collection[str] = ()) -> str | None:
+        """Return the key of a run of the job with these arguments as JSON.
+
+        None if only the job's code can tell, or if an argument that it is made of is not known yet.
+        """
+        if self.in_code or not set(self.arguments).isdisjoint(unknown):
             return None
         values = {name: self._value(name, args) for name in self.arguments}
         if self.template is None:

@@ -4,15 +4,21 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, event, select
 from sqlalchemy.ext.asyncio import create_async_engine
 
 from cronograph.jobs import RunSpec, enqueue_many, enqueue_many_sync, enqueue_sync
+from cronograph.jobs.core.admission.caps import Cap
 from cronograph.jobs.core.base.errors import UserError
+from cronograph.jobs.core.defaults import JobDefaults, JobInfo
 from cronograph.jobs.core.events import EventKind, spread
+from cronograph.jobs.core.limits import Limits
 from cronograph.jobs.core.model import Priority
+from cronograph.jobs.queue.base.new_runs import CHUNK
+from cronograph.jobs.store.db.transaction import Tx
 from cronograph.jobs.store.schema import tables
-from tests.support.storage import Stored
+from cronograph.jobs.store.write import jobs
+from tests.support.storage import ANY_ARGS, Stored
 
 LATER = datetime.now(UTC).replace(microsecond=0) + timedelta(hours=1)
 
@@ -128,3 +134,33 @@ def test_what_was_enqueued_by_many_is_claimed_in_order(stored: Stored) -> None:
     stored.do(lambda tx: enqueue_many_sync(tx.conn, [RunSpec("work", {"n": n}) for n in range(3)]))
     stored.now = datetime.now(UTC) + timedelta(seconds=1)
     assert [one.run.args["n"] for one in worker.take(3).started] == [0, 1, 2]
+
+
+@pytest.mark.costly
+@pytest.mark.parametrize("limits", [Limits(max_concurrent=1), Limits(cap=Cap(10_000))])
+def test_what_a_job_says_between_two_statements_loses_no_run(stored: Stored, limits: Limits) -> None:
+    stored.node()
+    said = JobInfo("work", args_schema=ANY_ARGS, defaults=JobDefaults(limits=limits))
+    published: list[str] = []
+    other = Stored(stored.database.url.render_as_string(hide_password=False))
+
+    def publish(conn: Connection, *_: object) -> None:
+        """Another node publishes as soon as the first runs are inserted."""
+        if conn.dialect.name == "postgresql" and not published:
+            published.append("work")
+            other.do(lambda tx: jobs.publish(tx.conn, [said]))
+
+    def enqueue(tx: Tx) -> list[int]:
+        event.listen(tx.conn, "after_cursor_execute", publish)
+        try:
+            return enqueue_many_sync(tx.conn, [RunSpec("work", {"place": place}) for place in range(CHUNK + 3)])
+        finally:
+            event.remove(tx.conn, "after_cursor_execute", publish)
+
+    ids = stored.do(enqueue)
+    other.close()
+    rows = stored.rows(tables.run)
+    assert [row.id for row in rows] == ids == sorted(ids)
+    assert [row.args["place"] for row in rows] == list(range(CHUNK + 3))
+    if published and limits.max_concurrent:
+        assert [row.concurrency_key for row in rows[-4:]] == [None, "work", "work", "work"]

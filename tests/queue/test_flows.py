@@ -8,12 +8,18 @@ from sqlalchemy import event
 
 from cronograph.jobs.actions.flows import add_runs, cancel_flow, close_flow, enqueue_flow, retry_flow
 from cronograph.jobs.actions.runs import cancel_runs
+from cronograph.jobs.core.admission.caps import Cap
+from cronograph.jobs.core.admission.holding import Hold, Holding
+from cronograph.jobs.core.admission.labels import LabelRule
 from cronograph.jobs.core.base.awaits import AwaitedKind, Awaits
 from cronograph.jobs.core.base.errors import AlreadyExists, InvalidState, SeveralFaults, UserError
+from cronograph.jobs.core.base.rates import Rate
 from cronograph.jobs.core.defaults import FOLLOWED
 from cronograph.jobs.core.flows.model import Ending, Flow, NewFlow, NewMember, When
-from cronograph.jobs.core.model import NewRun, Trigger
+from cronograph.jobs.core.limits import Limits
+from cronograph.jobs.core.model import NewRun, Priority, Trigger
 from cronograph.jobs.core.outcome import Cancelled, Failed, Lost, Snoozed, Succeeded, Suspended
+from cronograph.jobs.core.unique_key import UniqueKey
 from cronograph.jobs.queue.base.suspended import wake
 from cronograph.jobs.queue.claims.claim import Started
 from cronograph.jobs.queue.claims.expiry import skip_due
@@ -388,3 +394,136 @@ def test_the_runs_of_a_flow_are_counted_by_job(stored: Stored) -> None:
         ["other", "work"],
     )
     assert (other.job_name, [*other.states.values()], other.after) == ("other", [3], ["work"])
+
+
+CUSTOMER = UniqueKey(("customer",), "customer-{customer}")
+LIMITED = Limits(Rate(100, 1.0, 100), CUSTOMER, CUSTOMER, 1, Cap(1000), CUSTOMER)
+OF_CUSTOMER: dict[str, Any] = {
+    "limits": LIMITED,
+    "labels": LabelRule(arguments={"customer": "customer"}),
+    "ttl": 3600.0,
+}
+
+
+def keys_in(stored: Stored, flow: Flow) -> dict[str, Any]:
+    runs = {run.id: run for run in stored.rows(tables.run)}
+    return {
+        key: (runs[one].concurrency_key, runs[one].max_concurrent, runs[one].rate_key, runs[one].cap_key)
+        for key, one in ids_of(stored, flow).items()
+    }
+
+
+def customer(name: str) -> tuple[str, int, str, str]:
+    return (f"customer-{name}", 1, f"customer-{name}", f"customer-{name}")
+
+
+def test_a_retried_flow_keeps_its_keys_and_what_else_its_runs_have(stored: Stored) -> None:
+    worker = stored.node(**OF_CUSTOMER)
+    own = NewRun(
+        "work", Trigger.API, args={"customer": "7"}, priority=Priority.HIGH, group="own", retries=0, retry_delay=5.0,
+        timeout=9.0, max_duration=99.0, description="why", carried={"trace": "t"}, labels={"kind": "own"},
+        inherits=FOLLOWED - {"priority", "group", "retries", "retry_delay", "timeout", "max_duration"},
+    )  # fmt: skip
+    flow = begin(stored, *(NewMember(key, own) for key in "abc"), labels={"stage": "test"})
+    before = {key: stored.rows(tables.run, id=one)[0] for key, one in ids_of(stored, flow).items()}
+    for _ in range(3):
+        (only,) = worker.take(5).started
+        worker.end(only, DEAD)
+    stored.do(retry_flow, flow.id)
+    assert keys_in(stored, flow) == dict.fromkeys("abc", customer("7"))
+    changed = {"id", "submitted_at", "available_at", "expires_at", "trigger", "retried_from"}
+    for key, one in ids_of(stored, flow).items():
+        (again,) = stored.rows(tables.run, id=one)
+        left = before[key]._asdict()
+        assert {name: value for name, value in again._asdict().items() if name not in changed} == {
+            name: value for name, value in left.items() if name not in changed
+        }
+        assert (again.retried_from, again.expires_at - again.available_at) == (left["id"], timedelta(hours=1))
+    assert len(worker.take(5).started) == 1, "one at once, as before"
+
+
+def test_keys_and_labels_that_are_made_of_a_result_are_those_of_the_result(stored: Stored) -> None:
+    worker = stored.node(**OF_CUSTOMER)
+    taken = {"customer": {"$result": "a"}}
+    later = NewRun("work", Trigger.API, args=taken, labels={"kind": "later"}, inherits=FOLLOWED)
+    flow = begin(stored, member("a", customer="first"), NewMember("b", later, ("a",)), NewMember("c", later, ("b",)))
+    assert keys_in(stored, flow)["b"] == (None, None, None, None)
+    assert labels_of(stored, flow)["b"] == {"kind": "later"}
+    end_next(worker, Succeeded(None, "7"))
+    assert keys_in(stored, flow)["b"] == customer("7")
+    assert labels_of(stored, flow)["b"] == {"kind": "later", "customer": "7"}
+    assert [row.run_id for row in stored.rows(tables.run_label, value="7")] == [ids_of(stored, flow)["b"]]
+    end_next(worker, DEAD)
+    stored.do(retry_flow, flow.id)
+    assert keys_in(stored, flow)["b"] == customer("7"), "its result is known, and it is released at once"
+    # Made again with the run whose result it takes, it has the new result.
+    end_next(worker, Succeeded(), DEAD)
+    stored.do(cancel_flow, flow.id)
+
+
+def test_a_label_that_was_made_of_a_result_is_made_of_the_next_one(stored: Stored) -> None:
+    worker = stored.node(**OF_CUSTOMER)
+    taken = NewRun("work", Trigger.API, args={"customer": {"$result": "a"}}, inherits=FOLLOWED)
+    flow = begin(
+        stored,
+        member("a", customer="x"),
+        member("b", "a", customer="x"),
+        NewMember("c", taken, ("b", "a"), When.ALWAYS),
+    )
+    end_next(worker, DEAD)
+    assert keys_in(stored, flow)["c"] == customer("null")
+    end_next(worker, DEAD)
+    stored.do(retry_flow, flow.id)
+    assert (keys_in(stored, flow)["c"], labels_of(stored, flow)["c"]) == ((None, None, None, None), None)
+    end_next(worker, Succeeded(None, "8"), Succeeded())
+    assert (keys_in(stored, flow)["c"], labels_of(stored, flow)["c"]) == (customer("8"), {"customer": "8"})
+
+
+def test_a_result_that_can_be_no_label_is_none(stored: Stored) -> None:
+    worker = stored.node(**OF_CUSTOMER)
+    taken = NewRun("work", Trigger.API, args={"customer": {"$result": "a"}}, inherits=FOLLOWED)
+    flow = begin(stored, member("a", customer="first"), NewMember("b", taken, ("a",)))
+    end_next(worker, Succeeded(None, {"not": "a label"}))
+    assert (labels_of(stored, flow)["b"], states(stored, flow)["b"]) == (None, "waiting")
+
+
+def test_what_waits_for_a_failure_is_made_again_with_what_it_comes_after(stored: Stored) -> None:
+    worker = stored.node()
+    flow = begin(
+        stored,
+        member("a"),
+        member("b", "a"),
+        member("alarm", "b", when=When.FAILURE),
+        member("more", "alarm", when=When.FAILURE),
+        member("late", "alarm"),
+    )
+    end_next(worker, DEAD)
+    assert set(states(stored, flow).values()) == {"failed", "skipped"}
+    stored.do(retry_flow, flow.id)
+    assert states(stored, flow) == {"a": "waiting"} | dict.fromkeys(("b", "alarm", "more", "late"), "suspended")
+    end_next(worker, Succeeded(), DEAD)
+    assert states(stored, flow)["alarm"] == "waiting"
+    end_next(worker, DEAD)
+    assert (states(stored, flow)["more"], states(stored, flow)["late"]) == ("waiting", "skipped")
+    end_next(worker, Succeeded())
+    assert now(stored, flow) == "failed"
+
+
+def test_a_run_at_the_end_of_a_flow_has_all_that_was_said_of_it(stored: Stored) -> None:
+    worker = stored.node(**OF_CUSTOMER)
+    later = stored.now + timedelta(hours=1)
+    asked = NewRun(
+        "work", Trigger.API, args={"customer": "7"}, unique_key="once", available_at=later, priority=Priority.HIGH,
+        expires_at=later + timedelta(hours=1), inherits=FOLLOWED - {"unique_key", "priority"},
+    )  # fmt: skip
+    begin(stored, member("a", customer="first"), callbacks={Ending.END: asked})
+    end_next(worker, Succeeded())
+    (run,) = stored.rows(tables.run, unique_key="once")
+    assert (run.concurrency_key, run.max_concurrent, run.rate_key, run.cap_key) == customer("7")
+    assert (run.available_at, run.expires_at - run.available_at) == (later, timedelta(hours=1))
+    assert (run.priority, run.labels) == ("high", {"customer": "7"})
+    held = NewRun("work", Trigger.API, hold=Hold(Holding.DEBOUNCE, 5.0), unique_key="calm", inherits=FOLLOWED)
+    begin(stored, member("a", customer="first"), callbacks={Ending.END: held})
+    end_next(worker, Succeeded())
+    (run,) = stored.rows(tables.run, unique_key="calm")
+    assert run.available_at == stored.now + timedelta(seconds=5)

@@ -12,7 +12,6 @@ from cronograph.jobs.actions.nodes import NewNode, join
 from cronograph.jobs.actions.runs import enqueue_runs
 from cronograph.jobs.actions.tasks import create_task
 from cronograph.jobs.core.defaults import FOLLOWED, JobDefaults, JobInfo
-from cronograph.jobs.core.limits import Limits
 from cronograph.jobs.core.model import NewRun, Run, ScheduleSpec, Task, TaskSpec, Trigger
 from cronograph.jobs.core.nodes import Node, NodeState
 from cronograph.jobs.core.outcome import JobOutcome, Succeeded
@@ -84,11 +83,11 @@ class Stored:
         jobs: Sequence[str] = ("work",),
         slots: int = 20,
         schedule: str | None = None,
-        limits: Limits | None = None,
+        **said: Any,
     ) -> "Worker":
-        """Register a node that knows these jobs, and whose code perhaps declares a schedule or limits of them."""
-        said = JobDefaults(limits=limits)
-        infos = tuple(JobInfo(job, schedule=schedule, args_schema=ANY_ARGS, defaults=said) for job in jobs)
+        """Register a node that knows these jobs, and whose code perhaps declares a schedule or defaults of them."""
+        defaults = JobDefaults(**said)
+        infos = tuple(JobInfo(job, schedule=schedule, args_schema=ANY_ARGS, defaults=defaults) for job in jobs)
         node = self.do(join, NewNode(name, slots, "1", infos, 60.0), only_node=False)
         self.do(lambda tx: nodes.set_state(tx.conn, node.id, NodeState.ACTIVE))
         return Worker(self, node, tuple(jobs))

@@ -1,7 +1,7 @@
 """Labels: up to 16 pairs of words by which runs are found; what they may be, and which ones a run gets."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Final, Self, cast
 
@@ -80,14 +80,20 @@ class LabelRule:
         """The published form, without what is not said."""
         return {name: dict(value) for name, value in asdict(self).items() if value}
 
-    def of(self, args: Mapping[str, Any], given: Mapping[str, str] | None = None) -> dict[str, str]:
-        """The labels of a run with these arguments; what is ``given`` comes before what the job says.
+    def of(
+        self, args: Mapping[str, Any], given: Mapping[str, str] | None = None, unknown: Collection[str] = ()
+    ) -> dict[str, str]:
+        """The labels of a run with these arguments, without those of arguments that are not known yet.
+
+        What is ``given`` comes before what the job says.
 
         Raises:
             InvalidInput: an argument can be no label, or there are too many.
         """
         made: dict[str, str] = dict(self.fixed)
         for key, argument in self.arguments.items():
+            if argument in unknown:
+                continue
             text = _text(args.get(argument, self.defaults.get(argument)), argument)
             if text is not None:
                 made[key] = text
@@ -105,10 +111,17 @@ class LabelRule:
         kept = {key: value for key, value in labels.items() if key not in self.arguments}
         return self.of(args, kept)
 
-    def faults(self, args: Mapping[str, Any], given: Mapping[str, str] | None = None) -> Iterator[InvalidInput]:
+    def without(self, labels: Mapping[str, str], args: Mapping[str, Any], unknown: Collection[str]) -> dict[str, str]:
+        """Return the labels of a run without those that followed from arguments that are not known any more."""
+        stale = {key: value for key, value in self._from(args) if self.arguments[key] in unknown}
+        return {key: value for key, value in labels.items() if stale.get(key) != value}
+
+    def faults(
+        self, args: Mapping[str, Any], given: Mapping[str, str] | None = None, unknown: Collection[str] = ()
+    ) -> Iterator[InvalidInput]:
         """What keeps a run with these arguments from its labels."""
         try:
-            self.of(args, given)
+            self.of(args, given, unknown)
         except InvalidInput as fault:
             yield fault
 

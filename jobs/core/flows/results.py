@@ -14,6 +14,11 @@ def references(args: object) -> dict[tuple[str, ...], object]:
     return dict(_found(args))
 
 
+def unknown_in(args: object) -> frozenset[str]:
+    """Return the arguments that take results, in whole or in part: they are known when their run is released."""
+    return frozenset(place[0] for place in references(args))
+
+
 def _found(args: object) -> Iterator[tuple[tuple[str, ...], object]]:
     waiting: list[tuple[tuple[str, ...], object]] = [((), args)]
     while waiting:

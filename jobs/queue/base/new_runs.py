@@ -141,7 +141,7 @@ class Inserted(NamedTuple):
     """What is stored: ``ids`` in the order of the runs; of each kind the policies that its runs have.
 
     No id: an unfinished run has the unique key, or a job says how a key follows from the arguments, and the run that
-    inherits it has none yet.
+    inherits it has none yet. Of more than ``CHUNK`` runs the first may have ids and the others none.
     """
 
     ids: list[int]
@@ -231,7 +231,10 @@ def insert_by(send: SendNamed, new: NewRuns, now: datetime | None = None, *, wit
             **_listed("labels", all_labels[some], _array),
         }
         (row,) = send(NAME, {**same, **own, "runs": len(new.kind[some])})
-        ids += row.ids or ()
+        if not row.ids:
+            # A job, or a group, says something of these since it was published between two statements.
+            break
+        ids += row.ids
     if row is None or not ids:
         return Inserted([], new.kinds, new.kinds, datetime.now(UTC))
     return Inserted(ids, new.kinds, [Decided(**one) for one in json.loads(row.decided)], row.submitted_at)

@@ -44,7 +44,7 @@ from ...store.read import runs as stored_runs
 from ..base import statements
 from ..base.apart import in_halves, note_lost
 from ..base.changes import created_changes
-from ..base.new_runs import NewRuns, insert, insert_by
+from ..base.new_runs import CHUNK, NewRuns, insert, insert_by
 from ..limits.caps import Capped, Room, capped, drop, free_lines
 from ..limits.debounced import is_debounced, renew_by
 from ..limits.uniqueness import Enqueued, hardly_waiting, put_unique
@@ -102,7 +102,7 @@ def enqueue_autocommit(connection: SyncAutocommitConnection, runs: Sequence[NewR
             return None
         renewed = renew_by(send, last)
         return None if renewed is None else [renewed] * len(runs)
-    if any(run.hold is not None or (run.unique_key is not None and len(runs) > 1) for run in runs):
+    if len(runs) > CHUNK or any(run.hold is not None or (run.unique_key is not None and len(runs) > 1) for run in runs):
         return None
     new = NewRuns.of(runs)
     return insert_by(send, new).stored(new) or None

@@ -40,8 +40,9 @@ def enqueue_many_sync(session: Transaction, runs: Iterable[RunSpec], *, schema: 
             return []
         if dialect.is_postgresql(conn):
             ids = insert(conn, new, with_event=True).ids
-            # None were inserted: a job says what follows from the arguments.
-            return ids or [run.id for run in enqueue_all(conn, new.apart())]
+            # What was not inserted: its job says what follows from the arguments.
+            rest = new.apart()[len(ids) :] if len(ids) < len(new.kind) else []
+            return [*ids, *(run.id for run in enqueue_all(conn, rest))] if rest else ids
         found, any_cap = jobs.published_defaults_and_caps(conn, {kind.job_name for kind in new.kinds})
         if any_cap or any(defaults.settles for defaults in found.values()):
             return [run.id for run in enqueue_all(conn, new.apart())]

@@ -12,6 +12,7 @@ from typing import Any, Final, NamedTuple
 
 from sqlalchemy import ColumnElement, Connection, Select, bindparam, func, select, union, update
 
+from ...core.defaults import JobDefaults
 from ...core.events import Change, EventKind
 from ...core.flows.conditions import Before, Standing, chained, standing
 from ...core.flows.model import Ending, FlowState, When, end_of
@@ -20,6 +21,7 @@ from ...core.model import Run
 from ...core.states import FINAL, RunState
 from ...store.db import dialect
 from ...store.db.transaction import Tx, Wake
+from ...store.read import jobs
 from ...store.read import runs as stored_runs
 from ...store.schema.callbacks import callback_from
 from ...store.schema.tables import flow as f
@@ -45,6 +47,15 @@ class Ended(NamedTuple):
     run_id: int
     flow_id: int
     state: RunState
+
+
+_KEPT: Final = "PREDECESSOR: "
+"""Begins the error of a run that those that it comes after have kept from starting."""
+
+
+def was_kept(run: Run) -> bool:
+    """Return whether a run is skipped since those that it comes after ended otherwise than it needs."""
+    return run.state is RunState.SKIPPED and (run.error or "").startswith(_KEPT)
 
 
 def ended_of(ends: Iterable[tuple[Run | HeldRun, RunState]]) -> list[Ended]:
@@ -184,7 +195,7 @@ def _doomed(conn: Connection, unsuccessful: Sequence[int], chains: dict[int, tup
 
 def _skip(tx: Tx, reasons: Mapping[int, str]) -> None:
     columns = {"id": dialect.KINDS[int], "error": dialect.KINDS[str]}
-    for chunk in _chunks([(run_id, f"PREDECESSOR: {reason}") for run_id, reason in reasons.items()]):
+    for chunk in _chunks([(run_id, f"{_KEPT}{reason}") for run_id, reason in reasons.items()]):
         batch, parameters = dialect.batch(tx.conn, columns, chunk)
         ended = {"state": RunState.SKIPPED.value, "finished_at": tx.now, "awaits": None, "wake_at": None}
         statement = (
@@ -239,19 +250,37 @@ def end_alone(tx: Tx, run_id: int, state: RunState, sentence: str) -> None:
 
 
 def _fill_in(conn: Connection, rows: Sequence[Any]) -> None:
+    known: dict[str, JobDefaults] = {}
     for row in rows:
-        _fill_in_one(conn, row.run_id, row.flow_id)
+        _fill_in_one(conn, row.run_id, row.flow_id, known)
 
 
-def _fill_in_one(conn: Connection, run_id: int, flow_id: int) -> None:
-    uses = conn.execute(select(m.c.uses).where(m.c.run_id == run_id)).scalar_one()
+def _fill_in_one(conn: Connection, run_id: int, flow_id: int, known: dict[str, JobDefaults]) -> None:
+    """Give a run its results, and the keys and labels that follow from them, as its job says now.
+
+    Args:
+        conn: The transaction.
+        run_id: The run.
+        flow_id: Its flow.
+        known: What is known of jobs already; gains what is read of this one's.
+    """
+    its = select(m.c.uses, r.c.job_name, r.c.labels).join_from(m, r, r.c.id == m.c.run_id).where(m.c.run_id == run_id)
+    uses, job_name, labels = conn.execute(its).one()
+    if job_name not in known:
+        known |= jobs.defaults(conn, {job_name})
     results = (
         select(m.c.key, r.c.result)
         .join_from(m, r, r.c.id == m.c.run_id)
         .where(m.c.flow_id == flow_id, m.c.key.in_(uses["keys"]))
     )
     values = {row.key: row.result for row in conn.execute(results)}
-    conn.execute(update(r).where(r.c.id == run_id).values(args=filled(uses["args"], values)))
+    args = filled(uses["args"], values)
+    limits, rule = known[job_name].limits, known[job_name].labels
+    keys = {} if limits is None else limits.keys_of(job_name, args)._asdict()
+    conn.execute(update(r).where(r.c.id == run_id).values(args=args, **keys))
+    made = labels if rule is None else rule.as_far_as_possible(args, labels or {})
+    if (made or {}) != (labels or {}):
+        run_store.relabel(conn, run_id, labels or {}, made)
 
 
 def end_if_over(tx: Tx, flow_ids: Collection[int], last: Mapping[int, int] = NOTHING) -> None:

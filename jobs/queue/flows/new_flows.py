@@ -11,7 +11,7 @@ from ...core.base.errors import AlreadyExists
 from ...core.defaults import JobDefaults, run_of_job
 from ...core.events import EventKind
 from ...core.flows.model import FlowState, NewFlow, NewMember, When
-from ...core.flows.results import references
+from ...core.flows.results import references, unknown_in
 from ...core.model import Json, NewRun, Run
 from ...core.states import FINAL
 from ...store.db import dialect
@@ -106,7 +106,7 @@ def put_members(
     if not members:
         return []
     defaults = jobs.defaults(tx.conn, {one.run.job_name for one in members if one.run.inherits})
-    new = NewRuns.of(_as_member(one, flow_id, labels, defaults) for one in members)
+    new = NewRuns.of(as_member(one.run, flow_id, defaults, labels, suspended=bool(one.after)) for one in members)
     runs = insert_runs(tx.conn, new, tx.now, published=defaults).stored(new)
     ids = {**known, **{one.key: run.id for one, run in zip(members, runs, strict=True)}}
     rows = [
@@ -135,10 +135,17 @@ def put_members(
     return runs
 
 
-def put_again(tx: Tx, old_id: int, new: NewRun) -> int:
-    """Insert a run that takes the place of another one in its flow: its key, and what comes before and after it."""
+def put_again(tx: Tx, old_id: int, new: NewRun, published: Mapping[str, JobDefaults]) -> int:
+    """Insert a run that takes the place of another one in its flow: its key, and what comes before and after it.
+
+    Args:
+        tx: The transaction, which has locked the flow.
+        old_id: The other one.
+        new: The run, as ``as_member`` makes it.
+        published: What its job says.
+    """
     kinds = NewRuns.of([new])
-    (run,) = insert_runs(tx.conn, kinds, tx.now).stored(kinds)
+    (run,) = insert_runs(tx.conn, kinds, tx.now, published=published).stored(kinds)
     tx.conn.execute(update(m).where(m.c.run_id == old_id).values(run_id=run.id, chain=None))
     tx.conn.execute(update(e).where(e.c.run_id == old_id).values(run_id=run.id))
     tx.conn.execute(update(e).where(e.c.after_id == old_id).values(after_id=run.id))
@@ -154,10 +161,24 @@ def _uses(args: dict[str, Json]) -> dict[str, Json] | None:
     return {"keys": keys, "args": args} if keys else None
 
 
-def _as_member(
-    one: NewMember, flow_id: int, labels: dict[str, str] | None, defaults: Mapping[str, JobDefaults]
+def as_member(
+    run: NewRun,
+    flow_id: int,
+    defaults: Mapping[str, JobDefaults],
+    labels: dict[str, str] | None = None,
+    *,
+    suspended: bool,
 ) -> NewRun:
-    run = one.run if not one.run.inherits else run_of_job(one.run, defaults[one.run.job_name])
+    """Return a run as it is put into a flow, with what it inherits from its job as far as its arguments are known.
+
+    Args:
+        run: The run.
+        flow_id: The flow.
+        defaults: What jobs say, by name.
+        labels: Those of the flow.
+        suspended: Whether it comes after others.
+    """
+    of_job = run_of_job(run, defaults[run.job_name], unknown=unknown_in(run.args)) if run.inherits else run
     # No other run stands for a run of a flow: its key there is what makes it unique.
-    placed = replace(run, flow_id=flow_id, suspended=bool(one.after), unique_key=None)
+    placed = replace(of_job, flow_id=flow_id, suspended=suspended, unique_key=None)
     return placed if not labels else replace(placed, parent_labels=inherited(run.parent_labels, labels))

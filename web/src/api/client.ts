@@ -42,7 +42,7 @@ export class LinkError extends Error {
 
 const named = new Set<string>();
 
-/** The data of an answer; each row that its lists leave out is named once. Throws ApiError if anything else is wrong. */
+/** The data of an answer, which names each row that its lists leave out once. Throws ApiError for any other error. */
 export function dataBeside<R>(data: R | null | undefined, errors: readonly ApiErrorEntry[]): R | null | undefined {
   const leavesOut = (entry: ApiErrorEntry): boolean => entry.extensions?.["code"] === "UNREADABLE_ROW" && !entry.path;
   if (errors.length > 0 && (!data || !errors.every(leavesOut))) throw new ApiError(errors);

@@ -274,7 +274,7 @@ class JobExecution(ExecutionFields):
         link = info.context.trace_link
         return None if link is None else _filled(link, self.stored)
 
-    @resolved(size=Size(("first",), default=DEFAULT_PAGE, most=MAX_LINES))
+    @resolved(size=Size(("first",), default=DEFAULT_PAGE, most=MAX_LINES, each=2))
     async def log_lines(
         self,
         info: Info,

@@ -137,3 +137,9 @@ async def test_as_many_ids_as_a_mutation_takes_are_let_pass(api: Api) -> None:
     document = "mutation ($input: CancelRunsInput!) { cancelRuns(input: $input) { errors { code } } }"
     ids = [str(number) for number in range(10_000)]
     assert "cancelRuns" in await api.ask(document, input={"ids": ids})
+
+
+async def test_the_lines_of_many_executions_count_as_what_it_takes_to_read_them(api: Api) -> None:
+    document = "query ($first: Int) { executions(first: $first) { nodes { logLines(first: 200) { lines { line } } } } }"
+    assert (await api.refused(document, first=100))[0] == "LIMIT_COST"
+    assert await api.ask(document, first=25)

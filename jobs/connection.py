@@ -77,7 +77,7 @@ class Connection:
         )
 
     def renew(self) -> None:
-        """Begin anew in a forked process, with connections and a writer of its own."""
+        """Start again in a forked process, with connections and a writer of its own."""
         leave_to_parent(self._database, self._patient, self._connections, self._puts, self._patient_puts)
         self._begin()
 

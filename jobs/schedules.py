@@ -50,7 +50,7 @@ def once(at: str | datetime) -> ScheduleSpec:
     """One time: ``once("2027-01-01T00:00Z")``, or a ``datetime`` with a time zone.
 
     Raises:
-        ValueError: the time has no time zone, or lies before 1970 or after 9998.
+        ValueError: the time has no time zone, or is before 1970 or after 9998.
         TypeError: it is no time.
     """
     if not isinstance(at, str | datetime):  # pyright: ignore[reportUnnecessaryIsInstance]

@@ -24,7 +24,7 @@ def parse_time(value: object) -> datetime:
     """The instant behind an RFC 3339 text; decimals beyond microseconds are cut off.
 
     Raises:
-        GraphQLError: it is no text, no such time, has no zone, or lies before 1970 or after 9998.
+        GraphQLError: it is no text, no such time, has no zone, or is before 1970 or after 9998.
     """
     match = RFC_3339.fullmatch(value) if isinstance(value, str) else None
     if match is None:

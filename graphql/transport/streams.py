@@ -2,7 +2,7 @@
 
 An open stream would keep the HTTP server from stopping; ``shutdown`` ends them all. Each caller has a share, so that
 nobody closes the streams of everybody. Sockets that have not said yet who opens them have a small pool of their own:
-when it is full, the address with the most of them loses its oldest one, so whoever floods it is in his own way.
+when it is full, the address with the most of them loses its oldest one, so a caller that floods it is in its own way.
 """
 
 import asyncio

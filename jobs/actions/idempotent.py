@@ -22,7 +22,7 @@ FREED = 100
 TRIES = 3
 """How often a key is looked for that others take just then."""
 OWNER = "askedBy"
-"""Beside what an action keeps of its answer: whose it is."""
+"""Next to what an action keeps of its answer: whose it is."""
 
 
 @dataclass(frozen=True, slots=True)

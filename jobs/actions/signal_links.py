@@ -27,7 +27,7 @@ MAX_LINKS: Final = 1_000
 """Addresses of one run."""
 MAX_ADDRESS: Final = 200
 ROLE: Final = Role.OPERATOR
-"""What whoever has an address may do with it: send what an operator may, and no wait of administrators is answered."""
+"""Who sends by an address: somebody with the rights of an operator, so that no wait for administrators is answered."""
 PATH: Final = "/signal"
 """The token follows behind a slash."""
 

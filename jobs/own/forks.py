@@ -1,8 +1,8 @@
 """A process that was forked goes on without the threads of the one that it comes from, and must not use its sockets.
 
-Whatever has threads, locks or connections registers here. While a process is forked, none of its threads is in the
-midst of something that takes a lock of a library. In the child every part begins anew; what it had is left alone there
-and never closed: sockets and files are those of the parent still.
+Everything that has threads, locks or connections registers here. While a process is forked, none of its threads is in
+the midst of something that takes a lock of a library. In the child every part starts again. What it had is left alone
+there and never closed: sockets and files are still those of the parent.
 """
 
 import os
@@ -14,16 +14,16 @@ FORKED: Final = (
     "this process was forked from one that serves, whose threads and connections it does not have; start it by "
     "multiprocessing's 'spawn' or as a program of its own, or call cronograph.jobs.connect in it and use that"
 )
-"""What is said to code that goes on in a fork with something that cannot begin anew there."""
+"""What is said to code that goes on in a fork with something that cannot start again there."""
 PATIENCE: Final = 2.0
 """Seconds that a fork waits until the threads of this process have left its gates: a database may not answer."""
 
 
 class Part(Protocol):
-    """Something that begins anew in a forked process."""
+    """Something that starts again in a forked process."""
 
     def renew(self) -> None:
-        """Begin anew; called in the child before anything else."""
+        """Start again; called in the child before anything else."""
         ...
 
 
@@ -95,7 +95,7 @@ def forks() -> int:
 
 
 def renew_in_forks(part: Part) -> None:
-    """Have ``part`` begin anew in every process that is forked from this one, as long as somebody else keeps it."""
+    """Have ``part`` start again in every process that is forked from this one, as long as somebody else keeps it."""
     _state.parts.add(part)
 
 

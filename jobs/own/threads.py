@@ -49,8 +49,8 @@ async def briefly_in_thread(function: Callable[P, T], *args: P.args, **kwargs: P
 def in_own_thread(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> "asyncio.Future[T]":
     """Call a function in a new thread that waits for nobody; for what may take long, and for code of users.
 
-    Context variables are handed on. Whoever stops waiting leaves the thread to its work. It is a daemon: it does not
-    hold up the end of the process.
+    Context variables are handed on. A caller that stops waiting leaves the thread to its work. It is a daemon: it does
+    not hold up the end of the process.
 
     Returns:
         What the function returns or raises, in the running event loop.
@@ -75,9 +75,9 @@ def _answer(loop: asyncio.AbstractEventLoop, answer: "asyncio.Future[T]", call: 
         fault = RuntimeError("a function raised StopIteration")
         fault.__cause__ = error
         settle = partial(answer.set_exception, fault)
-    except BaseException as error:  # noqa: BLE001 - it is raised to whoever waits
+    except BaseException as error:  # noqa: BLE001 - it is raised to the caller that waits
         settle = partial(answer.set_exception, error)
-    # The loop may be closed by now: nobody is left to hear of it.
+    # The loop may be closed by now: nobody is left who waits for it.
     with contextlib.suppress(RuntimeError):
         loop.call_soon_threadsafe(_settle, answer, settle)
 

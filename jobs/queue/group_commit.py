@@ -45,7 +45,7 @@ class _Asked(Generic[A, R]):
 
     @property
     def is_abandoned(self) -> bool:
-        """Whether nobody can be told any more what becomes of it."""
+        """Whether nobody can learn any more what becomes of it."""
         return False
 
     def done(self, result: R) -> None:
@@ -99,8 +99,8 @@ class _AskedInLoop(_Asked[A, R]):
 class GroupCommit(Generic[A, R]):
     """Let one thread at a time write; it also writes what others wait to write, and then the first of them leads.
 
-    For the tasks of event loops a thread of the group leads, which does nothing else: whoever holds up a loop or fills
-    its executor, perhaps because it waits for this group, holds up nobody here.
+    For the tasks of event loops a thread of the group leads, which does nothing else: code that holds up a loop, or
+    fills its executor, perhaps because it waits for this group, holds up nobody here.
 
     Args:
         write: Writes all that was asked for in one transaction; the results are in the same order. If it raises an
@@ -156,7 +156,7 @@ class GroupCommit(Generic[A, R]):
         return begins
 
     def _give_up(self, mine: _Asked[A, R]) -> None:
-        """Whoever asked waits no longer; somebody else has to lead in its place."""
+        """The one who asked waits no longer; somebody else has to lead in its place."""
         with self._lock:
             if mine in self._waiting:
                 self._waiting.remove(mine)

@@ -213,7 +213,7 @@ def fulfilled(conn: Connection, run_ids: Collection[int]) -> list[int]:
 def overlooked(conn: Connection) -> list[int]:
     """Suspended runs whose wait is fulfilled although nothing has woken them.
 
-    Whoever fulfils a wait wakes the run in the same transaction, but for runs that several wait for. Looked at are
+    The one who fulfils a wait wakes the run in the same transaction, but for runs that several wait for. Looked at are
     waits for runs, and the newest signals.
     """
     newest = select(func.max(g.c.id)).scalar_subquery() - _NEWEST_SIGNALS

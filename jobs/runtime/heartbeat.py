@@ -102,7 +102,7 @@ class Heartbeat:
 
     def _beat(self) -> None:
         began = self._clock.monotonic()
-        # What is said beside the sign of life does not keep it from being given.
+        # What is said along with the sign of life does not keep it from being given.
         unsaid = self._note_stall()
         beat = self._database.write_sync(heartbeat, self._node.id, lease=self._lease, running=self._running())
         if self._stopped.is_set():

@@ -132,7 +132,7 @@ def _middleware(parts: Parts) -> list[Middleware]:
 def client_of(found: Context, connection: HTTPConnection) -> str:
     """Whose budget an operation uses: the account's, from wherever it asks; the network address's without one.
 
-    Whom an application that has mounted us knows is told apart by the name: all of them may come by one proxy.
+    Whom an application that has mounted us knows is known by the name: all of them may come by one proxy.
     """
     person = found.person
     if person is LOCAL_ADMINISTRATOR:

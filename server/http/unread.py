@@ -1,4 +1,4 @@
-"""What is left of a request's body when it is answered: it is read, so that whoever still sends it sees the answer.
+"""Reads the rest of a request's body once it is answered, so that a client that still sends it sees the answer.
 
 A connection that is closed while something of it is unread is reset, and a reset takes away an answer that has not been
 read yet (RFC 9112, 9.6). So a refusal of a large body would look like a broken server.

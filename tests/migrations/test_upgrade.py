@@ -135,12 +135,13 @@ def test_the_transaction_of_the_caller_is_used_and_left_to_him(empty_database_ur
 
 def test_an_application_with_alembic_tables_of_its_own_is_left_alone(empty_database_url: str) -> None:
     engine = sync_engine(parse_url(empty_database_url))
+    theirs = "main.alembic_version" if engine.dialect.name == "sqlite" else "public.alembic_version"
     with engine.begin() as connection:
-        connection.execute(text("CREATE TABLE alembic_version (version_num varchar(32))"))
-        connection.execute(text("INSERT INTO alembic_version VALUES ('theirs')"))
+        connection.execute(text(f"CREATE TABLE {theirs} (version_num varchar(32))"))
+        connection.execute(text(f"INSERT INTO {theirs} VALUES ('theirs')"))
     assert run_upgrade(empty_database_url) == ["0001"]
     with engine.connect() as connection:
-        assert connection.execute(text("SELECT version_num FROM alembic_version")).scalars().all() == ["theirs"]
+        assert connection.execute(text(f"SELECT version_num FROM {theirs}")).scalars().all() == ["theirs"]
     engine.dispose()
 
 

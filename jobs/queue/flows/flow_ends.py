@@ -112,7 +112,7 @@ def _reached(run_ids: Sequence[int]) -> Select[tuple[int]]:
 def settle(tx: Tx, ended: Sequence[Ended]) -> None:
     """Start or skip what waited for these runs, whose flows are locked; end the flows of which nothing is left.
 
-    The runs have ended whatever comes of it: what fails in one flow is recorded on the runs that ended there.
+    The runs have ended in any case: what fails in one flow is recorded on the runs that ended there.
     """
     by_flow: dict[int, list[Ended]] = {}
     for one in ended:

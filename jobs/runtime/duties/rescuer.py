@@ -38,7 +38,7 @@ class Rescuer:
             return 0
         dead, rescued = await self._database.write(_rescue, silent)
         for node in dead:
-            # While another node is at it, or a claim of the dead one under way, it is tried again, and not told again.
+            # It is tried again while another node is at it, or a claim of the dead one under way; that is not logged.
             if node.id not in self._told:
                 log.warning("node %s is dead: no heartbeat since %s", node.name, node.heartbeat_at.isoformat())
         self._told |= {node.id for node in dead}

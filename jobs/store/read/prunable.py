@@ -1,7 +1,7 @@
 """Which history a pruning would delete, found without deleting anything; and what of it is still needed.
 
-Whatever deletes history asks ``NEEDED_FLOW``, ``needed_run`` and ``NEEDED_EXECUTION`` first, no matter whether it goes
-by age, by number, or because somebody asked for it.
+Everything that deletes history asks ``NEEDED_FLOW``, ``needed_run`` and ``NEEDED_EXECUTION`` first: by age, by number,
+or because somebody asked for it.
 """
 
 from collections.abc import Sequence

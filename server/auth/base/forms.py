@@ -69,7 +69,7 @@ def fields_of(text: str, known: Collection[str] | None, what: str = "The form") 
         return fields
     has = f"{what} may have the fields {', '.join(known)}; got '{odd[:100]}'."
     if text.lstrip()[:1] in ("{", "["):
-        # What `curl -d` sends unless told otherwise.
+        # What `curl -d` sends unless it is asked to send another type.
         message = f"{has} If the body is JSON, send it with 'Content-Type: {JSON_TYPE}'."
         raise UserFacingError(message, code="UNSUPPORTED_MEDIA_TYPE", http_status=415)
     raise _bad(has)

@@ -75,7 +75,9 @@ class Loser:
 
     def __call__(self, tx: Tx) -> int:
         self.attempts += 1
-        tx.conn.execute(text("INSERT INTO public.noted VALUES (:number, :ends)"), {"number": self.attempts, "ends": self.ends})
+        tx.conn.execute(
+            text("INSERT INTO public.noted VALUES (:number, :ends)"), {"number": self.attempts, "ends": self.ends}
+        )
         if self.attempts == 1 and not self.at_commit:
             tx.conn.execute(text("SELECT pg_terminate_backend(pg_backend_pid())"))
         return self.attempts
@@ -100,7 +102,9 @@ async def test_a_transaction_that_lost_its_connection_before_the_commit_is_done_
     database = Database(postgres_url)
     loser = Loser(at_commit=False)
     assert await database.write(loser) == 2
-    assert await database.read(lambda conn: conn.execute(text("SELECT number FROM public.noted")).scalars().all()) == [2]
+    assert await database.read(lambda conn: conn.execute(text("SELECT number FROM public.noted")).scalars().all()) == [
+        2
+    ]
     await database.close()
 
 

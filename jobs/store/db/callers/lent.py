@@ -74,7 +74,7 @@ def _engine(backend: str) -> Engine:
 
 
 class _Engines:
-    """Begins anew in a forked process: a thread that is not there may have asked the first connection."""
+    """Starts again in a forked process: a thread that is not there may have asked the first connection."""
 
     def renew(self) -> None:
         _engine.cache_clear()

@@ -38,7 +38,7 @@ class SteadyClock:
         renew_in_forks(self)
 
     def renew(self) -> None:
-        """Begin anew in a forked process: a thread that is not there may have held the lock."""
+        """Start again in a forked process: a thread that is not there may have held the lock."""
         self._lock = threading.Lock()
 
     def now(self) -> datetime:

@@ -125,13 +125,10 @@ class Installation:
         database = of_engine.separate_pool("api")
         wakeup = Wakeup(database)
         feeds = LiveFeeds(database, wakeup, poll=settings.poll_for(is_sqlite=database.is_sqlite))
-        feeds.bus.on_fault = feeds.log_feed.on_fault = self.counts.failed
         keys = key_source(self.settings)
         open_to_all, who = self.settings.no_auth, self.who
         signs_in = self.serves_api and not open_to_all and who is None
         sign_in = SignIn(database, self.url, self.hosts, self.settings.oidc) if signs_in else None
-        if sign_in is not None:
-            sign_in.watch.on_fault = self.counts.failed
 
         async def context_of(submitter: Submitter | None, place: str | None) -> Context:
             person = LOCAL_ADMINISTRATOR if open_to_all else await person_behind(database, submitter)
@@ -172,6 +169,12 @@ class Installation:
             refused=refusals,
         )
 
+    def _count_faults(self, parts: Parts) -> None:
+        """Have the parts that belong to no node count their failures as the node's do."""
+        watches = () if parts.sign_in is None else (parts.sign_in.watch,)
+        for one in (parts.feeds.bus, parts.feeds.log_feed, *watches):
+            one.on_fault = self.counts.failed
+
     def _opens_metrics(self) -> bool:
         """Whether everybody who reaches the API's port may read the metrics there."""
         if self.settings.metrics != "auto":
@@ -196,6 +199,7 @@ class Installation:
             StorageError: the database cannot be used.
         """
         parts = self.parts
+        self._count_faults(parts)
         self.lifecycle.enter(Phase.MIGRATING)
         applied = await in_own_thread(migrate, self.settings.database_url)
         if applied:

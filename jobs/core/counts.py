@@ -3,7 +3,6 @@
 from bisect import bisect_left
 from collections.abc import Container, Iterable, Mapping
 from datetime import datetime
-from threading import Lock
 from typing import Final, Protocol
 
 from .model import Outcome, SkipReason, Trigger
@@ -178,7 +177,6 @@ class NodeCounts:
 
     def __init__(self) -> None:
         self.faults: dict[str, int] = {}
-        self._lock = Lock()
         self.jobs: dict[str, JobCounts] = {}
         self.waits: dict[str, Histogram] = {}
         self.tasks: dict[str, TaskCounts] = {}
@@ -188,9 +186,8 @@ class NodeCounts:
         self.skipped: dict[SkipReason, int] = {}
 
     def failed(self, part: str) -> None:
-        """Count that a part of the node failed unexpectedly and goes on; from any thread."""
-        with self._lock:
-            self.faults[part] = self.faults.get(part, 0) + 1
+        """Count that a part of the node failed unexpectedly and goes on; a part has one thread, which alone counts."""
+        self.faults[part] = self.faults.get(part, 0) + 1
 
     def begun(self, runs: Iterable[CountedRun]) -> None:
         """Attempts at these runs begin."""

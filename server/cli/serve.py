@@ -8,11 +8,11 @@ from typing import NoReturn
 
 from ...jobs.builtin import builtin_jobs
 from ...jobs.connection import connect
-from ...jobs.core.base.addresses import without_password
 from ...jobs.core.base.errors import ConfigurationError
 from ...jobs.registry import default_registry
 from ...jobs.runtime.job.lines import keep_lines_of_jobs
 from ...jobs.runtime.job.printing import guard_output
+from ...jobs.store.db.base.passwords import without_password
 from ...jobs.store.db.database import Database
 from ..configuration.reading import InvalidSettingsError, load
 from ..configuration.settings import DEFAULT_FILE, Settings

@@ -17,9 +17,9 @@ from pydantic import ValidationError
 from pydantic_settings import EnvSettingsSource, TomlConfigSettingsSource
 
 from ...jobs.builtin.address_guard import AllowList
-from ...jobs.core.base.addresses import without_password
 from ...jobs.core.base.errors import ConfigurationError
 from ...jobs.store.db.base.address import parse_url, schema_in, sqlite_path, with_schema
+from ...jobs.store.db.base.passwords import without_password
 from .allowed_documents import read_documents
 from .secret_keys import read_keys
 from .settings import DEFAULT_FILE, ENV_PREFIX, NAMES, OTHER_VARIABLES, SECRET, Settings, must_be

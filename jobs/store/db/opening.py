@@ -10,11 +10,11 @@ from typing import Any
 from sqlalchemy import Connection, insert, text
 from sqlalchemy.exc import DBAPIError
 
-from ...core.base.addresses import hide_passwords, without_password
 from ...core.base.errors import StorageError
 from ..schema.tables import event_publisher, metadata
 from .base.address import is_sqlite, parse_url, sqlite_path
 from .base.connecting import ENCODING, sync_engine
+from .base.passwords import hide_passwords, without_password
 
 
 @contextmanager

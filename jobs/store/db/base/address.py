@@ -5,9 +5,9 @@ from pathlib import Path
 from sqlalchemy import URL, make_url
 from sqlalchemy.exc import ArgumentError
 
-from ....core.base.addresses import without_password
 from ....core.base.errors import ConfigurationError
 from ...schema.naming import SCHEMA, SQLITE_SCHEMA, schema_fault
+from .passwords import without_password
 
 KEEPALIVES = {"keepalives_idle": "30", "keepalives_interval": "10", "keepalives_count": "3"}
 """Seconds: a peer that vanished without a word is noticed within a minute, on connections that only wait, too."""

@@ -19,11 +19,11 @@ from cronograph.jobs.actions.tasks import (
     update_task,
 )
 from cronograph.jobs.core.base.errors import AlreadyExists, NotFound, Overlap, UserError, VersionConflict
+from cronograph.jobs.core.defaults import JobInfo
 from cronograph.jobs.core.model import MisfirePolicy, OverlapPolicy, ScheduleSpec, Task, TaskSpec
 from cronograph.jobs.core.schedule import Syntax
 from cronograph.jobs.core.states import RunState
 from cronograph.jobs.store.db.transaction import Tx
-from cronograph.jobs.store.read import jobs as stored_jobs
 from cronograph.jobs.store.read import tasks as stored_tasks
 from cronograph.jobs.store.schema import tables
 from cronograph.jobs.store.write import jobs
@@ -174,19 +174,17 @@ class TestCreate:
             stored.task(end_at=START - timedelta(1))
 
     def test_arguments_that_do_not_fit_are_refused(self, stored: Stored) -> None:
-        stored.node()
         schema: dict[str, Any] = {
             "type": "object",
             "properties": {"count": {"type": "integer"}},
             "additionalProperties": False,
         }
-        job = stored.do(lambda tx: stored_jobs.everything(tx.conn))[0]
-        stored.do(lambda tx: jobs.publish(tx.conn, [type(job)(job.name, args_schema=schema)]))
+        stored.do(lambda tx: jobs.publish(tx.conn, [JobInfo("work", args_schema=schema)]))
         with pytest.raises(UserError, match="did you mean 'count'") as caught:
             stored.task(args={"cuont": 1})
         assert caught.value.code == "INVALID_ARGS"
         schema["required"] = ["count"]
-        stored.do(lambda tx: jobs.publish(tx.conn, [type(job)(job.name, args_schema=schema)]))
+        stored.do(lambda tx: jobs.publish(tx.conn, [JobInfo("work", args_schema=schema)]))
         with pytest.raises(UserError) as caught:
             stored.task(args={"cuont": 1})
         said = [fault.message for fault in caught.value.faults]

@@ -43,6 +43,10 @@ FOREIGN = frozenset(
         "Model",  # of the reader's code
         "TransactionTestCase",  # of Django
         "Litestar",
+        "SecretStr",  # of pydantic
+        "TaskGroup",  # of asyncio
+        "SessionMiddleware",  # of Starlette
+        *("DateStyle", "IntervalStyle", "TimeZone"),  # of PostgreSQL
         *("BackgroundTasks", "Depends"),  # of FastAPI
         "AsyncSession",  # of SQLAlchemy
         "ConnectionError",
@@ -70,8 +74,13 @@ FOREIGN = frozenset(
     }
 )
 """Words of pages that are names elsewhere: of Python, of HTTP, of other programs, of the code of an example."""
-STORED = frozenset({"InvalidResult", "LeftBehind", "SecretUnavailable", "StepUnstorable", "UnreadableRun"})
-"""Kinds of errors that stand in the execution log, and are no classes."""
+STORED = frozenset(
+    {
+        *("InvalidArguments", "InvalidResult", "InvalidState", "LeftBehind", "RunIsOverError", "SecretUnavailable"),
+        *("StepRefusedError", "StepUnstorable", "UnreadableRun", "UnstorableResult"),
+    }
+)
+"""Kinds of errors that stand in the execution log, and that nobody imports."""
 
 NAMES = {name: set(importlib.import_module(name).__all__) for name in PUBLIC}
 

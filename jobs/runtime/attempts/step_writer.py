@@ -14,6 +14,7 @@ from ...queue.group_commit import LoopGroupCommit
 from ...queue.steps import EndedStep, store
 from ...queue.waits import wait
 from ...store.db.database import Database
+from ...store.db.faults import ErrorKind, kind_of, log_fault
 from ..base.backoff import repeated
 from .step_reader import StepReader
 
@@ -23,7 +24,8 @@ MAX_BATCH = 500
 """Steps of one statement."""
 MAX_CHARACTERS = 4_000_000
 """Characters of the values of one statement, beyond its first step."""
-_PAUSE = 0.2
+_PAUSE, _LONGEST_PAUSE = 0.2, 30.0
+"""Seconds before what was not stored is tried again: the first time, and the longest."""
 
 
 class StepUnstorableError(Exception):
@@ -33,7 +35,8 @@ class StepUnstorableError(Exception):
 class StepWriter:
     """While one statement is under way the next steps gather, so batches grow with the load.
 
-    A step waits for as long as the database is unavailable: its job goes on once its result is durable.
+    A step waits for as long as the database is unavailable: its job goes on once its result is durable. One that meets
+    a fault of ours, such as a table that is not there, waits by itself, and the others go on.
 
     Args:
         database: Where they are stored.
@@ -47,6 +50,8 @@ class StepWriter:
         self._reader = StepReader(database)
         # One value that no database stores must not hold up the others.
         self._group = LoopGroupCommit(self._write, _count_together)
+        # What waits to be tried again after a fault.
+        self._put_off: set[asyncio.Future[bool]] = set()
 
     def may_have(self, started: Started) -> bool:
         """Whether something may be stored of steps before this attempt."""
@@ -58,7 +63,39 @@ class StepWriter:
 
     def keep(self, started: Started, end: StepEnd) -> asyncio.Future[bool]:
         """Have the end of a step stored; False = refused, since the run was taken from this node."""
-        return self._group.begin(EndedStep(started.run, end))
+        kept: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+        self._try(EndedStep(started.run, end), kept, _PAUSE)
+        return kept
+
+    def _try(self, ended: EndedStep, kept: asyncio.Future[bool], pause: float) -> None:
+        self._put_off.discard(kept)
+        if kept.cancelled():
+            # Nothing more is stored.
+            return
+        self._group.begin(ended).add_done_callback(lambda answer: self._answered(answer, ended, kept, pause))
+
+    def _answered(
+        self, answer: asyncio.Future[bool], ended: EndedStep, kept: asyncio.Future[bool], pause: float
+    ) -> None:
+        if answer.cancelled():
+            kept.cancel()
+            return
+        error = answer.exception()
+        if error is not None and kind_of(error) is ErrorKind.FAULT:
+            log_fault(
+                log, f"step '{ended.end.label}' of run {ended.run.id} is not stored, again in {pause:.1f} s", error
+            )
+            self._put_off.add(kept)
+            longer = min(2 * pause, _LONGEST_PAUSE)
+            asyncio.get_running_loop().call_later(pause, self._try, ended, kept, longer)
+        elif kept.done():
+            # Its job has left; what it did is stored, or cannot be.
+            return
+        elif error is None:
+            kept.set_result(answer.result())
+        else:
+            refused = f"what step '{ended.end.label}' returned cannot be stored by the database: {error}"
+            kept.set_exception(StepUnstorableError(refused))
 
     async def wait(self, started: Started, asked: Wait) -> StoredStep | None:
         """Begin or end a wait; None = refused, since the run was taken from this node."""
@@ -91,16 +128,13 @@ class StepWriter:
         def note(pause: float, error: Exception) -> None:
             log.warning("storing %d steps failed, again in %.1f s: %s", len(ends), pause, error)
 
-        try:
-            # The commit may or may not have happened; the statement is idempotent.
-            return await repeated(lambda: store(self._database, self._connection, node, ends), note, _PAUSE)
-        except Exception as error:
-            raise StepUnstorableError(
-                f"what step '{ends[0].end.label}' returned cannot be stored by the database: {error}"
-            ) from error
+        # The commit may or may not have happened; the statement is idempotent.
+        return await repeated(lambda: store(self._database, self._connection, node, ends), note, _PAUSE)
 
     async def close(self) -> None:
         """Store nothing more, and close its connection; jobs that still wait are cancelled."""
+        for kept in self._put_off:
+            kept.cancel()
         await self._group.close()
         await self._reader.close()
         if self._connection is not None:

@@ -86,7 +86,8 @@ def _meaning(statement: str) -> str:
     """
     text = _CAST.sub("", statement.replace('"', "").lower())
     text = re.sub(r"[()\]]", " ", text).replace("= any", "in").replace("array[", " ")
-    return " ".join(_OF_NO_MEANING.sub(" ", text).split())
+    # A restored index has its casts, and so blanks, at other places.
+    return re.sub(r" ?, ?", ", ", " ".join(_OF_NO_MEANING.sub(" ", text).split()))
 
 
 def _indexes() -> Iterator[tuple[str, Index]]:

@@ -21,7 +21,7 @@ def test_version_says_what_is_installed(processes: ProcessStarter) -> None:
     status, output = processes.run("version", "--json", fresh=True)
     assert status == DONE
     found = json.loads(output)
-    assert (found.pop("ok"), set(found)) == (True, {"cronograph", "schema", "python"})
+    assert (found.pop("ok"), set(found)) == (True, {"cronograph", "commit", "schema", "python"})
 
 
 def test_help_lists_every_command_and_the_exit_codes(processes: ProcessStarter) -> None:

@@ -58,11 +58,11 @@ FREE: list[tuple[str, Listing[Any], Criteria, tuple[OrderKey, ...]]] = [
     ("tasks by name", TASKS, EVERYTHING, (OrderKey("name"),)),
 ]
 SEARCHED: list[tuple[str, Listing[Any], Criteria, tuple[OrderKey, ...], int]] = [
-    ("a text", EXECUTIONS, TEXT, NEWEST, 1_000_000),
-    ("a text of a job", EXECUTIONS, AllOf((equal("job_name", "j"), TEXT)), NEWEST, NARROWED),
-    ("sixty texts", EXECUTIONS, AnyOf((TEXT,) * 60), NEWEST, 60_000_000),
+    ("a text", EXECUTIONS, TEXT, NEWEST, 3_000_000),
+    ("a text of a job", EXECUTIONS, AllOf((equal("job_name", "j"), TEXT)), NEWEST, 3 * NARROWED),
+    ("sixty texts", EXECUTIONS, AnyOf((TEXT,) * 60), NEWEST, 180_000_000),
     ("by duration", EXECUTIONS, EVERYTHING, (OrderKey("duration"),), 1_000_000),
-    ("by three", EXECUTIONS, TEXT, (OrderKey("node"), OrderKey("duration"), OrderKey("id")), 3_000_000),
+    ("by three", EXECUTIONS, TEXT, (OrderKey("node"), OrderKey("duration"), OrderKey("id")), 5_000_000),
     ("a job by duration", EXECUTIONS, equal("job_name", "j"), (OrderKey("duration"),), NARROWED),
     ("success, which is common", EXECUTIONS, equal("outcome", Outcome.SUCCESS), NEWEST, 1_000_000),
     ("one of two jobs", EXECUTIONS, one_of("job_name", ("a", "b")), NEWEST, 1_000_000),

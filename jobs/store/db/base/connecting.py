@@ -121,6 +121,9 @@ class PatientPool(QueuePool):
     of this process; but the sign of life of a node keeps its own.
     """
 
+    # SQLAlchemy names the log of a pool by this: it is not one of our logs.
+    __module__ = QueuePool.__module__
+
     _all: ClassVar["WeakSet[PatientPool]"] = WeakSet()
 
     def __init__(self, *args: Any, **settings: Any) -> None:

@@ -32,7 +32,7 @@ RETURNED: dict[str, Any] = {
     "a number": 7,
     "zero": 0,
     "an enum": Size.LARGE,
-    "a result": Result(records_processed=3, value={"a": [1, (2, 3)], 5: None}),
+    "a result": Result(records_processed=3, value={"a": [1, (2, 3)], "5": None}),
     "a value only": Result(value="done"),
     "NUL and half characters": Result(value={"a\x00": "b\x00\ud800c", "escaped": "\\u0000"}),
     "a bool": True,
@@ -42,6 +42,7 @@ RETURNED: dict[str, Any] = {
     "text": "text",
     "not a number": Result(value=float("nan")),
     "a set": Result(value={1, 2}),
+    "a key that is no text": Result(value={"a": {5: None}}),
     "too large a value": Result(value="x" * 1_000_001),
     "a bool of records": Result(records_processed=True),
 }

@@ -51,6 +51,9 @@ EXPECTED = {
     "text": refused(r"got str"),
     "not a number": refused(r"the value of a Result must be JSON, got float nan; use None"),
     "a set": refused(r"the value of a Result must be JSON, got set; make it a list"),
+    "a key that is no text": refused(
+        r"the value of a Result, at a, must be JSON, got a key that is int; keys are texts, so write them by str\(…\)"
+    ),
     "too large a value": refused(r"the value of a Result may have 1000000 characters of JSON, got 1000003"),
     "a bool of records": refused(r"got bool"),
     "an error": failed("^no\ufffd luck$", "ValueError"),

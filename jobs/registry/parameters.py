@@ -120,6 +120,10 @@ def _check_default(model: type[BaseModel], field: str, parameter: str, default: 
         why = error.errors(include_url=False)[0]["msg"]
         hint = "; annotate it as '… | None'" if default is None else ""
         raise ValueError(f"parameter '{parameter}': its default {default!r:.60} does not fit: {why}{hint}") from error
+    except (Exception, SystemExit) as error:
+        # A validator of the annotation, which has to raise ValueError or AssertionError.
+        raised = f"{type(error).__name__}: {error}".removesuffix(": ")
+        raise ValueError(f"parameter '{parameter}': its default {default!r:.60} does not fit: {raised}") from error
 
 
 def _as_written(field: str, definition: tuple[Any, Any]) -> tuple[str, Any]:

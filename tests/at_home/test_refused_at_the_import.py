@@ -3,12 +3,13 @@
 import json
 import logging
 import math
+import sys
 import threading
 from collections.abc import AsyncIterator, Callable, Generator, Iterator
 from typing import Annotated, Any, Literal
 
 import pytest
-from pydantic import BaseModel, Field
+from pydantic import AfterValidator, BaseModel, Field
 
 from cronograph.jobs import Cap, JobContext, Rate, around, carries, job
 from cronograph.jobs.core.base.errors import ConfigurationError, InvalidInput
@@ -115,6 +116,20 @@ def misfit_rule(x: Annotated[int, Field(ge=1)] = 0) -> None: ...
 def misfit_model(one: WithNul | int = {"x": "y"}) -> None: ...  # type: ignore[assignment]  # noqa: B006 - likewise
 
 
+def lacks(value: int) -> int:
+    raise KeyError("rates")
+
+
+def leaves(value: int) -> int:
+    sys.exit(value)
+
+
+def misfit_by_fault(x: Annotated[int, AfterValidator(lacks)] = 1) -> None: ...
+
+
+def misfit_by_exit(x: Annotated[int, AfterValidator(leaves)] = 0) -> None: ...
+
+
 def nul_in_docstring() -> None:
     "Say \0."
 
@@ -140,6 +155,8 @@ DECLARED: list[tuple[Callable[..., Any], str]] = [
     (misfit_none, r"parameter 'x': its default None does not fit: .*; annotate it as '… \| None'"),
     (misfit_rule, "parameter 'x': its default 0 does not fit: Input should be greater than or equal to 1"),
     (misfit_model, "its description must not hold|parameter 'one': its default .* does not fit"),
+    (misfit_by_fault, "parameter 'x': its default 1 does not fit: KeyError: 'rates'"),
+    (misfit_by_exit, "parameter 'x': its default 0 does not fit: SystemExit: 0"),
     (nul_in_docstring, r"description: must not contain control characters, got '\\x00'"),
     (half_in_docstring, r"description: must not contain half of a surrogate pair, got '\\udfff'"),
 ]

@@ -199,7 +199,7 @@ async def exits_later(_failure: object) -> None:
     await asyncio.sleep(0)
 
 
-async def takes(number: Annotated[int, AfterValidator(judges)] = 0) -> int:
+async def takes(number: Annotated[int, AfterValidator(judges)]) -> int:
     return number
 
 

@@ -396,7 +396,7 @@ def _holds(whole: Json, part: Json) -> bool:
             for name, value in cast("dict[str, Json]", part).items()
         )
     if isinstance(part, list):
-        items: list[Json] = part
+        items = cast("list[object]", part)
         return isinstance(whole, list) and len(whole) == len(items) and all(map(_holds, whole, items))  # pyright: ignore[reportUnknownArgumentType]
     return bool(whole == part)
 
@@ -431,9 +431,10 @@ def _alternatives(annotation: Any) -> tuple[object, ...]:  # noqa: ANN401 - all 
 def _partial(model: "type[pydantic.BaseModel]") -> "type[pydantic.BaseModel]":
     """The arguments of a job, none of which has to be given: some are the results of other runs."""
     fields = {
-        name: (one.annotation, one.merge_field_infos(one, default=None)) for name, one in model.model_fields.items()
+        name: (one.annotation, one.merge_field_infos(one, default=None))  # pyright: ignore[reportDeprecated] - nothing else copies all of it
+        for name, one in model.model_fields.items()
     }
-    config = pydantic.ConfigDict(**{**model.model_config, "validate_default": False})
+    config: pydantic.ConfigDict = {**model.model_config, "validate_default": False}
     made: type[pydantic.BaseModel] = pydantic.create_model(model.__name__, __config__=config, **cast("Any", fields))
     return made
 

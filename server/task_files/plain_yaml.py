@@ -119,7 +119,8 @@ def _is_number(node: ScalarNode) -> bool:
     reading = yaml.SafeLoader("")
     try:
         if node.tag == f"{_TAG}int":
-            return isinstance(reading.construct_yaml_int(node), int)
+            reading.construct_yaml_int(node)
+            return True
         return math.isfinite(reading.construct_yaml_float(node))
     except (ValueError, IndexError, OverflowError):
         return False

@@ -77,9 +77,10 @@ def _parts(one: Any, other: Any) -> list[tuple[str, object, object]] | None:  # 
         return None
     if isinstance(one, dict):
         return _named(cast("Mapping[Any, object]", one), cast("Mapping[Any, object]", other))
-    if hasattr(type(one), "__pydantic_validator__") and hasattr(one, "__pydantic_fields_set__"):
-        names = type(one).__pydantic_fields__
-        parts = [(name, getattr(one, name, _MISSING), getattr(other, name, _MISSING)) for name in names]
+    kind = cast("Any", type(one))
+    if hasattr(kind, "__pydantic_validator__") and hasattr(one, "__pydantic_fields_set__"):
+        declared = cast("Mapping[str, object]", kind.__pydantic_fields__)
+        parts = [(name, getattr(one, name, _MISSING), getattr(other, name, _MISSING)) for name in declared]
         further = ("__pydantic_extra__", "__pydantic_private__")
         return parts + [("", getattr(one, name, None), getattr(other, name, None)) for name in further]
     if is_dataclass(one):

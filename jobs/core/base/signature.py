@@ -54,7 +54,8 @@ class UnreadBy:
     def from_json(cls, stored: Mapping[str, Any]) -> Self:
         """Return what is behind the stored form."""
         times = {name: datetime.fromisoformat(stored[name]) for name in ("since", "at")}
-        return cls(**{**stored, **times, "versions": tuple(stored["versions"])})
+        members: dict[str, Any] = {**stored, **times, "versions": tuple(stored["versions"])}
+        return cls(**members)
 
     def to_json(self) -> dict[str, Any]:
         """Return the stored form."""

@@ -57,10 +57,15 @@ def unstorable(value: object) -> Unwritable | None:
                 return Unwritable(place, "must not hold the character U+0000")
             if any("\ud800" <= character <= "\udfff" for character in one):
                 return Unwritable(place, "must not hold half of a surrogate pair")
-        names = list(cast("dict[object, object]", one)) if isinstance(one, dict) else []
+        names = _names(one)
         waiting += [((*place, name), part) for name, part in reversed(_parts(one))]
         waiting += [(place, name) for name in reversed(names)]
     return None
+
+
+def _names(value: object) -> list[object]:
+    """The names of the members of an object."""
+    return list(cast("dict[object, object]", value)) if isinstance(value, dict) else []
 
 
 def _parts(value: object) -> list[tuple[str, object]]:

@@ -95,7 +95,7 @@ def note_lost(tx: Tx, run_id: int, kind: str, job_name: str | None, error: Excep
     columns = (r.c.id, r.c.task_id, r.c.task_name, r.c.job_name, r.c.group_name, r.c.flow_id, r.c.state)
     row = tx.conn.execute(select(*columns, r.c.lost_follow_ups).where(r.c.id == run_id)).one()
     lost: dict[str, Json] = {"kind": kind, "job": job_name, "code": kind_of(error).name, "reason": why}
-    listed = [*(row.lost_follow_ups or []), lost]
+    listed: list[dict[str, Json]] = [*(row.lost_follow_ups or []), lost]
     tx.conn.execute(update(r).where(r.c.id == run_id).values(lost_follow_ups=listed))
     _note_in_log(tx, run_id, f"{whose} was left out: {why}")
     tx.emit([run_change(reserved_from(row), RunState(row.state))])

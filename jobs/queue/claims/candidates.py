@@ -1,6 +1,6 @@
 """What a node could take now: the oldest claimable runs of every lane, group by group in round-robin order."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from operator import itemgetter
@@ -94,7 +94,7 @@ def _of_group(conn: Connection, want: Want, group: str, *, limited: bool) -> lis
         rows = statements.readable(conn, name, {**asked, "job": job})
         if not rows:
             continue
-        pick = statements.picker(rows[0]._fields, _FOUND)
+        pick = _picker(rows)
         for row in rows:
             one = _candidate(pick(row), limited=limited)
             lanes.setdefault((one.stuck, not one.stuck and one.priority), []).append(((row.available_at, row.id), one))
@@ -133,11 +133,16 @@ _PRIORITIES = {one.value: one for one in Priority}
 _FOUND = ("id", "group_name", "priority", "state", "exclusive", "task_id", "judged", "keyed")
 
 
+def _picker(rows: Sequence[Any]) -> Callable[[Sequence[Any]], tuple[Any, ...]]:
+    """What takes out of each of these rows what a candidate is made of."""
+    return statements.picker(rows[0]._fields, _FOUND)
+
+
 def _candidates(rows: Sequence[Row[Any]], limited: bool | None = None) -> list[Candidate]:
     """The candidates of rows; ``limited`` of all of them, unless each row says it."""
     if not rows:
         return []
-    pick = statements.picker(rows[0]._fields, _FOUND)
+    pick = _picker(rows)
     return [_candidate(pick(row), limited=row.limited if limited is None else limited) for row in rows]
 
 

@@ -4,7 +4,6 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import TypeVar
 
 from ...base.services import Services
@@ -225,9 +224,11 @@ class Finisher:
             known = self._troubles[ended.execution_id] = _Trouble(_reason(kind, log_fault(log, what, error)))
         if not kind.passes:
             bare = _bare(ended, known.reason)
-            write = partial(self._database.write, finish_or_bare, run.node_id or 0, run.node or "", ended, bare)
+            node_id, node = run.node_id or 0, run.node or ""
             try:
-                stored, finished = await self._repeated(write, 1)
+                stored, finished = await self._repeated(
+                    lambda: self._database.write(finish_or_bare, node_id, node, ended, bare), 1
+                )
             except Exception as fault:
                 error = fault
             else:

@@ -8,6 +8,7 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
+from typing import cast as as_type
 
 from sqlalchemy import Column, ColumnElement, Connection, Row, Select, String, Table, cast, select
 from sqlalchemy.exc import DataError, OperationalError
@@ -28,6 +29,7 @@ log = logging.getLogger(__name__)
 
 M = TypeVar("M")
 Key: TypeAlias = int | str
+AnySelect: TypeAlias = Select[*tuple[Any, ...]]
 
 _DECODING: Final = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, AssertionError)
 _SHOWN: Final = 60
@@ -49,7 +51,7 @@ def is_undecodable(error: BaseException) -> bool:
 
 def each(
     conn: Connection,
-    statement: Select[Any],
+    statement: AnySelect,
     key: ColumnElement[Any],
     make: Callable[[Row[Any]], M],
     parameters: Mapping[str, Any] = _NOTHING,
@@ -89,7 +91,7 @@ def each(
 
 def every(
     conn: Connection,
-    statement: Select[Any],
+    statement: AnySelect,
     key: ColumnElement[Any],
     make: Callable[[Row[Any]], M],
     parameters: Mapping[str, Any] = _NOTHING,
@@ -108,7 +110,7 @@ def every(
 
 def readable(
     conn: Connection,
-    statement: Select[Any],
+    statement: AnySelect,
     key: ColumnElement[Any],
     make: Callable[[Row[Any]], M],
     parameters: Mapping[str, Any] = _NOTHING,
@@ -125,7 +127,7 @@ def readable(
 
 def _one(
     conn: Connection,
-    statement: Select[Any],
+    statement: AnySelect,
     key: ColumnElement[Any],
     value: Key,
     make: Callable[[Row[Any]], M],
@@ -166,11 +168,10 @@ def _column_at_fault(conn: Connection, key: ColumnElement[Any], value: Key, erro
     table = getattr(key, "table", None)
     if not isinstance(table, Table):
         return None
+    columns = as_type("Table", table).columns
     if isinstance(error, UnreadableValueError):
-        at_fault: Column[Any] | None = table.columns.get(error.column)
-        return at_fault
-    columns: list[Column[Any]] = list(table.columns)
-    for column in columns:
+        return columns.get(error.column)
+    for column in list(columns):
         found = conn.execute(select(column).where(key == value))
         try:
             found.all()

@@ -116,9 +116,10 @@ def schemas(conn: Connection, names: Collection[str]) -> tuple[dict[str, Schema]
 
 
 def _schema(row: Row[Any]) -> Schema:
+    versions: dict[str, Any] = row.versions or {}
     others = tuple(
         Schema(one["args_schema"], signature, defaults_from(one["defaults"]))
-        for signature, one in sorted((row.versions or {}).items())
+        for signature, one in sorted(versions.items())
     )
     return Schema(row.args_schema, row.signature, defaults_from(row.defaults), others=others)
 

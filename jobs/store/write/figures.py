@@ -15,10 +15,10 @@ from sqlalchemy import ColumnElement, Connection, delete, exists, func, insert, 
 
 from ...core.states import RunState
 from ..db import dialect
+from ..db.unreadable import AnySelect
 from ..read.figures.depth import UNNAMED, Part
 from ..read.figures.hours import HOUR, figures
 from ..read.figures.minutes import KEPT_FOR
-from ..read.figures.scope import AnySelect
 from ..schema.figures import HourKind
 from ..schema.tables import execution_hour as h
 from ..schema.tables import execution_minute as m

@@ -61,10 +61,11 @@ def forget_versions(conn: Connection) -> None:
     had = [node.signatures for node in live(conn)]
     for row in rows:
         signatures = {one.get(row.name) for one in had}
-        left = {name: version for name, version in row.versions.items() if name in signatures}
+        versions: dict[str, Any] = row.versions
+        left = {name: version for name, version in versions.items() if name in signatures}
         newest: dict[str, Any] = {}
         if left and row.signature not in signatures:
             signature = min(left)
             newest = {"signature": signature, **left.pop(signature)}
-        if newest or left != row.versions:
+        if newest or left != versions:
             conn.execute(update(j).where(j.c.name == row.name).values(versions=left or None, **newest))

@@ -21,8 +21,9 @@ from sqlalchemy import (
 
 from ...db import dialect
 from ...db.functions import bucket_start, duration
+from ...db.unreadable import AnySelect
 from ...schema.tables import job_execution as e
-from .scope import AnySelect, Scope
+from .scope import Scope
 
 PARTS: Final = (0.5, 0.95, 0.99)
 

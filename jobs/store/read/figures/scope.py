@@ -2,9 +2,8 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, TypeAlias
 
-from sqlalchemy import ColumnElement, Select, and_, exists
+from sqlalchemy import ColumnElement, and_, exists
 
 from ...schema.tables import job_execution as e
 from ...schema.tables import run
@@ -14,9 +13,6 @@ from ..listing.spans import began_after, began_before
 _PRIME, _STEP = 1_000_003, 618_034
 """Multiples of the golden ratio, modulo one: every stretch of ids has its share, and so has each of two jobs that
 alternate, which those ids that a number divides would not give."""
-
-
-AnySelect: TypeAlias = Select[*tuple[Any, ...]]
 
 
 @dataclass(frozen=True, slots=True)

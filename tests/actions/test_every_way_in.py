@@ -283,6 +283,7 @@ def connection(stored: Stored) -> Iterator[Connection]:
         yield opened
 
 
+@pytest.mark.costly
 @settings(max_examples=6, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(name=st.sampled_from(sorted(POLICIES)), options=OPTIONS)
 @example("plain", EVERYTHING)

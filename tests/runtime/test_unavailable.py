@@ -10,7 +10,7 @@ from datetime import datetime
 
 import psycopg
 import pytest
-from sqlalchemy import make_url
+from sqlalchemy import Connection, make_url
 
 from cronograph.graphql.resolving.context import Context
 from cronograph.graphql.schema import shared_schema
@@ -162,6 +162,25 @@ async def test_a_node_keeps_beating_and_working_while_its_postgresql_refuses_new
             await eventually(beats, message="the node to beat on the connection that it keeps")
             # On a busy machine a beat is late now and then.
             await eventually(lambda: engine.engine.ready, message="the node to be ready")
+            assert (await engine.finish("work")).run.state is RunState.SUCCESS
+            assert await codes(engine.database, READ) == []
+
+
+@pytest.mark.postgres
+async def test_a_node_that_lost_a_connection_works_with_the_others_while_its_postgresql_refuses_new_ones(
+    postgres_url: str, postgres_server: PostgresServer
+) -> None:
+    def lose(conn: Connection) -> None:
+        conn.invalidate()
+        raise LookupError("lost")
+
+    with limited_role(postgres_url, postgres_server) as (url, role):
+        async with running_engine(url, registry(), OFTEN) as engine:
+            assert (await engine.finish("work")).run.state is RunState.SUCCESS
+            await fill_pool(engine.database)
+            postgres_server.execute("ALTER ROLE {} CONNECTION LIMIT 0", role)
+            with pytest.raises(LookupError):
+                await engine.database.read(lose)
             assert (await engine.finish("work")).run.state is RunState.SUCCESS
             assert await codes(engine.database, READ) == []
 

@@ -12,6 +12,7 @@ from sqlalchemy import URL, Connection, Engine, create_engine, event
 from sqlalchemy.exc import InvalidatePoolError
 from sqlalchemy.pool import ConnectionPoolEntry, NullPool, QueuePool
 from sqlalchemy.util import queue
+from sqlalchemy.util.queue import Queue
 from typing_extensions import override
 
 from ....core.base.lazy import LazyModule
@@ -114,6 +115,17 @@ def sync_engine(
     return engine
 
 
+class _LostOnesLast(Queue[ConnectionPoolEntry]):
+    """What a pool has idle. A place whose connection is lost comes last: the others need no new one of the server."""
+
+    @override
+    def _put(self, item: ConnectionPoolEntry) -> None:
+        if item.dbapi_connection is None:
+            self.queue.appendleft(item)
+        else:
+            super()._put(item)
+
+
 class PatientPool(QueuePool):
     """Waits for its turn, up to ``TURN`` seconds, while the server has no further connection for this role.
 
@@ -124,6 +136,7 @@ class PatientPool(QueuePool):
     # SQLAlchemy names the log of a pool by this: it is not one of our logs.
     __module__ = QueuePool.__module__
 
+    _queue_class = _LostOnesLast
     _all: ClassVar["WeakSet[PatientPool]"] = WeakSet()
 
     def __init__(self, *args: Any, **settings: Any) -> None:

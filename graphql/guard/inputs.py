@@ -86,7 +86,15 @@ class _Weighing:
     def of(self, node: VariableDefinitionNode, value: object) -> int:
         """The weight of a value, counted no further than a little beyond the most."""
         weight = 0
-        self._pending = [(self._kind(node.type), value)]
+        kind = self._kind(node.type)
+        if (
+            isinstance(kind, GraphQLList)
+            and isinstance(value, list)
+            and not isinstance(_named(cast("object", kind)), GraphQLInputObjectType)
+        ):
+            # Such as the ids of a bulk action, which are judged and counted there.
+            return len(cast("list[object]", value))
+        self._pending = [(kind, value)]
         while self._pending and weight <= self._most:
             weight += self._take(*self._pending.pop())
         return weight

@@ -10,7 +10,7 @@ from ...core.base.errors import ConfigurationError
 from ...core.outcome import Failed, HandedBack
 from ...core.rules import unknown
 from ...store.db.database import Connection
-from ...store.db.faults import kind_of
+from ...store.db.faults import ErrorKind, kind_of
 from ..job.results import message_of
 
 UNAVAILABLE = "SecretUnavailable"
@@ -29,7 +29,7 @@ async def read_secrets(services: Services, names: Collection[str]) -> dict[str, 
     except (UnsealError, ConfigurationError) as error:
         return Failed(UNAVAILABLE, str(error))
     except Exception as error:
-        if not kind_of(error).passes:
+        if kind_of(error) is ErrorKind.REFUSAL:
             raise
         return HandedBack(f"its secrets could not be read: {message_of(error)}")
 

@@ -94,7 +94,7 @@ async def test_what_the_node_could_not_do_fails_where_the_job_asked_for_it(
 async def test_arguments_that_fit_the_node_but_not_the_child_fail_for_good(
     start_engine: StartEngine, tmp_path: Path
 ) -> None:
-    engine = await start_engine(JOBS)
+    engine = await start_engine(JOBS, version_wait=0.0)
     mark = tmp_path / "judged"
     run_id = await engine.enqueue_unchecked("judged_once", {"mark": str(mark)}, retries=3)
     done = await engine.finished(run_id)

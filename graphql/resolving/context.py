@@ -100,6 +100,11 @@ class Person:
         return Actor(self.name, self.role, self.account_id, self.address, full_rights=full)
 
     @property
+    def key(self) -> str:
+        """Tell one who asks from another: by the account, or by the name under which an application knows them."""
+        return f"person {self.name}" if self.account_id is None else f"account {self.account_id}"
+
+    @property
     def submitter(self) -> Submitter:
         """In whose name runs are submitted."""
         return Submitter(self.name, self.account_id)

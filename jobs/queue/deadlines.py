@@ -48,7 +48,7 @@ def fail_overdue(tx: Tx, node: str | None, limit: int = BATCH) -> int:
 
     The runs that they wait for are cancelled, and the jobs that handle failures get their runs.
     """
-    # Their flows before the runs themselves, and those of the runs that they wait for (decision 33).
+    # Their flows before the runs themselves, and those of the runs that they wait for (decision 34).
     hold_to_cancel(tx.conn, run_store.overdue(tx.conn, tx.now, limit, lock=False))
     late = run_store.overdue(tx.conn, tx.now, limit, lock=True)
     lost = in_halves(tx, late, lambda ids: _fail(tx, list(stored_runs.by_ids(tx.conn, ids).values()), node))

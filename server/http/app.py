@@ -137,7 +137,7 @@ def client_of(found: Context, connection: HTTPConnection) -> str:
     person = found.person
     if person is LOCAL_ADMINISTRATOR:
         return address_of(found, connection)
-    return f"person {person.name}" if person.account_id is None else f"account {person.account_id}"
+    return person.key
 
 
 def _asked_by(parts: Parts) -> Callable[[HTTPConnection], Awaitable[Person]]:

@@ -77,7 +77,9 @@ async def perform(
         chosen = key or getattr(input, "idempotency_key", None) or None
         is_try = bool(getattr(input, "dry_run", None))
         request = (
-            None if chosen is None or is_try else Request(chosen, info.field_name, digest(info, input), owner_of(info))
+            None
+            if chosen is None or is_try
+            else Request(chosen, info.field_name, digest(info, input), info.context.person.key)
         )
         if request is None and fast_path is not None:
             subject, asked = _asked(input)
@@ -240,12 +242,6 @@ def parse_key(value: str, *path: str) -> int:
             f"{_shown(path)}: must be an id as this API gives them, a decimal number, got {value[:60]!r}", path=path
         )
     return number
-
-
-def owner_of(info: Info) -> str:
-    """Whose idempotency keys a request uses: the account's, or of whom an application knows by name."""
-    person = info.context.person
-    return f"person {person.name}" if person.account_id is None else f"account {person.account_id}"
 
 
 def digest(info: Info, input: object) -> str:

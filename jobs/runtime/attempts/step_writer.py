@@ -15,7 +15,7 @@ from ...queue.steps import EndedStep, store
 from ...queue.waits import wait
 from ...store.db.database import Database
 from ...store.db.faults import ErrorKind, kind_of, log_fault
-from ..base.backoff import repeated
+from ..base.backoff import Backoff, repeated
 from .step_reader import StepReader
 
 log = logging.getLogger(__name__)
@@ -64,30 +64,30 @@ class StepWriter:
     def keep(self, started: Started, end: StepEnd) -> asyncio.Future[bool]:
         """Have the end of a step stored; False = refused, since the run was taken from this node."""
         kept: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
-        self._try(EndedStep(started.run, end), kept, _PAUSE)
+        self._try(EndedStep(started.run, end), kept, Backoff(_PAUSE, _LONGEST_PAUSE))
         return kept
 
-    def _try(self, ended: EndedStep, kept: asyncio.Future[bool], pause: float) -> None:
+    def _try(self, ended: EndedStep, kept: asyncio.Future[bool], backoff: Backoff) -> None:
         self._put_off.discard(kept)
         if kept.cancelled():
             # Nothing more is stored.
             return
-        self._group.begin(ended).add_done_callback(lambda answer: self._answered(answer, ended, kept, pause))
+        self._group.begin(ended).add_done_callback(lambda answer: self._answered(answer, ended, kept, backoff))
 
     def _answered(
-        self, answer: asyncio.Future[bool], ended: EndedStep, kept: asyncio.Future[bool], pause: float
+        self, answer: asyncio.Future[bool], ended: EndedStep, kept: asyncio.Future[bool], backoff: Backoff
     ) -> None:
         if answer.cancelled():
             kept.cancel()
             return
         error = answer.exception()
         if error is not None and kind_of(error) is ErrorKind.FAULT:
+            pause = backoff.fail()
             log_fault(
                 log, f"step '{ended.end.label}' of run {ended.run.id} is not stored, again in {pause:.1f} s", error
             )
             self._put_off.add(kept)
-            longer = min(2 * pause, _LONGEST_PAUSE)
-            asyncio.get_running_loop().call_later(pause, self._try, ended, kept, longer)
+            asyncio.get_running_loop().call_later(pause, self._try, ended, kept, backoff)
         elif kept.done():
             # Its job has left; what it did is stored, or cannot be.
             return

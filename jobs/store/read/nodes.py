@@ -42,10 +42,15 @@ def _signatures_from(row: Row[Any]) -> tuple[int, dict[str, str], NodeChoice, da
     return row.id, row.signatures, choice_from(row.choice), row.heartbeat_at, row.expires_at
 
 
+def _may_go_on(heartbeat_at: datetime, expires_at: datetime, now: datetime) -> bool:
+    """Return whether a node's lease holds, or ended no more than a lease ago."""
+    return now - expires_at <= expires_at - heartbeat_at
+
+
 def taking(conn: Connection, now: datetime) -> list[Node]:
     """Return the nodes that take runs, by id, without those whose lease ended more than a lease ago."""
     rows = conn.execute(select(n).where(n.c.state.in_(TAKING)).order_by(n.c.id))
-    return [node_from(row) for row in rows if now - row.expires_at <= row.expires_at - row.heartbeat_at]
+    return [node_from(row) for row in rows if _may_go_on(row.heartbeat_at, row.expires_at, now)]
 
 
 def foreign_signatures(conn: Connection, node_id: int, now: datetime) -> frozenset[str]:
@@ -59,7 +64,7 @@ def foreign_signatures(conn: Connection, node_id: int, now: datetime) -> frozens
     found = {
         key: (signatures, choice)
         for key, signatures, choice, heartbeat_at, expires_at in rows
-        if key == node_id or now - expires_at <= expires_at - heartbeat_at
+        if key == node_id or _may_go_on(heartbeat_at, expires_at, now)
     }
     own, choice = found.pop(node_id, ({}, EVERYTHING))
     others = (signatures for signatures, theirs in found.values() if theirs.covers_groups_of(choice))

@@ -37,7 +37,7 @@ class DataLoader(StrawberryLoader[K, M]):
 def by_key(
     database: Database, read: Callable[[Connection, list[K]], Mapping[K, M]], *, missing: N
 ) -> DataLoader[K, M | N]:
-    """What ``read`` finds for each key, and ``missing`` where it finds nothing.
+    """Return what ``read`` finds for each key, and ``missing`` where it finds nothing.
 
     A row that cannot be read fails its own key alone.
     """

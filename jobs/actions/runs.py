@@ -38,7 +38,7 @@ def published(tx: Tx, names: Collection[str]) -> dict[str, Schema]:
 
 
 def _executable(tx: Tx, schemas: Mapping[str, Schema]) -> dict[str, Schema]:
-    """The same without versions that no node takes runs of; the newest one stays where no other is left."""
+    """Return the same without versions that no node takes runs of; the newest one stays where no other is left."""
     nodes = stored_nodes.taking(tx.conn, tx.now)
     found: dict[str, Schema] = {}
     for name, schema in schemas.items():
@@ -82,7 +82,7 @@ def job_faults(schemas: Mapping[str, Schema], job_name: str, args: Mapping[str, 
 
 
 def version_for(schema: Schema, job_name: str, args: Mapping[str, Json]) -> Schema:
-    """The version of a job that takes these arguments: the newest one, unless only another does."""
+    """Return the version of a job that takes these arguments: the newest one, unless only another does."""
     if not schema.others:
         return schema
     return next((one for one in (schema, *schema.others) if not _faults(one, job_name, args)), schema)
@@ -113,7 +113,7 @@ def request_faults(run: NewRun, schemas: Mapping[str, Schema], *, in_flow: bool 
 
 
 def _concerns(fault: UserError, unknown: Collection[tuple[str, ...]]) -> bool:
-    """Whether a fault is one of an argument, or a part of one, that is not known yet."""
+    """Return whether a fault is one of an argument, or a part of one, that is not known yet."""
     place = fault.path[1:] if fault.path[:1] == ("args",) else ()
     return bool(place) and any(one[: len(place)] == place or place[: len(one)] == one for one in unknown)
 

@@ -167,7 +167,7 @@ class Branches:
         return time.monotonic() - max(began, self._moved_at) > self._grace
 
     def _is_moving(self) -> bool:
-        """Whether a step is at work, or a task that neither stands nor waits for another one."""
+        """Return whether a step is at work, or a task that neither stands nor waits for another one."""
         if self._at_work or self._calls:
             return True
         main = self._main()
@@ -241,7 +241,7 @@ class _Call:
 
 
 def _waits_for_tasks(task: "asyncio.Future[Any]") -> bool:
-    """Whether a task waits for other tasks: it has nothing to do before one of these goes on or ends.
+    """Return whether a task waits for other tasks: it has nothing to do before one of these goes on or ends.
 
     What a task awaits is nowhere said but in the task itself. One about which nothing is known counts as at work.
     """

@@ -87,7 +87,7 @@ class Shape:
         raise ValueError(f"the value of step '{label}'{place} {found.why}")
 
     def _is_made(self, returned: object, value: object, same_json: Callable[[], bool]) -> bool:
-        """Whether a value is what the annotation makes of something else that the function returned, a dict, say."""
+        """Return whether the annotation makes a value out of something else that the function returned, a dict, say."""
         assert self._adapter is not None, "it was asked for"
         try:
             made = self._adapter.validate_python(returned)

@@ -243,7 +243,7 @@ class Steps:
             await self._host.pause(delay)
 
     async def _awaited(self, wanted: Wanted, label: str, began: datetime, call: Callable[[], Any]) -> object:
-        """What the function returns; a plain one is called in a thread, so that it does not keep the loop from turning.
+        """Call the function; a plain one is called in a thread, so that it does not keep the loop from turning.
 
         A thread goes on when its step is cancelled. What it returns within the attempt is stored all the same.
         """

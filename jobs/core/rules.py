@@ -84,7 +84,7 @@ def text_faults(value: object, field: str, *, least: int = 0, most: int = MAX_TE
 
 
 def _is_refused(character: str) -> bool:
-    """Whether it is a control character, or half of a surrogate pair, which no database stores."""
+    """Return whether it is a control character, or half of a surrogate pair, which no database stores."""
     return ord(character) < 160 or "\ud800" <= character <= "\udfff"
 
 

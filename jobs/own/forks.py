@@ -90,7 +90,7 @@ os.register_at_fork(before=_state.before, after_in_parent=_state.in_parent, afte
 
 
 def forks() -> int:
-    """How many forks lie between this process and the first that imported this: what has seen fewer is not its own."""
+    """Count the forks between this process and the first that imported this: what has seen fewer is not its own."""
     return _state.forks
 
 

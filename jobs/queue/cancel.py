@@ -52,7 +52,7 @@ def cancel_free(tx: Tx, ids: Sequence[int], *, reason: str) -> set[int]:
 
 
 def _family(tx: Tx, run_id: int) -> set[int]:
-    """A run and all that it waits for, directly or by way of others."""
+    """Return a run and all that it waits for, directly or by way of others."""
     found, level = {run_id}, [run_id]
     while level:
         level = [one for one in below(tx.conn, level) if one not in found]

@@ -156,7 +156,7 @@ class GroupCommit(Generic[A, R]):
         return begins
 
     def _give_up(self, mine: _Asked[A, R]) -> None:
-        """The one who asked waits no longer; somebody else has to lead in its place."""
+        """Note that the one who asked waits no longer; somebody else has to lead in its place."""
         with self._lock:
             if mine in self._waiting:
                 self._waiting.remove(mine)
@@ -315,7 +315,7 @@ def _shares(some: Sequence[_Waiter[A, R]]) -> Steps[list[A], None]:
 
 
 def _may_concern_one(error: Exception) -> bool:
-    """Whether what only one of several asked for may have caused an error; else all others would get the same."""
+    """Return whether an error may come from what only one of several asked for; else all would get the same."""
     return not isinstance(error, StorageError) and not kind_of(error).passes
 
 

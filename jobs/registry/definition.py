@@ -136,7 +136,7 @@ class JobDefinition:
         return {**self._document(model), **later}, {}
 
     def _document(self, model: "pydantic.BaseModel") -> dict[str, Json]:
-        """The arguments that were given, as JSON that is read back as these.
+        """Return the arguments that were given, as JSON that is read back as these.
 
         Raises:
             InvalidInput: one has no form in JSON, or another value is read back; code ``INVALID_ARGS``.
@@ -168,7 +168,7 @@ class JobDefinition:
             raise InvalidInput(message, path=("args",), code=ErrorCode.INVALID_ARGS) from None
 
     def _change(self, model: "pydantic.BaseModel", document: Mapping[str, Json]) -> InvalidInput | None:
-        """What of some arguments would not arrive in the run as it was given, since its JSON says something else."""
+        """Return what of some arguments would arrive in the run as something else, since that is what its JSON says."""
         try:
             arrived = read(type(model), document)
         except pydantic.ValidationError as error:
@@ -351,7 +351,7 @@ def _signature_without(handler: Handler, left_out: tuple[str | None, ...]) -> in
 
 @lru_cache(maxsize=1024)
 def _signature_of_arguments(name: str, model: "type[pydantic.BaseModel]") -> str:
-    """The signature of a job; to make a JSON Schema takes a hundred times as long as to put a run into the queue."""
+    """Return the signature of a job; making a JSON Schema takes a hundred times as long as enqueueing a run."""
     return signature_of(name, model.model_json_schema())
 
 
@@ -389,7 +389,7 @@ def read(model: "type[pydantic.BaseModel]", args: Mapping[str, Json]) -> "pydant
 
 
 def _holds(whole: Json, part: Json) -> bool:
-    """Whether a document has all that another one has, and perhaps more members."""
+    """Return whether a document has all that another one has, and perhaps more members."""
     if isinstance(part, dict):
         return isinstance(whole, dict) and all(
             name in whole and _holds(whole[name], value)  # pyright: ignore[reportUnknownArgumentType]
@@ -415,7 +415,7 @@ def _written_plainly(model: "pydantic.BaseModel") -> dict[str, Json] | None:
 
 @lru_cache(maxsize=1024)
 def _plain_fields(model: "type[pydantic.BaseModel]") -> Mapping[str, str]:
-    """The arguments that are texts, numbers or truth values, or one of these, and the names that they have in JSON."""
+    """Return the arguments that are texts, numbers or truth values, or one of these, and their names in JSON."""
     return {
         name: one.alias or name
         for name, one in model.__pydantic_fields__.items()
@@ -429,7 +429,7 @@ def _alternatives(annotation: Any) -> tuple[object, ...]:  # noqa: ANN401 - all 
 
 @lru_cache(maxsize=1024)
 def _partial(model: "type[pydantic.BaseModel]") -> "type[pydantic.BaseModel]":
-    """The arguments of a job, none of which has to be given: some are the results of other runs."""
+    """Return the arguments of a job, none of which has to be given: some are the results of other runs."""
     fields = {
         name: (one.annotation, one.merge_field_infos(one, default=None))  # pyright: ignore[reportDeprecated] - nothing else copies all of it
         for name, one in model.model_fields.items()

@@ -23,7 +23,7 @@ class CodeOfRegistry:
         self._registry = registry
 
     def __call__(self, name: str, signature: str) -> Judge | None:
-        """The judge of a job, if this is the version with that signature."""
+        """Return the judge of a job, if this is the version with that signature."""
         definition = self._registry.get(name)
         if definition is None:
             return None

@@ -57,7 +57,7 @@ def _settings(request: pytest.FixtureRequest, names: frozenset[str]) -> dict[str
 
 @pytest.fixture
 def frozen_clock(request: pytest.FixtureRequest) -> "FakeClock":
-    """A clock that moves only when you move it; 1 January 2026, 00:00 UTC, unless a marker says ``start``."""
+    """Return a clock that moves only when you move it; 1 January 2026, 00:00 UTC, unless a marker says ``start``."""
     start = _settings(request, _OF_CLOCK).get("start")
     return testing.FakeClock() if start is None else testing.FakeClock(start)
 

@@ -77,7 +77,7 @@ class _Body:
         self.is_short = not chunked and "expect" not in headers and length.isdecimal() and int(length[:9]) <= SHORT
 
     async def receive(self) -> Message:
-        """The next part."""
+        """Return the next part."""
         message = await self._receive()
         if message["type"] == "http.disconnect" or not message.get("more_body", False):
             self.read = True

@@ -61,7 +61,7 @@ class OfOthers(logging.Filter):
 
     @override
     def filter(self, record: logging.LogRecord) -> bool:
-        """Whether ``record`` was made by somebody else's logger."""
+        """Return whether ``record`` was made by somebody else's logger."""
         return record.name.partition(".")[0] != OWN_LOGGER
 
 

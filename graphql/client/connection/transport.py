@@ -100,7 +100,7 @@ class Settings:
 
 
 def _shown(url: str) -> str:
-    """The address for messages, without user and password: these end at the last ``@``, however they were written."""
+    """Return the address for messages, without user and password: these end at the last ``@``, however written."""
     scheme, mark, rest = url.rpartition("://")
     return f"{scheme}{mark}{rest.rpartition('@')[2]}"
 

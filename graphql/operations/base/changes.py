@@ -202,7 +202,7 @@ def _member_faults(name: str, value: object, path: tuple[str, ...]) -> Iterator[
 
 
 def _name_faults(value: object, path: tuple[str, ...]) -> Iterator[InvalidInput]:
-    """What is wrong with the length of a name; how it is spelled is judged where it is made."""
+    """Return what is wrong with the length of a name; how it is spelled is judged where it is made."""
     if isinstance(value, str) and len(value) > MAX_NAME:
         yield InvalidInput(f"{_shown(path)}: must have at most {MAX_NAME} characters, got {len(value):,}", path=path)
     elif isinstance(value, list):

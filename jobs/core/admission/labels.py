@@ -83,7 +83,7 @@ class LabelRule:
     def of(
         self, args: Mapping[str, Any], given: Mapping[str, str] | None = None, unknown: Collection[str] = ()
     ) -> dict[str, str]:
-        """The labels of a run with these arguments, without those of arguments that are not known yet.
+        """Return the labels of a run with these arguments, without those of arguments that are not known yet.
 
         What is ``given`` comes before what the job says.
 

@@ -40,7 +40,7 @@ class Changed(NamedTuple):
 
 
 def changed(sent: object, read: object, same_json: Callable[[], bool]) -> Changed | None:
-    """The first part of a value that does not arrive as it was sent; None: the value arrives.
+    """Return the first part of a value that does not arrive as it was sent; None: the value arrives.
 
     Values are equal by ``==``, with these exceptions: a list stands for a tuple, NaN equals NaN, and times with a zone
     are equal if they are the same instant. Fields of models are compared one by one, excluded ones too. A class that
@@ -102,7 +102,7 @@ def _named(one: Mapping[Any, object], other: Mapping[Any, object]) -> list[tuple
 
 
 def _equal(one: Any, other: Any) -> bool | None:  # noqa: ANN401 - any value
-    """Whether two values are equal; None: their class does not say."""
+    """Return whether two values are equal; None: their class does not say."""
     if isinstance(one, bool) is not isinstance(other, bool):
         return False
     try:

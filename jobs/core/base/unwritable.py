@@ -48,7 +48,7 @@ def unwritable(value: object) -> Unwritable | None:
 
 
 def unstorable(value: object) -> Unwritable | None:
-    """The first text in a value, names of members included, that no database can store as JSON; None: there is none."""
+    """Return the first text in a value, member names included, that no database stores as JSON; None: each is fine."""
     waiting: list[tuple[tuple[str, ...], object]] = [((), value)]
     while waiting:
         place, one = waiting.pop()
@@ -64,7 +64,7 @@ def unstorable(value: object) -> Unwritable | None:
 
 
 def _names(value: object) -> list[object]:
-    """The names of the members of an object."""
+    """Return the names of the members of an object."""
     return list(cast("dict[object, object]", value)) if isinstance(value, dict) else []
 
 

@@ -43,7 +43,7 @@ _UNBEGUN_WITH_KEY: Final = (
 
 
 def lock(conn: Connection, ids: Sequence[int]) -> dict[int, Run]:
-    """The runs of these ids, locked in ascending order (so that two bulk actions never wait for each other).
+    """Return the runs of these ids, locked in ascending order (so that two bulk actions never wait for each other).
 
     Those that cannot be read are left out, and the log names them.
     """
@@ -51,7 +51,7 @@ def lock(conn: Connection, ids: Sequence[int]) -> dict[int, Run]:
 
 
 def lock_free(conn: Connection, ids: Sequence[int]) -> set[int]:
-    """Those of these runs that nobody else is changing, locked."""
+    """Return those of these runs that nobody else is changing, locked."""
     these = select(r.c.id).where(r.c.id.in_(ids)).order_by(r.c.id).with_for_update(of=r, skip_locked=True)
     return set(conn.execute(these).scalars())
 

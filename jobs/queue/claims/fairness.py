@@ -69,7 +69,7 @@ class FairnessState:
         return state
 
     def counter(self, group: str) -> int:
-        """How many runs were taken in this group before, or in all groups that have no counter of their own."""
+        """Return how many runs were taken in this group before, or in all groups that have no counter of their own."""
         return self.counters.get(group, self.counters.get(_SHARED, 0))
 
     def count(self, group: str, count: int) -> None:

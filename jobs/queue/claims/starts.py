@@ -58,7 +58,7 @@ def lock_claimable(conn: Connection, ids: Sequence[int]) -> dict[int, Run]:
 
 
 def lock_scheduled(conn: Connection, ids: Sequence[int], node_id: int) -> dict[int, Run]:
-    """Those of these runs that are still handed to this node and nobody else is changing, locked until the commit."""
+    """Lock until the commit those of these runs that are still handed to this node and that nobody else is changing."""
     statement = (
         select_runs()
         .where(r.c.id.in_(ids), unindexed(r.c.state) == RunState.SCHEDULED.value, r.c.node_id + 0 == node_id)
@@ -137,7 +137,7 @@ def start(
 
 
 def _begun_and_readable(conn: Connection, ids: Sequence[int], node: tuple[int, str]) -> dict[int, Begun]:
-    """What a statement has begun whose answer could not be read: row by row, without those that cannot be read.
+    """Return what a statement has begun whose answer could not be read: row by row, without those that cannot be read.
 
     The node holds the others without knowing them, so ``losses.disown`` ends them; no attempt of theirs is open.
     """

@@ -72,7 +72,7 @@ def _all_awaited(conn: Connection, run_ids: Collection[int]) -> set[int]:
 
 
 def ended(conn: Connection, parent_id: int, step: str, flow_id: int | None) -> list[Json] | None:
-    """How the runs of a step ended, in the order in which they were given; None: one of them has not ended."""
+    """Return how the runs of a step ended, in the order in which they were given; None: one of them has not ended."""
     if flow_id is not None and conn.execute(select(f.c.finished_at).where(f.c.id == flow_id)).scalar_one() is None:
         return None
     rows = _awaited(conn, parent_id, step, flow_id)
@@ -89,18 +89,18 @@ def _end(row: Any) -> dict[str, Json]:
 
 
 def forget(conn: Connection, parent_id: int, step: str) -> None:
-    """The step has read how the runs ended: nobody needs them for it any more."""
+    """Note that the step has read how the runs ended: nobody needs them for it any more."""
     conn.execute(delete(a).where(a.c.run_id == parent_id, a.c.step == step))
 
 
 def unfinished(conn: Connection, parent_id: int, step: str, flow_id: int | None) -> tuple[int, ...]:
-    """The runs of a step that have not ended."""
+    """Return the runs of a step that have not ended."""
     rows = _awaited(conn, parent_id, step, flow_id)
     return tuple(sorted(row.id for row in rows if row.finished_at is None and row.state is not None))
 
 
 def _awaited(conn: Connection, parent_id: int, step: str, flow_id: int | None) -> Sequence[Any]:
-    """The runs of a step, by their place."""
+    """Return the runs of a step, by their place."""
     columns = (r.c.job_name, r.c.state, r.c.result, r.c.error, r.c.finished_at)
     others = select(a.c.number.label("place"), a.c.awaited_id.label("id"), *columns).outerjoin_from(
         a, r, r.c.id == a.c.awaited_id
@@ -113,7 +113,7 @@ def _awaited(conn: Connection, parent_id: int, step: str, flow_id: int | None) -
 
 
 def below(conn: Connection, run_ids: Sequence[int]) -> list[int]:
-    """The unfinished runs that these runs have begun and wait for, and for which nobody else waits."""
+    """Return the unfinished runs that these runs have begun and wait for, and for which nobody else waits."""
     waiting = r.alias("waiting")
     wanted = exists().where(
         a.c.awaited_id == m.c.run_id,
@@ -132,7 +132,7 @@ def below(conn: Connection, run_ids: Sequence[int]) -> list[int]:
 
 
 def all_over(run_id: Any, step: Any, flow_id: Any) -> Any:
-    """Whether the runs have ended that the step of these columns waits for."""
+    """Return whether the runs have ended that the step of these columns waits for."""
     of_step = and_(a.c.run_id == run_id, a.c.step == step)
     pending = exists().where(of_step, r.c.id == a.c.awaited_id, r.c.finished_at.is_(None))
     in_flow = exists().where(f.c.id == flow_id, f.c.finished_at.is_(None))

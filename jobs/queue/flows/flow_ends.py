@@ -88,7 +88,7 @@ def hold_to_cancel(conn: Connection, run_ids: Sequence[int]) -> None:
 
 
 def busy_members(conn: Connection, run_ids: Sequence[int]) -> set[int]:
-    """Those of these runs whose flows somebody else has locked; the flows of the others are locked from now on."""
+    """Lock the flows of these runs; return the runs whose flows somebody else has locked."""
     if not dialect.is_postgresql(conn):
         return set()
     wanted = {row.id: row.flow_id for row in conn.execute(select(r.c.id, r.c.flow_id).where(r.c.id.in_(run_ids)))}

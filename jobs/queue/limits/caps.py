@@ -55,7 +55,7 @@ class Capped:
         return Capped(self.asked, {line: cap.never_refusing() for line, cap in self.caps.items()})
 
     def within(self, lines: Collection[Line]) -> "Capped":
-        """The same for these lines alone; in all others nothing is counted."""
+        """Return the same for these lines alone; in all others nothing is counted."""
         asked = [tuple(line for line in each if line in lines) for each in self.asked]
         return Capped(asked, {line: cap for line, cap in self.caps.items() if line in lines})
 
@@ -165,7 +165,7 @@ class Room:
         return sum(self._conn.execute(select(func.count()).select_from(some)).scalar_one() for some in found)
 
     def _oldest(self, line: Line, count: int, but: Collection[int]) -> list[Waiter]:
-        """The runs that wait longest in a line and that nobody else is changing, locked until the commit."""
+        """Return the runs that wait longest in a line and that nobody else is changing, locked until the commit."""
         columns: list[Any] = [r.c.id, r.c.job_name, r.c.cap_key, r.c.group_name]
         chosen: Any = select(*columns)
         first = (

@@ -342,7 +342,7 @@ class LocalHost:
         self.abandoned.set()
 
     def note_unstoppable(self, steps: Collection[str] = ()) -> None:
-        """The job passed its hard stop and cannot be killed; in these steps."""
+        """Note that the job passed its hard stop, in these steps, and cannot be killed."""
         self.unstoppable = True
         line = "should have stopped, but a thread cannot be killed; waiting for it to end"
         if steps:

@@ -90,7 +90,7 @@ class LeftAtWork:
         self._branches.setdefault(run_id, []).append(branches)
 
     def has(self, run_id: int, label: str) -> bool:
-        """Whether a step of a run is at work that an earlier attempt left behind."""
+        """Return whether a step of a run is at work that an earlier attempt left behind."""
         return any(label in one.steps_at_work for one in self._branches.get(run_id, ()))
 
 
@@ -185,7 +185,7 @@ class JobSteps:
         return found
 
     def suspended(self, outcome: Suspended) -> Suspended:
-        """How an attempt ends that waits: for all that it stands at, and by time for the earliest of these."""
+        """Return how an attempt ends that waits: for all that it stands at, and by time for the earliest of these."""
         waits = list(self._standing.values())
         if not waits:
             return outcome

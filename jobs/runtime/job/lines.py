@@ -157,7 +157,7 @@ def keep_record(record: logging.LogRecord, host: Host) -> None:
 
 
 def _text(record: logging.LogRecord) -> str:
-    """The line, also of a call whose arguments do not fit its message; then as Python prints it."""
+    """Return the line, also of a call whose arguments do not fit its message; then as Python prints it."""
     try:
         return _REPORTING.format(record)
     except Exception as error:

@@ -163,7 +163,7 @@ def old_executions(conn: Connection, after: int, before: datetime, limit: int, k
 
 
 def _needed(conn: Connection, ids: Sequence[int]) -> set[int]:
-    """Those of these executions that something needs which has not ended."""
+    """Return those of these executions that something needs which has not ended."""
     if not ids:
         return set()
     return set(conn.execute(select(e.c.id).where(e.c.id.in_(ids), NEEDED_EXECUTION)).scalars())

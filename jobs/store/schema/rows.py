@@ -57,7 +57,7 @@ class RowReader(Generic[M]):
         return RowReader(self._make, [prefix + name for name in self._columns], meanings)
 
     def __call__(self, row: Row[Any]) -> M:
-        """The model.
+        """Return the model.
 
         Raises:
             UnreadableValueError: a column holds what it must not.

@@ -129,6 +129,6 @@ def shown_url(url: URL) -> str:
 
 
 def password_of(url: URL) -> str | None:
-    """The password in an address: as a parameter, or that of the user."""
+    """Return the password in an address: as a parameter, or that of the user."""
     given = url.query.get("password", url.password)
     return None if given is None else str(given)

@@ -68,7 +68,7 @@ def _parts(text: str) -> _Parts:
 
 
 def _end_of_user(rest: str) -> int:
-    """How much of an address without its scheme is user and password, ``@`` included."""
+    """Return how much of an address without its scheme is user and password, ``@`` included."""
     end = min((place for place in map(rest.find, "/?#") if place >= 0), default=len(rest))
     hosts = rest[:end].rpartition("@")[2]
     path, _, query = rest[end:].partition("?")
@@ -104,5 +104,5 @@ def _parts_of_keywords(text: str) -> _Parts:
 
 
 def _unquoted(value: str) -> str:
-    """The value in a connection string as it is meant."""
+    """Return the value in a connection string as it is meant."""
     return re.sub(r"\\(.)", r"\1", value[1:-1] if value[:1] == value[-1:] == "'" else value)

@@ -74,7 +74,7 @@ class Search:
         return bool(self.tests or self.sorted_by)
 
     def steps(self, rows: int) -> int:
-        """How much work it is in a list of so many rows: a row and a condition or a field to sort by is a step.
+        """Return how much work it is in a list of so many rows: a row and a condition or a field to sort by is a step.
 
         To look for a text within another one takes as long as three others.
         """

@@ -1,4 +1,4 @@
-"""The secrets that an attempt needs: read and decrypted in the executing node, just before its job starts."""
+"""Read the secrets that an attempt needs, and decrypt them in the executing node, just before its job starts."""
 
 from collections.abc import Collection
 
@@ -18,20 +18,22 @@ UNAVAILABLE = "SecretUnavailable"
 
 
 async def read_secrets(services: Services, names: Collection[str]) -> dict[str, str] | Failed | HandedBack:
-    """The values of secrets by name; or how the attempt ends without them."""
+    """Return the values of secrets by name, or how the attempt ends without them."""
     try:
         sealed, known = await services.database.read(_sealed, names)
-        missing = next((name for name in sorted(names) if name not in sealed), None)
-        if missing is not None:
-            return Failed(UNAVAILABLE, unknown("secret", missing, known).message)
+    except Exception as error:
+        # The database is in the way and not the job: even where a table is missing, an operator may bring it back.
+        if kind_of(error) is ErrorKind.REFUSAL:
+            raise
+        return HandedBack(f"its secrets could not be read: {message_of(error)}")
+    missing = next((name for name in sorted(names) if name not in sealed), None)
+    if missing is not None:
+        return Failed(UNAVAILABLE, unknown("secret", missing, known).message)
+    try:
         ring = services.keys()
         return {name: unseal(ring, one.key_id, name, one.text) for name, one in sealed.items()}
     except (UnsealError, ConfigurationError) as error:
         return Failed(UNAVAILABLE, str(error))
-    except Exception as error:
-        if kind_of(error) is ErrorKind.REFUSAL:
-            raise
-        return HandedBack(f"its secrets could not be read: {message_of(error)}")
 
 
 def _sealed(conn: Connection, names: Collection[str]) -> tuple[dict[str, Sealed], list[str]]:

@@ -314,14 +314,3 @@ def test_times_of_an_exclusive_task_never_cross(postgres_url: str) -> None:
     before, after = stored.rows(tables.job_execution)
     assert before.completed_at <= after.started_at
     stored.close()
-
-
-def test_a_clock_that_was_set_back_holds_what_was_due_before_and_not_what_comes_then(stored: Stored) -> None:
-    worker = stored.node()
-    before = stored.enqueue()
-    stored.at(-3600)
-    assert worker.take(5).started == ()
-    after = stored.enqueue()
-    assert worker.start().run.id == after.id
-    stored.at(1)
-    assert worker.start().run.id == before.id

@@ -7,8 +7,10 @@ import anyio.lowlevel
 import pytest
 
 from cronograph.jobs.core.states import RunState
+from cronograph.jobs.queue.base.runs import BROUGHT_FORWARD
 from cronograph.jobs.runtime.base.service import Duty
 from cronograph.jobs.runtime.duties.alarm import Alarm
+from cronograph.jobs.runtime.duties.expirer import Expirer
 from cronograph.jobs.runtime.duties.rescuer import Rescuer
 from cronograph.jobs.store.db.database import Database
 from cronograph.jobs.store.schema.tables import run as runs
@@ -62,6 +64,45 @@ async def test_a_clock_that_drifts_by_less_than_a_second_rings_nothing() -> None
     alarm.stop()
     alarm.stop()
     alarm.set(0.0)
+
+
+async def test_what_was_due_goes_on_at_once_though_the_databases_clock_is_set_back(
+    stored: Stored, database_url: str
+) -> None:
+    """Also after the first transaction of many; what was to come later, or comes only now, keeps its time."""
+    database = Database(database_url, clock=lambda: stored.now)
+    expirer = Expirer(database, "node-a")
+    worker = stored.node()
+    due = [stored.enqueue().id for _ in range(BROUGHT_FORWARD + 1)]
+    later = stored.enqueue(available_at=stored.now + timedelta(minutes=10))
+    await expirer.look()
+    stored.at(-AN_HOUR)
+    assert worker.take(5).started == ()
+    await expirer.look()
+    assert {row.id for row in stored.rows(runs) if row.available_at <= stored.now} == set(due)
+    assert stored.rows(runs, id=later.id)[0].available_at == later.available_at
+    assert len(worker.take(5).started) == 5
+    retried = stored.enqueue(available_at=stored.now + timedelta(minutes=1))
+    await expirer.look()
+    assert stored.rows(runs, id=retried.id)[0].available_at == retried.available_at
+    await database.close()
+
+
+async def test_a_node_that_died_before_the_databases_clock_was_set_back_is_rescued(
+    stored: Stored, database_url: str
+) -> None:
+    database = Database(database_url, clock=lambda: stored.now)
+    clock = WrongClock()
+    dead = stored.node("dead")
+    run = stored.enqueue()
+    dead.start()
+    stored.at(-AN_HOUR)
+    rescuer = Rescuer(database, own=0, lease=60.0, clock=clock)
+    await rescuer.look()
+    clock.passed = 60.0
+    assert await rescuer.look() == 1
+    assert stored.rows(runs, id=run.id)[0].state == RunState.STUCK.value
+    await database.close()
 
 
 async def test_a_node_is_dead_by_its_silence_and_not_by_anybodys_time_of_day(stored: Stored, database_url: str) -> None:

@@ -12,8 +12,8 @@ from ...core.states import CLAIMABLE, OCCUPYING, RunState, sources_of
 from ...store.db import dialect
 from ...store.db.literals import sql_literals, unindexed
 from ...store.db.unreadable import every, readable
-from ...store.read.runs import HOLDING, run_from, select_runs
-from ...store.schema.tables import IS_OPEN, run_label
+from ...store.read.runs import DUE_TIME, HOLDING, run_from, select_runs
+from ...store.schema.tables import AMONG_ALL_RUNS, IS_OPEN, run_label
 from ...store.schema.tables import job_execution as x
 from ...store.schema.tables import run as r
 from .minutes import count_ends
@@ -23,6 +23,8 @@ _AWAITS_NOTHING: Final[Mapping[str, None]] = {"awaits": None, "wake_at": None}
 """What holds for every run that is not suspended."""
 UNBEGUN: Final = (RunState.WAITING, RunState.SCHEDULED)
 """States in which a run without an attempt has never begun."""
+BROUGHT_FORWARD: Final = 1000
+"""Runs that one transaction makes due after the clock was set back."""
 # To put a statement of all columns together takes three times as long as to execute it.
 _LOCKED: Final = (
     select_runs()
@@ -91,6 +93,17 @@ def wake(conn: Connection, run_id: int, now: datetime) -> None:
 def make_available(conn: Connection, ids: Sequence[int], at: datetime) -> list[int]:
     """Make waiting and stuck runs due at ``at``; returns the ids of those changed."""
     return _set(conn, r.c.id.in_(ids), _judged_state.in_(sql_literals(CLAIMABLE)), available_at=at, due_at=None)
+
+
+def bring_forward(conn: Connection, seen: datetime, now: datetime) -> int:
+    """Make runs due that were due already at ``seen``, before the clock was set back to ``now``; return how many.
+
+    At most ``BROUGHT_FORWARD`` at once. Runs that a limit holds back are not meant: the limit lets them go.
+    """
+    overtaken = (r.c.state.in_(sql_literals(CLAIMABLE)), r.c.due_at.is_(None), now < DUE_TIME, seen >= DUE_TIME)
+    found = select(r.c.id).where(*overtaken, AMONG_ALL_RUNS).order_by(r.c.id).limit(BROUGHT_FORWARD).with_for_update()
+    ids = list(conn.execute(found).scalars())
+    return len(make_available(conn, ids, now)) if ids else 0
 
 
 def edit(conn: Connection, run_id: int, values: Mapping[str, Any]) -> None:

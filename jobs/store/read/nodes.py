@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, Row, select
+from sqlalchemy import Connection, Row, or_, select
 
 from ...core.base.blockage import Blockage
 from ...core.base.signature import foreign_to
@@ -77,8 +77,12 @@ def seen_since(conn: Connection, since: datetime) -> list[Node]:
 
 
 def expired(conn: Connection, now: datetime) -> list[Node]:
-    """Live nodes whose lease has run out by the database's time."""
-    statement = select(n).where(n.c.state.in_(LIVE), n.c.expires_at < now).order_by(n.c.id)
+    """Return the live nodes whose lease has run out by the database's time.
+
+    A heartbeat that is still to come by that time was given before somebody set the clock back: it says nothing.
+    """
+    over = or_(n.c.expires_at < now, n.c.heartbeat_at > now)
+    statement = select(n).where(n.c.state.in_(LIVE), over).order_by(n.c.id)
     return readable(conn, statement, n.c.id, node_from)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import psutil
 
-SIZE = "48m"
+SIZE = "256m"
 UNLIMITED = (resource.RLIM_INFINITY, resource.RLIM_INFINITY)
 
 

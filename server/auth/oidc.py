@@ -1,21 +1,18 @@
 """OpenID Connect: asks a provider who somebody is, and believes nothing that is not signed for this very request."""
 
 import hashlib
+import hmac
 import logging
 from base64 import urlsafe_b64encode
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, cast
 from urllib.parse import quote_plus
 
 import httpx
-from authlib.oauth2.rfc6749.parameters import prepare_grant_uri  # pyright: ignore[reportUnknownVariableType]
-from authlib.oauth2.rfc7636 import create_s256_code_challenge  # pyright: ignore[reportUnknownVariableType]
-from authlib.oidc.core import CodeIDToken
-from authlib.oidc.discovery import get_well_known_url
 from joserfc import jwt
-from joserfc.errors import InvalidKeyIdError, JoseError
+from joserfc.errors import InvalidClaimError, InvalidKeyIdError, JoseError
 from joserfc.jwk import KeySet
 from joserfc.jws import JWSRegistry
 
@@ -32,7 +29,6 @@ SIGNED: Final = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", 
 """Signatures by a key pair: a key that checks them cannot make them. Not ``none``, and nothing that shares a secret."""
 MAX_SUBJECT: Final = 255
 ENDPOINTS: Final = ("authorization_endpoint", "token_endpoint", "jwks_uri")
-S256: Final = cast("Callable[[str], str]", create_s256_code_challenge)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +55,7 @@ class Binding:
 
     def _derived(self, purpose: str) -> str:
         text = f"{self.secret}.{self.state}.{purpose}".encode("utf-8", "surrogatepass")
-        return urlsafe_b64encode(hashlib.sha256(text).digest()).rstrip(b"=").decode()
+        return _base64(hashlib.sha256(text).digest())
 
 
 class Provider:
@@ -85,18 +81,17 @@ class Provider:
             UserFacingError: ``PROVIDER_NOT_AVAILABLE``.
         """
         metadata = await self._discovered()
-        address: object = cast("Any", prepare_grant_uri)(
-            metadata["authorization_endpoint"],
-            self.settings.client_id,
-            "code",
-            redirect_uri=self.callback,
-            scope=" ".join(self.settings.scopes),
-            state=binding.state,
-            nonce=binding.nonce,
-            code_challenge=S256(binding.verifier),
-            code_challenge_method="S256",
-        )
-        return str(address)
+        params = {
+            "response_type": "code",
+            "client_id": self.settings.client_id,
+            "redirect_uri": self.callback,
+            "scope": " ".join(self.settings.scopes),
+            "state": binding.state,
+            "nonce": binding.nonce,
+            "code_challenge": _base64(hashlib.sha256(binding.verifier.encode()).digest()),
+            "code_challenge_method": "S256",
+        }
+        return str(httpx.URL(metadata["authorization_endpoint"]).copy_merge_params(params))
 
     async def profile(self, query: Mapping[str, str], binding: Binding, now: datetime) -> Profile:
         """Whom the provider has seen, by the answer that a browser brings back.
@@ -147,23 +142,24 @@ class Provider:
     async def _checked(
         self, token: str, tokens: Mapping[str, Any], binding: Binding, now: datetime
     ) -> Mapping[str, Any]:
-        """The claims of an ID token whose signature, issuer, audience, times and nonce are right."""
-        options = {
-            "iss": {"essential": True, "value": self.settings.issuer},
-            "aud": {"essential": True, "value": self.settings.client_id},
-            "sub": {"essential": True},
-            "nonce": {"essential": True, "value": binding.nonce},
+        """Return the claims of an ID token whose signature, issuer, audience, times and nonce are right."""
+        essential = {
+            "iss": self.settings.issuer,
+            "aud": self.settings.client_id,
+            "nonce": binding.nonce,
+            "sub": None,
+            "exp": None,
+            "iat": None,
         }
-        params = {"nonce": binding.nonce, "client_id": self.settings.client_id}
-        if "access_token" in tokens:
-            params["access_token"] = tokens["access_token"]
         try:
             decoded = await self._decoded(token)
-            claims = CodeIDToken(decoded.claims, decoded.header, options, params)
-            claims.validate(now=round(now.timestamp()), leeway=LEEWAY)
+            registry = jwt.JWTClaimsRegistry(round(now.timestamp()), LEEWAY, **_essential(essential))
+            registry.validate(decoded.claims)
+            _check_party(decoded.claims, self.settings.client_id)
+            _check_half_hash(decoded, tokens.get("access_token"))
         except (JoseError, ValueError) as error:
             raise self._bad(str(error)) from error
-        return cast("Mapping[str, Any]", decoded.claims)
+        return decoded.claims
 
     async def _decoded(self, token: str) -> jwt.Token:
         registry = JWSRegistry(algorithms=list(SIGNED), strict_check_header=False)
@@ -188,8 +184,9 @@ class Provider:
 
     async def _discovered(self) -> dict[str, Any]:
         if self._metadata is None:
+            address = f"{self.settings.issuer.rstrip('/')}/.well-known/openid-configuration"
             async with _client() as client:
-                found = await self._json(client.get(get_well_known_url(self.settings.issuer, external=True)))
+                found = await self._json(client.get(address))
             if found.get("issuer") != self.settings.issuer:
                 raise self._not_available(f"it calls itself {str(found.get('issuer'))[:100]!r}")
             missing = [name for name in ENDPOINTS if not isinstance(found.get(name), str)]
@@ -227,6 +224,37 @@ class Provider:
     def _bad(self, why: str) -> UserFacingError:
         log.warning("an answer of provider %s was refused: %s", self.key, why[:300])
         return _refused("PROVIDER_ANSWER", f"The answer of {self.settings.name} was refused; try again.")
+
+
+def _essential(claims: Mapping[str, str | None]) -> dict[str, jwt.ClaimsOption]:
+    return {
+        name: {"essential": True} if value is None else {"essential": True, "value": value}
+        for name, value in claims.items()
+    }
+
+
+def _check_party(claims: Mapping[str, Any], client_id: str) -> None:
+    """Raise `InvalidClaimError` unless `azp` names this client; only a sole audience may leave it out."""
+    alone = claims["aud"] in (client_id, [client_id])
+    if claims.get("azp") not in ((client_id, None) if alone else (client_id,)):
+        raise InvalidClaimError("azp")
+
+
+def _check_half_hash(token: jwt.Token, access_token: object) -> None:
+    """Raise `InvalidClaimError` if the token was made for another access token."""
+    expected = token.claims.get("at_hash")
+    if expected is None or not isinstance(access_token, str):
+        return
+    algorithm = token.header["alg"]
+    bits = algorithm[2:] if algorithm[2:].isdigit() else "512"
+    digest = hashlib.new(f"sha{bits}", access_token.encode("utf-8", "surrogatepass")).digest()
+    half = _base64(digest[: len(digest) // 2])
+    if not hmac.compare_digest(half.encode(), str(expected).encode("utf-8", "surrogatepass")):
+        raise InvalidClaimError("at_hash")
+
+
+def _base64(data: bytes) -> str:
+    return urlsafe_b64encode(data).rstrip(b"=").decode()
 
 
 def _client() -> httpx.AsyncClient:

@@ -8,7 +8,7 @@ import pytest
 
 HEAVY = frozenset(
     {
-        "alembic", "argon2", "authlib", "cbor2", "click", "cryptography", "greenlet", "httpx", "joserfc", "jsonschema",
+        "alembic", "argon2", "cbor2", "click", "cryptography", "greenlet", "httpx", "joserfc", "jsonschema",
         "opentelemetry", "prometheus_client", "psycopg", "pygments", "rich", "sqlalchemy", "sqlalchemy.orm", "sqlite3",
         "starlette", "strawberry", "structlog", "typer", "uvicorn", "watchfiles", "webauthn",
     }

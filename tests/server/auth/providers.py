@@ -31,6 +31,7 @@ from tests.support.waiting import eventually
 MODULES = ROOT / "web" / "node_modules"
 SCRIPT = Path(__file__).with_name("provider.mjs")
 SECRET = "a secret: with % and +"
+ACCESS_TOKEN = "an access token"
 
 
 @dataclass
@@ -120,7 +121,8 @@ class Liar:
         return JSONResponse({"keys": [{**self.key.as_dict(private=False), "kid": self.kid, "use": "sig"}]})
 
     async def _token(self, _request: Request) -> Response:
-        return JSONResponse({"id_token": self.token(), "token_type": "Bearer"}, self.status)
+        tokens = {"id_token": self.token(), "access_token": ACCESS_TOKEN, "token_type": "Bearer"}
+        return JSONResponse(tokens, self.status)
 
 
 def _part(members: object) -> str:

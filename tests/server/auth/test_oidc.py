@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from contextlib import asynccontextmanager
+from hashlib import sha256
 from typing import Any
 
 import httpx
@@ -14,7 +15,8 @@ from cronograph.jobs.accounts.rules.providers import role_of
 from cronograph.jobs.core.actor import Role
 from cronograph.jobs.store.schema.tables import audit_log, provider_identity, session, user_account
 from cronograph.server.configuration.provider_settings import ProviderSettings
-from tests.server.auth.providers import SECRET, Liar, RealProvider, liar, real_provider
+from tests.server.auth.devices import encoded
+from tests.server.auth.providers import ACCESS_TOKEN, SECRET, Liar, RealProvider, liar, real_provider
 from tests.server.auth.serving import Protected, protected
 from tests.server.auth.test_account_api import asked
 from tests.server.auth.test_signing_in import WAYS_OFF_THE_SITE, WHO, rows
@@ -209,6 +211,9 @@ WRONG: tuple[dict[str, object], ...] = (
     {"sub": ""},
     {"sub": "x" * 256},
     {"azp": "somebody-else"},
+    {"aud": ["cronograph", "somebody-else"]},
+    {"aud": ["cronograph", 1], "azp": "cronograph"},
+    {"at_hash": "of another access token"},
 )
 
 
@@ -235,6 +240,8 @@ async def test_what_is_wrong_in_any_point_is_refused_and_leaves_nothing(schema: 
         # All right at last; and its new key is asked for.
         made.key = made.key.generate_key(2048, {"kid": "two"})
         made.kid = "two"
+        half = sha256(ACCESS_TOKEN.encode()).digest()[:16]
+        made.claims = {"aud": ["cronograph", "somebody-else"], "azp": "cronograph", "at_hash": encoded(half)}
         assert (await answered(server, made)).status_code == 303
         assert (await asked(server, WHO)) == {"name": "sub-1", "role": "VIEWER"}
 

@@ -95,18 +95,18 @@ format: install-test ## Put the sources into the project's form
 	@$(BIN)/python web/node_tools.py format
 
 schema: install-test ## Rewrite graphql/schema.graphql, its page in docs/ and the types of the client
-	$(BIN)/python -m cronograph.graphql.generation.raised_codes
+	$(BIN)/python -m tests.generation.raised_codes
 	$(BIN)/cronograph schema > graphql/schema.graphql.new
 	mv graphql/schema.graphql.new graphql/schema.graphql
-	$(BIN)/python -m cronograph.graphql.generation.reference > docs/api-reference.md
-	$(BIN)/python -m cronograph.graphql.generation.catalogue > docs/codes.md
-	$(BIN)/python -m cronograph.graphql.generation.typed_client
-	$(BIN)/python -m cronograph.server.cli.reference > docs/cli-reference.md
-	$(BIN)/python -m cronograph.server.cli.answers.published > docs/cli-answers.schema.json
-	$(BIN)/python -m cronograph.graphql.generation.client_reference > docs/client-reference.md
-	$(BIN)/python -m cronograph.graphql.generation.jobs_reference > docs/python-reference.md
-	$(BIN)/python -m cronograph.jobs.builtin.reference > docs/built-in-jobs.md
-	$(BIN)/python -m cronograph.server.task_files.published > docs/tasks.schema.json
+	$(BIN)/python -m tests.generation.api_reference > docs/api-reference.md
+	$(BIN)/python -m tests.generation.codes > docs/codes.md
+	$(BIN)/python -m tests.generation.typed_client
+	$(BIN)/python -m tests.generation.cli_reference > docs/cli-reference.md
+	$(BIN)/python -m tests.generation.cli_answers > docs/cli-answers.schema.json
+	$(BIN)/python -m tests.generation.client_reference > docs/client-reference.md
+	$(BIN)/python -m tests.generation.jobs_reference > docs/python-reference.md
+	$(BIN)/python -m tests.generation.builtin_reference > docs/built-in-jobs.md
+	$(BIN)/python -m tests.generation.task_files > docs/tasks.schema.json
 
 chaos: install-test pgbouncer ## Break nodes, connections and clocks for minutes, and judge what is left; CHAOS_ARGS="--seed 7 --minutes 3"
 	@$(BIN)/python -m tests.chaos $(CHAOS_ARGS)

@@ -6,10 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from cronograph.graphql.generation import client_reference, jobs_reference
-from cronograph.jobs.builtin import reference as built_in
-from cronograph.server.cli import COMMANDS, reference
+from cronograph.server.cli import COMMANDS
 from tests.docs import site
+from tests.generation import builtin_reference, cli_reference, client_reference, jobs_reference
 from tests.support.sources import ROOT
 
 DOCS = ROOT / "docs"
@@ -20,10 +19,10 @@ PAGES = sorted([*DOCS.glob("*.md"), *DOCS.glob("how-to/*.md")])
 @pytest.mark.parametrize(
     ("page", "made"),
     [
-        ("cli-reference.md", reference.reference),
+        ("cli-reference.md", cli_reference.reference),
         ("client-reference.md", client_reference.reference),
         ("python-reference.md", jobs_reference.reference),
-        ("built-in-jobs.md", built_in.reference),
+        ("built-in-jobs.md", builtin_reference.reference),
     ],
 )
 def test_the_page_is_up_to_date(page: str, made: object) -> None:
@@ -32,7 +31,7 @@ def test_the_page_is_up_to_date(page: str, made: object) -> None:
 
 
 def test_every_command_and_no_internal_name_is_in_the_reference() -> None:
-    text = reference.reference()
+    text = cli_reference.reference()
     assert [name for name in COMMANDS if f"## `cronograph {name}" not in text] == []
 
 

@@ -5,8 +5,6 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from cronograph.graphql.generation.catalogue import REQUESTS, SDL, catalogue, limit_codes
-from cronograph.graphql.generation.raised_codes import WRITTEN, module_text, raised
 from cronograph.jobs.core.base.codes import ErrorCode
 from cronograph.jobs.core.durable.steps import StepState
 from cronograph.jobs.core.events import EventState
@@ -14,6 +12,8 @@ from cronograph.jobs.core.model import Outcome, SkipReason
 from cronograph.jobs.core.nodes import NodeState
 from cronograph.jobs.core.states import RunState
 from cronograph.server.cli.answers.documents import committed_schema
+from tests.generation.codes import REQUESTS, SDL, catalogue, limit_codes
+from tests.generation.raised_codes import WRITTEN, module_text, raised
 from tests.support.sources import ROOT
 
 WORD = re.compile("[A-Z]{2}[A-Z0-9]*(_[A-Z0-9]+)*")
@@ -71,7 +71,7 @@ def test_every_code_of_a_request_is_in_the_catalogue() -> None:
     known = {*REQUESTS, *limit_codes()}
     for path, text in sources():
         unknown = raised_by(text) - known
-        assert unknown == set(), f"{path.relative_to(ROOT)}: put {unknown} into graphql/generation/catalogue.py"
+        assert unknown == set(), f"{path.relative_to(ROOT)}: put {unknown} into tests/generation/codes.py"
 
 
 def test_the_catalogue_has_no_code_that_nothing_raises() -> None:

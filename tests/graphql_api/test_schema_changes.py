@@ -6,7 +6,7 @@ import re
 import pytest
 
 from cronograph.graphql import client
-from cronograph.graphql.generation.reference import reference
+from tests.generation.api_reference import reference
 from tests.support.schema_history import (
     ACKNOWLEDGED,
     SDL,

@@ -34,9 +34,9 @@ from cronograph.graphql.client import (
     view_mutations,
 )
 from cronograph.graphql.client.base.shapes import camel
-from cronograph.graphql.generation.typed_client import modules, snake
 from cronograph.server.cli.answers.documents import committed_schema
 from graphql import parse, validate
+from tests.generation.typed_client import modules, snake
 from tests.support.sources import ROOT
 
 SCHEMA = committed_schema()

@@ -6,7 +6,7 @@ from functools import cache
 from jsonschema import Draft202012Validator, FormatChecker
 
 from cronograph.server.cli.answers.commands import LINES
-from cronograph.server.cli.answers.published import published
+from tests.generation.cli_answers import published
 
 
 @cache

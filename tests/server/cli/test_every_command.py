@@ -13,7 +13,7 @@ from jsonschema import Draft202012Validator
 from typer.testing import CliRunner
 
 from cronograph.server.cli import application
-from cronograph.server.cli.answers.published import published
+from tests.generation.cli_answers import published
 from tests.server.cli.answers import fault
 from tests.support.forking import Nursery
 from tests.support.ports import free_port

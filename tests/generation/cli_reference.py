@@ -1,6 +1,6 @@
 """Writes `docs/cli-reference.md`: every command with its arguments and options, as `--help` says them.
 
-`python -m cronograph.server.cli.reference > docs/cli-reference.md`; `make schema` does, and a test compares.
+`python -m tests.generation.cli_reference > docs/cli-reference.md`; `make schema` does, and a test compares.
 """
 
 import sys
@@ -9,7 +9,7 @@ from typing import Any
 
 import typer
 
-from . import EXIT_CODES, HELP, application
+from cronograph.server.cli import EXIT_CODES, HELP, application
 
 HEAD = """# The command line
 Made from the commands themselves; `cronograph COMMAND --help` says the same.
@@ -25,7 +25,7 @@ def reference() -> str:
     return f"{HEAD}{intro}\n\n{EXIT_CODES}\n\n{commands}"
 
 
-def _commands(name: str, group: Any) -> Iterator[tuple[str, Any]]:  # noqa: ANN401 - typer has a copy of click of its own
+def _commands(name: str, group: Any) -> Iterator[tuple[str, Any]]:
     for word, command in group.commands.items():
         if hasattr(command, "commands"):
             yield from _commands(f"{name} {word}", command)
@@ -33,7 +33,7 @@ def _commands(name: str, group: Any) -> Iterator[tuple[str, Any]]:  # noqa: ANN4
             yield f"{name} {word}", command
 
 
-def _section(name: str, command: Any) -> Iterator[str]:  # noqa: ANN401 - as above
+def _section(name: str, command: Any) -> Iterator[str]:
     arguments = [one for one in command.params if one.param_type_name == "argument"]
     words = " ".join([name, *(f"[{one.name.upper()}]" if not one.required else one.name.upper() for one in arguments)])
     yield f"## `{name}`"
@@ -47,7 +47,7 @@ def _section(name: str, command: Any) -> Iterator[str]:  # noqa: ANN401 - as abo
         yield ""
 
 
-def _row(parameter: Any) -> str | None:  # noqa: ANN401 - as above
+def _row(parameter: Any) -> str | None:
     if getattr(parameter, "hidden", False) or parameter.name == "help":
         return None
     help_text = " ".join((getattr(parameter, "help", None) or "").split()).replace("|", "\\|")

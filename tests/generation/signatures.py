@@ -13,7 +13,7 @@ _MODULES = re.compile(r"\b(?:[a-z_]+\.)+(?=[A-Z])")
 _FOLLOWED = re.compile(r"Subscription\[(.*)\]")
 
 
-def signature_text(name: str, function: Any) -> str:  # noqa: ANN401 - any function
+def signature_text(name: str, function: Any) -> str:
     """``name(argument: type = default) -> type``; of an operation of the client, what its method gives.
 
     One line for each way to call it.
@@ -21,7 +21,7 @@ def signature_text(name: str, function: Any) -> str:  # noqa: ANN401 - any funct
     return "\n".join(_signature(name, one) for one in typing.get_overloads(function) or [function])
 
 
-def _signature(name: str, function: Any) -> str:  # noqa: ANN401 - see above
+def _signature(name: str, function: Any) -> str:
     node = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
     assert isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
     every = [*node.args.posonlyargs, *node.args.args]

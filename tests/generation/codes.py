@@ -6,14 +6,13 @@ listed here, and a test compares them with the sources.
 
 import sys
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 from typing import Final
 
+from cronograph.graphql.base.errors import classify
 from graphql import GraphQLEnumType, GraphQLSchema, build_schema
+from tests.support.sources import ROOT
 
-from ..base.errors import classify
-
-SDL: Final = Path(__file__).parents[1] / "schema.graphql"
+SDL: Final = ROOT / "graphql" / "schema.graphql"
 
 HEAD: Final = """# Codes
 

@@ -1,6 +1,6 @@
 """Writes `docs/python-reference.md`: all that a job's author imports, with types, as the docstrings say it.
 
-`python -m cronograph.graphql.generation.jobs_reference > docs/python-reference.md`; `make schema` does, and a test
+`python -m tests.generation.jobs_reference > docs/python-reference.md`; `make schema` does, and a test
 compares.
 """
 
@@ -9,8 +9,8 @@ import sys
 from collections.abc import Iterator
 from typing import Any, Final
 
-from ... import jobs
-from .signatures import members, plain_type, section, signature_text
+from cronograph import jobs
+from tests.generation.signatures import members, plain_type, section, signature_text
 
 HEAD: Final = """# Python reference: jobs
 All names of `cronograph.jobs` with their types. Made from the docstrings. See [writing jobs](writing-jobs.md).
@@ -70,7 +70,7 @@ def _group(title: str, names: tuple[str, ...]) -> Iterator[str]:
         yield from _about(name, getattr(jobs, name))
 
 
-def _about(name: str, value: Any) -> Iterator[str]:  # noqa: ANN401 - anything may be public
+def _about(name: str, value: Any) -> Iterator[str]:
     if inspect.isfunction(value):
         yield from section(f"### {name}", signature_text(name, value), value)
         return

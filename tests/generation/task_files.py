@@ -3,7 +3,7 @@
 import json
 import sys
 
-from .model import schema
+from cronograph.server.task_files.model import schema
 
 if __name__ == "__main__":
     sys.stdout.write(json.dumps(schema(), indent=2) + "\n")

@@ -4,8 +4,8 @@ import json
 import sys
 from typing import Any
 
-from .commands import FAILED, LINES, LOCAL, REMOTE
-from .shapes import Shape
+from cronograph.server.cli.answers.commands import FAILED, LINES, LOCAL, REMOTE
+from cronograph.server.cli.answers.shapes import Shape
 
 
 def published() -> Shape:
@@ -23,7 +23,7 @@ def published() -> Shape:
     }
 
 
-def _sharing(shape: Any, shared: dict[str, Shape]) -> Any:  # noqa: ANN401 - any part of a JSON Schema
+def _sharing(shape: Any, shared: dict[str, Shape]) -> Any:
     """A shape in which things that have a name are references to one definition each."""
     if isinstance(shape, list):
         return [_sharing(one, shared) for one in shape]  # pyright: ignore[reportUnknownVariableType]

@@ -1,7 +1,7 @@
 """Writes the modules of the typed client that follow from something else, so that nobody repeats it by hand.
 
 `enums.py`, `records.py` and `inputs.py` follow from the schema's text, `blocking.py` from `awaiting.py`.
-`python -m cronograph.graphql.generation.typed_client` writes them, `make schema` does; a test compares. What is in a
+`python -m tests.generation.typed_client` writes them, `make schema` does; a test compares. What is in a
 record is decided here: every field of its type that needs no argument and is not a thing of its own, those named in
 `things`, and none of those in `without`.
 """
@@ -13,7 +13,6 @@ import re
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Final
 
 from graphql import (
@@ -30,9 +29,10 @@ from graphql import (
     build_schema,
     print_ast,
 )
+from tests.support.sources import ROOT
 
-FOLDER: Final = Path(__file__).parents[1] / "client"
-SDL: Final = Path(__file__).parents[1] / "schema.graphql"
+FOLDER: Final = ROOT / "graphql" / "client"
+SDL: Final = ROOT / "graphql" / "schema.graphql"
 WIDTH: Final = 120
 
 SCALARS: Final = {

@@ -1,6 +1,6 @@
 """Writes `docs/client-reference.md`: the methods of the Python client, as their docstrings say them.
 
-`python -m cronograph.graphql.generation.client_reference > docs/client-reference.md`; `make schema` does,
+`python -m tests.generation.client_reference > docs/client-reference.md`; `make schema` does,
 and a test compares.
 """
 
@@ -8,8 +8,8 @@ import inspect
 import sys
 from collections.abc import Iterator
 
-from ..client import Client
-from .signatures import section, signature_text
+from cronograph.graphql.client import Client
+from tests.generation.signatures import section, signature_text
 
 HEAD = """# The Python client
 `cronograph.graphql.client.Client`, and `AsyncClient` with the same methods to be awaited; how to use them is in

@@ -1,6 +1,6 @@
 """Writes ``docs/built-in-jobs.md``: every built-in job with its schedule and all its arguments, as its code has them.
 
-``python -m cronograph.jobs.builtin.reference > docs/built-in-jobs.md``; ``make schema`` does, and a test compares.
+``python -m tests.generation.builtin_reference > docs/built-in-jobs.md``; ``make schema`` does, and a test compares.
 """
 
 import inspect
@@ -9,8 +9,8 @@ import sys
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ..registry import JobDefinition
-from . import builtin_jobs
+from cronograph.jobs.builtin import builtin_jobs
+from cronograph.jobs.registry import JobDefinition
 
 HEAD = """# Built-in jobs
 Every node brings these along; made from their code. Those with a schedule are tasks of the same name, which can be

@@ -2,7 +2,7 @@
 
 Read are the sources, nothing is imported: from the resolver of a mutation on, every function and class that is named is
 followed, and of those that make an error the code is taken. So a code may be listed that this mutation never gives, but
-none is missing. `python -m cronograph.graphql.generation.raised_codes` writes `graphql/base/raised.py`, `make schema`
+none is missing. `python -m tests.generation.raised_codes` writes `graphql/base/raised.py`, `make schema`
 does; a test compares.
 """
 
@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, TypeAlias
 
-from ..base.arguments import camel
+from cronograph.graphql.base.arguments import camel
+from tests.support.sources import ROOT
 
-ROOT: Final = Path(__file__).parents[2]
 WRITTEN: Final = ROOT / "graphql" / "base" / "raised.py"
 FOLDERS: Final = (
     *("jobs/core", "jobs/accounts", "jobs/actions", "jobs/queue", "jobs/store", "jobs/builtin"),

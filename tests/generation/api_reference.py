@@ -1,13 +1,12 @@
 """Writes the reference of the API, `docs/api-reference.md`, from the schema's text.
 
-`python -m cronograph.graphql.generation.reference` prints it; `make schema` writes it. Everything in it is a
+`python -m tests.generation.api_reference` prints it; `make schema` writes it. Everything in it is a
 description of the schema: to change a sentence there, change the schema.
 """
 
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from pathlib import Path
 from typing import Final
 
 from graphql import (
@@ -26,8 +25,9 @@ from graphql import (
     is_specified_scalar_type,
     print_ast,
 )
+from tests.support.sources import ROOT
 
-SDL: Final = Path(__file__).parents[1] / "schema.graphql"
+SDL: Final = ROOT / "graphql" / "schema.graphql"
 """The text of the schema that is kept with the code."""
 
 HEAD: Final = """# API reference

@@ -1,1 +1,0 @@
-"""What ``make schema`` writes from the schema: documents and the typed client."""

@@ -14,7 +14,7 @@ from cronograph.jobs.actions.runs import cancel_runs, enqueue_runs
 from cronograph.jobs.actions.tasks import trigger_task
 from cronograph.jobs.core.admission.caps import Cap, WhenFull
 from cronograph.jobs.core.admission.holding import Debounce
-from cronograph.jobs.core.base.errors import InvalidInput
+from cronograph.jobs.core.base.errors import InvalidInput, InvalidState
 from cronograph.jobs.core.defaults import FOLLOWED
 from cronograph.jobs.core.limits import Limits
 from cronograph.jobs.core.model import MisfirePolicy, NewRun, OverlapPolicy, SkipReason, Trigger
@@ -144,6 +144,23 @@ def test_a_refusal_leaves_the_transaction_of_the_application_as_it_was(stored: S
 
     kept = stored.do(enqueue_with_keys)
     assert [row.id for row in stored.rows(tables.run)] == [kept]
+
+
+def test_a_key_that_is_refused_in_a_full_line_leaves_the_transaction_as_it_was(stored: Stored) -> None:
+    """What another job's debounced run holds is refused while it is inserted: nothing is left open behind it."""
+    stored.node(jobs=("work", "other"))
+    stored.do(set_group_cap, "default", cap=Cap(1))
+    held = stored.enqueue(unique_key="d", hold=Debounce(5.0).hold())
+
+    def enqueue_apart(tx: Tx) -> None:
+        with pytest.raises(InvalidState, match="is held by run"), tx.savepoint():
+            enqueue_runs(tx, [NewRun("other", Trigger.API, unique_key="d", hold=Debounce(5.0).hold())])
+        with pytest.raises(QueueFull), tx.savepoint():
+            enqueue_runs(tx, [NewRun("work", Trigger.API, unique_key="e")])
+        assert tx.changes == []
+
+    stored.do(enqueue_apart)
+    assert [row.id for row in stored.rows(tables.run)] == [held.id]
 
 
 def test_a_run_that_another_one_stands_for_needs_no_room(stored: Stored) -> None:

@@ -361,14 +361,13 @@ def _insert_capped(tx: Tx, settled: _Settled, new: Capped, *, is_ours: bool = Fa
 
 def _insert_keyed(tx: Tx, settled: _Settled, new: Capped, room: Room) -> list[Enqueued] | Line:
     """The same for runs with unique keys: others may stand for them, which is known once they are inserted."""
-    attempt = tx.conn.begin_nested()
-    enqueued = _insert(tx, settled)
-    made = {one.run.id: new.asked[place] for place, one in enumerate(enqueued) if not one.deduplicated}
-    verdict = room.verdict(list(made.values()), list(made))
-    if verdict.refused is not None:
-        attempt.rollback()
-        return verdict.refused
-    attempt.commit()
+    with tx.savepoint() as take_back:
+        enqueued = _insert(tx, settled)
+        made = {one.run.id: new.asked[place] for place, one in enumerate(enqueued) if not one.deduplicated}
+        verdict = room.verdict(list(made.values()), list(made))
+        if verdict.refused is not None:
+            take_back()
+            return verdict.refused
     return _after_drops(tx, enqueued, verdict, new)
 
 

@@ -110,11 +110,15 @@ class Tx:
                 take_back()
 
     @contextmanager
-    def savepoint(self) -> Generator[None]:
-        """Take back what happened in the block if it raises; the error is raised, and the transaction goes on."""
+    def savepoint(self) -> Generator[Callable[[], None]]:
+        """Take back what happened in the block if it raises; the error is raised, and the transaction goes on.
+
+        Yields:
+            A function by which the block may take back what it did without raising; it must do nothing afterwards.
+        """
         with self._taking_back() as take_back:
             try:
-                yield
+                yield take_back
             except BaseException:
                 take_back()
                 raise

@@ -23,7 +23,6 @@ F = TypeVar("F", bound=Callable[..., Any])
 def resolved(
     *,
     description: str | None = None,
-    deprecation_reason: str | None = None,
     size: Size | None = None,
     requires: Role | None = None,
 ) -> Callable[[F], F]:
@@ -31,7 +30,6 @@ def resolved(
 
     Args:
         description: What clients read about it; its docstring unless given.
-        deprecation_reason: What to use instead, if it is on its way out.
         size: How many rows it or the lists directly below it have, and what they cost; None = a single value.
         requires: The role it needs. Every field of a root type has one; below, a field needs what led to it, and what
             it says besides.
@@ -40,7 +38,6 @@ def resolved(
     def decorate(resolver: F) -> F:
         field: Any = strawberry.field(
             description=description or _description(resolver),
-            deprecation_reason=deprecation_reason,
             metadata=sized(size),
             directives=_rules(requires),
         )
@@ -86,15 +83,12 @@ def sized(size: Size | None) -> dict[object, object]:
     return {} if size is None else {KEY: size}
 
 
-def streams(
-    *, description: str | None = None, requires: Role, deprecation_reason: str | None = None
-) -> Callable[[F], F]:
+def streams(*, description: str | None = None, requires: Role) -> Callable[[F], F]:
     """Make a method that is an asynchronous generator a subscription that needs a role."""
 
     def decorate(resolver: F) -> F:
         field: Any = strawberry.subscription(
             description=description or _description(resolver),
-            deprecation_reason=deprecation_reason,
             directives=_rules(requires),
         )
         return cast("F", field(resolver))

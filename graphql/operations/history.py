@@ -15,7 +15,7 @@ from ..base.sizes import Size
 from ..lists.connections import Connection, connect
 from ..resolving.context import Info
 from ..types.event import Event, EventFilter
-from .live import parse_cursor
+from .subscription import parse_cursor
 
 ORDER: Final = (OrderKey("seq"), OrderKey("index"))
 COUNTED: Final = 10_000

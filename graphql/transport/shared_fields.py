@@ -16,7 +16,6 @@ SHARED: Final = SharePolicy(
     fields={
         "events": SharedField(resume_argument="after", catch_up=Context.behind),
         "executions": SharedField(private_arguments=frozenset({"snapshot"}), catch_up=Context.behind),
-        "jobStatus": SharedField(private_arguments=frozenset({"snapshot"}), catch_up=Context.behind),
     },
     rights=rights_of,
 )

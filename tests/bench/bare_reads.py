@@ -149,7 +149,7 @@ def _figures(size: Size, dialect: str) -> Iterator[Pair]:
         "SELECT state, count(*) FROM cronograph.run WHERE finished_at IS NULL GROUP BY state",
         "SELECT state, slots FROM cronograph.node WHERE state NOT IN ('stopped', 'lost')",
     )
-    yield Pair("overview (statisticsTick)", lambda conn, _: reports.overview(conn, now), tiles)
+    yield Pair("overview", lambda conn, _: reports.overview(conn, now), tiles)
 
 
 def _statistics(

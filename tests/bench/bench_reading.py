@@ -171,7 +171,7 @@ class Reads:
 
     def _figures(self) -> None:
         now = self.size.now
-        self._add("overview (statisticsTick)", reports.overview, now)
+        self._add("overview", reports.overview, now)
         spans = [("6 h by minute", 6 * HOUR, 60), ("24 h by hour", DAY, 3600), ("7 d by hour", 7 * DAY, 3600)]
         owners = [("all", None, None), ("a job", "job-007", None), ("a task", None, "task-005")]
         for name, length, bucket in [*spans, ("30 d by day", 30 * DAY, 86400)]:

@@ -87,7 +87,7 @@ def _operations(root: GraphQLObjectType, title: str) -> Iterator[str]:
     yield f"{_text(root.description)}\n"
     for name, field in root.fields.items():
         yield f"### `{name}`\n"
-        yield f"{_text(field.description)}{_deprecation(field)}\n"
+        yield f"{_text(field.description)}\n"
         yield f"Answers {_type(field)}.{_pages(field)}\n"
         arguments = _without_paging(field.args)
         if arguments:
@@ -168,11 +168,7 @@ def _meaning(field: GraphQLField | GraphQLArgument | GraphQLInputField) -> str:
     if isinstance(field, GraphQLField):
         given = _without_paging(field.args).items()
         details = "".join(f"<br>`{name}`: {_text(argument.description)}" for name, argument in given)
-    return f"{_text(field.description)}{details}{_deprecation(field)}"
-
-
-def _deprecation(field: GraphQLField | GraphQLArgument | GraphQLInputField) -> str:
-    return f" **Deprecated:** {field.deprecation_reason}" if field.deprecation_reason else ""
+    return f"{_text(field.description)}{details}"
 
 
 def _without_paging(arguments: Mapping[str, GraphQLArgument]) -> dict[str, GraphQLArgument]:

@@ -17,7 +17,7 @@ SDL: Final = ROOT / "graphql" / "schema.graphql"
 HEAD: Final = """# Codes
 
 Made by `make schema`; do not edit it. Words that programs can rely on: they are renamed only with an entry in
-[api-breaking-changes.md](api-breaking-changes.md), and new ones may come.
+the [changelog](../CHANGELOG.md), and new ones may come.
 """
 
 REQUESTS: Final = {

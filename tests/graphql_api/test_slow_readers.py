@@ -45,7 +45,7 @@ def work(api: Api, worker: Worker) -> str:
 
 @pytest.mark.costly
 @pytest.mark.parametrize(
-    "document", ["subscription { jobStatus { id success } }", "subscription { events { kind executionId } }"]
+    "document", ["subscription { executions { id success } }", "subscription { events { kind executionId } }"]
 )
 async def test_a_slow_reader_without_a_cursor_catches_up_and_goes_on(api: Api, document: str) -> None:
     engine = Engine(create_schema(Limits(queue_events=2)))
@@ -68,7 +68,7 @@ async def test_a_slow_reader_without_a_cursor_catches_up_and_goes_on(api: Api, d
         keys.append(work(api, worker))
         await eventually(lambda before=before: len(seen) > before)  # type: ignore[misc]
     got = [await first]
-    if "jobStatus" in document:
+    if "executions" in document:
         while {key for key in keys if {"id": key, "success": True} in got} != set(keys):
             got.append(await value_of(slow))
     else:

@@ -1,14 +1,13 @@
-"""How the API's schema changed since it was last committed: what of it breaks clients."""
+"""What of the changes of the API's schema since the last release breaks clients."""
 
 import subprocess
-from collections.abc import Iterator
 
 from graphql import build_schema, find_breaking_changes
 from tests.support.sources import ROOT
 
 SDL = ROOT / "graphql" / "schema.graphql"
-ACKNOWLEDGED = ROOT / "docs" / "api-breaking-changes.md"
-"""The page that lists every breaking change; naming one there is how it is accepted."""
+ACKNOWLEDGED = ROOT / "CHANGELOG.md"
+"""Lists every breaking change; naming one there is how it is accepted."""
 
 
 def breaking_changes(old: str, new: str) -> list[str]:
@@ -22,16 +21,10 @@ def unacknowledged(changes: list[str], page: str) -> list[str]:
     return [change for change in changes if change not in listed]
 
 
-def committed_texts() -> Iterator[str]:
-    """The committed texts of the schema, newest first; none outside of a clone."""
-    path = SDL.relative_to(ROOT).as_posix()
-    for commit in _git("log", "--format=%H", "--", path).split():
-        yield _git("show", f"{commit}:{path}")
-
-
-def last_committed(now: str) -> str:
-    """The newest committed text that differs from the present one; the present one if there is none."""
-    return next((text for text in committed_texts() if text and text != now), now)
+def last_released(now: str) -> str:
+    """Return the schema of the newest release; the present one if there is no release, or no git to ask."""
+    tag = _git("describe", "--tags", "--abbrev=0", "--match", "v*").strip()
+    return (tag and _git("show", f"{tag}:{SDL.relative_to(ROOT).as_posix()}")) or now
 
 
 def _git(*arguments: str) -> str:

@@ -50,7 +50,7 @@ const events = await follow(
   { after: data.asOf, run },
   (answer) => answer.data.events.kind === "EXECUTION_FINISHED",
 );
-const states = await follow("subscription Run($id: ID!) { runUpdated(id: $id) { state } }", { id: run }, () => false);
+const states = await follow("subscription Run($id: ID!) { run(id: $id) { state } }", { id: run }, () => false);
 const refused = await refusal("subscription { nothing }");
 const after = await ask("{ serverTime }");
 client.dispose();
@@ -61,7 +61,7 @@ console.log(
     message: made.data.triggerJob.message,
     kinds: events.map((answer) => answer.data.events.kind),
     cursors: events.map((answer) => answer.data.events.cursor),
-    states: states.map((answer) => answer.data.runUpdated.state),
+    states: states.map((answer) => answer.data.run.state),
     refused,
     time: after.data.serverTime,
   }),

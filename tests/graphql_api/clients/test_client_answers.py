@@ -296,7 +296,7 @@ def test_mistakes_of_the_client_are_reported_at_once(code: str) -> None:
 def test_a_slow_reader_that_cannot_resume_is_informed() -> None:
     server = Server(stream(failure("SLOW_READER")))
     with client_of(server) as client, pytest.raises(OperationError):
-        next(client.subscribe("subscription { jobStatus { id } }"))
+        next(client.subscribe("subscription { executions { id } }"))
 
 
 def test_lost_connections_are_given_up_after_as_many_tries_as_allowed() -> None:

@@ -199,9 +199,6 @@ LEFT_OUT = {
     "statistics": "figures of a dashboard",
     "queueHistory": "figures of a dashboard",
     "failureGroups": "figures of a dashboard",
-    "jobStatus": "deprecated",
-    "runUpdated": "deprecated",
-    "statisticsTick": "deprecated",
 }
 """Root fields that no ready-made operation asks, each with the reason; `execute` and `subscribe` take any document."""
 

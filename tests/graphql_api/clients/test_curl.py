@@ -52,12 +52,12 @@ def test_the_stream_of_events_is_plain_text(curl: str, server: CronographProcess
     place = json.loads(ask(curl, server, "{ asOf }"))["data"]["asOf"]
     made = json.loads(ask(curl, server, 'mutation { triggerJob(jobName: "nap", args: { seconds: 0 }) { run { id } } }'))
     run = made["data"]["triggerJob"]["run"]["id"]
-    document = "subscription F($id: ID!) { runUpdated(id: $id) { state } }"
+    document = "subscription F($id: ID!) { run(id: $id) { state } }"
     stream = ask(curl, server, document, "--no-buffer", "--header", "accept: text/event-stream", id=run)
     events = [event.split("\n") for event in stream.split("\n\n") if event.startswith("event: ")]
     assert [lines[0] for lines in events] == [*["event: next"] * (len(events) - 1), "event: complete"]
     last = json.loads(events[-2][1].removeprefix("data: "))
-    assert last["data"]["runUpdated"]["state"] == "SUCCESS"
+    assert last["data"]["run"]["state"] == "SUCCESS"
     assert place
 
 

@@ -77,8 +77,8 @@ async def test_a_subscription_that_is_refused_says_why(server: CronographProcess
 
 
 async def test_a_subscription_that_ends_by_itself_ends(server: CronographProcess) -> None:
-    updated = gql("subscription Updated($id: ID!) { runUpdated(id: $id) { state } }")
+    updated = gql("subscription Updated($id: ID!) { run(id: $id) { state } }")
     async with Client(transport=socket(server)) as session:
         run = (await session.execute(with_variables(RUN_NAP, args={"seconds": 0})))["triggerJob"]["run"]["id"]
-        states = [answer["runUpdated"]["state"] async for answer in session.subscribe(with_variables(updated, id=run))]
+        states = [answer["run"]["state"] async for answer in session.subscribe(with_variables(updated, id=run))]
     assert states[-1] == "SUCCESS"

@@ -16,7 +16,6 @@ from cronograph.jobs.queue.claims.claim import Started
 from cronograph.jobs.runtime.live.bus import EventBus
 from cronograph.jobs.runtime.live.overviews import Overviews
 from cronograph.jobs.store.write import events as event_store
-from cronograph.server.cli.answers.documents import committed_schema
 from tests.graphql_api.api import Api, counted_statements, next_of, take
 from tests.support.waiting import eventually
 
@@ -232,7 +231,7 @@ async def behind_a_short_queue(api: Api, document: str, **variables: Any) -> Asy
         await bus.stop()
 
 
-async def test_a_reader_of_the_job_status_that_fell_behind_is_shown_what_is_there_and_goes_on(api: Api) -> None:
+async def test_a_reader_of_executions_that_fell_behind_is_shown_what_is_there_and_goes_on(api: Api) -> None:
     worker = api.stored.node("w")
     document = 'subscription { executions(jobName: "work") { id success } }'
     async with behind_a_short_queue(api, document) as source:
@@ -321,29 +320,3 @@ async def test_the_pause_of_the_overview_has_bounds(api: Api, seconds: float) ->
     async with api.subscribed(document, s=seconds) as source:
         result = await anext(source)
     assert "seconds: must be from 1 to 3,600" in result.errors[0].message
-
-
-OLD = {
-    "jobStatus": ("executions", "(snapshot: true) { id success }"),
-    "runUpdated": ("run", '(id: "1") { id state }'),
-    "statisticsTick": ("overview", "(seconds: 1) { waiting }"),
-}
-
-
-@pytest.mark.parametrize("old", OLD)
-async def test_subscriptions_answer_by_their_old_names_too(api: Api, old: str) -> None:
-    new, rest = OLD[old]
-    worker = api.stored.node("w")
-    api.stored.enqueue()
-    worker.start()
-    async with api.subscribed(f"subscription {{ {old}{rest} }}") as former:
-        said = (await next_of(former))[old]
-    async with api.subscribed(f"subscription {{ {new}{rest} }}") as present:
-        assert (await next_of(present))[new] == said
-
-
-def test_the_old_names_say_what_to_use() -> None:
-    root = committed_schema().subscription_type
-    assert root is not None
-    said = {name: field.deprecation_reason for name, field in root.fields.items() if field.deprecation_reason}
-    assert said == {old: f"Use `{new}`, which takes and sends the same." for old, (new, _) in OLD.items()}

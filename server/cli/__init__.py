@@ -1,4 +1,4 @@
-"""The command line: ``cronograph`` and its commands, one module each, named like its command."""
+"""The command line: ``cronograph`` and its commands."""
 
 import io
 import keyword
@@ -11,26 +11,30 @@ from typing import Annotated, Any
 import typer
 
 from ..process.ending import ExitCode
-from .base.application import CommandLine, PlainGroup
-from .base.summaries import unloaded
+from .base.application import CommandLine, PlainGroup, unloaded
 
-FOLDERS = {
-    "": (
-        *("audit", "bench", "check", "demo", "login", "logout", "migrate", "schema", "secret", "serve", "sql"),
-        *("token", "user", "version", "whoami", "worker"),
-    ),
-    ".care": ("backup", "doctor"),
-    ".local": ("import", "schedule"),
-    ".remote": (
-        *("enqueue", "flows", "groups", "jobs", "log", "logs"),
-        *("nodes", "runs", "signal", "stats", "tasks", "trigger"),
-    ),
-    ".remote.live": ("events", "top"),
-    ".remote.task_files": ("apply", "export", "plan"),
+MODULES = {
+    ".accounts": ("audit", "secret", "token", "user"),
+    ".bench": ("bench",),
+    ".database": ("backup", "doctor", "migrate", "sql"),
+    ".demo": ("demo",),
+    ".import_": ("import",),
+    ".remote.cluster": ("groups", "jobs", "nodes", "stats"),
+    ".remote.enqueue": ("enqueue", "trigger"),
+    ".remote.logs": ("events", "log", "logs"),
+    ".remote.runs": ("flows", "runs", "signal"),
+    ".remote.sets": ("apply", "export", "plan"),
+    ".remote.tasks": ("tasks",),
+    ".remote.top": ("top",),
+    ".schedule": ("schedule",),
+    ".schema": ("schema",),
+    ".serving": ("check", "serve", "worker"),
+    ".sign_in": ("login", "logout", "whoami"),
+    ".version": ("version",),
 }
-"""The commands by the folders of their modules: those of `remote` speak to a running server."""
-FOLDER_OF = {name: folder for folder, names in FOLDERS.items() for name in names}
-COMMANDS = tuple(sorted(FOLDER_OF))
+"""The commands of each module, where a function has the name of its command; `remote` speaks to a running server."""
+MODULE_OF = {name: module for module, names in MODULES.items() for name in names}
+COMMANDS = tuple(sorted(MODULE_OF))
 HELP = """Durable schedules, a fair job queue and an execution log behind one GraphQL API, with a live dashboard.
 
 Try it with `cronograph demo`.
@@ -57,9 +61,7 @@ class _AllCommands(PlainGroup):
         """The command, or as much as is known of it."""
         found = super().get_command(ctx, cmd_name)
         if found is None and cmd_name in COMMANDS:
-            return unloaded(
-                _in_python(cmd_name), f"{__package__}{FOLDER_OF[cmd_name]}.{_in_python(cmd_name)}", cmd_name
-            )
+            return unloaded(_in_python(cmd_name), f"{__package__}{MODULE_OF[cmd_name]}", cmd_name)
         return found
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:  # noqa: ANN401 - see above
@@ -83,7 +85,7 @@ def application(names: Sequence[str] = COMMANDS) -> typer.Typer:
     # With it a single command still has to be named.
     app.callback(invoke_without_command=True)(_root)
     for name in names:
-        module = import_module(f"{FOLDER_OF[name]}.{_in_python(name)}", __package__)
+        module = import_module(MODULE_OF[name], __package__)
         command = getattr(module, _in_python(name))
         if isinstance(command, typer.Typer):
             app.add_typer(command, name=name)
@@ -93,7 +95,7 @@ def application(names: Sequence[str] = COMMANDS) -> typer.Typer:
 
 
 def _in_python(command: str) -> str:
-    """The name of a command's module and function: ``import`` is a word of the language."""
+    """Return the name of a command's function: ``import`` is a word of the language."""
     return f"{command}_" if keyword.iskeyword(command) else command
 
 

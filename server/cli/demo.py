@@ -2,7 +2,7 @@
 
 from ..demo.tasks import DATABASE_URL, JOBS_MODULES, prepare_demo
 from .base.options import AsJson, DemoDatabaseUrl, Host, Jobs, Port
-from .serve import run_server
+from .serving import run_server
 
 
 def demo(

@@ -49,7 +49,7 @@ def test_every_imported_distribution_is_declared() -> None:
     imported_by_who_has_them = (
         "jobs/integrations/",
         "jobs/testing/pytest.py",
-        "server/cli/remote/live/screen.py",
+        "server/cli/remote/screen.py",
         "server/django/",
         "server/process/reloading.py",
         "server/process/trace_export.py",

@@ -7,8 +7,8 @@ from typing import Final
 
 from graphql.type import is_enum_type, is_input_object_type, is_interface_type, is_object_type
 
-from cronograph.server.cli.answers.documents import committed_schema
 from graphql import GraphQLSchema
+from tests.generation.cli_answers import committed_schema
 from tests.support.sources import PRODUCT_FOLDERS, ROOT, read_sources
 
 FEWEST: Final = 3

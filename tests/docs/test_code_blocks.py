@@ -14,11 +14,11 @@ from pathlib import Path
 
 import pytest
 
-from cronograph.server.cli.answers.documents import committed_schema
 from cronograph.server.configuration.reading import load
 from cronograph.server.configuration.settings import Settings
 from graphql import OperationDefinitionNode, OperationType, parse, print_ast, validate
 from tests.docs.blocks import FENCE, Block, all_blocks, documents
+from tests.generation.cli_answers import committed_schema
 from tests.server.auth.serving import PASSWORD
 from tests.server.test_exposure import TLS
 from tests.support.forking import Nursery

@@ -1,11 +1,368 @@
-"""Prints the JSON Schema of what commands answer: `make schema` writes it to `docs/cli-answers.schema.json`."""
+"""The form of what each command answers with `--json`; `make schema` writes it to `docs/cli-answers.schema.json`.
+
+Forms of answers about a running server follow the documents that the commands send, and the schema of the API.
+"""
 
 import json
 import sys
-from typing import Any
+from collections.abc import Mapping
+from functools import cache
+from typing import Any, Final, TypeAlias
 
-from cronograph.server.cli.answers.commands import FAILED, LINES, LOCAL, REMOTE
-from cronograph.server.cli.answers.shapes import Shape
+from cronograph.graphql.client import command_line as documents
+from cronograph.jobs.core.actor import Role
+from cronograph.server.cli.schema import KEPT
+from cronograph.server.database.findings import Level
+from cronograph.server.process.ending import ExitCode
+from graphql import (
+    FieldNode,
+    GraphQLEnumType,
+    GraphQLNamedType,
+    GraphQLObjectType,
+    GraphQLSchema,
+    OperationDefinitionNode,
+    SelectionSetNode,
+    build_schema,
+    get_named_type,
+    get_nullable_type,
+    is_list_type,
+    is_non_null_type,
+    parse,
+)
+
+Shape: TypeAlias = dict[str, Any]
+
+TEXT: Final[Shape] = {"type": "string"}
+TIME: Final[Shape] = {"type": "string", "format": "date-time"}
+INTEGER: Final[Shape] = {"type": "integer"}
+NUMBER: Final[Shape] = {"type": "number"}
+FLAG: Final[Shape] = {"type": "boolean"}
+ANY: Final[Shape] = {"description": "Any value."}
+
+
+def maybe(shape: Shape) -> Shape:
+    """The shape, or null."""
+    kind = shape.get("type")
+    if isinstance(kind, str) and "enum" not in shape:
+        return {**shape, "type": [kind, "null"]}
+    return {"anyOf": [shape, {"type": "null"}]} if shape != ANY else shape
+
+
+def many(shape: Shape) -> Shape:
+    """A list of it."""
+    return {"type": "array", "items": shape}
+
+
+def one_of(*values: str) -> Shape:
+    """One of these words."""
+    return {"type": "string", "enum": list(values)}
+
+
+def thing(fields: Mapping[str, Shape], name: str | None = None, optional: frozenset[str] = frozenset()) -> Shape:
+    """An object with these fields, all of them unless ``optional``, and no other.
+
+    Args:
+        fields: Each with its shape.
+        name: What it is called.
+        optional: Those that may be left out.
+    """
+    return {
+        **({"title": name} if name else {}),
+        "type": "object",
+        "properties": dict(fields),
+        "required": [one for one in fields if one not in optional],
+        "additionalProperties": False,
+    }
+
+
+def done(**fields: Shape) -> Shape:
+    """The answer of a command that did what it was asked for."""
+    return thing({"ok": {"const": True}, **fields})
+
+
+def either(*shapes: Shape) -> Shape:
+    """One or the other."""
+    return {"anyOf": list(shapes)}
+
+
+_SCALARS: Final[dict[str, Shape]] = {
+    "ID": TEXT,
+    "String": TEXT,
+    "Int": INTEGER,
+    "BigInt": INTEGER,
+    "Float": NUMBER,
+    "Boolean": FLAG,
+    "DateTime": TIME,
+    "JSON": ANY,
+}
+
+
+def answered(document: str, path: str) -> Shape:
+    """The shape of what a document answers at a path, without null.
+
+    Args:
+        document: With one operation.
+        path: The fields that lead there, with dots, e.g. ``runs.nodes``; those of a list are those of its members.
+    """
+    (operation,) = parse(document).definitions
+    assert isinstance(operation, OperationDefinitionNode)
+    parent: GraphQLNamedType | None = committed_schema().get_root_type(operation.operation)
+    selections: SelectionSetNode | None = operation.selection_set
+    kind: Any = None
+    for name in path.split("."):
+        assert isinstance(parent, GraphQLObjectType)
+        assert selections is not None
+        node = _selected(selections, name)
+        kind = parent.fields[node.name.value].type
+        parent, selections = get_named_type(kind), node.selection_set
+    return _shape(get_nullable_type(kind), selections, nullable=False)
+
+
+def scalars_of(name: str, left_out: frozenset[str]) -> dict[str, Shape]:
+    """The fields of a type that have no fields of their own, with their shapes."""
+    kind = committed_schema().type_map[name]
+    assert isinstance(kind, GraphQLObjectType)
+    return {
+        field_name: _shape(field.type, None)
+        for field_name, field in kind.fields.items()
+        if not isinstance(get_named_type(field.type), GraphQLObjectType) and field_name not in left_out
+    }
+
+
+@cache
+def committed_schema() -> GraphQLSchema:
+    """The API's schema as its file has it, parsed once in a process; nobody changes it."""
+    return build_schema(KEPT.read_text(encoding="utf-8"))
+
+
+def _selected(selections: SelectionSetNode, name: str) -> FieldNode:
+    return next(one for one in _fields(selections) if _answer_name(one) == name)
+
+
+def _fields(selections: SelectionSetNode) -> list[FieldNode]:
+    return [one for one in selections.selections if isinstance(one, FieldNode)]
+
+
+def _answer_name(node: FieldNode) -> str:
+    return node.alias.value if node.alias else node.name.value
+
+
+def _shape(
+    kind: Any,
+    selections: SelectionSetNode | None,
+    *,
+    nullable: bool = True,
+) -> Shape:
+    if is_non_null_type(kind):
+        return _shape(kind.of_type, selections, nullable=False)
+    if is_list_type(kind):
+        found = many(_shape(kind.of_type, selections))
+    elif isinstance(kind, GraphQLEnumType):
+        found = one_of(*kind.values)
+    elif isinstance(kind, GraphQLObjectType):
+        assert selections is not None
+        fields = {
+            _answer_name(node): _shape(kind.fields[node.name.value].type, node.selection_set)
+            for node in _fields(selections)
+        }
+        found = thing(fields, kind.name)
+    else:
+        found = _SCALARS[get_named_type(kind).name]
+    return maybe(found) if nullable else found
+
+
+FAILED: Final = thing(
+    {
+        "ok": {"const": False},
+        "code": one_of(*(code.name for code in ExitCode)),
+        "errors": many(TEXT),
+        "warnings": many(TEXT),
+    },
+    "Error",
+)
+"""What every command answers that could not do what it was asked for."""
+
+_RUN = answered(documents.ONE_RUN, "run")
+_EXPLAINED = thing({"code": TEXT, "sentence": TEXT, "details": many(TEXT)})
+_WAITED = thing({"ok": FLAG, "run": _RUN})
+"""Of a run that was waited for; not ok = it did not succeed."""
+_GROUP = done(group=answered(documents.PAUSE_GROUP, "pauseGroup.group"))
+_TASK = done(task=answered(documents.PAUSE_TASK, "pauseTask.task"))
+_NODE = done(node=answered(documents.DRAIN_NODE, "drainNode.node"))
+_PREVIEW = answered(documents.TRY_ENQUEUE, "enqueueRuns.preview")
+_TRIED = done(preview=_PREVIEW)
+"""Of a dry run."""
+_PLANNED = many(answered(documents.APPLY_TASKS, "applyTasks.planned")["items"])
+_LIMITED = many(answered(documents.APPLY_TASKS, "applyTasks.groups")["items"])
+_SENT = thing({"id": INTEGER, "state": TEXT})
+_MADE = thing({"id": INTEGER, "state": TEXT, "jobName": TEXT})
+_VIEWER = done(url=TEXT, name=TEXT, role=one_of("VIEWER", "OPERATOR", "ADMIN"))
+_ROLE = one_of(*(role.value for role in Role))
+_ACCOUNT = thing({"name": TEXT, "role": _ROLE, "hasPassword": FLAG, "disabledAt": maybe(TIME), "createdAt": TIME})
+_ONE_ACCOUNT = done(account=_ACCOUNT)
+_EXPORTED = many(answered(documents.EXPORTED_TASKS, "tasks.nodes")["items"])
+_EXPORTED_GROUPS = many(answered(documents.EXPORTED_GROUPS, "groups.nodes")["items"])
+_CARRIED = thing(
+    {
+        "place": TEXT,
+        "text": TEXT,
+        "tasks": many(TEXT),
+        "notes": many(TEXT),
+        "equal": maybe(FLAG),
+        "theirs": many(TIME),
+        "here": many(TIME),
+    }
+)
+_LEFT_OUT = thing({"place": TEXT, "text": TEXT, "why": TEXT})
+_READY = done(event={"const": "ready"}, url=TEXT, node=TEXT)
+
+
+def _listed(document: str, name: str, field: str | None = None) -> Shape:
+    return done(**{name: answered(document, f"{field or name}.nodes")})
+
+
+REMOTE: Final[dict[str, Shape]] = {
+    "apply": done(tasks=_PLANNED, groups=_LIMITED),
+    "enqueue": either(done(run=answered(documents.ENQUEUE, "enqueueRuns.runs")["items"]), _WAITED, _TRIED),
+    "export": thing(
+        {"ok": {"const": True}, "tasks": _EXPORTED, "groups": _EXPORTED_GROUPS, "file": TEXT},
+        optional=frozenset({"file"}),
+    ),
+    "flows cancel": done(flow=answered(documents.CANCEL_FLOW, "cancelFlow.flow")),
+    "flows list": _listed(documents.FLOWS, "flows"),
+    "flows retry": done(flow=answered(documents.RETRY_FLOW, "retryFlow.flow")),
+    "flows show": done(
+        flow=thing(
+            {
+                **answered(documents.FLOWS, "flows.nodes")["items"]["properties"],
+                "runs": answered(documents.ONE_FLOW, "flow.runs.nodes"),
+            }
+        )
+    ),
+    **dict.fromkeys(
+        ("groups ageing", "groups cap", "groups keep", "groups limit", "groups pause", "groups rate", "groups resume"),
+        _GROUP,
+    ),
+    "groups list": _listed(documents.GROUPS, "groups"),
+    "jobs list": _listed(documents.JOBS, "jobs"),
+    "jobs rate": done(job=answered(documents.UPDATE_JOB, "updateJob.job")),
+    "log": _listed(documents.EXECUTIONS, "executions"),
+    **dict.fromkeys(("login", "whoami"), _VIEWER),
+    "logout": done(url=TEXT, ended=FLAG),
+    **dict.fromkeys(("nodes drain", "nodes resume"), _NODE),
+    "nodes list": _listed(documents.NODES, "nodes"),
+    "plan": done(differs=FLAG, tasks=_PLANNED, groups=_LIMITED),
+    **dict.fromkeys(("runs cancel", "runs priority"), done(count=INTEGER)),
+    "runs explain": done(explain=_EXPLAINED),
+    "runs list": _listed(documents.RUNS, "runs"),
+    "runs retry": either(
+        done(count=INTEGER),
+        done(run=answered(documents.RETRY_RUN, "retryRun.run")),
+        _WAITED,
+        done(count=INTEGER, preview=_PREVIEW),
+    ),
+    "runs show": done(run=_RUN),
+    "signal": done(run=_SENT),
+    "stats": done(overview=answered(documents.STATS, "overview")),
+    **dict.fromkeys(("tasks pause", "tasks resume"), _TASK),
+    **dict.fromkeys(
+        ("tasks create", "tasks update"),
+        either(_TASK, done(task=answered(documents.TRY_CREATE_TASK, "createTask.task"), preview=_PREVIEW)),
+    ),
+    "tasks delete": done(deletedName=maybe(TEXT), cancelledCount=INTEGER),
+    "tasks explain": done(explain=_EXPLAINED),
+    "tasks list": _listed(documents.TASKS, "tasks"),
+    "tasks next": done(nextExecutions=many(TIME)),
+    "tasks show": done(task=answered(documents.ONE_TASK, "task")),
+    "top": done(
+        overview=answered(documents.TOP, "overview"),
+        running=answered(documents.TOP, "running.nodes"),
+        groups=answered(documents.TOP, "groups.nodes"),
+        nodes=answered(documents.TOP, "nodes.nodes"),
+        failures=answered(documents.TOP, "failures.nodes"),
+    ),
+    "trigger": either(
+        done(run=maybe(_MADE)), done(success=FLAG, message=TEXT, jobName=TEXT, run=maybe(_MADE)), _WAITED, _TRIED
+    ),
+}
+"""Of those that speak to a running server."""
+
+_SPREAD = thing({"p50": NUMBER, "p99": NUMBER, "longest": NUMBER})
+_STATEMENT = thing(
+    {"name": TEXT, "heading": TEXT, "parameters": many(TEXT), "statement": TEXT, "plan": many(TEXT)}, "Statement"
+)
+_TOKEN = {"id": INTEGER, "user": TEXT, "name": TEXT, "role": _ROLE, "shown": TEXT}
+_SECRET = {"name": TEXT, "keyId": TEXT, "updatedAt": TIME, "updatedBy": TEXT, "usedBy": many(TEXT)}
+_FINDING = thing({"check": TEXT, "level": one_of(*(one.value for one in Level)), "says": TEXT, "advice": TEXT})
+
+LOCAL: Final[dict[str, Shape]] = {
+    "audit verify": done(entries=INTEGER, newest=maybe(TEXT)),
+    "backup": done(file=TEXT, bytes=INTEGER, line=maybe(TEXT), secretKey=TEXT),
+    "bench": done(enqueued=NUMBER, drained=NUMBER, processor=NUMBER, start=_SPREAD, late=_SPREAD),
+    "check": done(
+        errors=many(TEXT),
+        warnings=many(TEXT),
+        jobs=many(TEXT),
+        database=thing({"exists": FLAG, "pending": many(TEXT), "usedBy": maybe(TEXT), "tasks": INTEGER}),
+    ),
+    "doctor": thing({"ok": FLAG, "database": one_of("sqlite", "postgresql"), "findings": many(_FINDING)}),
+    "migrate": done(applied=many(TEXT)),
+    "import": done(
+        text=TEXT, carried=many(_CARRIED), leftOut=many(_LEFT_OUT), notes=many(TEXT), startModule=maybe(TEXT)
+    ),
+    "schedule": done(humanized=TEXT, nextExecutions=many(TIME)),
+    "schema": either(done(schema=TEXT), done()),
+    "secret delete": done(name=TEXT),
+    "secret list": done(secrets=many(thing(_SECRET))),
+    "secret new-key": done(key=TEXT, keyId=TEXT),
+    "secret rotate-key": done(keyId=TEXT, secrets=INTEGER),
+    "secret set": done(name=TEXT, keyId=TEXT),
+    "sql": done(database=one_of("sqlite", "postgres"), statements=many(_STATEMENT)),
+    "token create": done(token=TEXT, id=INTEGER, role=_ROLE, expiresAt=maybe(TIME)),
+    "token list": done(tokens=many(thing({**_TOKEN, "expiresAt": maybe(TIME), "lastUsedAt": maybe(TIME)}))),
+    "token revoke": done(id=INTEGER),
+    **dict.fromkeys(("user add", "user disable", "user enable", "user password", "user role"), _ONE_ACCOUNT),
+    "user link": done(link=TEXT, until=TIME),
+    "user list": done(accounts=many(_ACCOUNT)),
+    "version": done(cronograph=TEXT, commit=maybe(TEXT), schema=TEXT, python=TEXT),
+}
+"""Of those that need no server."""
+
+_EVENT = scalars_of("Event", frozenset())
+
+LINES: Final[dict[str, Shape]] = {
+    "audit export": either(
+        thing(
+            {
+                "id": INTEGER,
+                "at": TIME,
+                "actor": TEXT,
+                "actorId": maybe(INTEGER),
+                "address": maybe(TEXT),
+                "action": TEXT,
+                "subject": maybe(TEXT),
+                "before": ANY,
+                "after": ANY,
+                "hash": TEXT,
+            }
+        ),
+        thing({"id": INTEGER, "unreadable": TEXT, "hash": TEXT}),
+    ),
+    "demo": _READY,
+    "events": thing(_EVENT, "Event", optional=frozenset(_EVENT) - {"cursor", "at", "kind"}),
+    "logs": either(
+        thing(
+            {"executionId": TEXT, "line": INTEGER, "at": TIME, "level": TEXT, "message": TEXT, "fields": ANY},
+            "LogLine",
+            optional=frozenset({"executionId"}),
+        ),
+        # What a search says behind the lines that it found.
+        thing({"executions": INTEGER, "lines": INTEGER, "bounded": FLAG, "sentence": TEXT}, "LogSearch"),
+    ),
+    "serve": _READY,
+    "worker": _READY,
+}
+"""Of those that answer line by line: the shape of a line. Servers go on with lines of their log."""
 
 
 def published() -> Shape:
@@ -26,10 +383,10 @@ def published() -> Shape:
 def _sharing(shape: Any, shared: dict[str, Shape]) -> Any:
     """A shape in which things that have a name are references to one definition each."""
     if isinstance(shape, list):
-        return [_sharing(one, shared) for one in shape]  # pyright: ignore[reportUnknownVariableType]
+        return [_sharing(one, shared) for one in shape]
     if not isinstance(shape, dict):
         return shape
-    own: Shape = {name: _sharing(part, shared) for name, part in shape.items()}  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+    own: Shape = {name: _sharing(part, shared) for name, part in shape.items()}
     # An object may have a field of that name, too.
     if not isinstance(own.get("title"), str):
         return own

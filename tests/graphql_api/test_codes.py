@@ -11,7 +11,7 @@ from cronograph.jobs.core.events import EventState
 from cronograph.jobs.core.model import Outcome, SkipReason
 from cronograph.jobs.core.nodes import NodeState
 from cronograph.jobs.core.states import RunState
-from cronograph.server.cli.answers.documents import committed_schema
+from tests.generation.cli_answers import committed_schema
 from tests.generation.codes import REQUESTS, SDL, catalogue, limit_codes
 from tests.generation.raised_codes import WRITTEN, module_text, raised
 from tests.support.sources import ROOT

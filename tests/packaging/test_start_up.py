@@ -41,7 +41,7 @@ ENQUEUES = """
 from cronograph.jobs import enqueue_many_sync, enqueue_sync, enqueue
 """
 SERVES = """
-from cronograph.server.cli.serve import run_server
+from cronograph.server.cli.serving import run_server
 """
 ALWAYS_SERVED = frozenset({"argon2", "sqlalchemy", "starlette", "strawberry", "structlog", "typer", "uvicorn"})
 """What every server needs; the other database, ways to sign in and jobs that nobody uses are no part of it."""

@@ -15,8 +15,8 @@ from cronograph.jobs.accounts.actions.secrets import fresh_key
 from cronograph.jobs.accounts.rules.sealing import KeyRing
 from cronograph.jobs.core.base.errors import SchemaTooNew
 from cronograph.server.cli import main
-from cronograph.server.cli.base.client import server_at
 from cronograph.server.cli.base.output import UnreachableError
+from cronograph.server.cli.remote.api import server_at
 from cronograph.server.configuration.reading import load
 from cronograph.server.configuration.secret_keys import key_file, key_source, write_keys
 from cronograph.server.database.schema import migrate, pending

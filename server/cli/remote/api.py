@@ -1,15 +1,17 @@
 """What commands share that speak to a running server: its address, what they ask, and how refusals are reported."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Annotated, Any, Concatenate, Final, ParamSpec, cast
 
 import typer
 
+from ....graphql import client as api
 from ....graphql.client import Client
-from ..base.client import server_at
+from ....jobs.core.base.errors import ConfigurationError
 from ..base.options import DEFAULT_SERVER, ServerUrl, option, with_options
-from ..base.output import AS_JSON, Output, Refused
+from ..base.output import AS_JSON, Output, Refused, UnreachableError
 
 P = ParamSpec("P")
 PAGE: Final = 200
@@ -105,3 +107,35 @@ def _sentences(run: dict[str, Any]) -> Iterator[str]:
     if run["explanation"] is not None:
         yield run["explanation"]["sentence"]
         yield from run["explanation"]["details"]
+
+
+@contextmanager
+def server_at(url: str) -> Generator[api.Client]:
+    """A client of the server of address ``url``, closed at the end of the block; raises as ``speaking_to``."""
+    with speaking_to(url), api.Client(url) as client:
+        yield client
+
+
+@contextmanager
+def speaking_to(url: str) -> Generator[None]:
+    """Turn errors of the client into those of the command line.
+
+    Raises:
+        ConfigurationError: the address is none.
+        UnreachableError: nobody answers there, or not as a Cronograph server does.
+        Refused: the server refused an operation; the message is its own.
+    """
+    try:
+        yield
+    except api.InvalidAddressError as error:
+        raise ConfigurationError(f"--url (or CRONOGRAPH_URL): {str(error).removeprefix('url: ')}") from None
+    except api.UnreachableError as error:
+        raise UnreachableError(f"{error}; is `cronograph serve` running? Set --url or CRONOGRAPH_URL") from None
+    except api.OperationError as error:
+        login = "cronograph login" if url == DEFAULT_SERVER else f"cronograph login --url {url}"
+        hint = f"; run `{login}`, or set CRONOGRAPH_TOKEN to an API token (`cronograph token create`)"
+        raise Refused(f"{error}{hint if 'UNAUTHENTICATED' in error.codes else ''}") from None
+    except (api.RefusedError, api.SignInRefusedError, api.CredentialsError) as error:
+        raise Refused(str(error)) from None
+    except api.ClientError as error:
+        raise UnreachableError(f"no Cronograph server answers at {url}: {error}") from None

@@ -1,16 +1,20 @@
 """``cronograph logs``: what jobs have logged."""
 
+from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
+from enum import Enum
+from itertools import islice
 from typing import Annotated, Any, Final
 
 import typer
 
 from ....graphql.client.command_line import ONE_RUN, SEARCH_LOGS
 from ....jobs.core.base.errors import ConfigurationError
+from ....jobs.core.base.wording import time_text
 from ..base.output import Refused
-from .api import Api, at_server
-from .lists import stream_line
-from .values import seconds_of
+from .api import Api, Limit, at_server
+from .lists import EXECUTION_LIST, Columns, Filter, Sort, Watch, show, stream_line
+from .values import camel, seconds_of
 
 PAGE: Final = 200
 """Lines that one search finds at most."""
@@ -90,3 +94,45 @@ def _search(api: Api, **variables: Any) -> None:  # noqa: ANN401 - any JSON valu
         text = f"{line['at']} {line['level'].lower():<8} {line['message']}"
         stream_line(api, {"executionId": key, **line}, f"execution {key} line {line['line']}  {text}")
     stream_line(api, found, found["sentence"])
+
+
+_FAILED: dict[str, Any] = {"outcome": {"in": ["FAILED", "TIMED_OUT", "LOST"]}}
+
+
+@at_server
+def log(
+    api: Api,
+    failed: Annotated[bool, typer.Option("--failed", help="Only failed, timed out and lost ones.")] = False,
+    filter: Filter = None,
+    columns: Columns = None,
+    sort: Sort = None,
+    limit: Limit = 50,
+    watch: Watch = None,
+) -> None:
+    """Show the execution log, newest first."""
+    show(api, EXECUTION_LIST, (filter, columns, sort, limit, watch), _FAILED if failed else None)
+
+
+@at_server
+def events(
+    api: Api,
+    after: Annotated[str | None, typer.Option("--after", metavar="CURSOR", help="Begin behind this event.")] = None,
+    follow: Annotated[bool, typer.Option("-f", "--follow", help="Go on until Ctrl+C.")] = False,
+    limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="Without -f: so many events.")] = 1,
+) -> None:
+    """Show every change of every thing; nothing is missed when a connection is lost. JSON lines with --json."""
+    found = api.client.events(after=after)
+    try:
+        for event in found if follow else islice(found, limit):
+            data = {camel(name): _plain(name, value) for name, value in asdict(event).items() if value is not None}
+            what = " ".join(f"{name}={value}" for name, value in data.items() if name not in {"cursor", "at", "kind"})
+            stream_line(api, data, f"{data['at']} {event.kind} {what}")
+    except KeyboardInterrupt:
+        return
+
+
+def _plain(name: str, value: Any) -> Any:  # noqa: ANN401 - as the API has it
+    """A field of an event as the API writes it."""
+    if isinstance(value, datetime):
+        return time_text(value)
+    return str(value) if name.endswith("_id") or isinstance(value, Enum) else value

@@ -1,28 +1,37 @@
 """``cronograph runs``: what the dashboard does with runs, one or many."""
 
 import sys
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 import typer
 
-from ....graphql.client.command_line import CANCEL_RUNS, ONE_RUN, PRIORITY, RETRY_RUN, RETRY_RUNS, TRY_RETRY_RUNS
+from ....graphql.client.command_line import (
+    CANCEL_FLOW,
+    CANCEL_RUNS,
+    ONE_FLOW,
+    ONE_RUN,
+    PRIORITY,
+    RETRY_FLOW,
+    RETRY_RUN,
+    RETRY_RUNS,
+    TRY_RETRY_RUNS,
+)
 from ....jobs.core.base.errors import ConfigurationError
 from ..base.application import CommandLine
 from ..base.output import Refused
 from .api import Api, DryRun, at_server, show_preview
-from .listings import RUN_LIST
-from .lists import Filter, add_list, details
-from .values import arguments_of, filter_of
-from .waiting import Wait, wait_for
+from .enqueue import Wait, wait_for
+from .lists import FLOW_LIST, RUN_LIST, Filter, add_list, details
+from .values import arguments_of, filter_of, json_of
 
 runs = CommandLine(help="Look at runs, cancel and retry them, on a running server.", no_args_is_help=True)
-Key = Annotated[str, typer.Argument(help="The run's id.")]
-Keys = Annotated[list[str] | None, typer.Argument(help="Ids of runs; or else --filter.")]
+RunId = Annotated[str, typer.Argument(help="The run's id.")]
+RunIds = Annotated[list[str] | None, typer.Argument(help="Ids of runs; or else --filter.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask; without a terminal nothing is ever asked.")]
 add_list(runs, RUN_LIST, "List runs, e.g. --filter state=waiting,stuck --sort -submitted_at.")
 
 
-def _found(api: Api, key: str) -> dict[str, Any]:
+def _found_run(api: Api, key: str) -> dict[str, Any]:
     found: dict[str, Any] | None = api.ask(ONE_RUN, id=key)["run"]
     if found is None:
         raise Refused(f"run {key} does not exist; was it pruned?")
@@ -31,9 +40,9 @@ def _found(api: Api, key: str) -> dict[str, Any]:
 
 @runs.command(name="show")
 @at_server
-def show_(api: Api, run: Key) -> None:
+def show_run(api: Api, run: RunId) -> None:
     """Show a run."""
-    found = _found(api, run)
+    found = _found_run(api, run)
     shown = {key: value for key, value in found.items() if key not in {"explain", "executions"}}
     executions: list[dict[str, Any]] = found["executions"]["nodes"]
     if executions:
@@ -41,19 +50,19 @@ def show_(api: Api, run: Key) -> None:
     api.result({"run": found}, details(shown))
 
 
-@runs.command()
+@runs.command(name="explain")
 @at_server
-def explain(api: Api, run: Key) -> None:
+def explain_run(api: Api, run: RunId) -> None:
     """Say why a run is still waiting, or how it ended."""
-    explanation = _found(api, run)["explain"]
+    explanation = _found_run(api, run)["explain"]
     api.result({"explain": explanation}, "\n".join([explanation["sentence"], *explanation["details"]]))
 
 
-@runs.command()
+@runs.command(name="cancel")
 @at_server
-def cancel(
+def cancel_runs(
     api: Api,
-    ids: Keys = None,
+    ids: RunIds = None,
     filter: Filter = None,
     reason: Annotated[str | None, typer.Option("--reason", help="Why; shown to others.")] = None,
     yes: Yes = False,
@@ -62,11 +71,11 @@ def cancel(
     _many(api, CANCEL_RUNS, "cancelled", ids, filter, yes=yes, reason=reason)
 
 
-@runs.command()
+@runs.command(name="retry")
 @at_server
-def retry(
+def retry_runs(
     api: Api,
-    ids: Keys = None,
+    ids: RunIds = None,
     filter: Filter = None,
     args: Annotated[str | None, typer.Option("--args", metavar="JSON", help="Other arguments, for one run.")] = None,
     from_step: Annotated[
@@ -81,7 +90,7 @@ def retry(
     if dry_run:
         if args is not None or from_step is not None or wait:
             raise ConfigurationError("--dry-run: is not for --args, --from-step and --wait")
-        would = api.change(TRY_RETRY_RUNS, **_chosen(ids, filter), dryRun=True)
+        would = api.change(TRY_RETRY_RUNS, **_chosen_runs(ids, filter), dryRun=True)
         show_preview(api, would, count=would["count"])
         return
     if args is None and from_step is None and not wait:
@@ -96,12 +105,12 @@ def retry(
         api.result({"run": made}, f"Run {ids[0]} is retried as run {made['id']}")
 
 
-@runs.command()
+@runs.command(name="priority")
 @at_server
-def priority(
+def change_priority(
     api: Api,
     level: Annotated[str, typer.Argument(help="high or low.")],
-    ids: Keys = None,
+    ids: RunIds = None,
     filter: Filter = None,
     yes: Yes = False,
 ) -> None:
@@ -111,7 +120,7 @@ def priority(
     _many(api, PRIORITY, f"now of priority {level.upper()}", ids, filter, yes=yes, priority=level.upper())
 
 
-def _chosen(ids: list[str] | None, terms: list[str] | None) -> dict[str, Any]:
+def _chosen_runs(ids: list[str] | None, terms: list[str] | None) -> dict[str, Any]:
     if bool(ids) == bool(terms):
         raise ConfigurationError("name the runs by their ids, or choose them by --filter FIELD=VALUE")
     return {"ids": ids} if ids else {"filter": filter_of(terms or (), RUN_LIST.fields)}
@@ -121,7 +130,7 @@ def _many(
     api: Api, document: str, word: str, ids: list[str] | None, terms: list[str] | None, *, yes: bool, **more: object
 ) -> None:
     """Change many runs: how many is said first, and asked on a terminal."""
-    given = {**_chosen(ids, terms), **{name: value for name, value in more.items() if value is not None}}
+    given = {**_chosen_runs(ids, terms), **{name: value for name, value in more.items() if value is not None}}
     if terms:
         would = api.change(document, **given, dryRun=True)
         some = f"{would['count']}{' or more' if would['hasMore'] else ''} runs"
@@ -136,3 +145,74 @@ def _many(
         if not done["hasMore"]:
             break
     api.result({"count": count}, f"{count} runs {word}")
+
+
+flows = CommandLine(help="Look at flows, cancel and retry them, on a running server.", no_args_is_help=True)
+FlowId = Annotated[str, typer.Argument(help="The flow's id.")]
+MOST_SHOWN: Final = 200
+add_list(flows, FLOW_LIST, "List flows, e.g. --filter state=running --sort -id.")
+
+
+@flows.command(name="show")
+@at_server
+def show_flow(api: Api, flow: FlowId) -> None:
+    """Show a flow and its runs, at most 200 of them: which start after which, and how far they are."""
+    found = api.ask(ONE_FLOW, id=flow, first=MOST_SHOWN)["flow"]
+    if found is None:
+        raise Refused(f"flow {flow} does not exist; was it pruned?")
+    runs = [run for run in found["runs"]["nodes"] if run["flowPlace"] is not None]
+    keys = {run["id"]: run["flowPlace"]["key"] for run in runs}
+    lines = [_flow_line(run, keys) for run in runs]
+    shown = {name: value for name, value in found.items() if name != "runs"}
+    api.result({"flow": {**shown, "runs": runs}}, "\n".join([details(shown), *lines]))
+
+
+def _flow_line(run: dict[str, object], keys: dict[str, str]) -> str:
+    """A run in a line: its key, its state, what it comes after, and what is wrong."""
+    place: dict[str, list[str]] = run["flowPlace"]  # type: ignore[assignment]  # the answer of our own document
+    after = ", ".join(keys.get(one, one) for one in place["after"])
+    error = f": {run['error']}" if run["error"] else ""
+    return f"  {place['key']}: {run['state']} (run {run['id']}{f', after {after}' if after else ''}){error}"
+
+
+@flows.command(name="cancel")
+@at_server
+def cancel_flow(
+    api: Api, flow: FlowId, reason: Annotated[str | None, typer.Option("--reason", help="Why; shown to others.")] = None
+) -> None:
+    """Cancel all unfinished runs of a flow."""
+    given = {} if reason is None else {"reason": reason}
+    changed = api.change(CANCEL_FLOW, id=flow, **given)["flow"]
+    api.result({"flow": changed}, f"Flow {flow} cancelled; it is {changed['state']}")
+
+
+@flows.command(name="retry")
+@at_server
+def retry_flow(api: Api, flow: FlowId) -> None:
+    """Make again what failed or was cancelled of a flow that is over, and what that kept from starting."""
+    api.result({"flow": api.change(RETRY_FLOW, id=flow)["flow"]}, f"Flow {flow} is retried")
+
+
+@at_server
+def signal(
+    api: Api,
+    name: Annotated[str, typer.Argument(help="What the run waits for, e.g. approved.")],
+    run: Annotated[int | None, typer.Option(metavar="ID", help="Which run.")] = None,
+    unique_key: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="The unique key of the unfinished run.")
+    ] = None,
+    payload: Annotated[
+        str | None, typer.Option(metavar="JSON", help='What the signal brings along, e.g. \'{"by": "ada"}\'.')
+    ] = None,
+    reject: Annotated[str | None, typer.Option(metavar="REASON", help="The signal says no, for this reason.")] = None,
+) -> None:
+    """Send a signal to an unfinished run, on a running server.
+
+    It stays with the run until a wait of this name takes it. The exit status is 0 when it was sent, 1 when the
+    server refused, 3 when it cannot be reached.
+    """
+    if (run is None) == (unique_key is None):
+        raise ConfigurationError("--run, --unique-key: name the run by one of the two")
+    given = None if payload is None else json_of(payload, "--payload")
+    sent = api.client.signal_run(name, given, id=run, unique_key=unique_key, reject=reject)
+    api.result({"run": {"id": sent.id, "state": sent.state}}, f"Signal '{name}' was sent to run {sent.id}")

@@ -18,8 +18,7 @@ from ....jobs.core.base.errors import ConfigurationError
 from ..base.application import CommandLine
 from ..base.output import Refused
 from .api import Api, DryRun, at_server, show_preview
-from .listings import TASK_LIST
-from .lists import add_list, details
+from .lists import TASK_LIST, add_list, details
 from .names import job_names, task_names
 from .values import arguments_of, fields_of, rate_of
 

@@ -34,8 +34,8 @@ from cronograph.graphql.client import (
     view_mutations,
 )
 from cronograph.graphql.client.base.shapes import camel
-from cronograph.server.cli.answers.documents import committed_schema
 from graphql import parse, validate
+from tests.generation.cli_answers import committed_schema
 from tests.generation.typed_client import modules, snake
 from tests.support.sources import ROOT
 

@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 from cronograph.graphql.client import Client
-from cronograph.server.cli.answers.documents import committed_schema
 from graphql import (
     GraphQLEnumType,
     GraphQLInputField,
@@ -14,6 +13,7 @@ from graphql import (
     GraphQLNamedType,
     print_ast,
 )
+from tests.generation.cli_answers import committed_schema
 from tests.support.processes import CronographProcess
 
 SCHEMA = committed_schema()

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from cronograph.server.cli.answers.documents import committed_schema
+from tests.generation.cli_answers import committed_schema
 from tests.support.databases import sqlite_address
 from tests.support.forking import Nursery
 from tests.support.job_modules import write_example_jobs

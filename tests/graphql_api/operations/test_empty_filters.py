@@ -11,8 +11,8 @@ import httpx
 import pytest
 
 from cronograph.graphql.client import Client, NewRun, RefusedError, cron
-from cronograph.server.cli.answers.documents import committed_schema
 from graphql import GraphQLEnumType, GraphQLInputObjectType, GraphQLNonNull, get_named_type
+from tests.generation.cli_answers import committed_schema
 from tests.support.job_modules import write_example_jobs
 from tests.support.processes import CronographProcess, ProcessStarter
 from tests.support.web import open_client

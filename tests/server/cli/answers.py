@@ -5,8 +5,7 @@ from functools import cache
 
 from jsonschema import Draft202012Validator, FormatChecker
 
-from cronograph.server.cli.answers.commands import LINES
-from tests.generation.cli_answers import published
+from tests.generation.cli_answers import LINES, published
 
 
 @cache

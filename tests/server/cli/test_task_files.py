@@ -14,7 +14,7 @@ from cronograph.jobs.core.actor import Role
 from cronograph.jobs.store.db.database import Database
 from cronograph.jobs.store.schema.tables import periodic_task
 from cronograph.jobs.store.schema.tables import run as run_table
-from cronograph.server.cli.remote.task_files.sets import in_words
+from cronograph.server.cli.remote.sets import in_words
 from cronograph.server.task_files.reading import read_files
 from tests.server.auth.serving import hashed
 from tests.support.forking import Nursery

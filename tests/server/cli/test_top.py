@@ -15,8 +15,8 @@ from textual.pilot import Pilot
 from textual.widgets import DataTable, Static
 
 from cronograph.graphql.client import Client
-from cronograph.server.cli.remote.live.board import WIDTH, Board, bar
-from cronograph.server.cli.remote.live.screen import Question, Top
+from cronograph.server.cli.remote.screen import Question, Top
+from cronograph.server.cli.remote.top import WIDTH, Board, bar
 from tests.support.forking import Nursery
 from tests.support.processes import COMMAND, CronographProcess, ProcessStarter
 from tests.support.requirements import unavailable

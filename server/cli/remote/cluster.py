@@ -1,45 +1,57 @@
-"""``cronograph groups``: the groups of the queue."""
+"""``cronograph groups``, ``jobs``, ``nodes`` and ``stats``: where runs wait and execute."""
 
+import sys
 from typing import Annotated
 
 import typer
 
-from ....graphql.client.command_line import PAUSE_GROUP, RESUME_GROUP, UPDATE_GROUP
+from ....graphql.client.command_line import (
+    DRAIN_NODE,
+    PAUSE_GROUP,
+    RESUME_GROUP,
+    RESUME_NODE,
+    STATS,
+    UPDATE_GROUP,
+    UPDATE_JOB,
+)
 from ....jobs.core.admission.caps import WhenFull
 from ....jobs.core.base.errors import ConfigurationError
 from ....jobs.core.schedule import parse_duration
 from ..base.application import CommandLine
 from .api import Api, at_server
-from .listings import GROUP_LIST
-from .lists import add_list
-from .names import group_names
+from .lists import GROUP_LIST, JOB_LIST, NODE_LIST, Watch, add_list, details, repeat
+from .names import group_names, job_names, node_names
 from .values import rate_of
 
 groups = CommandLine(help="Look at groups, pause and limit them, on a running server.", no_args_is_help=True)
-Name = Annotated[str, typer.Argument(help="Name of the group.", autocompletion=group_names)]
+GroupName = Annotated[str, typer.Argument(help="Name of the group.", autocompletion=group_names)]
 add_list(groups, GROUP_LIST, "List groups with their depth.")
 
 
-@groups.command()
+@groups.command(name="pause")
 @at_server
-def pause(
-    api: Api, name: Name, reason: Annotated[str | None, typer.Option("--reason", help="Why; shown to others.")] = None
+def pause_group(
+    api: Api,
+    name: GroupName,
+    reason: Annotated[str | None, typer.Option("--reason", help="Why; shown to others.")] = None,
 ) -> None:
     """Pause a group: none of its runs starts any more."""
     api.result({"group": api.change(PAUSE_GROUP, name=name, reason=reason)["group"]}, f"Group {name} paused")
 
 
-@groups.command()
+@groups.command(name="resume")
 @at_server
-def resume(api: Api, name: Name) -> None:
+def resume_group(api: Api, name: GroupName) -> None:
     """Resume a paused group."""
     api.result({"group": api.change(RESUME_GROUP, name=name)["group"]}, f"Group {name} resumed")
 
 
 @groups.command(name="limit")
 @at_server
-def limit_(
-    api: Api, name: Name, most: Annotated[str, typer.Argument(help="Runs at once on all nodes; `none` = no limit.")]
+def limit_group(
+    api: Api,
+    name: GroupName,
+    most: Annotated[str, typer.Argument(help="Runs at once on all nodes; `none` = no limit.")],
 ) -> None:
     """Limit how many runs of a group run at once on all nodes together."""
     if most != "none" and not most.isdecimal():
@@ -48,13 +60,13 @@ def limit_(
     api.result({"group": changed}, f"Group {name}: at most {most} runs at once")
 
 
-@groups.command()
+@groups.command(name="ageing")
 @at_server
-def ageing(
-    api: Api, name: Name, wait: Annotated[str, typer.Argument(help="A time, e.g. `10m`; `none` = no bound.")]
+def age_group(
+    api: Api, name: GroupName, wait: Annotated[str, typer.Argument(help="A time, e.g. `10m`; `none` = no bound.")]
 ) -> None:
     """Let runs of low priority go first once they have waited so long."""
-    seconds = _seconds(wait, "`90s` or `10m`")
+    seconds = _seconds_or_none(wait, "`90s` or `10m`")
     changed = api.change(UPDATE_GROUP, name=name, maxWaitLow=seconds)["group"]
     sentence = (
         "low priority waits as the counting scheme has it" if seconds is None else f"low priority waits {wait} at most"
@@ -62,7 +74,7 @@ def ageing(
     api.result({"group": changed}, f"Group {name}: {sentence}")
 
 
-def _seconds(text: str, examples: str) -> float | None:
+def _seconds_or_none(text: str, examples: str) -> float | None:
     """A time, or None for the word ``none``."""
     try:
         return None if text == "none" else parse_duration(text)
@@ -70,24 +82,24 @@ def _seconds(text: str, examples: str) -> float | None:
         raise ConfigurationError(f"the time must be written e.g. {examples}, or `none`, got {text[:80]!r}") from error
 
 
-@groups.command()
+@groups.command(name="keep")
 @at_server
-def keep(
+def keep_history(
     api: Api,
-    name: Name,
+    name: GroupName,
     time: Annotated[str, typer.Argument(help="A time, e.g. `7d` or `12h`; `none` = as the jobs say.")],
 ) -> None:
     """Keep the history of a group's finished runs for so long."""
-    changed = api.change(UPDATE_GROUP, name=name, keep=_seconds(time, "`7d` or `12h`"))["group"]
+    changed = api.change(UPDATE_GROUP, name=name, keep=_seconds_or_none(time, "`7d` or `12h`"))["group"]
     outcome = "kept as the jobs say" if time == "none" else f"kept for {time}"
     api.result({"group": changed}, f"Group {name}: history is {outcome}")
 
 
-@groups.command()
+@groups.command(name="cap")
 @at_server
-def cap(
+def cap_group(
     api: Api,
-    name: Name,
+    name: GroupName,
     most: Annotated[str, typer.Argument(help="Runs that wait and have never begun; `none` = any number.")],
     when_full: Annotated[
         str, typer.Option(help="What becomes of one more: `refuse`, `drop_oldest` or `drop_newest`.")
@@ -107,11 +119,11 @@ def cap(
     api.result({"group": changed}, f"Group {name}: {sentence}")
 
 
-@groups.command()
+@groups.command(name="rate")
 @at_server
-def rate(
+def rate_group(
     api: Api,
-    name: Name,
+    name: GroupName,
     rate: Annotated[str, typer.Argument(help="Starts in a time on all nodes, e.g. `100/1m`; `none` = any number.")],
     burst: Annotated[
         int | None,
@@ -123,3 +135,57 @@ def rate(
     changed = api.change(UPDATE_GROUP, name=name, rate=wanted)["group"]
     sentence = "any number of runs may start" if wanted is None else f"at most {rate} runs start"
     api.result({"group": changed}, f"Group {name}: {sentence}")
+
+
+jobs = CommandLine(help="Look at jobs and limit them, on a running server.", no_args_is_help=True)
+add_list(jobs, JOB_LIST, "List jobs with their rates.")
+
+
+@jobs.command(name="rate")
+@at_server
+def rate_job(
+    api: Api,
+    name: Annotated[str, typer.Argument(help="Name of the job.", autocompletion=job_names)],
+    rate: Annotated[
+        str, typer.Argument(help="Starts in a time on all nodes, e.g. `100/1m`; `code` = that of its code.")
+    ],
+    burst: Annotated[
+        int | None,
+        typer.Option(help="How many start at once after a pause; a twentieth of the rate unless given, at least 1."),
+    ] = None,
+) -> None:
+    """Limit how many runs of a job start in how long, for each of its keys if its code says so."""
+    wanted = None if rate == "code" else {**rate_of(rate), "burst": burst}
+    changed = api.change(UPDATE_JOB, name=name, rate=wanted)["job"]
+    outcome = "its rate is that of its code" if wanted is None else f"at most {rate} runs start"
+    api.result({"job": changed}, f"Job {name}: {outcome}")
+
+
+nodes = CommandLine(help="Look at nodes, drain and resume them, on a running server.", no_args_is_help=True)
+NodeName = Annotated[str, typer.Argument(help="Name of the node.", autocompletion=node_names)]
+add_list(nodes, NODE_LIST, "List nodes.")
+
+
+@nodes.command(name="drain")
+@at_server
+def drain_node(api: Api, name: NodeName) -> None:
+    """Let a node take nothing new, finish what it runs, and end with status 0."""
+    api.result({"node": api.change(DRAIN_NODE, name=name)["node"]}, f"Node {name} drains")
+
+
+@nodes.command(name="resume")
+@at_server
+def resume_node(api: Api, name: NodeName) -> None:
+    """Take a drain back, as long as the node has not ended."""
+    api.result({"node": api.change(RESUME_NODE, name=name)["node"]}, f"Node {name} takes runs again")
+
+
+@at_server
+def stats(api: Api, watch: Watch = None) -> None:
+    """Show what runs and waits now, and the last 24 hours."""
+
+    def once() -> None:
+        found = api.ask(STATS)["overview"]
+        api.result({"overview": found}, details(found))
+
+    repeat(once, watch, clear=not api.output.as_json and sys.stdout.isatty())

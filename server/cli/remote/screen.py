@@ -1,4 +1,4 @@
-"""The screen of `top`: tables that are read again every second, and keys that act on what is marked."""
+"""The screen of `top`: tables that are read again every second, and keys that act on the marked row."""
 
 from collections.abc import Callable, Mapping
 from datetime import datetime
@@ -12,9 +12,9 @@ from textual.screen import ModalScreen
 from textual.widgets import DataTable, Footer, Static
 from typing_extensions import override
 
-from .....graphql.client import AsyncClient, ClientError
-from .....graphql.client.command_line import CANCEL_RUNS, PAUSE_GROUP, RESUME_GROUP, RETRY_RUN
-from .board import HEADS, Board, Row
+from ....graphql.client import AsyncClient, ClientError
+from ....graphql.client.command_line import CANCEL_RUNS, PAUSE_GROUP, RESUME_GROUP, RETRY_RUN
+from .top import HEADS, Board, Row
 
 InputOf = Callable[[str], Mapping[str, object]]
 TITLES: Final = {"running": "Running", "groups": "Groups", "nodes": "Nodes", "failures": "Failures"}

@@ -7,14 +7,14 @@ from typing import Annotated
 import typer
 from tzlocal import get_localzone_name
 
-from ....jobs.core.base.errors import ConfigurationError
-from ....jobs.core.schedule import ScheduleError
-from ....jobs.core.schedule.zones import find_zone
-from ...importing.reading import OF_PYTHON, PROGRAMS, read_program
-from ...importing.report import report, summary
-from ...importing.starting import start_module
-from ...importing.writing import jobs_module, tasks_file
-from ..base.output import Output, answering
+from ...jobs.core.base.errors import ConfigurationError
+from ...jobs.core.schedule import ScheduleError
+from ...jobs.core.schedule.zones import find_zone
+from ..importing.reading import OF_PYTHON, PROGRAMS, read_program
+from ..importing.report import report, summary
+from ..importing.starting import start_module
+from ..importing.writing import jobs_module, tasks_file
+from .base.output import Output, answering
 
 
 @answering

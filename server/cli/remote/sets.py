@@ -1,18 +1,112 @@
-"""What `plan` and `apply` share: what files or a kept plan ask for, and the server's answer in words."""
+"""``cronograph plan``, ``apply`` and ``export``: tasks and limits of groups as files."""
 
 import json
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Annotated, Any, Final, cast
 
-from .....jobs.core.base.errors import ConfigurationError
-from .....jobs.core.base.rates import Rate
-from .....jobs.core.task_sets import WantedSet, shown
-from .....jobs.core.wanted_groups import WantedGroup
-from ....task_files.reading import read_files
-from ..values import camel
+import typer
+
+from ....graphql.client.command_line import APPLY_TASKS, EXPORTED_GROUPS, EXPORTED_TASKS
+from ....jobs.core.base.errors import ConfigurationError
+from ....jobs.core.base.rates import Rate
+from ....jobs.core.task_sets import WantedSet, shown
+from ....jobs.core.wanted_groups import WantedGroup
+from ...process.ending import ExitCode
+from ...task_files.reading import read_files
+from ...task_files.writing import UNSET_NAME, files_of, has_limits
+from .api import Api, at_server
+from .values import camel
+
+Files = Annotated[Path, typer.Argument(help="A YAML or TOML file of tasks, or a folder of them.")]
+Prune = Annotated[bool, typer.Option("--prune", help="Archive tasks of these sets that the files do not name.")]
+AllowDelete = Annotated[
+    int,
+    typer.Option("--allow-delete", min=0, metavar="N", help="Let N tasks go although they are most of their set."),
+]
+
+
+@at_server
+def plan(
+    api: Api,
+    path: Files,
+    prune: Prune = False,
+    allow_delete: AllowDelete = 0,
+    out: Annotated[
+        Path | None, typer.Option("--out", help="Keep the plan in this .json file; `apply FILE` does just that.")
+    ] = None,
+    detailed_exitcode: Annotated[
+        bool, typer.Option("--detailed-exitcode", help="Exit status 6 when something differs.")
+    ] = False,
+) -> None:
+    """Show what `apply` would create, change and archive, and which limits of groups it would set; nothing is changed.
+
+    The exit status is 0, with --detailed-exitcode 6 when something differs; 1 when the server refuses the tasks.
+    """
+    request = request_of(path, prune=prune, allow_delete=allow_delete)
+    answer = api.change(APPLY_TASKS, **request.input(dry_run=True))
+    if out is not None:
+        keep(out, request, answer)
+    changed = differs(answer)
+    shown = {"differs": changed, "tasks": answer["planned"], "groups": answer["groups"]}
+    api.result(shown, in_words(answer, done=False))
+    if detailed_exitcode and changed:
+        raise typer.Exit(ExitCode.DIFFERS)
+
+
+@at_server
+def apply(
+    api: Api,
+    path: Annotated[Path, typer.Argument(help="A YAML or TOML file of tasks, a folder of them, or a kept plan.")],
+    prune: Prune = False,
+    allow_delete: AllowDelete = 0,
+) -> None:
+    """Create, change and archive tasks, and set limits of groups, as the files want them, in one transaction.
+
+    A plan that `plan --out` has kept is refused if one of its tasks or groups has changed since.
+    """
+    request = request_of(path, prune=prune, allow_delete=allow_delete)
+    answer = api.change(APPLY_TASKS, **request.input(dry_run=False))
+    api.result({"tasks": answer["planned"], "groups": answer["groups"]}, in_words(answer, done=True))
+
+
+MOST = 100_000
+
+
+@at_server
+def export(
+    api: Api,
+    set_name: Annotated[str | None, typer.Option("--set", metavar="NAME", help="Only the tasks of this set.")] = None,
+    unset: Annotated[
+        str, typer.Option("--as", metavar="NAME", help="The set to write for tasks that are of none.")
+    ] = UNSET_NAME,
+    out: Annotated[Path | None, typer.Option("--out", help="Write to this file instead of standard output.")] = None,
+) -> None:
+    """Write the present tasks and limits of groups in the form that `apply` reads; tasks of code are left out.
+
+    A document for each set, and one for the groups, which `--set` leaves out: they are of no set.
+    What is exported and applied changes nothing, but that tasks of no set get one.
+    """
+    tasks: list[dict[str, Any]] = [
+        task
+        for task in api.rows(EXPORTED_TASKS, MOST)
+        if task["source"] != "CODE" and (set_name is None or task["setName"] == set_name)
+    ]
+    groups = [] if set_name is not None else [one for one in api.rows(EXPORTED_GROUPS, MOST) if has_limits(one)]
+    text = files_of(tasks, unset, groups)
+    if out is None:
+        api.result({"tasks": tasks, "groups": groups}, text.rstrip("\n"))
+        return
+    try:
+        out.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise ConfigurationError(f"--out: cannot write {out}: {error.strerror}") from None
+    limited = f" and the limits of {len(groups)} group{'s' if len(groups) > 1 else ''}" if groups else ""
+    summary = f"{len(tasks)} tasks{limited}"
+    api.result({"tasks": tasks, "groups": groups, "file": str(out)}, f"{summary} written to {out}")
+
 
 FORMAT: Final = 2
 """The form of a plan that is kept in a file."""

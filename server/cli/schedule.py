@@ -1,14 +1,14 @@
-"""``cronograph schedule``: what an expression means, without a server."""
+"""``cronograph schedule``: the meaning of an expression, without a server."""
 
 from datetime import UTC, datetime
 from typing import Annotated
 
 import typer
 
-from ....jobs.core.base.errors import ConfigurationError
-from ....jobs.core.base.wording import time_text
-from ....jobs.core.schedule import Syntax, validate
-from ..base.output import Output, Refused, answering
+from ...jobs.core.base.errors import ConfigurationError
+from ...jobs.core.base.wording import time_text
+from ...jobs.core.schedule import Syntax, validate
+from .base.output import Output, Refused, answering
 
 
 @answering

@@ -1,10 +1,13 @@
-"""``cronograph serve``: the server, all in one process."""
+"""``cronograph serve``, ``worker`` and ``check``: the server, a node without an API, and a check before the start."""
 
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import NoReturn
+from typing import Annotated, NoReturn
+
+import typer
 
 from ...jobs.builtin import builtin_jobs
 from ...jobs.connection import connect
@@ -16,12 +19,16 @@ from ...jobs.store.db.base.passwords import without_password
 from ...jobs.store.db.database import Database
 from ..configuration.reading import InvalidSettingsError, load
 from ..configuration.settings import DEFAULT_FILE, Settings
+from ..database.checks import DatabaseReport, check_database
+from ..exposure import administrator_faults
+from ..http.bind import AddressInUseError, CannotListenError, listen
+from ..http.pages import Site
 from ..preparation import prepare
-from ..process.ending import end_broken, end_without
+from ..process.ending import ExitCode, end_broken, end_without
 from ..process.logs import configure_logging
 from ..process.stopping import survive_hang_up
 from ..service import Service
-from .base.options import AsJson, ConfigFile, Flags, Reload, takes_settings
+from .base.options import OF_THE_API, AsJson, ConfigFile, Flags, Reload, takes_settings
 from .base.output import Output
 
 SIGN_IN = "by name and password at {url}/login; programs by API tokens (`cronograph token create`)"
@@ -119,3 +126,101 @@ def _details(url: str, settings: Settings, *, serves_api: bool) -> str:
         return "\n".join((f"  serves    {url}/health/ready, {url}/metrics", *lines))
     api = f"  API       {url}/graphql  (try it at {url}/graphiql)"
     return "\n".join((api, *lines, f"  sign-in   {NO_AUTH if settings.no_auth else SIGN_IN.format(url=url)}"))
+
+
+MetricsHost = Annotated[
+    str | None,
+    typer.Option("--host", help="Where health and metrics are served. (default: metrics_host, or localhost)"),
+]
+MetricsPort = Annotated[
+    str | None,
+    typer.Option(
+        "--port", metavar="INTEGER", help="The port for them; 0 = any free one. (default: metrics_port, or 8001)"
+    ),
+]
+
+
+@partial(takes_settings, but=OF_THE_API)
+def worker(
+    flags: Flags,
+    *,
+    host: MetricsHost = None,
+    port: MetricsPort = None,
+    config: ConfigFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """Dispatch what is due and run jobs, as a node of `serve` does, without the API and the dashboard.
+
+    Its port has /health/live, /health/ready and /metrics, without sign-in. What people see and steer is served by other
+    nodes on the same database; on SQLite there is none, since one process has the file. It stops as `serve` does.
+    """
+    run_server(
+        {**flags, "metrics_host": host, "metrics_port": port},
+        config,
+        as_json=as_json,
+        greeting="The Cronograph worker",
+        serves_api=False,
+    )
+
+
+NO_DASHBOARD = "dashboard: is not built, so the server answers 503 there and says how to build it"
+
+
+@takes_settings
+def check(flags: Flags, *, config: ConfigFile = None, as_json: AsJson = False) -> None:
+    """Check the configuration, the address, the job modules, the database and the stored schedules; nothing is started.
+
+    All errors and warnings are listed at once. The exit status is 0 when there is no error, else 2.
+    """
+    output = Output(as_json=as_json)
+    with output.errors():
+        prepared = prepare(flags, config)
+        registry = default_registry()
+        report = DatabaseReport()
+        if "database_url" not in prepared.faulty:
+            report = check_database(prepared.settings.database_url, registry)
+        if not prepared.faults:
+            _try_to_listen(prepared.settings, report)
+        if not prepared.faults and not report.faults:
+            report.faults.extend(administrator_faults(prepared.settings, empty=bool(report.pending)))
+        faults = [*prepared.faults, *report.faults]
+        warnings = [*prepared.warnings, *report.warnings, *([] if Site().built else [NO_DASHBOARD])]
+        if faults:
+            output.failed(faults, ExitCode.USAGE, warnings)
+            raise typer.Exit(ExitCode.USAGE)
+        data = {
+            "ok": True,
+            "errors": [],
+            "warnings": warnings,
+            "jobs": list(registry.names()),
+            "database": report.as_json(),
+        }
+        output.result(data, "\n".join(_check_sentences(registry.names(), report, warnings)))
+
+
+def _try_to_listen(settings: Settings, report: DatabaseReport) -> None:
+    """Say what the start would meet at its address: what it may never use is a fault, what is in use a warning."""
+    try:
+        listen(settings.host, settings.port).close()
+    except AddressInUseError as error:
+        # It may well be the server that this is the configuration of.
+        report.warnings.append(str(error))
+    except CannotListenError as error:
+        report.faults.append(str(error))
+
+
+def _check_sentences(jobs: Sequence[str], report: DatabaseReport, warnings: Sequence[str]) -> list[str]:
+    if not report.exists:
+        database = "does not exist yet; the first start makes it"
+    elif report.pending:
+        database = f"needs the schema revisions {', '.join(report.pending)}; the next start applies them"
+    else:
+        database = f"is up to date and holds {report.tasks} tasks, all of their schedules valid"
+    used = [f"Database: process {report.used_by} uses it; a second server would be refused"] if report.used_by else []
+    return [
+        *(f"warning: {sentence}" for sentence in warnings),
+        "Configuration: valid",
+        f"Jobs: {len(jobs)} found: {', '.join(jobs)}" if jobs else "Jobs: none found",
+        f"Database: {database}",
+        *used,
+    ]

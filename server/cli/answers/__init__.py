@@ -1,1 +1,0 @@
-"""What commands answer with ``--json``, as JSON Schema: `docs/cli-answers.schema.json` is made of it."""

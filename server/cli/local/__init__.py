@@ -1,1 +1,0 @@
-"""Commands that ask neither a server nor a database."""

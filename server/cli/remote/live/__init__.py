@@ -1,1 +1,0 @@
-"""The command that fills a terminal and follows what happens: its extra `top` brings Textual."""

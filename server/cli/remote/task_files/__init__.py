@@ -1,1 +1,0 @@
-"""The commands that compare a server with tasks in files: `plan`, `apply` and `export`."""

@@ -13,6 +13,8 @@ from urllib.parse import urlsplit
 
 from starlette.applications import Starlette
 
+from cronograph.jobs.runtime.base.settings import Clock
+
 from ..graphql.guard.searches import bounds_of
 from ..graphql.resolving.context import LOCAL_ADMINISTRATOR, Context
 from ..graphql.schema import shared_schema
@@ -24,7 +26,6 @@ from ..jobs.core.counts import NodeCounts
 from ..jobs.own.threads import in_own_thread
 from ..jobs.registry import Registry
 from ..jobs.registry.known_code import CodeOfRegistry
-from ..jobs.runtime.base.clock import Clock
 from ..jobs.runtime.base.service import persistently
 from ..jobs.runtime.base.settings import EngineSettings
 from ..jobs.runtime.base.wakeup import Wakeup

@@ -10,9 +10,10 @@ from typing import Any
 
 import uvloop
 
+from cronograph.jobs.runtime.base.settings import Clock
+
 from ..jobs.core.base.errors import StorageError
 from ..jobs.registry import Registry
-from ..jobs.runtime.base.clock import Clock
 from ..jobs.store.db.base.passwords import without_password
 from ..jobs.store.db.database import Database
 from ..jobs.store.db.faults import first_line, kind_of

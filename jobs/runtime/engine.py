@@ -13,18 +13,16 @@ from ..queue.base.shapes import HeldRun
 from ..registry import Registry
 from ..store.db.database import Database
 from ..store.db.transaction import Wake
-from .base.clock import Clock
 from .base.service import Service
-from .base.settings import EngineSettings
+from .base.settings import Clock, EngineSettings
 from .base.wakeup import Wakeup
 from .duties.declarer import Declarer
-from .job.inheritance import let_threads_belong_to_jobs
 from .job.lines import keep_lines_of_jobs
+from .job.middleware import NodeResources
+from .job.ownership import let_threads_belong_to_jobs
 from .job.printing import guard_output, let_prints_belong_to_jobs
-from .live.log_writer import LogWriter
-from .live.progress import ProgressWriter
+from .live.writers import LogWriter, ProgressWriter
 from .node import NodeLife, register, take_back
-from .resources import NodeResources
 
 log = logging.getLogger(__name__)
 

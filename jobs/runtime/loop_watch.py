@@ -1,4 +1,4 @@
-"""Notices from a thread of its own when an event loop does not turn, and looks what keeps it."""
+"""Notice when an event loop does not turn, find the code that blocks it, and report that to all nodes."""
 
 import asyncio
 import logging
@@ -11,14 +11,19 @@ from dataclasses import dataclass
 from types import FrameType
 from typing import Any, Final, cast
 
+from ..actions.nodes import end_blockage, note_blockage
 from ..base.context import current_host
 from ..core.model import Run
+from ..core.nodes import Node
 from ..queue.base.shapes import HeldRun
+from ..store.db.database import Database
 from ..store.db.faults import log_fault
 from .attempts.bodies import CoroutineBody
+from .base.service import Service, whenever
 from .job.host import LocalHost
 
 log = logging.getLogger(__name__)
+
 
 EVERY: Final = 0.5
 """Seconds between two looks."""
@@ -163,3 +168,55 @@ def _host_of(task: asyncio.Task[object] | None) -> LocalHost | None:
         host = task.get_context().get(current_host)
         return host if isinstance(host, LocalHost) else None
     return None
+
+
+class BlockageWriter(Service):
+    """Writes the newest state into the node's row; lives in another event loop than the one that is blocked.
+
+    Args:
+        database: Where the node is registered.
+        node: Gives this process' node; None as long as there is none.
+    """
+
+    def __init__(self, database: Database, node: Callable[[], Node | None]) -> None:
+        super().__init__("blockage-writer")
+        self._database = database
+        self._node = node
+        self._loop = asyncio.get_running_loop()
+        self._wanted = asyncio.Event()
+        self._newest: Blocked | None = None
+        self._written: Blocked | None = None
+
+    def blocked(self, blocked: Blocked) -> None:
+        """The loop does not turn; safe from any thread, as long as the writer's own loop is open."""
+        self._newest = blocked
+        self._loop.call_soon_threadsafe(self._wanted.set)
+
+    def free(self) -> None:
+        """The loop turns again; as ``blocked``."""
+        self._newest = None
+        self._loop.call_soon_threadsafe(self._wanted.set)
+
+    async def run(self) -> None:
+        """Write what is new until stopped."""
+        self._wanted.set()
+        await whenever(self._wanted, self._write_newest, service=self)
+
+    async def _write_newest(self) -> None:
+        newest, node = self._newest, self._node()
+        if newest != self._written and node is not None:
+            await self._write(node, newest)
+            self._written = newest
+
+    async def _write(self, node: Node, blocked: Blocked | None) -> None:
+        if blocked is None:
+            await self._database.write(end_blockage, node)
+            return
+        await self._database.write(
+            note_blockage,
+            node,
+            seconds=blocked.seconds,
+            run_id=blocked.run_id,
+            job_name=blocked.job_name,
+            stack=blocked.stack,
+        )

@@ -4,6 +4,8 @@ import asyncio
 import logging
 import secrets
 from collections.abc import Awaitable, Callable, Collection
+from random import Random, SystemRandom
+from typing import Protocol
 
 from ..actions.nodes import Beat, NewNode, join, leave, live_names, set_state
 from ..base.services import Services
@@ -19,23 +21,128 @@ from ..store.db.transaction import Tx, Wake
 from ..store.read.nodes import live
 from .attempts.attempt import Attempt
 from .attempts.worker import Worker
-from .base.change_detector import ChangeDetector
-from .base.clock import Clock
-from .base.pulse import Pulse, Stall, stall_of
-from .base.service import Duty, Service, persistently
-from .base.settings import EngineSettings
-from .drain_watcher import DrainWatcher
-from .duties import alarm, expirer, figures
+from .base.service import ChangeDetector, Duty, Pulse, Service, Stall, persistently, stall_of
+from .base.settings import Clock, EngineSettings
+from .duties import dispatcher, figures, watchers
 from .duties.dispatcher import Dispatcher
-from .duties.releaser import Releaser
-from .duties.rescuer import Rescuer
-from .fence import FENCE_AT, Fence
-from .heartbeat import Heartbeat
-from .live.log_writer import LogWriter
-from .live.progress import ProgressWriter
-from .names import random_name
+from .duties.watchers import Releaser, Rescuer
+from .lease import FENCE_AT, Fence, Heartbeat
+from .live.writers import LogWriter, ProgressWriter
 
 log = logging.getLogger(__name__)
+
+
+_SERVING = (NodeState.ACTIVE, NodeState.STALLED)
+
+
+class DrainableNode(Protocol):
+    """The node, as far as it matters here."""
+
+    node: Node
+    worker: Worker
+
+    async def pause(self) -> None:
+        """Dispatch and take nothing new."""
+        ...
+
+    def resume(self) -> None:
+        """Dispatch and take runs again."""
+        ...
+
+    async def announce_stopping(self, sources: set[NodeState]) -> bool:
+        """Say that it ends; False if it is in none of the states ``sources``."""
+        ...
+
+
+class DrainWatcher(Service):
+    """Follows what the database says of this node: ``DRAINING`` asks it to drain, ``ACTIVE`` takes that back.
+
+    Args:
+        life: The node.
+        drain_timeout: How many seconds running jobs may go on; 0 = as long as they take.
+        on_drained: Called once nothing runs any more, or the time is up; from then on nothing is taken back.
+
+    Attributes:
+        timed_out: What still ran when the node had drained has had its time.
+    """
+
+    def __init__(self, life: DrainableNode, drain_timeout: float, on_drained: Callable[[], None]) -> None:
+        super().__init__("drain-watcher")
+        self._life = life
+        self._drain_timeout = drain_timeout
+        self._on_drained = on_drained
+        self._asked = asyncio.Event()
+        self._taken_back = asyncio.Event()
+        self.timed_out = False
+
+    @property
+    def asked(self) -> bool:
+        """Whether somebody asked this node to drain and has not taken it back."""
+        return self._asked.is_set()
+
+    def on_state(self, state: NodeState) -> None:
+        """The database says that the node is in this state; called in the event loop after every heartbeat."""
+        if state is NodeState.DRAINING and not self.asked:
+            self._taken_back.clear()
+            self._asked.set()
+        elif state in _SERVING and self.asked:
+            self._asked.clear()
+            self._taken_back.set()
+        elif state in _SERVING:
+            # It may have been asked and taken back between two heartbeats, and only a claim have seen it.
+            self._life.worker.take_again()
+
+    async def run(self) -> None:
+        """Drain whenever it is asked for, until that has led to the end."""
+        name = self._life.node.name
+        while True:
+            # At the beginning that changes nothing; after a fault on the way back it is what is left to do.
+            self._life.resume()
+            await self._asked.wait()
+            log.info("node %s was asked to drain: it takes nothing new and ends once its jobs have", name)
+            await self._life.pause()
+            idle = await self._wait_idle()
+            if not self._taken_back.is_set() and await self._life.announce_stopping({NodeState.DRAINING}):
+                self.timed_out = not idle
+                self._on_drained()
+                return
+            self.passed()
+            await self._taken_back.wait()
+            log.info("node %s takes runs again", name)
+
+    async def _wait_idle(self) -> bool:
+        """Wait until nothing runs, the time is up, or it is taken back; whether nothing runs."""
+        idle = asyncio.ensure_future(self._life.worker.wait_idle(self._drain_timeout or None))
+        back = asyncio.ensure_future(self._taken_back.wait())
+        try:
+            await asyncio.wait([idle, back], return_when=asyncio.FIRST_COMPLETED)
+            return idle.done() and idle.result()
+        finally:
+            idle.cancel()
+            back.cancel()
+
+
+ADJECTIVES = (
+    "agile amber ancient bold brave bright brisk calm candid careful cheerful clever cosmic crisp curious daring deep "
+    "eager early earnest elegant evasive fair fearless fluent gentle glad golden graceful happy hidden honest humble "
+    "keen kind lively loyal lucid mellow merry mighty modest nimble noble patient placid polite proud quick quiet "
+    "rapid ready serene sharp silent silver sincere sleepy smooth solar stable steady subtle sunny swift tidy tranquil "
+    "true vivid warm watchful wise witty"
+).split()
+SURNAMES = (
+    "archimedes babbage bell bohr boole curie darwin dijkstra edison einstein euclid euler faraday fermi feynman "
+    "franklin galileo gauss goedel goodall hamilton hawking heisenberg hertz hooke hopper hubble huygens hypatia "
+    "jackson johnson joule kepler kilby knuth lamarr lamport leibniz liskov lovelace maxwell mcclintock meitner mendel "
+    "morse newton nobel noether pascal pasteur payne perlman planck poincare ramanujan ride ritchie rubin sagan "
+    "shannon tesla thompson torvalds turing volta wiles wozniak yonath"
+).split()
+
+
+def random_name(random: Random | None = None) -> str:
+    """A name that is easy to say and, with its number, practically unique."""
+    source = random or SystemRandom()
+    return f"{source.choice(ADJECTIVES)}-{source.choice(SURNAMES)}-{source.randint(10_000, 99_999)}"
+
 
 _SEQUENCES = 2**48
 
@@ -204,11 +311,11 @@ class NodeLife:
         self._versions = Duty("versions", self._settings.heartbeat, self._take_unread)
         duties = [
             Duty("poll", poll, self._poll, should_poll=ChangeDetector(self._database).should_poll),
-            Duty("clock-check", alarm.STEP, self._check_clock),
+            Duty("clock-check", dispatcher.STEP, self._check_clock),
             Duty("stopped children", lease / 8, self.worker.kill_stopped_children),
             Duty("disown", lease / 8, self.worker.disown_unknown),
             self._versions,
-            Duty("expire", expirer.EVERY, expirer.Expirer(self._database, self.node.name).look),
+            Duty("expire", watchers.EVERY, watchers.Expirer(self._database, self.node.name).look),
             Duty("count hours", figures.HOURS_EVERY, figures.HourCounter(self._database, clock).look),
             Duty("keep depth", figures.DEPTH_EVERY, figures.DepthKeeper(self._database, clock).look),
         ]

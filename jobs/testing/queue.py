@@ -44,8 +44,8 @@ from ..queue.occurrences import dispatch_due
 from ..registry import Rate, Registry, default_registry, registry_or_default
 from ..registry.define import schedule_from
 from ..registry.queue import RunOptions, RunQueue, in_seconds
-from ..runtime.attempts.failures import call_on_failure, failure_for
-from ..runtime.attempts.step_writer import StepWriter
+from ..runtime.attempts.attempt import call_on_failure, failure_for
+from ..runtime.attempts.keeping import StepWriter
 from ..runtime.duties.declarer import declarations
 from ..store.db.database import Connection, Database
 from ..store.db.opening import create_tables

@@ -37,16 +37,14 @@ from ..queue.flows.enqueue_flow import new_flow
 from ..registry import Handler, JobDefinition, Registry, define, registry_or_default
 from ..registry.hooks import Hooks
 from ..registry.queue import in_seconds
-from ..runtime.attempts.attempt import Attempt
-from ..runtime.attempts.bodies import execute
-from ..runtime.attempts.failures import ended_by_deadline, retried
-from ..runtime.attempts.secrets import UNAVAILABLE
-from ..runtime.attempts.threads import Call, ThreadPool
+from ..runtime.attempts.attempt import Attempt, ended_by_deadline, retried
+from ..runtime.attempts.bodies import Call, ThreadPool, execute
+from ..runtime.attempts.keeping import UNAVAILABLE
 from ..runtime.job.host import Enqueue, LocalHost, SaveCheckpoint
-from ..runtime.job.job_steps import StepStore
 from ..runtime.job.lines import RawLine, keep_lines_of_jobs, level_name
 from ..runtime.job.middleware import middleware_of
-from ..runtime.job.own_tasks import noting_tasks
+from ..runtime.job.ownership import noting_tasks
+from ..runtime.job.steps import StepStore
 from ..runtime.job.stopping import StopSignal
 from ..runtime.process.children import ChildPool
 from ..runtime.process.spawner import Spawner

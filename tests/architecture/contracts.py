@@ -131,7 +131,7 @@ def circle_among(graph: ImportGraph, homes: Mapping[str, str]) -> list[str]:
 CIRCLES: dict[str, tuple[Callable[[ImportGraph], list[str]], tuple[str, str]]] = {
     "modules": (circle_of_modules, ("cronograph.jobs.core.base.codes", "cronograph.jobs.core.base.errors")),
     "folders": (circle_of_folders, ("cronograph.jobs.runtime.process.wire", "cronograph.jobs.runtime.attempts.worker")),
-    "parents": (circle_of_parents, ("cronograph.jobs.runtime.base.service", "cronograph.jobs.runtime.fence")),
+    "parents": (circle_of_parents, ("cronograph.jobs.runtime.base.service", "cronograph.jobs.runtime.lease")),
 }
 """How a circle is looked for, and an import that would make one."""
 

@@ -13,7 +13,7 @@ PAGE = ROOT / "docs" / "decisions" / "0030-ways-to-write.md"
 PASSING_BY = {
     "write_sync": {
         "jobs/connection.py",
-        "jobs/runtime/heartbeat.py",
+        "jobs/runtime/lease.py",
         "jobs/testing/capture.py",
         "jobs/testing/queue.py",
         "server/database/accounts.py",
@@ -23,8 +23,7 @@ PASSING_BY = {
     "autocommit_connection": {
         "jobs/queue/turn.py",
         "jobs/runtime/attempts/finisher.py",
-        "jobs/runtime/attempts/step_reader.py",
-        "jobs/runtime/attempts/step_writer.py",
+        "jobs/runtime/attempts/keeping.py",
     },
     "sync_autocommit_connection": {"jobs/connection.py"},
 }

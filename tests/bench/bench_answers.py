@@ -30,7 +30,7 @@ from cronograph.graphql.resolving.context import Context
 from cronograph.graphql.schema import create_schema
 from cronograph.graphql.transport.engine import Engine as OperationEngine
 from cronograph.jobs.runtime.live.bus import EventBus
-from cronograph.jobs.runtime.live.log_feed import LogFeed
+from cronograph.jobs.runtime.live.feeds import LogFeed
 from cronograph.jobs.store.db.database import Database, parse_url, sync_engine
 from cronograph.jobs.store.schema.naming import SchemaText
 from cronograph.server.http.security import KnownHost, SecurityHeaders

@@ -18,7 +18,7 @@ from cronograph.jobs.actions.runs import put
 from cronograph.jobs.core.defaults import JobInfo
 from cronograph.jobs.core.model import NewRun, Trigger
 from cronograph.jobs.runtime.live.bus import EventBus
-from cronograph.jobs.runtime.live.log_feed import LogFeed
+from cronograph.jobs.runtime.live.feeds import LogFeed
 from cronograph.jobs.store.db.database import Database
 from tests.bench.measuring import DATABASES, cpu_seconds, fresh_database, load, milliseconds
 

@@ -29,8 +29,7 @@ from cronograph.graphql.transport.bounds import Bounds, Reads
 from cronograph.graphql.transport.engine import Engine
 from cronograph.jobs.base.services import Services
 from cronograph.jobs.registry import Registry, define
-from cronograph.jobs.runtime.base.clock import Clock
-from cronograph.jobs.runtime.base.settings import EngineSettings
+from cronograph.jobs.runtime.base.settings import Clock, EngineSettings
 from cronograph.jobs.runtime.base.wakeup import Wakeup
 from cronograph.jobs.runtime.duties.figures import HourCounter
 from cronograph.jobs.runtime.live.feeds import LiveFeeds

@@ -25,7 +25,7 @@ from cronograph.jobs.builtin.prune import Retention, prune
 from cronograph.jobs.core.base.errors import UnreadableRow
 from cronograph.jobs.core.model import FAILURES, Outcome, Task, Trigger
 from cronograph.jobs.core.states import UNFINISHED, RunState
-from cronograph.jobs.runtime.base.clock import Clock
+from cronograph.jobs.runtime.base.settings import Clock
 from cronograph.jobs.runtime.duties.figures import HourCounter
 from cronograph.jobs.store.db.database import Database, parse_url, sync_engine
 from cronograph.jobs.store.db.transaction import Tx

@@ -20,7 +20,7 @@ from sqlalchemy import Table, text
 
 from cronograph.jobs.core.defaults import JobInfo
 from cronograph.jobs.core.model import Isolation
-from cronograph.jobs.runtime.base.clock import Clock
+from cronograph.jobs.runtime.base.settings import Clock
 from cronograph.jobs.runtime.duties.figures import HourCounter
 from cronograph.jobs.store.db.database import Database, parse_url, sqlite_path, sync_engine
 from cronograph.jobs.store.db.transaction import Tx

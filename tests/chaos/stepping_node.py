@@ -7,7 +7,7 @@ from pathlib import Path
 from typing_extensions import override
 
 from cronograph.jobs.registry import default_registry
-from cronograph.jobs.runtime.base.clock import Clock
+from cronograph.jobs.runtime.base.settings import Clock
 from cronograph.server.preparation import prepare
 from cronograph.server.process.logs import configure_logging
 from cronograph.server.service import Service

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from cronograph.jobs.runtime.fence import Fence
+from cronograph.jobs.runtime.lease import Fence
 
 
 def never(_fence: Fence) -> None:

@@ -18,7 +18,7 @@ NO_MESSAGE: Final = re.compile(
 )
 """What statements and documents have."""
 _TAG: Final = re.compile(r"<[^<>]+>")
-NO_MESSAGES: Final = {"jobs/runtime/names.py"}
+NO_MESSAGES: Final = {"jobs/runtime/node.py"}
 """Modules with words that nodes are named by."""
 _COMMENT: Final = re.compile(r"/\*.*?\*/|(?<![:\"'`])//[^\n]*", re.DOTALL)
 _LITERAL: Final = re.compile(r'"((?:[^"\\\n]|\\.)+)"' + r"|'((?:[^'\\\n]|\\.)+)'" + r"|`((?:[^`\\]|\\.)+)`")

@@ -11,7 +11,7 @@ from cronograph.graphql.base.raised import RAISED
 from cronograph.graphql.execution.schema_factory import GuardedSchema
 from cronograph.graphql.resolving.context import Context
 from cronograph.jobs.runtime.live.bus import EventBus
-from cronograph.jobs.runtime.live.log_feed import LogFeed
+from cronograph.jobs.runtime.live.feeds import LogFeed
 from cronograph.jobs.store.db.database import Database
 from tests.support.storage import Stored
 

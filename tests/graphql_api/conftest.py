@@ -7,7 +7,7 @@ import pytest
 from cronograph.graphql.execution.schema_factory import GuardedSchema
 from cronograph.graphql.schema import shared_schema
 from cronograph.jobs.runtime.live.bus import EventBus
-from cronograph.jobs.runtime.live.log_feed import LogFeed
+from cronograph.jobs.runtime.live.feeds import LogFeed
 from cronograph.jobs.store.db.database import Database
 from tests.graphql_api.api import Api
 from tests.support.storage import Stored

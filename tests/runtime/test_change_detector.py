@@ -13,7 +13,7 @@ from cronograph.jobs.core.model import ScheduleSpec, TaskSpec
 from cronograph.jobs.core.schedule import Syntax
 from cronograph.jobs.core.states import RunState
 from cronograph.jobs.registry import Registry, define
-from cronograph.jobs.runtime.base.change_detector import AT_LATEST, ChangeDetector
+from cronograph.jobs.runtime.base.service import AT_LATEST, ChangeDetector
 from cronograph.jobs.store.db.database import Database, parse_url, sqlite_path
 from cronograph.jobs.store.schema.types import to_text
 from tests.support.engines import QUICK, running_engine

@@ -9,9 +9,8 @@ import pytest
 from cronograph.jobs.core.states import RunState
 from cronograph.jobs.queue.base.runs import BROUGHT_FORWARD
 from cronograph.jobs.runtime.base.service import Duty
-from cronograph.jobs.runtime.duties.alarm import Alarm
-from cronograph.jobs.runtime.duties.expirer import Expirer
-from cronograph.jobs.runtime.duties.rescuer import Rescuer
+from cronograph.jobs.runtime.duties.dispatcher import Alarm
+from cronograph.jobs.runtime.duties.watchers import Expirer, Rescuer
 from cronograph.jobs.store.db.database import Database
 from cronograph.jobs.store.schema.tables import run as runs
 from tests.support.clocks import WrongClock

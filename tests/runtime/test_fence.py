@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from cronograph.jobs.runtime.fence import Fence, Stages, stages
+from cronograph.jobs.runtime.lease import Fence, Stages, stages
 from tests.support.waiting import eventually
 
 

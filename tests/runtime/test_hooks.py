@@ -9,7 +9,7 @@ from cronograph.jobs import GIVEN, JobContext, around, carries, job, resource
 from cronograph.jobs.core.base.errors import ConfigurationError
 from cronograph.jobs.core.states import RunState
 from cronograph.jobs.registry import Registry
-from cronograph.jobs.runtime.resources import NodeResources
+from cronograph.jobs.runtime.job.middleware import NodeResources
 from tests.runtime.hooked_jobs import JOBS, KINDS
 from tests.support.engines import Finished, RunningEngine, StartEngine
 

@@ -10,8 +10,7 @@ from sqlalchemy import text
 
 from cronograph.jobs.core.nodes import NodeState
 from cronograph.jobs.registry import Registry, define
-from cronograph.jobs.runtime.base.pulse import Pulse, stall_of
-from cronograph.jobs.runtime.base.service import Service, Watch
+from cronograph.jobs.runtime.base.service import Pulse, Service, Watch, stall_of
 from cronograph.jobs.store.db.database import sync_engine
 from cronograph.jobs.store.read import nodes
 from tests.support.engines import QUICK, RunningEngine, StartEngine

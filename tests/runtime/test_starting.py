@@ -16,7 +16,7 @@ from cronograph.jobs.base.services import Services
 from cronograph.jobs.core.base.errors import ConfigurationError
 from cronograph.jobs.core.nodes import NodeState
 from cronograph.jobs.registry import Registry
-from cronograph.jobs.runtime.duties.rescuer import Rescuer
+from cronograph.jobs.runtime.duties.watchers import Rescuer
 from cronograph.jobs.runtime.engine import Engine
 from cronograph.jobs.store.db.base.address import sqlite_path
 from cronograph.jobs.store.db.database import Database, OperationalError

@@ -8,8 +8,7 @@ import pytest
 
 from cronograph.jobs.actions.groups import pause_group
 from cronograph.jobs.runtime.base.wakeup import Wakeup
-from cronograph.jobs.runtime.job_loop import JobLoop
-from cronograph.jobs.runtime.loop_thread import LoopThread
+from cronograph.jobs.runtime.job_loop import JobLoop, LoopThread
 from cronograph.jobs.store.db.database import Database
 from cronograph.jobs.store.db.transaction import Wake
 from tests.support.waiting import eventually

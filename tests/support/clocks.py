@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 
 from typing_extensions import override
 
-from cronograph.jobs.runtime.base.clock import Clock
+from cronograph.jobs.runtime.base.settings import Clock
 
 
 class WrongClock(Clock):

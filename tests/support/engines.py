@@ -20,8 +20,7 @@ from cronograph.jobs.core.model import Execution, NewRun, Run, TaskSpec, Trigger
 from cronograph.jobs.core.states import FINAL, RunState
 from cronograph.jobs.queue.cancel import cancel_all
 from cronograph.jobs.registry import Registry
-from cronograph.jobs.runtime.base.launcher import StartLauncher
-from cronograph.jobs.runtime.base.settings import EngineSettings
+from cronograph.jobs.runtime.base.settings import EngineSettings, StartLauncher
 from cronograph.jobs.runtime.engine import Engine
 from cronograph.jobs.store.db.database import Database
 from cronograph.jobs.store.read import logs, runs

@@ -14,7 +14,7 @@ from cronograph.jobs.core.model import Outcome
 from cronograph.jobs.core.states import RunState
 from cronograph.jobs.queue.claims.claim import Started
 from cronograph.jobs.registry import Registry
-from cronograph.jobs.runtime.attempts.step_writer import StepWriter
+from cronograph.jobs.runtime.attempts.keeping import StepWriter
 from cronograph.jobs.store.db.database import Database
 from cronograph.jobs.testing import FakeClock, Queue, drain, run_job
 

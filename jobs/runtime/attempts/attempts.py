@@ -39,20 +39,44 @@ from ..job.host import LocalHost
 from ..job.middleware import middleware_of_all
 from ..job.results import message_of
 from ..job.stopping import StopSignal
-from ..live.log_writer import LogWriter
-from ..live.progress import ProgressWriter
+from ..live.writers import LogWriter, ProgressWriter
 from ..process.children import ChildPool
-from .attempt import NO_PLACE, Attempt, Body, Running
-from .bodies import begin, body_of, executor_failed, fault_of_arguments, outcome_of, supervise
+from .attempt import NO_PLACE, Attempt, Body, Running, begin_on_failure, ended_by_deadline, failure_for, retried
+from .bodies import ThreadPool, begin, body_of, executor_failed, fault_of_arguments, outcome_of, supervise
 from .capacity import Capacity
-from .failures import begin_on_failure, ended_by_deadline, failure_for, retried
 from .finisher import Finisher
-from .in_flight import InFlight
-from .keeping import Keeping
-from .secrets import read_secrets
-from .threads import ThreadPool
+from .keeping import Keeping, read_secrets
 
 log = logging.getLogger(__name__)
+
+
+class InFlight:
+    """A number of things that begin and end in one event loop."""
+
+    def __init__(self) -> None:
+        self._count = 0
+        self._none = asyncio.Event()
+        self._none.set()
+
+    def begin(self) -> None:
+        """One more is under way."""
+        self._count += 1
+        self._none.clear()
+
+    def end(self) -> None:
+        """One of them is over."""
+        self._count -= 1
+        if not self._count:
+            self._none.set()
+
+    async def wait_none(self, timeout: float | None) -> bool:
+        """Wait until nothing is under way; False if something still is after ``timeout`` seconds, None = no limit."""
+        try:
+            async with asyncio.timeout(timeout):
+                await self._none.wait()
+        except TimeoutError:
+            return False
+        return True
 
 
 class Attempts:

@@ -10,8 +10,7 @@ from ...base.services import Services
 from ...core.outcome import Cancelled, Failed, HandedBack, JobOutcome, Lost, TimedOut
 from ...queue.finish import Finish, Finished, finish_or_bare, store
 from ...store.db.faults import ErrorKind, first_line, kind_of, log_fault
-from ..base.backoff import Backoff, repeated
-from ..base.pulse import Pulse
+from ..base.service import Backoff, Pulse, repeated
 
 log = logging.getLogger(__name__)
 

@@ -1,20 +1,230 @@
-"""What jobs have kept while they run: checkpoints, runs that they enqueue, and their steps."""
+"""Read and store for running jobs: their secrets, steps, waits, checkpoints, and the runs that they enqueue."""
 
+import asyncio
+import json
 import logging
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
+from ...accounts.read import secrets as stored_secrets
+from ...accounts.read.secrets import Sealed
+from ...accounts.rules.sealing import UnsealError, unseal
 from ...actions.checkpoints import save_checkpoint
+from ...actions.signal_links import PATH, make_link
+from ...base.services import Services
+from ...core.base.errors import ConfigurationError
 from ...core.base.tracing import TRACED
+from ...core.durable.steps import StepEnd, StoredStep, may_have_steps
+from ...core.durable.waits import Wait
 from ...core.flows.spec import FlowSpec
 from ...core.model import Json
+from ...core.outcome import Failed, HandedBack
+from ...core.rules import unknown
 from ...core.run_spec import RunSpec
 from ...queue.claims.claim import Started
 from ...queue.enqueue.enqueue_many import put_many
 from ...queue.flows.enqueue_flow import put_spec
-from ...store.db.database import Database
-from .step_writer import StepWriter
+from ...queue.group_commit import LoopGroupCommit
+from ...queue.steps import EndedStep, results_of, store
+from ...queue.waits import wait
+from ...store.db.database import Connection, Database
+from ...store.db.faults import ErrorKind, kind_of, log_fault
+from ..base.service import Backoff, repeated
+from ..job.results import message_of
 
 log = logging.getLogger(__name__)
+
+
+UNAVAILABLE = "SecretUnavailable"
+"""The error type of an attempt that did not get its secrets. Not final: somebody may set one, a node have a key."""
+
+
+async def read_secrets(services: Services, names: Collection[str]) -> dict[str, str] | Failed | HandedBack:
+    """Return the values of secrets by name, or how the attempt ends without them."""
+    try:
+        sealed, known = await services.database.read(_sealed, names)
+    except Exception as error:
+        # The database is in the way and not the job: even where a table is missing, an operator may bring it back.
+        if kind_of(error) is ErrorKind.REFUSAL:
+            raise
+        return HandedBack(f"its secrets could not be read: {message_of(error)}")
+    missing = next((name for name in sorted(names) if name not in sealed), None)
+    if missing is not None:
+        return Failed(UNAVAILABLE, unknown("secret", missing, known).message)
+    try:
+        ring = services.keys()
+        return {name: unseal(ring, one.key_id, name, one.text) for name, one in sealed.items()}
+    except (UnsealError, ConfigurationError) as error:
+        return Failed(UNAVAILABLE, str(error))
+
+
+def _sealed(conn: Connection, names: Collection[str]) -> tuple[dict[str, Sealed], list[str]]:
+    found = stored_secrets.sealed(conn, names)
+    return found, stored_secrets.names(conn) if len(found) < len(names) else []
+
+
+MAX_BATCH = 500
+"""Steps of one statement."""
+MAX_CHARACTERS = 4_000_000
+"""Characters of the values of one statement, beyond its first step."""
+_PAUSE, _LONGEST_PAUSE = 0.2, 30.0
+"""Seconds before what was not stored is tried again: the first time, and the longest."""
+
+
+class StepUnstorableError(Exception):
+    """The database cannot store what a step returned."""
+
+
+class StepWriter:
+    """While one statement is under way the next steps gather, so batches grow with the load.
+
+    A step waits for as long as the database is unavailable: its job goes on once its result is durable. One that meets
+    a fault of ours, such as a table that is not there, waits by itself, and the others go on.
+
+    Args:
+        database: Where they are stored.
+        public_url: Under which address outsiders reach the server; None = it is not known.
+    """
+
+    def __init__(self, database: Database, public_url: str | None = None) -> None:
+        self._database = database
+        self._public_url = public_url
+        self._connection = database.autocommit_connection()
+        self._reader = StepReader(database)
+        # One value that no database stores must not hold up the others.
+        self._group = LoopGroupCommit(self._write, _count_together)
+        # What waits to be tried again after a fault.
+        self._put_off: set[asyncio.Future[bool]] = set()
+
+    def may_have(self, started: Started) -> bool:
+        """Whether something may be stored of steps before this attempt."""
+        return may_have_steps(started.run.attempt, started.run.trigger)
+
+    async def stored(self, started: Started) -> Mapping[str, StoredStep]:
+        """The results that the run has, by label."""
+        return await self._reader.results(started.run.id)
+
+    def keep(self, started: Started, end: StepEnd) -> asyncio.Future[bool]:
+        """Have the end of a step stored; False = refused, since the run was taken from this node."""
+        kept: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+        self._try(EndedStep(started.run, end), kept, Backoff(_PAUSE, _LONGEST_PAUSE))
+        return kept
+
+    def _try(self, ended: EndedStep, kept: asyncio.Future[bool], backoff: Backoff) -> None:
+        self._put_off.discard(kept)
+        if kept.cancelled():
+            # Nothing more is stored.
+            return
+        self._group.begin(ended).add_done_callback(lambda answer: self._answered(answer, ended, kept, backoff))
+
+    def _answered(
+        self, answer: asyncio.Future[bool], ended: EndedStep, kept: asyncio.Future[bool], backoff: Backoff
+    ) -> None:
+        if answer.cancelled():
+            kept.cancel()
+            return
+        error = answer.exception()
+        if error is not None and kind_of(error) is ErrorKind.FAULT:
+            pause = backoff.fail()
+            log_fault(
+                log, f"step '{ended.end.label}' of run {ended.run.id} is not stored, again in {pause:.1f} s", error
+            )
+            self._put_off.add(kept)
+            asyncio.get_running_loop().call_later(pause, self._try, ended, kept, backoff)
+        elif kept.done():
+            # Its job has left; what it did is stored, or cannot be.
+            return
+        elif error is None:
+            kept.set_result(answer.result())
+        else:
+            refused = f"what step '{ended.end.label}' returned cannot be stored by the database: {error}"
+            kept.set_exception(StepUnstorableError(refused))
+
+    async def wait(self, started: Started, asked: Wait) -> StoredStep | None:
+        """Begin or end a wait; None = refused, since the run was taken from this node."""
+
+        def note(pause: float, error: Exception) -> None:
+            log.warning("the wait '%s' could not be stored, again in %.1f s: %s", asked.label, pause, error)
+
+        # Whether it was committed or not: the same again changes nothing.
+        return await repeated(lambda: self._database.write(wait, started.run, asked), note, _PAUSE)
+
+    async def signal_url(self, started: Started, label: str) -> str | None:
+        """A new address for the signal that a wait takes; None = refused, since the run was taken from this node.
+
+        Raises:
+            ConfigurationError: nobody has said under which address outsiders reach the server.
+            InvalidState: the run has made too many.
+        """
+        if self._public_url is None:
+            raise ConfigurationError(
+                "signal_url: this node does not know under which address people reach the server; set public_url "
+                "(CRONOGRAPH_PUBLIC_URL), e.g. https://cron.example.com"
+            )
+        token = await self._database.write(make_link, started.run, label)
+        return None if token is None else f"{self._public_url.rstrip('/')}{PATH}/{token}"
+
+    async def _write(self, ends: Sequence[EndedStep]) -> Sequence[bool]:
+        run = ends[0].run
+        node = (run.node_id or 0, run.node or "")
+
+        def note(pause: float, error: Exception) -> None:
+            log.warning("storing %d steps failed, again in %.1f s: %s", len(ends), pause, error)
+
+        # The commit may or may not have happened; the statement is idempotent.
+        return await repeated(lambda: store(self._database, self._connection, node, ends), note, _PAUSE)
+
+    async def close(self) -> None:
+        """Store nothing more, and close its connection; jobs that still wait are cancelled."""
+        for kept in self._put_off:
+            kept.cancel()
+        await self._group.close()
+        await self._reader.close()
+        if self._connection is not None:
+            await self._connection.close()
+
+
+def _count_together(ends: Iterable[EndedStep]) -> int:
+    """How many of the first are written by one statement: of one life of a node."""
+    size, node_id = 0, None
+    for count, one in enumerate(ends):
+        size += _size(one.end)
+        if count and (one.run.node_id != node_id or size > MAX_CHARACTERS or count == MAX_BATCH):
+            return count
+        node_id = one.run.node_id
+    return MAX_BATCH
+
+
+def _size(end: StepEnd) -> int:
+    """How many characters of JSON its value has, which is few unless it is one of these."""
+    value: object = end.value
+    return len(json.dumps(value)) if isinstance(value, str | list | dict) else 0
+
+
+READ_FOR = 300.0
+"""Seconds for which results are asked for while the database is unavailable."""
+
+
+class StepReader:
+    """While one statement is under way, the attempts that ask next gather."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._connection = database.autocommit_connection()
+        self._group = LoopGroupCommit(self._read)
+
+    async def results(self, run_id: int) -> Mapping[str, StoredStep]:
+        """What is stored of the steps of a run, by label."""
+        return await self._group.put(run_id)
+
+    async def _read(self, run_ids: Sequence[int]) -> list[Mapping[str, StoredStep]]:
+        found = await results_of(self._database, self._connection, [*set(run_ids)], retry_for=READ_FOR)
+        return [found.get(run_id, {}) for run_id in run_ids]
+
+    async def close(self) -> None:
+        """Read nothing more, and close its connection."""
+        await self._group.close()
+        if self._connection is not None:
+            await self._connection.close()
 
 
 class Keeping:

@@ -22,19 +22,16 @@ from ...registry import Registry
 from ...store.db.database import Connection
 from ...store.db.transaction import Tx, Wake
 from ...store.read import runs as run_store
-from ..base.pulse import Pulse
-from ..base.service import Service, whenever
+from ..base.service import Pulse, Service, whenever
 from ..base.settings import EngineSettings
-from ..live.log_writer import LogWriter
-from ..live.progress import ProgressWriter
+from ..live.writers import LogWriter, ProgressWriter
 from ..process.finding import check_findable, findable, preloaded
 from ..process.spawner import Spawner
 from .attempt import Attempt
 from .attempts import Attempts
-from .capacity import NO_ALLOWANCE, PAUSE, Allowance, Capacity
-from .launcher_supervisor import LauncherSupervisor
-from .overcommit import LULL
-from .threads import ThreadPool
+from .bodies import ThreadPool
+from .capacity import LULL, NO_ALLOWANCE, PAUSE, Allowance, Capacity
+from .child_bodies import LauncherSupervisor
 
 log = logging.getLogger(__name__)
 

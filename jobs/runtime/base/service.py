@@ -1,19 +1,165 @@
-"""A part of a node that runs until it is stopped, or looks whenever it is asked to; it survives faults."""
+"""The parts of a node: services that run until they are stopped, survive faults, and say whether they get on."""
 
 import asyncio
 import logging
+import math
+import time
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable
-from typing import NoReturn, TypeVar
+from collections.abc import Awaitable, Callable, Collection, Iterable
+from dataclasses import dataclass
+from typing import Final, NoReturn, TypeVar
 
-from ...store.db.faults import first_line, log_fault
+from ...core.base.backoff import exponential
+from ...store.db.database import Database
+from ...store.db.faults import ErrorKind, first_line, kind_of, log_fault
 from ...store.db.transaction import Wake
-from .backoff import Backoff, repeated
-from .pulse import Pulse
 
 T = TypeVar("T")
 
 log = logging.getLogger(__name__)
+
+
+PASSING: Final = frozenset(kind for kind in ErrorKind if kind.passes)
+
+
+class Backoff:
+    """Seconds to wait: doubled after each failure, up to a limit."""
+
+    def __init__(self, first: float, longest: float = 5.0) -> None:
+        self._first = first
+        self._longest = longest
+        self._failures = 0
+
+    def fail(self) -> float:
+        """The seconds to wait now; the next wait is twice as long."""
+        seconds = exponential(self._first, self._longest, self._failures)
+        self._failures += 1
+        return seconds
+
+    def succeed(self) -> None:
+        """Begin with the first wait again."""
+        self._failures = 0
+
+
+async def repeated(
+    action: Callable[[], Awaitable[T]],
+    note: Callable[[float, Exception], None],
+    first: float,
+    during: Collection[ErrorKind] = PASSING,
+    give_up_at: float = math.inf,
+) -> T:
+    """Return what ``action`` returns, once it does not fail any more; to do it twice must change nothing.
+
+    Args:
+        action: What is tried.
+        note: Called before each wait with its length and the reason.
+        first: Seconds of the first wait; see ``Backoff``.
+        during: After errors of these kinds it is tried again; any other is raised.
+        give_up_at: From then on, by the event loop's clock, every error is raised.
+    """
+    backoff = Backoff(first)
+    while True:
+        try:
+            return await action()
+        except Exception as error:
+            if kind_of(error) not in during or asyncio.get_running_loop().time() >= give_up_at:
+                raise
+            pause = backoff.fail()
+            note(pause, error)
+        await asyncio.sleep(pause)
+
+
+AT_LATEST: Final = 10
+"""At the latest every so many times there is a look, even if nothing was committed."""
+
+
+class ChangeDetector:
+    """Asked each time that a slow look is due. Each part that looks has its own.
+
+    What comes due by time alone is no concern of slow looks: a look that finds nothing due sets a timer.
+
+    Args:
+        database: On PostgreSQL, and where the time is replaced, no look is left out.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._seen: object = None
+        self._left_out = 0
+
+    def should_poll(self) -> bool:
+        """Whether to look now; then it has to be done, and sees all that was committed until now."""
+        version = self._database.version()
+        if version is not None and version == self._seen and self._left_out < AT_LATEST - 1:
+            self._left_out += 1
+            return False
+        self._seen, self._left_out = version, 0
+        return True
+
+
+@dataclass(frozen=True, slots=True)
+class Stall:
+    """A part that makes no progress."""
+
+    part: str
+    seconds: float
+
+    def __str__(self) -> str:
+        return f"its {self.part} has made no progress for {self.seconds:.0f} s"
+
+
+class Pulse:
+    """Of one part, which calls it; read from any thread.
+
+    Args:
+        part: In words, e.g. ``"dispatcher"``.
+        clock: Seconds that only grow.
+    """
+
+    def __init__(self, part: str, clock: Callable[[], float] = time.monotonic) -> None:
+        self.part = part
+        self._clock = clock
+        self._since: float | None = None
+
+    def wanted(self) -> None:
+        """There is something to do."""
+        if self._since is None:
+            self._since = self._clock()
+
+    def beat(self) -> None:
+        """Some of it was done, and more is to do."""
+        self._since = self._clock()
+
+    def done(self) -> None:
+        """All of it was done."""
+        self._since = None
+
+    def age(self) -> float:
+        """For how many seconds there has been something to do of which nothing was done."""
+        since = self._since
+        return 0.0 if since is None else self._clock() - since
+
+
+_STILL = 0.25
+"""The part of its patience after which what carries the parts counts as standing still, if one of them does."""
+
+
+def stall_of(pulses: Iterable[Pulse], patience: float, carrier: Pulse | None = None) -> Stall | None:
+    """The part that has made no progress for the longest, if for longer than ``patience`` seconds.
+
+    Args:
+        pulses: Of the parts.
+        patience: Seconds.
+        carrier: Of what all of them need to get on. While it stands still it is the one to name: a part that had begun
+            something before has been waiting for longer, but for this.
+    """
+    slowest = max(pulses if carrier is None else (carrier, *pulses), key=Pulse.age, default=None)
+    age = 0.0 if slowest is None else slowest.age()
+    if slowest is None or age <= patience:
+        return None
+    carried = 0.0 if carrier is None else carrier.age()
+    return Stall(slowest.part, age) if carrier is None or carried <= _STILL * patience else Stall(carrier.part, carried)
+
 
 _FIRST_PAUSE = 0.1
 PERSISTENCE = 10.0

@@ -1,12 +1,63 @@
-"""The settings of one node."""
+"""The settings and the clock of a node, and how it starts the launcher of its child processes."""
 
 import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Protocol, TypeAlias
 
 from ...core.base.errors import ConfigurationError
 from ...core.node_choice import EVERYTHING, NodeChoice
 from ...queue.claims.fairness import CountingScheme
-from .launcher import StartLauncher, start_launcher
+
+
+class Clock:
+    """Made once, where a node is put together; tests make one that they can set."""
+
+    def wall(self) -> datetime:
+        """The time of day, in UTC. It may be set back or forward at any moment, so it measures nothing."""
+        return datetime.now(UTC)
+
+    def monotonic(self) -> float:
+        """Seconds since some moment; for distances in time."""
+        return time.monotonic()
+
+    def drift(self) -> float:
+        """The time of day less the monotonic time, in seconds: it changes only when somebody sets the clock."""
+        return self.wall().timestamp() - self.monotonic()
+
+
+LAUNCHER = "cronograph.jobs.runtime.process.launcher"
+
+
+class LauncherProcess(Protocol):
+    """What a spawner needs of its launcher's process; ``subprocess.Popen`` has it."""
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Block until it has ended; raises ``subprocess.TimeoutExpired``."""
+        ...
+
+    def kill(self) -> None:
+        """SIGKILL, unless it has ended."""
+        ...
+
+
+StartLauncher: TypeAlias = Callable[[socket.socket], LauncherProcess]
+"""Starts a launcher that speaks through this socket, which the caller closes then."""
+
+
+def start_launcher(control: socket.socket) -> LauncherProcess:
+    """Start a launcher in an interpreter of its own."""
+    return subprocess.Popen(  # noqa: S603 - this interpreter and a module of ours
+        [sys.executable, "-P", "-m", LAUNCHER, str(control.fileno())],
+        pass_fds=[control.fileno()],
+        stdin=subprocess.DEVNULL,
+        start_new_session=True,
+    )
 
 
 def cores() -> int:

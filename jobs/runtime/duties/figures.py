@@ -9,7 +9,7 @@ from ...store.db.database import Database
 from ...store.read.clock import server_time
 from ...store.read.figures import depth
 from ...store.read.figures import hours as stored_hours
-from ..base.clock import Clock
+from ..base.settings import Clock
 
 HOURS_EVERY = 60.0
 DEPTH_EVERY = 20.0

@@ -19,25 +19,23 @@ from ...own.forks import FORKED, forks
 from ...queue.base.shapes import HeldRun
 from ...queue.claims.claim import Started
 from ...queue.enqueue.enqueue_many import new_runs
-from .done import Done
-from .in_use import IN_USE
-from .job_steps import LEFT_AT_WORK, JobSteps, StepStore
 from .lines import RawLine
-from .own_tasks import as_node
+from .ownership import as_node
 from .printing import Lines, Pieces
-from .redaction import NOTHING_HIDDEN, Redactor
 from .results import stopped
-from .stopping import StopSignal
-from .values import plain_json, progress_document
+from .steps import LEFT_AT_WORK, JobSteps, StepStore
+from .stopping import Done, StopSignal
+from .values import IN_USE, NOTHING_HIDDEN, Redactor, plain_json, progress_document
+
+T = TypeVar("T")
+
+log = logging.getLogger(__name__)
+
 
 SaveCheckpoint = Callable[[Started, Json], Awaitable[None]]
 ShowProgress = Callable[[Started, Json], None]
 Enqueue = Callable[[Sequence[RunSpec] | FlowSpec], Awaitable[list[int]]]
 """Puts runs or a flow into the queue; the ids of the runs, or that of the flow alone."""
-
-T = TypeVar("T")
-
-log = logging.getLogger(__name__)
 
 
 class LineSink(Protocol):

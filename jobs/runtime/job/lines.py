@@ -13,8 +13,7 @@ from ...base.context import Host, current_host
 from ...base.steps import current_step
 from ...core.base.levels import LogLevel
 from ...core.model import Json
-from .redaction import NOTHING_HIDDEN, Redactor
-from .values import plain_json, plain_text
+from .values import NOTHING_HIDDEN, Redactor, plain_json, plain_text
 
 MAX_LINE = 8 * 1024
 """Characters of one line; the rest is cut, and the line says so."""

@@ -1,4 +1,4 @@
-"""What surrounds the code of a job: its hooks outside, and inside these the resources of its attempt.
+"""The surroundings of a job's code: its hooks outside, and inside these resources, of its attempt or of its node.
 
 A hook that fails is logged, and nothing else changes. A resource is a part of the attempt, and fails it.
 """
@@ -6,16 +6,181 @@ A hook that fails is logged, and nothing else changes. A resource is a part of t
 import asyncio
 import contextvars
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, AsyncExitStack, ExitStack
-from typing import Any
+from typing import Any, TypeVar
 
 from ...base.context import JobContext
+from ...core.base.errors import ConfigurationError
 from ...core.model import Isolation
+from ...own.threads import in_own_thread
 from ...registry import JobDefinition, Registry
-from ...registry.hooks import Hook, Hooks, Manager
+from ...registry.hooks import Hook, Hooks, Manager, Resource
+from .ownership import Outsider, is_asked_to_end
+
+T = TypeVar("T")
 
 log = logging.getLogger(__name__)
+
+
+class NodeResources:
+    """All of it is opened and closed by one task, because a task group, for one, is left where it was entered.
+
+    Attributes:
+        opened: By what it gives; complete once ``open`` has returned.
+    """
+
+    def __init__(self, hooks: Hooks) -> None:
+        self._order = hooks.of_node()
+        self.opened: dict[Any, object] = {}
+        self._closing = asyncio.Event()
+        self._keeper: asyncio.Task[None] | None = None
+
+    async def open(self) -> Mapping[Any, object]:
+        """Open everything, in order.
+
+        Raises:
+            ConfigurationError: one of them cannot be opened; names it. What was open is closed again.
+        """
+        if self._order:
+            ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            context = Outsider("a resource of the node").context()
+            self._keeper = asyncio.create_task(self._keep(ready), name="cronograph-resources", context=context)
+            await asyncio.wait([ready, self._keeper], return_when=asyncio.FIRST_COMPLETED)
+            if self._keeper.cancelled():
+                raise ConfigurationError("a resource of the node cancelled its own task while it was opened")
+            if self._keeper.done():
+                self._keeper.result()
+        return self.opened
+
+    async def close(self) -> None:
+        """Close everything, in the opposite order; what fails is logged. Twice, or without ``open``, is fine."""
+        keeper, self._keeper = self._keeper, None
+        if keeper is not None:
+            self._closing.set()
+            await asyncio.wait([keeper])
+
+    async def _keep(self, ready: "asyncio.Future[None]") -> None:
+        entered: list[tuple[Resource, Manager]] = []
+        try:
+            for one in self._order:
+                manager = one.manager(self.opened)
+                self.opened[one.kind] = await _enter(one, manager)
+                entered.append((one, manager))
+            ready.set_result(None)
+            await self._closing.wait()
+        finally:
+            # Each by itself: that one cannot be closed is nothing that the others should see.
+            for one, manager in reversed(entered):
+                await _leave(one, manager)
+
+
+async def _enter(resource: Resource, manager: Manager) -> object:
+    try:
+        if isinstance(manager, AbstractAsyncContextManager):
+            return await manager.__aenter__()
+        # It may block.
+        return await in_own_thread(manager.__enter__)
+    except BaseException as error:
+        if is_asked_to_end(error):
+            raise
+        raise ConfigurationError(
+            f"resource {resource.where} could not be opened: {type(error).__name__}: {error}"
+        ) from error
+
+
+async def _leave(resource: Resource, manager: Manager) -> None:
+    try:
+        if isinstance(manager, AbstractAsyncContextManager):
+            await manager.__aexit__(None, None, None)
+        else:
+            await in_own_thread(manager.__exit__, None, None, None)
+    except BaseException as error:
+        if is_asked_to_end(error):
+            raise
+        log.error("resource %s could not be closed", resource.where, exc_info=error)
+
+
+class KeptResources:
+    """The resources of a child process: opened for the first run, closed after the last one."""
+
+    def __init__(self) -> None:
+        self.opened: Mapping[Any, object] = {}
+        self._stack = ExitStack()
+        self._runner: asyncio.Runner | None = None
+        self._closing: asyncio.Event | None = None
+        self._keeper: asyncio.Task[None] | None = None
+
+    def open(self, needed: Sequence[Resource]) -> None:
+        """Open what needs no event loop, once; what is open already stays so.
+
+        Raises:
+            Exception: one of them cannot be opened.
+        """
+        if not self.opened and needed:
+            opened: dict[Any, object] = {}
+            for one in needed:
+                opened[one.kind] = self._stack.enter_context(one.manager(opened))  # type: ignore[arg-type] # asynchronous ones are refused for a plain job
+            self.opened = opened
+
+    def run(self, needed: Sequence[Resource], handle: Callable[[], Awaitable[T]]) -> T:
+        """Await ``handle()`` in the event loop of this process, in a context of its own, with what is needed open.
+
+        Tasks that it leaves are cancelled, as ``asyncio.run`` does.
+        """
+        if self._runner is None:
+            self._runner = self._stack.enter_context(asyncio.Runner())
+        return self._runner.run(self._handled(needed, handle), context=contextvars.copy_context())
+
+    async def _handled(self, needed: Sequence[Resource], handle: Callable[[], Awaitable[T]]) -> T:
+        if self._keeper is None and needed:
+            await self._open_in_loop(needed)
+        stay = asyncio.all_tasks()
+        try:
+            return await handle()
+        finally:
+            left = asyncio.all_tasks() - stay
+            for task in left:
+                task.cancel()
+            await asyncio.gather(*left, return_exceptions=True)
+
+    async def _open_in_loop(self, needed: Sequence[Resource]) -> None:
+        ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        # One task opens and closes all of it: a task group, for one, is left where it was entered.
+        self._closing = asyncio.Event()
+        self._keeper = asyncio.create_task(self._keep(needed, ready, self._closing))
+        await asyncio.wait([ready, self._keeper], return_when=asyncio.FIRST_COMPLETED)
+        if self._keeper.done():
+            self._keeper.result()
+
+    async def _keep(self, needed: Sequence[Resource], ready: "asyncio.Future[None]", closing: asyncio.Event) -> None:
+        async with AsyncExitStack() as stack:
+            opened: dict[Any, object] = {}
+            for one in needed:
+                manager = one.manager(opened)
+                if isinstance(manager, AbstractAsyncContextManager):
+                    opened[one.kind] = await stack.enter_async_context(manager)
+                else:
+                    opened[one.kind] = stack.enter_context(manager)
+            self.opened = opened
+            ready.set_result(None)
+            await closing.wait()
+
+    def close(self) -> None:
+        """Close all of it, in the opposite order.
+
+        Raises:
+            Exception: one of them could not be closed.
+        """
+        with self._stack:
+            if self._runner is not None and self._keeper is not None and self._closing is not None:
+                self._closing.set()
+                self._runner.run(_ended(self._keeper))
+
+
+async def _ended(keeper: asyncio.Task[None]) -> None:
+    await keeper
+
 
 Arguments = Mapping[str, Any]
 

@@ -1,12 +1,67 @@
-"""Whose code runs in the event loop of the jobs, and who learns that it wanted to end the process."""
+"""Decide to which job the running code belongs: its tasks, its threads, and its wish to end the process."""
 
 import asyncio
 import contextvars
 import logging
-from contextvars import ContextVar
-from typing import Any, Final, Protocol
+import threading
+from collections.abc import Callable, Coroutine, Generator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from contextvars import Context, ContextVar, copy_context
+from typing import Any, Final, ParamSpec, Protocol, TypeVar, cast
+from weakref import WeakKeyDictionary
+
+from ...base.branches import Branches
+from ...base.context import Host, current_host
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 log = logging.getLogger(__name__)
+
+
+_start_thread: Final = threading.Thread.start
+_submit_to_pool: Final = ThreadPoolExecutor.submit
+
+
+def let_threads_belong_to_jobs() -> None:
+    """From now on hand ``current_host`` on to threads and to calls in thread pools; for the life of the process.
+
+    Code that runs in no job is left as it was. Doing it again changes nothing.
+    """
+    if threading.Thread.start is not _start:
+        threading.Thread.start = _start  # type: ignore[method-assign, assignment]
+        ThreadPoolExecutor.submit = _submit  # type: ignore[method-assign, assignment]
+
+
+def _start(thread: threading.Thread) -> None:
+    host = current_host.get()
+    if host is not None:
+        thread.run = _belonging(host, thread.run)  # type: ignore[method-assign]
+    _start_thread(thread)
+
+
+def _submit(pool: ThreadPoolExecutor, call: Callable[..., T], /, *args: object, **kwargs: object) -> Future[T]:
+    host = current_host.get()
+    if host is None:
+        return _submit_to_pool(pool, call, *args, **kwargs)
+    # The pool may start a thread now; it serves the next caller, so it belongs to nobody.
+    token = current_host.set(None)
+    try:
+        return _submit_to_pool(pool, _belonging(host, call), *args, **kwargs)
+    finally:
+        current_host.reset(token)
+
+
+def _belonging(host: Host, call: Callable[P, T]) -> Callable[P, T]:
+    def owned(*args: P.args, **kwargs: P.kwargs) -> T:
+        token = current_host.set(host)
+        try:
+            return call(*args, **kwargs)
+        finally:
+            current_host.reset(token)
+
+    return owned
 
 
 class Owner(Protocol):
@@ -57,3 +112,86 @@ def is_asked_to_end(error: BaseException) -> bool:
 
 EXITS: Final = (SystemExit, KeyboardInterrupt)
 """What an event loop lets out on purpose, so that it ends."""
+
+
+_owners: Final[WeakKeyDictionary[asyncio.Task[Any], Owner]] = WeakKeyDictionary()
+_everybodys: Final = asyncio.all_tasks
+
+
+def note(task: asyncio.Task[Any], of: Owner) -> None:
+    """Remember whose code has made a task."""
+    _owners[task] = of
+    of.note_task(task)
+
+
+_branches: Final[ContextVar[Branches | None]] = ContextVar("cronograph_branches", default=None)
+
+
+@contextmanager
+def noting_tasks(of: Branches) -> Generator[None]:
+    """Have an attempt own the tasks that are made in this context, in a loop that is no ``JobLoop``."""
+    loop = asyncio.get_running_loop()
+    before: Any = loop.get_task_factory()
+
+    def make(
+        loop: asyncio.AbstractEventLoop,
+        coro: Coroutine[Any, Any, Any],
+        *,
+        context: Context | None = None,
+        **more: Any,  # noqa: ANN401 - what asyncio hands on
+    ) -> asyncio.Task[Any]:
+        if before is None:
+            made: asyncio.Task[Any] = asyncio.Task(coro, loop=loop, context=context, **more)
+        else:
+            made = before(loop, coro, context=context, **more)
+        owned_by = _branches.get() if context is None else context.get(_branches)
+        if owned_by is not None:
+            owned_by.note(made)
+        return made
+
+    token = _branches.set(of)
+    loop.set_task_factory(cast("Any", make))
+    try:
+        yield
+    finally:
+        loop.set_task_factory(before)
+        _branches.reset(token)
+
+
+def as_node(call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """Call something that makes tasks which are the node's, though a job asks for them: they do not end with it."""
+    context = copy_context()
+    context.run(owner.set, None)
+    context.run(_branches.set, None)
+    return context.run(call, *args, **kwargs)
+
+
+def retrieve(error: BaseException) -> None:
+    """Nobody else has to know what tasks of jobs ended with: it ends the attempt whose code raised it.
+
+    Otherwise asyncio logs it, whenever such a task is collected, as an exception that was never retrieved.
+    """
+    for task in list(_owners):
+        # What others ended with is still nobody's, and ``exception()`` would be taken for somebody who wants to know.
+        if task.done() and not task.cancelled() and task._exception is error:  # noqa: SLF001 - see above
+            task.exception()
+
+
+def own_tasks(loop: asyncio.AbstractEventLoop | None = None) -> set[asyncio.Task[Any]]:
+    """The tasks of a loop that have not ended; for a job without those of others.
+
+    Args:
+        loop: Which; the running one unless given.
+    """
+    mine = owner.get()
+    tasks = _everybodys(loop)
+    return tasks if mine is None else {task for task in tasks if _owners.get(task, mine) is mine}
+
+
+def show_own_tasks_only() -> None:
+    """Let ``asyncio.all_tasks`` be ``own_tasks`` in this process; the same for everybody but jobs.
+
+    asyncio has no other place where this could be said: a task is either registered for all who ask, or for nobody.
+    """
+    for module in (asyncio, asyncio.tasks):
+        vars(module)["all_tasks"] = own_tasks

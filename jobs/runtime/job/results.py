@@ -19,8 +19,7 @@ from ...core.outcome import (
 )
 from ...core.seconds import length
 from ...registry.policies import NO_POLICIES, JobPolicies
-from .redaction import NOTHING_HIDDEN, Redactor
-from .values import plain_json, plain_text
+from .values import NOTHING_HIDDEN, Redactor, plain_json, plain_text
 
 MAX_MESSAGE = 4_000
 MAX_TRACEBACK = 40_000

@@ -2,7 +2,8 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections import deque
+from collections.abc import AsyncGenerator, AsyncIterator, Hashable, Iterable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -12,10 +13,143 @@ from ...store.db.database import Connection, Database
 from ...store.db.transaction import Wake
 from ...store.read import events
 from ..base.service import Watch
-from .audience import Audience, Subscriber
-from .recent import Recent
 
 log = logging.getLogger(__name__)
+
+
+class Subscriber:
+    """A bounded queue of the events that passed a filter.
+
+    Attributes:
+        filter: Which events it wants.
+        queue: Those that wait for it, in order.
+        overflowed: It fell behind; the newest place of which it knows.
+        ready: Set when there is something to take.
+    """
+
+    def __init__(self, event_filter: EventFilter, bound: int) -> None:
+        self.filter = event_filter
+        self.queue: deque[Event] = deque()
+        self.overflowed: Cursor | None = None
+        self.ready = asyncio.Event()
+        self._bound = bound
+
+    def offer(self, event: Event) -> None:
+        """Queue an event; a full queue is emptied instead, and the subscriber has to reload."""
+        if self.overflowed is not None:
+            self.overflowed = event.cursor
+        elif len(self.queue) >= self._bound:
+            self.lose(event.cursor)
+        else:
+            self.queue.append(event)
+        self.ready.set()
+
+    def lose(self, cursor: Cursor) -> None:
+        """Forget what waits: the subscriber has to reload and go on from ``cursor``."""
+        self.queue.clear()
+        self.overflowed = cursor
+        self.ready.set()
+
+
+class Audience:
+    """All subscribers. An event costs what its own subscribers cost, however many others there are."""
+
+    def __init__(self) -> None:
+        self._by_key: dict[Hashable, set[Subscriber]] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self._by_key)
+
+    def __iter__(self) -> Iterator[Subscriber]:
+        return (subscriber for group in list(self._by_key.values()) for subscriber in list(group))
+
+    def add(self, subscriber: Subscriber) -> None:
+        """Let a subscriber have every event from now on that passes its filter."""
+        self._by_key.setdefault(_key_of(subscriber.filter), set()).add(subscriber)
+
+    def discard(self, subscriber: Subscriber) -> None:
+        """Let a subscriber go; one that has gone already may go again."""
+        key = _key_of(subscriber.filter)
+        group = self._by_key.get(key)
+        if group is not None:
+            group.discard(subscriber)
+            if not group:
+                del self._by_key[key]
+
+    def offer(self, event: Event) -> None:
+        """Hand an event to all that want it."""
+        for key in _keys_of(event.change):
+            for subscriber in self._by_key.get(key, ()):
+                if subscriber.filter.matches(event.change):
+                    subscriber.offer(event)
+
+
+def _key_of(event_filter: EventFilter) -> Hashable:
+    """The condition of a filter that the fewest events meet."""
+    if event_filter.run_id is not None:
+        return "run", event_filter.run_id
+    if event_filter.task_name is not None:
+        return "task", event_filter.task_name
+    if event_filter.job_name is not None:
+        return "job", event_filter.job_name
+    if event_filter.group is not None:
+        return "group", event_filter.group
+    return None
+
+
+def _keys_of(change: Change) -> Iterator[Hashable]:
+    """Under what the subscribers that may want a change are kept."""
+    yield None
+    yield "run", change.run_id
+    yield "task", change.task_name
+    yield "job", change.job_name
+    yield "group", change.group
+
+
+class Recent:
+    """A bounded stretch of the one order of events, without a gap, that ends with the newest one handed out."""
+
+    def __init__(self, bound: int) -> None:
+        self._bound = bound
+        self._events: deque[Event] = deque()
+        self._start = self._end = Cursor(0, 0)
+
+    def begin(self, start: Cursor, end: Cursor, events: Iterable[Event]) -> None:
+        """Forget everything; from now on it holds ``events``, which are all there are after ``start`` up to ``end``."""
+        self._events.clear()
+        self._start = start
+        for event in events:
+            self.add(event)
+        self._end = end
+
+    def add(self, event: Event) -> None:
+        """Append the event that follows in the order."""
+        self._events.append(event)
+        self._end = event.cursor
+        if len(self._events) > self._bound:
+            self._start = self._events.popleft().cursor
+
+    def after(self, cursor: Cursor) -> list[Event] | None:
+        """All events after ``cursor``; None when that is not within the stretch, and the table has to tell."""
+        if not self._start <= cursor <= self._end:
+            return None
+        found: list[Event] = []
+        before = self._start
+        for event in reversed(self._events):
+            if event.cursor <= cursor:
+                before = event.cursor
+                break
+            found.append(event)
+        if cursor.mark is not None and not self._knows(cursor, before, found):
+            return None
+        found.reverse()
+        return found
+
+    def _knows(self, cursor: Cursor, before: Cursor, after: list[Event]) -> bool:
+        """Whether a cursor with a mark is one of this stretch, by the events on both sides of it."""
+        following = after[-1].cursor if after else self._end
+        return any(one.seq == cursor.seq and one.mark == cursor.mark for one in (before, following))
+
 
 QUEUE = 2000
 """Events that may wait for one subscriber; one that falls further behind has to reload."""

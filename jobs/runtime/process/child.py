@@ -30,27 +30,26 @@ from ...core.run_spec import RunSpec
 from ...registry import JobDefinition
 from ...registry.hooks import Hooks, Resource, Scope
 from ...registry.policies import NO_POLICIES
-from ..job.in_use import IN_USE
 from ..job.lines import keep_lines_of_jobs
-from ..job.middleware import middleware_of
-from ..job.own_tasks import noting_tasks
+from ..job.middleware import KeptResources, middleware_of
+from ..job.ownership import noting_tasks
 from ..job.printing import guard_output, let_prints_belong_to_jobs
-from ..job.redaction import NOTHING_HIDDEN, Redactor
 from ..job.results import from_exception, from_return, suspension_of
 from ..job.stopping import StopSignal
+from ..job.values import IN_USE, NOTHING_HIDDEN, Redactor
 from .finding import find_job, found_of_store
 from .host import ChildHost
-from .kept_resources import KeptResources
 from .kernel import PR_SET_CHILD_SUBREAPER, children_of_this_process, control_process, memory_of_this_process
-from .outbox import Connection, NodeGoneError
 from .wire import (
     Begin,
+    Connection,
     Ended,
     Enqueued,
     FoundStep,
     KeptStep,
     Leave,
     MadeSignalUrl,
+    NodeGoneError,
     Saved,
     Stop,
     Terminate,

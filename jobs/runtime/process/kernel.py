@@ -1,14 +1,125 @@
-"""What a process can ask of Linux: a signal when its parent dies, and to collect what its children leave behind."""
+"""Ask the kernel about processes, and kill a child process with everything that it started."""
 
 import ctypes
 import os
 import resource
+import signal
 import sys
 import threading
-from collections.abc import Callable
-from contextlib import suppress
+import time
+from collections.abc import Callable, Collection
+from contextlib import ExitStack, suppress
+from enum import Enum, auto
 from pathlib import Path
 from typing import Final
+
+CHILD_MARK: Final = "CRONOGRAPH_CHILD"
+"""In the environment of all that a child starts: whose it is, also when it has left the process group, as browsers and
+daemons do."""
+
+_PROCESSES: Final = Path("/proc")
+_ROUNDS: Final = 50
+"""How often the processes are looked through at most: what is found may have started something since."""
+
+_PAUSE: Final = 0.01
+"""Seconds until a process is looked at again whose environment could not be seen yet."""
+
+_MEMORY_FIELD: Final = 20
+_ENVIRONMENT_FIELD: Final = 48
+"""``vsize`` (above) and ``env_end`` of ``/proc/PID/stat``, counted from the field after the name.
+
+In proc(5), which counts from the first field, they are 23 and 51.
+"""
+
+
+class Verdict(Enum):
+    """What was found out about a process whose mark was looked for."""
+
+    KILLED = auto()
+    """It carried the mark."""
+    SPARED = auto()
+    """It does not carry the mark, has ended, or belongs to another user."""
+    NOT_YET_VISIBLE = auto()
+    """It is just starting another program (``execve``), so its environment cannot be read: look again."""
+
+
+def kill_group(pid: int) -> None:
+    """Kill a child with its process group; what is gone already, or belongs to somebody else, is left alone.
+
+    Args:
+        pid: Of a process that leads a group of its own.
+    """
+    for kill in (os.kill, os.killpg):
+        with suppress(ProcessLookupError, PermissionError):
+            kill(pid, signal.SIGKILL)
+
+
+def mark_of(launcher: int, child: int) -> str:
+    """What stands there.
+
+    Args:
+        launcher: A number that no other launcher has: process ids may mean others in a container.
+        child: The child's process id.
+    """
+    return f"{launcher}.{child}"
+
+
+def kill_strays(launcher: int, children: Collection[int]) -> None:
+    """Kill what these children have started and what is in no group of theirs; on Linux only, where that can be seen.
+
+    Reads the environment of every process of this user: for when children end in disorder. Waits up to half a second
+    for processes that start another program meanwhile.
+    """
+    if not children or not _PROCESSES.is_dir():
+        return
+    marks = {f"{CHILD_MARK}={mark_of(launcher, pid)}".encode() for pid in children}
+    for _ in range(_ROUNDS):
+        several = [int(each.name) for each in _PROCESSES.iterdir() if each.name.isdecimal()]
+        verdicts = {kill_marked(pid, marks) for pid in several}
+        if verdicts <= {Verdict.SPARED}:
+            return
+        if Verdict.KILLED not in verdicts:
+            time.sleep(_PAUSE)
+
+
+def kill_marked(pid: int, marks: set[bytes]) -> Verdict:
+    """Kill a process whose environment holds one of these entries.
+
+    Args:
+        pid: Of any process, also one that has ended meanwhile.
+        marks: Entries ``NAME=value``.
+    """
+    with suppress(OSError), ExitStack() as at_end:
+        # What is held stays the same process, no matter which process gets the number next.
+        held = os.pidfd_open(pid)
+        at_end.callback(os.close, held)
+        environment = _environment_of(pid)
+        if not environment:
+            if _is_between_programs(pid):
+                return Verdict.NOT_YET_VISIBLE
+            # It may have become visible between the two looks.
+            environment = _environment_of(pid)
+        if not marks.isdisjoint(environment.split(b"\0")):
+            signal.pidfd_send_signal(held, signal.SIGKILL)
+            return Verdict.KILLED
+    return Verdict.SPARED
+
+
+def _environment_of(pid: int) -> bytes:
+    """As the process got it when its program started; empty also while that starts, and of a zombie."""
+    return (_PROCESSES / str(pid) / "environ").read_bytes()
+
+
+def _is_between_programs(pid: int) -> bool:
+    """Whether the process has memory, but the kernel has not yet placed the new program's environment in it.
+
+    Files that are closed on ``execve`` are closed before that moment, so who waits for their end may come too early.
+    A process without any environment has a place for it; a kernel thread or a zombie has no memory.
+    """
+    _, _, fields = (_PROCESSES / str(pid) / "stat").read_bytes().rpartition(b") ")
+    numbers = fields.split()
+    return int(numbers[_MEMORY_FIELD]) > 0 and int(numbers[_ENVIRONMENT_FIELD]) == 0
+
 
 PR_SET_PDEATHSIG = 1
 """Linux: the signal that a process gets when its parent dies."""

@@ -20,35 +20,104 @@ Preloading is the only way in which code of the user's runs here. A module that 
 process with threads is not safe.
 """
 
+import atexit
+import ctypes
 import faulthandler
 import gc
 import importlib
+import io
 import json
 import os
 import selectors
 import signal
 import socket
 import sys
+import threading
 import traceback
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
+from datetime import UTC, datetime
 from types import FrameType
+from typing import IO, Any, Final, NoReturn
 
+from ...base.context import RunInfo
+from ...core.model import Isolation
+from ...core.outcome import Succeeded
+from ...registry import define
 from .child import run_child
-from .ending import end_in_order
 from .finding import JobNotFoundError, find_job
 from .kernel import (
+    CHILD_MARK,
     PR_SET_CHILD_SUBREAPER,
     PR_SET_PDEATHSIG,
     children_of_this_process,
     control_process,
+    kill_group,
+    kill_strays,
+    mark_of,
     threads_of_this_process,
 )
-from .killing import CHILD_MARK, kill_group, kill_strays, mark_of
-from .orders import FAILED, NOT_FORKED, NOT_FOUND, STARTS_THREADS
-from .outbox import NodeGoneError
-from .warming import warm_up
+from .wire import FAILED, HEADER, NOT_FORKED, NOT_FOUND, STARTS_THREADS, Begin, Ended, NodeGoneError, frame, to_child
+
+_TIMES: Final = 20
+"""How often it is done: the interpreter rewrites code that has run a few times, which a child would do in a copy."""
+
+
+def warm_up() -> None:
+    """Define a job, bind its arguments, read an order, write an outcome: nothing of it stays but what was loaded."""
+    definition = define("warm_up", _do_nothing, isolation=Isolation.PROCESS)
+    order = frame(Begin(
+        module=__name__, qualname=_do_nothing.__qualname__, info=_info(), remaining=1.0, checkpoint=None, path=[],
+        log_levels={},
+    ))[HEADER.size :]  # fmt: skip
+    for _ in range(_TIMES):
+        definition.bind({}, None)
+        to_child(order)
+        frame(Ended.of(Succeeded()))
+
+
+def _info() -> RunInfo:
+    return RunInfo(
+        run_id=1, execution_id=1, job_name="warm_up", task_id=None, task_name=None, attempt=1, is_last_attempt=True,
+        scheduled_for=None, deadline=datetime.now(UTC), submitter=None, args={}, carried=None,
+    )  # fmt: skip
+
+
+def _do_nothing() -> None:
+    """The job."""
+
+
+_FLUSHED: Final = (io.TextIOWrapper, io.BufferedWriter, io.BufferedRandom)
+# Neither has a public name; ``multiprocessing`` ends its processes by the same two.
+_wait_for_threads: Final[Callable[[], None]] = vars(threading)["_shutdown"]
+_call_exit_functions: Final[Callable[[], None]] = vars(atexit)["_run_exitfuncs"]
+# Looked up once: a forked process must not wait for a lock of the loader that a thread held meanwhile.
+_flush_c_streams: Final[Callable[[None], object]] = ctypes.CDLL(None).fflush
+
+
+def end_in_order(status: int) -> NoReturn:
+    """End this process.
+
+    Threads that are no daemons are waited for, ``atexit`` functions are called (``logging`` and coverage flush there),
+    and what was written to files that nobody closed is written out. ``__del__`` methods are not called; Python itself
+    promises none at its exit.
+    """
+    _wait_for_threads()
+    _call_exit_functions()
+    # What the launcher had imported is frozen and not looked through.
+    for stream in [one for one in gc.get_objects() if issubclass(type(one), _FLUSHED)] + [sys.stdout, sys.stderr]:
+        _flush(stream)
+    _flush_c_streams(None)
+    os._exit(status)
+
+
+def _flush(stream: IO[Any] | None) -> None:
+    # Closed, read-only, or its reader is gone: an exit complains of none of them either.
+    with suppress(OSError, ValueError):
+        if stream is not None:
+            stream.flush()
+
 
 _MAX_SOCKETS = 64
 _CHUNK = 4096

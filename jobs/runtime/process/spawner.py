@@ -16,13 +16,12 @@ from typing import SupportsIndex
 from typing_extensions import override
 
 from ...own.threads import in_own_thread
-from ..base.launcher import LauncherProcess, StartLauncher, start_launcher
-from .kernel import is_stopped
-from .killing import kill_group, kill_strays
-from .orders import FAILED, NOT_FOUND, STARTS_THREADS
-from .wire import HEADER, ToChild, ToNode, frame, length_of, to_node
+from ..base.settings import LauncherProcess, StartLauncher, start_launcher
+from .kernel import is_stopped, kill_group, kill_strays
+from .wire import FAILED, HEADER, NOT_FOUND, STARTS_THREADS, ToChild, ToNode, frame, length_of, to_node
 
 log = logging.getLogger(__name__)
+
 
 _LAST_WORDS = 1.0
 """Seconds of silence after a child's exit until nothing more is expected of it: what it left behind may hold its end

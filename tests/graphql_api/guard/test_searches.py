@@ -20,7 +20,7 @@ from cronograph.graphql.schema import create_schema
 from cronograph.graphql.transport.bounds import Bounds, Reads
 from cronograph.graphql.transport.engine import Engine
 from cronograph.jobs.runtime.live.bus import EventBus
-from cronograph.jobs.runtime.live.log_feed import LogFeed
+from cronograph.jobs.runtime.live.feeds import LogFeed
 from cronograph.jobs.store.db.database import Database
 from cronograph.jobs.store.schema.tables import job_execution
 from tests.support.history import LONG_AGO

@@ -10,7 +10,7 @@ from cronograph.graphql.lists.upcoming import planned
 from cronograph.graphql.types.figures.failures import fingerprint, merge
 from cronograph.jobs.core.outcome import Failed, Succeeded
 from cronograph.jobs.core.schedule import Syntax
-from cronograph.jobs.runtime.base.clock import Clock
+from cronograph.jobs.runtime.base.settings import Clock
 from cronograph.jobs.runtime.duties.figures import DepthKeeper, HourCounter
 from cronograph.jobs.store.read.figures.statistics import FailureRow
 from cronograph.jobs.store.schema.naming import SchemaText

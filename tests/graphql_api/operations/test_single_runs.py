@@ -13,7 +13,7 @@ from cronograph.jobs.accounts.read.audit import verify
 from cronograph.jobs.accounts.rules.sessions import CredentialKind, Identity
 from cronograph.jobs.core.actor import Role
 from cronograph.jobs.runtime.live.bus import EventBus
-from cronograph.jobs.runtime.live.log_feed import LogFeed
+from cronograph.jobs.runtime.live.feeds import LogFeed
 from cronograph.jobs.store.db.database import Connection, Database
 from cronograph.jobs.store.db.transaction import Wake
 from cronograph.jobs.store.schema.tables import audit_log, event, job, run

@@ -14,7 +14,7 @@ from cronograph.graphql.resolving.context import LOCAL_ADMINISTRATOR, Context, P
 from cronograph.graphql.transport.bounds import RETRY_SECONDS, Bounds, Reads
 from cronograph.jobs.core.actor import Role
 from cronograph.jobs.runtime.live.bus import EventBus
-from cronograph.jobs.runtime.live.log_feed import LogFeed
+from cronograph.jobs.runtime.live.feeds import LogFeed
 from cronograph.jobs.store.db.database import Database
 from cronograph.server.http.app import client_of
 from tests.graphql_api.transport.sample import sample_app

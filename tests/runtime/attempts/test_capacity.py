@@ -6,8 +6,7 @@ import pytest
 
 from cronograph.jobs.core.model import Isolation
 from cronograph.jobs.registry import define
-from cronograph.jobs.runtime.attempts.capacity import PAUSE, Allowance, Capacity
-from cronograph.jobs.runtime.attempts.overcommit import GATHER, HORIZON, Overcommit
+from cronograph.jobs.runtime.attempts.capacity import GATHER, HORIZON, PAUSE, Allowance, Capacity, Overcommit
 
 ASYNC, THREAD, PROCESS = Isolation.ASYNC, Isolation.THREAD, Isolation.PROCESS
 NOBODY = {THREAD: 0, PROCESS: 0}

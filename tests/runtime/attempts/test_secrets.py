@@ -10,9 +10,8 @@ from cronograph.jobs.accounts.rules.sealing import KeyRing, SecretKey
 from cronograph.jobs.core.base.errors import UserError
 from cronograph.jobs.core.model import Outcome
 from cronograph.jobs.core.states import RunState
-from cronograph.jobs.runtime.job.in_use import MOST, SecretsInUse
 from cronograph.jobs.runtime.job.printing import MOST_HELD, Pieces
-from cronograph.jobs.runtime.job.redaction import Redactor
+from cronograph.jobs.runtime.job.values import MOST, Redactor, SecretsInUse
 from cronograph.jobs.store.db.transaction import Tx
 from cronograph.jobs.store.schema.naming import SchemaText
 from tests.runtime.secret_jobs import JOBS

@@ -9,7 +9,7 @@ from typing_extensions import override
 
 from cronograph.jobs.actions.figures import keep_depth
 from cronograph.jobs.core.states import RunState
-from cronograph.jobs.runtime.base.clock import Clock
+from cronograph.jobs.runtime.base.settings import Clock
 from cronograph.jobs.runtime.duties.figures import REST, DepthKeeper
 from cronograph.jobs.store.db.database import Database
 from cronograph.jobs.store.read.figures import depth

@@ -8,7 +8,7 @@ from sqlalchemy import Connection
 from typing_extensions import override
 
 from cronograph.jobs.core.outcome import Succeeded
-from cronograph.jobs.runtime.base.clock import Clock
+from cronograph.jobs.runtime.base.settings import Clock
 from cronograph.jobs.runtime.duties.figures import REST_OF_HOURS, HourCounter
 from cronograph.jobs.store.db.database import Database
 from cronograph.jobs.store.read.figures import hours

@@ -5,7 +5,7 @@ import threading
 
 from cronograph.jobs import JobContext
 from cronograph.jobs.base.branches import Branches
-from cronograph.jobs.runtime.job.job_steps import LEFT_AT_WORK
+from cronograph.jobs.runtime.job.steps import LEFT_AT_WORK
 from cronograph.jobs.testing import run_job
 from tests.support.waiting import eventually
 

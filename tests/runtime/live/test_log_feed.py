@@ -7,7 +7,7 @@ import pytest
 
 from cronograph.jobs.queue.base.logs import append_lines
 from cronograph.jobs.runtime.base.wakeup import Wakeup
-from cronograph.jobs.runtime.live.log_feed import LogFeed, LogFollower
+from cronograph.jobs.runtime.live.feeds import LogFeed, LogFollower
 from cronograph.jobs.store.db.database import Database
 from cronograph.jobs.store.db.transaction import Tx, Wake
 from cronograph.jobs.store.read.logs import LogLine

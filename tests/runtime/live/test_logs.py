@@ -19,7 +19,7 @@ from cronograph.jobs.core.states import RunState
 from cronograph.jobs.queue.claims.claim import Started
 from cronograph.jobs.registry import Registry
 from cronograph.jobs.runtime.job.lines import MAX_FIELDS, MAX_LINE, SLOWED_BY, RawLine, bounded_fields, keep_record
-from cronograph.jobs.runtime.live.log_writer import BATCH, LogWriter
+from cronograph.jobs.runtime.live.writers import BATCH, LogWriter
 from cronograph.jobs.store.db.database import Database
 from cronograph.jobs.store.db.transaction import Tx, Wake
 from cronograph.jobs.store.read.logs import LogLine

@@ -6,7 +6,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from cronograph.jobs.runtime.live.overviews import Overviews
+from cronograph.jobs.runtime.live.feeds import Overviews
 from cronograph.jobs.store.db.database import Database, OperationalError
 from cronograph.jobs.store.read.figures.reports import Overview
 from tests.support.databases import sqlite_address

@@ -2,7 +2,7 @@
 
 import pytest
 
-from cronograph.jobs.runtime.live.progress import ProgressWriter
+from cronograph.jobs.runtime.live.writers import ProgressWriter
 from cronograph.jobs.store.db.database import Database, SQLAlchemyError
 from cronograph.jobs.store.db.transaction import Tx
 from cronograph.jobs.store.read import runs

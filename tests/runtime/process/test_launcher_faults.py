@@ -19,14 +19,13 @@ from cronograph.jobs.core.states import RunState
 from cronograph.jobs.queue.claims.claim import Started
 from cronograph.jobs.registry import Registry, define
 from cronograph.jobs.runtime.attempts.attempt import Attempt
-from cronograph.jobs.runtime.attempts.bodies import execute
-from cronograph.jobs.runtime.attempts.threads import ThreadPool
-from cronograph.jobs.runtime.base.launcher import start_launcher
+from cronograph.jobs.runtime.attempts.bodies import ThreadPool, execute
+from cronograph.jobs.runtime.base.settings import start_launcher
 from cronograph.jobs.runtime.job.host import LocalHost
 from cronograph.jobs.runtime.job.stopping import StopSignal
 from cronograph.jobs.runtime.process.children import ChildPool
-from cronograph.jobs.runtime.process.orders import NOT_FORKED
 from cronograph.jobs.runtime.process.spawner import LauncherError, Spawner
+from cronograph.jobs.runtime.process.wire import NOT_FORKED
 from cronograph.jobs.store.read import facts
 from cronograph.jobs.store.read.clock import server_time
 from cronograph.jobs.testing.single import Recorder

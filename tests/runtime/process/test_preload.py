@@ -7,7 +7,7 @@ import psutil
 import pytest
 
 from cronograph.jobs.core.states import RunState
-from cronograph.jobs.runtime.base.launcher import start_launcher
+from cronograph.jobs.runtime.base.settings import start_launcher
 from cronograph.jobs.runtime.process.spawner import Spawner
 from tests.runtime.preloaded_jobs import AGAIN, ELSE, JOBS, STORE
 from tests.support.engines import StartEngine

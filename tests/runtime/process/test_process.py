@@ -14,8 +14,8 @@ from cronograph.jobs.core.model import Outcome, ScheduleSpec, TaskSpec
 from cronograph.jobs.core.schedule import Syntax
 from cronograph.jobs.core.states import RunState
 from cronograph.jobs.registry import Registry, default_registry, define
-from cronograph.jobs.runtime.attempts.process_body import described
-from cronograph.jobs.runtime.base.launcher import start_launcher
+from cronograph.jobs.runtime.attempts.child_bodies import described
+from cronograph.jobs.runtime.base.settings import start_launcher
 from cronograph.jobs.runtime.process.finding import check_findable, find_job
 from tests.runtime.process_jobs import HIDDEN, JOBS
 from tests.support.engines import RunningEngine, StartEngine

@@ -8,8 +8,18 @@ import pytest
 
 from cronograph.jobs.core.base.levels import KEPT_LINES
 from cronograph.jobs.runtime.job.lines import RawLine
-from cronograph.jobs.runtime.process.outbox import AT_ONCE, Connection, NodeGoneError, Outbox
-from cronograph.jobs.runtime.process.wire import HEADER, Lines, Progress, ToNode, length_of, to_node
+from cronograph.jobs.runtime.process.wire import (
+    AT_ONCE,
+    HEADER,
+    Connection,
+    Lines,
+    NodeGoneError,
+    Outbox,
+    Progress,
+    ToNode,
+    length_of,
+    to_node,
+)
 
 
 class Node:

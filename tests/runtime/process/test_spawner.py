@@ -10,8 +10,8 @@ from contextlib import contextmanager, suppress
 import psutil
 import pytest
 
-from cronograph.jobs.runtime.base.launcher import LAUNCHER
-from cronograph.jobs.runtime.process.killing import CHILD_MARK, Verdict, kill_marked, kill_strays, mark_of
+from cronograph.jobs.runtime.base.settings import LAUNCHER
+from cronograph.jobs.runtime.process.kernel import CHILD_MARK, Verdict, kill_marked, kill_strays, mark_of
 from cronograph.jobs.runtime.process.spawner import LauncherError, Spawner
 from tests.support.waiting import wait_until
 

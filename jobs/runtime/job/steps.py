@@ -11,11 +11,10 @@ from ...core.durable.waits import Wait, awaited
 from ...core.model import Json
 from ...core.outcome import Suspended
 from ...queue.claims.claim import Started
-from .own_tasks import as_node
-from .redaction import Redactor
+from .ownership import as_node
 from .results import failed_step_line, message_of
 from .stopping import StopSignal, wait_unless_stopped
-from .values import plain_json
+from .values import Redactor, plain_json
 
 T = TypeVar("T")
 

@@ -1,4 +1,4 @@
-"""Keeps the log lines of executions: bounded per execution, written in batches, the newest kept."""
+"""Write the log lines and the progress of running jobs: bounded, and many of them in one transaction."""
 
 import asyncio
 import logging
@@ -12,10 +12,12 @@ from typing import TypeAlias
 
 from typing_extensions import override
 
+from ...actions.checkpoints import save_progress
 from ...core.base.levels import KEPT_LINES
 from ...core.model import Json
 from ...queue.base.apart import append_apart
 from ...queue.base.logs import append_lines, cut_lines
+from ...queue.claims.claim import Started
 from ...store.db.database import Database
 from ...store.db.faults import kind_of, log_fault
 from ...store.read.logs import LogLine
@@ -23,6 +25,54 @@ from ..base.service import Watch
 from ..job.lines import MANY_WAITING, SLOWED_BY, SLOWED_EVERY, RawLine, level_name
 
 log = logging.getLogger(__name__)
+
+
+_PAUSE = 0.25
+
+
+class ProgressWriter(Watch):
+    """Keeps only the newest value of each run until it is written."""
+
+    def __init__(self, database: Database) -> None:
+        super().__init__("progress-writer")
+        self._database = database
+        self._newest: dict[int, tuple[Started, Json]] = {}
+        self._lock = threading.Lock()
+        self._loop = asyncio.get_running_loop()
+
+    def show(self, started: Started, progress: Json) -> None:
+        """Take a value; safe from any thread."""
+        with self._lock:
+            was_idle = not self._newest
+            self._newest[started.run.id] = (started, progress)
+        if was_idle:
+            self._loop.call_soon_threadsafe(self.poke)
+
+    def forget(self, run_id: int) -> None:
+        """The run ended; its last progress is written with its end."""
+        with self._lock:
+            self._newest.pop(run_id, None)
+
+    @property
+    def pause(self) -> float:
+        """Seconds between two writes: at most four a second."""
+        return _PAUSE
+
+    async def look(self) -> None:
+        """Write what waits."""
+        with self._lock:
+            newest, self._newest = self._newest, {}
+        if not newest:
+            return
+        try:
+            rows = [(started.run, progress) for started, progress in newest.values()]
+            await self._database.write(save_progress, rows)
+        except Exception:
+            # Kept for the next try, unless something newer has come meanwhile.
+            with self._lock:
+                self._newest = newest | self._newest
+            raise
+
 
 BATCH = 250
 """Lines of one transaction: some 4 ms of work, so that nobody waits long behind it."""

@@ -1,0 +1,177 @@
+"""The watchers of runs and nodes: they release held runs, end overdue ones and rescue those of dead nodes."""
+
+import asyncio
+import logging
+from datetime import UTC, datetime
+from typing import Final
+
+from typing_extensions import override
+
+from ...actions.nodes import rescue_expired
+from ...core.nodes import Node
+from ...queue import waits
+from ...queue.base.runs import bring_forward
+from ...queue.claims.expiry import skip_due
+from ...queue.deadlines import are_due, fail_overdue
+from ...queue.limits.admission import BucketName, is_anything_held, look_for_forgotten, look_for_slots, look_for_tokens
+from ...store.db.database import Database
+from ...store.db.transaction import Tx, Wake
+from ...store.read import nodes
+from ...store.read.clock import server_time
+from ..base.service import ChangeDetector, Watch
+from ..base.settings import Clock
+
+log = logging.getLogger(__name__)
+
+
+_LONGEST = 3600.0
+
+
+class Releaser(Watch):
+    """One per node, whether or not it has free slots; woken by its timer, by what the node holds back, by a slow poll.
+
+    The end of a run lets the next one of its key go by itself. What remains is time, and what others held back.
+
+    Args:
+        database: Where the runs are.
+        poll: Seconds after which it looks without a hint.
+    """
+
+    def __init__(self, database: Database, *, poll: float) -> None:
+        super().__init__("releaser", poll=poll, should_poll=ChangeDetector(database).should_poll)
+        self._database = database
+        self._after = ""
+        self._after_bucket = BucketName("", "")
+        self._timer: asyncio.TimerHandle | None = None
+
+    async def look(self) -> None:
+        """Let go what may go, and set the timer to the next token."""
+        self._set_timer(None)
+        if not await self._database.read(is_anything_held):
+            return
+        self._after_bucket = await self._database.write(look_for_forgotten, self._after_bucket)
+        self._set_timer(await self._database.write(_seconds_to_next_token))
+        self._after = await self._database.write(look_for_slots, self._after)
+
+    def _set_timer(self, seconds: float | None) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if seconds is not None:
+            self._timer = asyncio.get_running_loop().call_later(min(max(0.0, seconds), _LONGEST), self.poke)
+
+    @override
+    async def stop(self) -> None:
+        """End, and wait for the end."""
+        await super().stop()
+        self._set_timer(None)
+
+
+def _seconds_to_next_token(tx: Tx) -> float | None:
+    at = look_for_tokens(tx)
+    return None if at is None else (at - tx.now).total_seconds()
+
+
+class Rescuer:
+    """Watches the other nodes' heartbeats.
+
+    A node is dead when its lease has run out by the database's clock *and* its counter has not moved for a full lease
+    by this process' monotonic clock: a clock that jumps rescues nobody.
+    """
+
+    def __init__(self, database: Database, *, own: int, lease: float, clock: Clock) -> None:
+        self._database = database
+        self._own = own
+        self._lease = lease
+        self._clock = clock
+        self._watched: dict[int, tuple[int, float]] = {}
+        self._told: set[int] = set()
+
+    async def look(self) -> int:
+        """Look once; how many runs were rescued."""
+        live = await self._database.read(nodes.live)
+        now = self._clock.monotonic()
+        self._watched = {node.id: (node.seq, self._since(node, now)) for node in live if node.id != self._own}
+        silent = {node_id for node_id, (_, since) in self._watched.items() if now - since >= self._lease}
+        self._told &= silent
+        if not silent:
+            return 0
+        dead, rescued = await self._database.write(_rescue, silent)
+        for node in dead:
+            # It is tried again while another node is at it, or a claim of the dead one under way; that is not logged.
+            if node.id not in self._told:
+                log.warning("node %s is dead: no heartbeat since %s", node.name, node.heartbeat_at.isoformat())
+        self._told |= {node.id for node in dead}
+        if rescued:
+            log.warning("rescued %d runs of dead nodes", rescued)
+        return rescued
+
+    def _since(self, node: Node, now: float) -> float:
+        seq, since = self._watched.get(node.id, (None, now))
+        return since if seq == node.seq else now
+
+
+def _rescue(tx: Tx, silent: set[int]) -> tuple[list[Node], int]:
+    dead = [node for node in nodes.expired(tx.conn, tx.now) if node.id in silent]
+    return dead, rescue_expired(tx, dead)
+
+
+EVERY: Final = 5.0
+"""Seconds between two looks; a claim asks for itself, so that nothing starts too late meanwhile."""
+
+
+class Expirer:
+    """Looks at the next run that expires or has to end, by one probe of an index for each, and at fulfilled waits.
+
+    It looks at the database's clock, too: what was due before somebody set that back does not wait until it is that
+    late again.
+    """
+
+    def __init__(self, database: Database, node: str) -> None:
+        self._database = database
+        self._node = node
+        self._seen = datetime.min.replace(tzinfo=UTC)
+
+    async def look(self) -> int:
+        """Look once; return how many runs were skipped or failed."""
+        ended = await self._look_at_waits()
+        await self._look_at_clock()
+        return ended
+
+    async def _look_at_clock(self) -> None:
+        now = await server_time(self._database)
+        if now < self._seen:
+            brought = 0
+            while batch := await self._database.write(_bring_forward, self._seen, now):
+                brought += batch
+            by = (self._seen - now).total_seconds()
+            log.warning("the database's clock was set back by at least %.1f s; %d runs were due already", by, brought)
+        self._seen = now
+
+    async def _look_at_waits(self) -> int:
+        overlooked = await self._database.read(waits.overlooked)
+        if overlooked:
+            await self._database.write(waits.wake_overlooked, overlooked)
+        ended = 0
+        while any(await self._database.read(are_due)):
+            skipped, failed = await self._database.write(_end_due, self._node)
+            if skipped:
+                log.warning("%d runs were skipped: they had to start by a time that has passed", skipped)
+            if failed:
+                log.warning("%d runs were failed: their max_duration is over", failed)
+            ended += skipped + failed
+            if not skipped + failed:
+                # Somebody else is at them.
+                break
+        return ended
+
+
+def _bring_forward(tx: Tx, seen: datetime, now: datetime) -> int:
+    brought = bring_forward(tx.conn, seen, now)
+    if brought:
+        tx.wake(Wake.RUNS)
+    return brought
+
+
+def _end_due(tx: Tx, node: str) -> tuple[int, int]:
+    return skip_due(tx, node), fail_overdue(tx, node)

@@ -5,8 +5,7 @@ import re
 from typing import Final, cast
 
 from typing_extensions import override
-
-from .plain_uvicorn import HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 HEAD_SECONDS: Final = 10.0
 """A connection has so long to send the head of its first request, and each further head once it has begun."""

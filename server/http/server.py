@@ -9,8 +9,8 @@ from typing import cast
 
 from starlette.types import ASGIApp
 from typing_extensions import override
+from uvicorn import Config, Server
 
-from .plain_uvicorn import Config, Server
 from .protocol import BoundedHeadProtocol
 from .websockets import GatheringProtocol
 

@@ -8,8 +8,7 @@ import asyncio
 from typing import Any, cast
 
 from typing_extensions import override
-
-from .plain_uvicorn import WebSocketsSansIOProtocol
+from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
 GATHERED_BYTES = 32 * 1024
 """Bytes that are sent without waiting for the end of the turn, so that the transport's own bound is soon noticed."""

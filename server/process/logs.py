@@ -8,11 +8,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TextIO
 
+import structlog
 from typing_extensions import override
 
 from ...jobs.base.context import current_host
 from ...jobs.runtime.job.lines import OWN_LOGGER
-from .plain_structlog import structlog
 
 if TYPE_CHECKING:
     from structlog.typing import Processor

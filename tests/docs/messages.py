@@ -9,7 +9,7 @@ from graphql.type import is_enum_type, is_input_object_type, is_interface_type, 
 
 from graphql import GraphQLSchema
 from tests.generation.cli_answers import committed_schema
-from tests.support.sources import PRODUCT_FOLDERS, ROOT, read_sources
+from tests.support.sources import PRODUCT_FOLDERS, ROOT, Source, read_sources
 
 FEWEST: Final = 3
 """Words of a text that is a message; fewer are names, keys and labels."""
@@ -35,17 +35,22 @@ def is_message(text: str) -> bool:
 def in_python() -> Iterator[tuple[str, str]]:
     """Errors, log lines, help and other texts: the place, and the text; what is filled in is one word."""
     for source in read_sources(*PRODUCT_FOLDERS):
-        if "versions" in source.name or source.name in NO_MESSAGES:
+        yield from messages_of(source)
+
+
+def messages_of(source: Source) -> Iterator[tuple[str, str]]:
+    """Yield the messages of a module, each with its place."""
+    if "versions" in source.name or source.name in NO_MESSAGES:
+        return
+    no_message = _docstrings(source.tree)
+    for node in source.nodes:
+        if isinstance(node, ast.JoinedStr):
+            no_message |= {id(part) for part in ast.walk(node) if part is not node}
+        if id(node) in no_message or not isinstance(node, ast.Constant | ast.JoinedStr):
             continue
-        no_message = _docstrings(source.tree)
-        for node in ast.walk(source.tree):
-            if isinstance(node, ast.JoinedStr):
-                no_message |= {id(part) for part in ast.walk(node) if part is not node}
-            if id(node) in no_message or not isinstance(node, ast.Constant | ast.JoinedStr):
-                continue
-            text = _text_of(node)
-            if is_message(text := _TAG.sub("\n\n", text)):
-                yield f"{source.name}:{node.lineno}", text
+        text = _text_of(node)
+        if is_message(text := _TAG.sub("\n\n", text)):
+            yield f"{source.name}:{node.lineno}", text
 
 
 def in_the_schema() -> Iterator[tuple[str, str]]:

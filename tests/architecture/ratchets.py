@@ -1,0 +1,146 @@
+"""Measure how large the product is, what a change of it costs, and how it is worded.
+
+`python -m tests.architecture.ratchets` prints the table. Each number may fall and never rise: `MOST` has the numbers
+that hold today, and `test_ratchets.py` compares them. After a change that lowers one, write the lower number there.
+"""
+
+import ast
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from tests.docs.messages import messages_of
+from tests.support.sources import PRODUCT_FOLDERS, ROOT, Source, read_sources
+
+MOST: Final[Mapping[str, float]] = {
+    "modules": 845,
+    "lines": 94_600,
+    "modules under 80 lines with one importer": 98,
+    "files of the column concurrency_key": 43,
+    "files of the column rate_key": 45,
+    "files of the column max_concurrent": 23,
+    "files of the mutation pause_group": 7,
+    "files of the mutation resume_node": 7,
+    "files of the mutation cancel_runs": 8,
+    "files of the list of secrets": 9,
+    "files of the list of nodes": 29,
+    "docstrings that begin with a relative word": 1_330,
+    "'what' in 1,000 words of docstrings and messages": 14.6,
+}
+"""The numbers that no change may raise. A feature that needs more modules or lines raises these two, and says why."""
+
+SMALL: Final = 80
+"""Lines below which a module with one importer belongs into that importer, or beside others about the same noun."""
+
+COLUMNS: Final = ("concurrency_key", "rate_key", "max_concurrent")
+"""Columns of runs whose names mean nothing else; a new one touches about the same files."""
+MUTATIONS: Final = ("pause_group", "resume_node", "cancel_runs")
+"""Mutations whose names mean nothing else, as Python writes them."""
+LISTS: Final = ("secret", "node")
+"""Nouns that GraphQL lists, of which one is plain and one has figures of its own."""
+
+RELATIVE: Final = re.compile(r"\s*(what|those|how|whether|where|who|whose|which|why)\b", re.IGNORECASE)
+"""Words with which no docstring may begin in the end: a docstring begins with a verb."""
+_WHAT: Final = re.compile(r"\bwhat\b", re.IGNORECASE)
+_WORD: Final = re.compile(r"[A-Za-z][\w'-]*")
+_GENERATED: Final = ("graphql/client/records.py", "graphql/base/raised.py", "migrations/")
+"""Files that `make schema` writes, and history."""
+
+
+def product() -> list[Source]:
+    """Return the modules that are installed and written by hand."""
+    return [one for one in read_sources(*PRODUCT_FOLDERS, "entry") if not one.name.startswith(_GENERATED)]
+
+
+def measured() -> dict[str, float]:
+    """Return each number as it is now."""
+    sources = product()
+    texts = {source.name: source.text for source in sources}
+    texts |= {path.relative_to(ROOT).as_posix(): path.read_text() for path in (ROOT / "jobs").rglob("*.sql")}
+    found: dict[str, float] = {
+        "modules": len(sources),
+        "lines": sum(source.lines for source in sources),
+        f"modules under {SMALL} lines with one importer": len(small_with_one_importer(sources)),
+    }
+    found |= {f"files of the column {name}": len(naming(texts, name)) for name in COLUMNS}
+    found |= {f"files of the mutation {name}": len(naming(texts, f"{name}|{camel(name)}")) for name in MUTATIONS}
+    found |= {f"files of the list of {name}s": len(files_of_list(texts, name)) for name in LISTS}
+    said = [text for source in sources for text in docstrings(source.tree)]
+    found["docstrings that begin with a relative word"] = sum(RELATIVE.match(text) is not None for text in said)
+    said += [text for source in sources for _, text in messages_of(source)]
+    found["'what' in 1,000 words of docstrings and messages"] = round(share(_WHAT, said), 1)
+    return found
+
+
+def small_with_one_importer(sources: list[Source]) -> list[str]:
+    """Return the small modules that a single other module imports; packages themselves do not count."""
+    modules = {module_of(source.name): source for source in sources}
+    importers = Counter(name for source in sources for name in imported(source, modules))
+    return [
+        source.name
+        for module, source in modules.items()
+        if source.lines < SMALL and not source.name.endswith("__init__.py") and importers[module] == 1
+    ]
+
+
+def module_of(file: str) -> str:
+    """Return the dotted name of a file."""
+    return file.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+
+
+def imported(source: Source, known: Mapping[str, Source]) -> set[str]:
+    """Return the modules of the product that a file imports relatively, by their dotted names."""
+    package = module_of(source.name).split(".")
+    if not source.name.endswith("__init__.py"):
+        package.pop()
+    found = set[str]()
+    for node in source.nodes:
+        if isinstance(node, ast.ImportFrom) and node.level:
+            parents = package[: len(package) - node.level + 1]
+            base = ".".join([*parents, *(node.module or "").split(".")]).strip(".")
+            inner = {f"{base}.{alias.name}" for alias in node.names} & known.keys()
+            found |= inner or {base} & known.keys()
+    return found
+
+
+def naming(texts: Mapping[str, str], pattern: str) -> list[str]:
+    """Return the files with one of these words."""
+    word = re.compile(rf"\b(?:{pattern})\b")
+    return [name for name, text in texts.items() if word.search(text)]
+
+
+def files_of_list(texts: Mapping[str, str], noun: str) -> list[str]:
+    """Return the files of the API that know a list: its field, or a type named after it."""
+    found = naming(texts, rf"{noun}s|_?{noun.title()}(?:Filter|Order|Connection|Edge|Page|Row)\w*")
+    return [name for name in found if name.startswith(("graphql/", "jobs/store/read/list"))]
+
+
+def camel(name: str) -> str:
+    """Return a name as GraphQL writes it."""
+    first, *others = name.split("_")
+    return first + "".join(map(str.title, others))
+
+
+def docstrings(tree: ast.Module) -> Iterator[str]:
+    """Yield the texts that document a module, a class, a function or the attribute above them."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+            yield node.value.value
+
+
+def share(pattern: re.Pattern[str], texts: list[str]) -> float:
+    """Return how often a pattern is found in 1,000 words."""
+    words = sum(len(_WORD.findall(text)) for text in texts)
+    return 1000 * sum(len(pattern.findall(text)) for text in texts) / words if words else 0.0
+
+
+def table(found: Mapping[str, float]) -> str:
+    """Return the numbers, each with the most that it may be."""
+    rows = [f"{'now':>9} {'at most':>9}"]
+    rows += [f"{number:9,g} {MOST.get(name, 0):9,g}  {name}" for name, number in found.items()]
+    return "\n".join(rows)
+
+
+if __name__ == "__main__":
+    print(table(measured()))  # noqa: T201 - what it is started for

@@ -1,6 +1,6 @@
 """The short form of ``make chaos``: each scenario once, for seconds; every disturbance comes at least once.
 
-A play is a sample by its nature. Each turn of `.ci/run` has a third of them, `make test` and `make chaos` have all.
+A play is a sample by its nature. Each turn of `.ci/run` has one or two, `make test` and `make chaos` have all.
 """
 
 import os

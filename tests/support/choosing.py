@@ -28,7 +28,7 @@ COSTLY = 0.5
 COSTLY_IN_A_BROWSER = 1.25
 """The same in `tests/e2e`: hardly a page is opened for less, and each turn looks at the pages."""
 
-COSTLY_TURNS = 10
+COSTLY_TURNS = 20
 """In how many turns all that is costly has run."""
 
 

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Final, NamedTuple
 
 from sqlalchemy import Connection, Engine, event
@@ -32,8 +33,9 @@ class Lock(NamedTuple):
     waits: bool
 
 
-def locks_of(statement: str) -> list[Lock]:
-    """The row locks that a statement takes, as far as its text says it, in its order."""
+@cache
+def locks_of(statement: str) -> tuple[Lock, ...]:
+    """Return the row locks that a statement takes, as far as its text says it, in its order."""
     text = _COMMENT.sub("", statement)
     found: list[tuple[int, Lock]] = []
     tried: set[str] = set()
@@ -43,7 +45,7 @@ def locks_of(statement: str) -> list[Lock]:
             found.append((lock.start(), Lock(table, not lock["tried"])))
             tried.add(table)
     found += [(one.start(), Lock(one[1], True)) for one in _CHANGES.finditer(text) if one[1] not in tried]
-    return [lock for _, lock in sorted(found)]
+    return tuple(lock for _, lock in sorted(found))
 
 
 def _table(before: str, of: str | None) -> str | None:

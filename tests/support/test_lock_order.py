@@ -21,7 +21,7 @@ from tests.support.lock_order import Lock, locks_of, recorded
     ],
 )  # fmt: skip
 def test_the_locks_of_a_statement_are_read_off_its_text(statement: str, locks: list[Lock]) -> None:
-    assert locks_of(statement) == locks
+    assert [*locks_of(statement)] == locks
 
 
 @pytest.mark.parametrize(

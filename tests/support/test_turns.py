@@ -1,8 +1,10 @@
 """What takes turns is complete in a few of them, and each run says what it left."""
 
+from collections.abc import Sequence
+
 import pytest
 
-from tests.support.choosing import COSTLY_TURNS
+from tests.support.choosing import COSTLY_TURNS, left_to_others
 from tests.support.turns import turn_of
 
 pytest_plugins = ("pytester",)
@@ -42,7 +44,7 @@ def test_cases_on_databases(database_url):
     assert database_url
 
 @pytest.mark.costly
-@pytest.mark.parametrize("case", range(5))
+@pytest.mark.parametrize("case", range(10))
 def test_dear_cases(database_url, case):
     assert database_url
 
@@ -96,12 +98,16 @@ class Run:
         return ran, result.stdout.str()
 
 
-def test_turns_one_after_the_other_leave_nothing_out(run: Run) -> None:
+def test_turns_one_after_the_other_leave_nothing_out(run: Run, pytester: pytest.Pytester) -> None:
     everything, output = run("all")
-    assert len(everything) == len(set(everything)) == 2 * 33
+    assert len(everything) == len(set(everything)) == 2 * 43
     assert "left to other turns" not in output
-    answers = [run(str(turn)) for turn in range(5, 5 + COSTLY_TURNS)]
-    turns = [set(ran) for ran, _ in answers]
+    items, _ = pytester.inline_genitems()
+    assert [item.nodeid for item in items] == everything
+    turns = [turn_among(items, turn) for turn in range(5, 5 + COSTLY_TURNS)]
+    ran, output = run("5")
+    assert set(ran) == turns[0]
+    assert "left to other turns: 41 costly, 4 of the other database, 10 rotating" in output
 
     alternating = {name for name in everything if "actions.py::test_one" in name or "actions.py::test_more" in name}
     assert len(alternating) == 8
@@ -127,9 +133,11 @@ def test_turns_one_after_the_other_leave_nothing_out(run: Run) -> None:
     assert [len(turn) for turn in few] == [1] * COSTLY_TURNS
 
     assert {*everything} - alternating - rotating - dear <= set.intersection(*turns)
-    assert all(
-        "left to other turns: 21 costly, 4 of the other database, 10 rotating" in output for _, output in answers
-    )
+
+
+def turn_among(items: Sequence[pytest.Item], turn: int) -> set[str]:
+    """Return the names of the tests that run in a turn."""
+    return {item.nodeid for item in items} - {item.nodeid for _, item in left_to_others(items, turn)}
 
 
 def test_a_test_asked_for_on_one_database_runs_in_each_turn(run: Run) -> None:
@@ -139,7 +147,7 @@ def test_a_test_asked_for_on_one_database_runs_in_each_turn(run: Run) -> None:
 
 def test_with_several_workers_the_run_says_once_what_it_left(run: Run) -> None:
     _, output = run("3", "-n", "2")
-    said = "ROTATION=3: left to other turns: 21 costly, 4 of the other database, 10 rotating; `make test` runs all"
+    said = "ROTATION=3: left to other turns: 41 costly, 4 of the other database, 10 rotating; `make test` runs all"
     assert output.count(said) == 1
 
 

@@ -1,8 +1,8 @@
 """What takes turns: of tests that repeat what others show, a run of `.ci/run` has a share, and another turn the rest.
 
 `ROTATION` says which turn it is: a number, or `all`, which is also what holds when it is not set. Turns that follow
-each other leave nothing out: with two databases there are two of them, with `@pytest.mark.rotating(3)` three, and ten
-with `@pytest.mark.costly`.
+each other leave nothing out: with two databases there are two of them, with `@pytest.mark.rotating(3)` three, and
+twenty with `@pytest.mark.costly`.
 
 What is `costly` is measured: a test function whose cases take more than half a second in all, in a browser a second
 and a quarter, of processor time on a machine whose cores are all at work. `make test-costs` names those that have no

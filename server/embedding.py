@@ -22,7 +22,7 @@ from ..jobs.core.base.errors import ConfigurationError
 from ..jobs.own.threads import in_own_thread
 from ..jobs.registry import Registry
 from ..jobs.store.db.sqlite.filelock import lock_for
-from .auth.base.root_path import root_path_of
+from .auth.pages import root_path_of
 from .base.people import Who
 from .configuration.choosing import choice_faults
 from .configuration.reading import given

@@ -32,8 +32,8 @@ from ..jobs.runtime.base.wakeup import Wakeup
 from ..jobs.runtime.live.feeds import LiveFeeds
 from ..jobs.store.db.database import Database
 from .api_caller import OwnApi
-from .auth.setup_link import offer_setup
 from .auth.sign_in import SignIn, person_behind
+from .auth.signing import offer_setup
 from .base.people import Who
 from .base.refusals import Refusals
 from .base.version import installed_version

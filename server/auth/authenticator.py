@@ -1,23 +1,101 @@
 """Who stands behind a request: its credential, looked up and remembered for some seconds."""
 
+import logging
 import re
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Collection
-from typing import Any, Final, cast
+from collections.abc import Awaitable, Callable, Collection, Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, ClassVar, Final, Self, cast
+from urllib.parse import quote, urlsplit
 
 from starlette.requests import HTTPConnection
+from starlette.responses import Response
+from typing_extensions import override
 
 from ...graphql.base.errors import UserFacingError
+from ...graphql.resolving.context import Context
 from ...jobs.accounts.actions.sessions import is_use_due, note_use
 from ...jobs.accounts.read import identities
 from ...jobs.accounts.read.identities import Found
 from ...jobs.accounts.rules.credentials import Prefix, prefix_of, stored_form
 from ...jobs.accounts.rules.sessions import Identity
-from ...jobs.store.db.database import Database
+from ...jobs.runtime.base.service import Watch
+from ...jobs.store.db.database import Database, SQLAlchemyError
 from ...jobs.store.db.transaction import Wake
 from ...jobs.store.read.clock import server_time
-from .base.cookies import SessionCookie
+from .pages import root_path_of
+
+MAX_HEADER = 8_192
+"""Characters of a Cookie header that are read; a longer one is not ours alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionCookie:
+    """How the cookie is called and sent.
+
+    With TLS it has the prefix ``__Host-``: browsers take it from this very host only, and send it over TLS only. Such a
+    cookie is sent to every port and path of the host, so both are part of its name: several servers of one host, and
+    several of one application, each under a path of its own, do not sign people out of each other.
+
+    Attributes:
+        host: The name without that of the path; ends in the port, unless it is that of https or is not known.
+        secure: Whether it travels over TLS only.
+    """
+
+    SUFFIX: ClassVar[str] = ""
+
+    host: str
+    secure: bool
+
+    @classmethod
+    def for_address(cls, url: str) -> Self:
+        """The cookie of the server that people open under an address."""
+        parts = urlsplit(url)
+        port = parts.port if (parts.scheme, parts.port) != ("https", 443) else None
+        return cls("cronograph" if port is None else f"cronograph-{port}", secure=parts.scheme == "https")
+
+    def name(self, connection: HTTPConnection) -> str:
+        """The name for a request: the path where an application has mounted us is known by nothing else."""
+        host = self.host
+        if not self.secure and host == "cronograph":
+            # Nobody has said under which port people find the application that we are part of.
+            port = connection.headers.get("host", "").rpartition(":")[2]
+            host = f"{host}-{port if port.isdecimal() else 80}"
+        path = quote(root_path_of(connection.scope).lstrip("/"), safe="")
+        return f"{'__Host-' if self.secure else ''}{host}{self.SUFFIX}{path and f'.{path}'}"
+
+    def read(self, connection: HTTPConnection) -> str | None:
+        """The secret in the request's cookie; None without one. Two cookies of the name are none."""
+        header, wanted = connection.headers.get("cookie", ""), self.name(connection)
+        if wanted not in header or len(header) > MAX_HEADER:
+            return None
+        pairs = (part.strip().partition("=") for part in header.split(";"))
+        found = [value for name, _, value in pairs if name == wanted]
+        return found[0] if len(found) == 1 else None
+
+    def write(self, connection: HTTPConnection, response: Response, secret: str) -> None:
+        """Let the browser keep a secret until it is closed, or the session ends on the server."""
+        name = self.name(connection)
+        response.set_cookie(name, secret, path="/", secure=self.secure, httponly=True, samesite="lax")
+
+    def clear(self, connection: HTTPConnection, response: Response) -> None:
+        """Let the browser forget it."""
+        name = self.name(connection)
+        response.delete_cookie(name, path="/", secure=self.secure, httponly=True, samesite="lax")
+
+
+class AttemptCookie(SessionCookie):
+    """The cookie that binds a sign-in, which takes more than one request, to the browser that began it."""
+
+    SUFFIX = "-attempt"
+
+    def secret_of(self, connection: HTTPConnection) -> str | None:
+        """The secret in the request's cookie; None without one that this server may have made."""
+        secret = self.read(connection)
+        return secret if secret is not None and prefix_of(secret) is Prefix.ATTEMPT else None
+
 
 REMEMBERED: Final = 0.9
 """Seconds for which a credential that was good is taken for good, where nobody says that one may allow less."""
@@ -146,3 +224,66 @@ def _token(connection: HTTPConnection) -> str | None:
         return None
     match = BEARER.fullmatch(header.strip()) if isinstance(header, str) else None
     return match.group(1) if match else ""
+
+
+log = logging.getLogger("cronograph.sign_in")
+
+EVERY: Final = 0.5
+"""Seconds between two looks while streams are open, where nobody says that a right may be lost."""
+
+StillGood = Callable[[Collection[Identity]], Awaitable[set[Identity]]]
+Lost = Callable[[UserFacingError], None]
+
+
+class RightsWatch(Watch):
+    """Knows the streams that are open, and looks whether their owners still may read: when notified, and now and then.
+
+    One statement for all streams of this node: it costs the same however many dashboards are open.
+    """
+
+    def __init__(self, still_good: StillGood, every: float = EVERY) -> None:
+        """Start without streams.
+
+        Args:
+            still_good: Which of some identities may do what they could before.
+            every: Seconds between two looks.
+        """
+        super().__init__("rights-watch", hints=Wake.RIGHTS, poll=every, should_poll=lambda: bool(self._open))
+        self._still_good = still_good
+        self._open: dict[object, tuple[Identity, Lost]] = {}
+
+    @contextmanager
+    def watching(self, context: object, _connection: object, lost: Lost) -> Generator[None]:
+        """Watch a stream while the block runs.
+
+        Args:
+            context: Of the operation or the socket.
+            _connection: What shows the credential; the context knows whose it is.
+            lost: Called once, when its owner has lost the right to it.
+        """
+        identity = context.person.identity if isinstance(context, Context) else None
+        if identity is None:
+            yield
+            return
+        key = object()
+        self._open[key] = (identity, lost)
+        try:
+            yield
+        finally:
+            self._open.pop(key, None)
+
+    @override
+    async def look(self) -> None:
+        """End the streams whose owners have lost their rights."""
+        seen = list(self._open.items())
+        if not seen:
+            return
+        try:
+            good = await self._still_good({identity for _, (identity, _) in seen})
+        except SQLAlchemyError as error:
+            # Without a database no stream has anything to tell either.
+            log.warning("cannot see whether the readers of open streams still may read: %s", error)
+            return
+        for key, (identity, lost) in seen:
+            if identity not in good and self._open.pop(key, None) is not None:
+                lost(unauthenticated("The sign-in has ended or its rights have changed; sign in and connect again."))

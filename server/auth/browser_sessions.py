@@ -15,9 +15,8 @@ from ...jobs.accounts.rules.sessions import CredentialKind, Identity
 from ...jobs.actions.acting import acting
 from ...jobs.core.base.errors import UserError
 from ...jobs.store.db.database import Database
-from .authenticator import Authenticator, unauthenticated
-from .base.cookies import AttemptCookie
-from .base.root_path import Redirect
+from .authenticator import AttemptCookie, Authenticator, unauthenticated
+from .pages import Redirect
 from .signing import SignedIn, person_of
 
 NO_STORE: Final = {"Cache-Control": "no-store"}

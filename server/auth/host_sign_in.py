@@ -16,10 +16,9 @@ from ...graphql.base.errors import UserFacingError
 from ...graphql.resolving.context import Context, Person
 from ..base.people import Who
 from .authenticator import unauthenticated
-from .base.forms import local_path
-from .base.pages import STYLE_PATH, page, style
-from .base.root_path import Redirect, path_below_root
 from .browser_sessions import NO_STORE, SEE_OTHER
+from .forms import local_path
+from .pages import STYLE_PATH, Redirect, page, path_below_root, style
 
 UNKNOWN: Final = "The application that this is part of does not let you see it; sign in there."
 

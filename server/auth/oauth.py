@@ -27,10 +27,9 @@ from ...jobs.core.base.errors import UserError
 from ...jobs.store.db.database import Database
 from ...jobs.store.db.transaction import Tx
 from .authenticator import Authenticator
-from .base.forms import form, page_and_form
-from .base.root_path import Redirect
 from .browser_sessions import BrowserSessions
-from .device_pages import code_page, decided_page, decision_page
+from .forms import form, page_and_form
+from .pages import Redirect, code_page, decided_page, decision_page
 from .signing import client_info_of, person_of, too_many
 
 CLIENT: Final = "cronograph-cli"

@@ -18,10 +18,9 @@ from ...jobs.core.base.errors import UserError
 from ...jobs.core.base.lazy import LazyModule
 from ...jobs.store.db.database import Database
 from ...jobs.store.read.clock import server_time
-from .base.forms import local_path
-from .base.pages import refused_page
-from .base.root_path import Redirect
 from .browser_sessions import NO_STORE, SEE_OTHER, BrowserSessions, with_pause
+from .forms import local_path
+from .pages import Redirect, refused_page
 from .signing import SignedIn, client_info_of, person_of, too_many
 
 if TYPE_CHECKING:

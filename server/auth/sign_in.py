@@ -17,22 +17,167 @@ from ...jobs.core.base.lazy import LazyModule
 from ...jobs.store.db.database import Database
 from ...jobs.store.db.transaction import Wake
 from ..configuration.provider_settings import ProviderSettings
-from .authenticator import Authenticator
-from .base.cookies import AttemptCookie, SessionCookie
+from .authenticator import AttemptCookie, Authenticator, RightsWatch, SessionCookie
 from .browser_sessions import BrowserSessions
 from .oauth import OAuthRoutes
 from .oidc_routes import ProviderRoutes
-from .passkey_routes import PasskeyRoutes
-from .passkeys import RelyingParty
+from .passkeys import PasskeyRoutes, RelyingParty
 from .passwords import Passwords
-from .routes import SignInRoutes
 from .signing import Signing
-from .watch import RightsWatch
 
 if TYPE_CHECKING:
     from . import oidc
 else:
     oidc = LazyModule(f"{__package__}.oidc")
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+from ...jobs.accounts.read.links import Purpose
+from ...jobs.accounts.rules.sessions import CredentialKind
+from ...jobs.core.base.errors import UserError
+from .browser_sessions import NO_STORE, SEE_OTHER, with_pause
+from .forms import form, json_object, local_path, page_and_form, text_member
+from .pages import (
+    STYLE_PATH,
+    OtherWays,
+    Redirect,
+    dead_link_page,
+    login_page,
+    path_below_root,
+    recovery_page,
+    setup_page,
+    signed_in_page,
+    style,
+)
+from .signing import client_info_of
+
+if TYPE_CHECKING:
+    from .oidc import Provider
+
+
+class SignInRoutes:
+    """Answers what has to do with signing in."""
+
+    def __init__(self, sessions: BrowserSessions, signing: Signing, providers: "Sequence[Provider]") -> None:
+        self._sessions = sessions
+        self._signing = signing
+        self._ways = OtherWays([(one.key, one.settings.name) for one in providers])
+
+    def routes(self) -> list[Route]:
+        """All of them."""
+        posted = self._sessions.posted
+        return [
+            Route(STYLE_PATH, style, methods=["GET"]),
+            page_and_form("/login", self._login, posted(self._log_in)),
+            page_and_form("/setup", self._setup, posted(self._set_up)),
+            page_and_form("/recover", self._recovery, posted(self._recover)),
+            Route("/auth/providers", self._providers, methods=["GET"]),
+            Route("/auth/password", posted(self._password), methods=["POST"]),
+            Route("/auth/change-password", posted(self._change_password), methods=["POST"]),
+            Route("/auth/sign-out", posted(self._sign_out), methods=["POST"]),
+            Route("/auth/sign-out-everywhere", posted(self._sign_out_everywhere), methods=["POST"]),
+        ]
+
+    async def gate(self, request: Request) -> Response | None:
+        """Sends visitors that are not signed in to the page where one signs in; None lets pass."""
+        if await self._sessions.identity(request) is not None:
+            return None
+        wanted = local_path(path_below_root(request))
+        return Redirect(f"/login?next={quote(wanted, safe='/')}", SEE_OTHER, headers=NO_STORE)
+
+    async def _providers(self, _request: Request) -> Response:
+        """By whom one can sign in here; the page of sign-in says no less."""
+        listed = [{"key": key, "name": name} for key, name in self._ways.providers]
+        return JSONResponse(listed, headers={"Cache-Control": "no-cache"})
+
+    async def _login(self, request: Request) -> Response:
+        known = await self._sessions.identity(request)
+        target = local_path(request.query_params.get("next"))
+        if known is None or known.kind is not CredentialKind.BROWSER:
+            reason = _why_here(target, ended="ended" in request.query_params)
+            return login_page(target, self._ways, reason=reason, unset=not await self._signing.has_administrator())
+        if "next" in request.query_params:
+            # Its connection was that of an older session, such as before a new password.
+            return Redirect(target, SEE_OTHER, headers=NO_STORE)
+        return signed_in_page(known.name, known.role.value)
+
+    async def _log_in(self, request: Request) -> Response:
+        fields = await form(request, ("next", "name", "password"))
+        target, name = local_path(fields.get("next")), fields.get("name", "")
+        try:
+            signed_in = await self._signing.by_password(name, fields.get("password", ""), client_info_of(request))
+        except UserFacingError as error:
+            refusal = login_page(target, self._ways, name[:100], error.message, error.http_status or 400)
+            return with_pause(refusal, error)
+        return await self._sessions.welcome(request, signed_in, Redirect(target, SEE_OTHER, headers=NO_STORE))
+
+    async def _password(self, request: Request) -> Response:
+        members = await json_object(request, ("name", "password"))
+        name, password = text_member(members, "name"), text_member(members, "password")
+        signed_in = await self._signing.by_password(name, password, client_info_of(request))
+        account = signed_in.account
+        answer = JSONResponse({"name": account.name, "role": account.role.name}, headers=NO_STORE)
+        return await self._sessions.welcome(request, signed_in, answer)
+
+    async def _change_password(self, request: Request) -> Response:
+        members = await json_object(request, ("current", "password"))
+        current, password = text_member(members, "current"), text_member(members, "password")
+        known = await self._sessions.required(request)
+        changed = await self._signing.change_password(known, current, password, client_info_of(request))
+        account = changed.account
+        answer = JSONResponse({"name": account.name, "role": account.role.name}, headers=NO_STORE)
+        return self._sessions.replace(request, changed, answer)
+
+    async def _setup(self, request: Request) -> Response:
+        token = request.query_params.get("token", "")
+        if not await self._signing.is_good(Purpose.SETUP, token):
+            return dead_link_page("The link was used, is too old, or there is an administrator already.")
+        return setup_page(token)
+
+    async def _set_up(self, request: Request) -> Response:
+        fields = await form(request, ("token", "name", "password"))
+        token, name = fields.get("token", ""), fields.get("name", "")
+        try:
+            signed_in = await self._signing.set_up(token, name, fields.get("password", ""), client_info_of(request))
+        except UserError as error:
+            if error.code == "INVALID_LINK":
+                return dead_link_page(error.message)
+            return setup_page(token, name[:100], error.message, 400)
+        return await self._sessions.welcome(request, signed_in, Redirect("/", SEE_OTHER, headers=NO_STORE))
+
+    async def _recovery(self, request: Request) -> Response:
+        token = request.query_params.get("token", "")
+        if not await self._signing.is_good(Purpose.RECOVERY, token):
+            return dead_link_page("The link was used or is too old.")
+        return recovery_page(token)
+
+    async def _recover(self, request: Request) -> Response:
+        fields = await form(request, ("token", "password"))
+        token = fields.get("token", "")
+        try:
+            signed_in = await self._signing.recover(token, fields.get("password", ""), client_info_of(request))
+        except UserError as error:
+            if error.code == "INVALID_LINK":
+                return dead_link_page(error.message)
+            return recovery_page(token, error.message, 400)
+        return await self._sessions.welcome(request, signed_in, Redirect("/", SEE_OTHER, headers=NO_STORE))
+
+    async def _sign_out(self, request: Request) -> Response:
+        return await self._sessions.leave(request, everywhere=False)
+
+    async def _sign_out_everywhere(self, request: Request) -> Response:
+        return await self._sessions.leave(request, everywhere=True)
+
+
+def _why_here(target: str, *, ended: bool) -> str | None:
+    """Why somebody sees the page of sign-in; None where it is plain."""
+    if ended:
+        return "Your sign-in has ended. Sign in again to go on where you were."
+    return None if target == "/" else f"Sign in to open {target.partition('?')[0][:80]}."
 
 
 class SignIn:

@@ -7,7 +7,7 @@ from starlette.responses import JSONResponse
 from starlette.routing import Route
 from starlette.types import Scope
 
-from ..auth.base.root_path import root_path_of
+from ..auth.pages import root_path_of
 from ..process.lifecycle import Lifecycle, Phase
 
 NO_STORE = {"Cache-Control": "no-store"}

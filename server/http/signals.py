@@ -28,8 +28,8 @@ from ...jobs.core.base.errors import UserError
 from ...jobs.core.durable.waits import check_box
 from ...jobs.core.model import Json
 from ...jobs.store.db.database import Database
-from ..auth.base.forms import FORM_TYPE, JSON_TYPE, fields_of, form, media_type, page_and_form, read_body
-from ..auth.base.pages import STYLE_PATH, page, style
+from ..auth.forms import FORM_TYPE, JSON_TYPE, fields_of, form, media_type, page_and_form, read_body
+from ..auth.pages import STYLE_PATH, page, style
 from ..process.lifecycle import Lifecycle, Phase
 
 MAX_BODY: Final = 65_536

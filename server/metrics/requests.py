@@ -8,7 +8,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from ...graphql.app import PATH
 from ...graphql.guard.document import Prepared
 from ...jobs.core.counts import OTHER, Histogram
-from ..auth.base.root_path import root_path_of
+from ..auth.pages import root_path_of
 
 _METHODS: Final = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 _ROUTES: Final = frozenset({PATH, "/schema.graphql", "/graphiql", "/health/live", "/health/ready", "/metrics"})

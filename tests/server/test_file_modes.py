@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from cronograph.graphql.client.connection.credentials import Credentials, StoredTokens
 from cronograph.jobs.store.db.database import Database
 from cronograph.jobs.store.db.opening import connected
-from cronograph.server.auth.setup_link import offer_setup, remove_link
+from cronograph.server.auth.signing import offer_setup, remove_link
 from cronograph.server.cli import application
 from tests.server.auth.serving import PASSWORD
 from tests.support.processes import ProcessStarter

@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from cronograph.jobs.accounts.rules.credentials import Prefix, prefix_of
-from cronograph.server.auth.setup_link import link_file, offer_setup
+from cronograph.server.auth.signing import link_file, offer_setup
 from cronograph.server.cli import application
 from tests.server.auth.serving import PASSWORD, Protected
 

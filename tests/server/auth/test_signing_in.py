@@ -17,7 +17,7 @@ from cronograph.jobs.accounts.actions import accounts
 from cronograph.jobs.accounts.rules.credentials import Prefix, new_secret
 from cronograph.jobs.core.actor import Role
 from cronograph.jobs.store.schema.tables import audit_log, login_throttle, session
-from cronograph.server.auth.base.cookies import AttemptCookie, SessionCookie
+from cronograph.server.auth.authenticator import AttemptCookie, SessionCookie
 from cronograph.server.auth.passwords import NICENESS, Passwords
 from tests.server.auth.serving import PASSWORD, Protected, hashed
 

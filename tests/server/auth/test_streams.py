@@ -19,8 +19,7 @@ from cronograph.jobs.accounts.rules.sessions import CredentialKind, Identity
 from cronograph.jobs.core.actor import Role
 from cronograph.jobs.store.db.database import Database
 from cronograph.jobs.store.db.transaction import Tx, Wake
-from cronograph.server.auth.authenticator import REMEMBERED
-from cronograph.server.auth.watch import EVERY, RightsWatch
+from cronograph.server.auth.authenticator import EVERY, REMEMBERED, RightsWatch
 from cronograph.server.http.app import client_of
 from tests.server.auth.serving import Protected, protected
 from tests.support.waiting import eventually

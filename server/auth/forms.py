@@ -1,4 +1,4 @@
-"""What sign-in and signals take from outside: small bodies, strict JSON, plain forms, and paths of this site."""
+"""Bodies that sign-in and signals take from outside: small ones, strict JSON, plain forms, and paths of this site."""
 
 import re
 from collections.abc import Awaitable, Callable, Collection, Mapping
@@ -9,10 +9,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from ....graphql.base.errors import UserFacingError
-from ....graphql.guard.limits import Limits
-from ....graphql.transport.body import BodyReader
-from ....graphql.transport.request import as_object, decode, parse_json
+from ...graphql.base.errors import UserFacingError
+from ...graphql.guard.limits import Limits
+from ...graphql.transport.body import BodyReader
+from ...graphql.transport.request import as_object, decode, parse_json
 
 MAX_BODY: Final = 8_192
 MAX_FIELDS: Final = 20

@@ -1,4 +1,4 @@
-"""The pages of sign-in: plain HTML that works without its script, and so before anything else does."""
+"""The pages of sign-in: plain HTML that works without its script, wherever an application has mounted us."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,9 +7,51 @@ from typing import Final
 from urllib.parse import quote
 
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, Response
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.types import Receive, Scope, Send
+from typing_extensions import override
 
-from .root_path import BASE, Page
+from ...jobs.accounts.rules.devices import DeviceRequest
+
+BASE: Final = '<base href="/">'
+"""Says in a page where its links, which are relative, begin."""
+
+
+def root_path_of(scope: Scope) -> str:
+    """The path that everything is served below, without a slash at its end; nothing for a server of its own."""
+    root: str = scope.get("root_path", "")
+    return root.rstrip("/")
+
+
+def path_below_root(request: Request) -> str:
+    """What was asked for, as a path below that root, with its query."""
+    path = request.url.path.removeprefix(quote(root_path_of(request.scope))) or "/"
+    return f"{path}?{request.url.query}" if request.url.query else path
+
+
+class Page(HTMLResponse):
+    """A page that holds ``BASE``."""
+
+    @override
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send it, with its base where we are mounted."""
+        root = root_path_of(scope)
+        if root:
+            base = f'<base href="{escape(quote(root))}/">'
+            self.body = bytes(self.body).replace(BASE.encode(), base.encode(), 1)
+            self.headers["content-length"] = str(len(self.body))
+        await super().__call__(scope, receive, send)
+
+
+class Redirect(RedirectResponse):
+    """Leads to a path of this site, as it is below where we are mounted."""
+
+    @override
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send it."""
+        self.headers["location"] = f"{quote(root_path_of(scope))}{self.headers['location']}"
+        await super().__call__(scope, receive, send)
+
 
 PAGE_POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
@@ -194,3 +236,37 @@ def _new_password() -> str:
         'autocomplete="new-password" minlength="12" maxlength="1024" required aria-describedby="rule">'
         f'<small id="rule">{PASSWORD_RULE}</small>'
     )
+
+
+def code_page(code: str = "", message: str | None = None, status: int = 200) -> HTMLResponse:
+    """Asks for the code that the device shows."""
+    body = (
+        "<p>Type the code that your command line shows. Go on only if you have just begun to sign in there "
+        "yourself.</p>"
+        f'{notice(message)}<form method="post" action="device"><label for="code">Code</label><input id="code" '
+        f'name="user_code" value="{escape(code)}" autocomplete="off" autocapitalize="characters" spellcheck="false" '
+        'maxlength="20" required autofocus><button>Continue</button></form>'
+    )
+    return page("Sign in a device", body, status)
+
+
+def decision_page(code: str, request: DeviceRequest, name: str, role: str) -> HTMLResponse:
+    """Shows which device asks, and lets one decide."""
+    agent = escape(request.agent or "a program that does not say what it is")
+    body = (
+        f"<p>A device asks to act as <strong>{escape(name)}</strong> ({escape(role)}). It will be able to do all "
+        "that you may do, until you end its session.</p>"
+        f"<p>Code: <code>{escape(code)}</code><br>Program: {agent}<br>Address: {escape(request.address or 'unknown')}"
+        f"<br>Asked at: {request.created_at:%H:%M:%S} UTC</p>"
+        f'<form method="post" action="device/decision">{hidden("user_code", code)}'
+        '<button name="decision" value="approve">Let it in</button>'
+        '<button class="plain" name="decision" value="deny">Refuse</button></form>'
+    )
+    return page("Let this device in?", body)
+
+
+def decided_page(*, approved: bool) -> HTMLResponse:
+    """Says what was decided."""
+    if approved:
+        return page("The device is signed in", "<p>You can close this page and go on there.</p>")
+    return page("The device was refused", "<p>It gets no access. You can close this page.</p>")

@@ -183,6 +183,18 @@ def writes_at_exit(path: str) -> None:
     atexit.register(Path(path).write_text, "ended in order")
 
 
+@in_process
+async def is_told_twice_to_leave(path: str) -> None:
+    """Be told to leave a second time while it leaves."""
+
+    def leave() -> None:
+        os.kill(os.getpid(), signal.SIGTERM)
+        Path(path).write_text("ended in order")
+
+    atexit.register(leave)
+    await asyncio.Event().wait()
+
+
 _open_files: list[TextIO] = []
 
 

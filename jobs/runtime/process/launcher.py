@@ -101,9 +101,10 @@ def end_in_order(status: int) -> NoReturn:
 
     Threads that are no daemons are waited for, ``atexit`` functions are called (``logging`` and coverage flush there),
     and what was written to files that nobody closed is written out. ``__del__`` methods are not called; Python itself
-    promises none at its exit.
+    promises none at its exit. Once the threads are over, SIGTERM asks for nothing that is not under way.
     """
     _wait_for_threads()
+    signal.signal(signal.SIGTERM, _nothing)
     _call_exit_functions()
     # What the launcher had imported is frozen and not looked through.
     for stream in [one for one in gc.get_objects() if issubclass(type(one), _FLUSHED)] + [sys.stdout, sys.stderr]:
@@ -276,7 +277,7 @@ class Launcher:
 
 
 def _nothing(_number: int, _frame: FrameType | None) -> None:
-    """The wake-up socket notifies; without a handler in Python there is none."""
+    """Leave a signal unheeded: the wake-up socket notifies of it, or it asks for what is under way."""
 
 
 def _import_for_children(module: str) -> None:

@@ -151,6 +151,12 @@ async def test_a_child_that_ends_leaves_nothing_behind(engine: RunningEngine, tm
     assert (tmp_path / "note").read_text() == "ended in order"
 
 
+async def test_a_child_that_leaves_is_told_so_twice_and_ends_in_order(engine: RunningEngine, tmp_path: Path) -> None:
+    done = await engine.finish("is_told_twice_to_leave", {"path": str(tmp_path / "note")}, timeout=0.5)
+    assert done.execution.outcome is Outcome.TIMED_OUT
+    assert (tmp_path / "note").read_text() == "ended in order"
+
+
 async def test_a_child_ends_as_an_interpreter_does(engine: RunningEngine, tmp_path: Path) -> None:
     await engine.finish("leaves_work_for_the_end", {"folder": str(tmp_path)})
     assert (tmp_path / "order").read_text() == "a thread then atexit"

@@ -9,15 +9,14 @@ from starlette.routing import Route, WebSocketRoute
 
 from ..jobs.own.threads import briefly_in_thread
 from .base.errors import UserFacingError, error_answer, mask
+from .guard.admission import Admission
 from .transport.body import BodyReader
-from .transport.bounds import Bounds
 from .transport.engine import Engine
 from .transport.gateway import Gateway, GetContext, Watch, cursor_of_answer, unwatched
 from .transport.http.endpoint import HttpEndpoint
 from .transport.introspection import Introspections
 from .transport.persisted import PersistedDocuments
-from .transport.share_key import SharePolicy
-from .transport.sharing import EventId, SharedStreams
+from .transport.sharing import EventId, SharedStreams, SharePolicy
 from .transport.site import SitePolicy
 from .transport.streams import OpenStreams
 from .transport.websocket.endpoint import WebSocketEndpoint
@@ -38,7 +37,7 @@ def graphql_routes(
     event_id: EventId = cursor_of_answer,
     share: SharePolicy | None = None,
     watch: Watch = unwatched,
-    bounds: Bounds | None = None,
+    admission: Admission | None = None,
 ) -> list[Route | WebSocketRoute]:
     """Routes for POST, Server-Sent Events and WebSocket at ``/graphql``, and for the SDL at ``/schema.graphql``.
 
@@ -54,10 +53,11 @@ def graphql_routes(
         event_id: Cursor of a subscription's answer, for the ``id:`` of server-sent events and for sharing.
         share: Which subscriptions of equal subscribers are executed once; None = none.
         watch: Ends streams whose readers have lost the right to them, see ``Gateway.watch``.
-        bounds: Who may execute now, and within what; unless given, all contexts are as ``get_context`` makes them.
+        admission: Decides which operations run now and which wait; unless given, contexts are as ``get_context``
+            makes them.
     """
     schema = engine.schema
-    bounds = bounds or Bounds(schema.limits)
+    admission = admission or Admission(schema.limits)
     gateway = Gateway(
         engine=engine,
         introspections=Introspections(engine),
@@ -67,8 +67,8 @@ def graphql_routes(
         streams=OpenStreams(schema.limits) if streams is None else streams,
         shared=SharedStreams(engine, event_id, share),
         watch=watch,
-        bounds=bounds,
-        bodies=BodyReader(schema.limits, bounds.may_write),
+        admission=admission,
+        bodies=BodyReader(schema.limits, admission.may_write),
     )
 
     async def schema_text(request: Request) -> Response:

@@ -14,8 +14,8 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ..graphql.client import AsyncClient
+from ..graphql.guard.admission import address_of
 from ..graphql.resolving.context import Person
-from ..graphql.transport.bounds import address_of
 from ..jobs.connection import connect
 from ..jobs.core.actor import Role
 from ..jobs.core.base.errors import ConfigurationError

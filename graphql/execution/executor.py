@@ -1,9 +1,7 @@
 """How operations are executed: as Strawberry does, but within a size, and plain fields without its ceremony."""
 
 from collections.abc import Callable, Mapping
-from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
-from typing import Any, Final, TypeAlias, cast
+from typing import Any, Final, cast
 
 from graphql.pyutils import Path, gather_with_cancel
 from strawberry.schema.schema import StrawberryGraphQLCoreExecutionContext
@@ -20,9 +18,10 @@ from graphql import (
 
 from ...jobs.core.base.errors import UnreadableRow
 from ..base.errors import standing
+from ..guard.admission import EventBounds
 from ..guard.answer import AnswerSize
 from ..guard.limits import LimitExceeded, Limits
-from .metered import METER, Meter
+from ..guard.metered import METER, Meter
 from .plain_fields import Known, PlainFields, ReadyField
 
 ADVICE: Final = "Ask for fewer rows, or for fewer of the long texts."
@@ -36,21 +35,6 @@ PLAIN_FIELDS: Final = "cronograph-plain-fields"
 Plan = tuple[tuple[str, Known, Any], ...]
 """The fields of one selection in order: the name in the answer, what is known of it, graphql-core's details."""
 
-
-@dataclass(frozen=True, slots=True)
-class Admitted:
-    """What an execution may use.
-
-    Attributes:
-        meter: Charges its caller.
-    """
-
-    context: Any
-    meter: Meter
-
-
-EventBounds: TypeAlias = Callable[[Any], AbstractAsyncContextManager[Admitted]]
-"""Lets one event of a subscription be executed: from the operation's context, what it may use while a block runs."""
 
 BOUNDS: Final = "cronograph-bounds"
 """Under this key of an operation's extensions its executor finds the ``EventBounds``; None = no event has any."""

@@ -12,9 +12,9 @@ from starlette.requests import Request
 from graphql import OperationType
 
 from ..base.errors import UserFacingError
+from ..guard.admission import MayWrite, nobody
 from ..guard.document import Prepared
 from ..guard.limits import Limits
-from .bounds import MayWrite, nobody
 
 
 @dataclass(frozen=True, slots=True)

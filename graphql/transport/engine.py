@@ -9,11 +9,11 @@ from typing import Any
 from strawberry.types.execution import ExecutionResult, PreExecutionError
 
 from ..base.errors import UserFacingError, coded, error_answer, mask
-from ..execution.executor import BOUNDS, EventBounds
-from ..execution.metered import METER, Meter
+from ..execution.executor import BOUNDS
 from ..execution.schema_factory import PREPARED, GuardedSchema
+from ..guard.admission import EventBounds, timed_out
 from ..guard.document import Prepared, RequestRefused
-from .bounds import timed_out
+from ..guard.metered import METER, Meter
 from .request import GraphQLRequest
 
 Refused = Callable[[Any, UserFacingError], Awaitable[None]]

@@ -12,17 +12,15 @@ from starlette.requests import HTTPConnection
 from ...jobs.core.base.tracing import TRACED
 from ...jobs.own.threads import briefly_in_thread
 from ..base.errors import UserFacingError
-from ..execution.executor import Admitted
+from ..guard.admission import Admission, Admitted
 from ..guard.document import Prepared
 from ..guard.limits import Limits
 from .body import Body, BodyReader
-from .bounds import Bounds
 from .engine import Answer, Engine
 from .introspection import Introspections
-from .members import Encoded
 from .persisted import PersistedDocuments
 from .request import GraphQLRequest, as_object, decode, parse_json, parse_request
-from .sharing import SharedStreams
+from .sharing import Encoded, SharedStreams
 from .site import SitePolicy
 from .streams import OpenStreams
 
@@ -56,7 +54,7 @@ class Gateway:
         persisted: Documents by hash.
         shared: Runs subscriptions, those of equal subscribers once.
         watch: Notifies a stream when its reader has lost the right to it.
-        bounds: Who may execute now, and within what.
+        admission: Decides which operations run now and which wait.
         bodies: Reads the bodies of requests.
         resume_variable: The variable that ``Last-Event-ID`` sets when the operation declares it.
     """
@@ -68,7 +66,7 @@ class Gateway:
     persisted: PersistedDocuments
     streams: OpenStreams
     shared: SharedStreams
-    bounds: Bounds
+    admission: Admission
     bodies: BodyReader
     watch: Watch = unwatched
     resume_variable: str = "after"
@@ -84,14 +82,14 @@ class Gateway:
         Raises:
             UserFacingError: see ``parse_json`` and ``parse_request``.
         """
-        pace, client = self.bounds.pace, self.bounds.client_of(context, connection)
+        loop, client = self.admission.loop, self.admission.client_of(context, connection)
         if body.wide:
             # What is that long takes its time; others are answered meanwhile.
             return await briefly_in_thread(self._parsed, body)
         if len(body.content) <= SHORT:
-            with pace.meter(client).measured():
+            with loop.meter(client).measured():
                 return self._parsed(body)
-        async with pace.turn(client) as turn:
+        async with loop.turn(client) as turn:
             with turn.meter.measured():
                 return self._parsed(body)
 
@@ -104,12 +102,12 @@ class Gateway:
         Raises:
             RequestRefused: it will not be executed.
         """
-        pace, client = self.bounds.pace, self.bounds.client_of(context, connection)
+        loop, client = self.admission.loop, self.admission.client_of(context, connection)
         resolved = self.persisted.resolve(request)
         if self.engine.knows(resolved):
-            with pace.meter(client).measured():
+            with loop.meter(client).measured():
                 return self._checked(resolved)
-        async with pace.turn(client) as turn:
+        async with loop.turn(client) as turn:
             with turn.meter.measured():
                 return self._checked(resolved)
 
@@ -122,13 +120,13 @@ class Gateway:
         """Run a query or a mutation once the budget has room for it and its turn has come.
 
         Raises:
-            UserFacingError: the server is busy, see ``Bounds.admitted``.
+            UserFacingError: the server is busy, see ``Admission.admitted``.
         """
-        client = self.bounds.client_of(context, connection)
-        async with self.bounds.admitted(client, prepared.measure.cost, context) as admitted:
+        client = self.admission.client_of(context, connection)
+        async with self.admission.admitted(client, prepared.measure.cost, context) as admitted:
             began = time.perf_counter()
             answer = await self._traced(prepared, admitted, connection)
-            self.bounds.count(prepared, time.perf_counter() - began, failed="errors" in answer.content)
+            self.admission.count(prepared, time.perf_counter() - began, failed="errors" in answer.content)
             return answer
 
     async def _traced(self, prepared: Prepared, admitted: Admitted, connection: HTTPConnection) -> Answer:
@@ -154,9 +152,9 @@ class Gateway:
         Raises:
             RequestRefused: while iterating, see ``SharedStreams.stream``.
         """
-        client, bounds = self.bounds.client_of(context, connection), self.bounds.of_events
-        of_events = partial(bounds, cost=prepared.measure.cost)
-        return self.shared.stream(prepared, self.bounds.of_source(context), client, of_events)
+        client = self.admission.client_of(context, connection)
+        of_events = partial(self.admission.of_events, cost=prepared.measure.cost)
+        return self.shared.stream(prepared, self.admission.of_source(context), client, of_events)
 
 
 def cursor_of_answer(answer: Mapping[str, Any]) -> str | None:

@@ -5,8 +5,8 @@ from collections import OrderedDict
 from typing import Any, Final
 
 from ...jobs.own.threads import briefly_in_thread
-from ..execution.metered import Meter
 from ..guard.document import Prepared
+from ..guard.metered import Meter
 from .engine import Answer, Engine
 
 KEPT: Final = 4

@@ -1,4 +1,4 @@
-"""One execution and one serialisation for all subscribers with equal document, variables and rights.
+"""Sharing: one execution and one serialisation for all subscribers with equal document, variables and rights.
 
 A hundred open dashboards ask for the same events; executing the subscription once for all of them makes an event cost
 nearly the same for one as for a hundred. Only fields named in a ``SharePolicy`` are shared. A subscriber that resumes
@@ -7,35 +7,324 @@ when that yields an event which they have got too: nothing is missed and nothing
 from, a subscriber that has overflowed catches up by an execution of its own, see ``SharedField.catch_up``.
 """
 
+import asyncio
+import json
+import re
 from collections import deque
 from collections.abc import AsyncGenerator, Callable, Hashable, Mapping
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from ..base.errors import UserFacingError
-from ..execution.executor import EventBounds
+from graphql import (
+    ArgumentNode,
+    FieldNode,
+    NonNullTypeNode,
+    NullValueNode,
+    OperationDefinitionNode,
+    StringValueNode,
+    ValueNode,
+    VariableNode,
+)
+
+from ..base.enums import Role
+from ..base.errors import UserFacingError, mask
+from ..guard.admission import Clients, EventBounds
 from ..guard.document import Prepared, RequestRefused
-from .bounds import Clients
+from ..guard.limits import Limits
+from ..resolving.context import Context
 from .engine import Engine
-from .members import Audience, Encoded, Member, SharedExecution
-from .share_key import SharePlan, SharePolicy, plan_of
 
 RECENT: Final = 100
 """Cursors of one's own execution that are remembered to find the meeting place."""
-
 MEETING_SECONDS: Final = 0.25
-"""How long one's own execution waits for the shared one before it looks at the next answer."""
+"""Seconds for which one's own execution waits for the shared one before it looks at the next answer."""
 
 BoundsOf = Callable[[Clients], EventBounds | None]
-"""The bounds of each event for those who read it."""
+"""Returns the admission of each event for those who read it."""
+
+EventId = Callable[[Mapping[str, Any]], str | None]
+"""Returns the cursor of an answer."""
 
 
 def unbounded(_clients: Clients) -> None:
-    """No event has any."""
+    """Admit every event."""
 
 
-EventId = Callable[[Mapping[str, Any]], str | None]
+@dataclass(frozen=True, slots=True)
+class SharedField:
+    """Describe how one field of the subscription type is shared.
+
+    Attributes:
+        resume_argument: The argument that takes a cursor to go on from; None = the field cannot resume. An answer's
+            cursor (see ``event_id``) must be one that this argument takes.
+        private_arguments: Arguments that make a subscription one's own when they are neither null nor false, such as
+            one that asks for a snapshot first.
+        catch_up: Makes of a context the one under which the field begins with what makes good what was missed, for
+            a subscriber that fell behind and cannot resume; None = such a subscriber is refused (``SLOW_READER``).
+    """
+
+    resume_argument: str | None = None
+    private_arguments: frozenset[str] = frozenset()
+    catch_up: Callable[[Any], Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SharePolicy:
+    """Name the subscriptions that are shared, and between whom.
+
+    Attributes:
+        fields: By name, the fields of the subscription type that may be shared. Each must yield the same events to all
+            with equal arguments and rights, whenever they came.
+        rights: Returns from a context all that decides which events its owner sees.
+    """
+
+    fields: Mapping[str, SharedField]
+    rights: Callable[[Any], Hashable]
+
+
+@dataclass(frozen=True, slots=True)
+class SharePlan:
+    """The way in which one subscription is shared.
+
+    Attributes:
+        key: Equal for all that share an execution.
+        prepared: The operation as asked for.
+        resume_variable: The variable that holds the cursor; None when the subscription cannot resume.
+        after: The cursor asked for.
+        catch_up: See ``SharedField``.
+    """
+
+    key: Hashable
+    prepared: Prepared
+    resume_variable: str | None = None
+    after: str | None = None
+    catch_up: Callable[[Any], Any] | None = None
+
+    def after_cursor(self, cursor: str | None) -> Prepared:
+        """Return the operation from another place on; None = from now on."""
+        if self.resume_variable is None:
+            return self.prepared
+        return replace(self.prepared, variables={**self.prepared.variables, self.resume_variable: cursor})
+
+
+def plan_of(policy: SharePolicy, prepared: Prepared, context: Any) -> SharePlan | None:  # noqa: ANN401
+    """Return the way in which a subscription may be shared; None = not at all."""
+    root = _only_field(prepared.operation)
+    shared = policy.fields.get(root.name.value) if root else None
+    if root is None or shared is None:
+        return None
+    arguments = {argument.name.value: argument for argument in root.arguments or ()}
+    if any(_is_set(arguments.get(name), prepared) for name in shared.private_arguments):
+        return None
+    resume = arguments.get(shared.resume_argument) if shared.resume_argument else None
+    variable = resume.value.name.value if resume and isinstance(resume.value, VariableNode) else None
+    if variable is None:
+        # A cursor in the text cannot be moved on, and null asks for events from now on, as no argument does.
+        if _is_set(resume, prepared):
+            return None
+        return SharePlan(_key(policy, prepared, context, None), prepared, catch_up=shared.catch_up)
+    after = _value_of(prepared, variable)
+    if not _is_movable(prepared, variable) or not (after is None or isinstance(after, str)):
+        return None
+    return SharePlan(_key(policy, prepared, context, variable), prepared, variable, after, shared.catch_up)
+
+
+def _only_field(operation: OperationDefinitionNode) -> FieldNode | None:
+    selections = operation.selection_set.selections
+    only = selections[0] if len(selections) == 1 else None
+    return only if isinstance(only, FieldNode) else None
+
+
+def _is_set(argument: ArgumentNode | None, prepared: Prepared) -> bool:
+    if argument is None:
+        return False
+    if isinstance(argument.value, VariableNode):
+        return _value_of(prepared, argument.value.name.value) not in (None, False)
+    return not isinstance(argument.value, NullValueNode) and getattr(argument.value, "value", True) is not False
+
+
+def _value_of(prepared: Prepared, variable: str) -> object:
+    if variable in prepared.variables:
+        return prepared.variables[variable]
+    for definition in prepared.operation.variable_definitions or ():
+        if definition.variable.name.value == variable and definition.default_value is not None:
+            return _literal(definition.default_value)
+    return None
+
+
+def _literal(node: ValueNode) -> object:
+    """Return a default as far as it matters here: null, a string, or anything else, which is never shared."""
+    if isinstance(node, NullValueNode):
+        return None
+    return node.value if isinstance(node, StringValueNode) else node
+
+
+def _is_movable(prepared: Prepared, variable: str) -> bool:
+    """Return whether the variable may be null and stands in one place only: another value changes nothing else."""
+    for definition in prepared.operation.variable_definitions or ():
+        if definition.variable.name.value == variable and isinstance(definition.type, NonNullTypeNode):
+            return False
+    return len(re.findall(rf"\$\s*{variable}\b", prepared.document.text)) == 2
+
+
+def _key(policy: SharePolicy, prepared: Prepared, context: Any, variable: str | None) -> Hashable:  # noqa: ANN401
+    variables = {name: value for name, value in prepared.variables.items() if name != variable}
+    written = json.dumps(variables, sort_keys=True)
+    return (prepared.document.text, prepared.operation_name, written, policy.rights(context))
+
+
+@dataclass(frozen=True, slots=True)
+class Encoded:
+    """An answer, ready to be sent.
+
+    Attributes:
+        text: JSON.
+        cursor: Its place in the stream, None when it has none.
+    """
+
+    text: str
+    cursor: str | None
+
+
+class Member:
+    """One subscriber of a shared execution.
+
+    Attributes:
+        client: The caller.
+        overflowed: It fell behind: the queued answers are good, later ones are missing.
+    """
+
+    def __init__(self, limits: Limits, client: str = "") -> None:
+        self.client = client
+        self.overflowed = False
+        self._limits = limits
+        self._queue: deque[Encoded] = deque()
+        self._characters = 0
+        self._wake = asyncio.Event()
+        self._finished = False
+        self._failure: RequestRefused | None = None
+
+    def offer(self, answer: Encoded) -> None:
+        """Queue an answer; a full queue overflows instead, for this subscriber alone."""
+        full = len(self._queue) >= self._limits.queue_events
+        large = self._characters + len(answer.text) > self._limits.queue_bytes
+        if full or (large and self._queue):
+            self.overflowed = True
+        if not self.overflowed:
+            self._queue.append(answer)
+            self._characters += len(answer.text)
+        self._wake.set()
+
+    def finish(self, failure: RequestRefused | None) -> None:
+        """Note that the execution has ended, or the failure by which it never began."""
+        self._finished = True
+        self._failure = failure
+        self._wake.set()
+
+    def skip_through(self, cursor: str | None) -> bool:
+        """Drop the queue up to and including the answer at ``cursor``; return False when that is not queued."""
+        if cursor is None or not any(answer.cursor == cursor for answer in self._queue):
+            return False
+        while self._take().cursor != cursor:
+            continue
+        return True
+
+    @property
+    def first(self) -> Encoded | None:
+        """Return the oldest answer queued."""
+        return self._queue[0] if self._queue else None
+
+    async def reach(self, cursor: str, seconds: float) -> bool:
+        """Wait for the answer at ``cursor`` and drop the queue up to it; return False when it does not come in time."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                while not self.skip_through(cursor):
+                    if self._finished or self.overflowed:
+                        return False
+                    self._wake.clear()
+                    await self._wake.wait()
+                return True
+        return False
+
+    async def answers(self) -> AsyncGenerator[Encoded, None]:
+        """Yield the queued answers and the next ones, until the execution ends or the queue has overflowed.
+
+        Raises:
+            RequestRefused: the execution could not begin.
+        """
+        while True:
+            while self._queue:
+                yield self._take()
+            if self._failure:
+                raise self._failure
+            if self._finished or self.overflowed:
+                return
+            self._wake.clear()
+            await self._wake.wait()
+
+    def _take(self) -> Encoded:
+        answer = self._queue.popleft()
+        self._characters -= len(answer.text)
+        return answer
+
+
+class Audience:
+    """The subscribers of a shared execution."""
+
+    def __init__(self) -> None:
+        self.members: set[Member] = set()
+
+    def clients(self) -> set[str]:
+        """Return their callers."""
+        return {member.client for member in self.members}
+
+
+class SharedExecution:
+    """Runs one subscription for its members, from the first to the last of them."""
+
+    def __init__(self, answers: AsyncGenerator[Encoded, None], audience: Audience, ended: Callable[[], None]) -> None:
+        """Start at once.
+
+        Args:
+            answers: The execution.
+            audience: Where its members are.
+            ended: Called when it has ended by itself, before its members are notified.
+        """
+        self._members = audience.members
+        self._ended = ended
+        self._task = asyncio.create_task(self._pump(answers))
+
+    def __len__(self) -> int:
+        return len(self._members)
+
+    def add(self, member: Member) -> None:
+        """Let a subscriber have every answer from now on."""
+        self._members.add(member)
+
+    def remove(self, member: Member) -> None:
+        """Let a subscriber go."""
+        self._members.discard(member)
+
+    async def stop(self) -> None:
+        """End the execution and wait until its source is closed."""
+        self._task.cancel()
+        await asyncio.wait({self._task})
+
+    async def _pump(self, answers: AsyncGenerator[Encoded, None]) -> None:
+        failure: RequestRefused | None = None
+        try:
+            async with aclosing(answers):
+                async for answer in answers:
+                    for member in self._members:
+                        member.offer(answer)
+        except RequestRefused as refused:
+            failure = refused
+        except Exception as error:  # noqa: BLE001 - masked and logged once for all members
+            failure = RequestRefused([mask(error)])
+        self._ended()
+        for member in self._members:
+            member.finish(failure)
 
 
 class SharedStreams:
@@ -47,7 +336,7 @@ class SharedStreams:
         Args:
             engine: Runs the operations.
             event_id: The cursor of an answer.
-            policy: What may be shared; None = nothing.
+            policy: The fields that may be shared; None = none.
         """
         self._engine = engine
         self._event_id = event_id
@@ -64,7 +353,7 @@ class SharedStreams:
         client: str = "",
         bounds_of: BoundsOf = unbounded,
     ) -> AsyncGenerator[Encoded, None]:
-        """The answers of a subscription.
+        """Yield the answers of a subscription.
 
         Raises:
             RequestRefused: while iterating: the source of events could not be opened, or the reader fell behind and the
@@ -101,7 +390,7 @@ class SharedStreams:
                     yield answer
 
     def _catching_up(self, plan: SharePlan, reader: "Reader") -> AsyncGenerator[Encoded, None]:
-        """One's own execution, after what the reader missed; its source waits for the reader and bounds what waits.
+        """Run an execution for one reader, after the events it missed; its source waits for the reader.
 
         Raises:
             RequestRefused: the field does not know how to make good what was missed.
@@ -118,7 +407,7 @@ class SharedStreams:
         cursor: str | None,
         reader: "Reader",
     ) -> AsyncGenerator[Encoded, None]:
-        """Answers until the stream ends (``turn.finished``) or the member has overflowed."""
+        """Yield answers until the stream ends (``turn.finished``) or the member has overflowed."""
         member = turn.member
         if cursor is not None:
             meeting = Meeting(member)
@@ -159,13 +448,13 @@ class SharedStreams:
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """Who subscribes.
+    """A subscriber.
 
     Attributes:
         context: Of the operation.
-        client: Whose it is.
-        bounds_of: The bounds of each event for those who read it.
-        audience: Those who read what is executed; None = this one alone.
+        client: The caller.
+        bounds_of: Returns the admission of each event.
+        audience: The subscribers of the execution; None = this one alone.
     """
 
     context: Any
@@ -175,13 +464,13 @@ class Reader:
 
     @property
     def bounds(self) -> EventBounds | None:
-        """Of each event."""
+        """Return the admission of each event."""
         alone = (self.client,)
         return self.bounds_of((lambda: alone) if self.audience is None else self.audience.clients)
 
 
 class Turn:
-    """What one turn of a subscriber came to.
+    """The outcome of one turn of a subscriber.
 
     Attributes:
         member: Its place in the shared execution.
@@ -222,3 +511,18 @@ def _too_slow(events: int) -> UserFacingError:
         f"This reader is too slow: more than {events:,} events were waiting for it. Query again, then subscribe again."
     )
     return UserFacingError(message, code="SLOW_READER")
+
+
+def rights_of(context: Context) -> Role:
+    """Return the role: it alone decides which events a subscriber sees."""
+    return context.person.role
+
+
+SHARED: Final = SharePolicy(
+    fields={
+        "events": SharedField(resume_argument="after", catch_up=Context.behind),
+        "executions": SharedField(private_arguments=frozenset({"snapshot"}), catch_up=Context.behind),
+    },
+    rights=rights_of,
+)
+"""For ``graphql_routes(share=SHARED)``. Subscriptions that begin with what is there already cannot be shared."""

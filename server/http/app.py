@@ -11,12 +11,12 @@ from starlette.responses import PlainTextResponse, Response
 from ...graphql.app import graphql_routes
 from ...graphql.base.errors import UserFacingError
 from ...graphql.execution.schema_factory import GuardedSchema
+from ...graphql.guard.admission import Admission, Reads, address_of
 from ...graphql.guard.searches import Searches, SearchLane
 from ...graphql.resolving.context import LOCAL_ADMINISTRATOR, Context, Person
-from ...graphql.transport.bounds import Bounds, Reads, address_of
 from ...graphql.transport.engine import Engine, Refused, unrecorded
 from ...graphql.transport.gateway import unwatched
-from ...graphql.transport.shared_fields import SHARED
+from ...graphql.transport.sharing import SHARED
 from ...graphql.transport.streams import OpenStreams
 from ...jobs.accounts.rules.sealing import KeySource, no_keys
 from ...jobs.core.actor import Role
@@ -205,7 +205,7 @@ def build_app(parts: Parts) -> Starlette:
 
     searching = SearchLane(parts.searched, parts.schema.limits)
 
-    def lane(found: Context, reads: Reads) -> Context:
+    def reading(found: Context, reads: Reads) -> Context:
         database = parts.costly if reads.costly else parts.database
         searches = Searches(searching, reads.client, reads.cost) if reads.client else None
         return found.with_database(database.with_deadline(reads.deadline).with_retry(reads.retry_seconds), searches)
@@ -222,7 +222,7 @@ def build_app(parts: Parts) -> Starlette:
         share=SHARED,
         allowed_origins=parts.origins if sign_in is None else {sign_in.origin},
         watch=watch if sign_in is None else sign_in.watch.watching,
-        bounds=Bounds(parts.schema.limits, lane, client_of, may_write, parts.requests.executed),
+        admission=Admission(parts.schema.limits, reading, client_of, may_write, parts.requests.executed),
     )
     app = Starlette(
         routes=[

@@ -22,10 +22,10 @@ from starlette.applications import Starlette
 from starlette.requests import HTTPConnection
 
 from cronograph.graphql.app import graphql_routes
+from cronograph.graphql.guard.admission import Admission, Reads
 from cronograph.graphql.guard.searches import Searches, SearchLane, bounds_of
 from cronograph.graphql.resolving.context import Context
 from cronograph.graphql.schema import create_schema
-from cronograph.graphql.transport.bounds import Bounds, Reads
 from cronograph.graphql.transport.engine import Engine
 from cronograph.jobs.base.services import Services
 from cronograph.jobs.registry import Registry, define
@@ -140,7 +140,7 @@ async def serving(url: str) -> AsyncGenerator[Server]:
     lifecycle.enter(Phase.SERVING)
     health = health_routes(lifecycle, lambda: engine.ready)
     app = Starlette(
-        routes=[*health, *graphql_routes(Engine(schema), context, bounds=Bounds(schema.limits, lane, caller))]
+        routes=[*health, *graphql_routes(Engine(schema), context, admission=Admission(schema.limits, lane, caller))]
     )
     wakeup.start()
     feeds.start()

@@ -14,7 +14,7 @@ from functools import partial
 
 import httpx
 
-from cronograph.graphql.transport.share_key import SharePolicy
+from cronograph.graphql.transport.sharing import SharePolicy
 from tests.graphql_api.transport.nonsense import NONSENSE, document
 from tests.graphql_api.transport.sample import Sample, sample_app
 from tests.graphql_api.transport.test_sharing import LOG, POLICY, Hub, Reader

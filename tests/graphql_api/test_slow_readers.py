@@ -11,9 +11,7 @@ from cronograph.graphql.guard.limits import Limits
 from cronograph.graphql.schema import create_schema
 from cronograph.graphql.transport.engine import Engine
 from cronograph.graphql.transport.gateway import cursor_of_answer
-from cronograph.graphql.transport.members import Encoded
-from cronograph.graphql.transport.shared_fields import SHARED
-from cronograph.graphql.transport.sharing import SharedStreams
+from cronograph.graphql.transport.sharing import SHARED, Encoded, SharedStreams
 from tests.graphql_api.api import Api
 from tests.support.storage import Worker
 from tests.support.waiting import eventually

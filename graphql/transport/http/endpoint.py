@@ -89,7 +89,7 @@ class HttpEndpoint:
         return response
 
     async def _stream(self, request: Request, operation: GraphQLRequest, context: Any) -> ASGIApp:  # noqa: ANN401
-        client = self._gateway.bounds.client_of(context, request)
+        client = self._gateway.admission.client_of(context, request)
         self._gateway.streams.check(client)
         cursor = last_event_id(request)
         if cursor is not None:

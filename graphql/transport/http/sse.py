@@ -18,8 +18,8 @@ from ...base.errors import UserFacingError, error_answer, mask
 from ...guard.document import Prepared, RequestRefused
 from ..engine import encode_json
 from ..gateway import Gateway
-from ..members import Encoded
 from ..sending import BoundedSender, SlowReader
+from ..sharing import Encoded
 
 logger = logging.getLogger("cronograph.graphql")
 
@@ -69,7 +69,7 @@ class EventStream:
         lost: asyncio.Future[UserFacingError] = asyncio.get_running_loop().create_future()
         sender = BoundedSender(send, self._gateway.limits.send_seconds)
         watched = self._gateway.watch(self._context, self._connection, lost.set_result)
-        client = self._gateway.bounds.client_of(self._context, self._connection)
+        client = self._gateway.admission.client_of(self._context, self._connection)
         with self._gateway.streams.opened(client, stopped.set), watched:
             await send({"type": "http.response.start", "status": 200, "headers": HEADERS})
             pump = asyncio.create_task(self._pump(sender))

@@ -22,7 +22,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from graphql import GraphQLError
 
 from ...base.errors import UserFacingError, error_answer, mask
-from ..bounds import address_of
+from ...guard.admission import address_of
 from ..engine import encode_json
 from ..gateway import Gateway
 from ..request import as_object, parse_json
@@ -215,7 +215,7 @@ class Session:
         except GraphQLError as error:
             raise _refusal(error) from None
         try:
-            self._gateway.streams.belongs(self.place, self._gateway.bounds.client_of(context, self._websocket))
+            self._gateway.streams.belongs(self.place, self._gateway.admission.client_of(context, self._websocket))
         except UserFacingError as error:
             raise _too_many(error) from None
         watched = self._gateway.watch(context, self._websocket, lambda error: self._end(_refusal(error)))

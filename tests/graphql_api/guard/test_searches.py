@@ -13,11 +13,11 @@ from starlette.requests import HTTPConnection
 
 from cronograph.graphql.app import graphql_routes
 from cronograph.graphql.base.errors import UserFacingError
+from cronograph.graphql.guard.admission import Admission, Reads
 from cronograph.graphql.guard.limits import Limits
 from cronograph.graphql.guard.searches import Searches, SearchLane, bounds_of
 from cronograph.graphql.resolving.context import Context
 from cronograph.graphql.schema import create_schema
-from cronograph.graphql.transport.bounds import Bounds, Reads
 from cronograph.graphql.transport.engine import Engine
 from cronograph.jobs.runtime.live.bus import EventBus
 from cronograph.jobs.runtime.live.feeds import LogFeed
@@ -85,8 +85,8 @@ async def api(url: str, limits: Limits = LIMITS) -> AsyncGenerator[Api]:
     def within(found: Context, reads: Reads) -> Context:
         return found.with_database(database.with_deadline(reads.deadline), Searches(lane, reads.client, reads.cost))
 
-    bounds = Bounds(limits, within, lambda _context, connection: connection.headers["x-caller"])
-    app = Starlette(routes=[*graphql_routes(Engine(schema), context, bounds=bounds)])
+    bounds = Admission(limits, within, lambda _context, connection: connection.headers["x-caller"])
+    app = Starlette(routes=[*graphql_routes(Engine(schema), context, admission=bounds)])
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://localhost", timeout=60) as client:
         yield Api(client, database, lane, clock)
     await searched.close()

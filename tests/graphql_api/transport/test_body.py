@@ -9,8 +9,8 @@ from typing import Any, Final
 import httpx
 import pytest
 
+from cronograph.graphql.guard.admission import Admission
 from cronograph.graphql.guard.limits import MIB, Limits
-from cronograph.graphql.transport.bounds import Bounds
 from tests.graphql_api.transport.sample import sample_app
 from tests.support.job_modules import write_example_jobs
 from tests.support.processes import ProcessStarter
@@ -53,7 +53,7 @@ def test_ten_thousand_runs_with_arguments_fit_into_one_request(
 def app_of(*, may_write: bool, **limits: Any) -> Any:
     """The sample application, asked by somebody who may change things or not."""
     wanted = Limits(**limits)
-    return sample_app(wanted, bounds=Bounds(wanted, may_write=lambda _: may_write)).app
+    return sample_app(wanted, admission=Admission(wanted, may_write=lambda _: may_write)).app
 
 
 def browser(app: Any) -> httpx.AsyncClient:

@@ -9,9 +9,9 @@ import httpx
 import pytest
 from starlette.requests import HTTPConnection
 
+from cronograph.graphql.guard.admission import RETRY_SECONDS, Admission, Reads
 from cronograph.graphql.guard.limits import Limits
 from cronograph.graphql.resolving.context import LOCAL_ADMINISTRATOR, Context, Person
-from cronograph.graphql.transport.bounds import RETRY_SECONDS, Bounds, Reads
 from cronograph.jobs.core.actor import Role
 from cronograph.jobs.runtime.live.bus import EventBus
 from cronograph.jobs.runtime.live.feeds import LogFeed
@@ -67,7 +67,7 @@ async def test_the_source_is_patient_and_each_event_has_a_deadline_of_its_own() 
         asked.append(reads)
         return context
 
-    async with browser(sample_app(limits, bounds=Bounds(limits, lane)).app) as client:
+    async with browser(sample_app(limits, admission=Admission(limits, lane)).app) as client:
         assert len(await stream(client, "subscription { ticks(count: 2) { cursor value } }")) == 2
     source, first, second = asked
     assert source == Reads(retry_seconds=RETRY_SECONDS)
@@ -99,7 +99,7 @@ async def test_clients_are_distinguished_as_the_application_says() -> None:
     def by_header(_context: object, connection: HTTPConnection) -> str:
         return connection.headers.get("x-name", "")
 
-    sample = sample_app(limits, bounds=Bounds(limits, client_of=by_header))
+    sample = sample_app(limits, admission=Admission(limits, client_of=by_header))
     document = {"query": "{ hello number(value: 1) }"}
     async with browser(sample.app) as client:
         asking = client.post("/graphql", json={"query": "{ blocked hello }"}, headers={"x-name": "ada"})

@@ -9,8 +9,8 @@ import httpx
 import pytest
 
 from cronograph.graphql.base.errors import UserFacingError
+from cronograph.graphql.guard.admission import CostlyLane
 from cronograph.graphql.guard.limits import Limits
-from cronograph.graphql.transport.budget import Budget
 from tests.graphql_api.transport.sample import Sample, sample_app
 from tests.support.waiting import eventually
 
@@ -22,7 +22,7 @@ class Operations:
 
     def __init__(self, limits: Limits = LIMITS) -> None:
         self.used = 0.0
-        self.budget = Budget(limits, lambda: self.used)
+        self.budget = CostlyLane(limits, lambda: self.used)
         self.running: list[str] = []
         self.ends: dict[str, asyncio.Event] = {}
         self.tasks: dict[str, asyncio.Task[None]] = {}

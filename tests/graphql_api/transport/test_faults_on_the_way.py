@@ -12,15 +12,14 @@ from starlette.websockets import WebSocket
 from strawberry.extensions import SchemaExtension
 
 from cronograph.graphql.execution.schema_factory import build_schema
+from cronograph.graphql.guard.admission import Admission
 from cronograph.graphql.guard.document import RequestRefused
 from cronograph.graphql.transport.body import BodyReader
-from cronograph.graphql.transport.bounds import Bounds
 from cronograph.graphql.transport.engine import Engine, encode_json
 from cronograph.graphql.transport.gateway import Gateway, cursor_of_answer
 from cronograph.graphql.transport.introspection import Introspections
 from cronograph.graphql.transport.persisted import PersistedDocuments
-from cronograph.graphql.transport.share_key import SharedField, SharePolicy
-from cronograph.graphql.transport.sharing import SharedStreams
+from cronograph.graphql.transport.sharing import SharedField, SharedStreams, SharePolicy
 from cronograph.graphql.transport.site import SitePolicy
 from cronograph.graphql.transport.streams import OpenStreams
 from cronograph.graphql.transport.websocket.operations import SocketOperations
@@ -112,7 +111,7 @@ def gateway() -> Gateway:
         persisted=PersistedDocuments(engine.limits, None),
         streams=OpenStreams(),
         shared=SharedStreams(engine, cursor_of_answer, None),
-        bounds=Bounds(engine.limits),
+        admission=Admission(engine.limits),
         bodies=BodyReader(engine.limits),
     )
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from cronograph.graphql.execution.metered import Meter
 from cronograph.graphql.guard.document import Prepared
+from cronograph.graphql.guard.metered import Meter
 from cronograph.graphql.transport.engine import Engine
 from cronograph.graphql.transport.introspection import KEPT, Introspections
 from cronograph.graphql.transport.request import GraphQLRequest

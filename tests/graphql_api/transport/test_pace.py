@@ -10,9 +10,8 @@ import pytest
 from starlette.requests import HTTPConnection
 
 from cronograph.graphql.base.errors import UserFacingError
+from cronograph.graphql.guard.admission import LONGEST, Admission, LoopLane
 from cronograph.graphql.guard.limits import Limits
-from cronograph.graphql.transport.bounds import Bounds
-from cronograph.graphql.transport.pace import LONGEST, Pace
 from tests.graphql_api.transport.sample import sample_app
 from tests.graphql_api.transport.test_bounds import browser, stream
 from tests.support.waiting import eventually
@@ -26,14 +25,14 @@ class Documents:
 
     def __init__(self, limits: Limits = LIMITS) -> None:
         self.now = 1_000.0
-        self.pace = Pace(limits, lambda: self.now)
+        self.loop = LoopLane(limits, lambda: self.now)
         self.running: list[str] = []
         self.ends: dict[str, asyncio.Event] = {}
         self.tasks: dict[str, asyncio.Task[None]] = {}
 
     def use(self, client: str, steps: int) -> None:
         """Let a client keep the loop busy for so many steps, all at this moment."""
-        meter = self.pace.meter(client)
+        meter = self.loop.meter(client)
         for _ in range(steps):
             meter.end(self.now - MUCH)
 
@@ -44,7 +43,7 @@ class Documents:
         await asyncio.sleep(0)
 
     async def _run(self, name: str, client: str, event: bool) -> None:
-        async with self.pace.turn(client, event=event) as turn:
+        async with self.loop.turn(client, event=event) as turn:
             self.running.append(name)
             while not self.ends[name].is_set():
                 # Steps all the while: else it would lose its place.
@@ -139,7 +138,7 @@ async def test_a_document_that_waits_for_something_else_loses_its_place() -> Non
         away = asyncio.Event()
 
         async def waiting_for_the_database() -> None:
-            async with ours.pace.turn("busy"):
+            async with ours.loop.turn("busy"):
                 await away.wait()
 
         waits = asyncio.create_task(waiting_for_the_database())
@@ -169,7 +168,7 @@ async def test_what_is_cancelled_while_it_waits_leaves_no_trace() -> None:
 async def test_what_is_cancelled_just_when_its_turn_has_come_hands_it_on() -> None:
     async with documents() as ours:
         ours.use("busy", 10)
-        async with ours.pace.turn("busy"):
+        async with ours.loop.turn("busy"):
             await ours.begin("cancelled", "busy")
             await ours.begin("next", "busy")
         ours.tasks["cancelled"].cancel()
@@ -191,7 +190,7 @@ async def test_who_cannot_wait_is_refused_with_the_limit(limits: Limits, code: s
             await ours.begin("one", "busy")
             await ours.begin("two", "busy")
         with pytest.raises(UserFacingError, match=message) as refused:
-            async with ours.pace.turn("busy"):
+            async with ours.loop.turn("busy"):
                 pass
         assert (refused.value.code, refused.value.http_status) == (code, 503)
         assert (refused.value.extensions or {})["classification"] == "UNAVAILABLE"
@@ -199,20 +198,20 @@ async def test_who_cannot_wait_is_refused_with_the_limit(limits: Limits, code: s
 
 
 async def test_those_who_are_away_are_forgotten() -> None:
-    pace = Pace(Limits(), lambda: 0.0)
+    lane = LoopLane(Limits(), lambda: 0.0)
     for number in range(3_000):
-        async with pace.turn(f"address {number}"):
+        async with lane.turn(f"address {number}"):
             pass
-    assert pace.remembered <= 1_000
+    assert lane.remembered <= 1_000
 
 
 def test_callers_who_are_busy_are_no_more_than_that_either() -> None:
     found = Documents(LIMITS)
     for number in range(3_000):
         found.use(f"address {number}", 1)
-    assert found.pace.remembered <= 1_000
+    assert found.loop.remembered <= 1_000
     # Whoever came last is still known.
-    assert found.pace.used("address 2999") > 0
+    assert found.loop.used("address 2999") > 0
 
 
 def by_header(_context: object, connection: HTTPConnection) -> str:
@@ -225,46 +224,46 @@ def by_header(_context: object, connection: HTTPConnection) -> str:
     ids=["answered", "invalid", "no GraphQL", "refused by its resolver"],
 )
 async def test_whatever_becomes_of_a_document_its_caller_is_charged(document: str) -> None:
-    bounds = Bounds(Limits(), client_of=by_header)
-    async with browser(sample_app(bounds=bounds).app) as client:
+    bounds = Admission(Limits(), client_of=by_header)
+    async with browser(sample_app(admission=bounds).app) as client:
         for _ in range(2):
             await client.post("/graphql", json={"query": document}, headers={"x-name": "ada"})
-    assert bounds.pace.used("ada") > 0
-    assert bounds.pace.used("bob") == 0
+    assert bounds.loop.used("ada") > 0
+    assert bounds.loop.used("bob") == 0
 
 
 async def test_events_of_a_subscription_are_charged_as_documents_are() -> None:
-    bounds = Bounds(Limits(), client_of=lambda _context, _connection: "ada")
+    bounds = Admission(Limits(), client_of=lambda _context, _connection: "ada")
     # A clock that takes a step with each look: what was used is forgotten by it, however slow the machine is.
-    bounds.pace = Pace(Limits(), partial(next, count(0.0, 0.001)))
-    async with browser(sample_app(bounds=bounds).app) as client:
+    bounds.loop = LoopLane(Limits(), partial(next, count(0.0, 0.001)))
+    async with browser(sample_app(admission=bounds).app) as client:
         await client.post("/graphql", json={"query": "subscription { ticks(count: 1) { cursor value } }"})
-        before = bounds.pace.used("ada")
+        before = bounds.loop.used("ada")
         assert len(await stream(client, "subscription { ticks(count: 3) { cursor value } }")) == 3
-    assert bounds.pace.used("ada") > before
+    assert bounds.loop.used("ada") > before
 
 
 async def test_documents_of_one_client_beside_its_waiting_ones_are_all_answered() -> None:
     limits = Limits(loop_share=1e-9, paced_documents=1)
-    bounds = Bounds(limits, client_of=by_header)
+    bounds = Admission(limits, client_of=by_header)
     bodies = [{"query": f"{{ number(value: {number % 7}) hello }}"} for number in range(60)]
-    async with browser(sample_app(limits, bounds=bounds).app) as client:
+    async with browser(sample_app(limits, admission=bounds).app) as client:
         answers = await asyncio.gather(*(client.post("/graphql", json=body) for body in bodies))
     assert [answer.json()["data"]["number"] for answer in answers] == [number % 7 for number in range(60)]
 
 
 async def test_a_long_body_waits_for_its_turn_before_it_is_parsed() -> None:
     limits = Limits(loop_share=1e-9, paced_documents=1)
-    bounds = Bounds(limits, client_of=by_header)
+    bounds = Admission(limits, client_of=by_header)
     long = {"query": "{ hello }", "variables": {"unused": "x" * 20_000}}
-    async with browser(sample_app(limits, bounds=bounds).app) as client:
+    async with browser(sample_app(limits, admission=bounds).app) as client:
         await client.post("/graphql", json=long)
-        async with bounds.pace.turn("") as turn:
+        async with bounds.loop.turn("") as turn:
 
             def waits() -> bool:
                 # A step, so that this one keeps its place.
                 turn.meter.end(turn.meter.clock())
-                return bounds.pace.waiting == 1
+                return bounds.loop.waiting == 1
 
             asked = asyncio.create_task(client.post("/graphql", json=long))
             await eventually(waits, interval=0.01)

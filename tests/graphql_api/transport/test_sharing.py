@@ -12,14 +12,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cronograph.graphql.guard.admission import Admission
 from cronograph.graphql.guard.document import RequestRefused
 from cronograph.graphql.guard.limits import Limits
-from cronograph.graphql.transport.bounds import Bounds
 from cronograph.graphql.transport.engine import Engine
 from cronograph.graphql.transport.gateway import cursor_of_answer
-from cronograph.graphql.transport.members import Encoded
-from cronograph.graphql.transport.share_key import SharedField, SharePolicy
-from cronograph.graphql.transport.sharing import SharedStreams
+from cronograph.graphql.transport.sharing import Encoded, SharedField, SharedStreams, SharePolicy
 from tests.graphql_api.transport.sample import SampleContext, sample_schema
 from tests.graphql_api.transport.serving import served
 from tests.support.waiting import eventually
@@ -239,17 +237,17 @@ async def test_a_source_that_fails_or_ends_notifies_all_its_subscribers() -> Non
 
 
 async def test_shared_events_go_at_the_pace_of_who_has_used_least_and_never_wait_for_a_busy_reader() -> None:
-    hub, bounds = Hub.of(), Bounds(Limits(paced_documents=1))
+    hub, bounds = Hub.of(), Admission(Limits(paced_documents=1))
     prepared = hub.engine.schema.documents.prepare(LOG, {}, None)
 
     def subscribe(client: str) -> AsyncGenerator[Encoded, None]:
         return hub.streams.stream(prepared, hub.context, client, partial(bounds.of_events, cost=1))
 
     for busy in ("ada", "carl"):
-        meter = bounds.pace.meter(busy)
+        meter = bounds.loop.meter(busy)
         for _ in range(100):
             meter.end(meter.clock() - 1)
-    async with bounds.pace.turn("carl") as turn, Reader(subscribe("ada")) as first:
+    async with bounds.loop.turn("carl") as turn, Reader(subscribe("ada")) as first:
         await eventually(lambda: hub.context.opened == 1)
         async with Reader(subscribe("bob")) as second:
 
@@ -261,7 +259,7 @@ async def test_shared_events_go_at_the_pace_of_who_has_used_least_and_never_wait
             await eventually(lambda: second.task is not None and len(hub.streams) == 1)
             hub.context.log.publish(3)
             await eventually(arrived, interval=0.01)
-            assert bounds.pace.used("bob") > 0
+            assert bounds.loop.used("bob") > 0
             assert hub.context.opened == 1
 
 

@@ -10,8 +10,8 @@ import httpx
 import pytest
 from starlette.requests import HTTPConnection
 
+from cronograph.graphql.guard.admission import Admission
 from cronograph.graphql.guard.limits import Limits
-from cronograph.graphql.transport.bounds import Bounds
 from tests.graphql_api.transport.nonsense import NONSENSE, Nonsense
 from tests.graphql_api.transport.serving import Served, served
 from tests.support.waiting import eventually
@@ -176,7 +176,7 @@ async def test_one_client_with_all_its_streams_takes_none_of_anothers() -> None:
     """One kind of stream counts as well as the other."""
     limits = Limits(client_streams=2)
     async with (
-        served(limits, bounds=Bounds(limits, client_of=by_header)) as server,
+        served(limits, admission=Admission(limits, client_of=by_header)) as server,
         stream(server, QUEUE),
         server.socket(),
     ):

@@ -7,8 +7,7 @@ import pytest
 from cronograph.graphql.base.errors import UserFacingError
 from cronograph.graphql.guard.limits import Limits
 from cronograph.graphql.schema import shared_schema
-from cronograph.graphql.transport.members import Encoded, Member
-from cronograph.graphql.transport.shared_fields import SHARED
+from cronograph.graphql.transport.sharing import SHARED, Encoded, Member
 from cronograph.graphql.transport.streams import OpenStreams, Place
 
 

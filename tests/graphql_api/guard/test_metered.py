@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from cronograph.graphql.execution.metered import Meter
+from cronograph.graphql.guard.metered import Meter
 
 
 class Clock:

@@ -10,10 +10,10 @@ from typing import Self, TypeVar
 from .actions.runs import cancel_runs
 from .actions.signals import signal_run
 from .core.base.errors import ConfigurationError, StorageError
-from .core.durable.waits import Signal
-from .core.flows.spec import FlowSpec
+from .core.flows import FlowSpec
 from .core.model import NewRun, Run
 from .core.run_spec import RunSpec
+from .core.waits import Signal
 from .own.forks import Gate, leave_to_parent, renew_in_forks
 from .queue.base.new_runs import stored_here
 from .queue.enqueue.enqueue import (

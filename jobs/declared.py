@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Protocol
 from . import lazy
 from .base.context import JobContext, current_host
 from .core.defaults import RUN_POLICIES
-from .core.flows.results import unknown_in
+from .core.flows import unknown_in
 from .core.model import Json
 from .core.run_spec import NO_KEY, RunSpec
 from .handle import RunHandle, no_database

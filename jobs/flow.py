@@ -8,9 +8,7 @@ from . import lazy
 from .base.context import current_host
 from .core.base.errors import refuse
 from .core.base.lazy import LazyModule
-from .core.flows.model import Ending, When
-from .core.flows.results import REFERENCE
-from .core.flows.spec import FlowSpec, MemberSpec, check_flow
+from .core.flows import REFERENCE, Ending, FlowSpec, MemberSpec, When, check_flow
 from .core.rules import MAX_UNIQUE_KEY, text_faults
 from .core.run_spec import RunSpec
 from .declared import Job

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Final
 from .base.outcomes import RunFailed
 from .core.base.errors import ConfigurationError, NotFound
 from .core.base.lazy import LazyModule
-from .core.durable.waits import Signal
 from .core.model import Json, Run
-from .core.seconds import Seconds, length
+from .core.run_spec import Seconds, length
 from .core.states import FINAL, RunState
+from .core.waits import Signal
 from .registry.queue import RunQueue
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from cronograph.jobs import Cap, JobContext, Rate, Result, Snooze, job
+from cronograph.jobs.core.admission.caps import Rate as StoredRate
 from cronograph.jobs.core.base.errors import ConfigurationError
-from cronograph.jobs.core.base.rates import Rate as StoredRate
 from cronograph.jobs.core.defaults import JobDefaults
 from cronograph.jobs.core.limits import Keys, Limits
 from cronograph.jobs.core.model import MisfirePolicy, OverlapPolicy, Priority, ScheduleSpec

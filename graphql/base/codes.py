@@ -1,6 +1,7 @@
 """Words that programs test, as GraphQL enums: why an input was refused, what an explanation says, states of events."""
 
-from ...jobs.core.base.codes import ErrorCode
+from cronograph.jobs.core.base.errors import ErrorCode
+
 from ...jobs.core.events import EventState
 from ...jobs.core.explain import ExplanationCode, PreviewOutcome
 from .enums import describe

@@ -7,12 +7,13 @@ from typing import Any, Self, TypeVar, cast
 import strawberry
 from strawberry.types.enum import StrawberryEnumDefinition
 
+from cronograph.jobs.core.flows import FlowState, When
+from cronograph.jobs.core.model import LogLevel
+from cronograph.jobs.core.steps import StepKind, StepState
+
 from ...jobs.core.actor import Role
 from ...jobs.core.admission.caps import WhenFull
-from ...jobs.core.base.levels import LogLevel
-from ...jobs.core.durable.steps import StepKind, StepState
 from ...jobs.core.events import EventKind
-from ...jobs.core.flows.model import FlowState, When
 from ...jobs.core.model import (
     Isolation,
     MisfirePolicy,

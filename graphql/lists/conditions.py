@@ -10,9 +10,9 @@ from typing import Any, Final, TypeAlias, cast
 
 import strawberry
 
+from cronograph.jobs.core.base.errors import ErrorCode
 from graphql import FieldNode, ListValueNode, ObjectValueNode, ValueNode, VariableNode
 
-from ...jobs.core.base.codes import ErrorCode
 from ...jobs.core.base.errors import UserError
 from ..base.arguments import camel
 from ..resolving.context import Info

@@ -9,8 +9,9 @@ from typing import Any, Final, cast
 
 import strawberry
 
+from cronograph.jobs.core.base.errors import ErrorCode
+
 from ...jobs.core.admission.labels import key_faults
-from ...jobs.core.base.codes import ErrorCode
 from ...jobs.store.read.listing.criteria import (
     AllOf,
     AnyOf,

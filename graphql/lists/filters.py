@@ -10,7 +10,8 @@ from typing import Any, Final, Generic, TypeAlias, TypeVar, dataclass_transform
 import strawberry
 from strawberry.scalars import JSON
 
-from ...jobs.core.flows.model import FlowState
+from cronograph.jobs.core.flows import FlowState
+
 from ...jobs.core.model import Isolation, Outcome, OverlapPolicy, Priority, SkipReason, TaskSource, Trigger
 from ...jobs.core.nodes import NodeState
 from ...jobs.core.schedule import Syntax

@@ -5,9 +5,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from cronograph.jobs.core.occurrences import following, jitter_offset, occurrences, schedule_of
+
 from ...jobs.core.model import Task
-from ...jobs.core.occurrences.effective_policies import jitter_offset, schedule_of
-from ...jobs.core.occurrences.occurrence import following, occurrences
 from ...jobs.core.schedule import Schedule, ScheduleError
 
 

@@ -7,8 +7,9 @@ from typing import Annotated, Final
 
 import strawberry
 
+from cronograph.jobs.core.base.times import time_text
+
 from ...jobs.core import model
-from ...jobs.core.base.wording import time_text
 from ...jobs.core.schedule import validate
 from ...jobs.own.threads import briefly_in_thread
 from ...jobs.store.read import planned as plans

@@ -11,9 +11,10 @@ from typing import Annotated, Final, TypeAlias
 
 import strawberry
 
+from cronograph.jobs.core.base.times import number_text
+
 from ...jobs.core import events
 from ...jobs.core.base.errors import UserError
-from ...jobs.core.base.wording import number_text
 from ...jobs.core.events import Change, Cursor, EventKind
 from ...jobs.core.states import FINAL
 from ...jobs.store.db.database import Connection

@@ -6,6 +6,8 @@ from typing import Annotated, Any, ClassVar, Final
 import strawberry
 from strawberry.scalars import JSON
 
+from cronograph.jobs.core.task_sets import LIMITS, PlannedGroup, WantedGroup
+
 from ...jobs.actions.idempotent import AnswerCodec
 from ...jobs.actions.task_sets import Applied, apply_sets
 from ...jobs.core.model import Json
@@ -17,7 +19,6 @@ from ...jobs.core.task_sets import (
     WantedSet,
     WantedTask,
 )
-from ...jobs.core.wanted_groups import LIMITS, PlannedGroup, WantedGroup
 from ...jobs.store.db.transaction import Tx
 from ..base.arguments import INPUT, MAX_TASKS, camel
 from ..base.enums import Role

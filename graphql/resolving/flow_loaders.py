@@ -3,7 +3,8 @@
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 
-from ...jobs.core.flows.model import Flow
+from cronograph.jobs.core.flows import Flow
+
 from ...jobs.core.states import RunState
 from ...jobs.store.db.database import Database
 from ...jobs.store.read import flows

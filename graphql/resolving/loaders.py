@@ -6,10 +6,11 @@ from datetime import datetime
 from functools import cached_property
 from typing import Any, TypeVar
 
+from cronograph.jobs.core.steps import Step
+
 from ...jobs.accounts.read import secrets as stored_secrets
 from ...jobs.core.base.errors import UnreadableRow
 from ...jobs.core.defaults import JobInfo
-from ...jobs.core.durable.steps import Step
 from ...jobs.core.explain import Explanation, RunFacts, explain_run, explain_task
 from ...jobs.core.model import Execution, Group, Run, SkippedOccurrence, Task
 from ...jobs.core.nodes import Node

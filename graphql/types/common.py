@@ -6,9 +6,10 @@ from typing import Any, Self
 import strawberry
 from strawberry.scalars import JSON
 
+from cronograph.jobs.core.model import LogLevel
+
 from ...jobs.core.admission.caps import WhenFull
 from ...jobs.core.base.errors import UserError as CoreError
-from ...jobs.core.base.levels import LogLevel
 from ...jobs.store.read.logs import LogLine as StoredLine
 from ..base.codes import ErrorCode
 from ..base.fields import sized

@@ -7,7 +7,8 @@ from typing import ClassVar, Final
 import strawberry
 from strawberry.scalars import JSON
 
-from ...jobs.core.flows import model
+from cronograph.jobs.core import flows
+
 from ...jobs.core.states import FINAL, RunState
 from ..base.fields import resolved
 from ..base.sizes import Size
@@ -53,10 +54,10 @@ class FlowJob:
 class Flow(FromModel):
     """A flow."""
 
-    stored: strawberry.Private[model.Flow]
+    stored: strawberry.Private[flows.Flow]
     id: strawberry.ID = strawberry.field(description="The decimal key.")
     name: str = strawberry.field(description="What it is for; several flows may have one name.")
-    state: model.FlowState = strawberry.field(description="Its state.")
+    state: flows.FlowState = strawberry.field(description="Its state.")
     is_open: bool = strawberry.field(description="Whether runs can be added to it, so that it does not end by itself.")
     unique_key: str | None = strawberry.field(description="No second unfinished flow can have it.")
     submitted_at: datetime = strawberry.field(description="When it was enqueued.")

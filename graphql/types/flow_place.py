@@ -2,7 +2,8 @@
 
 import strawberry
 
-from ...jobs.core.flows.model import When
+from cronograph.jobs.core.flows import When
+
 from ...jobs.core.model import Run
 from ..resolving.context import Info
 

@@ -8,9 +8,9 @@ from typing import ClassVar, Final, Self
 
 import strawberry
 
+from cronograph.jobs.core.occurrences import first_occurrence, occurrences, schedule_of
+
 from ...jobs.core import model
-from ...jobs.core.occurrences.effective_policies import schedule_of
-from ...jobs.core.occurrences.occurrence import first_occurrence, occurrences
 from ...jobs.core.schedule import ScheduleError, Syntax
 from ..base.arguments import COUNT, MAX_COUNT, checked_count
 from ..base.codes import ErrorCode

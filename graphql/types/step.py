@@ -6,8 +6,9 @@ from typing import ClassVar
 import strawberry
 from strawberry.scalars import JSON
 
+from cronograph.jobs.core.steps import StepKind, StepState
+
 from ...jobs.core.actor import Role
-from ...jobs.core.durable.steps import StepKind, StepState
 from ..execution.shown import FromModel, Makers
 
 

@@ -7,9 +7,10 @@ from typing import Any
 import strawberry
 from strawberry.scalars import JSON
 
+from cronograph.jobs.core.admission import caps
+from cronograph.jobs.core.occurrences import effective_overlap, effective_timeout, effective_tolerance
+
 from ...jobs.core import model
-from ...jobs.core.base import rates
-from ...jobs.core.occurrences.effective_policies import effective_overlap, effective_timeout, effective_tolerance
 from ...jobs.core.task_sets import definition_of
 from ..base.arguments import camel
 from ..base.scalars import BigInt
@@ -91,11 +92,11 @@ def _inherits(names: Iterable[str]) -> list[str]:
     return sorted(map(camel, names))
 
 
-def _rate(stored: rates.Rate | dict[str, Any] | None) -> Rate | None:
+def _rate(stored: caps.Rate | dict[str, Any] | None) -> Rate | None:
     """Of a whole task its rate, of a row that was read in part the document."""
     if stored is None:
         return None
-    return Rate.from_model(rates.Rate.from_json(stored) if isinstance(stored, dict) else stored)
+    return Rate.from_model(caps.Rate.from_json(stored) if isinstance(stored, dict) else stored)
 
 
 def _finished(next_nominal: datetime | None) -> bool:

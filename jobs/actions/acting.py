@@ -4,8 +4,7 @@ from collections.abc import Callable, Iterable
 from typing import Concatenate, Final, ParamSpec, TypeVar
 
 from ..core.actor import Actor
-from ..core.base.codes import ErrorCode
-from ..core.base.errors import UserError
+from ..core.base.errors import ErrorCode, UserError
 from ..store.db.transaction import Tx
 
 P = ParamSpec("P")

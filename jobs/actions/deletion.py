@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..core.base.codes import ErrorCode
-from ..core.base.errors import InvalidState
+from ..core.base.errors import ErrorCode, InvalidState
 from ..core.events import EventKind
 from ..core.model import Run, Task, TaskSource
 from ..core.rules import MAX_NAME, check_text

@@ -6,9 +6,7 @@ from dataclasses import replace
 from sqlalchemy import select, update
 
 from ..core.base.errors import InvalidInput, InvalidState, UserError, refuse
-from ..core.flows.model import Flow, FlowState, NewFlow, NewMember
-from ..core.flows.results import unknown_in
-from ..core.flows.shape import flow_faults, ordered
+from ..core.flows import Flow, FlowState, NewFlow, NewMember, flow_faults, ordered, unknown_in
 from ..core.model import NewRun, Run
 from ..core.rules import check_reason, unknown
 from ..core.states import FINAL, RunState

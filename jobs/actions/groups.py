@@ -3,9 +3,8 @@
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from ..core.admission.caps import Cap, cap_faults
+from ..core.admission.caps import Bucket, Cap, Rate, cap_faults, rate_faults
 from ..core.base.errors import InvalidInput, UserError, refuse
-from ..core.base.rates import Bucket, Rate, rate_faults
 from ..core.defaults import JobInfo
 from ..core.events import Change, EventKind
 from ..core.model import Group

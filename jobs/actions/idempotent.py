@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Generic, TypeVar, cast
 
-from ..core.base.codes import ErrorCode
-from ..core.base.errors import UserError
+from ..core.base.errors import ErrorCode, UserError
 from ..core.model import Json
 from ..core.rules import check_text
 from ..store.db.transaction import Tx

@@ -4,12 +4,10 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from ..core.base.blockage import Blockage
 from ..core.base.errors import InvalidState
 from ..core.defaults import JobInfo
 from ..core.events import Change, EventKind
-from ..core.node_choice import EVERYTHING, NodeChoice
-from ..core.nodes import LIVE_NODES, TAKING_NODES, Node, NodeState
+from ..core.nodes import EVERYTHING, LIVE_NODES, TAKING_NODES, Blockage, Node, NodeChoice, NodeState
 from ..core.outcome import JobOutcome
 from ..core.rules import unknown
 from ..queue import endings as finishes

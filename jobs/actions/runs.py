@@ -11,7 +11,7 @@ from ..core.audit import argument_names
 from ..core.base.errors import InvalidState, Overlap, UserError, refuse
 from ..core.base.times import check_time
 from ..core.defaults import FOLLOWED, UNIQUE_KEY, run_of_job
-from ..core.flows.results import references, unknown_in
+from ..core.flows import references, unknown_in
 from ..core.model import Json, NewRun, Priority, Run, Trigger
 from ..core.rules import check_reason, new_run_faults, unknown, unknown_job
 from ..core.states import CLAIMABLE

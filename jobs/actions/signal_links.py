@@ -8,13 +8,12 @@ from sqlalchemy import Connection
 from ..accounts.actions.fresh import fresh_secret
 from ..accounts.rules.credentials import Prefix, prefix_of, stored_form
 from ..core.actor import Actor, Role
-from ..core.base.codes import ErrorCode
-from ..core.base.errors import InvalidState, NotFound, UserError
-from ..core.base.wording import time_text
-from ..core.durable.steps import StepName, StepState
-from ..core.durable.waits import Signal
+from ..core.base.errors import ErrorCode, InvalidState, NotFound, UserError
+from ..core.base.times import time_text
 from ..core.model import Json, Run
 from ..core.states import FINAL, RunState
+from ..core.steps import StepName, StepState
+from ..core.waits import Signal
 from ..queue.base import runs as run_store
 from ..queue.base.shapes import HeldRun
 from ..store.db.transaction import Tx

@@ -4,12 +4,11 @@ from dataclasses import replace
 
 from ..core.actor import RANK
 from ..core.arguments.judging import value_faults
-from ..core.base.codes import ErrorCode
-from ..core.base.errors import InvalidInput, InvalidState, UserError, refuse
-from ..core.durable.waits import MAX_BOX, Signal, check_box, stored_payload
+from ..core.base.errors import ErrorCode, InvalidInput, InvalidState, UserError, refuse
 from ..core.model import Run
 from ..core.rules import MAX_REASON, check_text, unknown
 from ..core.states import FINAL
+from ..core.waits import MAX_BOX, Signal, check_box, stored_payload
 from ..queue import waits
 from ..store.db.transaction import Tx
 

@@ -6,17 +6,14 @@ from datetime import datetime
 from itertools import zip_longest
 from typing import Any, cast
 
+from ..core.admission.caps import Rate
 from ..core.audit import argument_names
 from ..core.base.errors import AlreadyExists, InvalidState, Overlap, UserError, VersionConflict, refuse
-from ..core.base.rates import Rate
-from ..core.base.wording import time_text
+from ..core.base.times import time_text
 from ..core.defaults import FROM_ARGUMENTS, TASK_POLICIES, task_of_job
 from ..core.events import EventKind
 from ..core.model import Json, OverlapPolicy, Run, ScheduleSpec, SkipReason, Task, TaskSource, TaskSpec, Trigger
-from ..core.occurrences.due import due_of
-from ..core.occurrences.effective_policies import effective_overlap, overlap_limit
-from ..core.occurrences.misfire import Skip
-from ..core.occurrences.occurrence import effective
+from ..core.occurrences import Skip, due_of, effective, effective_overlap, overlap_limit
 from ..core.rules import check_reason, task_faults, unknown
 from ..core.schedule import Syntax
 from ..queue.base.changes import task_change

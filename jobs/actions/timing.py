@@ -4,11 +4,10 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from ..core.base.codes import ErrorCode
-from ..core.base.errors import InvalidInput, UserError
-from ..core.base.wording import time_text
+from ..core.base.errors import ErrorCode, InvalidInput, UserError
+from ..core.base.times import time_text
 from ..core.model import Task, TaskSpec
-from ..core.occurrences.occurrence import effective, first_occurrence
+from ..core.occurrences import effective, first_occurrence
 from ..core.rules import window_faults
 from ..core.schedule import ScheduleError, parse
 from ..store.db.transaction import Tx

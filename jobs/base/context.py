@@ -7,12 +7,12 @@ from contextvars import ContextVar
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, ParamSpec, Protocol, cast, overload
 
-from ..core.durable.steps import StepKind, StoredStep, check_step
-from ..core.durable.waits import Wait
-from ..core.flows.spec import FlowSpec
+from ..core.flows import FlowSpec
 from ..core.model import Json
 from ..core.run_spec import RunSpec
 from ..core.states import RunState
+from ..core.steps import StepKind, StoredStep, check_step
+from ..core.waits import Wait
 from ..own.forks import renew_in_forks
 from .durable import DurableContext
 from .outcomes import RunFailed

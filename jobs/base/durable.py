@@ -8,9 +8,9 @@ from typing import Any, Protocol, TypeVar, TypeVarTuple, overload
 from ..core.actor import Role
 from ..core.base.errors import InvalidInput, InvalidState
 from ..core.base.times import check_time
-from ..core.durable.steps import StepKind, StepState, StoredStep, check_step
-from ..core.durable.waits import Wait
-from ..core.seconds import Seconds, length
+from ..core.run_spec import Seconds, length
+from ..core.steps import StepKind, StepState, StoredStep, check_step
+from ..core.waits import Wait
 from .outcomes import Rejected, WaitTimedOut
 from .run_info import RunInfo
 from .step_shape import Shape, shape_of_model

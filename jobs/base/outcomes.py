@@ -3,14 +3,13 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from ..core.base.awaits import AwaitedKind, Awaits
 from ..core.base.errors import CronographError
-from ..core.base.times import check_time
-from ..core.base.wording import number_text
+from ..core.base.times import check_time, number_text
 from ..core.model import Json
 from ..core.rules import MAX_SECONDS
-from ..core.seconds import Seconds, length
+from ..core.run_spec import Seconds, length
 from ..core.states import RunState
+from ..core.waits import AwaitedKind, Awaits
 
 
 @dataclass(frozen=True, slots=True)

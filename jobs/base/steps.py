@@ -10,12 +10,12 @@ from datetime import UTC, datetime
 from typing import Any, Final, Protocol, cast
 
 from ..core.base.errors import InvalidInput, InvalidState, StepMismatch
-from ..core.durable.steps import StepEnd, StepKind, StepName, StepState, StoredStep, check_step
-from ..core.durable.waits import Wait, awaited
 from ..core.model import Json
 from ..core.outcome import retry_delay
 from ..core.rules import MAX_RETRIES
-from ..core.seconds import Seconds, length
+from ..core.run_spec import Seconds, length
+from ..core.steps import StepEnd, StepKind, StepName, StepState, StoredStep, check_step
+from ..core.waits import Wait, awaited
 from .branches import Branches
 from .outcomes import JobSignal, PermanentFailure, Suspend
 from .step_shape import Shape, shape_of

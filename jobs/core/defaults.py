@@ -4,11 +4,11 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Final
 
+from .admission.caps import Rate
 from .admission.holding import Hold, hold_faults
 from .admission.labels import LabelRule
-from .base.rates import Rate
 from .base.signature import signature_of
-from .limits import LIMITS, Limits
+from .limits import LIMITS, Limits, UniqueKey
 from .model import (
     DEFAULT_GROUP,
     DEFAULT_RETRIES,
@@ -21,7 +21,6 @@ from .model import (
     Priority,
     TaskSpec,
 )
-from .unique_key import UniqueKey
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,13 +1,166 @@
 """What a job says about how many of its runs start, how many run at once, and how many wait."""
 
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass
-from datetime import UTC, datetime
-from typing import Any, Final, NamedTuple, Self
+import hashlib
+import json
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
+from datetime import UTC, date, datetime, time, timedelta
+from functools import cache
+from string import Formatter
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self, cast
+from uuid import UUID
 
-from .admission.caps import Cap
-from .base.rates import Rate
-from .unique_key import UniqueKey
+from .admission.caps import Cap, Rate
+from .base.lazy import LazyModule
+from .rules import MAX_UNIQUE_KEY
+
+if TYPE_CHECKING:
+    import pydantic
+else:
+    pydantic = LazyModule("pydantic")
+
+_KINDS: Final[Mapping[str, type[Any]]] = {
+    "date-time": datetime,
+    "date": date,
+    "time": time,
+    "duration": timedelta,
+    "uuid": UUID,
+}
+"""Formats of a JSON Schema in which one value can be written in several ways."""
+
+
+@dataclass(frozen=True, slots=True)
+class UniqueKey:
+    """How the key of a run follows from its arguments.
+
+    Attributes:
+        arguments: The arguments that it is made of, by the names that they have in JSON.
+        template: The key with ``{name}`` for each of them; None = the job's name and these arguments.
+        in_code: Whether only the job's own code can make it (a function): then nothing else is known.
+        defaults: The arguments that may be left out, with what the job then gets.
+        formats: The arguments of which one value can be written in several ways, with their format in JSON Schema.
+        required: The arguments that may not be left out.
+    """
+
+    arguments: tuple[str, ...] = ()
+    template: str | None = None
+    in_code: bool = False
+    defaults: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    formats: Mapping[str, str] = field(default_factory=dict[str, str])
+    required: tuple[str, ...] = ()
+
+    def fits(self, args: Mapping[str, Any]) -> bool:
+        """Return whether these can be arguments of the version of the job that says this; another may have others."""
+        return all(name in args for name in self.required)
+
+    def of(self, job_name: str, args: Mapping[str, Any], unknown: Collection[str] = ()) -> str | None:
+        """Return the key of a run of the job with these arguments as JSON.
+
+        None if only the job's code can tell, or if an argument that it is made of is not known yet.
+        """
+        if self.in_code or not set(self.arguments).isdisjoint(unknown):
+            return None
+        values = {name: self._value(name, args) for name in self.arguments}
+        if self.template is None:
+            return _bounded(f"{job_name}({', '.join(f'{name}={_text(value)}' for name, value in values.items())})")
+        texts = {name: value if isinstance(value, str) else _text(value) for name, value in values.items()}
+        return _bounded("".join(before + texts.get(name, "") for before, name in pieces(self.template)))
+
+    def _value(self, name: str, args: Mapping[str, Any]) -> object:
+        value = args.get(name, self.defaults.get(name))
+        kind = self.formats.get(name)
+        return _same(kind, value) if kind is not None and isinstance(value, str) else value
+
+    def to_json(self) -> dict[str, Any]:
+        """The published form, without what is not set."""
+        stored = {name: value for name, value in asdict(self).items() if value}
+        return stored if self.in_code else {**stored, "arguments": list(self.arguments)}
+
+    @classmethod
+    def from_json(cls, stored: Mapping[str, Any]) -> Self:
+        """What a published form says; one with words of a newer version can be made by the job's own code alone."""
+        if not stored.keys() <= {one.name for one in fields(cls)}:
+            return cls(in_code=True)
+        values: dict[str, Any] = {
+            **stored,
+            "arguments": tuple(stored.get("arguments", ())),
+            "required": tuple(stored.get("required", ())),
+        }
+        return cls(**values)
+
+    @classmethod
+    def declared(cls, arguments: Sequence[str], template: str | None, schema: Mapping[str, Any]) -> Self:
+        """The key of a job whose arguments have this JSON Schema."""
+        rules: Mapping[str, Mapping[str, Any]] = schema.get("properties", {})
+        own = {name: rules.get(name, {}) for name in arguments}
+        return cls(
+            tuple(arguments),
+            template,
+            defaults={name: rule["default"] for name, rule in own.items() if "default" in rule},
+            formats={name: kind for name, rule in own.items() if (kind := _format_of(rule)) in _KINDS},
+            required=tuple(name for name in arguments if name in schema.get("required", ())),
+        )
+
+
+def pieces(template: str) -> list[tuple[str, str]]:
+    """The texts of a template, each with the name in braces that follows it (``""`` after the last one).
+
+    Raises:
+        ValueError: the braces do not match, or hold more than a name.
+    """
+    found: list[tuple[str, str]] = []
+    for text, name, spec, conversion in Formatter().parse(template):
+        if spec or conversion:
+            raise ValueError(f"{{{name}{f'!{conversion}' if conversion else ''}{f':{spec}' if spec else ''}}}")
+        if name is not None and not name.isidentifier():
+            raise ValueError(f"{{{name}}}")
+        found.append((text, name or ""))
+    return found
+
+
+def _format_of(rule: Mapping[str, Any]) -> str:
+    """The format of a value; of one that may be null, too, that of the alternative that has one."""
+    alternatives = (rule, *cast("Sequence[Mapping[str, Any]]", rule.get("anyOf", ())))
+    return next((one["format"] for one in alternatives if "format" in one), "")
+
+
+@cache
+def _adapter(kind: str) -> "pydantic.TypeAdapter[Any]":
+    return pydantic.TypeAdapter(_KINDS[kind])
+
+
+def _same(kind: str, value: str) -> object:
+    """A text as a job writes the value that it reads from it: one text for one value."""
+    adapter = _adapter(kind)
+    try:
+        return adapter.dump_python(adapter.validate_python(value), mode="json")
+    except pydantic.ValidationError:
+        return value
+
+
+def _text(value: object) -> str:
+    return json.dumps(_whole(value), ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+
+
+def _whole(value: object) -> object:
+    """``value`` with whole numbers written as such: 17.0 is 17."""
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, Mapping):
+        return {name: _whole(one) for name, one in cast("Mapping[str, object]", value).items()}
+    if isinstance(value, list):
+        return [_whole(one) for one in cast("list[object]", value)]
+    return value
+
+
+def _bounded(text: str) -> str:
+    """A key that can be stored: control characters escaped, and of one that is too long a hash instead of its end."""
+    key = "".join(one if one.isprintable() else f"\\u{ord(one):04x}" for one in text) or "-"
+    if len(key) <= MAX_UNIQUE_KEY:
+        return key
+    digest = hashlib.sha256(key.encode()).hexdigest()
+    return f"{key[: MAX_UNIQUE_KEY - len(digest) - 1]}#{digest}"
+
 
 LIMITS: Final = "limits"
 """What a run inherits that has no keys yet."""

@@ -3,11 +3,10 @@
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
-from .admission.caps import Cap
+from .admission.caps import Cap, Rate
 from .admission.holding import Hold
-from .base.rates import Rate
 from .schedule import Syntax
 from .states import RunState
 
@@ -260,7 +259,7 @@ class Run:
     ``checkpoint``: what its job saved, if no task keeps it. ``signature``: of the version of its job that its arguments
     were checked against; None = they were not. ``carried``: what ``@carries`` gave it. ``concurrency_key``,
     ``max_concurrent``, ``rate_key``, ``cap_key``: see ``limits.Keys``. ``due_at``: when it was due; set while it waits
-    for a slot or a token of its key. ``awaits``: what a suspended run waits for (see ``core.base.awaits``);
+    for a slot or a token of its key. ``awaits``: what a suspended run waits for (see ``core.waits``);
     ``wake_at``: when it is woken at the latest, None = not by time. ``deadline_at``: ``max_duration`` seconds after
     its first start. ``unread_by``: which versions of its job could not read its arguments (``core.base.signature``).
     ``lost_follow_ups``: what was to follow its end and was refused or failed, each with its ``kind``, ``job``, ``code``
@@ -395,3 +394,17 @@ class Isolation(StrEnum):
     ASYNC = "async"
     THREAD = "thread"
     PROCESS = "process"
+
+
+KEPT_LINES: Final = 10_000
+"""How many log lines of one execution are kept; of more, the newest."""
+
+
+class LogLevel(StrEnum):
+    """The levels of ``logging``; a line of a level between two counts as the lower one."""
+
+    DEBUG = "debug"
+    INFO = "info"
+    WARNING = "warning"
+    ERROR = "error"
+    CRITICAL = "critical"

@@ -7,14 +7,12 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from difflib import get_close_matches
 
+from .admission.caps import rate_faults
 from .admission.expiry import expiry_faults
 from .admission.holding import hold_faults
 from .admission.labels import label_faults
-from .base.codes import ErrorCode
-from .base.errors import InvalidInput, NotFound, UserError, refuse
-from .base.rates import rate_faults
-from .base.times import time_faults
-from .base.wording import number_text, time_text
+from .base.errors import ErrorCode, InvalidInput, NotFound, UserError, refuse
+from .base.times import number_text, time_faults, time_text
 from .model import MisfirePolicy, NewRun, TaskSpec
 
 MAX_NAME = 200

@@ -1,18 +1,18 @@
 """Sets of tasks that are defined together, in a file: what is wanted, what is there, and what to do about it."""
 
+import hashlib
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from datetime import datetime
 from enum import Enum, StrEnum
 from typing import Any, Final, cast
 
-from .admission.caps import Cap
-from .base.codes import ErrorCode
-from .base.errors import InvalidState, UserError, VersionConflict
-from .base.rates import Rate
-from .base.wording import time_text
+from .admission.caps import Cap, Rate
+from .base.errors import ErrorCode, InvalidState, UserError, VersionConflict
+from .base.times import time_text
 from .defaults import TASK_POLICIES
-from .model import Json, ScheduleSpec, Task, TaskSource, TaskSpec
+from .model import Group, Json, ScheduleSpec, Task, TaskSource, TaskSpec
 
 AT_CREATION: Final = "enabled"
 """What a file decides once: later, pauses belong to operators."""
@@ -190,4 +190,62 @@ def check_version(planned: PlannedTask, expected: Mapping[str, int | None] | Non
         now = "it is not there" if planned.version is None else f"it is at version {planned.version}"
         raise VersionConflict(
             f"task '{planned.name}' has changed since the plan was made: {was}, now {now}; plan again", path=("name",)
+        )
+
+
+LIMITS: Final = ("max_running", "rate", "cap", "max_wait_low", "keep")
+"""What a file may say of a group. Pauses belong to operators."""
+
+
+@dataclass(frozen=True, slots=True)
+class WantedGroup:
+    """A group as a file wants it.
+
+    Attributes:
+        limits: Some of ``LIMITS`` to values; None = no limit; what is absent is not the file's business.
+    """
+
+    name: str
+    limits: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedGroup:
+    """What becomes of one group.
+
+    Attributes:
+        version: Of its limits before that; see ``version_of``.
+        changes: The limits that are set.
+    """
+
+    name: str
+    version: str
+    changes: tuple[FieldChange, ...] = ()
+
+
+def version_of(group: Group) -> str:
+    """A word that is the same as long as the limits of a group are."""
+    limits = json.dumps([shown(getattr(group, limit)) for limit in LIMITS])
+    return hashlib.sha256(limits.encode()).hexdigest()[:16]
+
+
+def limits_that_differ(group: Group, wanted: Mapping[str, Any]) -> dict[str, Any]:
+    """Those wanted limits that a group does not have."""
+    return {limit: value for limit, value in wanted.items() if getattr(group, limit) != value}
+
+
+def changes_of(group: Group, differing: Mapping[str, Any]) -> tuple[FieldChange, ...]:
+    """The same for people: before and after."""
+    return tuple(FieldChange(limit, shown(getattr(group, limit)), shown(value)) for limit, value in differing.items())
+
+
+def check_group_version(planned: PlannedGroup, expected: Mapping[str, str] | None) -> None:
+    """Refuse a group that is not as the plan saw it.
+
+    Raises:
+        VersionConflict: its limits were changed since, or the plan did not know it.
+    """
+    if expected is not None and expected.get(planned.name) != planned.version:
+        raise VersionConflict(
+            f"the limits of group '{planned.name}' have changed since the plan was made; plan again", path=("name",)
         )

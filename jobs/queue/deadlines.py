@@ -10,8 +10,8 @@ from typing import Final
 
 from sqlalchemy import Connection
 
-from ..core.durable.deadline import deadline_sentence
 from ..core.model import Run
+from ..core.outcome import deadline_sentence
 from ..core.states import RunState
 from ..store.db import dialect
 from ..store.db.transaction import Tx, Wake

@@ -13,11 +13,11 @@ from typing import Any, Final, NamedTuple
 
 from sqlalchemy import Connection, Row, select
 
+from ..core.admission.caps import Rate
 from ..core.base.errors import UnreadableRow
-from ..core.base.rates import Rate
 from ..core.defaults import NO_DEFAULTS, JobDefaults
 from ..core.model import MisfirePolicy, OverlapPolicy, ScheduleSpec
-from ..core.occurrences.due import DueTask
+from ..core.occurrences import DueTask
 from ..core.schedule import Syntax
 from ..core.states import RunState
 from ..store.db import dialect

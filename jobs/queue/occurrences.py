@@ -10,14 +10,21 @@ from itertools import accumulate, groupby
 
 from ..core.admission.expiry import expiry_of
 from ..core.base.errors import InvalidState
-from ..core.base.wording import time_text
+from ..core.base.times import time_text
 from ..core.defaults import JobDefaults
 from ..core.events import CREATED, Change, EventKind, Listed
 from ..core.limits import key_of_task
 from ..core.model import Json, NewRun, OverlapPolicy, SkipReason, Task, Trigger
-from ..core.occurrences.due import DueTask, due_of
-from ..core.occurrences.effective_policies import effective_overlap, effective_timeout, jitter_offset
-from ..core.occurrences.misfire import Decision, PlannedRun, decide
+from ..core.occurrences import (
+    Decision,
+    DueTask,
+    PlannedRun,
+    decide,
+    due_of,
+    effective_overlap,
+    effective_timeout,
+    jitter_offset,
+)
 from ..core.states import RunState
 from ..store.db.transaction import Tx, Wake
 from ..store.db.unreadable import is_undecodable

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from sqlalchemy import Connection, insert, literal, select, update
 
 from ..core.base.lazy import LazyModule
-from ..core.durable.steps import StepEnd, StepState, StoredStep, results_before
 from ..core.events import STEPS, Listed
 from ..core.model import Json, Run
+from ..core.steps import StepEnd, StepState, StoredStep, results_before
 from ..store.db import dialect
 from ..store.db.autocommit import AutocommitConnection, NotConnectedError
 from ..store.db.database import Database

@@ -14,12 +14,11 @@ from typing import Any, Final
 from sqlalchemy import Connection, delete, func, insert, select, union, update
 
 from ..core.actor import RANK
-from ..core.base.awaits import AwaitedKind
-from ..core.durable.steps import StepKind, StepState, StoredStep
-from ..core.durable.waits import MAX_BOX, Signal, Wait
 from ..core.events import STEPS, Listed
 from ..core.model import Json, Run
 from ..core.states import RunState
+from ..core.steps import StepKind, StepState, StoredStep
+from ..core.waits import MAX_BOX, AwaitedKind, Signal, Wait
 from ..store.db import dialect
 from ..store.db.transaction import Tx, Wake
 from ..store.read import steps as stored_steps

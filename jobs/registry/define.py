@@ -9,9 +9,8 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final, Unpack, cast
 
 from ..base.outcomes import Result
-from ..core.base.errors import ConfigurationError, InvalidInput
+from ..core.base.errors import ConfigurationError, InvalidInput, in_python
 from ..core.base.lazy import LazyModule
-from ..core.base.python_names import in_python
 from ..core.base.unwritable import unstorable, unwritable
 from ..core.model import Isolation, Json, ScheduleSpec
 from ..core.outcome import Failure

@@ -9,13 +9,12 @@ from types import UnionType
 from typing import TYPE_CHECKING, Any, Final, Union, cast, get_args, get_origin
 
 from ..base.context import JobContext
-from ..core.base.codes import ErrorCode
-from ..core.base.errors import ConfigurationError, InvalidInput
+from ..core.base.errors import ConfigurationError, ErrorCode, InvalidInput
 from ..core.base.lazy import LazyModule
 from ..core.base.read_back import changed
 from ..core.base.signature import signature_of
 from ..core.defaults import JobInfo
-from ..core.flows.results import with_results
+from ..core.flows import with_results
 from ..core.model import Isolation, Json, ScheduleSpec
 from ..core.outcome import Failure
 from .hooks import Hooks, Resource, Scope, name_of

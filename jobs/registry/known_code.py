@@ -6,8 +6,7 @@ from pydantic import ValidationError
 
 from ..core.arguments.judging import Judge
 from ..core.arguments.secrets import references
-from ..core.base.codes import ErrorCode
-from ..core.base.errors import InvalidInput
+from ..core.base.errors import ErrorCode, InvalidInput
 from ..core.model import Json
 from .definition import JobDefinition, Registry, read
 

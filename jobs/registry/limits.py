@@ -5,13 +5,12 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from ..core.admission.caps import Cap as StoredCap
-from ..core.admission.caps import WhenFull, cap_faults
+from ..core.admission.caps import Rate as StoredRate
+from ..core.admission.caps import WhenFull, cap_faults, rate_faults
 from ..core.base.errors import refuse
-from ..core.base.rates import Rate as StoredRate
-from ..core.base.rates import rate_faults
 from ..core.limits import MAX_CONCURRENT, Limits
 from ..core.rules import number_faults
-from ..core.seconds import Seconds, seconds_of
+from ..core.run_spec import Seconds, seconds_of
 from .unique_key import published_key
 
 LIMITS: Final = ("rate", "rate_key", "concurrency_key", "max_concurrent", "cap", "cap_key")

@@ -8,7 +8,7 @@ from typing import Any, Protocol, TypedDict
 from ..core.admission.holding import Debounce, Throttle
 from ..core.model import Isolation, Json, MisfirePolicy, OverlapPolicy, Priority, ScheduleSpec
 from ..core.outcome import Failure
-from ..core.seconds import Seconds
+from ..core.run_spec import Seconds
 from .limits import Cap, Rate
 from .policies import Backoff
 from .reuse import Reuse

@@ -13,7 +13,7 @@ from ..core.model import MisfirePolicy, OverlapPolicy, Priority
 from ..core.outcome import MAX_RETRY_DELAY
 from ..core.retention import keep_faults
 from ..core.rules import MAX_SECONDS, attempt_faults, name_faults
-from ..core.seconds import seconds_of
+from ..core.run_spec import seconds_of
 from .functions import check_takes
 from .unique_key import KeyFunction
 

@@ -5,12 +5,11 @@ from datetime import datetime
 from typing import Any, Final, Protocol, TypeAlias, TypedDict
 
 from ..core.admission.holding import Debounce, Hold, Throttle, hold_of
-from ..core.base.python_names import python_names
-from ..core.durable.waits import Signal
-from ..core.flows.spec import FlowSpec
+from ..core.base.errors import python_names
+from ..core.flows import FlowSpec
 from ..core.model import Priority, Run
-from ..core.run_spec import RunSpec
-from ..core.seconds import DURATIONS, Seconds, seconds_of
+from ..core.run_spec import DURATIONS, RunSpec, Seconds, seconds_of
+from ..core.waits import Signal
 
 AnySession: TypeAlias = Any
 """A synchronous SQLAlchemy session or connection; this module must not need SQLAlchemy to say so."""

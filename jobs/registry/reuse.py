@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
-from ..core.seconds import Seconds, length
+from ..core.run_spec import Seconds, length
 
 DEFAULT_MEMORY: Final = 512 * 1024 * 1024
 """Bytes of memory above which a child process is not used again unless its job says otherwise."""

@@ -4,7 +4,7 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias, cast
 
-from ..core.unique_key import UniqueKey, pieces
+from ..core.limits import UniqueKey, pieces
 from .arguments_by_name import known_argument
 from .functions import unreadable
 

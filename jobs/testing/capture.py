@@ -4,10 +4,10 @@ from collections.abc import Iterable, Sequence
 
 from ..actions.runs import cancel_runs, put
 from ..actions.signals import signal_run
-from ..core.durable.waits import Signal
-from ..core.flows.spec import FlowSpec
+from ..core.flows import FlowSpec
 from ..core.model import NewRun, Run
 from ..core.run_spec import RunSpec
+from ..core.waits import Signal
 from ..own.threads import briefly_in_thread
 from ..queue.enqueue.enqueue import Transaction, new_run
 from ..queue.enqueue.enqueue_many import new_runs

@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 
-from ..core.seconds import Seconds, length
+from ..core.run_spec import Seconds, length
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 """The time that a ``FakeClock`` shows by default."""

@@ -21,15 +21,14 @@ from ..actions.signals import signal_run
 from ..actions.tasks import create_task, trigger_task
 from ..base.services import Services
 from ..core.defaults import TASK_POLICIES
-from ..core.durable.steps import StepEnd, StepState
-from ..core.durable.waits import Signal
 from ..core.explain.previews import Preview
-from ..core.flows.spec import FlowSpec
+from ..core.flows import FlowSpec
 from ..core.model import Json, MisfirePolicy, NewRun, OverlapPolicy, Priority, Run, ScheduleSpec, TaskSpec
 from ..core.outcome import Succeeded
-from ..core.run_spec import RunSpec
-from ..core.seconds import DURATIONS_OF_TASKS, Seconds, seconds_of
+from ..core.run_spec import DURATIONS_OF_TASKS, RunSpec, Seconds, seconds_of
 from ..core.states import RunState
+from ..core.steps import StepEnd, StepState
+from ..core.waits import Signal
 from ..queue import waits
 from ..queue.claims.claim import Claimant, Started, claim
 from ..queue.claims.fairness import FairnessState

@@ -15,20 +15,17 @@ from ..base.context import StopReason
 from ..base.services import Services
 from ..core.arguments.judging import check_args
 from ..core.arguments.secrets import references
-from ..core.base.codes import ErrorCode
-from ..core.base.errors import NotFound
+from ..core.base.errors import ErrorCode, NotFound
 from ..core.defaults import value_of
-from ..core.durable.deadline import time_box
-from ..core.flows.spec import FlowSpec
+from ..core.flows import FlowSpec
 from ..core.model import (
     Isolation,
     Json,
     NewRun,
 )
-from ..core.outcome import Failed, JobOutcome, Succeeded, Verdict, judge
+from ..core.outcome import Failed, JobOutcome, Succeeded, Verdict, judge, time_box
 from ..core.rules import unknown
-from ..core.run_spec import RunSpec
-from ..core.seconds import Seconds
+from ..core.run_spec import RunSpec, Seconds
 from ..core.states import FINAL, RunState
 from ..declared import Job
 from ..queue.claims.claim import Started

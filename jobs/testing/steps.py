@@ -6,9 +6,9 @@ from datetime import datetime, timedelta
 from types import MappingProxyType
 
 from ..actions.signal_links import PATH
-from ..core.durable.steps import StepEnd, StepState, StoredStep
-from ..core.durable.waits import Wait
 from ..core.model import Json
+from ..core.steps import StepEnd, StepState, StoredStep
+from ..core.waits import Wait
 from ..queue.claims.claim import Started
 
 TEST_URL = "https://cronograph.test"

@@ -5,8 +5,9 @@ from typing import Annotated
 
 import typer
 
+from cronograph.jobs.core.base.times import time_text
+
 from ...jobs.core.base.errors import ConfigurationError
-from ...jobs.core.base.wording import time_text
 from ...jobs.core.schedule import Syntax, validate
 from .base.output import Output, Refused, answering
 

@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 from difflib import get_close_matches
 
-from ...jobs.core.node_choice import NodeChoice
+from cronograph.jobs.core.nodes import NodeChoice
+
 from ...jobs.registry import Registry
 from .settings import Settings
 

@@ -7,10 +7,11 @@ from typing import Any, ParamSpec
 from asgiref.sync import sync_to_async
 from django.db import transaction
 
+from cronograph.jobs.core.flows import FlowSpec
+from cronograph.jobs.core.waits import Signal
+
 from ...jobs import Job, Registry, RunHandle, RunSpec
 from ...jobs.connection import Connection
-from ...jobs.core.durable.waits import Signal
-from ...jobs.core.flows.spec import FlowSpec
 from ...jobs.core.model import Run
 from ...jobs.queue.enqueue.enqueue import Transaction
 from .choices import choices

@@ -14,9 +14,10 @@ from typing import Any, Final, cast
 import yaml
 from pydantic import ValidationError
 
+from cronograph.jobs.core.task_sets import WantedGroup
+
 from ...jobs.core.base.errors import ConfigurationError
 from ...jobs.core.task_sets import WantedSet, WantedTask
-from ...jobs.core.wanted_groups import WantedGroup
 from .model import TaskFile
 from .plain_yaml import NotPlainError, PlainLoader
 

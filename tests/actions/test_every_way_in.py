@@ -18,12 +18,11 @@ from cronograph.jobs.actions.runs import cancel_runs, enqueue_runs, trigger
 from cronograph.jobs.actions.tasks import create_task, trigger_task
 from cronograph.jobs.connection import Connection, connect
 from cronograph.jobs.core.defaults import TASK_POLICIES
-from cronograph.jobs.core.durable.steps import StepKind
-from cronograph.jobs.core.durable.waits import Wait
-from cronograph.jobs.core.flows.model import Ending, NewFlow, NewMember
-from cronograph.jobs.core.flows.spec import FlowSpec, MemberSpec
+from cronograph.jobs.core.flows import Ending, FlowSpec, MemberSpec, NewFlow, NewMember
 from cronograph.jobs.core.model import OverlapPolicy, Priority, ScheduleSpec, TaskSpec, Trigger
 from cronograph.jobs.core.schedule import Syntax
+from cronograph.jobs.core.steps import StepKind
+from cronograph.jobs.core.waits import Wait
 from cronograph.jobs.declared import Job
 from cronograph.jobs.queue.enqueue.enqueue_many import new_runs, put_many
 from cronograph.jobs.queue.flows.children import begin as begin_children

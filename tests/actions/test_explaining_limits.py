@@ -3,10 +3,8 @@
 from datetime import timedelta
 
 from cronograph.jobs.actions.groups import set_group_cap, set_group_rate
-from cronograph.jobs.core.admission.caps import Cap, WhenFull
-from cronograph.jobs.core.base.rates import Rate
-from cronograph.jobs.core.limits import Limits
-from cronograph.jobs.core.unique_key import UniqueKey
+from cronograph.jobs.core.admission.caps import Cap, Rate, WhenFull
+from cronograph.jobs.core.limits import Limits, UniqueKey
 from tests.actions.test_explaining import of_run, says
 from tests.support.storage import START, Stored
 

@@ -2,8 +2,8 @@
 
 from datetime import timedelta
 
-from cronograph.jobs.core.base.awaits import AwaitedKind, Awaits
 from cronograph.jobs.core.outcome import Suspended
+from cronograph.jobs.core.waits import AwaitedKind, Awaits
 from tests.actions.test_explaining import of_run, of_task, says
 from tests.support.storage import START, Stored
 

@@ -6,8 +6,7 @@ from cronograph.jobs.actions.groups import pause_group, update_group
 from cronograph.jobs.actions.nodes import NewNode, heartbeat, join
 from cronograph.jobs.core.defaults import JobInfo
 from cronograph.jobs.core.explain import Explanation, explain_run, explain_task
-from cronograph.jobs.core.node_choice import NodeChoice
-from cronograph.jobs.core.nodes import NodeState
+from cronograph.jobs.core.nodes import NodeChoice, NodeState
 from cronograph.jobs.store.db.transaction import Tx
 from cronograph.jobs.store.read import facts
 from cronograph.jobs.store.read import jobs as stored_jobs

@@ -10,16 +10,14 @@ from cronograph.jobs.actions.previews import preview, preview_task, preview_trig
 from cronograph.jobs.actions.retries import retry_each
 from cronograph.jobs.actions.runs import enqueue_runs
 from cronograph.jobs.actions.tasks import create_task, trigger_task
-from cronograph.jobs.core.admission.caps import Cap, WhenFull
+from cronograph.jobs.core.admission.caps import Cap, Rate, WhenFull
 from cronograph.jobs.core.admission.holding import Debounce, Hold, Holding, Throttle
 from cronograph.jobs.core.base.errors import InvalidInput
-from cronograph.jobs.core.base.rates import Rate
 from cronograph.jobs.core.defaults import FOLLOWED
 from cronograph.jobs.core.explain import ExplanationCode, Preview, PreviewOutcome
-from cronograph.jobs.core.limits import Limits
+from cronograph.jobs.core.limits import Limits, UniqueKey
 from cronograph.jobs.core.model import NewRun, ScheduleSpec, TaskSpec, Trigger
 from cronograph.jobs.core.schedule import Syntax
-from cronograph.jobs.core.unique_key import UniqueKey
 from cronograph.jobs.store.schema import tables
 from tests.support.storage import START, Stored
 

@@ -7,15 +7,15 @@ from typing import Any
 import pytest
 
 from cronograph.jobs.actions.nodes import NewNode, heartbeat, join, leave
-from cronograph.jobs.core.base.awaits import AwaitedKind, Awaits
 from cronograph.jobs.core.base.errors import UserError
 from cronograph.jobs.core.defaults import FOLLOWED, JobDefaults, JobInfo
 from cronograph.jobs.core.explain import Explanation, ExplanationCode, explain_run
+from cronograph.jobs.core.limits import UniqueKey
 from cronograph.jobs.core.model import NewRun, Run, SkipReason, Trigger
 from cronograph.jobs.core.nodes import NodeState
 from cronograph.jobs.core.outcome import INVALID_ARGUMENTS, Failed, HandedBack, Suspended, Unread
 from cronograph.jobs.core.states import RunState
-from cronograph.jobs.core.unique_key import UniqueKey
+from cronograph.jobs.core.waits import AwaitedKind, Awaits
 from cronograph.jobs.queue.base.suspended import wake_due
 from cronograph.jobs.queue.enqueue.enqueue import put
 from cronograph.jobs.queue.finish import Finished

@@ -7,8 +7,7 @@ import pytest
 
 from cronograph.jobs.actions.task_sets import Applied, apply_sets
 from cronograph.jobs.actions.tasks import declare_new, pause_task, update_task
-from cronograph.jobs.core.base.codes import ErrorCode
-from cronograph.jobs.core.base.errors import UserError
+from cronograph.jobs.core.base.errors import ErrorCode, UserError
 from cronograph.jobs.core.model import ScheduleSpec, Task, TaskSource, TaskSpec
 from cronograph.jobs.core.schedule import Syntax
 from cronograph.jobs.core.task_sets import ApplyOptions, FieldChange, PlannedTask, TaskAction, WantedSet, WantedTask

@@ -6,14 +6,11 @@ import pytest
 
 from cronograph.jobs.actions.groups import pause_group, update_group
 from cronograph.jobs.actions.task_sets import Applied, apply_sets
-from cronograph.jobs.core.admission.caps import Cap, WhenFull
-from cronograph.jobs.core.base.codes import ErrorCode
-from cronograph.jobs.core.base.errors import UserError
-from cronograph.jobs.core.base.rates import Rate
+from cronograph.jobs.core.admission.caps import Cap, Rate, WhenFull
+from cronograph.jobs.core.base.errors import ErrorCode, UserError
 from cronograph.jobs.core.model import Group, ScheduleSpec
 from cronograph.jobs.core.schedule import Syntax
-from cronograph.jobs.core.task_sets import ApplyOptions, FieldChange, WantedSet, WantedTask
-from cronograph.jobs.core.wanted_groups import WantedGroup
+from cronograph.jobs.core.task_sets import ApplyOptions, FieldChange, WantedGroup, WantedSet, WantedTask
 from cronograph.jobs.store.read import groups
 from tests.support.storage import Stored
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from cronograph.jobs import InvalidInput, JobContext, Registry, Reuse, RunSpec, Snooze, WaitTimedOut, every, job, once
-from cronograph.jobs.core.seconds import length
+from cronograph.jobs.core.run_spec import length
 from cronograph.jobs.queue.enqueue.enqueue import new_run
 from cronograph.jobs.store.read.tasks import by_name
 from cronograph.jobs.testing import FakeClock, Queue, drain, run_job

@@ -26,7 +26,7 @@ from cronograph.jobs import (
     job,
     resource,
 )
-from cronograph.jobs.core.base.python_names import NAMES
+from cronograph.jobs.core.base.errors import NAMES
 from cronograph.jobs.testing.single import run_job
 
 WRONG: Any = 5

@@ -24,7 +24,7 @@ from cronograph.jobs.base.context import JobContext
 from cronograph.jobs.base.services import Services
 from cronograph.jobs.connection import Connection
 from cronograph.jobs.core.model import NewRun, ScheduleSpec, TaskSpec, Trigger
-from cronograph.jobs.core.node_choice import NodeChoice
+from cronograph.jobs.core.nodes import NodeChoice
 from cronograph.jobs.core.schedule import Syntax
 from cronograph.jobs.registry import Registry
 from cronograph.jobs.runtime.base.settings import EngineSettings

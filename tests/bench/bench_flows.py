@@ -16,7 +16,7 @@ from sqlalchemy import func, select
 from cronograph.jobs import job
 from cronograph.jobs.actions.runs import put
 from cronograph.jobs.base.services import Services
-from cronograph.jobs.core.flows.model import NewFlow, NewMember
+from cronograph.jobs.core.flows import NewFlow, NewMember
 from cronograph.jobs.core.model import NewRun, Trigger
 from cronograph.jobs.queue.flows.new_flows import put_flow
 from cronograph.jobs.registry import Registry

@@ -15,7 +15,7 @@ from sqlalchemy import func, select
 from cronograph.jobs.actions.groups import set_group_rate
 from cronograph.jobs.actions.runs import put
 from cronograph.jobs.base.services import Services
-from cronograph.jobs.core.base.rates import Rate
+from cronograph.jobs.core.admission.caps import Rate
 from cronograph.jobs.core.model import NewRun, Trigger
 from cronograph.jobs.core.states import RunState
 from cronograph.jobs.registry import Registry, define

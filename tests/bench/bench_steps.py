@@ -17,9 +17,8 @@ from cronograph.jobs import JobContext, job
 from cronograph.jobs.actions.runs import put
 from cronograph.jobs.actions.signals import signal_run
 from cronograph.jobs.base.services import Services
-from cronograph.jobs.core.base.awaits import AwaitedKind, Awaits
-from cronograph.jobs.core.durable.waits import Signal
 from cronograph.jobs.core.model import NewRun, Trigger
+from cronograph.jobs.core.waits import AwaitedKind, Awaits, Signal
 from cronograph.jobs.registry import Registry
 from cronograph.jobs.runtime.base.settings import EngineSettings
 from cronograph.jobs.runtime.engine import Engine

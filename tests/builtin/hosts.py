@@ -10,7 +10,7 @@ from cronograph.jobs.base.context import JobContext, RunInfo, StopReason
 from cronograph.jobs.base.services import Services
 from cronograph.jobs.base.steps import StepHost
 from cronograph.jobs.core.actor import Submitter
-from cronograph.jobs.core.flows.spec import FlowSpec
+from cronograph.jobs.core.flows import FlowSpec
 from cronograph.jobs.core.model import Json
 from cronograph.jobs.core.run_spec import RunSpec
 

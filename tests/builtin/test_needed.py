@@ -9,8 +9,8 @@ import pytest
 from sqlalchemy import Connection, insert, select, update
 
 from cronograph.jobs.builtin.prune import Retention, prune
-from cronograph.jobs.core.durable.steps import StepKind
 from cronograph.jobs.core.retention import Keeping
+from cronograph.jobs.core.steps import StepKind
 from cronograph.jobs.store.db.database import Database
 from cronograph.jobs.store.db.transaction import Tx
 from cronograph.jobs.store.read import prunable

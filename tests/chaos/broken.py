@@ -6,7 +6,7 @@ from datetime import timedelta
 from sqlalchemy import delete, select, update
 
 from cronograph.jobs.actions.groups import set_group_rate
-from cronograph.jobs.core.base.rates import Rate
+from cronograph.jobs.core.admission.caps import Rate
 from cronograph.jobs.core.limits import Limits
 from cronograph.jobs.core.model import Outcome, SkipReason
 from cronograph.jobs.core.nodes import Node, NodeState

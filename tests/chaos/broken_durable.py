@@ -6,14 +6,13 @@ from sqlalchemy import update
 
 from cronograph.jobs.actions.flows import enqueue_flow
 from cronograph.jobs.actions.signals import signal_run
-from cronograph.jobs.core.base.awaits import AwaitedKind, Awaits
-from cronograph.jobs.core.durable.steps import StepEnd, StepKind
-from cronograph.jobs.core.durable.waits import Signal, Wait
 from cronograph.jobs.core.events import STEPS, Listed
-from cronograph.jobs.core.flows.model import NewFlow, NewMember
+from cronograph.jobs.core.flows import NewFlow, NewMember
 from cronograph.jobs.core.model import NewRun, Trigger
 from cronograph.jobs.core.outcome import Failed, Suspended
 from cronograph.jobs.core.run_spec import RunSpec
+from cronograph.jobs.core.steps import StepEnd, StepKind
+from cronograph.jobs.core.waits import AwaitedKind, Awaits, Signal, Wait
 from cronograph.jobs.queue.claims.claim import Started
 from cronograph.jobs.queue.steps import EndedStep, rows_of, rows_to_store
 from cronograph.jobs.queue.waits import wait

@@ -11,9 +11,9 @@ from typing import Any
 
 from sqlalchemy import Engine, select, update
 
-from cronograph.jobs.core.base.awaits import AwaitedKind
 from cronograph.jobs.core.model import Outcome
 from cronograph.jobs.core.states import RunState
+from cronograph.jobs.core.waits import AwaitedKind
 from cronograph.jobs.store.db.database import parse_url, sync_engine
 from cronograph.jobs.store.schema.naming import SchemaText
 from cronograph.jobs.store.schema.tables import periodic_task, run, skipped_occurrence

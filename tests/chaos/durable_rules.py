@@ -4,9 +4,9 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from datetime import timedelta
 
-from cronograph.jobs.core.durable.steps import StepKind, StepState
 from cronograph.jobs.core.events import EventKind
 from cronograph.jobs.core.states import RunState
+from cronograph.jobs.core.steps import StepKind, StepState
 from tests.chaos.history import History
 
 LATE = timedelta(seconds=90)

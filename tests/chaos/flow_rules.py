@@ -2,10 +2,10 @@
 
 from collections.abc import Callable, Iterator, Mapping
 
-from cronograph.jobs.core.durable.steps import StepKind, StepState
-from cronograph.jobs.core.flows.model import When
+from cronograph.jobs.core.flows import When
 from cronograph.jobs.core.model import Run
 from cronograph.jobs.core.states import FINAL, RunState
+from cronograph.jobs.core.steps import StepKind, StepState
 from tests.chaos.history import History
 
 

@@ -9,13 +9,12 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection, select, text
 
-from cronograph.jobs.core.admission.caps import Cap
-from cronograph.jobs.core.base.rates import Rate
-from cronograph.jobs.core.durable.steps import Step
+from cronograph.jobs.core.admission.caps import Cap, Rate
 from cronograph.jobs.core.events import Change, Cursor, Event, EventKind, spread
-from cronograph.jobs.core.flows.model import Flow
+from cronograph.jobs.core.flows import Flow
 from cronograph.jobs.core.model import Execution, Run, SkippedOccurrence, Task
 from cronograph.jobs.core.nodes import Node
+from cronograph.jobs.core.steps import Step
 from cronograph.jobs.store.db.database import parse_url, sync_engine
 from cronograph.jobs.store.db.dialect import database_now
 from cronograph.jobs.store.read import flows, steps

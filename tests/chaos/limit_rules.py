@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 
-from cronograph.jobs.core.base.rates import Rate
+from cronograph.jobs.core.admission.caps import Rate
 from cronograph.jobs.core.events import EventKind
 from cronograph.jobs.core.limits import task_of_key
 from cronograph.jobs.core.model import Execution, Outcome

@@ -9,8 +9,7 @@ from itertools import pairwise
 from cronograph.jobs.core.events import Change, EventKind
 from cronograph.jobs.core.model import FAILURES, Execution, Outcome, Run, Task, Trigger
 from cronograph.jobs.core.nodes import LIVE_NODES
-from cronograph.jobs.core.occurrences.effective_policies import schedule_of
-from cronograph.jobs.core.occurrences.occurrence import first_occurrence, occurrences
+from cronograph.jobs.core.occurrences import first_occurrence, occurrences, schedule_of
 from cronograph.jobs.core.outcome import CLAIM_LOST
 from cronograph.jobs.core.states import FINAL, OCCUPYING, TRANSITIONS, RunState
 from tests.chaos.admission_rules import (

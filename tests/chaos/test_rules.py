@@ -8,13 +8,12 @@ import pytest
 from cronograph.jobs.actions.groups import set_group_cap, set_group_rate
 from cronograph.jobs.actions.nodes import leave
 from cronograph.jobs.actions.signals import signal_run
-from cronograph.jobs.core.admission.caps import Cap, WhenFull
-from cronograph.jobs.core.base.rates import Rate
-from cronograph.jobs.core.durable.waits import Signal
+from cronograph.jobs.core.admission.caps import Cap, Rate, WhenFull
 from cronograph.jobs.core.model import OverlapPolicy, SkipReason
 from cronograph.jobs.core.nodes import NodeState
 from cronograph.jobs.core.outcome import Failed, HandedBack, Succeeded
 from cronograph.jobs.core.schedule import Syntax
+from cronograph.jobs.core.waits import Signal
 from cronograph.jobs.queue.losses import rescue
 from cronograph.jobs.store.schema import tables
 from cronograph.jobs.store.write import events

@@ -7,9 +7,9 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TypeAlias
 
-from cronograph.jobs.core.durable.steps import StepState
 from cronograph.jobs.core.model import Outcome
 from cronograph.jobs.core.nodes import NodeState
+from cronograph.jobs.core.steps import StepState
 from tests.chaos.history import History
 
 Attempt: TypeAlias = tuple[int, int]

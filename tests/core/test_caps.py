@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from cronograph.jobs.core.admission.caps import Cap, Line, Verdict, Waiter, WhenFull, cap_faults, judge, needed
-from cronograph.jobs.core.limits import Limits
-from cronograph.jobs.core.unique_key import UniqueKey
+from cronograph.jobs.core.limits import Limits, UniqueKey
 
 REFUSE, OLDEST, NEWEST = WhenFull.REFUSE, WhenFull.DROP_OLDEST, WhenFull.DROP_NEWEST
 A, B, G = Line("job", "a"), Line("job", "b"), Line(None, "group")

@@ -17,9 +17,7 @@ from cronograph.jobs.core.model import (
     TaskSource,
     TaskSpec,
 )
-from cronograph.jobs.core.occurrences.due import due_of
-from cronograph.jobs.core.occurrences.misfire import Decision, decide
-from cronograph.jobs.core.occurrences.occurrence import effective
+from cronograph.jobs.core.occurrences import Decision, decide, due_of, effective
 from cronograph.jobs.core.schedule import Syntax
 
 NOON = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)

@@ -1,6 +1,6 @@
 """What a node of a newer version has published is read as far as this version knows its words."""
 
-from cronograph.jobs.core.unique_key import UniqueKey
+from cronograph.jobs.core.limits import UniqueKey
 from cronograph.jobs.store.schema.specs import defaults_from
 
 

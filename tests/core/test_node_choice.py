@@ -3,7 +3,7 @@
 import pytest
 
 from cronograph.jobs.core.explain.facts import Leaving, TaskFacts, no_job
-from cronograph.jobs.core.node_choice import EVERYTHING, LeftBy, NodeChoice, in_turn
+from cronograph.jobs.core.nodes import EVERYTHING, LeftBy, NodeChoice, in_turn
 
 GPU = ("gpu", "slow")
 

@@ -2,7 +2,6 @@
 
 import pytest
 
-from cronograph.jobs.core.base.awaits import AwaitedKind, Awaits
 from cronograph.jobs.core.model import Outcome
 from cronograph.jobs.core.outcome import (
     Cancelled,
@@ -18,6 +17,7 @@ from cronograph.jobs.core.outcome import (
     judge,
 )
 from cronograph.jobs.core.states import RunState
+from cronograph.jobs.core.waits import AwaitedKind, Awaits
 
 SLEEP = Awaits(AwaitedKind.TIME)
 FAILED = Failed("ValueError", "boom", "Traceback …")

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cronograph.jobs.core.base.rates import Bucket, Rate, rate_faults
+from cronograph.jobs.core.admission.caps import Bucket, Rate, rate_faults
 
 NOON = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 PER = st.sampled_from([0.001, 0.7, 1.0, 7.0, 60.0, 86400.0])

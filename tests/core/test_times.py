@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from cronograph.jobs.base.durable import _sleep
 from cronograph.jobs.base.outcomes import Suspend
 from cronograph.jobs.core.admission.expiry import expiry_faults
-from cronograph.jobs.core.base.awaits import AwaitedKind, Awaits
 from cronograph.jobs.core.base.errors import InvalidInput, refuse
 from cronograph.jobs.core.base.times import EARLIEST, LATEST, is_possible
 from cronograph.jobs.core.model import NewRun, ScheduleSpec, TaskSpec, Trigger
 from cronograph.jobs.core.rules import new_run_faults, task_faults
 from cronograph.jobs.core.schedule import ScheduleError, Syntax, parse, validate
+from cronograph.jobs.core.waits import AwaitedKind, Awaits
 from cronograph.jobs.schedules import once
 
 DAILY = ScheduleSpec(Syntax.CRON, "0 0 0 * * *", "UTC")

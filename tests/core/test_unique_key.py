@@ -2,7 +2,7 @@
 
 import pytest
 
-from cronograph.jobs.core.unique_key import UniqueKey
+from cronograph.jobs.core.limits import UniqueKey
 
 SCHEMA = {"properties": {"day": {"type": "string", "format": "date"}, "at": {"type": "string", "format": "date-time"}}}
 

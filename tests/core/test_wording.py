@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from cronograph.jobs.core.base.wording import number_text, time_text
+from cronograph.jobs.core.base.times import number_text, time_text
 
 
 @pytest.mark.parametrize(

@@ -5,12 +5,12 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from cronograph.jobs.core.base.codes import ErrorCode
-from cronograph.jobs.core.durable.steps import StepState
+from cronograph.jobs.core.base.errors import ErrorCode
 from cronograph.jobs.core.events import EventState
 from cronograph.jobs.core.model import Outcome, SkipReason
 from cronograph.jobs.core.nodes import NodeState
 from cronograph.jobs.core.states import RunState
+from cronograph.jobs.core.steps import StepState
 from tests.generation.cli_answers import committed_schema
 from tests.generation.codes import REQUESTS, SDL, catalogue, limit_codes
 from tests.generation.raised_codes import WRITTEN, module_text, raised

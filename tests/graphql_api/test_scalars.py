@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta, timezone
 import pytest
 
 from cronograph.graphql.base.scalars import parse_bigint, parse_time
-from cronograph.jobs.core.base.wording import time_text
+from cronograph.jobs.core.base.times import time_text
 from graphql import GraphQLError
 
 

@@ -8,11 +8,10 @@ from datetime import timedelta
 import pytest
 
 from cronograph.jobs.actions.runs import cancel_runs, edit_run, enqueue_runs, retry_now
-from cronograph.jobs.core.base.rates import Rate
-from cronograph.jobs.core.limits import NEVER, Limits
+from cronograph.jobs.core.admission.caps import Rate
+from cronograph.jobs.core.limits import NEVER, Limits, UniqueKey
 from cronograph.jobs.core.model import NewRun, Priority, Trigger
 from cronograph.jobs.core.outcome import Failed, HandedBack, Snoozed
-from cronograph.jobs.core.unique_key import UniqueKey
 from cronograph.jobs.queue.claims.claim import claim
 from cronograph.jobs.queue.limits.admission import is_anything_held, look_for_slots, look_for_tokens
 from cronograph.jobs.store.read.runs import by_ids

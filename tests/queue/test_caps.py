@@ -16,10 +16,9 @@ from cronograph.jobs.core.admission.caps import Cap, WhenFull
 from cronograph.jobs.core.admission.holding import Debounce
 from cronograph.jobs.core.base.errors import InvalidInput, InvalidState
 from cronograph.jobs.core.defaults import FOLLOWED
-from cronograph.jobs.core.limits import Limits
+from cronograph.jobs.core.limits import Limits, UniqueKey
 from cronograph.jobs.core.model import MisfirePolicy, NewRun, OverlapPolicy, SkipReason, Trigger
 from cronograph.jobs.core.outcome import Failed, Snoozed
-from cronograph.jobs.core.unique_key import UniqueKey
 from cronograph.jobs.queue.enqueue.enqueue import put_or_drop
 from cronograph.jobs.store.db.dialect import is_postgresql
 from cronograph.jobs.store.db.transaction import Tx

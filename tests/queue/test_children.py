@@ -5,11 +5,11 @@ import pytest
 from cronograph.jobs import Cap, JobContext, Result, RunFailed, job
 from cronograph.jobs.actions.runs import cancel_runs
 from cronograph.jobs.core.base.errors import InvalidState, UserError
-from cronograph.jobs.core.durable.steps import StepKind, StepState, StoredStep
-from cronograph.jobs.core.durable.waits import Wait, awaited
 from cronograph.jobs.core.outcome import Succeeded, Suspended
 from cronograph.jobs.core.run_spec import RunSpec
 from cronograph.jobs.core.states import RunState
+from cronograph.jobs.core.steps import StepKind, StepState, StoredStep
+from cronograph.jobs.core.waits import Wait, awaited
 from cronograph.jobs.queue.claims.claim import Started
 from cronograph.jobs.queue.waits import overlooked, wait, wake_overlooked
 from cronograph.jobs.registry import Registry

@@ -9,13 +9,13 @@ from sqlalchemy import update
 from cronograph.jobs import RunSpec, enqueue_many_sync, enqueue_sync
 from cronograph.jobs.actions.retries import retry_runs
 from cronograph.jobs.actions.tasks import trigger_task
-from cronograph.jobs.core.base.awaits import AwaitedKind, Awaits
 from cronograph.jobs.core.base.errors import UserError
 from cronograph.jobs.core.defaults import JobDefaults
 from cronograph.jobs.core.explain import explain_run
 from cronograph.jobs.core.model import OverlapPolicy, Run
 from cronograph.jobs.core.outcome import Failed, JobOutcome, Lost, Snoozed, Succeeded, Suspended, TimedOut
 from cronograph.jobs.core.states import RunState
+from cronograph.jobs.core.waits import AwaitedKind, Awaits
 from cronograph.jobs.queue.base import runs as queue_runs
 from cronograph.jobs.queue.deadlines import fail_overdue
 from cronograph.jobs.store.read import facts

@@ -10,7 +10,7 @@ from cronograph.jobs.actions.tasks import pause_task, resume_task, update_task
 from cronograph.jobs.core.base.errors import UserError
 from cronograph.jobs.core.events import Change, EventKind, spread
 from cronograph.jobs.core.model import MisfirePolicy, OverlapPolicy, ScheduleSpec, SkipReason, Trigger
-from cronograph.jobs.core.occurrences.due import due_of
+from cronograph.jobs.core.occurrences import due_of
 from cronograph.jobs.core.schedule import Syntax
 from cronograph.jobs.queue import due_tasks as occurrences
 from cronograph.jobs.queue.due_tasks import REPLACED, Moved, move, unfinished_counts

@@ -13,7 +13,7 @@ from cronograph.jobs.core.admission.labels import LabelRule
 from cronograph.jobs.core.defaults import FOLLOWED, JobDefaults
 from cronograph.jobs.core.events import EventKind, spread
 from cronograph.jobs.core.explain import RunFacts, explain_run
-from cronograph.jobs.core.flows.model import Ending, NewFlow, NewMember
+from cronograph.jobs.core.flows import Ending, NewFlow, NewMember
 from cronograph.jobs.core.model import Group, NewRun, Run, Trigger
 from cronograph.jobs.core.nodes import NodeState
 from cronograph.jobs.core.outcome import Failed, Lost, Succeeded

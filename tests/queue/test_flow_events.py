@@ -3,7 +3,7 @@
 from cronograph.jobs.actions.flows import enqueue_flow, retry_flow
 from cronograph.jobs.actions.runs import cancel_runs
 from cronograph.jobs.core.events import Change, EventFilter, EventKind, spread
-from cronograph.jobs.core.flows.model import NewFlow, NewMember, When
+from cronograph.jobs.core.flows import NewFlow, NewMember, When
 from cronograph.jobs.core.model import NewRun, Trigger
 from cronograph.jobs.core.outcome import Failed, Succeeded
 from cronograph.jobs.store.schema import tables

@@ -8,18 +8,16 @@ from sqlalchemy import event
 
 from cronograph.jobs.actions.flows import add_runs, cancel_flow, close_flow, enqueue_flow, retry_flow
 from cronograph.jobs.actions.runs import cancel_runs
-from cronograph.jobs.core.admission.caps import Cap
+from cronograph.jobs.core.admission.caps import Cap, Rate
 from cronograph.jobs.core.admission.holding import Hold, Holding
 from cronograph.jobs.core.admission.labels import LabelRule
-from cronograph.jobs.core.base.awaits import AwaitedKind, Awaits
 from cronograph.jobs.core.base.errors import AlreadyExists, InvalidState, SeveralFaults, UserError
-from cronograph.jobs.core.base.rates import Rate
 from cronograph.jobs.core.defaults import FOLLOWED
-from cronograph.jobs.core.flows.model import Ending, Flow, NewFlow, NewMember, When
-from cronograph.jobs.core.limits import Limits
+from cronograph.jobs.core.flows import Ending, Flow, NewFlow, NewMember, When
+from cronograph.jobs.core.limits import Limits, UniqueKey
 from cronograph.jobs.core.model import NewRun, Priority, Trigger
 from cronograph.jobs.core.outcome import Cancelled, Failed, Lost, Snoozed, Succeeded, Suspended
-from cronograph.jobs.core.unique_key import UniqueKey
+from cronograph.jobs.core.waits import AwaitedKind, Awaits
 from cronograph.jobs.queue.base.suspended import wake
 from cronograph.jobs.queue.claims.claim import Started
 from cronograph.jobs.queue.claims.expiry import skip_due

@@ -5,8 +5,8 @@ from datetime import timedelta
 import pytest
 
 from cronograph.jobs.actions.groups import set_group_rate, set_max_wait_low, update_group
+from cronograph.jobs.core.admission.caps import Rate
 from cronograph.jobs.core.base.errors import InvalidInput
-from cronograph.jobs.core.base.rates import Rate
 from cronograph.jobs.core.model import Priority
 from cronograph.jobs.core.outcome import HandedBack
 from cronograph.jobs.queue.claims.candidates import Want, candidates

@@ -5,11 +5,10 @@ from typing import Any
 import pytest
 
 from cronograph.jobs.actions.groups import set_job_rate
+from cronograph.jobs.core.admission.caps import Rate
 from cronograph.jobs.core.base.errors import InvalidInput, UserError
-from cronograph.jobs.core.base.rates import Rate
 from cronograph.jobs.core.explain import explain_run
-from cronograph.jobs.core.limits import Limits
-from cronograph.jobs.core.unique_key import UniqueKey
+from cronograph.jobs.core.limits import Limits, UniqueKey
 from cronograph.jobs.queue.claims.fairness import FairnessState
 from cronograph.jobs.queue.limits.admission import look_for_tokens
 from cronograph.jobs.queue.turn import BLOCKED_FOR, NodeQueue, Order

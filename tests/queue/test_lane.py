@@ -13,7 +13,6 @@ from sqlalchemy import Connection, select
 from cronograph.jobs.actions.nodes import NewNode, join
 from cronograph.jobs.actions.runs import put
 from cronograph.jobs.actions.tasks import create_task
-from cronograph.jobs.core.base.awaits import AwaitedKind, Awaits
 from cronograph.jobs.core.defaults import JobInfo
 from cronograph.jobs.core.events import Change, spread
 from cronograph.jobs.core.model import NewRun, Priority, ScheduleSpec, TaskSpec, Trigger
@@ -21,6 +20,7 @@ from cronograph.jobs.core.nodes import NodeState
 from cronograph.jobs.core.outcome import Failed, JobOutcome, Succeeded, Suspended
 from cronograph.jobs.core.schedule import Syntax
 from cronograph.jobs.core.states import RunState
+from cronograph.jobs.core.waits import AwaitedKind, Awaits
 from cronograph.jobs.queue.base.shapes import LanePosition
 from cronograph.jobs.queue.base.suspended import wake
 from cronograph.jobs.queue.cancel import cancel_all

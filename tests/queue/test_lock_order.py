@@ -9,12 +9,12 @@ from sqlalchemy import event, select
 
 from cronograph.jobs.actions.flows import cancel_flow, enqueue_flow
 from cronograph.jobs.actions.runs import cancel_runs
-from cronograph.jobs.core.durable.steps import StepKind
-from cronograph.jobs.core.durable.waits import Wait
-from cronograph.jobs.core.flows.model import NewFlow, NewMember
+from cronograph.jobs.core.flows import NewFlow, NewMember
 from cronograph.jobs.core.model import NewRun, Trigger
 from cronograph.jobs.core.outcome import HandedBack
 from cronograph.jobs.core.run_spec import RunSpec
+from cronograph.jobs.core.steps import StepKind
+from cronograph.jobs.core.waits import Wait
 from cronograph.jobs.queue.claims.expiry import skip_due
 from cronograph.jobs.queue.finish import Finish, finish
 from cronograph.jobs.queue.losses import disown, release, rescue

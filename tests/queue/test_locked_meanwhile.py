@@ -8,15 +8,13 @@ import pytest
 from sqlalchemy import Table, select, text, update
 
 from cronograph.jobs import enqueue_sync
-from cronograph.jobs.core.admission.caps import Cap
-from cronograph.jobs.core.base.awaits import AwaitedKind, Awaits
-from cronograph.jobs.core.base.rates import Rate
+from cronograph.jobs.core.admission.caps import Cap, Rate
 from cronograph.jobs.core.defaults import FOLLOWED, JobDefaults
-from cronograph.jobs.core.limits import Limits
+from cronograph.jobs.core.limits import Limits, UniqueKey
 from cronograph.jobs.core.model import NewRun, OverlapPolicy, Trigger
 from cronograph.jobs.core.outcome import Succeeded, Suspended
 from cronograph.jobs.core.states import RunState
-from cronograph.jobs.core.unique_key import UniqueKey
+from cronograph.jobs.core.waits import AwaitedKind, Awaits
 from cronograph.jobs.queue.claims.expiry import skip_due
 from cronograph.jobs.queue.deadlines import fail_overdue
 from cronograph.jobs.queue.limits.admission import (

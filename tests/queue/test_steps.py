@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from cronograph.jobs.core.durable.steps import StepEnd, StepState
 from cronograph.jobs.core.events import EventKind, spread
 from cronograph.jobs.core.outcome import Failed
+from cronograph.jobs.core.steps import StepEnd, StepState
 from cronograph.jobs.queue.claims.claim import Started
 from cronograph.jobs.queue.losses import rescue
 from cronograph.jobs.queue.steps import (

@@ -7,11 +7,11 @@ import pytest
 
 from cronograph.jobs.actions.groups import update_group
 from cronograph.jobs.actions.runs import cancel_runs
-from cronograph.jobs.core.base.awaits import AwaitedKind, Awaits
 from cronograph.jobs.core.events import EventKind, spread
 from cronograph.jobs.core.model import Outcome, OverlapPolicy, SkipReason
 from cronograph.jobs.core.outcome import Failed, Succeeded, Suspended
 from cronograph.jobs.core.states import RunState
+from cronograph.jobs.core.waits import AwaitedKind, Awaits
 from cronograph.jobs.queue.base import runs as run_store
 from cronograph.jobs.queue.base.suspended import wake
 from cronograph.jobs.queue.due_tasks import look_ahead

@@ -9,13 +9,12 @@ import pytest
 from cronograph.jobs.actions.retries import retry_runs
 from cronograph.jobs.actions.runs import edit_run
 from cronograph.jobs.actions.tasks import trigger_task, update_task
+from cronograph.jobs.core.admission.caps import Rate
 from cronograph.jobs.core.base.errors import UserError
-from cronograph.jobs.core.base.rates import Rate
 from cronograph.jobs.core.explain import explain_run
-from cronograph.jobs.core.limits import Limits, key_of_task, task_of_key
+from cronograph.jobs.core.limits import Limits, UniqueKey, key_of_task, task_of_key
 from cronograph.jobs.core.model import MisfirePolicy, OverlapPolicy, Task
 from cronograph.jobs.core.outcome import HandedBack
-from cronograph.jobs.core.unique_key import UniqueKey
 from cronograph.jobs.queue.limits.admission import look_for_tokens
 from cronograph.jobs.store.read import tasks as stored_tasks
 from cronograph.jobs.store.read.facts import of_runs

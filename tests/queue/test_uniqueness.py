@@ -11,9 +11,8 @@ from cronograph.jobs.actions.runs import cancel_runs, enqueue_runs
 from cronograph.jobs.core.admission.holding import Debounce, Hold, Holding, Throttle, hold_of
 from cronograph.jobs.core.base.errors import InvalidInput, InvalidState
 from cronograph.jobs.core.defaults import JobDefaults
-from cronograph.jobs.core.limits import LIMITS, Limits
+from cronograph.jobs.core.limits import LIMITS, Limits, UniqueKey
 from cronograph.jobs.core.model import NewRun, OverlapPolicy, Run, Trigger
-from cronograph.jobs.core.unique_key import UniqueKey
 from cronograph.jobs.queue.claims.claim import start_more
 from cronograph.jobs.queue.limits.uniqueness import Enqueued
 from cronograph.jobs.store.schema import tables

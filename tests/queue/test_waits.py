@@ -10,12 +10,11 @@ import pytest
 from cronograph.jobs.actions.runs import cancel_runs
 from cronograph.jobs.actions.signals import signal_run
 from cronograph.jobs.core.actor import Role
-from cronograph.jobs.core.base.awaits import AwaitedKind, Awaits
-from cronograph.jobs.core.durable.steps import StepKind, StepState, StoredStep
-from cronograph.jobs.core.durable.waits import Signal, Wait
 from cronograph.jobs.core.events import EventKind, spread
 from cronograph.jobs.core.outcome import Failed, Succeeded, Suspended
 from cronograph.jobs.core.run_spec import RunSpec
+from cronograph.jobs.core.steps import StepKind, StepState, StoredStep
+from cronograph.jobs.core.waits import AwaitedKind, Awaits, Signal, Wait
 from cronograph.jobs.queue.base.suspended import wake
 from cronograph.jobs.queue.claims.claim import Started
 from cronograph.jobs.queue.finish import Finish, finish

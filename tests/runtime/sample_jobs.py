@@ -9,7 +9,7 @@ from typing import Any
 
 from cronograph.jobs import Cancel, JobContext, PermanentFailure, Result, Snooze
 from cronograph.jobs.base.outcomes import Suspend
-from cronograph.jobs.core.base.awaits import AwaitedKind, Awaits
+from cronograph.jobs.core.waits import AwaitedKind, Awaits
 from cronograph.jobs.registry import JobDefinition, Registry, define
 
 KINDS = ("async", "thread", "process", "async in process")

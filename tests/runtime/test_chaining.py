@@ -3,7 +3,7 @@
 import pytest
 
 from cronograph.jobs import JobContext, job
-from cronograph.jobs.core.flows.model import FlowState
+from cronograph.jobs.core.flows import FlowState
 from cronograph.jobs.core.model import Priority, Run
 from cronograph.jobs.core.states import RunState
 from cronograph.jobs.registry import Registry

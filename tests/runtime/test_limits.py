@@ -11,7 +11,7 @@ from sqlalchemy import Connection, select
 
 from cronograph.jobs.actions.groups import set_group_rate
 from cronograph.jobs.actions.runs import cancel_runs, enqueue_runs
-from cronograph.jobs.core.base.rates import Rate as StoredRate
+from cronograph.jobs.core.admission.caps import Rate as StoredRate
 from cronograph.jobs.core.defaults import FOLLOWED
 from cronograph.jobs.core.model import NewRun, Trigger
 from cronograph.jobs.core.states import FINAL, RunState

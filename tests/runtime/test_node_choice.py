@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from cronograph.jobs.core.node_choice import NodeChoice
+from cronograph.jobs.core.nodes import NodeChoice
 from cronograph.jobs.core.states import RunState
 from cronograph.jobs.registry import Registry, define
 from tests.support.engines import QUICK, running_engine

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from cronograph.jobs import JobContext, job
-from cronograph.jobs.core.durable.steps import Step
 from cronograph.jobs.core.model import Json
 from cronograph.jobs.core.states import RunState
+from cronograph.jobs.core.steps import Step
 from cronograph.jobs.registry import Registry
 from cronograph.jobs.store.db.database import Connection
 from cronograph.jobs.store.db.transaction import Tx

@@ -20,10 +20,10 @@ from cronograph.jobs.actions.tasks import create_task, trigger_task
 from cronograph.jobs.connection import Connection
 from cronograph.jobs.core.base.errors import UserError
 from cronograph.jobs.core.defaults import FOLLOWED
-from cronograph.jobs.core.durable.waits import Signal
 from cronograph.jobs.core.model import NewRun, Run, ScheduleSpec, TaskSpec, Trigger
 from cronograph.jobs.core.schedule import Syntax
 from cronograph.jobs.core.states import FINAL, RunState
+from cronograph.jobs.core.waits import Signal
 from cronograph.jobs.declared import Job
 from cronograph.jobs.registry import Registry
 from cronograph.jobs.store.db.database import Database, parse_url, sync_engine

@@ -5,9 +5,9 @@ from sqlalchemy import Connection, select
 
 from cronograph.jobs.actions.signal_links import signal_by_link
 from cronograph.jobs.actions.signals import signal_run
-from cronograph.jobs.core.durable.waits import Signal
 from cronograph.jobs.core.model import Outcome
 from cronograph.jobs.core.states import RunState
+from cronograph.jobs.core.waits import Signal
 from cronograph.jobs.store.schema.tables import run_step
 from tests.runtime.wait_jobs import JOBS
 from tests.support.engines import StartEngine

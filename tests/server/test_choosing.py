@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from cronograph.jobs.core.node_choice import NodeChoice
+from cronograph.jobs.core.nodes import NodeChoice
 from cronograph.jobs.registry import Registry, define
 from cronograph.server.configuration.choosing import choice_faults, choice_of, choice_warnings
 from cronograph.server.configuration.reading import given

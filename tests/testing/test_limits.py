@@ -7,7 +7,7 @@ import pytest
 
 from cronograph.jobs import Cap, Debounce, Expired, Rate, Throttle, job
 from cronograph.jobs.actions.groups import set_group_rate
-from cronograph.jobs.core.base.rates import Rate as StoredRate
+from cronograph.jobs.core.admission.caps import Rate as StoredRate
 from cronograph.jobs.registry import Registry
 from cronograph.jobs.testing import Queue, drain
 from cronograph.jobs.testing.clock import START

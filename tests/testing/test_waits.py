@@ -8,8 +8,7 @@ import pytest
 from pydantic import BaseModel
 
 from cronograph.jobs import JobContext, NotFound, Rejected, Result, UserError, job
-from cronograph.jobs.core.base.codes import ErrorCode
-from cronograph.jobs.core.base.errors import ConfigurationError, InvalidState
+from cronograph.jobs.core.base.errors import ConfigurationError, ErrorCode, InvalidState
 from cronograph.jobs.core.model import Outcome
 from cronograph.jobs.core.states import RunState
 from cronograph.jobs.queue.claims.claim import Started

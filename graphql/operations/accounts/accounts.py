@@ -5,6 +5,8 @@ from typing import Annotated
 
 import strawberry
 
+from cronograph.jobs.core.base.errors import ErrorCode
+
 from ....jobs.accounts.actions import accounts as actions
 from ....jobs.accounts.actions import sessions as session_actions
 from ....jobs.accounts.actions import tokens as token_actions
@@ -14,7 +16,6 @@ from ....jobs.accounts.rules import accounts as account_model
 from ....jobs.accounts.rules import sessions as session_model
 from ....jobs.accounts.rules.credentials import Prefix, shown_form, stored_form
 from ....jobs.accounts.rules.sessions import CredentialKind
-from ....jobs.core.base.codes import ErrorCode
 from ....jobs.core.base.errors import UserError as Refusal
 from ....jobs.store.db.transaction import Tx
 from ...base.arguments import INPUT

@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Generic, TypeVar, cast
 
+from cronograph.jobs.core.base.errors import ErrorCode
+
 from ....jobs.actions.idempotent import AnswerCodec
-from ....jobs.core.base.codes import ErrorCode
 from ....jobs.core.base.errors import InvalidInput, NotFound, UserError
 from ....jobs.core.explain.previews import Preview
 from ....jobs.core.model import Json, Run, Task

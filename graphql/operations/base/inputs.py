@@ -12,9 +12,10 @@ from typing import Any, Final
 import strawberry
 from strawberry.scalars import JSON
 
+from cronograph.jobs.core.admission.caps import Rate, rate_faults
+
 from ....jobs.core.admission.caps import Cap, WhenFull
 from ....jobs.core.base.errors import UserError, refuse
-from ....jobs.core.base.rates import Rate, rate_faults
 from ....jobs.core.defaults import TASK_POLICIES
 from ....jobs.core.model import MisfirePolicy, OverlapPolicy, Priority, ScheduleSpec, TaskSpec
 from ....jobs.core.rules import task_faults

@@ -6,9 +6,10 @@ from typing import Any
 import strawberry
 from strawberry.scalars import JSON
 
+from cronograph.jobs.core.flows import Ending, NewFlow, NewMember, When
+
 from ....jobs.core.actor import Submitter
 from ....jobs.core.base.errors import UserError
-from ....jobs.core.flows.model import Ending, NewFlow, NewMember, When
 from ....jobs.core.rules import new_run_faults
 from ...base.arguments import MAX_RUNS
 from ...base.fields import sized

@@ -5,9 +5,10 @@ from typing import Annotated, Final
 
 import strawberry
 
+from cronograph.jobs.core import flows
+
 from ....jobs.actions import flows as actions
 from ....jobs.actions.idempotent import AnswerCodec
-from ....jobs.core.flows import model
 from ....jobs.core.model import Json
 from ....jobs.store.db.transaction import Tx
 from ....jobs.store.read import flows as stored
@@ -22,15 +23,15 @@ from ..base.changes import given, one_left, parse_key, perform
 from .flow_inputs import AddFlowRunsInput, CancelFlowInput, CloseFlowInput, EnqueueFlowInput, RetryFlowInput
 
 
-def restore_flow(tx: Tx, kept: Json) -> model.Flow:
+def restore_flow(tx: Tx, kept: Json) -> flows.Flow:
     """The flow of a repeated request, as it is now."""
     return one_left(stored.by_ids(tx.conn, [kept["flow"]]), kept["flow"], "flow", "pruned")
 
 
-ONE_FLOW: Final[AnswerCodec[model.Flow]] = AnswerCodec(dump=lambda flow: {"flow": flow.id}, load=restore_flow)
+ONE_FLOW: Final[AnswerCodec[flows.Flow]] = AnswerCodec(dump=lambda flow: {"flow": flow.id}, load=restore_flow)
 
 
-async def _changed(info: Info, input: object, action: Callable[[Tx], model.Flow]) -> FlowChanged:
+async def _changed(info: Info, input: object, action: Callable[[Tx], flows.Flow]) -> FlowChanged:
     """Change a flow; as it is then."""
     done = await perform(info, input, action, ONE_FLOW)
     return done.answer(FlowChanged, flow=Flow.from_model)
@@ -56,7 +57,7 @@ class FlowMutations:
         """Adds runs to an open flow, all or none."""
         submitter = info.context.person.submitter
 
-        def action(tx: Tx) -> model.Flow:
+        def action(tx: Tx) -> flows.Flow:
             key = parse_key(input.id, "id")
             actions.add_runs(tx, key, [run.to_member(submitter) for run in input.runs])
             return restore_flow(tx, {"flow": key})

@@ -9,6 +9,9 @@ from typing import Annotated, Final
 import strawberry
 from strawberry.scalars import JSON
 
+from cronograph.jobs.core.base.errors import ErrorCode
+from cronograph.jobs.core.waits import Signal
+
 from ....jobs.actions import retries
 from ....jobs.actions import runs as actions
 from ....jobs.actions.idempotent import AnswerCodec
@@ -16,9 +19,7 @@ from ....jobs.actions.previews import preview
 from ....jobs.actions.requested_runs import put_requested
 from ....jobs.actions.signals import signal_run
 from ....jobs.core.audit import Record
-from ....jobs.core.base.codes import ErrorCode
 from ....jobs.core.base.errors import InvalidInput
-from ....jobs.core.durable.waits import Signal
 from ....jobs.core.explain.previews import Preview, PreviewOutcome
 from ....jobs.core.model import Json, Run
 from ....jobs.core.states import CLAIMABLE, FINAL, UNFINISHED, RunState

@@ -4,8 +4,7 @@ from collections.abc import Callable
 from datetime import datetime
 
 from ...core.actor import Role
-from ...core.base.codes import ErrorCode
-from ...core.base.errors import AlreadyExists, InvalidState, UserError
+from ...core.base.errors import AlreadyExists, ErrorCode, InvalidState, UserError
 from ...core.rules import unknown
 from ...store.db.transaction import Tx, Wake
 from ..read import accounts as stored_accounts

@@ -4,8 +4,7 @@ import secrets
 from dataclasses import dataclass, replace
 
 from ...core.actor import Actor, Role
-from ...core.base.codes import ErrorCode
-from ...core.base.errors import InvalidState
+from ...core.base.errors import ErrorCode, InvalidState
 from ...store.db.transaction import Tx, Wake
 from ..read import accounts
 from ..read import devices as stored_devices

@@ -1,7 +1,6 @@
 """The ways into an account: a password, passkeys, identities at providers. One of them stays."""
 
-from ...core.base.codes import ErrorCode
-from ...core.base.errors import InvalidState
+from ...core.base.errors import ErrorCode, InvalidState
 from ...store.db.transaction import Tx
 from ..read import accounts, passkeys, providers
 

@@ -1,8 +1,7 @@
 """Signing in by a provider: people are identified by issuer and subject, never by name or e-mail address."""
 
 from ...core.actor import Actor, Role
-from ...core.base.codes import ErrorCode
-from ...core.base.errors import AlreadyExists, InvalidState, NotFound, UserError
+from ...core.base.errors import AlreadyExists, ErrorCode, InvalidState, NotFound, UserError
 from ...store.db.transaction import Tx
 from ..read import accounts
 from ..read import providers as stored

@@ -2,8 +2,7 @@
 
 from secrets import token_bytes
 
-from ...core.base.codes import ErrorCode
-from ...core.base.errors import InvalidState
+from ...core.base.errors import ErrorCode, InvalidState
 from ...core.rules import unknown
 from ...store.db.transaction import Tx
 from ..read import secrets as stored_secrets

@@ -8,8 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from ...core.base.codes import ErrorCode
-from ...core.base.errors import ConfigurationError, InvalidState
+from ...core.base.errors import ConfigurationError, ErrorCode, InvalidState
 from ...core.base.lazy import LazyModule
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Final
 
 from ...core.base.errors import InvalidInput
-from ...core.base.wording import number_text
+from ...core.base.times import number_text
 from ...core.rules import name_faults
 
 MIN_VALUE: Final = 4

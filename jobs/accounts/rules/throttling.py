@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from ipaddress import IPv6Address, ip_address
 from typing import Final
 
-from ...core.base.backoff import exponential
+from ...core.outcome import exponential
 
 FORGOTTEN_AFTER: Final = timedelta(hours=24)
 """So long after the last wrong password the count starts again."""

@@ -7,9 +7,8 @@ from datetime import datetime
 from typing import Final
 
 from ...core.actor import Actor, Role
-from ...core.base.codes import ErrorCode
-from ...core.base.errors import InvalidInput, UserError
-from ...core.base.wording import number_text
+from ...core.base.errors import ErrorCode, InvalidInput, UserError
+from ...core.base.times import number_text
 from ...core.rules import name_faults
 
 MAX_VIEWS: Final = 200

@@ -6,8 +6,7 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from ..base.errors import InvalidInput
-from ..base.times import LATEST, RANGE, time_faults
-from ..base.wording import number_text, time_text
+from ..base.times import LATEST, RANGE, number_text, time_faults, time_text
 
 MAX_TTL: Final = 10 * 366 * 86400.0
 MIN_TTL: Final = 0.001

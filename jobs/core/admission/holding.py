@@ -10,7 +10,7 @@ from enum import StrEnum
 from typing import Any, Final, Self, cast
 
 from ..base.errors import InvalidInput
-from ..base.wording import number_text
+from ..base.times import number_text
 
 MIN_SECONDS: Final = 0.001
 MAX_SECONDS: Final = 366 * 86400.0

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Final, Self, cast
 
 from ..base.errors import InvalidInput
-from ..base.wording import number_text
+from ..base.times import number_text
 
 MAX_LABELS: Final = 16
 """Labels of one job, task or run."""

@@ -4,8 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from ..base.codes import ErrorCode
-from ..base.errors import InvalidInput, refuse
+from ..base.errors import ErrorCode, InvalidInput, refuse
 from ..base.lazy import LazyModule
 from ..model import Json
 from .secrets import reference_faults

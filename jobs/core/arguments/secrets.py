@@ -7,8 +7,7 @@ before the job starts.
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, cast
 
-from ..base.codes import ErrorCode
-from ..base.errors import InvalidInput
+from ..base.errors import ErrorCode, InvalidInput
 from ..model import Json
 from ..rules import name_faults
 

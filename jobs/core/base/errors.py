@@ -20,10 +20,49 @@
         └── FileLocked
 """
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Generator, Iterable, Sequence
+from contextlib import contextmanager
+from enum import StrEnum
 from itertools import islice
+from typing import Final, TypeVar
 
-from .codes import ErrorCode
+
+class ErrorCode(StrEnum):
+    """The code of a refusal; the schema describes each."""
+
+    ACCOUNT_DISABLED = "ACCOUNT_DISABLED"
+    ALREADY_EXISTS = "ALREADY_EXISTS"
+    CODE_TASK = "CODE_TASK"
+    FORBIDDEN = "FORBIDDEN"
+    IDEMPOTENCY_CONFLICT = "IDEMPOTENCY_CONFLICT"
+    INVALID_ARGS = "INVALID_ARGS"
+    INVALID_INPUT = "INVALID_INPUT"
+    INVALID_LINK = "INVALID_LINK"
+    INVALID_SCHEDULE = "INVALID_SCHEDULE"
+    INVALID_STATE = "INVALID_STATE"
+    IN_USE = "IN_USE"
+    LAST_ADMINISTRATOR = "LAST_ADMINISTRATOR"
+    LAST_WAY_IN = "LAST_WAY_IN"
+    NEVER_FIRES = "NEVER_FIRES"
+    NOT_FOUND = "NOT_FOUND"
+    NO_ENCRYPTION_KEY = "NO_ENCRYPTION_KEY"
+    NO_ACCOUNT = "NO_ACCOUNT"
+    NO_CONDITION = "NO_CONDITION"
+    OTHER_SET = "OTHER_SET"
+    OVERLAP = "OVERLAP"
+    QUEUE_FULL = "QUEUE_FULL"
+    SIGN_IN_NEEDED = "SIGN_IN_NEEDED"
+    STEP_MISMATCH = "STEP_MISMATCH"
+    TOO_MANY_ARCHIVED = "TOO_MANY_ARCHIVED"
+    TOO_MANY_DEVICES = "TOO_MANY_DEVICES"
+    UNKNOWN_JOB = "UNKNOWN_JOB"
+    UNKNOWN_STEP = "UNKNOWN_STEP"
+    UNKNOWN_TIMEZONE = "UNKNOWN_TIMEZONE"
+    UNREADABLE = "UNREADABLE"
+    UNREADABLE_ROW = "UNREADABLE_ROW"
+    VERSION_CONFLICT = "VERSION_CONFLICT"
+
 
 MAX_FAULTS = 50
 """So many faults of one input are reported at once."""
@@ -163,3 +202,44 @@ class SchemaTooNew(StorageError):
 
 class FileLocked(StorageError):
     """Another process serves this SQLite file."""
+
+
+Error = TypeVar("Error", bound=UserError)
+
+NAMES: Final = {
+    "expiresAt": "expires_at",
+    "jobName": "job_name",
+    "maxDuration": "max_duration",
+    "maxWait": "max_wait",
+    "retryDelay": "retry_delay",
+    "runAt": "run_at",
+    "uniqueAmong": "unique_among",
+    "uniqueFor": "unique_for",
+    "uniqueKey": "unique_key",
+}
+"""Fields of runs and flows whose names the API and Python write differently, by the API's."""
+# What stands in quotes is a value of the caller's.
+_OF_THE_API: Final = re.compile(rf"(?<![\w'\"])(?:{'|'.join(NAMES)})(?!\w)")
+
+
+def in_python(error: Error) -> Error:
+    """The same error, which names fields as a Python caller wrote them, in its messages and its paths."""
+    several: list[UserError] = [error, *(one for one in error.faults if one is not error)]
+    for one in several:
+        one.message = _OF_THE_API.sub(lambda word: NAMES[word[0]], one.message)
+        one.args = (one.message, *one.args[1:])
+        one.path = tuple(NAMES.get(part, part) for part in one.path)
+    return error
+
+
+@contextmanager
+def python_names() -> Generator[None]:
+    """Refuse what the block refuses in a Python caller's names.
+
+    Raises:
+        UserError: that of the block.
+    """
+    try:
+        yield
+    except UserError as error:
+        raise in_python(error) from None

@@ -3,8 +3,7 @@
 An operator reads these at night, so each sentence names the thing in the way and what would change it.
 """
 
-from .codes import ExplanationCode
-from .facts import COUNTED_AHEAD, AwaitedRun, Explanation, Leaving, LostAttempt, RunFacts, TaskFacts
+from .facts import COUNTED_AHEAD, AwaitedRun, Explanation, ExplanationCode, Leaving, LostAttempt, RunFacts, TaskFacts
 from .previews import Preview, PreviewOutcome, RunPreview
 from .runs import explain_run
 from .tasks import explain_task

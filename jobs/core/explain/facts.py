@@ -3,15 +3,60 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from enum import StrEnum
 
-from ..admission.caps import Cap, Line
-from ..base.blockage import Blockage
-from ..base.rates import Bucket
+from ..admission.caps import Bucket, Cap, Line
 from ..model import Group, Isolation, Run, SkippedOccurrence
-from ..node_choice import LeftBy
+from ..nodes import Blockage, LeftBy
 from ..retention import Retained
 from ..states import RunState
-from .codes import ExplanationCode as Code
+
+
+class ExplanationCode(StrEnum):
+    """What an explanation says, whether of a task or of a run; the schema describes each."""
+
+    BLOCKED = "BLOCKED"
+    BLOCKS_LOOP = "BLOCKS_LOOP"
+    CANCELLED = "CANCELLED"
+    CANCELLING = "CANCELLING"
+    CANNOT_STOP = "CANNOT_STOP"
+    DUE = "DUE"
+    FAILED = "FAILED"
+    FINISHED = "FINISHED"
+    FOLLOW_UP_LOST = "FOLLOW_UP_LOST"
+    GROUP_LIMIT = "GROUP_LIMIT"
+    GROUP_PAUSED = "GROUP_PAUSED"
+    IN_LINE = "IN_LINE"
+    KEY_LIMIT = "KEY_LIMIT"
+    LOOP_BLOCKED = "LOOP_BLOCKED"
+    NEXT = "NEXT"
+    NOT_STARTED = "NOT_STARTED"
+    NOT_YET = "NOT_YET"
+    NODE_STALLED = "NODE_STALLED"
+    NO_CHILD_PROCESS = "NO_CHILD_PROCESS"
+    NO_JOB = "NO_JOB"
+    NO_NODE = "NO_NODE"
+    NO_SLOT = "NO_SLOT"
+    NO_TAKER = "NO_TAKER"
+    PAUSED = "PAUSED"
+    PUT_OFF = "PUT_OFF"
+    QUEUED = "QUEUED"
+    RATE_LIMIT = "RATE_LIMIT"
+    RETRYING = "RETRYING"
+    RETRY_LATER = "RETRY_LATER"
+    RUNNING = "RUNNING"
+    SCHEDULED = "SCHEDULED"
+    SKIPPED = "SKIPPED"
+    SLEEPING = "SLEEPING"
+    SNOOZED = "SNOOZED"
+    SUCCESS = "SUCCESS"
+    TIMING_OUT = "TIMING_OUT"
+    WAITING = "WAITING"
+    WAITS_FOR_RUNS = "WAITS_FOR_RUNS"
+    WAITS_FOR_SIGNAL = "WAITS_FOR_SIGNAL"
+    WAITS_FOR_VERSION = "WAITS_FOR_VERSION"
+    WINDOW_ENDED = "WINDOW_ENDED"
+
 
 COUNTED_AHEAD = 1_000
 """Runs that were due before another are counted up to here."""
@@ -29,7 +74,7 @@ class Explanation:
         run_id: The run that is in the way or that the answer is about.
     """
 
-    code: Code
+    code: ExplanationCode
     sentence: str
     details: tuple[str, ...] = ()
     until: datetime | None = None
@@ -201,14 +246,14 @@ def no_job(
     """That no node knows the job, or no live one can run it; None = there is one that can."""
     if not facts.job_known:
         sentence = f"No node knows the job '{job_name}', so {consequence}. Start a node whose code has it."
-        return Explanation(Code.NO_JOB, sentence, details)
+        return Explanation(ExplanationCode.NO_JOB, sentence, details)
     if facts.left and not facts.nodes:
         takers = tuple(f"Node {one.node} {one.takes}." for one in facts.left)
         sentence = f"No node that takes {_what_is_left(job_name, group, facts.left)} is alive, so it waits. Start one."
-        return Explanation(Code.NO_TAKER, sentence, (*takers, *details))
+        return Explanation(ExplanationCode.NO_TAKER, sentence, (*takers, *details))
     if not facts.nodes:
         sentence = f"No live node can run the job '{job_name}' now. Start one; what is due then follows its policies."
-        return Explanation(Code.NO_NODE, sentence, details)
+        return Explanation(ExplanationCode.NO_NODE, sentence, details)
     return None
 
 
@@ -222,7 +267,7 @@ def all_stalled(facts: RunFacts | TaskFacts, details: tuple[str, ...] = ()) -> E
         f"{what} alive but not working: for longer than a lease, no progress was made by {' and '.join(stalled)}. "
         "Its log says why; restarting its process helps."
     )
-    return Explanation(Code.NODE_STALLED, sentence, details)
+    return Explanation(ExplanationCode.NODE_STALLED, sentence, details)
 
 
 def _what_is_left(job_name: str, group: str, left: Sequence[Leaving]) -> str:

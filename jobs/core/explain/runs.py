@@ -3,16 +3,15 @@
 from dataclasses import replace
 from datetime import datetime
 
-from ..admission.caps import Cap, Line, WhenFull
-from ..base.blockage import Blockage
-from ..base.rates import Bucket
-from ..durable.deadline import attempt_deadline
+from ..admission.caps import Bucket, Cap, Line, WhenFull
 from ..limits import task_of_key
 from ..model import Isolation, Run
+from ..nodes import Blockage
+from ..outcome import attempt_deadline
+from ..retention import Keeping, Retained
 from ..states import FINAL, RunState
-from .codes import ExplanationCode as Code
 from .facts import COUNTED_AHEAD, Explanation, RunFacts, TaskFacts, all_stalled, brief_span, moment, no_job, span
-from .retention import kept_until
+from .facts import ExplanationCode as Code
 from .suspended import explain_suspended
 
 
@@ -331,3 +330,32 @@ def _place_in_line(facts: RunFacts) -> Explanation:
         free = f"{facts.free_slots} slot{'s are' if facts.free_slots != 1 else ' is'} free"
         return Explanation(Code.IN_LINE, f"{_due_before(facts.ahead)}; {free}.")
     return Explanation(Code.NEXT, "It is due and next in line; a node is about to take it.")
+
+
+def kept_until(run: Run, ended: datetime, retained: Retained) -> tuple[str, ...]:
+    """Until when a run that ended at ``ended`` is kept with its executions, and why."""
+    if retained.pruning is None:
+        return ("Its history is kept for good: no task prunes it.",)
+    if retained.is_paused:
+        return (f"Its history is kept while the task '{retained.pruning}', which prunes it, is paused.",)
+    sentences = _by_age(run, ended, retained.kept, retained.pruning)
+    if run.task_id is not None:
+        if retained.max_per_task is not None:
+            sentences.append(f"Before that it goes once its task has {retained.max_per_task:,} newer executions.")
+        sentences.append("The newest execution of a task always stays.")
+    return tuple(sentences)
+
+
+def _by_age(run: Run, ended: datetime, kept: Keeping, pruning: str) -> list[str]:
+    keep, by = kept.rule_of(run.job_name, run.group)
+    if run.flow_id is not None and keep < kept.age:
+        keep, by = kept.age, None
+    rule = f"task '{pruning}'" if by is None else by
+    why = f"{span(keep.total_seconds())}, as {rule} says"
+    if ended + keep < kept.now:
+        sentences = [f"Its history is kept for {why}: the next pruning may delete it."]
+    else:
+        sentences = [f"Its history is kept until {moment(ended + keep)}: for {why}."]
+    if run.flow_id is not None:
+        sentences.append(f"It is pruned together with flow {run.flow_id}, and not before that has ended for so long.")
+    return sentences

@@ -2,11 +2,11 @@
 
 from datetime import datetime
 
-from ..base.awaits import AwaitedKind, Awaits
 from ..base.signature import UnreadBy
 from ..model import Run
-from .codes import ExplanationCode as Code
+from ..waits import AwaitedKind, Awaits
 from .facts import AwaitedRun, Explanation, RunFacts, moment, span
+from .facts import ExplanationCode as Code
 
 
 def explain_suspended(run: Run, facts: RunFacts, now: datetime) -> Explanation:

@@ -3,12 +3,12 @@
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from ..base.wording import time_text
+from ..base.times import time_text
 from ..model import Run, SkippedOccurrence, Task
-from ..occurrences.effective_policies import effective_overlap, jitter_offset
+from ..occurrences import effective_overlap, jitter_offset
 from ..states import RunState
-from .codes import ExplanationCode as Code
 from .facts import Explanation, RunFacts, TaskFacts, all_stalled, moment, no_job, span
+from .facts import ExplanationCode as Code
 from .runs import explain_run, loops_blocked
 
 

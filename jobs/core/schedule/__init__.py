@@ -1,7 +1,6 @@
 """Schedules: parsing, next times and descriptions of the four syntaxes."""
 
-from .durations import parse_duration
-from .interval import IntervalSchedule
+from .interval import IntervalSchedule, parse_duration
 from .model import (
     ANCHORED,
     INVALID_SCHEDULE,
@@ -15,7 +14,7 @@ from .model import (
 )
 from .parse import parse, validate
 from .timestamp import TimestampSchedule
-from .wallclock import WallClockSchedule
+from .zones import WallClockSchedule
 
 __all__ = [
     "ANCHORED",

@@ -24,11 +24,10 @@ from .calendar_parts import (
     second_set,
 )
 from .days import EVERY_WEEKDAY, DayRule
+from .describe import missing_day
 from .model import NEVER_FIRES, ScheduleError, Syntax
 from .wall import FIRST_YEAR, LAST_YEAR, WallPattern, WholeSeconds
-from .wallclock import WallClockSchedule
-from .words import missing_day
-from .zones import find_zone
+from .zones import WallClockSchedule, find_zone
 
 _NOT_REPEATING: Final = ("today", "tomorrow", "now")
 """Words for one time, which somebody may take for a schedule."""

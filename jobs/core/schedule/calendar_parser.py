@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Final
 
-from .bits import span
 from .calendar_parts import SECOND, Chain, Component
+from .days import span
 from .model import ScheduleError
 
 WEEKDAY_NAMES: Final = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")

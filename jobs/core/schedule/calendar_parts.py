@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from .bits import mask_of, stepped
+from .days import mask_of, stepped
 from .model import ScheduleError
 from .wall import FIRST_YEAR, LAST_YEAR, SecondSet, WholeSeconds
 

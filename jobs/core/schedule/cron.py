@@ -13,11 +13,10 @@ from typing import Final
 from . import cron_fields
 from .cron_fields import FieldSets, FieldSpec, parse_field
 from .days import DayRule
+from .describe import missing_day
 from .model import NEVER_FIRES, ScheduleError, Syntax
 from .wall import WallPattern, WholeSeconds
-from .wallclock import WallClockSchedule
-from .words import missing_day
-from .zones import find_zone
+from .zones import WallClockSchedule, find_zone
 
 _FIELDS: Final = (
     cron_fields.SECOND,

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Final
 
-from .bits import span, stepped
+from .days import span, stepped
 from .model import ScheduleError
 
 MONTHS: Final = (

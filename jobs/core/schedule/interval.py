@@ -1,13 +1,137 @@
 """INTERVAL: a fixed grid of instants, free of drift."""
 
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from .durations import MICROSECONDS, describe_duration, duration_microseconds
-from .model import ScheduleError, Syntax
+from .model import MAX_VALUE_LENGTH, ScheduleError, Syntax
 from .wall import END_OF_TIME
 from .zones import find_zone
+
+MICROSECONDS: Final = 1_000_000
+"""In a second."""
+
+_NUMBER: Final = r"[0-9]{1,15}(?:[.,][0-9]{1,6})?"
+_PLAIN: Final = re.compile(_NUMBER, re.ASCII)
+_PART: Final = re.compile(rf"\s*({_NUMBER})\s*([a-z]+)", re.ASCII)
+_ISO_PART: Final = re.compile(rf"({_NUMBER})([YMWDHS])", re.ASCII)
+_UNITS: Final = {"w": 604_800, "d": 86_400, "h": 3_600, "m": 60, "s": 1}
+"""Seconds per unit, largest first."""
+_SPELLINGS: Final = {
+    **{unit: unit for unit in _UNITS},
+    **dict.fromkeys(("week", "weeks"), "w"),
+    **dict.fromkeys(("day", "days"), "d"),
+    **dict.fromkeys(("hr", "hrs", "hour", "hours"), "h"),
+    **dict.fromkeys(("min", "mins", "minute", "minutes"), "m"),
+    **dict.fromkeys(("sec", "secs", "second", "seconds"), "s"),
+}
+_NAMES: Final = ((604_800, "week"), (86_400, "day"), (3_600, "hour"), (60, "minute"), (1, "second"))
+_FORMS: Final = "a length of time such as 90, 90s, 1h30m or PT1H30M"
+
+
+def parse_duration(text: str) -> float:
+    """The length of time in seconds, not negative, to the microsecond.
+
+    Accepts seconds (``90``, ``1.5``), parts with units from ``w`` to ``s``, largest first (``1h30m``, ``1h 30m``,
+    ``2 days``), and ISO 8601 without years and months, which have no fixed length (``PT1H30M``, ``P1DT12H``).
+
+    Raises:
+        ScheduleError: with the position of the fault.
+    """
+    return duration_microseconds(text) / MICROSECONDS
+
+
+def duration_microseconds(text: str) -> int:
+    """The length of time in whole microseconds; as ``parse_duration`` otherwise."""
+    if len(text) > MAX_VALUE_LENGTH:
+        raise _error(f"has {len(text)} characters; it can have {MAX_VALUE_LENGTH} at most", MAX_VALUE_LENGTH)
+    stripped = text.strip()
+    if not stripped:
+        raise _error(f"is empty; it must be {_FORMS}", 0)
+    offset = len(text) - len(text.lstrip())
+    if _PLAIN.fullmatch(stripped):
+        return _scaled(stripped, 1)
+    if stripped[0] in "Pp":
+        return _iso(stripped.upper(), offset)
+    return _sum(_parts(stripped.lower(), offset))
+
+
+def describe_duration(microseconds: int) -> str:
+    """A length of time in English, in the largest units that fit: ``1 hour 30 minutes`` or ``2.5 seconds``."""
+    seconds, fraction = divmod(microseconds, MICROSECONDS)
+    words: list[str] = []
+    for size, name in _NAMES:
+        count, seconds = divmod(seconds, size)
+        shown = f"{count}.{fraction:06d}".rstrip("0") if size == 1 and fraction else str(count)
+        if shown != "0":
+            words.append(f"{shown} {name}{'' if shown == '1' else 's'}")
+    return words[0].removeprefix("1 ") if len(words) == 1 else " ".join(words)
+
+
+def _parts(text: str, offset: int) -> list[tuple[str, str, int]]:
+    """Number, unit and position of each part of the unit form."""
+    parts: list[tuple[str, str, int]] = []
+    end = 0
+    while end < len(text):
+        match = _PART.match(text, end)
+        if match is None:
+            raise _error(f"'{text[end:].strip()}' is not understood; it must be {_FORMS}", offset + end)
+        unit = _SPELLINGS.get(match[2])
+        if unit is None:
+            problem = f"unknown unit '{match[2]}'; it must be one of {', '.join(_UNITS)}"
+            slip = len(match[2]) == 1
+            minutes = f"{text[: match.start(2)]}m{text[match.end(2) :]}" if slip else None
+            raise _error(problem, offset + match.start(2), minutes, "; for minutes write '{}'")
+        parts.append((match[1], unit, offset + match.start(1)))
+        end = match.end()
+    return parts
+
+
+def _iso(text: str, offset: int) -> int:
+    date, time_mark, time = text[1:].partition("T")
+    if not date and not time:
+        raise _error(f"'{text}' has no parts; it must be {_FORMS}", offset)
+    if time_mark and not time:
+        raise _error("nothing follows the 'T'; write hours, minutes or seconds after it, e.g. PT1H", offset + len(text))
+    parts = _iso_parts(date, "YMWD", offset + 1)
+    return _sum([*parts, *_iso_parts(time, "HMS", offset + len(date) + 2)])
+
+
+def _iso_parts(text: str, units: str, offset: int) -> list[tuple[str, str, int]]:
+    parts: list[tuple[str, str, int]] = []
+    end = 0
+    while end < len(text):
+        match = _ISO_PART.match(text, end)
+        if match is None or match[2] not in units:
+            raise _error(f"'{text[end:]}' is not understood; it must be {_FORMS}", offset + end)
+        if units == "YMWD" and match[2] in "YM":
+            raise _error(f"'{match[0]}': years and months have no fixed length; write days, e.g. P30D", offset + end)
+        parts.append((match[1], match[2].lower(), offset + end))
+        end = match.end()
+    return parts
+
+
+def _sum(parts: Sequence[tuple[str, str, int]]) -> int:
+    total, smallest = 0, max(_UNITS.values()) + 1
+    for number, unit, position in parts:
+        size = _UNITS[unit]
+        if size >= smallest:
+            raise _error(f"'{number}{unit}' comes too late; write each unit once, the largest first", position)
+        total, smallest = total + _scaled(number, size), size
+    return total
+
+
+def _scaled(number: str, size: int) -> int:
+    whole, _, fraction = number.replace(",", ".").partition(".")
+    return (int(whole) * MICROSECONDS + int(fraction.ljust(6, "0"))) * size
+
+
+def _error(message: str, position: int, suggestion: str | None = None, advice: str = "") -> ScheduleError:
+    problem = f"value: {message}"
+    return ScheduleError(problem, field="value", position=position, suggestion=suggestion, advice=advice)
+
 
 SHORTEST: Final = MICROSECONDS
 """One second, in microseconds."""

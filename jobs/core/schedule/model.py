@@ -5,7 +5,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Final, Protocol, runtime_checkable
 
-from ..base.codes import ErrorCode
+from ..base.errors import ErrorCode
 
 MAX_VALUE_LENGTH: Final = 256
 """Longest schedule text that is looked at, in characters. It bounds the work of parsing any input."""

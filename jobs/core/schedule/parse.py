@@ -4,7 +4,7 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Final
 
-from ..base.wording import time_text
+from ..base.times import time_text
 from .calendar import parse_calendar
 from .cron import parse_cron
 from .interval import parse_interval

@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final, Protocol
 
-from .bits import lowest, span
-from .days import DayRule, first_weekday, kinds_of_month, month_length
+from .days import DayRule, first_weekday, kinds_of_month, lowest, month_length, span
 
 FIRST_YEAR: Final = 1970
 LAST_YEAR: Final = 2199

@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from importlib import resources
 else:
     resources = LazyModule("importlib.resources")
+from dataclasses import dataclass
+
+from .describe import describe_pattern
+from .model import Syntax
 
 _ZONE_NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_+\-]*(/[A-Za-z0-9_+\-]+)*", re.ASCII)
 _MAX_ZONE_LENGTH: Final = 64
@@ -182,3 +186,32 @@ def _change_between(zone: ZoneInfo, low: datetime, high: datetime) -> datetime:
         else:
             high = middle
     return high
+
+
+@dataclass(frozen=True, slots=True)
+class WallClockSchedule:
+    """A pattern of wall-clock times read on the clock of one zone, or of UTC moved by a fixed ``shift``.
+
+    ``timezone`` is the zone as given with the text; ``zone`` and ``shift`` are the clock that counts, which a
+    CALENDAR text can name itself, and ``clock_name`` is its name in descriptions.
+    """
+
+    syntax: Syntax
+    value: str
+    timezone: str
+    pattern: WallPattern
+    zone: ZoneInfo | None = None
+    shift: timedelta = timedelta()
+    clock_name: str = ""
+
+    def next_after(self, instant: datetime) -> datetime | None:
+        """The first occurrence strictly later than ``instant``; aware, in UTC.
+
+        Raises:
+            ValueError: ``instant`` is naive.
+        """
+        return next_match(self.pattern, self.zone, self.shift, instant)
+
+    def describe(self) -> str:
+        """One English sentence saying when it fires."""
+        return describe_pattern(self.pattern, self.clock_name or self.timezone)

@@ -10,8 +10,7 @@ from typing import Final, TypeVar
 from sqlalchemy import func, select, update
 
 from ...core.base.errors import UserError
-from ...core.base.levels import LogLevel
-from ...core.model import Json
+from ...core.model import Json, LogLevel
 from ...core.states import RunState
 from ...store.db.faults import ErrorKind, first_line, kind_of, log_fault
 from ...store.db.transaction import Tx

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from ...core.base.levels import KEPT_LINES
+from ...core.model import KEPT_LINES
 from ...store.db.transaction import Tx, Wake
 from ...store.read.logs import LogLine
 from ...store.write import logs

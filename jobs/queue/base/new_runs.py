@@ -14,7 +14,7 @@ from ...core.admission.labels import inherited
 from ...core.audit import Record
 from ...core.base.tracing import TRACED
 from ...core.defaults import NO_DEFAULTS, PER_RUN, RUN_POLICIES, UNIQUE_KEY, JobDefaults, run_of_job
-from ...core.flows.model import AWAITS_OTHERS
+from ...core.flows import AWAITS_OTHERS
 from ...core.limits import LIMITS
 from ...core.model import Json, NewRun, Priority, Run
 from ...core.states import RunState

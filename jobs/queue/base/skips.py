@@ -7,8 +7,7 @@ from sqlalchemy import Connection, insert, update
 
 from ...core.events import Change, EventKind
 from ...core.model import SkippedOccurrence, SkipReason, Task
-from ...core.occurrences.due import DueTask, due_of
-from ...core.occurrences.misfire import Skip
+from ...core.occurrences import DueTask, Skip, due_of
 from ...store.db.transaction import Tx
 from ...store.read import skipped as stored_skipped
 from ...store.schema.tables import skipped_occurrence as s

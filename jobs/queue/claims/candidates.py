@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import Connection, Row
 
 from ...core.model import Priority
-from ...core.node_choice import in_turn
+from ...core.nodes import in_turn
 from ...core.states import RunState
 from ...store.db import dialect
 from ..base import statements

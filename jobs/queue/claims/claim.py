@@ -8,12 +8,11 @@ from functools import partial
 from typing import Any, TypeVar
 
 from ...core.admission.expiry import has_expired
-from ...core.base.wording import time_text
+from ...core.base.times import time_text
 from ...core.events import STARTED, Change, EventKind
 from ...core.model import Json, Run, SkipReason, Task, Trigger
 from ...core.nodes import TAKING_NODES
-from ...core.occurrences.effective_policies import earliest_start, effective_tolerance, interval_of
-from ...core.occurrences.misfire import Skip
+from ...core.occurrences import Skip, earliest_start, effective_tolerance, interval_of
 from ...core.states import RunState
 from ...store.db.transaction import Tx
 from ...store.read import tasks as stored_tasks

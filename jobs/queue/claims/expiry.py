@@ -10,10 +10,10 @@ from typing import Final
 
 from ...core.admission.expiry import Expired, expired_sentence
 from ...core.arguments.secrets import references, resolved
-from ...core.base.wording import time_text
+from ...core.base.times import time_text
 from ...core.defaults import FOLLOWED
 from ...core.model import NewRun, Run, SkipReason, Trigger
-from ...core.occurrences.misfire import Skip
+from ...core.occurrences import Skip
 from ...core.states import RunState
 from ...store.db.transaction import Tx, Wake
 from ...store.read import jobs

@@ -15,8 +15,7 @@ from sqlalchemy import Connection
 from ...core.admission.caps import Line, Verdict, refusal
 from ...core.admission.holding import Hold
 from ...core.admission.labels import label_faults
-from ...core.base.errors import InvalidInput, refuse
-from ...core.base.python_names import python_names
+from ...core.base.errors import InvalidInput, python_names, refuse
 from ...core.base.signature import LENGTH
 from ...core.base.tracing import TRACED
 from ...core.base.unwritable import unwritable
@@ -33,8 +32,7 @@ from ...core.defaults import (
 from ...core.limits import LIMITS
 from ...core.model import Json, NewRun, Priority, Run, Trigger
 from ...core.rules import name_faults, new_run_faults
-from ...core.run_spec import NO_KEY, RunSpec
-from ...core.seconds import DURATIONS, seconds_of
+from ...core.run_spec import DURATIONS, NO_KEY, RunSpec, seconds_of
 from ...store.db import dialect, outbox
 from ...store.db.callers.connection import borrowed
 from ...store.db.database import SyncAutocommitConnection

@@ -10,10 +10,10 @@ from typing import Any
 from sqlalchemy import Connection, and_, delete, exists, select, union
 
 from ...core.base.errors import InvalidState
-from ...core.durable.waits import Wait
-from ...core.flows.model import NewFlow, NewMember
+from ...core.flows import NewFlow, NewMember
 from ...core.model import Json, Run
 from ...core.states import RunState
+from ...core.waits import Wait
 from ...store.db import dialect
 from ...store.db.transaction import Tx
 from ...store.schema.tables import flow as f

@@ -2,11 +2,8 @@
 
 from sqlalchemy import Connection
 
-from ...core.base.errors import InvalidInput
-from ...core.base.python_names import python_names
-from ...core.flows.model import NewFlow, NewMember
-from ...core.flows.shape import ordered
-from ...core.flows.spec import FlowSpec, check_flow
+from ...core.base.errors import InvalidInput, python_names
+from ...core.flows import FlowSpec, NewFlow, NewMember, check_flow, ordered
 from ...store.db import dialect, outbox
 from ...store.db.callers.connection import borrowed
 from ...store.db.transaction import Tx, Wake

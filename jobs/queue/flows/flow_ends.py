@@ -14,9 +14,7 @@ from sqlalchemy import ColumnElement, Connection, Select, bindparam, func, selec
 
 from ...core.defaults import JobDefaults
 from ...core.events import Change, EventKind
-from ...core.flows.conditions import Before, Standing, chained, standing
-from ...core.flows.model import Ending, FlowState, When, end_of
-from ...core.flows.results import filled
+from ...core.flows import Before, Ending, FlowState, Standing, When, chained, end_of, filled, standing
 from ...core.model import Run
 from ...core.states import FINAL, RunState
 from ...store.db import dialect

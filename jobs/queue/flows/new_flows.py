@@ -10,8 +10,7 @@ from ...core.admission.labels import inherited
 from ...core.base.errors import AlreadyExists
 from ...core.defaults import JobDefaults, run_of_job
 from ...core.events import EventKind
-from ...core.flows.model import FlowState, NewFlow, NewMember, When
-from ...core.flows.results import references, unknown_in
+from ...core.flows import FlowState, NewFlow, NewMember, When, references, unknown_in
 from ...core.model import Json, NewRun, Run
 from ...core.states import FINAL
 from ...store.db import dialect

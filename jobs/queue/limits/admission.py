@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 from sqlalchemy import Connection, and_, exists, not_, or_, select, text, update
 
-from ...core.base.rates import Bucket, Rate
+from ...core.admission.caps import Bucket, Rate
 from ...core.limits import NEVER, OF_TASKS, OF_THE_JOB, key_of_task, task_of_key
 from ...core.model import Priority, Run
 from ...core.states import CLAIMABLE

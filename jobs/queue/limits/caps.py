@@ -18,7 +18,7 @@ from ...core.admission.caps import Cap, Line, Verdict, Waiter, WhenFull, dropped
 from ...core.base.errors import InvalidState
 from ...core.defaults import JobDefaults, value_of
 from ...core.model import NewRun, SkipReason, Trigger
-from ...core.occurrences.misfire import Skip
+from ...core.occurrences import Skip
 from ...core.states import RunState
 from ...store.db import dialect
 from ...store.db.literals import sql_literals

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection, or_, select
 
-from ...core.base.rates import Rate
+from ...core.admission.caps import Rate
 from ...store.schema.tables import queue_group as g
 from ...store.schema.tables import run as r
 

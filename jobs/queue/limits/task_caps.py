@@ -7,8 +7,7 @@ from ...core.admission.caps import Line
 from ...core.defaults import JobDefaults
 from ...core.limits import Keys
 from ...core.model import SkipReason
-from ...core.occurrences.due import DueTask
-from ...core.occurrences.misfire import Decision, Skip
+from ...core.occurrences import Decision, DueTask, Skip
 from ...store.db.transaction import Tx
 from ...store.read.groups import caps as caps_of_groups
 from .caps import Capped, Room, drop, free_lines, lines_of, policy_of

@@ -7,8 +7,7 @@ from ...core.admission.holding import Hold
 from ...core.defaults import JobDefaults
 from ...core.limits import Keys, key_of_task
 from ...core.model import Json, SkipReason
-from ...core.occurrences.due import DueTask
-from ...core.occurrences.misfire import Decision, KeyInForce, Skip
+from ...core.occurrences import Decision, DueTask, KeyInForce, Skip
 from ...store.db.transaction import Tx
 from ...store.read import runs as stored_runs
 from ...store.read import tasks as stored_tasks

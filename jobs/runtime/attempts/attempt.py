@@ -12,9 +12,19 @@ from ...base.context import RunInfo
 from ...core.actor import Submitter
 from ...core.arguments.secrets import resolved
 from ...core.base.tracing import AttemptSpan, TracedAttempt
-from ...core.durable.deadline import attempt_deadline, deadline_sentence, ends_run, is_over
 from ...core.model import Isolation, Json
-from ...core.outcome import Failed, Failure, HandedBack, JobOutcome, TimedOut, judge
+from ...core.outcome import (
+    Failed,
+    Failure,
+    HandedBack,
+    JobOutcome,
+    TimedOut,
+    attempt_deadline,
+    deadline_sentence,
+    ends_run,
+    is_over,
+    judge,
+)
 from ...core.states import RunState
 from ...own.threads import in_own_thread
 from ...queue.claims.claim import Started

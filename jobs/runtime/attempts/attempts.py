@@ -27,9 +27,8 @@ from typing import Any
 from ...base.context import StopReason
 from ...base.services import Services
 from ...core.arguments.secrets import references
-from ...core.durable.deadline import time_box
 from ...core.model import Isolation, Run
-from ...core.outcome import Failed, JobOutcome, Succeeded
+from ...core.outcome import Failed, JobOutcome, Succeeded, time_box
 from ...queue.base.shapes import HeldRun
 from ...queue.claims.claim import Started
 from ...queue.finish import Finish

@@ -11,11 +11,11 @@ from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, Final
 
 from ...actions.nodes import note_launcher_fault
-from ...core.durable.steps import may_have_steps
-from ...core.durable.waits import Wait
 from ...core.model import Isolation, Json
 from ...core.nodes import Node
 from ...core.outcome import Failed, HandedBack, JobOutcome
+from ...core.steps import may_have_steps
+from ...core.waits import Wait
 from ...store.db.database import Database
 from ..base.service import Backoff
 from ..job.printing import prints_belong_to_jobs

@@ -13,13 +13,13 @@ from ...actions.signal_links import PATH, make_link
 from ...base.services import Services
 from ...core.base.errors import ConfigurationError
 from ...core.base.tracing import TRACED
-from ...core.durable.steps import StepEnd, StoredStep, may_have_steps
-from ...core.durable.waits import Wait
-from ...core.flows.spec import FlowSpec
+from ...core.flows import FlowSpec
 from ...core.model import Json
 from ...core.outcome import Failed, HandedBack
 from ...core.rules import unknown
 from ...core.run_spec import RunSpec
+from ...core.steps import StepEnd, StoredStep, may_have_steps
+from ...core.waits import Wait
 from ...queue.claims.claim import Started
 from ...queue.enqueue.enqueue_many import put_many
 from ...queue.flows.enqueue_flow import put_spec

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Collection, Iterable
 from dataclasses import dataclass
 from typing import Final, NoReturn, TypeVar
 
-from ...core.base.backoff import exponential
+from ...core.outcome import exponential
 from ...store.db.database import Database
 from ...store.db.faults import ErrorKind, first_line, kind_of, log_fault
 from ...store.db.transaction import Wake

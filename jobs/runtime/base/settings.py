@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from typing import Protocol, TypeAlias
 
 from ...core.base.errors import ConfigurationError
-from ...core.node_choice import EVERYTHING, NodeChoice
+from ...core.nodes import EVERYTHING, NodeChoice
 from ...queue.claims.fairness import CountingScheme
 
 

@@ -11,7 +11,7 @@ from typing import Any, Protocol, TypeVar
 from ...base.branches import Branches, RunIsOverError
 from ...base.context import StopReason
 from ...core.admission.labels import inherited
-from ...core.flows.spec import FlowSpec
+from ...core.flows import FlowSpec
 from ...core.model import Json, NewRun, Run
 from ...core.outcome import JobOutcome, Suspended
 from ...core.run_spec import RunSpec

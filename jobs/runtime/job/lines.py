@@ -11,8 +11,7 @@ from typing import Any, ClassVar, Final, NamedTuple
 
 from ...base.context import Host, current_host
 from ...base.steps import current_step
-from ...core.base.levels import LogLevel
-from ...core.model import Json
+from ...core.model import Json, LogLevel
 from .values import NOTHING_HIDDEN, Redactor, plain_json, plain_text
 
 MAX_LINE = 8 * 1024

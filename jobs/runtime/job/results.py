@@ -17,7 +17,7 @@ from ...core.outcome import (
     Suspended,
     TimedOut,
 )
-from ...core.seconds import length
+from ...core.run_spec import length
 from ...registry.policies import NO_POLICIES, JobPolicies
 from .values import NOTHING_HIDDEN, Redactor, plain_json, plain_text
 

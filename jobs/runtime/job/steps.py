@@ -6,10 +6,10 @@ from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from typing import Any, Final, Protocol, TypeVar
 
 from ...base.branches import Branches
-from ...core.durable.steps import StepEnd, StepState, StoredStep
-from ...core.durable.waits import Wait, awaited
 from ...core.model import Json
 from ...core.outcome import Suspended
+from ...core.steps import StepEnd, StepState, StoredStep
+from ...core.waits import Wait, awaited
 from ...queue.claims.claim import Started
 from .ownership import as_node
 from .results import failed_step_line, message_of

@@ -13,8 +13,7 @@ from typing import TypeAlias
 from typing_extensions import override
 
 from ...actions.checkpoints import save_progress
-from ...core.base.levels import KEPT_LINES
-from ...core.model import Json
+from ...core.model import KEPT_LINES, Json
 from ...queue.base.apart import append_apart
 from ...queue.base.logs import append_lines, cut_lines
 from ...queue.claims.claim import Started

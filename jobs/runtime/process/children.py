@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
-from ...core.seconds import length
+from ...core.run_spec import length
 from ...registry import Reuse
 from .finding import STORE
 from .spawner import Child, LauncherError, Spawner

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ...base.branches import Branches, RunIsOverError
 from ...base.context import StopReason
 from ...core.base.lazy import LazyModule
-from ...core.flows.spec import FlowSpec
+from ...core.flows import FlowSpec
 from ...core.model import Json
 from ...core.run_spec import RunSpec
 from ..job.lines import RawLine
@@ -27,8 +27,8 @@ else:
     # They bring SQLAlchemy, which a fork would have to copy for every child.
     enqueue_many = LazyModule("cronograph.jobs.queue.enqueue.enqueue_many")
     enqueue_flow = LazyModule("cronograph.jobs.queue.flows.enqueue_flow")
-from ...core.durable.steps import StepEnd, StoredStep
-from ...core.durable.waits import Wait
+from ...core.steps import StepEnd, StoredStep
+from ...core.waits import Wait
 from ..job.results import failed_step_line, message_of
 from ..job.stopping import wait_unless_stopped
 from .wire import BeginWait, FindStep, FoundStep, KeepStep, KeptStep, MadeSignalUrl, MakeSignalUrl, Message

@@ -16,13 +16,12 @@ from typing import Annotated, Any, Final, Literal, TypeAlias, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from ...base.context import RunInfo, StopReason
-from ...core.base.levels import KEPT_LINES
-from ...core.durable.steps import StepEnd, StoredStep
-from ...core.durable.waits import Wait
-from ...core.flows.spec import FlowSpec
-from ...core.model import Json
+from ...core.flows import FlowSpec
+from ...core.model import KEPT_LINES, Json
 from ...core.outcome import Cancelled, Failed, HandedBack, JobOutcome, Snoozed, Succeeded, Suspended, TimedOut
 from ...core.run_spec import RunSpec
+from ...core.steps import StepEnd, StoredStep
+from ...core.waits import Wait
 from ..job.lines import MANY_WAITING, SLOWED_BY, SLOWED_EVERY, RawLine
 
 M = TypeVar("M")

@@ -42,5 +42,5 @@ def duration(start: ColumnElement[Any], end: ColumnElement[Any]) -> ColumnElemen
 
 
 def written_time(instant: ColumnElement[Any]) -> ColumnElement[str]:
-    """A time as ``time_text`` in ``core.base.wording`` writes it, made by the database: for thousands of them."""
+    """A time as ``time_text`` in ``core.base.times`` writes it, made by the database: for thousands of them."""
     return _written_time(instant)

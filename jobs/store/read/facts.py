@@ -7,17 +7,15 @@ from datetime import datetime
 
 from sqlalchemy import Connection, func, select, tuple_
 
-from ...core.admission.caps import Cap, Line
-from ...core.base.awaits import LISTED, Awaits
-from ...core.base.blockage import Blockage
-from ...core.base.rates import Bucket, Rate
+from ...core.admission.caps import Bucket, Cap, Line, Rate
 from ...core.defaults import JobInfo
 from ...core.explain import COUNTED_AHEAD, AwaitedRun, Leaving, LostAttempt, RunFacts, TaskFacts
 from ...core.limits import task_of_key
 from ...core.model import Group, Isolation, Outcome, Run, Task, TaskSource
-from ...core.nodes import Node, NodeState
+from ...core.nodes import Blockage, Node, NodeState
 from ...core.outcome import LEFT_BEHIND, NODE_LOST
 from ...core.states import CLAIMABLE, FINAL, OCCUPYING, UNFINISHED, RunState
+from ...core.waits import LISTED, Awaits
 from ..db import dialect
 from ..db.literals import sql_literal, sql_literals
 from ..schema.tables import flow_edge

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Row, func, select
 
-from ...core.flows.model import Flow, FlowState, When
+from ...core.flows import Flow, FlowState, When
 from ...core.states import RunState
 from ..db.unreadable import every
 from ..schema.rows import reader_of

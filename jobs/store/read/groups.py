@@ -21,8 +21,7 @@ from sqlalchemy import (
     union,
 )
 
-from ...core.admission.caps import Cap, Line
-from ...core.base.rates import Rate
+from ...core.admission.caps import Cap, Line, Rate
 from ...core.model import DEFAULT_GROUP, Group
 from ...core.states import CLAIMABLE, OCCUPYING, RunState
 from ..db.literals import sql_literal, sql_literals

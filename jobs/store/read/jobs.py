@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Row, bindparam, exists, func, select
 
+from ...core.admission.caps import Rate
 from ...core.arguments.judging import Judge
-from ...core.base.rates import Rate
 from ...core.defaults import NO_DEFAULTS, JobDefaults, JobInfo
 from ...core.limits import Limits
 from ...core.model import Isolation

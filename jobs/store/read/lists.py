@@ -18,12 +18,12 @@ from sqlalchemy import (
 )
 
 from ...core.defaults import JobInfo
-from ...core.durable.steps import StepKind, StepState
-from ...core.flows.model import Flow
+from ...core.flows import Flow
 from ...core.model import Execution, Group, Outcome, OverlapPolicy, Run, SkippedOccurrence, Task
 from ...core.nodes import Node
 from ...core.schedule import ANCHORED
 from ...core.states import CLAIMABLE, FINAL, OCCUPYING, UNFINISHED, RunState
+from ...core.steps import StepKind, StepState
 from ..db.functions import duration
 from ..db.literals import sql_literals
 from ..schema.steps import run_step

@@ -6,11 +6,9 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, or_, select
 
-from ...core.base.blockage import Blockage
 from ...core.base.signature import foreign_to
 from ...core.model import Json
-from ...core.node_choice import EVERYTHING, NodeChoice
-from ...core.nodes import LIVE_NODES, TAKING_NODES, Node, NodeState
+from ...core.nodes import EVERYTHING, LIVE_NODES, TAKING_NODES, Blockage, Node, NodeChoice, NodeState
 from ..db.unreadable import every, readable
 from ..schema.rows import reader_of
 from ..schema.tables import node as n

@@ -6,7 +6,7 @@ from typing import Any, Final
 from sqlalchemy import Connection, Executable, Row, exists, func, select
 
 from ...core.actor import RANK, Role
-from ...core.durable.steps import Step, StepKind, StepState, StoredStep
+from ...core.steps import Step, StepKind, StepState, StoredStep
 from ..schema.rows import RowReader, reader_of
 from ..schema.tables import run_step as s
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from sqlalchemy import Connection, select
 
-from ...core.base.rates import Rate
+from ...core.admission.caps import Rate
 from ...core.model import Json, Task, TaskSource
 from ..db.unreadable import every
 from ..schema.rows import RowReader

@@ -2,7 +2,7 @@
 
 from sqlalchemy import CheckConstraint, Column, Index, String, Table, UniqueConstraint
 
-from ...core.flows.model import FlowState, When
+from ...core.flows import FlowState, When
 from .parts import NO_REUSE, key, metadata, one_of, partial_index
 from .types import JsonDocument, Key, Name, UtcDateTime
 

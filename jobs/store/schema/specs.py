@@ -5,14 +5,13 @@ from dataclasses import fields
 from enum import Enum
 from typing import Any, Final, cast
 
+from ...core.admission.caps import Rate
 from ...core.admission.holding import Hold
 from ...core.admission.labels import LabelRule
-from ...core.base.rates import Rate
 from ...core.defaults import PER_RUN, JobDefaults
-from ...core.limits import Limits
+from ...core.limits import Limits, UniqueKey
 from ...core.model import Json, MisfirePolicy, OverlapPolicy, Priority, ScheduleSpec, TaskSpec
 from ...core.schedule import Syntax
-from ...core.unique_key import UniqueKey
 
 _SPEC: Final[Mapping[str, str]] = {
     **{one.name: one.name for one in fields(TaskSpec) if one.name != "schedule"},

@@ -2,7 +2,7 @@
 
 from sqlalchemy import Boolean, CheckConstraint, Column, Index, Integer, String, Table, Text
 
-from ...core.durable.steps import StepKind, StepState
+from ...core.steps import StepKind, StepState
 from .parts import NO_REUSE, key, metadata, one_of, partial_index
 from .types import JsonDocument, Key, Name, UtcDateTime
 

@@ -5,8 +5,7 @@ from datetime import datetime
 
 from sqlalchemy import Connection, select, update
 
-from ...core.admission.caps import Cap
-from ...core.base.rates import Rate
+from ...core.admission.caps import Cap, Rate
 from ...core.model import Group
 from ..db import dialect
 from ..read.groups import group_from

@@ -6,7 +6,7 @@ from typing import Any
 from sqlalchemy import Connection, case, delete, func, select, text, update
 from sqlalchemy.dialects import postgresql
 
-from ...core.base.rates import Rate
+from ...core.admission.caps import Rate
 from ...core.defaults import JobInfo
 from ..db import dialect
 from ..read.nodes import live

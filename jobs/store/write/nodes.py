@@ -7,10 +7,8 @@ from typing import Any
 
 from sqlalchemy import Connection, case, insert, select, update
 
-from ...core.base.blockage import Blockage
 from ...core.model import Json
-from ...core.node_choice import NodeChoice
-from ...core.nodes import LIVE_NODES, Node, NodeState
+from ...core.nodes import LIVE_NODES, Blockage, Node, NodeChoice, NodeState
 from ..read.nodes import LIVE, node_from
 from ..schema.tables import node as n
 from ..schema.types import to_text

@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cronograph.jobs.core.base.codes import ErrorCode
-from cronograph.jobs.core.base.errors import NotFound, UserError
-from cronograph.jobs.core.durable.steps import (
+from cronograph.jobs.core.base.errors import ErrorCode, NotFound, UserError
+from cronograph.jobs.core.steps import (
     MAX_PART,
     Step,
     StepKind,

@@ -2,8 +2,7 @@
 
 from typing import Any
 
-from cronograph.jobs.core.admission.caps import Cap
-from cronograph.jobs.core.base.rates import Rate
+from cronograph.jobs.core.admission.caps import Cap, Rate
 from cronograph.jobs.core.limits import Limits
 from cronograph.jobs.store.schema import tables
 from tests.graphql_api.api import Api

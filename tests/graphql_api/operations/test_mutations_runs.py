@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import update
 
 from cronograph.jobs.actions.nodes import set_state
-from cronograph.jobs.core.base.wording import time_text
+from cronograph.jobs.core.base.times import time_text
 from cronograph.jobs.core.model import Priority
 from cronograph.jobs.core.nodes import NodeState
 from cronograph.jobs.core.outcome import Failed

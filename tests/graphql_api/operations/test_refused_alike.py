@@ -7,11 +7,10 @@ import pytest
 from sqlalchemy import Table
 
 from cronograph.jobs import Flow, UserError, connect, job
-from cronograph.jobs.core.base.awaits import AwaitedKind, Awaits
-from cronograph.jobs.core.base.python_names import NAMES
-from cronograph.jobs.core.durable.steps import StepKind
-from cronograph.jobs.core.durable.waits import Wait
+from cronograph.jobs.core.base.errors import NAMES
 from cronograph.jobs.core.outcome import Suspended
+from cronograph.jobs.core.steps import StepKind
+from cronograph.jobs.core.waits import AwaitedKind, Awaits, Wait
 from cronograph.jobs.handle import RunHandle
 from cronograph.jobs.queue.waits import wait
 from cronograph.jobs.registry import Registry

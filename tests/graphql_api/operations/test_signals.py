@@ -5,11 +5,10 @@ from typing import Any
 import pytest
 
 from cronograph.jobs.core.actor import Role
-from cronograph.jobs.core.base.awaits import AwaitedKind, Awaits
-from cronograph.jobs.core.durable.steps import StepKind
-from cronograph.jobs.core.durable.waits import Wait
 from cronograph.jobs.core.outcome import Suspended
 from cronograph.jobs.core.run_spec import RunSpec
+from cronograph.jobs.core.steps import StepKind
+from cronograph.jobs.core.waits import AwaitedKind, Awaits, Wait
 from cronograph.jobs.queue.waits import wait
 from cronograph.jobs.store.schema import tables
 from tests.docs.blocks import all_blocks

@@ -3,9 +3,9 @@
 from datetime import timedelta
 from typing import Any
 
-from cronograph.jobs.core.base.wording import time_text
-from cronograph.jobs.core.durable.steps import StepEnd
+from cronograph.jobs.core.base.times import time_text
 from cronograph.jobs.core.outcome import Failed
+from cronograph.jobs.core.steps import StepEnd
 from cronograph.jobs.queue.steps import EndedStep, rows_of, rows_to_store
 from tests.docs.blocks import all_blocks
 from tests.graphql_api.api import Api, counted_statements

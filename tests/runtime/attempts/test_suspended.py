@@ -8,9 +8,9 @@ import pytest
 
 from cronograph.jobs import JobContext, Result
 from cronograph.jobs.base.outcomes import Suspend
-from cronograph.jobs.core.base.awaits import AwaitedKind, Awaits
 from cronograph.jobs.core.model import Outcome
 from cronograph.jobs.core.states import RunState
+from cronograph.jobs.core.waits import AwaitedKind, Awaits
 from cronograph.jobs.queue.base.suspended import wake
 from cronograph.jobs.registry import Registry
 from tests.runtime.sample_jobs import KINDS, of_kind

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from cronograph.jobs.base.context import StopReason
-from cronograph.jobs.core.flows.spec import FlowSpec
+from cronograph.jobs.core.flows import FlowSpec
 from cronograph.jobs.core.run_spec import RunSpec
 from cronograph.jobs.queue.claims.claim import Started
 from cronograph.jobs.runtime.job.host import LocalHost

@@ -14,7 +14,7 @@ import pytest
 
 from cronograph.jobs import job
 from cronograph.jobs.base.context import current_host
-from cronograph.jobs.core.base.levels import KEPT_LINES
+from cronograph.jobs.core.model import KEPT_LINES
 from cronograph.jobs.core.states import RunState
 from cronograph.jobs.queue.claims.claim import Started
 from cronograph.jobs.registry import Registry

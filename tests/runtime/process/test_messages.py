@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cronograph.jobs.base.context import StopReason
-from cronograph.jobs.core.base.awaits import AwaitedKind, Awaits
 from cronograph.jobs.core.outcome import (
     Cancelled,
     Failed,
@@ -18,6 +17,7 @@ from cronograph.jobs.core.outcome import (
     Suspended,
     TimedOut,
 )
+from cronograph.jobs.core.waits import AwaitedKind, Awaits
 from cronograph.jobs.runtime.job.lines import RawLine
 from cronograph.jobs.runtime.process.wire import (
     HEADER,

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from cronograph.jobs.core.base.levels import KEPT_LINES
+from cronograph.jobs.core.model import KEPT_LINES
 from cronograph.jobs.runtime.job.lines import RawLine
 from cronograph.jobs.runtime.process.wire import (
     AT_ONCE,

@@ -11,12 +11,11 @@ from cronograph.jobs.actions.runs import cancel_runs
 from cronograph.jobs.actions.signal_links import MAX_LINKS, make_link
 from cronograph.jobs.actions.signals import signal_run
 from cronograph.jobs.core.actor import RANK, Role
-from cronograph.jobs.core.base.awaits import AwaitedKind, Awaits
 from cronograph.jobs.core.base.errors import InvalidState
-from cronograph.jobs.core.durable.steps import StepKind, StepState
-from cronograph.jobs.core.durable.waits import Signal, Wait
 from cronograph.jobs.core.outcome import Succeeded, Suspended
 from cronograph.jobs.core.states import RunState
+from cronograph.jobs.core.steps import StepKind, StepState
+from cronograph.jobs.core.waits import AwaitedKind, Awaits, Signal, Wait
 from cronograph.jobs.queue.claims.claim import Started
 from cronograph.jobs.queue.waits import wait
 from cronograph.jobs.store.schema import tables

@@ -9,12 +9,10 @@ import jsonschema
 import pytest
 import yaml
 
-from cronograph.jobs.core.admission.caps import Cap, WhenFull
-from cronograph.jobs.core.base.rates import Rate
+from cronograph.jobs.core.admission.caps import Cap, Rate, WhenFull
 from cronograph.jobs.core.model import MisfirePolicy, OverlapPolicy, Priority, ScheduleSpec, TaskSpec
 from cronograph.jobs.core.schedule import Syntax
-from cronograph.jobs.core.task_sets import WantedSet, WantedTask, definition_of
-from cronograph.jobs.core.wanted_groups import WantedGroup
+from cronograph.jobs.core.task_sets import WantedGroup, WantedSet, WantedTask, definition_of
 from cronograph.server.task_files.model import schema
 from cronograph.server.task_files.reading import MAX_BYTES, TaskFilesError, read_files
 from cronograph.server.task_files.writing import files_of

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 from sqlalchemy import literal, select
 
-from cronograph.jobs.core.base.wording import time_text
+from cronograph.jobs.core.base.times import time_text
 from cronograph.jobs.store.db.functions import duration, written_time
 from cronograph.jobs.store.schema.types import UtcDateTime
 from tests.support.storage import Stored

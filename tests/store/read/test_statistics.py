@@ -10,8 +10,7 @@ import pytest
 from sqlalchemy import Connection, delete, func, insert, select
 
 from cronograph.jobs.core.base.times import EARLIEST, LATEST
-from cronograph.jobs.core.node_choice import NodeChoice
-from cronograph.jobs.core.nodes import NodeState
+from cronograph.jobs.core.nodes import NodeChoice, NodeState
 from cronograph.jobs.core.states import RunState
 from cronograph.jobs.store.read.figures import reports
 from cronograph.jobs.store.read.figures.scope import Scope

@@ -8,14 +8,13 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from sqlalchemy import Connection
 
+from cronograph.jobs.core.admission.caps import Rate
 from cronograph.jobs.core.admission.holding import Hold, Holding
 from cronograph.jobs.core.admission.labels import LabelRule
-from cronograph.jobs.core.base.rates import Rate
 from cronograph.jobs.core.defaults import JobDefaults
-from cronograph.jobs.core.limits import Limits
+from cronograph.jobs.core.limits import Limits, UniqueKey
 from cronograph.jobs.core.model import MisfirePolicy, OverlapPolicy, Priority, ScheduleSpec, TaskSpec
 from cronograph.jobs.core.schedule import Syntax
-from cronograph.jobs.core.unique_key import UniqueKey
 from cronograph.jobs.store.db.database import parse_url, sync_engine
 from cronograph.jobs.store.schema.specs import declared_values, defaults_document, defaults_from, spec_values
 from cronograph.jobs.store.schema.tables import periodic_task

@@ -6,7 +6,7 @@ from datetime import datetime
 from sqlalchemy import Connection, and_, literal, or_, select
 
 from ....core.model import SkipReason, Task
-from ....core.occurrences.occurrence import is_stalled
+from ....core.occurrences import is_stalled
 from ...db import dialect
 from ...db.functions import duration
 from ...schema.tables import IS_OPEN

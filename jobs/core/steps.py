@@ -7,10 +7,9 @@ from difflib import get_close_matches
 from enum import StrEnum
 from typing import Final, NamedTuple
 
-from ..actor import Role
-from ..base.codes import ErrorCode
-from ..base.errors import InvalidInput, NotFound, UserError, refuse
-from ..model import Json, Trigger
+from .actor import Role
+from .base.errors import ErrorCode, InvalidInput, NotFound, UserError, refuse
+from .model import Json, Trigger
 
 MAX_PART: Final = 200
 """Characters of a step's name, and of its key."""

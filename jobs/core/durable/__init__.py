@@ -1,1 +1,0 @@
-"""What outlives the attempts at a run: its steps."""

@@ -1,0 +1,420 @@
+"""Occurrences of a task: when they are due, and which become runs when a node looks late."""
+
+import hashlib
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from .admission.caps import Rate
+from .model import MAX_QUEUED_PER_TASK, MisfirePolicy, OverlapPolicy, ScheduleSpec, SkipReason, Task, TaskSpec
+from .schedule import IntervalSchedule, Schedule, ScheduleError, parse
+
+
+class DueTask(NamedTuple):
+    """``Task`` without what only its runs need; thousands are read at one moment.
+
+    Attributes:
+        enabled: False = paused, by ``paused_by`` for ``pause_reason``.
+        next_nominal: The oldest occurrence that is not decided yet.
+        last_due_at: The newest that is.
+        rate: How many of its runs start in how long; None = as its job says.
+    """
+
+    id: int
+    name: str
+    job_name: str
+    group: str
+    schedule: ScheduleSpec
+    anchor_at: datetime
+    end_at: datetime | None
+    jitter: float
+    overlap: OverlapPolicy | None
+    misfire: MisfirePolicy
+    misfire_grace: float
+    catch_up_limit: int
+    timeout: float | None
+    enabled: bool
+    paused_by: str | None
+    pause_reason: str | None
+    next_nominal: datetime | None
+    last_due_at: datetime | None
+    rate: Rate | None = None
+
+    @property
+    def deciding(self) -> tuple[object, ...] | None:
+        """What a decision depends on, equal for tasks of which the same is decided; None = it depends on the id."""
+        if self.jitter > 0:
+            return None
+        anchor = self.anchor_at if self.schedule.syntax.is_anchored else None
+        times = (anchor, self.end_at, self.next_nominal)
+        policies = (self.overlap, self.misfire, self.misfire_grace, self.catch_up_limit)
+        return (self.schedule, *times, *policies, self.job_name, self.enabled, self.paused_by, self.pause_reason)
+
+
+def due_of(task: Task) -> DueTask:
+    """What the dispatcher needs to know of a task that was read whole."""
+    owner: dict[str, Any] = {name: task.spec if hasattr(task.spec, name) else task for name in DueTask._fields}
+    return DueTask(**{name: getattr(of, name) for name, of in owner.items()})
+
+
+DEFAULT_TOLERANCE = 5.0
+"""Seconds by which an INTERVAL task's run may start early; never more than a tenth of the interval."""
+
+
+_ANY_TIME = datetime(2000, 1, 1, tzinfo=UTC)  # the length of an interval does not depend on where its grid begins
+
+
+@lru_cache(maxsize=4096)
+def _parsed(spec: ScheduleSpec, anchor: datetime | None) -> Schedule:
+    return parse(spec.syntax, spec.value, spec.timezone, anchor=anchor)
+
+
+def schedule_of(spec: ScheduleSpec, anchor: datetime) -> Schedule:
+    """The parsed schedule; cached, because the same task is looked at whenever it is due.
+
+    Args:
+        spec: A schedule that was valid when it was stored.
+        anchor: Where the grid of an INTERVAL begins; other syntaxes do not use it.
+    """
+    return _parsed(spec, anchor if spec.syntax.is_anchored else None)
+
+
+def next_after(spec: ScheduleSpec, anchor: datetime, end_at: datetime | None, occurrence: datetime) -> datetime | None:
+    """The nominal time after ``occurrence``, or None once ``end_at`` (inclusive) is passed or nothing is left.
+
+    Cached: most tasks that are due at one moment share their schedule with others.
+    """
+    return unless_ended(end_at, _next(spec, anchor if spec.syntax.is_anchored else None, occurrence))
+
+
+def unless_ended(end_at: datetime | None, found: datetime | None) -> datetime | None:
+    """A nominal time, or None once ``end_at`` (inclusive) is passed."""
+    return None if found is None or (end_at is not None and found > end_at) else found
+
+
+@lru_cache(maxsize=1024)
+def _next(spec: ScheduleSpec, anchor: datetime | None, occurrence: datetime) -> datetime | None:
+    return _parsed(spec, anchor).next_after(occurrence)
+
+
+def interval_of(spec: ScheduleSpec) -> float | None:
+    """The interval in seconds, or None for the other syntaxes and for what is no interval."""
+    if not spec.syntax.is_anchored:
+        return None
+    try:
+        schedule = schedule_of(spec, _ANY_TIME)
+    except ScheduleError:
+        # Somebody changed the row by hand; the dispatcher pauses such a task, and says why.
+        return None
+    return schedule.seconds if isinstance(schedule, IntervalSchedule) else None
+
+
+def effective_overlap(spec: TaskSpec | DueTask) -> OverlapPolicy:
+    """The overlap policy: SKIP unless set, QUEUE for an INTERVAL."""
+    if spec.overlap is not None:
+        return spec.overlap
+    return OverlapPolicy.QUEUE if spec.schedule.syntax.is_anchored else OverlapPolicy.SKIP
+
+
+def effective_tolerance(spec: TaskSpec) -> float | None:
+    """Seconds of tolerance of an INTERVAL task (5 s unless set, at most a tenth of the interval); None for others."""
+    interval = interval_of(spec.schedule)
+    if interval is None:
+        return None
+    return spec.tolerance if spec.tolerance is not None else min(DEFAULT_TOLERANCE, interval / 10)
+
+
+def effective_timeout(spec: TaskSpec | DueTask) -> float | None:
+    """The time box per attempt in seconds: as set, else half the interval of an INTERVAL task, else None."""
+    if spec.timeout is not None:
+        return spec.timeout
+    interval = interval_of(spec.schedule)
+    return None if interval is None else interval / 2
+
+
+def earliest_start(spec: TaskSpec, last_started_at: datetime | None) -> datetime | None:
+    """Before this time a run made by the schedule of an INTERVAL task is dropped: last start + interval − tolerance."""
+    interval, tolerance = interval_of(spec.schedule), effective_tolerance(spec)
+    if interval is None or tolerance is None or last_started_at is None:
+        return None
+    return last_started_at + timedelta(seconds=interval - tolerance)
+
+
+def jitter_offset(task_id: int, jitter: float) -> timedelta:
+    """The task's fixed delay between 0 and ``jitter`` seconds, derived from its id (so order and distances stay)."""
+    if jitter <= 0:
+        return timedelta(0)
+    digest = hashlib.sha256(f"jitter:{task_id}".encode()).digest()
+    return timedelta(seconds=jitter * int.from_bytes(digest[:6], "big") / 2**48)
+
+
+_LIMITS = {**dict.fromkeys(OverlapPolicy), OverlapPolicy.SKIP: 1, OverlapPolicy.QUEUE: MAX_QUEUED_PER_TASK}
+
+
+def overlap_limit(policy: OverlapPolicy) -> int | None:
+    """How many unfinished runs stop a further one: 1 for SKIP, ten for QUEUE, None where nothing does."""
+    return _LIMITS[policy]
+
+
+_TICK = timedelta(microseconds=1)
+
+
+def first_occurrence(spec: TaskSpec, schedule: Schedule, now: datetime) -> datetime | None:
+    """The first nominal time strictly after ``now`` inside the window; ``startAt`` itself may be one."""
+    reference = now
+    if spec.start_at is not None and spec.start_at > now:
+        reference = spec.start_at - _TICK
+    return following(spec, schedule, reference)
+
+
+def following(spec: TaskSpec, schedule: Schedule, occurrence: datetime) -> datetime | None:
+    """The nominal time after ``occurrence``, or None once ``endAt`` (inclusive) is passed or nothing is left."""
+    return unless_ended(spec.end_at, schedule.next_after(occurrence))
+
+
+def occurrences(spec: TaskSpec, schedule: Schedule, first: datetime | None) -> Iterator[datetime]:
+    """``first`` and every nominal time after it inside the window, each computed when it is taken; none for None."""
+    occurrence = first
+    while occurrence is not None:
+        yield occurrence
+        occurrence = following(spec, schedule, occurrence)
+
+
+def is_stalled(task: Task, now: datetime, *, owed: bool) -> bool:
+    """Whether the task should have started and did not: enabled, and a due time and the grace passed without a start.
+
+    The first due time since the last start counts, so a task that is due more often than its grace is long is found
+    as well. Due times before the last edit are judged no more: they belonged to another schedule.
+
+    Args:
+        task: The task as it is stored.
+        now: The database's time.
+        owed: Whether a start is still owed for what was due: a run of it waits, or no node knew its job. Nothing is
+            owed for occurrences that were skipped by a policy, nor for runs that were cancelled: they are not late.
+    """
+    if not owed:
+        return False
+    due, started = task.last_due_at, task.last_started_at
+    if task.paused or due is None or (started is not None and started >= due):
+        return False
+    since = task.updated_at if started is None else max(started, task.updated_at)
+    try:
+        schedule = schedule_of(task.spec.schedule, task.anchor_at)
+    except ScheduleError:
+        # A zone can vanish from the system's database after the schedule was stored.
+        return (now - due).total_seconds() > task.spec.misfire_grace
+    first = effective(task.id, task.spec.jitter, first_occurrence(task.spec, schedule, since))
+    unmet = due if first is None or since >= due else min(first, due)
+    return (now - unmet).total_seconds() > task.spec.misfire_grace
+
+
+def effective(task_id: int, jitter: float, occurrence: datetime | None) -> datetime | None:
+    """When the task is looked at for ``occurrence``: the nominal time plus the task's fixed jitter."""
+    return None if occurrence is None else occurrence + jitter_offset(task_id, jitter)
+
+
+class KeyInForce(NamedTuple):
+    """The unique key that the runs of a task have, and whether an unfinished run has it."""
+
+    key: str
+    taken: bool
+
+
+class PlannedRun(NamedTuple):
+    """An occurrence that becomes a run. ``replaced``: it is cancelled at once by a newer one (REPLACE)."""
+
+    scheduled_for: datetime
+    exclusive: bool
+    replaced: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Skip:
+    """A stretch of occurrences that do not become runs, with the policy values that decided it."""
+
+    reason: SkipReason
+    first: datetime
+    last: datetime
+    count: int
+    policy: dict[str, Any]
+
+
+class Decision(NamedTuple):
+    """What one visit of a due task writes.
+
+    Attributes:
+        runs: New runs, oldest first.
+        skips: Skipped stretches, oldest first, neighbours of equal reason folded.
+        cancel_unfinished: REPLACE: older unfinished runs of the task are cancelled.
+        next_nominal: The nominal time the task waits for next; None = finished.
+        next_execution: The same with the task's jitter.
+        last_due_at: The newest occurrence looked at in this visit.
+        behind: More due occurrences are left; visit the task again at once.
+    """
+
+    runs: tuple[PlannedRun, ...]
+    skips: tuple[Skip, ...]
+    cancel_unfinished: bool
+    next_nominal: datetime | None
+    next_execution: datetime | None
+    last_due_at: datetime | None
+    behind: bool
+
+
+@dataclass(slots=True)
+class _Skips:
+    """Collects skips and folds neighbours of equal reason and policy."""
+
+    found: list[Skip] = field(default_factory=list[Skip])
+
+    def add(self, reason: SkipReason, policy: dict[str, Any], occurrences: Sequence[datetime]) -> None:
+        if not occurrences:
+            return
+        new = Skip(reason, occurrences[0], occurrences[-1], len(occurrences), policy)
+        if self.found and self.found[-1].reason is reason and self.found[-1].policy == policy:
+            old = self.found.pop()
+            new = Skip(reason, old.first, new.last, old.count + new.count, policy)
+        self.found.append(new)
+
+
+def decide(
+    task: DueTask,
+    now: datetime,
+    *,
+    unfinished: int,
+    job_known: bool,
+    limit: int = 1000,
+    key: KeyInForce | None = None,
+) -> Decision:
+    """Decide what becomes of the occurrences of ``task`` that are due at ``now``.
+
+    A task whose oldest due occurrence is late by more than the grace has missed something: the policies LAST and ALL
+    then choose among all that is due, so that the newest is what runs, and none is in the way of another. Under NONE
+    what is still within the grace runs, however long nobody visited the task.
+
+    Args:
+        task: The task as it is stored.
+        now: The database's time.
+        unfinished: How many runs of the task are unfinished.
+        job_known: Whether any node has published the task's job.
+        limit: At most about this many occurrences are looked at (raised to twice the catch-up limit).
+        key: The unique key of the task's runs; None = they have none.
+    """
+    keep, offset = _kept_when_missed(task), jitter_offset(task.id, task.jitter)
+    latest = now - offset
+    due, upcoming = _due(task, latest, max(limit, 2 * keep))
+    behind = upcoming is not None and upcoming <= latest
+    last_due = due[-1] if due else None
+    skips = _Skips()
+    closed = _closed(task, job_known)
+    if closed is not None:
+        skips.add(*closed, due)
+        return _decision(offset, (), skips, upcoming=upcoming, last_due=last_due, behind=behind)
+    late = bisect_left(due, latest - timedelta(seconds=task.misfire_grace))
+    makes_up = late > 0 and task.misfire is not MisfirePolicy.NONE
+    dropped = max(0, len(due) - keep) if makes_up else late
+    if makes_up and behind:
+        # The newest are not in sight, so none becomes a run yet; a late one is left, for the next visit to see that the
+        # task is late, unless more than a visit looks at are within the grace.
+        dropped = late - keep if late > keep else dropped
+    if dropped:
+        skips.add(*_misfire(task, keep), due[:dropped])
+    if makes_up and behind:
+        return _decision(offset, (), skips, upcoming=due[dropped], last_due=due[dropped - 1], behind=True)
+    if makes_up and task.misfire is MisfirePolicy.ALL:
+        # No two of these execute at once; the overlap policy judges what is on time, which may start next to one.
+        runs, cancel = tuple(PlannedRun(occurrence, exclusive=True) for occurrence in due[dropped:]), False
+    else:
+        runs, cancel = _overlap(task, due[dropped:], unfinished, skips)
+    if key is not None and runs:
+        runs, cancel = _unique(runs, key, skips), cancel and not key.taken
+    return _decision(offset, runs, skips, upcoming=upcoming, last_due=last_due, behind=behind, cancel=cancel)
+
+
+def _kept_when_missed(task: DueTask) -> int:
+    match task.misfire:
+        case MisfirePolicy.LAST:
+            return 1
+        case MisfirePolicy.ALL:
+            return task.catch_up_limit
+        case MisfirePolicy.NONE:
+            return 0
+
+
+def _due(task: DueTask, latest: datetime, limit: int) -> tuple[list[datetime], datetime | None]:
+    """Up to ``limit`` occurrences until ``latest``, oldest first, and the one after them."""
+    due: list[datetime] = []
+    occurrence = task.next_nominal
+    while occurrence is not None and occurrence <= latest and len(due) < limit:
+        due.append(occurrence)
+        occurrence = next_after(task.schedule, task.anchor_at, task.end_at, occurrence)
+    return due, occurrence
+
+
+def _closed(task: DueTask, job_known: bool) -> tuple[SkipReason, dict[str, Any]] | None:
+    """Why nothing of this task may become a run at all, or None."""
+    if not task.enabled:
+        return SkipReason.PAUSED, {"pausedBy": task.paused_by, "reason": task.pause_reason}
+    if not job_known:
+        return SkipReason.NO_JOB, {"jobName": task.job_name}
+    return None
+
+
+def _misfire(task: DueTask, keep: int) -> tuple[SkipReason, dict[str, Any]]:
+    policy: dict[str, Any] = {"misfire": task.misfire.value, "misfireGrace": task.misfire_grace}
+    if task.misfire is MisfirePolicy.ALL:
+        policy["catchUpLimit"] = keep
+    reason = SkipReason.COALESCED if task.misfire is MisfirePolicy.LAST else SkipReason.MISSED
+    return reason, policy
+
+
+def _overlap(
+    task: DueTask, occurrences: list[datetime], unfinished: int, skips: _Skips
+) -> tuple[tuple[PlannedRun, ...], bool]:
+    """Let the overlap policy judge, in order, what misfire left."""
+    policy = effective_overlap(task)
+    if policy is OverlapPolicy.REPLACE:
+        return _replace(occurrences, unfinished)
+    runs: list[PlannedRun] = []
+    limit = overlap_limit(policy)
+    for occurrence in occurrences:
+        if limit is not None and unfinished + len(runs) >= limit:
+            skips.add(SkipReason.OVERLAP, {"overlap": policy.value, "unfinishedAllowed": limit}, [occurrence])
+        else:
+            runs.append(PlannedRun(occurrence, exclusive=policy is not OverlapPolicy.ALLOW))
+    return tuple(runs), False
+
+
+def _replace(occurrences: list[datetime], unfinished: int) -> tuple[tuple[PlannedRun, ...], bool]:
+    if not occurrences:
+        return (), False
+    *older, newest = occurrences
+    replaced = [PlannedRun(occurrence, exclusive=True, replaced=True) for occurrence in older]
+    return (*replaced, PlannedRun(newest, exclusive=True)), unfinished > 0
+
+
+def _unique(runs: tuple[PlannedRun, ...], key: KeyInForce, skips: _Skips) -> tuple[PlannedRun, ...]:
+    """Let one run have the key: the first that is to start, if no unfinished run has it."""
+    first = None if key.taken else next((one for one in runs if not one.replaced), None)
+    made = tuple(one for one in runs if one is first or (one.replaced and not key.taken))
+    left = [one.scheduled_for for one in runs if one not in made]
+    skips.add(SkipReason.UNIQUE_KEY, {"uniqueKey": key.key}, left)
+    skips.found.sort(key=lambda skip: skip.first)
+    return made
+
+
+def _decision(
+    offset: timedelta,
+    runs: Sequence[PlannedRun],
+    skips: _Skips,
+    *,
+    upcoming: datetime | None,
+    last_due: datetime | None,
+    behind: bool,
+    cancel: bool = False,
+) -> Decision:
+    next_execution = upcoming + offset if upcoming is not None and offset else upcoming
+    return Decision(tuple(runs), tuple(skips.found), cancel, upcoming, next_execution, last_due, behind)

@@ -14,15 +14,15 @@ from tests.docs.messages import messages_of
 from tests.support.sources import PRODUCT_FOLDERS, ROOT, Source, read_sources
 
 MOST: Final[Mapping[str, float]] = {
-    "modules": 845,
-    "lines": 94_600,
-    "modules under 80 lines with one importer": 98,
+    "modules": 752,
+    "lines": 91_600,
+    "modules under 80 lines with one importer": 82,
     "files of the column concurrency_key": 43,
     "files of the column rate_key": 45,
     "files of the column max_concurrent": 23,
     "files of the mutation pause_group": 7,
-    "files of the mutation resume_node": 7,
-    "files of the mutation cancel_runs": 8,
+    "files of the mutation resume_node": 8,
+    "files of the mutation cancel_runs": 9,
     "files of the list of secrets": 9,
     "files of the list of nodes": 29,
     "docstrings that begin with a relative word": 1_330,
@@ -44,13 +44,14 @@ RELATIVE: Final = re.compile(r"\s*(what|those|how|whether|where|who|whose|which|
 """Words with which no docstring may begin in the end: a docstring begins with a verb."""
 _WHAT: Final = re.compile(r"\bwhat\b", re.IGNORECASE)
 _WORD: Final = re.compile(r"[A-Za-z][\w'-]*")
-_GENERATED: Final = ("graphql/client/records.py", "graphql/base/raised.py", "migrations/")
-"""Files that `make schema` writes, and history."""
+_GENERATED: Final = "by `make schema`"
+"""Stands in the first line of each module that is written by a program."""
 
 
 def product() -> list[Source]:
-    """Return the modules that are installed and written by hand."""
-    return [one for one in read_sources(*PRODUCT_FOLDERS, "entry") if not one.name.startswith(_GENERATED)]
+    """Return the modules that are installed and written by hand, without the history of the tables."""
+    sources = (one for one in read_sources(*PRODUCT_FOLDERS, "entry") if "migrations/" not in one.name)
+    return [one for one in sources if _GENERATED not in one.text.partition("\n")[0]]
 
 
 def measured() -> dict[str, float]:

@@ -59,6 +59,7 @@ def test_every_syntax_keeps_the_protocol(syntax: Syntax, value: str) -> None:
     assert hash(schedule) == hash(parse(syntax, value, now=NOW))
 
 
+@pytest.mark.costly
 @settings(deadline=None)
 @given(syntax=st.sampled_from(Syntax), value=st.one_of(LIKELY, st.text(max_size=300)), zone=ZONES)
 def test_any_text_is_answered(syntax: Syntax, value: str, zone: str) -> None:

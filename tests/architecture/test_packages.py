@@ -92,7 +92,25 @@ def test_lock_files_name_no_registry() -> None:
 def test_the_lock_pins_every_direct_dependency() -> None:
     lines = (ROOT / ".ci" / "requirements.txt").read_text().splitlines()
     locked = {distribution(line.split("==")[0]) for line in lines if "==" in line}
-    assert (RUNTIME | TESTING) - {"setuptools"} <= locked
+    assert locked >= RUNTIME | TESTING
+
+
+def test_the_lock_has_a_hash_of_everything_that_it_pins() -> None:
+    lock = (ROOT / ".ci" / "requirements.txt").read_text()
+    pins = re.findall(r"^\S+==.*$", lock, re.MULTILINE)
+    hashed = re.findall(r"^\S+==.* \\\n    --hash=sha256:[0-9a-f]{64}", lock, re.MULTILINE)
+    assert len(pins) == len(hashed) > len(RUNTIME | TESTING)
+
+
+def test_pre_commit_installs_the_versions_of_the_lock_files() -> None:
+    hooks = (ROOT / ".pre-commit-config.yaml").read_text()
+    python = dict(re.findall(r"\"([\w-]+)==([\d.]+)\"", hooks))
+    lock = (ROOT / ".ci" / "requirements.txt").read_text()
+    assert python.items() <= dict(re.findall(r"^([\w-]+)==([\d.]+)", lock, re.MULTILINE)).items()
+    node = dict(re.findall(r"\"(@[\w/-]+)@([\d.]+)\"", hooks))
+    packages = json.loads((ROOT / "web" / "package-lock.json").read_text())["packages"]
+    assert python.keys() | node.keys() == {"ruff", "import-linter", "@biomejs/biome"}
+    assert {name: packages[f"node_modules/{name}"]["version"] for name in node} == node
 
 
 def test_the_lowest_versions_are_those_that_the_project_allows() -> None:

@@ -111,12 +111,12 @@ class Engine:
     @property
     def executing(self) -> "list[Run | HeldRun]":
         """The runs that execute now; from any thread."""
-        return self._life.worker.executing() if self._life else []
+        return self._life.worker.attempts.executing if self._life else []
 
     @property
     def unstoppable(self) -> frozenset[int]:
         """The runs of this node whose thread should have ended, but cannot be killed."""
-        return self._life.worker.unstoppable() if self._life else frozenset()
+        return self._life.worker.attempts.unstoppable if self._life else frozenset()
 
     @property
     def ready(self) -> bool:

@@ -5,7 +5,6 @@ import logging
 import secrets
 from collections.abc import Awaitable, Callable, Collection
 from random import Random, SystemRandom
-from typing import Protocol
 
 from ..actions.nodes import Beat, NewNode, join, leave, live_names, set_state
 from ..base.services import Services
@@ -35,25 +34,6 @@ log = logging.getLogger(__name__)
 _SERVING = (NodeState.ACTIVE, NodeState.STALLED)
 
 
-class DrainableNode(Protocol):
-    """The node, as far as it matters here."""
-
-    node: Node
-    worker: Worker
-
-    async def pause(self) -> None:
-        """Dispatch and take nothing new."""
-        ...
-
-    def resume(self) -> None:
-        """Dispatch and take runs again."""
-        ...
-
-    async def announce_stopping(self, sources: set[NodeState]) -> bool:
-        """Say that it ends; False if it is in none of the states ``sources``."""
-        ...
-
-
 class DrainWatcher(Service):
     """Follows what the database says of this node: ``DRAINING`` asks it to drain, ``ACTIVE`` takes that back.
 
@@ -66,7 +46,7 @@ class DrainWatcher(Service):
         timed_out: What still ran when the node had drained has had its time.
     """
 
-    def __init__(self, life: DrainableNode, drain_timeout: float, on_drained: Callable[[], None]) -> None:
+    def __init__(self, life: "NodeLife", drain_timeout: float, on_drained: Callable[[], None]) -> None:
         super().__init__("drain-watcher")
         self._life = life
         self._drain_timeout = drain_timeout
@@ -112,7 +92,7 @@ class DrainWatcher(Service):
 
     async def _wait_idle(self) -> bool:
         """Wait until nothing runs, the time is up, or it is taken back; whether nothing runs."""
-        idle = asyncio.ensure_future(self._life.worker.wait_idle(self._drain_timeout or None))
+        idle = asyncio.ensure_future(self._life.worker.attempts.wait_idle(self._drain_timeout or None))
         back = asyncio.ensure_future(self._taken_back.wait())
         try:
             await asyncio.wait([idle, back], return_when=asyncio.FIRST_COMPLETED)
@@ -398,9 +378,9 @@ class NodeLife:
 
         If this node was asked to drain, and what ran has had its time, it is handed back at once.
         """
-        if self.drain_watcher.timed_out or not await self.worker.wait_idle(drain_timeout or None):
+        if self.drain_watcher.timed_out or not await self.worker.attempts.wait_idle(drain_timeout or None):
             log.warning("%d runs still run after %g s and are handed back", self.worker.running, drain_timeout)
-            await self.worker.hand_back_running()
+            await self.worker.attempts.hand_back()
         await self.worker.stop()
         self._fence.stop()
 
@@ -452,7 +432,7 @@ class NodeLife:
 
     def stop_hard(self) -> None:
         """Give what runs no more time."""
-        self.worker.stop_hard()
+        self.worker.attempts.hurry()
 
     def kill(self) -> None:
         """Kill the child processes."""
@@ -460,7 +440,7 @@ class NodeLife:
 
     def leave_behind(self) -> None:
         """Name what still runs."""
-        for attempt in self.worker.leave_behind():
+        for attempt in self.worker.attempts.leave_behind():
             run = attempt.started.run
             self._left_behind.append(attempt.started.execution_id)
             log.error(
@@ -475,13 +455,13 @@ class NodeLife:
 
     async def _wait_fenced_off(self) -> None:
         """Wait until nothing runs, or what does cannot be stopped."""
-        quiet = asyncio.ensure_future(self.worker.wait_quiet(self._settings.lease))
+        quiet = asyncio.ensure_future(self.worker.attempts.wait_quiet(self._settings.lease))
         passed = asyncio.ensure_future(self._fence.passed.wait())
         await asyncio.wait([quiet, passed], return_when=asyncio.FIRST_COMPLETED)
         quiet.cancel()
         passed.cancel()
         # What was left behind or killed ends now, unless a launcher does not answer.
-        await self.worker.wait_quiet(_LAST_ENDS)
+        await self.worker.attempts.wait_quiet(_LAST_ENDS)
 
     def _declared_dead(self) -> None:
         self.worker.declared_dead = True

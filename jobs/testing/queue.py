@@ -44,7 +44,7 @@ from ..registry import Rate, Registry, default_registry, registry_or_default
 from ..registry.define import schedule_from
 from ..registry.queue import RunOptions, RunQueue, in_seconds
 from ..runtime.attempts.attempt import call_on_failure, failure_for
-from ..runtime.attempts.keeping import StepWriter
+from ..runtime.attempts.keeping import Keeping
 from ..runtime.duties.declarer import declarations
 from ..store.db.database import Connection, Database
 from ..store.db.opening import create_tables
@@ -397,7 +397,7 @@ class Queue:
         return min((at for at in (due, *self._tokens_at) if at is not None), default=None)
 
 
-class _StepsByClock(StepWriter):
+class _StepsByClock(Keeping):
     """Stores steps with the time of the test's clock, which no step moves."""
 
     def __init__(self, database: Database, public_url: str, clock: FakeClock) -> None:

@@ -35,8 +35,9 @@ from ..registry import Handler, JobDefinition, Registry, define, registry_or_def
 from ..registry.hooks import Hooks
 from ..registry.queue import in_seconds
 from ..runtime.attempts.attempt import Attempt, ended_by_deadline, retried
-from ..runtime.attempts.bodies import Call, ThreadPool, execute
+from ..runtime.attempts.bodies import execute
 from ..runtime.attempts.keeping import UNAVAILABLE
+from ..runtime.attempts.threads import Call, ThreadPool
 from ..runtime.job.host import Enqueue, LocalHost, SaveCheckpoint
 from ..runtime.job.lines import RawLine, keep_lines_of_jobs, level_name
 from ..runtime.job.middleware import middleware_of

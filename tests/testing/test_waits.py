@@ -13,7 +13,7 @@ from cronograph.jobs.core.model import Outcome
 from cronograph.jobs.core.states import RunState
 from cronograph.jobs.queue.claims.claim import Started
 from cronograph.jobs.registry import Registry
-from cronograph.jobs.runtime.attempts.keeping import StepWriter
+from cronograph.jobs.runtime.attempts.keeping import Keeping
 from cronograph.jobs.store.db.database import Database
 from cronograph.jobs.testing import FakeClock, Queue, drain, run_job
 
@@ -317,7 +317,7 @@ async def test_an_outsider_answers_by_an_address_that_works_once() -> None:
 
 
 async def test_without_a_public_address_there_is_no_address_for_outsiders(database_url: str) -> None:
-    writer = StepWriter(Database(database_url))
+    writer = Keeping(Database(database_url))
     with pytest.raises(ConfigurationError, match=r"set public_url \(CRONOGRAPH_PUBLIC_URL\)"):
         await writer.signal_url(cast("Started", None), "approved")
     await writer.close()

@@ -1,12 +1,11 @@
 """One attempt: its run, what the node holds of it, and what its job says about its failures."""
 
 import asyncio
-import contextvars
 import inspect
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Final, Protocol
+from typing import Final
 
 from ...base.context import RunInfo
 from ...core.actor import Submitter
@@ -45,18 +44,6 @@ NO_PLACE: Final[dict[Isolation, JobOutcome]] = {
 """How an attempt ends for which there is no place soon enough, or that should stop before it has one."""
 
 Running = asyncio.Future[JobOutcome]
-
-
-class Body(Protocol):
-    """What runs a job's handler."""
-
-    def begin(self, context: contextvars.Context) -> Running:
-        """Begin; its outcome comes. Called in the node's own context; the job's code runs in ``context``."""
-        ...
-
-    async def stop_hard(self, running: Running) -> JobOutcome:
-        """End ``running`` (of ``begin``, which did not leave when it was asked to), as far as that is possible."""
-        ...
 
 
 @dataclass(slots=True)

@@ -40,42 +40,14 @@ from ..job.results import message_of
 from ..job.stopping import StopSignal
 from ..live.writers import LogWriter, ProgressWriter
 from ..process.children import ChildPool
-from .attempt import NO_PLACE, Attempt, Body, Running, begin_on_failure, ended_by_deadline, failure_for, retried
-from .bodies import ThreadPool, begin, body_of, executor_failed, fault_of_arguments, outcome_of, supervise
+from .attempt import NO_PLACE, Attempt, Running, begin_on_failure, ended_by_deadline, failure_for, retried
+from .bodies import Body, begin, body_of, executor_failed, fault_of_arguments, outcome_of, supervise
 from .capacity import Capacity
 from .finisher import Finisher
 from .keeping import Keeping, read_secrets
+from .threads import ThreadPool
 
 log = logging.getLogger(__name__)
-
-
-class InFlight:
-    """A number of things that begin and end in one event loop."""
-
-    def __init__(self) -> None:
-        self._count = 0
-        self._none = asyncio.Event()
-        self._none.set()
-
-    def begin(self) -> None:
-        """One more is under way."""
-        self._count += 1
-        self._none.clear()
-
-    def end(self) -> None:
-        """One of them is over."""
-        self._count -= 1
-        if not self._count:
-            self._none.set()
-
-    async def wait_none(self, timeout: float | None) -> bool:
-        """Wait until nothing is under way; False if something still is after ``timeout`` seconds, None = no limit."""
-        try:
-            async with asyncio.timeout(timeout):
-                await self._none.wait()
-        except TimeoutError:
-            return False
-        return True
 
 
 class Attempts:
@@ -133,8 +105,8 @@ class Attempts:
         self._running: dict[int, tuple[Running, asyncio.TimerHandle | None]] = {}
         # Of those that are in any other state but STORING.
         self._tasks: set[asyncio.Task[None]] = set()
-        self._held = InFlight()
-        self._at_work = InFlight()
+        # Set whenever an attempt, or the work of its code, is over.
+        self._progressed = asyncio.Event()
 
     def __len__(self) -> int:
         return len(self._active)
@@ -173,7 +145,6 @@ class Attempts:
             kind = attempt.definition.isolation
             self._capacity.begun(kind, self.held[kind])
             self.held[kind] += 1
-            self._held.begin()
             self._logs.open(one.execution_id)
             self._start(attempt)
 
@@ -220,7 +191,6 @@ class Attempts:
             if isinstance(body, Failed):
                 return body
             attempt.at_work = True
-            self._at_work.begin()
             return body, begin(body, attempt)
         except BaseException as error:
             return executor_failed(attempt, error)
@@ -291,7 +261,7 @@ class Attempts:
             enqueue=self._keeping.enqueue,
             lines=self._logs,
             show_progress=self._progress.show,
-            steps=self._keeping.steps,
+            steps=self._keeping,
             grace=self._grace,
         )
         definition = self._registry.get(started.run.job_name)
@@ -336,7 +306,7 @@ class Attempts:
         """Nothing of its code is awaited any more."""
         if attempt.at_work:
             attempt.at_work = False
-            self._at_work.end()
+            self._progressed.set()
 
     def _on_task_done(self, started: Started, task: asyncio.Task[None]) -> None:
         """The attempt went on to its next state, or its task broke outside the job: then it is forgotten."""
@@ -384,7 +354,7 @@ class Attempts:
         attempt = self._active.pop(execution_id)
         self._note_over(attempt)
         self.held[attempt.definition.isolation] -= 1
-        self._held.end()
+        self._progressed.set()
 
     async def close(self) -> None:
         """Store nothing more for jobs."""
@@ -399,7 +369,7 @@ class Attempts:
 
     async def wait_idle(self, timeout: float | None) -> bool:
         """Wait until nothing runs and every end is stored; False if that is not so after ``timeout`` seconds."""
-        return await self._held.wait_none(timeout)
+        return await self._wait_until(lambda: not self._active, timeout)
 
     def ask_to_stop(self) -> None:
         """Ask what runs to stop: its node ends."""
@@ -420,7 +390,17 @@ class Attempts:
 
     async def wait_quiet(self, timeout: float) -> bool:
         """Wait until no code of an attempt is awaited, whether the ends are stored or not; False after ``timeout``."""
-        return await self._at_work.wait_none(timeout)
+        return await self._wait_until(lambda: not any(one.at_work for one in self._active.values()), timeout)
+
+    async def _wait_until(self, is_so: Callable[[], bool], timeout: float | None) -> bool:
+        try:
+            async with asyncio.timeout(timeout):
+                while not is_so():
+                    self._progressed.clear()
+                    await self._progressed.wait()
+        except TimeoutError:
+            return False
+        return True
 
     async def hand_back(self) -> None:
         """Ask what runs to stop, then stop it hard and give it back to the queue."""

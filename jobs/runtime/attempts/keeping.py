@@ -33,9 +33,16 @@ from ..job.results import message_of
 
 log = logging.getLogger(__name__)
 
-
 UNAVAILABLE = "SecretUnavailable"
-"""The error type of an attempt that did not get its secrets. Not final: somebody may set one, a node have a key."""
+"""The error type of an attempt without its secrets. It is retried: someone may set the secret, a node have its key."""
+READ_FOR = 300.0
+"""Seconds for which results are asked for while the database is unavailable."""
+MAX_BATCH = 500
+"""Steps of one statement."""
+MAX_CHARACTERS = 4_000_000
+"""Characters of the values of one statement, beyond its first step."""
+_PAUSE, _LONGEST_PAUSE = 0.2, 30.0
+"""Seconds before a failed write is tried again: the first time, and the longest."""
 
 
 async def read_secrets(services: Services, names: Collection[str]) -> dict[str, str] | Failed | HandedBack:
@@ -62,49 +69,59 @@ def _sealed(conn: Connection, names: Collection[str]) -> tuple[dict[str, Sealed]
     return found, stored_secrets.names(conn) if len(found) < len(names) else []
 
 
-MAX_BATCH = 500
-"""Steps of one statement."""
-MAX_CHARACTERS = 4_000_000
-"""Characters of the values of one statement, beyond its first step."""
-_PAUSE, _LONGEST_PAUSE = 0.2, 30.0
-"""Seconds before what was not stored is tried again: the first time, and the longest."""
-
-
 class StepUnstorableError(Exception):
-    """The database cannot store what a step returned."""
+    """The database cannot store the value of a step."""
 
 
-class StepWriter:
-    """While one statement is under way the next steps gather, so batches grow with the load.
+class Keeping:
+    """The way of running jobs to the database.
 
-    A step waits for as long as the database is unavailable: its job goes on once its result is durable. One that meets
-    a fault of ours, such as a table that is not there, waits by itself, and the others go on.
+    While one statement is under way, the next steps gather, so batches grow with the load. A step waits for as long as
+    the database is unavailable: its job goes on once its result is durable. A step that meets a fault of ours, such as
+    a missing table, waits by itself, and the others go on.
 
     Args:
-        database: Where they are stored.
-        public_url: Under which address outsiders reach the server; None = it is not known.
+        database: Where everything is stored.
+        public_url: The address under which outsiders reach the server; None = unknown.
     """
 
     def __init__(self, database: Database, public_url: str | None = None) -> None:
         self._database = database
         self._public_url = public_url
-        self._connection = database.autocommit_connection()
-        self._reader = StepReader(database)
+        self._writing = database.autocommit_connection()
+        self._reading = database.autocommit_connection()
+        self._results = LoopGroupCommit(self._read)
         # One value that no database stores must not hold up the others.
-        self._group = LoopGroupCommit(self._write, _count_together)
-        # What waits to be tried again after a fault.
+        self._ends = LoopGroupCommit(self._write, _count_together)
+        # Steps that wait for another try after a fault.
         self._put_off: set[asyncio.Future[bool]] = set()
 
+    async def enqueue(self, asked: Sequence[RunSpec] | FlowSpec) -> list[int]:
+        """Put runs or a flow into the queue; return the ids of the runs, or that of the flow alone."""
+        if isinstance(asked, FlowSpec):
+            return [await self._database.write(TRACED.here(put_spec), asked)]
+        return await self._database.write(TRACED.here(put_many), asked)
+
+    async def save_checkpoint(self, started: Started, value: Json) -> None:
+        """Store a checkpoint, unless the run was taken from this node."""
+        kept = await self._database.write(save_checkpoint, started.run, value)
+        if not kept:
+            log.warning("a checkpoint of run %d was refused: the run had been taken from this node", started.run.id)
+
     def may_have(self, started: Started) -> bool:
-        """Whether something may be stored of steps before this attempt."""
+        """Return whether earlier attempts may have stored steps."""
         return may_have_steps(started.run.attempt, started.run.trigger)
 
     async def stored(self, started: Started) -> Mapping[str, StoredStep]:
-        """The results that the run has, by label."""
-        return await self._reader.results(started.run.id)
+        """Return the stored steps of the run, by label."""
+        return await self._results.put(started.run.id)
+
+    async def _read(self, run_ids: Sequence[int]) -> list[Mapping[str, StoredStep]]:
+        found = await results_of(self._database, self._reading, [*set(run_ids)], retry_for=READ_FOR)
+        return [found.get(run_id, {}) for run_id in run_ids]
 
     def keep(self, started: Started, end: StepEnd) -> asyncio.Future[bool]:
-        """Have the end of a step stored; False = refused, since the run was taken from this node."""
+        """Store the end of a step; False = refused, since the run was taken from this node."""
         kept: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
         self._try(EndedStep(started.run, end), kept, Backoff(_PAUSE, _LONGEST_PAUSE))
         return kept
@@ -114,7 +131,7 @@ class StepWriter:
         if kept.cancelled():
             # Nothing more is stored.
             return
-        self._group.begin(ended).add_done_callback(lambda answer: self._answered(answer, ended, kept, backoff))
+        self._ends.begin(ended).add_done_callback(lambda answer: self._answered(answer, ended, kept, backoff))
 
     def _answered(
         self, answer: asyncio.Future[bool], ended: EndedStep, kept: asyncio.Future[bool], backoff: Backoff
@@ -131,13 +148,23 @@ class StepWriter:
             self._put_off.add(kept)
             asyncio.get_running_loop().call_later(pause, self._try, ended, kept, backoff)
         elif kept.done():
-            # Its job has left; what it did is stored, or cannot be.
+            # Its job has left; the end is stored, or cannot be.
             return
         elif error is None:
             kept.set_result(answer.result())
         else:
             refused = f"what step '{ended.end.label}' returned cannot be stored by the database: {error}"
             kept.set_exception(StepUnstorableError(refused))
+
+    async def _write(self, ends: Sequence[EndedStep]) -> Sequence[bool]:
+        run = ends[0].run
+        node = (run.node_id or 0, run.node or "")
+
+        def note(pause: float, error: Exception) -> None:
+            log.warning("storing %d steps failed, again in %.1f s: %s", len(ends), pause, error)
+
+        # The commit may or may not have happened; the statement is idempotent.
+        return await repeated(lambda: store(self._database, self._writing, node, ends), note, _PAUSE)
 
     async def wait(self, started: Started, asked: Wait) -> StoredStep | None:
         """Begin or end a wait; None = refused, since the run was taken from this node."""
@@ -149,10 +176,10 @@ class StepWriter:
         return await repeated(lambda: self._database.write(wait, started.run, asked), note, _PAUSE)
 
     async def signal_url(self, started: Started, label: str) -> str | None:
-        """A new address for the signal that a wait takes; None = refused, since the run was taken from this node.
+        """Return a new address for the signal of a wait; None = refused, since the run was taken from this node.
 
         Raises:
-            ConfigurationError: nobody has said under which address outsiders reach the server.
+            ConfigurationError: the address under which outsiders reach the server is unknown.
             InvalidState: the run has made too many.
         """
         if self._public_url is None:
@@ -163,28 +190,19 @@ class StepWriter:
         token = await self._database.write(make_link, started.run, label)
         return None if token is None else f"{self._public_url.rstrip('/')}{PATH}/{token}"
 
-    async def _write(self, ends: Sequence[EndedStep]) -> Sequence[bool]:
-        run = ends[0].run
-        node = (run.node_id or 0, run.node or "")
-
-        def note(pause: float, error: Exception) -> None:
-            log.warning("storing %d steps failed, again in %.1f s: %s", len(ends), pause, error)
-
-        # The commit may or may not have happened; the statement is idempotent.
-        return await repeated(lambda: store(self._database, self._connection, node, ends), note, _PAUSE)
-
     async def close(self) -> None:
-        """Store nothing more, and close its connection; jobs that still wait are cancelled."""
+        """Store nothing more, and close the connections; jobs that still wait are cancelled."""
         for kept in self._put_off:
             kept.cancel()
-        await self._group.close()
-        await self._reader.close()
-        if self._connection is not None:
-            await self._connection.close()
+        await self._ends.close()
+        await self._results.close()
+        for connection in (self._writing, self._reading):
+            if connection is not None:
+                await connection.close()
 
 
 def _count_together(ends: Iterable[EndedStep]) -> int:
-    """How many of the first are written by one statement: of one life of a node."""
+    """Return how many of the first ends one statement stores: those of one life of a node."""
     size, node_id = 0, None
     for count, one in enumerate(ends):
         size += _size(one.end)
@@ -195,61 +213,5 @@ def _count_together(ends: Iterable[EndedStep]) -> int:
 
 
 def _size(end: StepEnd) -> int:
-    """How many characters of JSON its value has, which is few unless it is one of these."""
     value: object = end.value
     return len(json.dumps(value)) if isinstance(value, str | list | dict) else 0
-
-
-READ_FOR = 300.0
-"""Seconds for which results are asked for while the database is unavailable."""
-
-
-class StepReader:
-    """While one statement is under way, the attempts that ask next gather."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-        self._connection = database.autocommit_connection()
-        self._group = LoopGroupCommit(self._read)
-
-    async def results(self, run_id: int) -> Mapping[str, StoredStep]:
-        """What is stored of the steps of a run, by label."""
-        return await self._group.put(run_id)
-
-    async def _read(self, run_ids: Sequence[int]) -> list[Mapping[str, StoredStep]]:
-        found = await results_of(self._database, self._connection, [*set(run_ids)], retry_for=READ_FOR)
-        return [found.get(run_id, {}) for run_id in run_ids]
-
-    async def close(self) -> None:
-        """Read nothing more, and close its connection."""
-        await self._group.close()
-        if self._connection is not None:
-            await self._connection.close()
-
-
-class Keeping:
-    """The way of jobs to the database.
-
-    Attributes:
-        steps: Stores the ends of steps.
-    """
-
-    def __init__(self, database: Database, public_url: str | None = None) -> None:
-        self._database = database
-        self.steps = StepWriter(database, public_url)
-
-    async def enqueue(self, asked: Sequence[RunSpec] | FlowSpec) -> list[int]:
-        """Put runs or a flow into the queue; the ids of the runs, or that of the flow alone."""
-        if isinstance(asked, FlowSpec):
-            return [await self._database.write(TRACED.here(put_spec), asked)]
-        return await self._database.write(TRACED.here(put_many), asked)
-
-    async def save_checkpoint(self, started: Started, value: Json) -> None:
-        """Keep a checkpoint, unless the run was taken from this node."""
-        kept = await self._database.write(save_checkpoint, started.run, value)
-        if not kept:
-            log.warning("a checkpoint of run %d was refused: the run had been taken from this node", started.run.id)
-
-    async def close(self) -> None:
-        """Store nothing more."""
-        await self.steps.close()

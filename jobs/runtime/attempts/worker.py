@@ -10,10 +10,9 @@ from dataclasses import replace
 from typing_extensions import override
 
 from ...base.services import Services
-from ...core.model import Isolation, Run
+from ...core.model import Isolation
 from ...core.nodes import Node
 from ...core.outcome import JobOutcome
-from ...queue.base.shapes import HeldRun
 from ...queue.claims.claim import Claimant, Standing, Started
 from ...queue.claims.fairness import CountingScheme, FairnessState
 from ...queue.losses import disown, hand_back
@@ -27,11 +26,10 @@ from ..base.settings import EngineSettings
 from ..live.writers import LogWriter, ProgressWriter
 from ..process.finding import check_findable, findable, preloaded
 from ..process.spawner import Spawner
-from .attempt import Attempt
 from .attempts import Attempts
-from .bodies import ThreadPool
 from .capacity import LULL, NO_ALLOWANCE, PAUSE, Allowance, Capacity
 from .child_bodies import LauncherSupervisor
+from .threads import ThreadPool
 
 log = logging.getLogger(__name__)
 
@@ -51,6 +49,7 @@ class Worker(Service):
         on_held_back: Called when runs that it looked at have to wait for a slot or a token of their key.
 
     Attributes:
+        attempts: The attempts under way.
         fenced: Set when this node's life must end: it was declared dead, or can store no more results.
         declared_dead: Others may have begun what it runs.
     """
@@ -94,7 +93,7 @@ class Worker(Service):
         )
         self.kill_stopped_children = self._launcher.kill_stopped
         self._threads = ThreadPool[JobOutcome](min(settings.slots, settings.thread_slots))
-        self._attempts = Attempts(
+        self.attempts = Attempts(
             services,
             registry,
             logs,
@@ -106,7 +105,7 @@ class Worker(Service):
             on_free=self._work.set,
             on_fault=self._end_life,
         )
-        self._attempts.finisher.on_foreign = self.leave_to_others
+        self.attempts.finisher.on_foreign = self.leave_to_others
         self._reserved: list[int] = []
         self._taking = True
         # Held while the database is asked for runs: what it hands out is unknown here until the answer has come.
@@ -117,25 +116,17 @@ class Worker(Service):
     @property
     def running(self) -> int:
         """How many runs execute now."""
-        return len(self._attempts)
+        return len(self.attempts)
 
     @property
     def slots(self) -> dict[Isolation, tuple[int, int]]:
         """For each kind of job how many runs of it execute, and how many may."""
-        return self._capacity.used(self._attempts.held)
+        return self._capacity.used(self.attempts.held)
 
     @property
     def pulses(self) -> tuple[Pulse, ...]:
         """Of what takes runs, and of what stores their ends."""
-        return self.pulse, self._attempts.finisher.pulse
-
-    def executing(self) -> "list[Run | HeldRun]":
-        """The runs that execute now."""
-        return self._attempts.executing
-
-    def unstoppable(self) -> frozenset[int]:
-        """The runs whose thread passed its hard stop and cannot be killed."""
-        return self._attempts.unstoppable
+        return self.pulse, self.attempts.finisher.pulse
 
     def on_wake(self, wakes: Wake) -> None:
         """Look for work or cancels."""
@@ -177,12 +168,12 @@ class Worker(Service):
         try:
             await whenever(self._work, self._fill_up, service=self)
         finally:
-            self._attempts.finisher.reclaim()
+            self.attempts.finisher.reclaim()
 
     def _share_turns(self) -> None:
         """Ends and claims share a transaction where one at a time can write; else ends have their own connection."""
         if self._queue.shares_turns:
-            self._attempts.finisher.lend(self._work.set)
+            self.attempts.finisher.lend(self._work.set)
 
     async def _fill_up(self) -> None:
         more = True
@@ -190,7 +181,7 @@ class Worker(Service):
             more = await self._fill()
             self.passed(more=more)
             # What was started runs a little, so that its ends join the next turn.
-            await asyncio.sleep(LULL if any(self._attempts.waiting.values()) else 0)
+            await asyncio.sleep(LULL if any(self.attempts.waiting.values()) else 0)
 
     async def _fill(self) -> bool:
         """Store ends and fill free slots; whether there may be more to take at once."""
@@ -210,10 +201,10 @@ class Worker(Service):
         try:
             result = await self._queue.take(claimant, self._fairness, order)
         except BaseException:
-            self._attempts.finisher.give_back(order.ended)
+            self.attempts.finisher.give_back(order.ended)
             raise
         if order.ended:
-            self._attempts.finisher.confirm(order.ended, result.finished)
+            self.attempts.finisher.confirm(order.ended, result.finished)
         if result.standing is not Standing.TAKES:
             # A node that was asked to drain learns of it with the next heartbeat, and then ends this worker in order.
             if result.standing is Standing.DEAD:
@@ -233,8 +224,8 @@ class Worker(Service):
     def _order(self, tried: set[tuple[str, ...]]) -> tuple[Order, tuple[str, ...]]:
         """What to ask for, and for which jobs."""
         # An end that the finisher is about to write by itself costs a whole turn more if it is taken along.
-        ended = self._attempts.finisher.take() if self._queue.shares_turns else []
-        held = self._attempts.held - self._attempts.kinds_of(ended)
+        ended = self.attempts.finisher.take() if self._queue.shares_turns else []
+        held = self.attempts.held - self.attempts.kinds_of(ended)
         allowance = self._allowance(held, tried)
         reserved, self._reserved = self._reserved[: allowance.count], self._reserved[allowance.count :]
         ahead = max(0, self._prefetch - len(self._reserved)) if allowance.jobs else 0
@@ -245,7 +236,7 @@ class Worker(Service):
 
     def _allowance(self, held: Counter[Isolation], tried: set[tuple[str, ...]]) -> Allowance:
         """The largest allowance that was not tried yet, unless nothing was found for it a moment ago."""
-        allowances = self._capacity.allowances(held, self._attempts.waiting)
+        allowances = self._capacity.allowances(held, self.attempts.waiting)
         if not allowances and self._prefetch:
             return Allowance(self._capacity.jobs, 0)
         for allowance in allowances:
@@ -269,7 +260,7 @@ class Worker(Service):
     def _begin(self, started: Sequence[Started]) -> None:
         # What comes after the fence is closed with all that this life held.
         if not self.fenced.is_set():
-            self._attempts.begin(started)
+            self.attempts.begin(started)
 
     def _set_timer(self, seconds: float | None) -> None:
         """Nothing is due now: look again when the next run becomes available by time alone."""
@@ -282,8 +273,8 @@ class Worker(Service):
             self._timer = asyncio.get_running_loop().call_later(min(delay, 3600.0), self._look_again)
 
     async def _look_for_cancels(self) -> None:
-        if len(self._attempts):
-            self._attempts.cancel(await self._database.read(_cancel_requests, self._claimant.node_id))
+        if len(self.attempts):
+            self.attempts.cancel(await self._database.read(_cancel_requests, self._claimant.node_id))
 
     @override
     async def stop(self) -> None:
@@ -291,7 +282,7 @@ class Worker(Service):
         await super().stop()
         self._threads.close()
         await self._launcher.close()
-        await self._attempts.close()
+        await self.attempts.close()
         await self._queue.close()
 
     def _end_life(self) -> None:
@@ -301,7 +292,7 @@ class Worker(Service):
     def _take_no_more(self) -> None:
         self._taking = False
         self._set_timer(None)
-        self._attempts.finisher.reclaim()
+        self.attempts.finisher.reclaim()
         self._threads.recall_all()
         self._launcher.children.recall_all()
 
@@ -329,23 +320,11 @@ class Worker(Service):
     def ask_to_stop(self) -> None:
         """Take nothing new, and ask what runs to stop; nothing is waited for."""
         self._end_life()
-        self._attempts.ask_to_stop()
-
-    def stop_hard(self) -> None:
-        """Give what was asked to stop no more time."""
-        self._attempts.hurry()
+        self.attempts.ask_to_stop()
 
     def kill(self) -> None:
         """Kill the child processes."""
         self._launcher.kill_all()
-
-    def leave_behind(self) -> list[Attempt]:
-        """Wait for nobody any more; those whose code goes on, which was not killed."""
-        return self._attempts.leave_behind()
-
-    async def wait_quiet(self, timeout: float) -> bool:
-        """Wait until no code is awaited, whether the ends are stored or not; False if it is after ``timeout``."""
-        return await self._attempts.wait_quiet(timeout)
 
     async def disown_unknown(self) -> int:
         """Close what the database says this node holds and the node does not know; how many runs.
@@ -353,7 +332,7 @@ class Worker(Service):
         The answer of a claim can be lost after its commit. Nobody would ever execute or end these runs.
         """
         async with self._claiming:
-            known = self._attempts.run_ids | set(self._reserved)
+            known = self.attempts.run_ids | set(self._reserved)
             held = await self._database.read(_held, self._claimant.node_id)
             if held <= known:
                 return 0
@@ -361,14 +340,6 @@ class Worker(Service):
         if disowned:
             log.warning("%d runs were held by this node without its knowledge; they are due again, or failed", disowned)
         return disowned
-
-    async def wait_idle(self, timeout: float | None) -> bool:
-        """Wait until nothing runs; False if it still does after ``timeout`` seconds."""
-        return await self._attempts.wait_idle(timeout)
-
-    async def hand_back_running(self) -> None:
-        """Ask what runs to stop, then stop it hard and give it back to the queue."""
-        await self._attempts.hand_back()
 
 
 def _cancel_requests(conn: Connection, node_id: int) -> dict[int, str]:

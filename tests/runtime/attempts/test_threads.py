@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from cronograph.jobs.runtime.attempts.bodies import ThreadPool
+from cronograph.jobs.runtime.attempts.threads import ThreadPool
 from tests.support.waiting import eventually, wait_until
 
 colour: contextvars.ContextVar[str] = contextvars.ContextVar("colour", default="none")

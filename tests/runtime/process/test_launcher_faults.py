@@ -19,7 +19,8 @@ from cronograph.jobs.core.states import RunState
 from cronograph.jobs.queue.claims.claim import Started
 from cronograph.jobs.registry import Registry, define
 from cronograph.jobs.runtime.attempts.attempt import Attempt
-from cronograph.jobs.runtime.attempts.bodies import ThreadPool, execute
+from cronograph.jobs.runtime.attempts.bodies import execute
+from cronograph.jobs.runtime.attempts.threads import ThreadPool
 from cronograph.jobs.runtime.base.settings import start_launcher
 from cronograph.jobs.runtime.job.host import LocalHost
 from cronograph.jobs.runtime.job.stopping import StopSignal

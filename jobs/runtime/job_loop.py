@@ -337,7 +337,6 @@ def _resolve(ending: "asyncio.Future[None]") -> None:
 
 
 def _described(reason: BaseException | None) -> str:
-    """What got out of a loop, and which place it came from."""
     if reason is None:
         return "somebody stopped what turns"
     places = traceback.extract_tb(reason.__traceback__)

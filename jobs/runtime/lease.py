@@ -126,7 +126,6 @@ class Heartbeat:
         return None
 
     def _note(self, stall: Stall | None) -> None:
-        """Say when a part of the node stops to get on, and when it does again."""
         part = None if stall is None else stall.part
         if part == self._noted:
             return

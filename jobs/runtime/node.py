@@ -281,7 +281,6 @@ class NodeLife:
         return stall_of((self.dispatcher.pulse, *self.worker.pulses), self._settings.lease, carrier=self._turning)
 
     def _look_for_stall(self) -> Stall | None:
-        """Called from the heartbeat's thread."""
         self._turning.wanted()
         self._loop.call_soon_threadsafe(self._turning.done)
         return self.stall()
@@ -454,7 +453,6 @@ class NodeLife:
             )
 
     async def _wait_fenced_off(self) -> None:
-        """Wait until nothing runs, or what does cannot be stopped."""
         quiet = asyncio.ensure_future(self.worker.attempts.wait_quiet(self._settings.lease))
         passed = asyncio.ensure_future(self._fence.passed.wait())
         await asyncio.wait([quiet, passed], return_when=asyncio.FIRST_COMPLETED)
@@ -468,7 +466,6 @@ class NodeLife:
         self._fence.fall(silent=self._silent())
 
     def _on_beat(self, beat: Beat) -> None:
-        """Called from the heartbeat's thread."""
         if beat.state is None:
             self._loop.call_soon_threadsafe(self._declared_dead)
             return
@@ -477,7 +474,6 @@ class NodeLife:
 
 
 def _what_goes_on(attempt: Attempt) -> str:
-    """Return what of an attempt cannot be stopped."""
     if attempt.definition.isolation is Isolation.THREAD:
         return "thread"
     steps = sorted(attempt.host.steps_at_work)

@@ -223,7 +223,6 @@ class Attempts:
         self._store(attempt, attempt.ended(outcome))
 
     def _take_running(self, attempt: Attempt) -> Running | None:
-        """Its body, if it was RUNNING, which it is no longer."""
         running, deadline = self._running.pop(attempt.started.execution_id, (None, None))
         if deadline is not None:
             deadline.cancel()
@@ -245,7 +244,6 @@ class Attempts:
         self.finisher.submit(end, self._capacity.gathering(kind, self._children.waiting))
 
     def _in_task(self, attempt: Attempt, work: Coroutine[Any, Any, None]) -> None:
-        """Do what a state needs in a task of its own."""
         name = f"cronograph-end-{attempt.started.run.id}"
         task = asyncio.get_running_loop().create_task(work, name=name)
         self._tasks.add(task)
@@ -303,7 +301,6 @@ class Attempts:
         self._store(attempt, end)
 
     def _note_over(self, attempt: Attempt) -> None:
-        """Nothing of its code is awaited any more."""
         if attempt.at_work:
             attempt.at_work = False
             self._progressed.set()

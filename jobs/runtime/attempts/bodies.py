@@ -131,7 +131,6 @@ class ThreadBody:
             await around.leave(self._raised)
 
     def _recall(self, _reason: StopReason) -> None:
-        """Give back a job that should stop before it has begun."""
         if self._call is not None:
             self._threads.recall(self._call)
 

@@ -258,7 +258,6 @@ class LocalHost:
         return self._enqueue(self._inheriting(runs))
 
     def _inheriting(self, runs: Sequence[RunSpec]) -> Sequence[RunSpec]:
-        """Runs that inherit the labels of this one."""
         labels = self._started.run.labels
         return [replace(run, parent_labels=labels) for run in runs] if labels else runs
 

@@ -228,7 +228,6 @@ def guard_output() -> None:
 
 
 def _stream_handlers() -> list[logging.StreamHandler[Any]]:
-    """The handlers of all loggers that write to a stream."""
     root = logging.getLogger()
     loggers = [root, *(one for one in root.manager.loggerDict.values() if isinstance(one, logging.Logger))]
     return [one for logger in loggers for one in logger.handlers if isinstance(one, logging.StreamHandler)]

@@ -85,7 +85,6 @@ class Audience:
 
 
 def _key_of(event_filter: EventFilter) -> Hashable:
-    """The condition of a filter that the fewest events meet."""
     if event_filter.run_id is not None:
         return "run", event_filter.run_id
     if event_filter.task_name is not None:
@@ -98,7 +97,6 @@ def _key_of(event_filter: EventFilter) -> Hashable:
 
 
 def _keys_of(change: Change) -> Iterator[Hashable]:
-    """Under what the subscribers that may want a change are kept."""
     yield None
     yield "run", change.run_id
     yield "task", change.task_name
@@ -291,7 +289,6 @@ class EventBus(Watch):
                 await self._begin(self._for_readers)
 
     async def _begin(self, database: Database) -> None:
-        """Begin with what comes after the newest event that is stored now."""
         start, self._seen, found = await database.read(_latest)
         self._recent.begin(start, self._seen, found)
 
@@ -359,7 +356,6 @@ def resync(cursor: Cursor) -> Event:
 
 
 def _latest(conn: Connection) -> tuple[Cursor, Cursor, list[Event]]:
-    """The newest stored events, the place before the first and that of the last."""
     newest = events.newest(conn)
     page = events.after(conn, replace(newest, seq=max(0, newest.seq - _PAGE)), _PAGE + 1)
     found = [event for event in page if event.cursor <= newest]

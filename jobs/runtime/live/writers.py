@@ -191,7 +191,6 @@ class LogWriter(Watch):
             await self._database.write(append_apart, lines)
 
     def _next_batch(self) -> dict[int, list[LogLine]]:
-        """The oldest waiting lines of every execution, an equal share each."""
         with self._lock:
             waiting = {execution: buffer for execution, buffer in self._buffers.items() if buffer.pending}
             share = max(1, BATCH // max(1, len(waiting)))

@@ -207,7 +207,6 @@ class ChildPool:
             self._timer = asyncio.get_running_loop().call_later(IDLE, self._look)
 
     def _look(self) -> None:
-        """Let go who has waited for too long."""
         now, self._timer = time.monotonic(), None
         for idle in self._idle.values():
             while idle and now - idle[0].left_at >= IDLE:

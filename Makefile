@@ -22,7 +22,7 @@ PROGRAMS := browser pgbouncer nginx prometheus tmux
 install-by-uv = { [ -x $(UV) ] && $(UV) pip install --quiet --python $(BIN)/python $(1); } || $(PIP) $(1)
 
 .DEFAULT_GOAL := help
-.PHONY: help run install install-test libraries dashboard debian-lists $(PROGRAMS) chaos test test-web test-python test-django check collect check-style check-types check-mypy check-pyright check-imports check-schema format docs cluster bench bench-table bench-soak schema coverage test-costs wheel release lock clean
+.PHONY: help run install install-test libraries dashboard debian-lists $(PROGRAMS) chaos test test-web test-python test-django check collect check-style check-types check-mypy check-pyright check-pyright-tests check-public-types check-imports check-schema format docs cluster bench bench-table bench-soak schema coverage test-costs wheel release lock clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -83,6 +83,14 @@ check-pyright: install-test
 	$(BIN)/pyright
 	$(BIN)/pyright -p docs/examples
 
+# Pyright over the tests as well, by the same rules; mypy reads them in each run of .ci/run.
+check-pyright-tests: export PYRIGHT_PYTHON_GLOBAL_NODE = off
+check-pyright-tests: install-test ## Type-check the tests by pyright, which .ci/run leaves to mypy
+	$(BIN)/pyright -p tests
+
+check-public-types: install-test ## Measure how much of the public names pyright knows the types of
+	$(BIN)/python -m tests.architecture.public_types
+
 check-imports: install-test
 	PYTHONPATH=.links $(BIN)/lint-imports
 
@@ -131,13 +139,13 @@ bench-table: install-test ## Measure the table of docs/performance.md in three i
 bench-soak: install-test ## Serve half an hour of steady traffic and watch memory and answers; SOAK_ARGS="--minutes 2" shortens it
 	@$(BIN)/python -m tests.bench.watch_soak --database postgres $(SOAK_ARGS)
 
-# Measured in nodes and child processes too; it takes twice the time of the tests, which is why `.ci/run` leaves it out.
+# Measured in nodes and child processes too; it takes twice the time of the tests, which is why `.ci/run` leaves it to the night.
 coverage: export PYTHONDONTWRITEBYTECODE =
 coverage: install-test ## Run pytest and show which lines and branches no test reaches; build/coverage has it line by line
 	@rm -rf build/coverage && mkdir -p build/coverage
 	@$(BIN)/python -m coverage run -m pytest $(PYTEST_ARGS); status=$$?; \
-	  $(BIN)/python -m coverage combine --quiet && $(BIN)/python -m coverage html --quiet && \
-	  $(BIN)/python -m coverage report --skip-covered --sort=cover && exit $$status
+	  $(BIN)/python -m coverage combine --quiet && { $(BIN)/python -m coverage html --quiet; \
+	  $(BIN)/python -m coverage report --skip-covered --sort=cover && exit $$status; }
 
 test-costs: export PYTHONDONTWRITEBYTECODE =
 test-costs: export CRONOGRAPH_TEST_COSTS = build/test-costs

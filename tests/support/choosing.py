@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-ALTERNATING = ("accounts", "actions", "at_home", "graphql_api", "runtime", "server", "traces")
+ALTERNATING = ("accounts", "actions", "at_home", "graphql_api", "runtime", "server", "testing", "traces")
 """Folders in which a test for both databases runs on one of them in each turn, every other one on SQLite. In the other
 folders, where statements themselves are tried, it always runs on both; so do tests marked with `both_databases`."""
 

@@ -22,14 +22,14 @@ from ..jobs.core.base.errors import ConfigurationError
 from ..jobs.own.threads import in_own_thread
 from ..jobs.registry import Registry
 from ..jobs.store.db.sqlite.filelock import lock_for
+from .auth.host_sign_in import Who
 from .auth.pages import root_path_of
-from .base.people import Who
-from .configuration.choosing import choice_faults
 from .configuration.reading import given
-from .embedded_jobs import JobOrModule, NamedJobs
+from .discovery import JobOrModule, NamedJobs
 from .http.app import build_app
 from .in_process import ADDRESS, InProcess
 from .installation import Installation
+from .preparation import choice_faults
 
 LOCAL: Final = frozenset({"localhost", "127.0.0.1", "[::1]"})
 _OF_THE_BODY: Final = frozenset(

@@ -3,21 +3,26 @@
 What serves HTTP is either our own process (``service``) or an application that mounts ``asgi`` (``embedding``).
 """
 
+import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, fields, replace
 from importlib import import_module
 from importlib.util import find_spec
+from typing import Any
 from urllib.parse import urlsplit
 
 from starlette.applications import Starlette
 
-from cronograph.jobs.runtime.base.settings import Clock
-
+from ..graphql.base.errors import UserFacingError, error_answer
+from ..graphql.execution.schema_factory import GuardedSchema
+from ..graphql.guard.document import RequestRefused
 from ..graphql.guard.searches import bounds_of
 from ..graphql.resolving.context import LOCAL_ADMINISTRATOR, Context
 from ..graphql.schema import shared_schema
+from ..graphql.transport.engine import Engine, Refused, unrecorded
+from ..graphql.transport.request import GraphQLRequest
 from ..graphql.transport.streams import OpenStreams
 from ..jobs.base.services import Services
 from ..jobs.core.actor import Submitter
@@ -27,33 +32,28 @@ from ..jobs.own.threads import in_own_thread
 from ..jobs.registry import Registry
 from ..jobs.registry.known_code import CodeOfRegistry
 from ..jobs.runtime.base.service import persistently
-from ..jobs.runtime.base.settings import EngineSettings
+from ..jobs.runtime.base.settings import Clock, EngineSettings
 from ..jobs.runtime.base.wakeup import Wakeup
 from ..jobs.runtime.live.feeds import LiveFeeds
 from ..jobs.store.db.database import Database
-from .api_caller import OwnApi
+from .auth.host_sign_in import Who
+from .auth.refusals import Refusals
 from .auth.sign_in import SignIn, person_behind
 from .auth.signing import offer_setup
-from .base.people import Who
-from .base.refusals import Refusals
-from .base.version import installed_version
-from .configuration.allowed_documents import read_documents
-from .configuration.choosing import choice_of
-from .configuration.own_documents import own_documents
+from .configuration.documents import own_documents, read_documents
 from .configuration.secret_keys import key_source
 from .configuration.settings import Settings
 from .database.schema import migrate
-from .exposure import reached_from_here_only
 from .http.app import Parts, build_app
 from .http.forwarded import parse_networks
 from .http.pages import FOLDER, Site
 from .http.side_port import side_app
-from .metrics.cluster import Cluster
-from .metrics.node import NodeParts
-from .metrics.page import Metrics
-from .metrics.requests import RequestCounts
+from .metrics.node import NodeParts, RequestCounts
+from .metrics.page import Cluster, Metrics
+from .preparation import choice_of, reached_from_here_only
 from .process.engine_thread import EngineThread
 from .process.lifecycle import Lifecycle, Phase
+from .version import installed_version
 
 log = logging.getLogger("cronograph")
 
@@ -307,3 +307,57 @@ def node_parts(
         lag=lambda: engine.lag,
         streams=lambda: 0 if streams is None else len(streams),
     )
+
+
+class OwnApi:
+    """Runs operations of the schema; implements the protocol ``ApiCaller`` of the jobs.
+
+    Made in the event loop of the API, where the operations are executed; called from the loop of the jobs.
+
+    Args:
+        schema: The schema that is served.
+        context_for: Makes the context of one operation for a submitter (None = the code of a job), with the rights that
+            he has now, and for the place that the audit log names; raises ``UserFacingError`` when he has none any
+            more.
+        refused: Called for operations that were refused for want of a role.
+    """
+
+    def __init__(
+        self,
+        schema: GuardedSchema,
+        context_for: Callable[[Submitter | None, str | None], Awaitable[Context]],
+        refused: Refused = unrecorded,
+    ) -> None:
+        self._engine = Engine(schema, refused)
+        self._context_for = context_for
+        self._loop = asyncio.get_running_loop()
+
+    async def call(
+        self,
+        query: str,
+        *,
+        variables: Mapping[str, Any] | None = None,
+        operation_name: str | None = None,
+        submitter: Submitter | None = None,
+        run_id: int | None = None,
+    ) -> dict[str, Any]:
+        """Execute ``query``; answers as GraphQL says it, also when the document is refused."""
+        request = GraphQLRequest(query, dict(variables or {}), operation_name)
+        place = None if run_id is None else f"run {run_id}"
+        return await asyncio.wrap_future(
+            asyncio.run_coroutine_threadsafe(self._answer(request, submitter, place), self._loop)
+        )
+
+    async def _answer(self, request: GraphQLRequest, submitter: Submitter | None, place: str | None) -> dict[str, Any]:
+        try:
+            prepared = self._engine.prepare(request)
+        except RequestRefused as refused:
+            return error_answer(refused.errors)
+        if prepared.is_subscription:
+            message = "A job can run a query or a mutation; a subscription has no end."
+            return error_answer([UserFacingError(message, code="SUBSCRIPTION_REFUSED")])
+        try:
+            context = await self._context_for(submitter, place)
+        except UserFacingError as refusal:
+            return error_answer([refusal])
+        return await self._engine.execute(prepared, context)

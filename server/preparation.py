@@ -1,18 +1,158 @@
 """What every command that runs jobs begins with: the settings, and the jobs; all that is wrong is found in one go."""
 
-from collections.abc import Mapping
+import ssl
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
+from ..jobs.accounts.read.accounts import active_administrators
 from ..jobs.builtin import register_builtin
 from ..jobs.core.base.errors import ConfigurationError
-from ..jobs.registry import default_registry
-from .configuration.choosing import choice_faults, choice_warnings
+from ..jobs.core.nodes import NodeChoice
+from ..jobs.registry import Registry, default_registry
+from ..jobs.store.db.opening import connected
 from .configuration.reading import InvalidSettingsError, load
 from .configuration.settings import Settings
+from .database.schema import migrate
 from .discovery import JobsNotFoundError, import_jobs, without_jobs
-from .exposure import faults_of
+from .http.bind import addresses_of, is_outside
+from .http.forwarded import parse_networks
+
+
+def choice_of(settings: Settings) -> NodeChoice:
+    """What the settings let the node take."""
+    return NodeChoice(settings.groups, settings.only_jobs, settings.tags, settings.without_tags)
+
+
+def choice_faults(settings: Settings, registry: Registry) -> Iterator[str]:
+    """What cannot be taken because there is no such job, one sentence each."""
+    for name in settings.only_jobs:
+        if registry.get(name) is None:
+            near = get_close_matches(name, registry.names(), 1)
+            hint = f"did you mean '{near[0]}'?" if near else f"there are {', '.join(registry.names())}"
+            yield f"only_jobs: must be jobs of this node, got '{name}'; {hint}"
+
+
+def choice_warnings(settings: Settings, registry: Registry) -> Iterator[str]:
+    """What leaves this node with nothing, or means nothing, one sentence each."""
+    carried = {tag for job in registry for tag in job.tags}
+    for setting in ("tags", "without_tags"):
+        for tag in getattr(settings, setting):
+            if tag not in carried:
+                yield f"{setting}: no job of this node carries the tag '{tag}'"
+    choice = choice_of(settings)
+    if not any(choice.takes_job(job.name, job.tags) for job in registry):
+        yield f"this node {choice.words}, and so takes no run of any job that it knows"
+
+
+def faults_of(settings: Settings) -> Iterator[str]:
+    """What is wrong with how the server would be reached, one sentence each."""
+    try:
+        outside = is_outside(addresses_of(settings.host))
+    except ConfigurationError as error:
+        yield str(error)
+        return
+    public = outside or bool(settings.trusted_proxies) or settings.public_url is not None
+    yield from _faulty_tls(settings)
+    yield from _faulty_proxies(settings)
+    yield from _faulty_url(settings)
+    if settings.no_auth and public:
+        what = f"host is '{settings.host}'" if outside else "--trusted-proxies or --public-url is set"
+        yield f"no_auth: must not be set where others reach the server, and {what}; without it people sign in"
+    elif outside:
+        yield from _missing_outside(settings)
+
+
+def reached_from_here_only(settings: Settings) -> bool:
+    """Whether nobody but programs of this machine reaches the server."""
+    public = settings.trusted_proxies or settings.public_url is not None
+    return not public and not is_outside(addresses_of(settings.host))
+
+
+def _missing_outside(settings: Settings) -> Iterator[str]:
+    """What a server lacks that is reached from elsewhere."""
+    found = f"'{settings.host}' is reached from elsewhere"
+    if settings.tls_cert is None and not settings.trusted_proxies:
+        yield (
+            f"host: {found}, which needs TLS: set --tls-cert and --tls-key, or --trusted-proxies to the network of a "
+            "proxy that ends TLS; or use --host localhost and a tunnel, e.g. ssh -L 8000:localhost:8000 <this machine>"
+        )
+    if settings.public_url is None:
+        yield f"host: {found}, which needs --public-url: the address people use, e.g. https://cron.example.com"
+
+
+def _faulty_tls(settings: Settings) -> Iterator[str]:
+    cert, key = settings.tls_cert, settings.tls_key
+    if (cert is None) != (key is None):
+        yield "tls_cert and tls_key: must be set both or neither"
+    if cert is None or key is None:
+        return
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(cert, key)
+    except (OSError, ssl.SSLError) as error:
+        yield f"tls_cert and tls_key: must be a certificate and its key in PEM form, got '{cert}' and '{key}': {error}"
+
+
+def _faulty_proxies(settings: Settings) -> Iterator[str]:
+    try:
+        parse_networks(settings.trusted_proxies)
+    except ValueError as error:
+        yield f"trusted_proxies: must be addresses or networks such as 10.1.0.0/16: {error}"
+
+
+def _faulty_url(settings: Settings) -> Iterator[str]:
+    text = settings.public_url
+    if text is None:
+        return
+    try:
+        parts = urlsplit(text)
+        plain = (
+            bool(parts.hostname) and parts.path in ("", "/") and not (parts.query or parts.fragment or parts.username)
+        )
+        right = plain and (parts.port or 1) > 0 and parts.scheme in ("https", "http")
+    except ValueError:
+        right, parts = False, urlsplit("")
+    if not right:
+        yield f"public_url: must be an address without a path, e.g. https://cron.example.com, got {text[:100]!r}"
+    elif parts.scheme == "http" and parts.hostname not in ("localhost", "127.0.0.1", "::1"):
+        yield f"public_url: must begin with https:// unless it is localhost, got {text[:100]!r}"
+
+
+def check_administrator(settings: Settings) -> None:
+    """Refuse to be reached from elsewhere without an administrator: the first visitor would be it.
+
+    Brings the database up to date first, to be able to look.
+
+    Raises:
+        ConfigurationError: there is none, and ``setup_public`` is not set.
+    """
+    if _may_lack_administrator(settings):
+        return
+    migrate(settings.database_url)
+    for fault in administrator_faults(settings):
+        raise ConfigurationError(fault)
+
+
+def administrator_faults(settings: Settings, *, empty: bool = False) -> Iterator[str]:
+    """The same as a sentence, of a database that is up to date, or in which there is nothing yet (``empty``)."""
+    if _may_lack_administrator(settings):
+        return
+    if not empty:
+        with connected(settings.database_url) as connection:
+            if active_administrators(connection) > 0:
+                return
+    yield (
+        f"host: '{settings.host}' is reached from elsewhere, which needs an administrator: make one by `cronograph "
+        "user add NAME --role admin --password-stdin --create`, or let the set-up link be used from elsewhere by "
+        "--setup-public"
+    )
+
+
+def _may_lack_administrator(settings: Settings) -> bool:
+    return settings.setup_public or not is_outside(addresses_of(settings.host))
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,24 +10,20 @@ from typing import Any
 
 import uvloop
 
-from cronograph.jobs.runtime.base.settings import Clock
-
 from ..jobs.core.base.errors import StorageError
 from ..jobs.registry import Registry
+from ..jobs.runtime.base.settings import Clock
 from ..jobs.store.db.base.passwords import without_password
 from ..jobs.store.db.database import Database
 from ..jobs.store.db.faults import first_line, kind_of
 from ..jobs.store.db.sqlite.filelock import FileLock, lock_for
 from .configuration.settings import Settings
-from .exposure import check_administrator
 from .http.bind import Listener, listen, raise_file_limit
 from .http.server import HttpServer
 from .http.side_port import DEFAULT_PORT, side_listener, side_port
 from .installation import Installation
-from .process.collector import leave_out_what_stays
-from .process.lifecycle import Lifecycle, Phase
-from .process.service_manager import READY, STOPPING, notify
-from .process.stopping import StopRequest
+from .preparation import check_administrator
+from .process.lifecycle import READY, STOPPING, Lifecycle, Phase, StopRequest, leave_out_what_stays, notify
 from .task_files.applying import TaskFiles
 
 log = logging.getLogger("cronograph")

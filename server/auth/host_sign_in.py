@@ -2,10 +2,10 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Generator
+from collections.abc import Awaitable, Callable, Generator
 from contextlib import contextmanager
 from html import escape
-from typing import Final
+from typing import Final, TypeAlias
 from urllib.parse import quote
 
 from starlette.requests import HTTPConnection, Request
@@ -14,11 +14,14 @@ from starlette.routing import Route
 
 from ...graphql.base.errors import UserFacingError
 from ...graphql.resolving.context import Context, Person
-from ..base.people import Who
 from .authenticator import unauthenticated
 from .browser_sessions import NO_STORE, SEE_OTHER
 from .forms import local_path
 from .pages import STYLE_PATH, Redirect, page, path_below_root, style
+
+Who: TypeAlias = Callable[[HTTPConnection], Awaitable[Person | None]]
+"""Returns who asks; None = access denied."""
+
 
 UNKNOWN: Final = "The application that this is part of does not let you see it; sign in there."
 

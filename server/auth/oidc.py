@@ -18,7 +18,7 @@ from joserfc.jws import JWSRegistry
 
 from ...graphql.base.errors import UserFacingError
 from ...jobs.accounts.rules.providers import Profile, role_of
-from ..configuration.provider_settings import ProviderSettings
+from ..configuration.settings import ProviderSettings
 
 log = logging.getLogger("cronograph.sign_in")
 

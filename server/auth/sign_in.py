@@ -16,7 +16,7 @@ from ...jobs.core.actor import Role, Submitter
 from ...jobs.core.base.lazy import LazyModule
 from ...jobs.store.db.database import Database
 from ...jobs.store.db.transaction import Wake
-from ..configuration.provider_settings import ProviderSettings
+from ..configuration.settings import ProviderSettings
 from .authenticator import AttemptCookie, Authenticator, RightsWatch, SessionCookie
 from .browser_sessions import BrowserSessions
 from .oauth import OAuthRoutes

@@ -10,7 +10,7 @@ from ...jobs.runtime.base.settings import EngineSettings
 from ...jobs.store.db.opening import scratch_database
 from ..configuration.reading import load
 from ..database.trial import Amount, Figures, Spread, measure
-from ..process.collector import leave_out_what_stays
+from ..process.lifecycle import leave_out_what_stays
 from .base.options import ConfigFile, DatabaseUrl
 from .base.output import Output, answering
 

@@ -15,8 +15,7 @@ from ..configuration.reading import load
 from ..configuration.secret_keys import key_file
 from ..configuration.settings import Settings
 from ..database.backup import back_up
-from ..database.doctor import examine
-from ..database.findings import Finding, Level, size
+from ..database.doctor import Finding, Level, examine, size
 from ..database.schema import migrate as apply_migrations
 from ..process.ending import ExitCode
 from .base.database_command import DatabaseCommand, database_command

@@ -5,9 +5,8 @@ from typing import Annotated
 
 import typer
 
-from cronograph.jobs.core.base.times import time_text
-
 from ...jobs.core.base.errors import ConfigurationError
+from ...jobs.core.base.times import time_text
 from ...jobs.core.schedule import Syntax, validate
 from .base.output import Output, Refused, answering
 

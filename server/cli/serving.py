@@ -20,13 +20,12 @@ from ...jobs.store.db.database import Database
 from ..configuration.reading import InvalidSettingsError, load
 from ..configuration.settings import DEFAULT_FILE, Settings
 from ..database.checks import DatabaseReport, check_database
-from ..exposure import administrator_faults
 from ..http.bind import AddressInUseError, CannotListenError, listen
 from ..http.pages import Site
-from ..preparation import prepare
+from ..preparation import administrator_faults, prepare
 from ..process.ending import ExitCode, end_broken, end_without
+from ..process.lifecycle import survive_hang_up
 from ..process.logs import configure_logging
-from ..process.stopping import survive_hang_up
 from ..service import Service
 from .base.options import OF_THE_API, AsJson, ConfigFile, Flags, Reload, takes_settings
 from .base.output import Output

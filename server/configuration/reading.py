@@ -20,7 +20,7 @@ from ...jobs.builtin.address_guard import AllowList
 from ...jobs.core.base.errors import ConfigurationError
 from ...jobs.store.db.base.address import parse_url, schema_in, sqlite_path, with_schema
 from ...jobs.store.db.base.passwords import without_password
-from .allowed_documents import read_documents
+from .documents import read_documents
 from .secret_keys import read_keys
 from .settings import DEFAULT_FILE, ENV_PREFIX, NAMES, OTHER_VARIABLES, SECRET, Settings, must_be
 

@@ -7,12 +7,11 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from cronograph.jobs.core.base.times import time_text
-
 from ...jobs import RunSpec, enqueue_many_sync, job
 from ...jobs.actions.tasks import create_tasks
 from ...jobs.base.context import JobContext
 from ...jobs.base.services import Services
+from ...jobs.core.base.times import time_text
 from ...jobs.core.model import ScheduleSpec, TaskSpec
 from ...jobs.core.schedule import Syntax
 from ...jobs.own.threads import in_own_thread

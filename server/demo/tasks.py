@@ -21,8 +21,8 @@ from ...jobs.store.db.database import Database
 from ...jobs.store.db.transaction import Tx
 from ...jobs.store.read import tasks
 
-JOBS_MODULES = ("cronograph.server.demo.jobs", "cronograph.server.demo.orders")
-"""The modules whose jobs these tasks run."""
+JOBS_MODULES = ("cronograph.server.demo.jobs",)
+"""The module whose jobs these tasks run."""
 
 DATABASE_URL = "sqlite:///cronograph-demo.db"
 """A file of its own, so that trying out never meets real data."""

@@ -1,21 +1,57 @@
 """Where the jobs of a Django project put their runs: into Django's own transaction, if both have one database."""
 
-from collections.abc import Iterable
+from collections.abc import Generator, Iterable
+from contextlib import contextmanager
 from functools import cached_property
 from typing import Any, ParamSpec
 
+import psycopg
 from asgiref.sync import sync_to_async
-from django.db import transaction
-
-from cronograph.jobs.core.flows import FlowSpec
-from cronograph.jobs.core.waits import Signal
+from django.core.exceptions import ImproperlyConfigured
+from django.db import connections, transaction
 
 from ...jobs import Job, Registry, RunHandle, RunSpec
 from ...jobs.connection import Connection
+from ...jobs.core.base.errors import UserError
+from ...jobs.core.flows import FlowSpec
 from ...jobs.core.model import Run
+from ...jobs.core.waits import Signal
 from ...jobs.queue.enqueue.enqueue import Transaction
+from ...jobs.store.db.callers.lent import lent
 from .choices import choices
-from .transactions import joined
+
+
+@contextmanager
+def joined(alias: str) -> Generator[Transaction]:
+    """A connection whose statements belong to the transaction of one of Django's databases; one begins if none is open.
+
+    Args:
+        alias: Of the database in ``DATABASES``.
+
+    Raises:
+        ImproperlyConfigured: Django speaks to it by another driver than psycopg 3.
+        UserError: as the block raised it.
+    """
+    refused: UserError | None = None
+    # Of an error of the database Django learns as of its own: what follows is refused, and all is rolled back.
+    block: Any = transaction.atomic(using=alias, savepoint=False)
+    with block:
+        connection: Any = connections[alias]
+        connection.ensure_connection()
+        driver = connection.connection
+        if connection.vendor != "sqlite" and not isinstance(driver, psycopg.Connection):
+            raise ImproperlyConfigured(
+                f"CRONOGRAPH['DATABASE']: must be reached by psycopg 3, got '{alias}' by {type(driver).__module__}"
+            )
+        try:
+            with lent(driver) as conn:
+                yield conn
+        except UserError as error:
+            # Nothing was sent, or it was taken back: the transaction goes on.
+            refused = error
+    if refused is not None:
+        raise refused
+
 
 P = ParamSpec("P")
 

@@ -23,12 +23,11 @@ from ...jobs.core.actor import Role
 from ...jobs.runtime.base.wakeup import Wakeup
 from ...jobs.runtime.live.feeds import LiveFeeds
 from ...jobs.store.db.database import Database
-from ..auth.host_sign_in import UNKNOWN, HostSignIn
+from ..auth.host_sign_in import UNKNOWN, HostSignIn, Who
 from ..auth.sign_in import SignIn
 from ..auth.signing import person_of
-from ..base.people import Who
+from ..metrics.node import CountRequests, RequestCounts
 from ..metrics.page import Gate, Metrics, metrics_route, open_to_all
-from ..metrics.requests import CountRequests, RequestCounts
 from ..process.engine_thread import EngineThread
 from ..process.lifecycle import Lifecycle, Phase
 from .forwarded import ForwardedHeaders, Network, OnlyOverTls

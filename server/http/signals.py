@@ -16,9 +16,6 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
 
-from cronograph.jobs.core.base.errors import ErrorCode
-from cronograph.jobs.core.waits import check_box
-
 from ...graphql.app import masked_response
 from ...graphql.base.errors import UserFacingError, error_answer
 from ...graphql.guard.limits import Limits
@@ -26,8 +23,9 @@ from ...graphql.transport.request import decode, parse_json
 from ...jobs.accounts.actions.throttling import count_try, take_back
 from ...jobs.accounts.rules.throttling import ThrottlePolicy, address_subject
 from ...jobs.actions.signal_links import PATH, Addressee, addressee, signal_by_link
-from ...jobs.core.base.errors import UserError
+from ...jobs.core.base.errors import ErrorCode, UserError
 from ...jobs.core.model import Json
+from ...jobs.core.waits import check_box
 from ...jobs.store.db.database import Database
 from ..auth.forms import FORM_TYPE, JSON_TYPE, fields_of, form, media_type, page_and_form, read_body
 from ..auth.pages import STYLE_PATH, page, style

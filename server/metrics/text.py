@@ -6,9 +6,11 @@ some microseconds for each of them: what has not changed since the last time is 
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
+from ...jobs.core.base.lazy import LazyModule, load
 from ...jobs.core.counts import BOUNDS, Histogram
+from ...jobs.own.threads import briefly_in_thread
 
 MOST_KEPT: Final = 20_000
 """Beginnings of lines that one family keeps: the largest groups of today are not those of next year."""
@@ -101,3 +103,27 @@ class Histograms(Family):
             own = f"{{{labels}}}" if labels else ""
             found = self._templates[values] = f"{buckets}{self.name}_sum{own} %r\n{self.name}_count{own} %d\n"
         return found
+
+
+if TYPE_CHECKING:
+    import prometheus_client
+else:
+    prometheus_client = LazyModule("prometheus_client")
+
+
+class ProcessMetrics:
+    """Has a registry of its own; the library is imported when somebody asks for the first time."""
+
+    def __init__(self) -> None:
+        self._registry: prometheus_client.CollectorRegistry | None = None
+
+    async def text(self) -> str:
+        """The metrics."""
+        if self._registry is None:
+            await briefly_in_thread(load, prometheus_client)
+            registry = prometheus_client.CollectorRegistry(auto_describe=False)
+            prometheus_client.ProcessCollector(registry=registry)
+            prometheus_client.GCCollector(registry)
+            prometheus_client.PlatformCollector(registry)
+            self._registry = registry
+        return prometheus_client.generate_latest(self._registry).decode()

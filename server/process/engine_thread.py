@@ -6,18 +6,15 @@ import logging
 import threading
 from collections.abc import Callable, Mapping
 
-from cronograph.jobs.runtime.base.settings import Clock
-from cronograph.jobs.runtime.job_loop import LoopEndedError, LoopThread
-from cronograph.jobs.runtime.loop_watch import BlockageWriter
-
 from ...jobs.base.services import Services
 from ...jobs.core.model import Isolation
 from ...jobs.core.nodes import Node
 from ...jobs.registry import Registry
-from ...jobs.runtime.base.settings import EngineSettings
+from ...jobs.runtime.base.settings import Clock, EngineSettings
 from ...jobs.runtime.base.wakeup import Wakeup
 from ...jobs.runtime.engine import Engine
-from ...jobs.runtime.loop_watch import LoopWatch
+from ...jobs.runtime.job_loop import LoopEndedError, LoopThread
+from ...jobs.runtime.loop_watch import BlockageWriter, LoopWatch
 from ...jobs.runtime.node import leave_broken
 from ...jobs.store.db.database import Database
 

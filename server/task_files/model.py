@@ -4,13 +4,10 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, model_validator
 
-from cronograph.jobs.core.admission.caps import Rate
-from cronograph.jobs.core.task_sets import WantedGroup
-
-from ...jobs.core.admission.caps import Cap, WhenFull
+from ...jobs.core.admission.caps import Cap, Rate, WhenFull
 from ...jobs.core.model import MisfirePolicy, OverlapPolicy, Priority, ScheduleSpec
 from ...jobs.core.schedule import Syntax
-from ...jobs.core.task_sets import WantedSet, WantedTask
+from ...jobs.core.task_sets import WantedGroup, WantedSet, WantedTask
 
 SCHEMA_ID: Final = "https://json-schema.org/draft/2020-12/schema"
 _SYNTAXES: Final = {

@@ -35,9 +35,8 @@ from cronograph.jobs.runtime.duties.figures import HourCounter
 from cronograph.jobs.runtime.live.feeds import LiveFeeds
 from cronograph.jobs.store.db.database import Database
 from cronograph.server.http.health import health_routes
-from cronograph.server.process.collector import leave_out_what_stays
 from cronograph.server.process.engine_thread import EngineThread
-from cronograph.server.process.lifecycle import Lifecycle, Phase
+from cronograph.server.process.lifecycle import Lifecycle, Phase, leave_out_what_stays
 from cronograph.server.service import SWITCH_SECONDS
 from tests.bench.large_log import Size, fill, publish_jobs
 from tests.bench.measuring import DATABASES, cpu_seconds, fresh_database, load, percentile, without_rest

@@ -33,7 +33,7 @@ from cronograph.jobs.store.db.database import Connection as Transaction
 from cronograph.jobs.store.db.database import Database
 from cronograph.jobs.store.db.transaction import Tx
 from cronograph.jobs.store.schema.tables import run as run_table
-from cronograph.server.process.collector import leave_out_what_stays
+from cronograph.server.process.lifecycle import leave_out_what_stays
 from tests.bench.measuring import (
     DATABASES,
     Statements,

@@ -22,7 +22,7 @@ from cronograph.jobs.registry import Registry
 from cronograph.jobs.runtime.base.settings import EngineSettings
 from cronograph.jobs.runtime.node import register
 from cronograph.jobs.store.db.database import Database, parse_url, sync_engine
-from cronograph.server.process.collector import leave_out_what_stays
+from cronograph.server.process.lifecycle import leave_out_what_stays
 from tests.bench.bench_answers import api_app, call
 from tests.bench.measuring import DATABASES, cpu_seconds, fresh_database, load
 

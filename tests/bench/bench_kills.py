@@ -30,7 +30,7 @@ from cronograph.jobs.store.db.base.address import libpq_url, parse_url
 from cronograph.jobs.store.db.database import Connection, Database
 from cronograph.jobs.store.db.transaction import Tx, Wake
 from cronograph.jobs.store.schema.tables import run as run_table
-from cronograph.server.process.collector import leave_out_what_stays
+from cronograph.server.process.lifecycle import leave_out_what_stays
 from tests.bench.measuring import fresh_database, load, milliseconds
 from tests.support.waiting import eventually
 

@@ -13,8 +13,7 @@ from typing import Any
 from cronograph.jobs.core.counts import NodeCounts
 from cronograph.jobs.core.model import Isolation, Trigger
 from cronograph.jobs.core.outcome import Succeeded
-from cronograph.server.metrics.node import NodeParts, node_text
-from cronograph.server.metrics.requests import RequestCounts
+from cronograph.server.metrics.node import NodeParts, RequestCounts, node_text
 from tests.bench.measuring import load
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

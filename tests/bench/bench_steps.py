@@ -28,7 +28,7 @@ from cronograph.jobs.store.db.transaction import Tx
 from cronograph.jobs.store.schema.tables import node as node_table
 from cronograph.jobs.store.schema.tables import run as run_table
 from cronograph.jobs.store.schema.tables import run_step
-from cronograph.server.process.collector import leave_out_what_stays
+from cronograph.server.process.lifecycle import leave_out_what_stays
 from tests.bench.measuring import DATABASES, counting_statements, cpu_seconds, fresh_database, load, milliseconds
 from tests.support.waiting import eventually
 

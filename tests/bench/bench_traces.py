@@ -18,7 +18,7 @@ from typing_extensions import override
 
 from cronograph.jobs.integrations.opentelemetry import start_tracing, stop_tracing
 from cronograph.jobs.runtime.base.settings import EngineSettings
-from cronograph.server.process.collector import leave_out_what_stays
+from cronograph.server.process.lifecycle import leave_out_what_stays
 from tests.bench.bench_engine import measure, throughput
 from tests.bench.measuring import DATABASES, fresh_database
 

@@ -12,7 +12,7 @@ from typing import Any, Final, TypeAlias
 from cronograph.graphql.client import command_line as documents
 from cronograph.jobs.core.actor import Role
 from cronograph.server.cli.schema import KEPT
-from cronograph.server.database.findings import Level
+from cronograph.server.database.doctor import Level
 from cronograph.server.process.ending import ExitCode
 from graphql import (
     FieldNode,

@@ -8,8 +8,7 @@ import pytest
 
 from cronograph.graphql.transport.persisted import sha256_of
 from cronograph.jobs.core.base.errors import ConfigurationError
-from cronograph.server.configuration.allowed_documents import read_documents
-from cronograph.server.configuration.own_documents import own_documents
+from cronograph.server.configuration.documents import own_documents, read_documents
 from cronograph.server.configuration.reading import InvalidSettingsError, load
 from tests.support.processes import ProcessStarter
 from tests.support.web import post

@@ -6,8 +6,8 @@ import pytest
 
 from cronograph.jobs.core.nodes import NodeChoice
 from cronograph.jobs.registry import Registry, define
-from cronograph.server.configuration.choosing import choice_faults, choice_of, choice_warnings
 from cronograph.server.configuration.reading import given
+from cronograph.server.preparation import choice_faults, choice_of, choice_warnings
 
 
 def jobs() -> Registry:

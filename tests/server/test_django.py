@@ -117,7 +117,7 @@ assert asyncio.run(publish.enqueue(article_id=102)).run_id
 from sqlalchemy.exc import DBAPIError
 from cronograph.jobs import UserError
 from cronograph.server.django.enqueueing import latest_runs
-from cronograph.server.django.transactions import joined
+from cronograph.server.django.enqueueing import joined
 print([(run.args["article_id"], run.unique_key) for run in reversed(latest_runs(10))])
 # What is refused leaves the transaction alone; after an error of the database all of it is rolled back.
 with transaction.atomic():

@@ -16,8 +16,8 @@ from cronograph.jobs.core.actor import Role
 from cronograph.jobs.core.base.errors import ConfigurationError
 from cronograph.jobs.store.db.database import Database
 from cronograph.server.configuration.settings import Settings
-from cronograph.server.exposure import check_administrator, faults_of
 from cronograph.server.http.forwarded import ForwardedHeaders, OnlyOverTls, parse_networks
+from cronograph.server.preparation import check_administrator, faults_of
 from tests.support.processes import ProcessStarter
 from tests.support.waiting import wait_until
 

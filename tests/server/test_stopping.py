@@ -7,8 +7,7 @@ import sys
 
 import pytest
 
-from cronograph.server.process.lifecycle import Lifecycle, Phase
-from cronograph.server.process.stopping import ONE_STOP, SIGNALS, StopRequest
+from cronograph.server.process.lifecycle import ONE_STOP, SIGNALS, Lifecycle, Phase, StopRequest
 from tests.support.waiting import eventually
 
 
@@ -54,7 +53,7 @@ async def test_sighup_is_told_and_stops_nothing() -> None:
 
 IN_A_TERMINAL = """
 import asyncio, os, sys
-from cronograph.server.process.stopping import StopRequest
+from cronograph.server.process.lifecycle import StopRequest
 
 async def main():
     stop = StopRequest(on_first=lambda: None)

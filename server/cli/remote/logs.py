@@ -8,10 +8,9 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from cronograph.jobs.core.base.times import time_text
-
 from ....graphql.client.command_line import ONE_RUN, SEARCH_LOGS
 from ....jobs.core.base.errors import ConfigurationError
+from ....jobs.core.base.times import time_text
 from ..base.output import Refused
 from .api import Api, Limit, at_server
 from .lists import EXECUTION_LIST, Columns, Filter, Sort, Watch, show, stream_line

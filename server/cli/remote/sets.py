@@ -9,12 +9,10 @@ from typing import Annotated, Any, Final, cast
 
 import typer
 
-from cronograph.jobs.core.admission.caps import Rate
-from cronograph.jobs.core.task_sets import WantedGroup
-
 from ....graphql.client.command_line import APPLY_TASKS, EXPORTED_GROUPS, EXPORTED_TASKS
+from ....jobs.core.admission.caps import Rate
 from ....jobs.core.base.errors import ConfigurationError
-from ....jobs.core.task_sets import WantedSet, shown
+from ....jobs.core.task_sets import WantedGroup, WantedSet, shown
 from ...process.ending import ExitCode
 from ...task_files.reading import read_files
 from ...task_files.writing import UNSET_NAME, files_of, has_limits

@@ -15,7 +15,7 @@ from cronograph.jobs.runtime.base.settings import EngineSettings
 from cronograph.jobs.runtime.engine import Engine
 from cronograph.jobs.store.db.database import Connection, Database, parse_url, sync_engine
 from cronograph.jobs.store.schema.tables import run
-from cronograph.server.process.collector import leave_out_what_stays
+from cronograph.server.process.lifecycle import leave_out_what_stays
 from tests.bench.peers.tally import Tally, asked
 from tests.support.schema import migrate
 

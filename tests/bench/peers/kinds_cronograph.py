@@ -10,7 +10,7 @@ from cronograph.jobs.base.services import Services
 from cronograph.jobs.runtime.base.settings import EngineSettings
 from cronograph.jobs.runtime.engine import Engine
 from cronograph.jobs.store.db.database import Database, parse_url, sync_engine
-from cronograph.server.process.collector import leave_out_what_stays
+from cronograph.server.process.lifecycle import leave_out_what_stays
 from tests.bench.peers.kinds_jobs import REGISTRIES, declare
 from tests.bench.peers.kinds_work import Round
 from tests.support.schema import migrate

@@ -9,7 +9,7 @@ import uvloop
 
 from cronograph.jobs.runtime.base.settings import EngineSettings
 from cronograph.jobs.store.db.database import Database
-from cronograph.server.process.collector import leave_out_what_stays
+from cronograph.server.process.lifecycle import leave_out_what_stays
 from tests.bench.bench_answers import JOB_LOGS, LOG_PAGE, STRIPS, api_app, call
 from tests.bench.bench_engine import engine_on, lateness
 from tests.bench.measuring import Statements, cpu_seconds, percentile

@@ -30,7 +30,7 @@ from cronograph.jobs.runtime.base.settings import EngineSettings
 from cronograph.jobs.runtime.duties import figures
 from cronograph.jobs.runtime.engine import Engine
 from cronograph.jobs.store.db.database import Database
-from cronograph.server.process.collector import leave_out_what_stays
+from cronograph.server.process.lifecycle import leave_out_what_stays
 from tests.bench.large_log import Size, fill, settle, vacuum
 from tests.bench.measuring import cpu_seconds, durable_server, load
 from tests.bench.peers.run import server_seconds

@@ -37,7 +37,7 @@ from cronograph.jobs.queue.claims.fairness import FairnessState
 from cronograph.jobs.queue.claims.lane import claim_lane
 from cronograph.jobs.store.db.autocommit import AutocommitConnection
 from cronograph.jobs.store.db.base.address import parse_url
-from cronograph.server.process.collector import leave_out_what_stays
+from cronograph.server.process.lifecycle import leave_out_what_stays
 from tests.bench.measuring import durable_server, load
 from tests.bench.peers.run import CONTENDERS, once, python_of, server_seconds
 from tests.support.postgres import PostgresServer

@@ -37,7 +37,7 @@ from cronograph.jobs.store.db.transaction import Tx
 from cronograph.jobs.store.write.jobs import publish
 from cronograph.server.auth.passwords import HASHER
 from cronograph.server.auth.sign_in import SignIn
-from cronograph.server.configuration.provider_settings import ProviderSettings
+from cronograph.server.configuration.settings import ProviderSettings
 from cronograph.server.http.app import Parts, build_app
 from cronograph.server.http.pages import Site
 from cronograph.server.process.engine_thread import EngineThread

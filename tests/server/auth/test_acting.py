@@ -17,9 +17,9 @@ from cronograph.jobs.queue.occurrences import dispatch_due
 from cronograph.jobs.store.db.database import Database
 from cronograph.jobs.store.db.transaction import Tx
 from cronograph.jobs.store.schema.tables import audit_log, periodic_task, run, user_account
-from cronograph.server.api_caller import OwnApi
+from cronograph.server.auth.refusals import Refusals
 from cronograph.server.auth.sign_in import person_behind
-from cronograph.server.base.refusals import Refusals
+from cronograph.server.installation import OwnApi
 from tests.server.auth.serving import Protected, protected
 from tests.support.storage import Stored
 

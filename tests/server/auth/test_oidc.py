@@ -14,7 +14,7 @@ from cronograph.jobs.accounts.actions import accounts
 from cronograph.jobs.accounts.rules.providers import role_of
 from cronograph.jobs.core.actor import Role
 from cronograph.jobs.store.schema.tables import audit_log, provider_identity, session, user_account
-from cronograph.server.configuration.provider_settings import ProviderSettings
+from cronograph.server.configuration.settings import ProviderSettings
 from tests.server.auth.devices import encoded
 from tests.server.auth.providers import ACCESS_TOKEN, SECRET, Liar, RealProvider, liar, real_provider
 from tests.server.auth.serving import Protected, protected

@@ -27,16 +27,20 @@ from cronograph.jobs.store.read.health.sqlite import SqliteHealth
 from cronograph.jobs.store.schema.tables import job_execution
 from cronograph.server.cli import application
 from cronograph.server.database.checks import check_database
-from cronograph.server.database.doctor import file_system
-from cronograph.server.database.findings import Finding, Level
-from cronograph.server.database.postgres_rules import (
+from cronograph.server.database.doctor import (
+    Finding,
+    Level,
+    file_system,
     judge_clock,
+    judge_disk,
+    judge_history,
+    judge_nodes,
     judge_notification,
     judge_pooler,
     judge_postgres,
+    judge_schema,
+    judge_sqlite,
 )
-from cronograph.server.database.shared_rules import judge_disk, judge_history, judge_nodes, judge_schema
-from cronograph.server.database.sqlite_rules import judge_sqlite
 from tests.support.history import history
 from tests.support.waiting import wait_until
 

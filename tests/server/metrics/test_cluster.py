@@ -7,7 +7,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from cronograph.jobs.core.counts import MOST_NAMES, OTHER
 from cronograph.jobs.store.db.database import Database
-from cronograph.server.metrics.cluster import EVERY, Cluster
+from cronograph.server.metrics.page import EVERY, Cluster
 from tests.support.storage import Stored
 
 

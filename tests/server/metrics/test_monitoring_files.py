@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
-from cronograph.server.metrics import cluster, node
+from cronograph.server.metrics import node, page
 from cronograph.server.metrics.text import Family
 from tests.support.ports import free_port
 from tests.support.processes import ProcessStarter
@@ -46,7 +46,7 @@ def test_the_rules_are_sound_and_each_alert_fires_when_it_should() -> None:
 
 
 def test_no_label_of_ours_is_one_that_prometheus_sets() -> None:
-    families = [one for module in (node, cluster) for one in vars(module).values() if isinstance(one, Family)]
+    families = [one for module in (node, page) for one in vars(module).values() if isinstance(one, Family)]
     assert len(families) > 30
     assert {name for one in families for name in one.labels} & {"job", "instance"} == set()
 

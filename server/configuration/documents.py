@@ -1,11 +1,12 @@
-"""Reads a list of documents, for a server that runs listed ones only."""
+"""Lists of documents, for a server that runs listed ones only: those of a file, and those of our own programs."""
 
 import json
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from ...graphql.transport.persisted import sha256_of
 from ...jobs.core.base.errors import ConfigurationError
+from ...jobs.core.base.lazy import LazyModule
 
 MANIFEST = "apollo-persisted-query-manifest"
 """The ``format`` of the manifest that Apollo's tools write."""
@@ -53,3 +54,21 @@ def _listed(data: object) -> dict[str, str] | None:
         except (KeyError, TypeError):
             return None
     return members if all(isinstance(text, str) for pair in members.items() for text in pair) else None
+
+
+if TYPE_CHECKING:
+    from ...graphql.client import command_line, mutations
+else:
+    command_line = LazyModule("cronograph.graphql.client.command_line")
+    mutations = LazyModule("cronograph.graphql.client.mutations")
+
+BUILT = "documents.json"
+"""What the build of the dashboard calls the list of the operations that its pages send."""
+
+
+def own_documents(site: Path) -> dict[str, str]:
+    """Those of the dashboard built in the folder ``site`` (none without one) and of the command line, by SHA-256."""
+    built = site / BUILT
+    pages = read_documents(built) if built.is_file() else {}
+    commands = (mutations.trigger_job("").document, mutations.trigger_task("").document, *command_line.DOCUMENTS)
+    return pages | {sha256_of(one): one for one in commands}

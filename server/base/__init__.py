@@ -1,1 +1,0 @@
-"""What all parts of the server share: who asks, its version, what it refuses."""

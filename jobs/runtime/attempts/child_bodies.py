@@ -11,11 +11,10 @@ from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, Final
 
 from ...actions.nodes import note_launcher_fault
-from ...core.model import Isolation, Json
+from ...core.model import Isolation
 from ...core.nodes import Node
 from ...core.outcome import Failed, HandedBack, JobOutcome
 from ...core.steps import may_have_steps
-from ...core.waits import Wait
 from ...store.db.database import Database
 from ..base.service import Backoff
 from ..job.printing import prints_belong_to_jobs
@@ -24,23 +23,20 @@ from ..process.children import LINGER, ChildPool, PooledChild
 from ..process.spawner import Child, LauncherError, Spawner, places
 from ..process.wire import (
     NOT_FORKED,
+    Answer,
     Begin,
     BeginWait,
     Ended,
     Enqueue,
-    Enqueued,
     FindStep,
-    FoundStep,
     FrameError,
     KeepStep,
-    KeptStep,
     Leave,
     Lines,
-    MadeSignalUrl,
     MakeSignalUrl,
     Progress,
+    Request,
     Save,
-    Saved,
     Stop,
     Terminate,
 )
@@ -247,17 +243,11 @@ class ProcessBody:
                     await asyncio.sleep(0)
                 case Progress(done=done, total=total, message=text):
                     self._attempt.host.progress(done, total, text)
-                case Save(number=number, value=value):
-                    child.send(Saved(number=number, error=await self._save(value)))
-                case Enqueue():
-                    child.send(await self._enqueue(message))
-                case FindStep(number=number, label=label):
-                    child.send(await self._find_step(number, label))
-                case KeepStep(number=number, end=end):
+                case Save() | Enqueue() | FindStep():
+                    await self._answer(child, message, self._work(message))
+                case KeepStep() | BeginWait() | MakeSignalUrl():
                     # Steps of one job may end side by side: none waits until another one is stored.
-                    self._aside(self._keep_step(child, number, self._attempt.host.steps.keep_step(end)))
-                case BeginWait() | MakeSignalUrl():
-                    self._aside(self._see_to_wait(child, message))
+                    self._aside(self._answer(child, message, self._work(message)))
                 case Ended():
                     return self._ended(message)
         return None
@@ -269,60 +259,50 @@ class ProcessBody:
             self._children.note_store()
         return message.value()
 
-    async def _enqueue(self, asked: Enqueue) -> Enqueued:
+    def _work(self, asked: Request) -> Awaitable[Any]:
+        host = self._attempt.host
+        match asked:
+            case Save(value=value):
+                return host.keep_checkpoint(value)
+            case Enqueue():
+                return self._enqueue(asked)
+            case FindStep(label=label):
+                return host.steps.find_step(label)
+            case KeepStep(end=end):
+                return host.steps.keep_step(end)
+            case BeginWait(wait=wait):
+                return host.steps.begin_wait(wait)
+            case MakeSignalUrl(label=label):
+                return host.steps.signal_url(label)
+
+    async def _enqueue(self, asked: Enqueue) -> list[int]:
         host, flow = self._attempt.host, asked.flow
+        return await host.enqueue(asked.runs) if flow is None else [await host.enqueue_flow(flow)]
+
+    async def _answer(self, child: Child, asked: Request, work: Awaitable[Any]) -> None:
+        """Carry out a request, and tell the child its result."""
         try:
-            ids = await host.enqueue(asked.runs) if flow is None else [await host.enqueue_flow(flow)]
+            found = await work
         except Exception as error:
-            what = f"{len(asked.runs)} runs" if flow is None else f"flow '{flow.name}'"
-            log.exception("run %d could not enqueue %s", self._attempt.started.run.id, what)
-            return Enqueued(number=asked.number, ids=[], error=f"{type(error).__name__}: {error}")
-        return Enqueued(number=asked.number, ids=ids)
+            if attempted := _attempted(asked):
+                log.exception("run %d could not %s", self._attempt.started.run.id, attempted)
+            why = str(error) if isinstance(asked, KeepStep) else f"{type(error).__name__}: {error}"
+            child.send(Answer(number=asked.number, error=why))
+            return
+        match asked:
+            case Enqueue():
+                child.send(Answer(number=asked.number, ids=found))
+            case FindStep() | BeginWait():
+                child.send(Answer(number=asked.number, step=found))
+            case MakeSignalUrl():
+                child.send(Answer(number=asked.number, url=found))
+            case Save() | KeepStep():
+                child.send(Answer(number=asked.number))
 
     def _aside(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.ensure_future(work)
         self._storing.add(task)
         task.add_done_callback(self._storing.discard)
-
-    async def _begin_wait(self, child: Child, number: int, wait: Wait) -> None:
-        try:
-            child.send(FoundStep(number=number, step=await self._attempt.host.steps.begin_wait(wait)))
-        except Exception as error:
-            child.send(FoundStep(number=number, step=None, error=f"{type(error).__name__}: {error}"))
-
-    def _see_to_wait(self, child: Child, asked: BeginWait | MakeSignalUrl) -> Coroutine[Any, Any, None]:
-        if isinstance(asked, BeginWait):
-            return self._begin_wait(child, asked.number, asked.wait)
-        return self._make_signal_url(child, asked.number, asked.label)
-
-    async def _make_signal_url(self, child: Child, number: int, label: str) -> None:
-        try:
-            child.send(MadeSignalUrl(number=number, url=await self._attempt.host.steps.signal_url(label)))
-        except Exception as error:
-            child.send(MadeSignalUrl(number=number, url=None, error=f"{type(error).__name__}: {error}"))
-
-    async def _find_step(self, number: int, label: str) -> FoundStep:
-        try:
-            return FoundStep(number=number, step=await self._attempt.host.steps.find_step(label))
-        except Exception as error:
-            log.exception("the steps of run %d could not be read", self._attempt.started.run.id)
-            return FoundStep(number=number, step=None, error=f"{type(error).__name__}: {error}")
-
-    async def _keep_step(self, child: Child, number: int, keeping: Awaitable[None]) -> None:
-        try:
-            await keeping
-        except Exception as error:
-            child.send(KeptStep(number=number, error=str(error)))
-        else:
-            child.send(KeptStep(number=number))
-
-    async def _save(self, value: Json) -> str | None:
-        try:
-            await self._attempt.host.keep_checkpoint(value)
-        except Exception as error:
-            log.exception("a checkpoint of run %d could not be kept", self._attempt.started.run.id)
-            return f"{type(error).__name__}: {error}"
-        return None
 
     def _crashed(self, status: int | None) -> JobOutcome:
         if status == NOT_FORKED:
@@ -344,6 +324,19 @@ class ProcessBody:
         with contextlib.suppress(asyncio.CancelledError):
             await running
         return stopped(self._attempt.signal.reason)
+
+
+def _attempted(asked: Request) -> str | None:
+    """Say for the log what failed; None: the job hears of it, and the fault is logged elsewhere."""
+    match asked:
+        case Save():
+            return "keep a checkpoint"
+        case Enqueue(runs=runs, flow=flow):
+            return f"enqueue {len(runs)} runs" if flow is None else f"enqueue flow '{flow.name}'"
+        case FindStep():
+            return "read its steps"
+        case _:
+            return None
 
 
 def described(status: int | None) -> str:

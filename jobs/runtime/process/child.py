@@ -44,16 +44,12 @@ from .host import ChildHost
 from .kernel import PR_SET_CHILD_SUBREAPER, children_of_this_process, control_process, memory_of_this_process
 from .wire import (
     HEADER,
+    Answer,
     Begin,
     Connection,
     Ended,
-    Enqueued,
-    FoundStep,
-    KeptStep,
     Leave,
-    MadeSignalUrl,
     NodeGoneError,
-    Saved,
     Stop,
     Terminate,
     ToChild,
@@ -185,8 +181,8 @@ class ChildRun:
         self._host.branches.wait_for_steps()
         unsaved = self._host.await_checkpoints()
         if unsaved is not None and isinstance(outcome, Succeeded):
-            outcome = Failed("CheckpointRefusedError", f"the checkpoint could not be kept: {unsaved}")
-        self._host.steps.wait_all()
+            outcome = Failed(type(unsaved).__name__, str(unsaved))
+        self._host.requests.wait_all()
         self._host.end()
         return outcome
 
@@ -265,12 +261,8 @@ class ChildRun:
         match message:
             case Stop(reason=reason):
                 self._signal.ask(reason)
-            case Saved():
-                self._host.on_saved(message)
-            case Enqueued():
-                self._host.on_enqueued(message)
-            case FoundStep() | KeptStep() | MadeSignalUrl():
-                self._host.steps.on_answer(message)
+            case Answer():
+                self._host.requests.on_answer(message)
             case Terminate():
                 self._terminating = True
                 self._interrupt()

@@ -6,7 +6,7 @@ import logging
 import threading
 from collections.abc import Awaitable, Callable, Collection, Generator, Iterable, Mapping, Sequence
 from concurrent.futures import Future
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ...base.branches import Branches, RunIsOverError
 from ...base.context import StopReason
@@ -14,11 +14,26 @@ from ...core.base.lazy import LazyModule
 from ...core.flows import FlowSpec
 from ...core.model import Json
 from ...core.run_spec import RunSpec
+from ...core.steps import StepEnd, StoredStep
+from ...core.waits import Wait
 from ..job.lines import RawLine
 from ..job.printing import Lines, Pieces
-from ..job.stopping import Done, StopSignal
+from ..job.results import failed_step_line, message_of
+from ..job.stopping import Done, StopSignal, wait_unless_stopped
 from ..job.values import Redactor, plain_json, progress_document
-from .wire import Connection, Enqueue, Enqueued, Outbox, Progress, Save, Saved
+from .wire import (
+    Answer,
+    BeginWait,
+    Connection,
+    Enqueue,
+    FindStep,
+    KeepStep,
+    MakeSignalUrl,
+    Outbox,
+    Progress,
+    Request,
+    Save,
+)
 
 if TYPE_CHECKING:
     from ...queue.enqueue import enqueue_many
@@ -27,82 +42,121 @@ else:
     # They bring SQLAlchemy, which a fork would have to copy for every child.
     enqueue_many = LazyModule("cronograph.jobs.queue.enqueue.enqueue_many")
     enqueue_flow = LazyModule("cronograph.jobs.queue.flows.enqueue_flow")
-from ...core.steps import StepEnd, StoredStep
-from ...core.waits import Wait
-from ..job.results import failed_step_line, message_of
-from ..job.stopping import wait_unless_stopped
-from .wire import BeginWait, FindStep, FoundStep, KeepStep, KeptStep, MadeSignalUrl, MakeSignalUrl, Message
 
-Log = Callable[[int, str, Mapping[str, Json] | None], None]
+T = TypeVar("T")
 
 
 class StepRefusedError(Exception):
-    """The node could not store a step, or say what is stored of it; the message says why."""
+    """The node could not store a step, or read it; the message says why."""
 
 
-class ChildSteps:
-    """What an attempt asks of its steps; every call is safe from any thread.
+class CheckpointRefusedError(Exception):
+    """The node could not store a checkpoint; the message says why."""
 
-    Args:
-        connection: To the node.
-        signal: Why and when to stop.
-        redactor: Cuts the secrets that the job was given out of what it says.
-        log: Keeps a line with the execution.
-        check: Raises if the run is over.
-        may_have_steps: Earlier attempts at the run may have stored steps.
-        branches: What the attempt has begun.
-    """
+    def __init__(self, why: str) -> None:
+        super().__init__(f"the checkpoint could not be kept: {why}")
 
-    def __init__(
-        self,
-        connection: Connection,
-        signal: StopSignal,
-        redactor: Redactor,
-        log: Log,
-        check: Callable[[str], None],
-        *,
-        may_have_steps: bool,
-        branches: Branches,
-    ) -> None:
+
+class EnqueueRefusedError(Exception):
+    """The node could not put runs into the queue; the message says why."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(f"the runs could not be put into the queue: {why}")
+
+
+class Requests:
+    """The requests of a child that its node has not answered yet; every call is safe from any thread."""
+
+    def __init__(self, connection: Connection) -> None:
         self._connection = connection
-        self._signal = signal
-        self._redactor = redactor
-        self._log = log
-        self._check = check
-        self.may_have_steps = may_have_steps
-        self.branches = branches
         self._numbers = itertools.count(1)
-        self._asked: dict[int, Future[Any]] = {}
+        self._asked: dict[int, tuple[Future[Any], Callable[[Answer], Any], Callable[[str], Exception]]] = {}
         self._lock = threading.Lock()
+        self._is_over = False
 
-    def _ask(self, request: Callable[[int], Message]) -> Future[Any]:
-        answer: Future[Any] = Future()
+    def ask(
+        self,
+        wish: str,
+        request: Callable[[int], Request],
+        pick: Callable[[Answer], T],
+        refused: Callable[[str], Exception] = StepRefusedError,
+    ) -> Future[T]:
+        """Send a request.
+
+        Args:
+            wish: What the job wants, for the error of a run that is over.
+            request: Makes the message of this number.
+            pick: Takes the result from the answer.
+            refused: Makes the exception of a refusal.
+
+        Raises:
+            RunIsOverError: the run has ended.
+        """
+        future: Future[T] = Future()
         with self._lock:
-            self._check("take a step")
+            if self._is_over:
+                raise RunIsOverError(f"a thread wanted to {wish} for a run that has ended")
             number = next(self._numbers)
-            self._asked[number] = answer
+            self._asked[number] = future, pick, refused
             self._connection.send(request(number))
-        return answer
+        return future
 
-    def on_answer(self, answer: FoundStep | KeptStep | MadeSignalUrl) -> None:
-        """The node has answered."""
+    def on_answer(self, answer: Answer) -> None:
+        """Hand an answer to the code that waits for it."""
         with self._lock:
             asked = self._asked.pop(answer.number, None)
         if asked is None:
             return
-        if answer.error is not None:
-            asked.set_exception(StepRefusedError(answer.error))
-        elif isinstance(answer, MadeSignalUrl):
-            asked.set_result(answer.url)
+        future, pick, refused = asked
+        if answer.error is None:
+            future.set_result(pick(answer))
         else:
-            asked.set_result(answer.step if isinstance(answer, FoundStep) else None)
+            future.set_exception(refused(answer.error))
 
     def wait_all(self) -> None:
-        """Block until the node has answered all that was asked, whether anybody waits for it or not."""
+        """Block until every request is answered, whether anybody waits for it or not."""
         with self._lock:
-            asked = list(self._asked.values())
+            asked = [future for future, _, _ in self._asked.values()]
         for one in asked:
             one.exception()
+
+    def end(self) -> None:
+        """Take no more requests."""
+        with self._lock:
+            self._is_over = True
+
+
+class ChildSteps:
+    """The steps of an attempt, which its node stores; every call is safe from any thread.
+
+    Args:
+        host: The host of the job.
+        may_have_steps: Earlier attempts at the run may have stored steps.
+    """
+
+    def __init__(self, host: "ChildHost", *, may_have_steps: bool) -> None:
+        self._host = host
+        self.may_have_steps = may_have_steps
+
+    @property
+    def branches(self) -> Branches:
+        """The tasks and steps that the attempt has begun."""
+        return self._host.branches
+
+    def _ask(self, request: Callable[[int], Request], pick: Callable[[Answer], T]) -> Future[T]:
+        return self._host.requests.ask("take a step", request, pick)
+
+    def _find(self, label: str) -> Future[StoredStep | None]:
+        return self._ask(lambda number: FindStep(number=number, label=label), lambda answer: answer.step)
+
+    def _keep(self, end: StepEnd) -> Future[None]:
+        return self._ask(lambda number: KeepStep(number=number, end=end), lambda _answer: None)
+
+    def _begin_wait(self, asked: Wait) -> Future[Any]:
+        return self._ask(lambda number: BeginWait(number=number, wait=asked), lambda answer: answer.step)
+
+    def _signal_url(self, label: str) -> Future[Any]:
+        return self._ask(lambda number: MakeSignalUrl(number=number, label=label), lambda answer: answer.url)
 
     def left_step(self, label: str) -> None:
         """Return nothing: what an earlier attempt left behind was killed with its process."""
@@ -111,48 +165,47 @@ class ChildSteps:
         """Return at once; see ``left_step``."""
 
     def find_step(self, label: str) -> Awaitable[StoredStep | None]:
-        """What is stored of a step."""
-        return asyncio.wrap_future(self._ask(lambda number: FindStep(number=number, label=label)))
+        """Return what is stored of a step."""
+        return asyncio.wrap_future(self._find(label))
 
     def find_step_waiting(self, label: str) -> StoredStep | None:
         """``find_step`` for code that no event loop runs."""
-        found: StoredStep | None = self._ask(lambda number: FindStep(number=number, label=label)).result()
-        return found
+        return self._find(label).result()
 
     def keep_step(self, end: StepEnd) -> Awaitable[None]:
         """Store the end of a step, whether it is awaited or not."""
-        return _Keeping(self._ask(lambda number: KeepStep(number=number, end=end)))
+        return _Keeping(self._keep(end))
 
     def keep_step_waiting(self, end: StepEnd) -> None:
         """``keep_step`` for code that no event loop runs."""
-        self._ask(lambda number: KeepStep(number=number, end=end)).result()
+        self._keep(end).result()
 
     def begin_wait(self, asked: Wait) -> Awaitable[StoredStep]:
-        """Begin a wait unless it has begun, and end it if what it waits for is there; returns its state."""
-        return asyncio.wrap_future(self._ask(lambda number: BeginWait(number=number, wait=asked)))
+        """Begin a wait unless it has begun, and end it if its event has come; return its state."""
+        return asyncio.wrap_future(self._begin_wait(asked))
 
     def begin_wait_waiting(self, asked: Wait) -> StoredStep:
         """``begin_wait`` for code that no event loop runs."""
-        found: StoredStep = self._ask(lambda number: BeginWait(number=number, wait=asked)).result()
+        found: StoredStep = self._begin_wait(asked).result()
         return found
 
     def signal_url(self, label: str) -> Awaitable[str]:
-        """A new address for the signal that this wait takes."""
-        return asyncio.wrap_future(self._ask(lambda number: MakeSignalUrl(number=number, label=label)))
+        """Return a new address for the signal of a wait."""
+        return asyncio.wrap_future(self._signal_url(label))
 
     def signal_url_waiting(self, label: str) -> str:
         """``signal_url`` for code that no event loop runs."""
-        made: str = self._ask(lambda number: MakeSignalUrl(number=number, label=label)).result()
+        made: str = self._signal_url(label).result()
         return made
 
     def step_json(self, value: Json, label: str) -> Json:
         """The value of a step as it is stored."""
-        return self._redactor.json(plain_json(value, f"the value of step '{label}'"))
+        return self._host.redactor.json(plain_json(value, f"the value of step '{label}'"))
 
     def step_failed(self, label: str, error: BaseException, retry_in: float | None) -> str:
         """Note that a step failed; the message."""
-        message = message_of(error, self._redactor)
-        self._log(logging.WARNING, failed_step_line(label, error, message, retry_in), None)
+        message = message_of(error, self._host.redactor)
+        self._host.log(logging.WARNING, failed_step_line(label, error, message, retry_in), None)
         return message
 
     def pause(self, seconds: float) -> Awaitable[None]:
@@ -161,7 +214,7 @@ class ChildSteps:
 
     def pause_waiting(self, seconds: float) -> bool:
         """``pause`` for code that no event loop runs; False, and at once: the job should stop."""
-        return wait_unless_stopped(self._signal, seconds)
+        return wait_unless_stopped(self._host.signal, seconds)
 
 
 class _Keeping(Awaitable[None]):
@@ -174,19 +227,11 @@ class _Keeping(Awaitable[None]):
         yield from asyncio.shield(asyncio.wrap_future(self._keeping)).__await__()
 
 
-class CheckpointRefusedError(Exception):
-    """The node could not keep a checkpoint; the message says why."""
-
-
-class EnqueueRefusedError(Exception):
-    """The node could not put runs into the queue; the message says why."""
-
-
 class _Saving(Awaitable[None]):
     """A checkpoint on its way to the node; whether the job waits for it or not."""
 
-    def __init__(self) -> None:
-        self._future: Future[None] = Future()
+    def __init__(self, future: Future[None]) -> None:
+        self._future = future
         self._awaited = False
 
     def __await__(self) -> Generator[Any, None, None]:
@@ -194,21 +239,19 @@ class _Saving(Awaitable[None]):
         return asyncio.shield(asyncio.wrap_future(self._future)).__await__()
 
     def wait(self) -> None:
-        """Block until it is kept; raises if it could not be."""
+        """Block until it is stored; raise if it could not be."""
         self._awaited = True
         self._future.result()
 
-    def wait_quietly(self) -> None:
-        """Block until it is kept or refused."""
-        self._future.exception()
+    @property
+    def is_over(self) -> bool:
+        """Return whether it is stored, or the job knows that it is not."""
+        return self._future.done() and (self._awaited or self._future.exception() is None)
 
-    def over(self, error: str | None) -> bool:
-        """It was kept, or not; whether all is well or the job learns of it."""
-        if error is None:
-            self._future.set_result(None)
-        else:
-            self._future.set_exception(CheckpointRefusedError(f"the checkpoint could not be kept: {error}"))
-        return error is None or self._awaited
+    def fault(self) -> BaseException | None:
+        """Block until it is stored; return why it could not be, unless the job knows already."""
+        fault = self._future.exception()
+        return None if self._awaited else fault
 
 
 class ChildHost:
@@ -223,10 +266,11 @@ class ChildHost:
         grace: Seconds that tasks have to end, or to begin a step while others wait.
 
     Attributes:
-        branches: What the attempt has begun.
+        requests: To the node.
+        branches: The tasks and steps that the attempt has begun.
         main: The task of a coroutine.
-        at_end: What is put into the queue if the attempt ends well.
-        steps: Where its steps are stored.
+        at_end: The runs to enqueue if the attempt ends well.
+        steps: The steps of the attempt.
     """
 
     def __init__(
@@ -239,31 +283,19 @@ class ChildHost:
         may_have_steps: bool = False,
         grace: float = 10.0,
     ) -> None:
-        self._connection = connection
-        self._signal = signal
+        self.requests = Requests(connection)
+        self.signal = signal
         self._checkpoint = checkpoint
-        self._redactor = redactor
+        self.redactor = redactor
         self._outbox = Outbox(connection)
-        self._numbers = itertools.count(1)
-        self._savings: dict[int, _Saving] = {}
-        self._orders: dict[int, Future[list[int]]] = {}
+        self._savings: list[_Saving] = []
         self.at_end: list[RunSpec] = []
         self._prints = Lines()
         self._pieces = Pieces(redactor, self._keep_printed)
         self._lock = threading.Lock()
-        self._unsaved: str | None = None
-        self._is_over = False
         self.main: asyncio.Task[Any] | None = None
         self.branches = Branches(lambda: self.main, grace, lambda: signal.reason is not None)
-        self.steps = ChildSteps(
-            connection,
-            signal,
-            redactor,
-            self.log,
-            self._check_under_way,
-            may_have_steps=may_have_steps,
-            branches=self.branches,
-        )
+        self.steps = ChildSteps(self, may_have_steps=may_have_steps)
 
     def note_late(self, steps: Collection[str]) -> None:
         """Say that something goes on which the attempt has begun, in these steps."""
@@ -272,19 +304,19 @@ class ChildHost:
 
     def stop_reason(self) -> StopReason | None:
         """Why the job should stop, or None."""
-        return self._signal.reason
+        return self.signal.reason
 
     def remaining(self) -> float | None:
         """Seconds left of the time box."""
-        return self._signal.remaining()
+        return self.signal.remaining()
 
     def log(self, level: int, message: str, fields: Mapping[str, Json] | None) -> None:
         """Keep a line with the execution."""
-        self._outbox.line(RawLine.now(level, message, fields, self._redactor))
+        self._outbox.line(RawLine.now(level, message, fields, self.redactor))
 
     def progress(self, done: float, total: float | None, message: str | None) -> None:
         """Show how far the job is."""
-        self._outbox.progress(Progress(**progress_document(done, total, message, self._redactor)))
+        self._outbox.progress(Progress(**progress_document(done, total, message, self.redactor)))
 
     def checkpoint(self) -> Json:
         """The last checkpoint."""
@@ -292,32 +324,28 @@ class ChildHost:
 
     def save_checkpoint(self, value: Json) -> Awaitable[None]:
         """Keep a checkpoint; outside of an event loop this waits until it is durable."""
-        self._checkpoint = self._redactor.json(plain_json(value, "the checkpoint"))
-        saving = _Saving()
+        self._checkpoint = self.redactor.json(plain_json(value, "the checkpoint"))
+        saved = self._checkpoint
+        asked = self.requests.ask(
+            "save a checkpoint",
+            lambda number: Save(number=number, value=saved),
+            lambda _answer: None,
+            CheckpointRefusedError,
+        )
+        saving = _Saving(asked)
         with self._lock:
-            self._check_under_way("save a checkpoint")
-            number = next(self._numbers)
-            self._savings[number] = saving
-            self._connection.send(Save(number=number, value=self._checkpoint))
+            self._savings = [one for one in self._savings if not one.is_over] + [saving]
         if _in_event_loop():
             return saving
         saving.wait()
         return Done()
 
-    def on_saved(self, answer: Saved) -> None:
-        """The node kept a checkpoint, or could not."""
+    def await_checkpoints(self) -> BaseException | None:
+        """Wait for checkpoints that the job saved without awaiting; return why one could not be stored."""
         with self._lock:
-            saving = self._savings.pop(answer.number, None)
-            if saving is not None and not saving.over(answer.error):
-                self._unsaved = self._unsaved or answer.error
-
-    def await_checkpoints(self) -> str | None:
-        """Wait for checkpoints that the job saved without awaiting; why one could not be kept."""
-        with self._lock:
-            under_way = list(self._savings.values())
-        for saving in under_way:
-            saving.wait_quietly()
-        return self._unsaved
+            under_way = list(self._savings)
+        faults = [saving.fault() for saving in under_way]
+        return next((fault for fault in faults if fault is not None), None)
 
     def enqueue(self, runs: Sequence[RunSpec]) -> Awaitable[list[int]]:
         """Have the node put runs into the queue; their ids."""
@@ -342,24 +370,12 @@ class ChildHost:
     def _ordered(self, runs: Sequence[RunSpec], flow: FlowSpec | None = None) -> "Future[list[int]]":
         # What is wrong with them is said here, as an exception of the job's own call.
         enqueue_many.new_runs(runs)
-        answer: Future[list[int]] = Future()
-        with self._lock:
-            self._check_under_way("enqueue runs")
-            number = next(self._numbers)
-            self._orders[number] = answer
-            self._connection.send(Enqueue(number=number, runs=list(runs), flow=flow))
-        return answer
-
-    def on_enqueued(self, answer: Enqueued) -> None:
-        """The node put runs into the queue, or could not."""
-        with self._lock:
-            waiting = self._orders.pop(answer.number, None)
-        if waiting is None:
-            return
-        if answer.error is None:
-            waiting.set_result(answer.ids)
-        else:
-            waiting.set_exception(EnqueueRefusedError(f"the runs could not be put into the queue: {answer.error}"))
+        return self.requests.ask(
+            "enqueue runs",
+            lambda number: Enqueue(number=number, runs=list(runs), flow=flow),
+            lambda answer: answer.ids,
+            EnqueueRefusedError,
+        )
 
     def enqueue_at_end(self, runs: Sequence[RunSpec]) -> None:
         """Put runs into the queue in the transaction that ends the attempt, if it ends well."""
@@ -377,17 +393,12 @@ class ChildHost:
         for line in lines:
             self.log(logging.INFO, line, None)
 
-    def _check_under_way(self, what: str) -> None:
-        if self._is_over:
-            raise RunIsOverError(f"a thread wanted to {what} for a run that has ended")
-
     def end(self) -> None:
         """Send all lines and progress, and take nothing more: the process may run another job."""
         self._pieces.end()
         self._log_printed(self._prints.rest())
         self._outbox.end()
-        with self._lock:
-            self._is_over = True
+        self.requests.end()
 
 
 def _in_event_loop() -> bool:

@@ -98,49 +98,20 @@ class Terminate(Message):
     kind: Literal["terminate"] = "terminate"
 
 
-class Saved(Message):
-    """Node to child: checkpoint ``number`` is durable, or it could not be kept (``error``)."""
+class Answer(Message):
+    """Node to child: request ``number`` is carried out, or could not be (``error``).
 
-    kind: Literal["saved"] = "saved"
-    number: int
-    error: str | None = None
-
-
-class Enqueued(Message):
-    """Node to child: what order ``number`` asks for is in the queue, or could not be put there (``error``).
-
-    ``ids`` are those of the runs, or that of the flow alone.
+    Attributes:
+        ids: Of the runs that were enqueued, or of the flow alone.
+        step: The stored step, or the state of the wait; None = nothing is stored.
+        url: The address of a signal.
     """
 
-    kind: Literal["enqueued"] = "enqueued"
+    kind: Literal["answer"] = "answer"
     number: int
-    ids: list[int]
-    error: str | None = None
-
-
-class FoundStep(Message):
-    """Node to child: what is stored of the step that request ``number`` asked for (None = nothing), or why not."""
-
-    kind: Literal["found_step"] = "found_step"
-    number: int
-    step: StoredStep | None
-    error: str | None = None
-
-
-class MadeSignalUrl(Message):
-    """Node to child: the address of request ``number``, or why there is none."""
-
-    kind: Literal["made_signal_url"] = "made_signal_url"
-    number: int
-    url: str | None
-    error: str | None = None
-
-
-class KeptStep(Message):
-    """Node to child: the step of request ``number`` is stored, or could not be (``error``)."""
-
-    kind: Literal["kept_step"] = "kept_step"
-    number: int
+    ids: list[int] = Field(default_factory=list[int])
+    step: StoredStep | None = None
+    url: str | None = None
     error: str | None = None
 
 
@@ -162,7 +133,7 @@ class Progress(Message):
 
 
 class Save(Message):
-    """Child to node: keep this checkpoint, and say so with ``Saved``."""
+    """Child to node, which answers: store this checkpoint."""
 
     kind: Literal["save"] = "save"
     number: int
@@ -170,7 +141,7 @@ class Save(Message):
 
 
 class Enqueue(Message):
-    """Child to node: put these runs, or this flow, into the queue, and say so with ``Enqueued``."""
+    """Child to node, which answers: put these runs, or this flow, into the queue."""
 
     kind: Literal["enqueue"] = "enqueue"
     number: int
@@ -179,7 +150,7 @@ class Enqueue(Message):
 
 
 class FindStep(Message):
-    """Child to node: say by ``FoundStep`` what is stored of this step."""
+    """Child to node, which answers: read what is stored of this step."""
 
     kind: Literal["find_step"] = "find_step"
     number: int
@@ -187,7 +158,7 @@ class FindStep(Message):
 
 
 class KeepStep(Message):
-    """Child to node: store the end of this step, and say so with ``KeptStep``."""
+    """Child to node, which answers: store the end of this step."""
 
     kind: Literal["keep_step"] = "keep_step"
     number: int
@@ -195,7 +166,7 @@ class KeepStep(Message):
 
 
 class BeginWait(Message):
-    """Child to node: begin this wait, or end it, and answer its state by ``FoundStep``."""
+    """Child to node, which answers: begin this wait, or end it."""
 
     kind: Literal["begin_wait"] = "begin_wait"
     number: int
@@ -203,7 +174,7 @@ class BeginWait(Message):
 
 
 class MakeSignalUrl(Message):
-    """Child to node: make an address for the signal that this wait takes, and say so with ``MadeSignalUrl``."""
+    """Child to node, which answers: make an address for the signal that this wait takes."""
 
     kind: Literal["make_signal_url"] = "make_signal_url"
     number: int
@@ -251,8 +222,10 @@ class Ended(Message):
             raise FrameError(f"the fields of outcome {self.outcome} do not fit: {error}") from error
 
 
-ToChild: TypeAlias = Begin | Leave | Stop | Terminate | Saved | Enqueued | FoundStep | KeptStep | MadeSignalUrl
-ToNode: TypeAlias = Lines | Progress | Save | Enqueue | FindStep | KeepStep | BeginWait | MakeSignalUrl | Ended
+Request: TypeAlias = Save | Enqueue | FindStep | KeepStep | BeginWait | MakeSignalUrl
+"""A message that the node answers."""
+ToChild: TypeAlias = Begin | Leave | Stop | Terminate | Answer
+ToNode: TypeAlias = Lines | Progress | Request | Ended
 
 _TO_CHILD = TypeAdapter[ToChild](Annotated[ToChild, Field(discriminator="kind")])
 _TO_NODE = TypeAdapter[ToNode](Annotated[ToNode, Field(discriminator="kind")])

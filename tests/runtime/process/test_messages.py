@@ -22,13 +22,13 @@ from cronograph.jobs.runtime.job.lines import RawLine
 from cronograph.jobs.runtime.process.wire import (
     HEADER,
     MAX_FRAME,
+    Answer,
     Ended,
     FrameError,
     Lines,
     Message,
     Progress,
     Save,
-    Saved,
     Stop,
     Terminate,
     frame,
@@ -75,7 +75,7 @@ def test_a_message_to_the_node_comes_back_as_it_was(message: Message) -> None:
     assert to_node(body(message)) == message
 
 
-@pytest.mark.parametrize("message", [Stop(reason=StopReason.CANCEL), Terminate(), Saved(number=3, error="no")])
+@pytest.mark.parametrize("message", [Stop(reason=StopReason.CANCEL), Terminate(), Answer(number=3, error="no")])
 def test_a_message_to_the_child_comes_back_as_it_was(message: Message) -> None:
     assert to_child(body(message)) == message
 

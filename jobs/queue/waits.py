@@ -8,7 +8,7 @@ moment: before the wait begins (it is in the run's box), while its attempt ends 
 import json
 from collections.abc import Collection
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any, Final
 
 from sqlalchemy import Connection, delete, func, insert, select, union, update
@@ -230,6 +230,14 @@ def wake_overlooked(tx: Tx, run_ids: Collection[int]) -> list[int]:
     # A run that no node can read waits for something else.
     asleep = [one.id for one in locked.values() if one.awaits and one.awaits["kind"] != AwaitedKind.VERSION.value]
     return wake(tx, fulfilled(tx.conn, asleep)) if asleep else []
+
+
+def bring_forward(tx: Tx, seen: datetime, now: datetime) -> int:
+    """Make some runs due that were due already at ``seen``, before the clock was set back to ``now``; return how many."""
+    brought = run_store.bring_forward(tx.conn, seen, now)
+    if brought:
+        tx.wake(Wake.RUNS)
+    return brought
 
 
 _COMES = (g.c.run_id == s.c.run_id) & (g.c.name == s.c.signal) & (g.c.rank >= s.c.rank)

@@ -10,12 +10,11 @@ from typing_extensions import override
 from ...actions.nodes import rescue_expired
 from ...core.nodes import Node
 from ...queue import waits
-from ...queue.base.runs import bring_forward
 from ...queue.claims.expiry import skip_due
 from ...queue.deadlines import are_due, fail_overdue
 from ...queue.limits.admission import BucketName, is_anything_held, look_for_forgotten, look_for_slots, look_for_tokens
 from ...store.db.database import Database
-from ...store.db.transaction import Tx, Wake
+from ...store.db.transaction import Tx
 from ...store.read import nodes
 from ...store.read.clock import server_time
 from ..base.service import ChangeDetector, Watch
@@ -142,7 +141,7 @@ class Expirer:
         now = await server_time(self._database)
         if now < self._seen:
             brought = 0
-            while batch := await self._database.write(_bring_forward, self._seen, now):
+            while batch := await self._database.write(waits.bring_forward, self._seen, now):
                 brought += batch
             by = (self._seen - now).total_seconds()
             log.warning("the database's clock was set back by at least %.1f s; %d runs were due already", by, brought)
@@ -164,13 +163,6 @@ class Expirer:
                 # Somebody else is at them.
                 break
         return ended
-
-
-def _bring_forward(tx: Tx, seen: datetime, now: datetime) -> int:
-    brought = bring_forward(tx.conn, seen, now)
-    if brought:
-        tx.wake(Wake.RUNS)
-    return brought
 
 
 def _end_due(tx: Tx, node: str) -> tuple[int, int]:

@@ -233,7 +233,7 @@ def wake_overlooked(tx: Tx, run_ids: Collection[int]) -> list[int]:
 
 
 def bring_forward(tx: Tx, seen: datetime, now: datetime) -> int:
-    """Make some runs due that were due already at ``seen``, before the clock was set back to ``now``; return how many."""
+    """Make runs due that were due already at ``seen``, before the clock was set back to ``now``; return how many."""
     brought = run_store.bring_forward(tx.conn, seen, now)
     if brought:
         tx.wake(Wake.RUNS)

@@ -15,17 +15,10 @@ from .core.model import NewRun, Run
 from .core.run_spec import RunSpec
 from .core.waits import Signal
 from .own.forks import Gate, leave_to_parent, renew_in_forks
-from .queue.base.new_runs import stored_here
-from .queue.enqueue.enqueue import (
-    Transaction,
-    enqueue_autocommit,
-    enqueue_in_order_of_keys,
-    enqueue_sync,
-    new_run,
-    traced,
-)
-from .queue.enqueue.enqueue_many import enqueue_many_sync, new_runs
-from .queue.flows.enqueue_flow import enqueue_flow_sync
+from .queue.base.new_runs import by_driver, stored_here
+from .queue.enqueue.enqueue import Transaction, at_once, enqueue_many_sync, enqueue_sync, put_in
+from .queue.enqueue.requests import new_run, new_runs, traced
+from .queue.flows.new_flows import enqueue_flow_sync
 from .queue.group_commit import GroupCommit
 from .registry import Registry, registry_or_default
 from .registry.queue import RunQueue
@@ -134,13 +127,13 @@ class Connection:
             stored = None
             try:
                 with self._at_work, explaining_missing_tables(self.schema):
-                    stored = enqueue_autocommit(connection, runs)
+                    stored = at_once(by_driver(connection.execute), runs)
             except Exception as error:
                 if kind_of(error) is not ErrorKind.CONFLICT:
                     raise
             if stored is not None:
                 return stored
-        return self._write(lambda tx: enqueue_in_order_of_keys(tx.conn, runs), database)
+        return self._write(lambda tx: put_in(tx.conn, runs, of_several=True), database)
 
     def put_in(self, session: Transaction, spec: RunSpec) -> Run:
         """See ``RunQueue``; for errors see ``put``."""

@@ -2,14 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Final
 
 from ..core.audit import Record
 from ..core.base.tracing import TRACED
 from ..core.defaults import PER_RUN, settle
 from ..core.model import NewRun
-from ..queue.base.new_runs import WAKES, insert_requested
+from ..queue.base.new_runs import WAKES, Audited, NewRuns, by_driver, insert_by
 from ..queue.enqueue import enqueue
 from ..queue.group_commit import LoopGroupCommit
 from ..queue.limits.uniqueness import Enqueued
@@ -64,14 +63,15 @@ async def _by_one_statement(database: Database, run: NewRun, record: Record) -> 
         return None
     if schema.defaults.makes_keys or schema.defaults.hold is not None:
         return None
-    signed = settle(replace(run, signature=schema.signature), schema.defaults)
+    audited = Audited(record, schema.signature, defaults_document(schema.defaults).get(PER_RUN))
+    signed = NewRuns.of([settle(replace(run, signature=schema.signature), schema.defaults)])
     stored = await database.autocommit(
-        partial(insert_requested, per_run=defaults_document(schema.defaults).get(PER_RUN)), WAKES, signed, record
+        lambda send: insert_by(by_driver(send, audited=True), signed, audited=audited).stored(signed) or None, WAKES
     )
     if stored is None:
         database.cache.pop(_name(run.job_name), None)
         return None
-    return Enqueued(stored, deduplicated=False)
+    return Enqueued(stored[0], deduplicated=False)
 
 
 def _group_of(database: Database) -> LoopGroupCommit[_Requested, Enqueued | None]:
@@ -86,11 +86,9 @@ def _put_together(tx: Tx, asked: Sequence[_Requested]) -> list[Enqueued | None]:
     """Put those of these runs into the queue with which nothing is wrong."""
     schemas = published(tx, {one.run.job_name for one in asked})
     right = [place for place, one in enumerate(asked) if not any(request_faults(one.run, schemas))]
-    # In one order, so that two transactions never wait for each other.
-    right.sort(key=lambda place: asked[place].run.unique_key or "")
     runs = [derived(asked[place].run, schemas) for place in right]
-    put = dict(zip(right, enqueue.put(tx, runs), strict=True))
-    tx.records += [asked[place].record for place in sorted(right)]
+    put = dict(zip(right, enqueue.put_of_several(tx, runs), strict=True))
+    tx.records += [asked[place].record for place in right]
     return [put.get(place) for place in range(len(asked))]
 
 

@@ -20,7 +20,7 @@ from .base import runs as run_store
 from .base.apart import in_halves, reason_of
 from .base.changes import run_change
 from .cancel import cancel_all
-from .enqueue.failures import FinalFailure, enqueue_failure_jobs
+from .enqueue.follow_ups import FinalFailure, enqueue_failure_jobs
 from .flows.children import below
 from .flows.flow_ends import end_alone, ended_of, hold, hold_to_cancel, settle
 

@@ -24,8 +24,7 @@ from .base.logs import append_lines
 from .base.shapes import HeldRun
 from .base.suspended import wake
 from .endings import Before, Ending, end_attempts
-from .enqueue.enqueue import FollowUp, put_following
-from .enqueue.failures import FinalFailure, enqueue_failure_jobs
+from .enqueue.follow_ups import FinalFailure, FollowUp, enqueue_failure_jobs, put_following
 from .flows.flow_ends import Ended, ended_of, hold, settle
 from .limits.admission import give_back, let_go
 from .steps import mark_unused

@@ -9,9 +9,9 @@ from ..core.model import NewRun, Run
 from ..core.run_spec import RunSpec
 from ..core.waits import Signal
 from ..own.threads import briefly_in_thread
-from ..queue.enqueue.enqueue import Transaction, new_run
-from ..queue.enqueue.enqueue_many import new_runs
-from ..queue.flows.enqueue_flow import put_spec
+from ..queue.enqueue.enqueue import Transaction
+from ..queue.enqueue.requests import new_run, new_runs
+from ..queue.flows.new_flows import put_spec
 from ..store.db.callers.rollbacks import Rollbacks
 from ..store.db.database import Database
 from ..store.db.transaction import Tx

@@ -34,10 +34,9 @@ from ..queue.claims.claim import Claimant, Started, claim
 from ..queue.claims.fairness import FairnessState
 from ..queue.deadlines import fail_overdue, next_deadline
 from ..queue.due_tasks import look_ahead
-from ..queue.enqueue.enqueue import new_run
-from ..queue.enqueue.enqueue_many import new_runs
+from ..queue.enqueue.requests import new_run, new_runs
 from ..queue.finish import Finish, finish
-from ..queue.flows.enqueue_flow import put_spec
+from ..queue.flows.new_flows import put_spec
 from ..queue.limits.admission import look_for_tokens
 from ..queue.occurrences import dispatch_due
 from ..registry import Rate, Registry, default_registry, registry_or_default

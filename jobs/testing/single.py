@@ -29,8 +29,8 @@ from ..core.run_spec import RunSpec, Seconds
 from ..core.states import FINAL, RunState
 from ..declared import Job
 from ..queue.claims.claim import Started
-from ..queue.enqueue.enqueue_many import new_runs
-from ..queue.flows.enqueue_flow import new_flow
+from ..queue.enqueue.requests import new_runs
+from ..queue.flows.new_flows import new_flow
 from ..registry import Handler, JobDefinition, Registry, define, registry_or_default
 from ..registry.hooks import Hooks
 from ..registry.queue import in_seconds

@@ -24,10 +24,10 @@ from cronograph.jobs.core.schedule import Syntax
 from cronograph.jobs.core.steps import StepKind
 from cronograph.jobs.core.waits import Wait
 from cronograph.jobs.declared import Job
-from cronograph.jobs.queue.enqueue.enqueue_many import new_runs, put_many
+from cronograph.jobs.queue.enqueue.enqueue import put_many
+from cronograph.jobs.queue.enqueue.requests import new_runs
 from cronograph.jobs.queue.flows.children import begin as begin_children
-from cronograph.jobs.queue.flows.enqueue_flow import put_spec
-from cronograph.jobs.queue.flows.new_flows import put_flow
+from cronograph.jobs.queue.flows.new_flows import put_flow, put_spec
 from cronograph.jobs.registry import Registry
 from cronograph.jobs.store.db.transaction import Tx
 from cronograph.jobs.store.schema import tables

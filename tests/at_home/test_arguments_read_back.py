@@ -30,7 +30,7 @@ from pydantic import (
 
 from cronograph.jobs import Flow, InvalidInput, JobContext, Result, job
 from cronograph.jobs.core.base.read_back import changed
-from cronograph.jobs.queue.enqueue.enqueue import args_text, new_run
+from cronograph.jobs.queue.enqueue.requests import args_text, new_run
 from cronograph.jobs.registry import Registry
 from cronograph.jobs.testing import Queue, drain, run_job
 

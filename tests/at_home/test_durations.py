@@ -8,7 +8,7 @@ import pytest
 
 from cronograph.jobs import InvalidInput, JobContext, Registry, Reuse, RunSpec, Snooze, WaitTimedOut, every, job, once
 from cronograph.jobs.core.run_spec import length
-from cronograph.jobs.queue.enqueue.enqueue import new_run
+from cronograph.jobs.queue.enqueue.requests import new_run
 from cronograph.jobs.store.read.tasks import by_name
 from cronograph.jobs.testing import FakeClock, Queue, drain, run_job
 

@@ -23,7 +23,7 @@ from cronograph.jobs import (
     every,
     job,
 )
-from cronograph.jobs.queue.enqueue.enqueue_many import new_runs
+from cronograph.jobs.queue.enqueue.requests import new_runs
 
 WRONG: Any = 5
 JOBS = Registry()

@@ -9,7 +9,8 @@ from sqlalchemy.ext.asyncio import create_async_engine
 
 from cronograph.jobs import RunSpec, enqueue_many, enqueue_many_sync, enqueue_sync
 from cronograph.jobs.core.admission.caps import Cap
-from cronograph.jobs.core.base.errors import UserError
+from cronograph.jobs.core.admission.holding import Hold, Holding
+from cronograph.jobs.core.base.errors import QueueFull, UserError
 from cronograph.jobs.core.defaults import JobDefaults, JobInfo
 from cronograph.jobs.core.events import EventKind, spread
 from cronograph.jobs.core.limits import Limits
@@ -136,17 +137,15 @@ def test_what_was_enqueued_by_many_is_claimed_in_order(stored: Stored) -> None:
     assert [one.run.args["n"] for one in worker.take(3).started] == [0, 1, 2]
 
 
-@pytest.mark.costly
-@pytest.mark.parametrize("limits", [Limits(max_concurrent=1), Limits(cap=Cap(10_000))])
-def test_what_a_job_says_between_two_statements_loses_no_run(stored: Stored, limits: Limits) -> None:
+def enqueue_while_published(stored: Stored, limits: Limits) -> list[int]:
+    """Enqueue more runs than one statement inserts; on PostgreSQL their job says more of them after the first ones."""
     stored.node()
     said = JobInfo("work", args_schema=ANY_ARGS, defaults=JobDefaults(limits=limits))
-    published: list[str] = []
     other = Stored(stored.database.url.render_as_string(hide_password=False))
+    published: list[str] = []
 
-    def publish(conn: Connection, *_: object) -> None:
-        """Another node publishes as soon as the first runs are inserted."""
-        if conn.dialect.name == "postgresql" and not published:
+    def publish(conn: Connection, _cursor: object, statement: str, *_: object) -> None:
+        if conn.dialect.name == "postgresql" and "INSERT INTO" in statement and not published:
             published.append("work")
             other.do(lambda tx: jobs.publish(tx.conn, [said]))
 
@@ -154,13 +153,47 @@ def test_what_a_job_says_between_two_statements_loses_no_run(stored: Stored, lim
         event.listen(tx.conn, "after_cursor_execute", publish)
         try:
             return enqueue_many_sync(tx.conn, [RunSpec("work", {"place": place}) for place in range(CHUNK + 3)])
+        except QueueFull:
+            # The caller goes on without them, and commits.
+            return []
         finally:
             event.remove(tx.conn, "after_cursor_execute", publish)
 
     ids = stored.do(enqueue)
     other.close()
+    return ids
+
+
+@pytest.mark.costly
+@pytest.mark.parametrize("limits", [Limits(max_concurrent=1), Limits(cap=Cap(10_000))])
+def test_what_a_job_says_between_two_statements_loses_no_run(stored: Stored, limits: Limits) -> None:
+    ids = enqueue_while_published(stored, limits)
     rows = stored.rows(tables.run)
     assert [row.id for row in rows] == ids == sorted(ids)
     assert [row.args["place"] for row in rows] == list(range(CHUNK + 3))
-    if published and limits.max_concurrent:
+    if not stored.database.is_sqlite and limits.max_concurrent:
         assert [row.concurrency_key for row in rows[-4:]] == [None, "work", "work", "work"]
+
+
+@pytest.mark.costly
+def test_a_queue_that_is_full_by_what_a_job_says_between_two_statements_gets_none(stored: Stored) -> None:
+    ids = enqueue_while_published(stored, Limits(cap=Cap(1)))
+    assert [row.id for row in stored.rows(tables.run)] == ids
+    # On SQLite there is one statement, and nobody publishes while it runs.
+    assert stored.database.is_sqlite or ids == []
+
+
+@pytest.mark.parametrize("unique_key", ["k", None])
+def test_runs_of_which_one_is_refused_are_none_for_a_caller_who_goes_on(stored: Stored, unique_key: str | None) -> None:
+    stored.node()
+    stored.do(lambda tx: enqueue_sync(tx.conn, "other", unique_key="taken"))
+    debounced = RunSpec("work", unique_key="taken", hold=Hold(Holding.DEBOUNCE, 5))
+
+    def enqueue(tx: Tx) -> None:
+        with pytest.raises(UserError, match="is held by run"):
+            enqueue_many_sync(tx.conn, [RunSpec("work", unique_key=unique_key), debounced])
+
+    stored.do(enqueue)
+    assert [row.job_name for row in stored.rows(tables.run)] == ["other"]
+    created = [row for row in stored.rows(tables.event) if "created" in row.changes[0]]
+    assert len(created) == 1

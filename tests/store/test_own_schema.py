@@ -15,7 +15,7 @@ from sqlalchemy.ext.asyncio import create_async_engine
 from cronograph.jobs import RunSpec, connect, enqueue, enqueue_many_sync, enqueue_sync
 from cronograph.jobs.core.base.errors import ConfigurationError, StorageError
 from cronograph.jobs.core.flows import FlowSpec, MemberSpec
-from cronograph.jobs.queue.flows.enqueue_flow import enqueue_flow_sync
+from cronograph.jobs.queue.flows.new_flows import enqueue_flow_sync
 from cronograph.jobs.registry import Registry, define
 from cronograph.jobs.store.db.base.address import parse_url, schema_in, with_schema
 from cronograph.jobs.store.db.database import Database

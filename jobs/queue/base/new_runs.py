@@ -5,7 +5,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from operator import attrgetter
-from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from sqlalchemy import Connection
 
@@ -14,6 +15,7 @@ from ...core.admission.labels import inherited
 from ...core.audit import Record
 from ...core.base.tracing import TRACED
 from ...core.defaults import NO_DEFAULTS, PER_RUN, RUN_POLICIES, UNIQUE_KEY, JobDefaults, run_of_job
+from ...core.events import Listed, created
 from ...core.flows import AWAITS_OTHERS
 from ...core.limits import LIMITS
 from ...core.model import Json, NewRun, Priority, Run
@@ -22,11 +24,8 @@ from ...store.db import dialect
 from ...store.db.audit import link_values
 from ...store.db.postgres import Send
 from ...store.db.transaction import Wake
-from ...store.read import jobs
 from ...store.schema.types import loads
 from . import statements
-
-T = TypeVar("T")
 
 NAME: Final = "insert_runs"
 """The statement."""
@@ -138,10 +137,10 @@ Policies: TypeAlias = Decided | NewRun
 
 
 class Inserted(NamedTuple):
-    """What is stored: ``ids`` in the order of the runs; of each kind the policies that its runs have.
+    """Runs as they were inserted: ``ids`` in their order, and of each kind the policies that its runs have.
 
-    No id: an unfinished run has the unique key, or a job says how a key follows from the arguments, and the run that
-    inherits it has none yet. Of more than ``CHUNK`` runs the first may have ids and the others none.
+    There is no id where an unfinished run has the unique key, or where a job says what the caller did not know. Of more
+    than ``CHUNK`` runs the first may have ids and the others none.
     """
 
     ids: list[int]
@@ -150,52 +149,110 @@ class Inserted(NamedTuple):
     submitted_at: datetime
 
     def stored(self, new: NewRuns) -> list[Run]:
-        """The runs as they are read from the database."""
-        if not self.ids:
+        """Return the runs as they are read from the database; none unless all were inserted."""
+        if len(self.ids) < len(new.kind):
             return []
         texts = zip(new.args, new.carried, new.all_labels, strict=True)
         rows = zip(self.ids, new.kind, texts, strict=True)
         return [_stored(self.kinds[kind], self.policies[kind], key, self.submitted_at, own) for key, kind, own in rows]
 
+    def created(self, new: NewRuns) -> Listed:
+        """Return their event, for a transaction that writes its events itself."""
+        about = [(kind.job_name, policies.group) for kind, policies in zip(self.kinds, self.policies, strict=True)]
+        return created((key, *about[kind]) for key, kind in zip(self.ids, new.kind, strict=True))
+
+
+class Audited(NamedTuple):
+    """A client's request for one run: its entry of the audit log, and what the client was judged by.
+
+    If the job has another ``signature`` by now, or says something else of each run (``per_run``), nothing is inserted.
+    """
+
+    record: Record
+    signature: str
+    per_run: Mapping[str, Any] | None
+
 
 def insert(
-    conn: Connection,
-    new: NewRuns,
-    now: datetime | None = None,
-    *,
-    with_event: bool = False,
-    published: Mapping[str, JobDefaults] | None = None,
+    conn: Connection, new: NewRuns, now: datetime, published: Mapping[str, JobDefaults] = MappingProxyType({})
 ) -> Inserted:
-    """Insert runs in a transaction; with a unique key only one.
+    """Insert runs in a transaction, without their event; with a unique key only one.
 
     Args:
         conn: The transaction.
-        new: What; what it inherits it has from its job as that is published now.
-        now: When they are submitted; None on PostgreSQL: by its clock.
-        with_event: On PostgreSQL, whether the statement writes their event and notifies the nodes.
-        published: What their jobs say, where this transaction has read it; on SQLite it is read here otherwise.
+        new: The runs.
+        now: When they are submitted.
+        published: What the jobs say of which they inherit anything.
     """
-    if dialect.is_postgresql(conn):
-        send: SendNamed = lambda name, parameters: statements.execute(conn, name, parameters).all()  # noqa: E731
-        return insert_by(send, new, now, with_event=with_event)
-    at = now or dialect.database_now(conn)
-    if published is None:
-        names = {kind.job_name for kind in new.kinds if kind.inherits}
-        published = jobs.published_defaults(conn, names) if names else {}
     kinds = [
         run_of_job(kind, published.get(kind.job_name, NO_DEFAULTS)) if kind.inherits else kind for kind in new.kinds
     ]
+    if dialect.is_postgresql(conn):
+        return insert_by(sender(conn), replace(new, kinds=kinds), now, with_event=False)
     columns = [
-        {**_columns(kind), "expires_at": expiry_of(kind.expires_at, kind.ttl, kind.available_at or at)}
+        {**_columns(kind), "expires_at": expiry_of(kind.expires_at, kind.ttl, kind.available_at or now)}
         for kind in kinds
     ]
     all_labels = new.all_labels
     rows = list(zip(new.kind, new.args, map(_or_none, new.carried), map(_or_none, all_labels), strict=True))
-    asked = {"kinds": _document(columns), "runs": json.dumps(rows), "now": at}
+    asked = {"kinds": _document(columns), "runs": json.dumps(rows), "now": now}
     ids = sorted(row.id for row in statements.execute(conn, NAME, asked))
     if ids:
         index_labels(conn, zip(ids, all_labels, strict=True))
-    return Inserted(ids, kinds, kinds, at)
+    return Inserted(ids, kinds, kinds, now)
+
+
+def insert_by(
+    send: SendNamed,
+    new: NewRuns,
+    now: datetime | None = None,
+    *,
+    with_event: bool = True,
+    audited: Audited | None = None,
+) -> Inserted:
+    """Insert runs on PostgreSQL, where the statement also finds out what they inherit from their jobs.
+
+    Args:
+        send: Sends the statement.
+        new: The runs.
+        now: When they are submitted; None: by the database's clock.
+        with_event: Whether to write their event and notify the nodes as well; a group must have no cap then.
+        audited: The request that it is, of one run; ``send`` is ``by_driver`` for that.
+    """
+    kinds = [_kind(place, one, audited) for place, one in enumerate(new.kinds)]
+    same: dict[str, Any] = {"kinds": _document(kinds), "now": now, "with_event": with_event, "wakes": str(WAKES.value)}
+    if audited is not None:
+        same |= link_values(audited.record)
+    all_labels = new.all_labels
+    ids: list[int] = []
+    row: Any = None
+    for first in range(0, len(new.kind), CHUNK):
+        some = slice(first, first + CHUNK)
+        own = {
+            "kind": json.dumps(new.kind[some]),
+            **_listed("args", new.args[some]),
+            **_listed("carried", new.carried[some]),
+            **_listed("labels", all_labels[some]),
+        }
+        (row,) = send(NAME, {**same, **own})
+        if not row.ids:
+            # A job, or a group, says something of these since it was published between two statements.
+            break
+        ids += sorted(row.ids)
+    policies: Sequence[Policies] = new.kinds
+    if ids and any(kind.inherits for kind in new.kinds):
+        policies = [Decided(*one) for one in json.loads(row.decided)]
+    return Inserted(ids, new.kinds, policies, row.submitted_at)
+
+
+def sender(conn: Connection) -> SendNamed:
+    """Return what sends a statement in a transaction."""
+    return lambda name, parameters: statements.execute(conn, name, parameters).all()
+
+
+def by_driver(send: Send, *, audited: bool = False) -> SendNamed:
+    """Return what sends a statement on a connection of the driver's own, as a transaction of its own."""
+    return lambda name, parameters: send(statements.for_driver(name, audited=audited), parameters)
 
 
 def index_labels(conn: Connection, labels: Iterable[tuple[int, str]]) -> None:
@@ -210,60 +267,6 @@ def index_labels(conn: Connection, labels: Iterable[tuple[int, str]]) -> None:
         statements.execute(conn, "insert_labels", {"runs": _array(found)})
 
 
-def insert_by(send: SendNamed, new: NewRuns, now: datetime | None = None, *, with_event: bool = True) -> Inserted:
-    """``insert`` on PostgreSQL, by any way to send the statement."""
-    same = {"now": now, "with_event": with_event, "wakes": str(WAKES.value)}
-    if len(new.kind) == 1:
-        one = {"run": columns_text(new.kinds[0]), "args": new.args[0], "carried": new.carried[0]}
-        for row in send("insert_run", {**same, **one, "labels": new.all_labels[0]}):
-            return Inserted([row.id], new.kinds, [row], row.submitted_at)
-        return Inserted([], new.kinds, new.kinds, datetime.now(UTC))
-    same |= {"kinds": _document([_kind(place, one) for place, one in enumerate(new.kinds)])}
-    ids: list[int] = []
-    all_labels = new.all_labels
-    row = None
-    for first in range(0, len(new.kind), CHUNK):
-        some = slice(first, first + CHUNK)
-        own = {
-            **_listed("kind", new.kind[some], lambda each: each),
-            **_listed("args", new.args[some], _array),
-            **_listed("carried", new.carried[some], _array),
-            **_listed("labels", all_labels[some], _array),
-        }
-        (row,) = send(NAME, {**same, **own, "runs": len(new.kind[some])})
-        if not row.ids:
-            # A job, or a group, says something of these since it was published between two statements.
-            break
-        ids += row.ids
-    if row is None or not ids:
-        return Inserted([], new.kinds, new.kinds, datetime.now(UTC))
-    return Inserted(ids, new.kinds, [Decided(**one) for one in json.loads(row.decided)], row.submitted_at)
-
-
-def insert_requested(
-    send: Send, run: NewRun, record: Record, *, per_run: Mapping[str, Any] | None = None
-) -> Run | None:
-    """Insert a run that the API is asked for and the entry of the audit log, in a transaction of its own.
-
-    Args:
-        send: Sends the statement.
-        run: Without a unique key; its arguments were checked against the version of its job that has its signature.
-        record: The entry.
-        per_run: What its job says of each run, by which it has got its labels and its ttl.
-
-    Returns:
-        What is stored; None, and nothing is: the job has another version or rule, or is published no more, or the audit
-        log has no entry yet that another could follow.
-    """
-    args, labels = json.dumps(run.args), labels_text(run.labels)
-    entry = json.dumps(link_values(record))
-    document = _document({**_kind(0, run), "per_run": per_run})
-    parameters = {"run": document, "args": args, "labels": labels, "entry": entry}
-    for row in send(statements.for_driver("insert_requested"), parameters):
-        return _stored(run, row, row.id, row.submitted_at, (args, NOTHING, labels))
-    return None
-
-
 def stored_here(run: NewRun, key: int, submitted_at: datetime) -> Run:
     """A run that somebody else has inserted, as far as it is known here."""
     texts = json.dumps(run.args), NOTHING, labels_text(run.labels, run.parent_labels)
@@ -272,7 +275,7 @@ def stored_here(run: NewRun, key: int, submitted_at: datetime) -> Run:
 
 def columns_text(run: NewRun) -> str:
     """The columns of one run for a statement of PostgreSQL, which finds out what is inherited."""
-    return _document(_kind(0, run))
+    return _document(_kind(0, run, None))
 
 
 _document: Final = json.JSONEncoder(default=dialect.time_text).encode
@@ -315,23 +318,27 @@ def _columns(run: NewRun) -> dict[str, Any]:
 _COLUMN: Final = {name: "group_name" if name == "group" else name for name in RUN_POLICIES}
 
 
-def _kind(place: int, run: NewRun) -> dict[str, Any]:
-    """A kind for the statement of PostgreSQL, which finds out what is inherited."""
+def _kind(place: int, run: NewRun, audited: Audited | None) -> dict[str, Any]:
+    """Return the columns of a kind for PostgreSQL, which finds out what is inherited."""
     inherited = {_COLUMN[name] for name in run.inherits if name in _COLUMN}
+    judged = audited is not None
     return {
         **{name: value for name, value in _columns(run).items() if name not in inherited},
         "own_timeout": "timeout" not in run.inherits,
         "own_max_duration": "max_duration" not in run.inherits,
-        "own_key": UNIQUE_KEY not in run.inherits,
-        "own_limits": LIMITS not in run.inherits,
-        "settled": PER_RUN not in run.inherits,
+        "own_key": UNIQUE_KEY not in run.inherits and not judged,
+        "own_limits": LIMITS not in run.inherits and not judged,
+        "settled": PER_RUN not in run.inherits and not judged,
+        "per_run": None if audited is None else audited.per_run,
+        "published": None if audited is None else audited.signature,
         "kind": place,
     }
 
 
-def _listed(name: str, values: list[T], listed: Callable[[list[T]], Any]) -> dict[str, Any]:
-    same = values.count(values[0]) == len(values)
-    return {name: None if same else listed(values), f"each_{name}": values[0] if same else None}
+def _listed(name: str, texts: list[str]) -> dict[str, str | None]:
+    if texts.count(texts[0]) == len(texts):
+        return {name: None, f"each_{name}": texts[0]}
+    return {name: _array(texts), f"each_{name}": None}
 
 
 def _array(texts: list[str]) -> str:

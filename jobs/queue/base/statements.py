@@ -1,8 +1,9 @@
 """The queue's SQL: a file for each statement in ``sql/postgres`` and ``sql/sqlite``, found by its name.
 
 Each begins with a heading: what the statement does, its parameters, which index must serve it, who calls it. Parameters
-are written ``:name``, the word ``cronograph`` stands for the schema of the tables, and ``{event_written}`` for the
-beginning of the part that writes the event (``outbox.EVENT_WRITTEN``). Rows are read by the names of their columns.
+are written ``:name``, the word ``cronograph`` stands for the schema of the tables, ``{event_written}`` for the
+beginning of the part that writes the event (``outbox.EVENT_WRITTEN``), and ``{audited}`` for the part that writes an
+entry of the audit log where one is asked for (``audit.AUDITED``). Rows are read by the names of their columns.
 """
 
 import json
@@ -19,7 +20,7 @@ from typing import Any, Final
 from sqlalchemy import Connection, CursorResult, Row, TextClause, TextualSelect, bindparam, column
 from sqlalchemy.types import JSON, TypeEngine
 
-from ...store.db import dialect, outbox
+from ...store.db import audit, dialect, outbox
 from ...store.db.autocommit import PLANNED
 from ...store.db.unreadable import is_undecodable
 from ...store.schema.naming import SQLITE_SCHEMA, SchemaText, in_schema
@@ -61,8 +62,13 @@ def names(database: str) -> list[str]:
 
 
 @cache
-def statement(database: str, name: str) -> Statement:
-    """The statement of this name for ``POSTGRES`` or ``SQLITE``.
+def statement(database: str, name: str, *, audited: bool = False) -> Statement:
+    """Return the statement of this name for ``POSTGRES`` or ``SQLITE``.
+
+    Args:
+        database: Which of the two.
+        name: Of its file, without the ending.
+        audited: Whether it writes an entry of the audit log too; then it has the parameters of ``audit.link_values``.
 
     Raises:
         FileNotFoundError: there is none.
@@ -70,8 +76,10 @@ def statement(database: str, name: str) -> Statement:
     whole = (FOLDER / database / f"{name}.sql").read_text(encoding="utf-8")
     heading = _HEADING.match(whole)
     assert heading is not None, f"{name}.sql has no heading"
-    lines = (connection.removeprefix("--").removeprefix(" ") for connection in heading[0].splitlines())
+    lines = (line.removeprefix("--").removeprefix(" ") for line in heading[0].splitlines())
     text = whole[heading.end() :].replace("{event_written}", outbox.EVENT_WRITTEN)
+    for mark, part in (("{audit_begun}", audit.BEGUN), ("{audited}", audit.AUDITED)):
+        text = text.replace(mark, part if audited else "")
     return Statement(name, "\n".join(lines), text)
 
 
@@ -82,9 +90,9 @@ def read_all(database: str) -> None:
 
 
 @cache
-def for_driver(name: str) -> str:
-    """A statement for a connection of psycopg's own, whose rows are named tuples."""
-    return statement(POSTGRES, name).for_driver
+def for_driver(name: str, *, audited: bool = False) -> str:
+    """Return a statement for a connection of psycopg's own, whose rows are named tuples; see ``statement``."""
+    return statement(POSTGRES, name, audited=audited).for_driver
 
 
 def execute(conn: Connection, name: str, parameters: Mapping[str, Any]) -> CursorResult[Any]:

@@ -23,7 +23,7 @@ from ..base import runs as run_store
 from ..base.apart import ON_EXPIRED, in_halves, reason_of
 from ..base.changes import run_change
 from ..base.skips import record_drop
-from ..enqueue.enqueue import FollowUp, put_following
+from ..enqueue.follow_ups import FollowUp, put_following
 from ..flows.flow_ends import end_alone, ended_of, hold_of, settle
 
 BATCH: Final = 500

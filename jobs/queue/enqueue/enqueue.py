@@ -1,51 +1,30 @@
-"""Enqueue inside the user's own SQLAlchemy transaction.
+"""Runs are put into the queue: by one statement where that can do it, else by several in one transaction.
 
-Run, event and notification are committed with the user's data, or not at all.
+Run, event and notification are committed together, in a transaction of ours or of the user's, or not at all.
 """
 
-import json
-import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
+from typing import TYPE_CHECKING, TypeAlias
 
 from sqlalchemy import Connection
 
 from ...core.admission.caps import Line, Verdict, refusal
-from ...core.admission.holding import Hold
-from ...core.admission.labels import label_faults
-from ...core.base.errors import InvalidInput, python_names, refuse
-from ...core.base.signature import LENGTH
-from ...core.base.tracing import TRACED
-from ...core.base.unwritable import unwritable
-from ...core.defaults import (
-    FROM_ARGUMENTS,
-    NO_DEFAULTS,
-    PER_RUN,
-    RUN_POLICIES,
-    UNIQUE_KEY,
-    JobDefaults,
-    run_of_job,
-    settle,
-)
-from ...core.limits import LIMITS
-from ...core.model import Json, NewRun, Priority, Run, Trigger
-from ...core.rules import name_faults, new_run_faults
-from ...core.run_spec import DURATIONS, NO_KEY, RunSpec, seconds_of
+from ...core.base.errors import python_names
+from ...core.defaults import FROM_ARGUMENTS, NO_DEFAULTS, JobDefaults, run_of_job, settle
+from ...core.model import NewRun, Run
+from ...core.run_spec import RunSpec
 from ...store.db import dialect, outbox
 from ...store.db.callers.connection import borrowed
-from ...store.db.database import SyncAutocommitConnection
 from ...store.db.transaction import Tx, Wake
 from ...store.read import jobs
 from ...store.read import runs as stored_runs
-from ..base import statements
-from ..base.apart import in_halves, note_lost
 from ..base.changes import created_changes
-from ..base.new_runs import CHUNK, NewRuns, insert, insert_by
-from ..limits.caps import Capped, Room, capped, drop, free_lines
-from ..limits.debounced import is_debounced, renew_by
-from ..limits.uniqueness import Enqueued, hardly_waiting, put_unique
+from ..base.new_runs import CHUNK, WAKES, NewRuns, SendNamed, insert, insert_by, sender
+from ..limits.caps import Capped, Room, begin_writing, capped, drop, free_lines
+from ..limits.uniqueness import Enqueued, hardly_waiting, is_debounced, put_unique, renew_by
+from .requests import checked, new_run, traced
 
 if TYPE_CHECKING:
     # A caller with a session has imported its library.
@@ -56,11 +35,6 @@ Transaction: TypeAlias = "Session | Connection"
 """A synchronous transaction of the user's."""
 AsyncTransaction: TypeAlias = "AsyncSession | AsyncConnection"
 """An asynchronous one."""
-_NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
-"""In JSON text, the escaped U+0000, which PostgreSQL cannot store."""
-_ESCAPED = "\\u0000"
-_PRIORITIES = frozenset(priority.value for priority in Priority)
-_encode = json.JSONEncoder(allow_nan=False, ensure_ascii=False).encode
 
 
 def enqueue_sync(session: Transaction, spec: RunSpec, *, schema: str | None = None) -> Run:
@@ -68,7 +42,7 @@ def enqueue_sync(session: Transaction, spec: RunSpec, *, schema: str | None = No
 
     Args:
         session: A SQLAlchemy session or connection to the database that Cronograph uses.
-        spec: What to put there; the node that knows its job may not have started yet.
+        spec: The run; the node that knows its job may not have started yet.
         schema: That of the tables, for a session of the user's; None: ``session`` is a connection of our own.
 
     Raises:
@@ -76,24 +50,66 @@ def enqueue_sync(session: Transaction, spec: RunSpec, *, schema: str | None = No
         StorageError: there are no tables.
     """
     run = new_run(traced(spec))
-    conn = session if isinstance(session, Connection) else session.connection()
+    conn = connection_of(session)
     with borrowed(conn, schema):
-        if dialect.is_postgresql(conn) and run.hold is None:
-            new = NewRuns.of([run])
-            for stored in insert(conn, new, with_event=True).stored(new):
-                return stored
-        return enqueue_all(conn, [run])[0]
+        if dialect.is_postgresql(conn):
+            stored = at_once(sender(conn), [run])
+            if stored is not None:
+                return stored[0]
+        return put_in(conn, [run])[0]
 
 
-def enqueue_autocommit(connection: SyncAutocommitConnection, runs: Sequence[NewRun]) -> list[Run] | None:
-    """Put what several callers enqueue at the same moment into the queue by one statement, a transaction of its own.
+def enqueue_many_sync(session: Transaction, runs: Iterable[RunSpec], *, schema: str | None = None) -> list[int]:
+    """Put runs into the queue as part of ``session``'s transaction, all or none. The caller commits.
 
-    None, and nothing was added, where that takes more: a unique key that a run has, or that follows from arguments.
+    Returns:
+        The ids, in the order of ``runs``; for a unique key that an unfinished run has, the id of that run.
+
+    Raises:
+        UserError: the first run that is not what it must be, with its place in the path. Nothing was added.
     """
+    conn = connection_of(session)
+    new = checked(runs)
+    if not new.kind:
+        return []
+    with borrowed(conn, schema):
+        return _put_ids(conn, new)
 
-    def send(name: str, parameters: dict[str, Any]) -> Sequence[Any]:
-        return connection.execute(statements.for_driver(name), parameters)
 
+def _put_ids(conn: Connection, new: NewRuns) -> list[int]:
+    """Put runs into the queue, all or none, of which nobody needs more than the ids."""
+    if any(kind.unique_key is not None or kind.hold is not None for kind in new.kinds):
+        return _put_apart(conn, new.apart())
+    if dialect.is_postgresql(conn):
+        with conn.begin_nested() if len(new.kind) > CHUNK else nullcontext():
+            ids = insert_by(sender(conn), new).ids
+            # A job, or a group, says something that takes more than one statement.
+            return [*ids, *_put_apart(conn, new.apart()[len(ids) :])] if len(ids) < len(new.kind) else ids
+    published, any_cap = jobs.published_defaults_and_caps(conn, {kind.job_name for kind in new.kinds})
+    if any_cap or any(defaults.settles for defaults in published.values()):
+        return _put_apart(conn, new.apart())
+    inserted = insert(conn, new, dialect.database_now(conn), published)
+    outbox.append(conn, inserted.submitted_at, [inserted.created(new)])
+    return inserted.ids
+
+
+def _put_apart(conn: Connection, runs: Sequence[NewRun]) -> list[int]:
+    begin_writing(conn)
+    with conn.begin_nested():
+        return [run.id for run in put_in(conn, runs)]
+
+
+def connection_of(session: Transaction) -> Connection:
+    """Return the connection on which a transaction of the user's is."""
+    return session if isinstance(session, Connection) else session.connection()
+
+
+def at_once(send: SendNamed, runs: Sequence[NewRun]) -> list[Run] | None:
+    """Put runs of one or several callers into the queue by one statement on PostgreSQL; return them.
+
+    None, and nothing was added, where that takes more than one: they have several unique keys, or keys that hold in
+    their own way, or what their jobs have published says so.
+    """
     last = runs[-1]
     if is_debounced(last) and last.unique_key is not None:
         if any((run.job_name, run.unique_key, run.hold) != (last.job_name, last.unique_key, last.hold) for run in runs):
@@ -106,166 +122,35 @@ def enqueue_autocommit(connection: SyncAutocommitConnection, runs: Sequence[NewR
     return insert_by(send, new).stored(new) or None
 
 
-def enqueue_in_order_of_keys(conn: Connection, runs: Sequence[NewRun]) -> list[Run]:
-    """``enqueue_all`` of what several callers enqueue: in one order, so that two of these never wait for each other."""
-    order = sorted(range(len(runs)), key=lambda place: runs[place].unique_key or "")
-    stored = enqueue_all(conn, [runs[place] for place in order])
-    by_place = dict(zip(order, stored, strict=True))
-    return [by_place[place] for place in range(len(runs))]
+def put_in(conn: Connection, runs: Sequence[NewRun], *, of_several: bool = False) -> list[Run]:
+    """Put runs into the queue in ``conn``'s transaction, which the caller commits, with their events.
 
-
-def traced(spec: RunSpec) -> RunSpec:
-    """A run to be that carries the trace of where it is put into the queue, if there is one."""
-    carried = TRACED.carried(spec.job_name, spec.carried)
-    return spec if carried is spec.carried else replace(spec, carried=carried)
-
-
-def new_run(spec: RunSpec) -> NewRun:
-    """A run to be, if all of it is what it must be; policies that are None are inherited from the job.
-
-    Raises:
-        UserError: it is not.
-    """
-    args, carried, labels = spec.args, spec.carried, spec.labels
-    given = {name: getattr(spec, name) for name in RUN_POLICIES}
-    of_job: dict[str, object] = {**given, UNIQUE_KEY: spec.unique_key, LIMITS: None, PER_RUN: spec.settled or None}
-    chosen: dict[str, Any] = {
-        name: seconds_of(name, value) if name in DURATIONS else value
-        for name, value in given.items()
-        if value is not None
-    }
-    ttl: Any = seconds_of("ttl", spec.ttl)
-    priority = chosen.pop("priority", Priority.LOW)
-    named = _is_priority(priority)
-    run = NewRun(
-        spec.job_name,
-        Trigger.API,
-        args=dict(args) if isinstance(args, Mapping) else {},
-        priority=Priority(priority.lower()) if named else Priority.LOW,
-        available_at=spec.run_at,
-        unique_key=spec.unique_key if spec.unique_key != NO_KEY else None,
-        inherits=frozenset(name for name, value in of_job.items() if value is None),
-        carried=dict(carried) if isinstance(carried, Mapping) and carried else None,
-        # What is no mapping is refused below.
-        labels=dict(labels) if isinstance(labels, Mapping) else labels,
-        parent_labels=dict(spec.parent_labels) if isinstance(spec.parent_labels, Mapping) else None,
-        expires_at=spec.expires_at,
-        ttl=ttl,
-        hold=spec.hold if isinstance(spec.hold, Hold) else None,
-        signature=spec.signature if isinstance(spec.signature, str) else None,
-        **chosen,
-    )
-    with python_names():
-        refuse(_faults(run, spec, priority))
-    return run
-
-
-def enqueue_all(conn: Connection, runs: Sequence[NewRun]) -> list[Run]:
-    """Insert runs, their events and a notification in ``conn``'s transaction, which the caller commits.
+    Args:
+        conn: The transaction.
+        runs: The runs.
+        of_several: Whether several callers ask for them, see ``put_of_several``.
 
     Raises:
         UserError: a unique key is held otherwise, or a queue is full; in a Python caller's names.
     """
     tx = Tx(conn)
     with python_names():
-        enqueued = put(tx, runs)
+        enqueued = put_of_several(tx, runs) if of_several else put(tx, runs)
     if tx.changes:
         outbox.append(conn, tx.now, tx.changes)
-    dialect.notify(conn, str((Wake.RUNS | Wake.EVENTS).value))
+    dialect.notify(conn, str(WAKES.value))
     return [one.run for one in enqueued]
 
 
-def args_text(args: Mapping[str, Json], name: str = "args") -> str:
-    """Arguments as JSON.
-
-    Raises:
-        UserError: no database could store them.
-    """
-    if not isinstance(args, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance] - of the user's, unchecked
-        raise InvalidInput(f"{name}: must be a mapping of names to values, got {args!r:.60}", path=(name,))
-    for key, value in args.items():
-        # JSON would make texts of them, and what was given would not be what arrives.
-        if not isinstance(key, str):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise InvalidInput(f"{name}: each name must be a text, got {key!r:.60}", path=(name,))
-        if isinstance(value, dict | list | tuple) and (found := unwritable(cast("object", value))) is not None:
-            place = ".".join((key, *found.place))[:60]
-            raise InvalidInput(f"{name}: {found.why}, in argument {place!a}", path=(name, key))
-    try:
-        text = _encode(dict(args))
-        text.encode()
-    except (TypeError, ValueError, RecursionError) as error:
-        raise _no_json(name, args, error) from None
-    # An even number of backslashes before it would make it an ordinary text.
-    if _ESCAPED in text and _NUL.search(text):
-        raise InvalidInput(f"{name}: a text must not hold the character U+0000", path=(name,))
-    return text
-
-
-def _no_json(name: str, args: Mapping[str, Json], error: Exception) -> InvalidInput:
-    """What no database could store, with the argument that it is in."""
-    for argument, value in args.items():
-        try:
-            _encode({argument: value}).encode()
-        except (TypeError, ValueError, RecursionError) as fault:
-            message = f"{name}: {_reason(fault)}, in argument {str(argument)!a:.60}"
-            return InvalidInput(message, path=(name, str(argument)))
-    return InvalidInput(f"{name}: {_reason(error)}", path=(name,))
-
-
-def _reason(error: Exception) -> str:
-    if isinstance(error, UnicodeEncodeError):
-        return "a text must not hold half of a surrogate pair"
-    return "must be JSON: it contains itself" if isinstance(error, RecursionError) else f"must be JSON: {error}"
-
-
-def _faults(settings: NewRun, spec: RunSpec, priority: object) -> Iterator[InvalidInput]:
-    """What is wrong with a run to be; whether anybody knows the job is not judged.
-
-    What the database would refuse in its own words, after which a transaction is spoilt, is refused here by name.
-    """
-    yield from name_faults(settings.job_name, "jobName")
-    yield from new_run_faults(settings)
-    yield from _priority_faults(priority)
-    yield from _json_faults(spec.args, "args")
-    yield from _json_faults(spec.carried, "carried")
-    yield from _own_faults(spec)
-
-
-def _is_priority(value: object) -> bool:
-    return isinstance(value, str) and value.lower() in _PRIORITIES
-
-
-def _priority_faults(value: object) -> Iterator[InvalidInput]:
-    if not _is_priority(value):
-        yield InvalidInput(f"priority: must be 'high' or 'low', got {value!r:.60}", path=("priority",))
-
-
-def _json_faults(value: Mapping[str, Json] | None, name: str) -> Iterator[InvalidInput]:
-    if value is None:
-        return
-    try:
-        args_text(value, name)
-    except InvalidInput as fault:
-        yield fault
-
-
-def _own_faults(spec: RunSpec) -> Iterator[InvalidInput]:
-    """What is wrong with the fields that only Python has."""
-    hold, settled, signature = cast("tuple[object, object, object]", (spec.hold, spec.settled, spec.signature))
-    if spec.parent_labels is not None:
-        yield from label_faults(spec.parent_labels, "parent_labels")
-    if hold is not None and not isinstance(hold, Hold):
-        message = f"hold: must be a rule that @job or options(…) has made, or None, got {hold!r:.60}"
-        yield InvalidInput(message, path=("hold",))
-    if not isinstance(settled, bool):
-        yield InvalidInput(f"settled: must be True or False, got {settled!r:.60}", path=("settled",))
-    if signature is not None and not (isinstance(signature, str) and len(signature) == LENGTH):
-        message = f"signature: must be what job.run(…) has set, or None, got {signature!r:.60}"
-        yield InvalidInput(message, path=("signature",))
+def put_of_several(tx: Tx, runs: Sequence[NewRun]) -> list[Enqueued]:
+    """``put`` for several callers, in the order of their unique keys: two transactions never wait for each other."""
+    order = sorted(range(len(runs)), key=lambda place: runs[place].unique_key or "")
+    by_place = dict(zip(order, put(tx, [runs[place] for place in order]), strict=True))
+    return [by_place[place] for place in range(len(runs))]
 
 
 def put(tx: Tx, runs: Sequence[NewRun]) -> list[Enqueued]:
-    """Insert runs without judging their arguments; ``enqueue`` in the user's own transaction accepts any job.
+    """Put runs into the queue without judging their arguments; all other ways in come here, but for ``at_once``.
 
     What a run inherits, it has from its job as that is published now.
 
@@ -302,31 +187,6 @@ def put_or_drop(tx: Tx, runs: Sequence[NewRun]) -> None:
             _insert_capped(tx, settled, counted.never_refusing(), is_ours=True)
         else:
             _insert(tx, settled)
-
-
-class FollowUp(NamedTuple):
-    """A run that the end of another one brings about.
-
-    ``run_id`` is the one that ended; ``kind`` says in words how it brings this about; ``job_name`` is that of the new
-    run; ``make`` returns it.
-    """
-
-    run_id: int
-    kind: str
-    job_name: str
-    make: Callable[[], NewRun]
-
-
-def put_following(tx: Tx, follow_ups: Sequence[FollowUp]) -> None:
-    """Enqueue what follows the ends of runs. What is refused or faulty is recorded on its run and stops nothing else.
-
-    Args:
-        tx: The transaction in which they end; it goes on in any case.
-        follow_ups: One of each is enqueued or left out.
-    """
-    lost = in_halves(tx, follow_ups, lambda some: put_or_drop(tx, [one.make() for one in some]))
-    for one, error in lost:
-        note_lost(tx, one.run_id, one.kind, one.job_name, error)
 
 
 @dataclass(frozen=True, slots=True)
@@ -382,7 +242,7 @@ def _insert(tx: Tx, settled: _Settled) -> list[Enqueued]:
     """Insert runs."""
     runs = settled.runs
     plain = NewRuns.of(run for run in runs if run.unique_key is None)
-    stored = insert(tx.conn, plain, tx.now, published=settled.published).stored(plain) if plain.kind else ()
+    stored = insert(tx.conn, plain, tx.now, settled.published).stored(plain) if plain.kind else ()
     inserted = iter(stored)
     newest = {(run.job_name, run.unique_key): place for place, run in enumerate(runs) if is_debounced(run)}
     made = {
@@ -411,3 +271,10 @@ def _settled(tx: Tx, runs: Sequence[NewRun]) -> _Settled:
     if any(FROM_ARGUMENTS & run.inherits for run in runs):
         runs = [settle(run, published[run.job_name]) if FROM_ARGUMENTS & run.inherits else run for run in runs]
     return _Settled(runs, capped(tx.conn, runs, published, any_group=any_group), published)
+
+
+def put_many(tx: Tx, runs: Iterable[RunSpec]) -> list[int]:
+    """``enqueue_many_sync`` as a part of a transaction of ours."""
+    ids = enqueue_many_sync(tx.conn, runs)
+    tx.wake(WAKES)
+    return ids

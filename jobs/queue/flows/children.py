@@ -21,7 +21,7 @@ from ...store.schema.tables import flow_run as m
 from ...store.schema.tables import run as r
 from ...store.schema.tables import run_awaited as a
 from ..enqueue.enqueue import are_held_apart, put
-from ..enqueue.enqueue_many import new_runs
+from ..enqueue.requests import new_runs
 from .new_flows import put_flow
 
 

@@ -32,8 +32,7 @@ from ..base.changes import run_change
 from ..base.runs import lock
 from ..base.shapes import HeldRun, Reserved
 from ..base.suspended import wake
-from ..enqueue.enqueue import FollowUp, put_following
-from ..enqueue.failures import FinalFailure, enqueue_failure_jobs
+from ..enqueue.follow_ups import FinalFailure, FollowUp, enqueue_failure_jobs, put_following
 
 NOTHING: Final[Mapping[int, int]] = MappingProxyType({})
 _NEWEST: Final = select(func.max(m.c.run_id)).where(m.c.flow_id == bindparam("id"))

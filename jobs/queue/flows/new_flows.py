@@ -7,13 +7,14 @@ from types import MappingProxyType
 from sqlalchemy import Connection, insert, select, update
 
 from ...core.admission.labels import inherited
-from ...core.base.errors import AlreadyExists
+from ...core.base.errors import AlreadyExists, InvalidInput, python_names
 from ...core.defaults import JobDefaults, run_of_job
 from ...core.events import EventKind
-from ...core.flows import FlowState, NewFlow, NewMember, When, references, unknown_in
+from ...core.flows import FlowSpec, FlowState, NewFlow, NewMember, When, check_flow, ordered, references, unknown_in
 from ...core.model import Json, NewRun, Run
 from ...core.states import FINAL
-from ...store.db import dialect
+from ...store.db import dialect, outbox
+from ...store.db.callers.connection import borrowed
 from ...store.db.transaction import Tx, Wake
 from ...store.read import jobs
 from ...store.schema.callbacks import callback_document
@@ -22,9 +23,58 @@ from ...store.schema.tables import flow_edge as e
 from ...store.schema.tables import flow_run as m
 from ...store.schema.tables import run as r
 from ..base.changes import created_changes
-from ..base.new_runs import NewRuns
+from ..base.new_runs import WAKES, NewRuns
 from ..base.new_runs import insert as insert_runs
+from ..enqueue.enqueue import Transaction, connection_of
+from ..enqueue.requests import new_runs
 from .flow_ends import emit_flow, end_if_over
+
+
+def enqueue_flow_sync(session: Transaction, spec: FlowSpec, *, schema: str | None = None) -> int:
+    """Put a flow into the queue as part of ``session``'s transaction, all of its runs or none. The caller commits.
+
+    Any job name is accepted: the node that knows it may not have started yet.
+
+    Returns:
+        The id of the flow.
+
+    Raises:
+        UserError: what is wrong with it, each with its path. Nothing was added.
+    """
+    conn = connection_of(session)
+    with borrowed(conn, schema):
+        tx = Tx(conn)
+        flow_id = put_spec(tx, spec)
+        outbox.append(conn, tx.now, tx.changes)
+        dialect.notify(conn, str(WAKES.value))
+    return flow_id
+
+
+def put_spec(tx: Tx, spec: FlowSpec) -> int:
+    """Put a flow into the queue as its caller describes it, all of its runs or none; its id.
+
+    Raises:
+        UserError: see ``enqueue_flow_sync``.
+    """
+    new = new_flow(spec)
+    with python_names():
+        return put_flow(tx, new)
+
+
+def new_flow(spec: FlowSpec) -> NewFlow:
+    """The flow that a description means.
+
+    Raises:
+        UserError: what is wrong with it, each with its path.
+    """
+    check_flow(spec.name, spec.unique_key, spec.labels, is_open=spec.is_open)
+    if not spec.members and not spec.is_open:
+        raise InvalidInput("runs: must be at least one, got none; add runs, or say open=True", path=("runs",))
+    runs = new_runs(one.run for one in spec.members)
+    members = [NewMember(one.key, run, one.after, one.when) for one, run in zip(spec.members, runs, strict=True)]
+    callbacks = dict(zip(spec.callbacks, new_runs(spec.callbacks.values()), strict=True))
+    labels = dict(spec.labels) if spec.labels else None
+    return NewFlow(spec.name, tuple(ordered(members)), spec.is_open, spec.unique_key, callbacks, labels=labels)
 
 
 def put_flow(
@@ -106,7 +156,7 @@ def put_members(
         return []
     defaults = jobs.defaults(tx.conn, {one.run.job_name for one in members if one.run.inherits})
     new = NewRuns.of(as_member(one.run, flow_id, defaults, labels, suspended=bool(one.after)) for one in members)
-    runs = insert_runs(tx.conn, new, tx.now, published=defaults).stored(new)
+    runs = insert_runs(tx.conn, new, tx.now, defaults).stored(new)
     ids = {**known, **{one.key: run.id for one, run in zip(members, runs, strict=True)}}
     rows = [
         {
@@ -144,7 +194,7 @@ def put_again(tx: Tx, old_id: int, new: NewRun, published: Mapping[str, JobDefau
         published: What its job says.
     """
     kinds = NewRuns.of([new])
-    (run,) = insert_runs(tx.conn, kinds, tx.now, published=published).stored(kinds)
+    (run,) = insert_runs(tx.conn, kinds, tx.now, published).stored(kinds)
     tx.conn.execute(update(m).where(m.c.run_id == old_id).values(run_id=run.id, chain=None))
     tx.conn.execute(update(e).where(e.c.run_id == old_id).values(run_id=run.id))
     tx.conn.execute(update(e).where(e.c.after_id == old_id).values(after_id=run.id))

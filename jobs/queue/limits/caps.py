@@ -199,8 +199,15 @@ def _lock(conn: Connection, lines: Collection[Line]) -> None:
     if dialect.is_postgresql(conn):
         names = sorted(map(_name, lines))
         statements.execute(conn, "lock_lines", {"lines": names, "all": len(names) > MOST_LOCKS}).all()
-    else:
-        # The driver begins a transaction with the first change, and who changes anything is the only one.
+    begin_writing(conn)
+
+
+def begin_writing(conn: Connection) -> None:
+    """Have SQLite's driver begin the transaction, as it does with a change: there is no other writer until its end.
+
+    A savepoint before that would be a transaction of its own, and its release the commit.
+    """
+    if not dialect.is_postgresql(conn):
         conn.execute(update(g).where(false()).values(name=g.c.name))
 
 

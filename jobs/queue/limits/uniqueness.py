@@ -1,5 +1,6 @@
-"""Runs with unique keys: one is put into the queue, or the run that stands for it is answered."""
+"""Runs with unique keys: one is put into the queue, or the run that stands for it is answered, perhaps renewed."""
 
+import json
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -12,17 +13,18 @@ from ...core.admission.expiry import expiry_of
 from ...core.admission.holding import Hold, Holding
 from ...core.admission.labels import inherited
 from ...core.base.errors import InvalidState
-from ...core.model import NewRun, Run
+from ...core.model import NewRun, Priority, Run, Trigger
 from ...store.db import dialect
 from ...store.db.transaction import Tx
 from ...store.read import runs as stored_runs
 from ..base import runs as run_store
 from ..base.changes import run_change
-from ..base.new_runs import NewRuns, insert
+from ..base.new_runs import NOTHING, WAKES, NewRuns, SendNamed, columns_text, insert, labels_text, stored_here
 
+RENEW: Final = "renew_debounced"
+"""The statement."""
 _TRIES: Final = 10
 """The run that has a key may finish, or begin, between two statements; then the key is free again."""
-
 
 _BRIEFLY: Final = text("SELECT current_setting('lock_timeout') AS before, set_config('lock_timeout', '100ms', true)")
 _AS_BEFORE: Final = text("SELECT set_config('lock_timeout', :before, true)")
@@ -174,3 +176,48 @@ _OF_THE_LAST: Final = (
     "cap_key",
 )  # fmt: skip
 """What a run that waits gets of the enqueue that takes its place, besides its labels and its times."""
+
+
+def is_debounced(run: NewRun) -> bool:
+    """Whether a further enqueue of its key takes its place as long as it waits."""
+    return run.hold is not None and run.hold.kind is Holding.DEBOUNCE
+
+
+def renew_by(send: SendNamed, run: NewRun) -> Run | None:
+    """Give the run that waits with this unique key the arguments of ``run``, by any way to send the statement.
+
+    Args:
+        send: As a transaction of its own.
+        run: Debounced, with its unique key.
+
+    Returns:
+        The run as it waits now. None, and nothing was changed: it takes a transaction, see ``put_unique``.
+    """
+    assert run.hold is not None, "it is debounced"
+    parameters = {
+        "run": columns_text(run),
+        "args": json.dumps(run.args),
+        "carried": NOTHING if run.carried is None else json.dumps(run.carried),
+        "labels": labels_text(run.labels, run.parent_labels),
+        "delay": run.hold.seconds,
+        "max_wait": run.hold.max_wait,
+        "wakes": str(WAKES.value),
+    }
+    for row in send(RENEW, parameters):
+        as_first = replace(
+            run,
+            trigger=Trigger(row.trigger),
+            task_id=row.task_id,
+            task_name=row.task_name,
+            group=row.group,
+            priority=Priority(row.priority),
+            retries=row.retries,
+            retry_delay=row.retry_delay,
+            timeout=row.timeout,
+            description=row.description,
+            available_at=row.available_at,
+            expires_at=row.expires_at,
+            ttl=None,
+        )
+        return stored_here(as_first, row.id, row.submitted_at)
+    return None

@@ -27,7 +27,7 @@ from ...core.outcome import (
 from ...core.states import RunState
 from ...own.threads import in_own_thread
 from ...queue.claims.claim import Started
-from ...queue.enqueue.failures import failure_of
+from ...queue.enqueue.follow_ups import failure_of
 from ...queue.finish import Finish
 from ...registry import JobDefinition
 from ..job.host import LocalHost

@@ -21,8 +21,8 @@ from ...core.run_spec import RunSpec
 from ...core.steps import StepEnd, StoredStep, may_have_steps
 from ...core.waits import Wait
 from ...queue.claims.claim import Started
-from ...queue.enqueue.enqueue_many import put_many
-from ...queue.flows.enqueue_flow import put_spec
+from ...queue.enqueue.enqueue import put_many
+from ...queue.flows.new_flows import put_spec
 from ...queue.group_commit import LoopGroupCommit
 from ...queue.steps import EndedStep, results_of, store
 from ...queue.waits import wait

@@ -18,7 +18,7 @@ from ...core.run_spec import RunSpec
 from ...own.forks import FORKED, forks
 from ...queue.base.shapes import HeldRun
 from ...queue.claims.claim import Started
-from ...queue.enqueue.enqueue_many import new_runs
+from ...queue.enqueue.requests import new_runs
 from .lines import RawLine
 from .ownership import as_node
 from .printing import Lines, Pieces

@@ -14,7 +14,7 @@ from ...registry import JobDefinition, default_registry, define
 from ...registry.hooks import Hooks
 from ..job.middleware import middleware_of
 
-STORE: Final = "cronograph.jobs.queue.flows.enqueue_flow"
+STORE: Final = "cronograph.jobs.queue.flows.new_flows"
 """What a child needs to judge what it enqueues. It brings SQLAlchemy, a third of what a launcher would hold."""
 
 

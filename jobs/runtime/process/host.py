@@ -36,12 +36,12 @@ from .wire import (
 )
 
 if TYPE_CHECKING:
-    from ...queue.enqueue import enqueue_many
-    from ...queue.flows import enqueue_flow
+    from ...queue.enqueue import requests
+    from ...queue.flows import new_flows
 else:
     # They bring SQLAlchemy, which a fork would have to copy for every child.
-    enqueue_many = LazyModule("cronograph.jobs.queue.enqueue.enqueue_many")
-    enqueue_flow = LazyModule("cronograph.jobs.queue.flows.enqueue_flow")
+    requests = LazyModule("cronograph.jobs.queue.enqueue.requests")
+    new_flows = LazyModule("cronograph.jobs.queue.flows.new_flows")
 
 T = TypeVar("T")
 
@@ -357,19 +357,19 @@ class ChildHost:
 
     async def enqueue_flow(self, flow: FlowSpec) -> int:
         """Have the node put a flow into the queue; its id."""
-        enqueue_flow.new_flow(flow)
+        new_flows.new_flow(flow)
         (flow_id,) = await asyncio.wrap_future(self._ordered((), flow))
         return flow_id
 
     def enqueue_flow_waiting(self, flow: FlowSpec) -> int:
         """``enqueue_flow`` for code that no event loop runs."""
-        enqueue_flow.new_flow(flow)
+        new_flows.new_flow(flow)
         (flow_id,) = self._ordered((), flow).result()
         return flow_id
 
     def _ordered(self, runs: Sequence[RunSpec], flow: FlowSpec | None = None) -> "Future[list[int]]":
         # What is wrong with them is said here, as an exception of the job's own call.
-        enqueue_many.new_runs(runs)
+        requests.new_runs(runs)
         return self.requests.ask(
             "enqueue runs",
             lambda number: Enqueue(number=number, runs=list(runs), flow=flow),
@@ -379,7 +379,7 @@ class ChildHost:
 
     def enqueue_at_end(self, runs: Sequence[RunSpec]) -> None:
         """Put runs into the queue in the transaction that ends the attempt, if it ends well."""
-        enqueue_many.new_runs(runs)
+        requests.new_runs(runs)
         self.at_end += runs
 
     def printed(self, text: str, show: Callable[[str], object], *, keep: bool) -> None:

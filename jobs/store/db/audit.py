@@ -63,6 +63,13 @@ def link_values(record: Record) -> dict[str, str | int | None]:
     return {**{name: getattr(entry, name) for name in _VALUES if name != "at"}, **around}
 
 
+BEGUN: Final = f"AND EXISTS (SELECT FROM cronograph.audit_head WHERE id = {_HEAD})"
+"""A condition of a statement that continues the chain: there is an entry that another one could follow."""
+AUDITED: Final = f"""{
+    linking(":{}", "coalesce(CAST(:now AS timestamptz), statement_timestamp())", "EXISTS (SELECT FROM inserted)")
+},"""
+"""The same parts for a statement that writes an entry if its part ``inserted`` has inserted anything."""
+
 # What nearly every mutation writes, in one statement; SQLite knows no CTE that writes.
 _APPEND_ONE = SchemaText(f"""
     WITH {outbox.APPENDING},

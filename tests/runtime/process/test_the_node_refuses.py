@@ -13,7 +13,7 @@ from cronograph.jobs.actions.checkpoints import save_checkpoint
 from cronograph.jobs.base.services import Services
 from cronograph.jobs.core.outcome import INVALID_ARGUMENTS
 from cronograph.jobs.core.states import RunState
-from cronograph.jobs.queue.enqueue.enqueue_many import put_many
+from cronograph.jobs.queue.enqueue.enqueue import put_many
 from cronograph.jobs.queue.waits import wait
 from cronograph.jobs.runtime.engine import Engine
 from cronograph.jobs.store.db.database import Database

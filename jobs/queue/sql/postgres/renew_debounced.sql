@@ -4,13 +4,13 @@
 -- says something of each run that the caller does not know: then it takes a transaction.
 --
 -- Parameters:
---   run: a JSON object with the columns of the new enqueue; own_limits, settled: see `insert_run`
+--   run: a JSON object with the columns of the new enqueue; own_limits, settled: see `insert_runs`
 --   args, carried, labels: its arguments, what it carries, and its labels
 --   delay: the seconds without a further enqueue after which the run is due
 --   max_wait: it is due at the latest so many seconds after the first enqueue; null: whenever
 --   wakes: of what to notify the nodes
 -- Index: pk_job, uq_run_unique_key
--- Called by: debounced.renew_by
+-- Called by: uniqueness.renew_by
 WITH asked AS MATERIALIZED (
     SELECT k.*, statement_timestamp() AS at
     FROM json_to_record(CAST(:run AS json)) AS k(

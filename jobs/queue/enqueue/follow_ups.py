@@ -1,6 +1,6 @@
-"""What happens when runs have failed for good: the jobs that handle failures get runs, in the same transaction."""
+"""Runs that the end of another one brings about, in the same transaction, and among them the jobs for failures."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -10,12 +10,37 @@ from ...core.model import NewRun, Run, Trigger
 from ...core.outcome import Failure
 from ...store.db.transaction import Tx
 from ...store.read import jobs
-from ..base.apart import ON_FAILURE
+from ..base.apart import ON_FAILURE, in_halves, note_lost
 from ..base.shapes import HeldRun
-from .enqueue import FollowUp, put_following
+from .enqueue import put_or_drop
 
 FAILURE_OF = "failureOf"
 """Carried by the run of a job that is notified: the run that failed. The failure of such a run notifies no job."""
+
+
+class FollowUp(NamedTuple):
+    """A run that the end of another one brings about.
+
+    ``run_id`` is the one that ended; ``kind`` says in words how it brings this about; ``job_name`` is that of the new
+    run; ``make`` returns it.
+    """
+
+    run_id: int
+    kind: str
+    job_name: str
+    make: Callable[[], NewRun]
+
+
+def put_following(tx: Tx, follow_ups: Sequence[FollowUp]) -> None:
+    """Enqueue what follows the ends of runs. What is refused or faulty is recorded on its run and stops nothing else.
+
+    Args:
+        tx: The transaction in which they end; it goes on in any case.
+        follow_ups: One of each is enqueued or left out.
+    """
+    lost = in_halves(tx, follow_ups, lambda some: put_or_drop(tx, [one.make() for one in some]))
+    for one, error in lost:
+        note_lost(tx, one.run_id, one.kind, one.job_name, error)
 
 
 class FinalFailure(NamedTuple):

@@ -1,0 +1,246 @@
+"""Requests for runs become ``NewRun``s if they are as they must be; whether anybody knows the job is not judged."""
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any, cast
+
+from ...core.admission.holding import Hold
+from ...core.admission.labels import label_faults
+from ...core.base.errors import InvalidInput, UserError, python_names, refuse
+from ...core.base.signature import LENGTH
+from ...core.base.tracing import TRACED
+from ...core.base.unwritable import unwritable
+from ...core.defaults import PER_RUN, RUN_POLICIES, UNIQUE_KEY
+from ...core.limits import LIMITS
+from ...core.model import Json, NewRun, Priority, Trigger
+from ...core.rules import name_faults, new_run_faults
+from ...core.run_spec import DURATIONS, NO_KEY, RunSpec, seconds_of
+from ..base.new_runs import NOTHING, NewRuns, labels_text
+
+_NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
+"""In JSON text, the escaped U+0000, which PostgreSQL cannot store."""
+_ESCAPED = "\\u0000"
+_PRIORITIES = frozenset(priority.value for priority in Priority)
+_encode = json.JSONEncoder(allow_nan=False, ensure_ascii=False).encode
+
+
+def traced(spec: RunSpec) -> RunSpec:
+    """A run to be that carries the trace of where it is put into the queue, if there is one."""
+    carried = TRACED.carried(spec.job_name, spec.carried)
+    return spec if carried is spec.carried else replace(spec, carried=carried)
+
+
+def new_run(spec: RunSpec) -> NewRun:
+    """A run to be, if all of it is what it must be; policies that are None are inherited from the job.
+
+    Raises:
+        UserError: it is not.
+    """
+    args, carried, labels = spec.args, spec.carried, spec.labels
+    given = {name: getattr(spec, name) for name in RUN_POLICIES}
+    of_job: dict[str, object] = {**given, UNIQUE_KEY: spec.unique_key, LIMITS: None, PER_RUN: spec.settled or None}
+    chosen: dict[str, Any] = {
+        name: seconds_of(name, value) if name in DURATIONS else value
+        for name, value in given.items()
+        if value is not None
+    }
+    ttl: Any = seconds_of("ttl", spec.ttl)
+    priority = chosen.pop("priority", Priority.LOW)
+    named = _is_priority(priority)
+    run = NewRun(
+        spec.job_name,
+        Trigger.API,
+        args=dict(args) if isinstance(args, Mapping) else {},
+        priority=Priority(priority.lower()) if named else Priority.LOW,
+        available_at=spec.run_at,
+        unique_key=spec.unique_key if spec.unique_key != NO_KEY else None,
+        inherits=frozenset(name for name, value in of_job.items() if value is None),
+        carried=dict(carried) if isinstance(carried, Mapping) and carried else None,
+        # What is no mapping is refused below.
+        labels=dict(labels) if isinstance(labels, Mapping) else labels,
+        parent_labels=dict(spec.parent_labels) if isinstance(spec.parent_labels, Mapping) else None,
+        expires_at=spec.expires_at,
+        ttl=ttl,
+        hold=spec.hold if isinstance(spec.hold, Hold) else None,
+        signature=spec.signature if isinstance(spec.signature, str) else None,
+        **chosen,
+    )
+    with python_names():
+        refuse(_faults(run, spec, priority))
+    return run
+
+
+def new_runs(runs: Iterable[RunSpec]) -> tuple[NewRun, ...]:
+    """Return ``new_run`` of each.
+
+    Raises:
+        UserError: see ``checked``.
+    """
+    return tuple(checked(runs).apart())
+
+
+def checked(runs: Iterable[RunSpec]) -> NewRuns:
+    """Return ``new_run`` of each, as they are inserted. Equal settings are judged once.
+
+    Raises:
+        TypeError: one is no ``RunSpec``.
+        UserError: the first one that is not what it must be, with its place in the path.
+    """
+    known: dict[tuple[object, ...], int] = {}
+    new = NewRuns()
+    for place, spec in enumerate(_specs(runs)):
+        settings = (
+            spec.job_name, spec.group, spec.priority, spec.run_at, spec.unique_key, spec.retries, spec.retry_delay,
+            spec.timeout, spec.settled, spec.expires_at, spec.ttl, spec.hold,
+            spec.max_duration, spec.signature,
+        )  # fmt: skip
+        try:
+            kind = _known(known, settings)
+            if kind is None:
+                run = new_run(replace(spec, args=None, carried=None, labels=None, parent_labels=None))
+                known[settings] = kind = len(new.kinds)
+                new.kinds.append(run)
+            new.kind.append(kind)
+            new.args.append("{}" if spec.args is None else args_text(spec.args))
+            carried = TRACED.carried(spec.job_name, spec.carried)
+            new.carried.append(NOTHING if carried is None or carried == {} else args_text(carried, "carried"))
+            new.labels.append(_labels(spec))
+            if spec.parent_labels is not None:
+                refuse(label_faults(spec.parent_labels, "parent_labels"))
+                new.parents[place] = dict(spec.parent_labels)
+        except UserError as error:
+            raise error.with_prefix("runs", str(place)) from error
+    return new
+
+
+def _known(known: dict[tuple[object, ...], int], settings: tuple[object, ...]) -> int | None:
+    """The place of settings that were judged before; those that have no hash were not, and are wrong."""
+    try:
+        return known.get(settings)
+    except TypeError:
+        return None
+
+
+def _specs(runs: object) -> Iterator[RunSpec]:
+    if not isinstance(runs, Iterable):
+        raise TypeError(f"runs: must be runs to be, e.g. [job.run(…)], got {runs!r:.60}")
+    for place, one in enumerate(cast("Iterable[object]", runs)):
+        if not isinstance(one, RunSpec):
+            raise TypeError(f"runs.{place}: must be a run to be, e.g. job.run(…) or RunSpec('name'), got {one!r:.60}")
+        yield one
+
+
+def _labels(spec: RunSpec) -> str:
+    """The labels of a run, as they are stored."""
+    if spec.labels is None or spec.labels == {}:
+        return NOTHING
+    if _is_of_texts(spec.labels):
+        return _judged_labels(tuple(spec.labels.items()))
+    refuse(label_faults(spec.labels))
+    return NOTHING
+
+
+def _is_of_texts(labels: object) -> bool:
+    """Whether labels can be remembered."""
+    given: Any = labels
+    return isinstance(labels, dict) and all(isinstance(value, str) for value in given.values())
+
+
+@lru_cache(maxsize=4096)
+def _judged_labels(pairs: tuple[tuple[str, str], ...]) -> str:
+    """The text of labels that are what they must be; to judge them again takes as long as to store them."""
+    labels = dict(pairs)
+    refuse(label_faults(labels))
+    return labels_text(labels)
+
+
+def args_text(args: Mapping[str, Json], name: str = "args") -> str:
+    """Arguments as JSON.
+
+    Raises:
+        UserError: no database could store them.
+    """
+    if not isinstance(args, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance] - of the user's, unchecked
+        raise InvalidInput(f"{name}: must be a mapping of names to values, got {args!r:.60}", path=(name,))
+    for key, value in args.items():
+        # JSON would make texts of them, and what was given would not be what arrives.
+        if not isinstance(key, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise InvalidInput(f"{name}: each name must be a text, got {key!r:.60}", path=(name,))
+        if isinstance(value, dict | list | tuple) and (found := unwritable(cast("object", value))) is not None:
+            place = ".".join((key, *found.place))[:60]
+            raise InvalidInput(f"{name}: {found.why}, in argument {place!a}", path=(name, key))
+    try:
+        text = _encode(dict(args))
+        text.encode()
+    except (TypeError, ValueError, RecursionError) as error:
+        raise _no_json(name, args, error) from None
+    # An even number of backslashes before it would make it an ordinary text.
+    if _ESCAPED in text and _NUL.search(text):
+        raise InvalidInput(f"{name}: a text must not hold the character U+0000", path=(name,))
+    return text
+
+
+def _no_json(name: str, args: Mapping[str, Json], error: Exception) -> InvalidInput:
+    """What no database could store, with the argument that it is in."""
+    for argument, value in args.items():
+        try:
+            _encode({argument: value}).encode()
+        except (TypeError, ValueError, RecursionError) as fault:
+            message = f"{name}: {_reason(fault)}, in argument {str(argument)!a:.60}"
+            return InvalidInput(message, path=(name, str(argument)))
+    return InvalidInput(f"{name}: {_reason(error)}", path=(name,))
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, UnicodeEncodeError):
+        return "a text must not hold half of a surrogate pair"
+    return "must be JSON: it contains itself" if isinstance(error, RecursionError) else f"must be JSON: {error}"
+
+
+def _faults(settings: NewRun, spec: RunSpec, priority: object) -> Iterator[InvalidInput]:
+    """What is wrong with a run to be; whether anybody knows the job is not judged.
+
+    What the database would refuse in its own words, after which a transaction is spoilt, is refused here by name.
+    """
+    yield from name_faults(settings.job_name, "jobName")
+    yield from new_run_faults(settings)
+    yield from _priority_faults(priority)
+    yield from _json_faults(spec.args, "args")
+    yield from _json_faults(spec.carried, "carried")
+    yield from _own_faults(spec)
+
+
+def _is_priority(value: object) -> bool:
+    return isinstance(value, str) and value.lower() in _PRIORITIES
+
+
+def _priority_faults(value: object) -> Iterator[InvalidInput]:
+    if not _is_priority(value):
+        yield InvalidInput(f"priority: must be 'high' or 'low', got {value!r:.60}", path=("priority",))
+
+
+def _json_faults(value: Mapping[str, Json] | None, name: str) -> Iterator[InvalidInput]:
+    if value is None:
+        return
+    try:
+        args_text(value, name)
+    except InvalidInput as fault:
+        yield fault
+
+
+def _own_faults(spec: RunSpec) -> Iterator[InvalidInput]:
+    """What is wrong with the fields that only Python has."""
+    hold, settled, signature = cast("tuple[object, object, object]", (spec.hold, spec.settled, spec.signature))
+    if spec.parent_labels is not None:
+        yield from label_faults(spec.parent_labels, "parent_labels")
+    if hold is not None and not isinstance(hold, Hold):
+        message = f"hold: must be a rule that @job or options(…) has made, or None, got {hold!r:.60}"
+        yield InvalidInput(message, path=("hold",))
+    if not isinstance(settled, bool):
+        yield InvalidInput(f"settled: must be True or False, got {settled!r:.60}", path=("settled",))
+    if signature is not None and not (isinstance(signature, str) and len(signature) == LENGTH):
+        message = f"signature: must be what job.run(…) has set, or None, got {signature!r:.60}"
+        yield InvalidInput(message, path=("signature",))

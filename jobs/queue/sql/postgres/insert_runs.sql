@@ -82,7 +82,8 @@ labelled AS (
 {event_written}
     SELECT coalesce(CAST(:now AS timestamptz), statement_timestamp()),
         jsonb_build_array(jsonb_build_object('created', jsonb_agg(alike.created)))
-    FROM (SELECT jsonb_build_array(array_agg(id ORDER BY id), job_name, group_name) AS created
+    FROM (SELECT jsonb_build_array(CASE WHEN count(*) = 1 THEN to_jsonb(min(id)) ELSE to_jsonb(array_agg(id ORDER BY id)) END,
+              job_name, group_name) AS created
           FROM inserted GROUP BY job_name, group_name ORDER BY min(id)) AS alike
     HAVING CAST(:with_event AS boolean) AND count(*) > 0)
 SELECT array_agg(id) AS ids, coalesce(CAST(:now AS timestamptz), statement_timestamp()) AS submitted_at,

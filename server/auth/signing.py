@@ -23,6 +23,7 @@ from ...jobs.accounts.rules.credentials import Prefix, stored_form
 from ...jobs.accounts.rules.sessions import Identity
 from ...jobs.actions.acting import acting
 from ...jobs.core.actor import Actor, Role
+from ...jobs.core.base.times import counted
 from ...jobs.store.db.database import Database, sqlite_path
 from ...jobs.store.db.transaction import Tx
 from ...jobs.store.read.clock import server_time
@@ -202,7 +203,7 @@ def wrong() -> UserFacingError:
 def too_many(seconds: float) -> UserFacingError:
     """The refusal of one who must wait."""
     wait = max(1, math.ceil(seconds))
-    message = f"Too many wrong attempts; try again in {wait} seconds."
+    message = f"Too many wrong attempts; try again in {counted(wait, 'second')}."
     return UserFacingError(message, code="TOO_MANY_ATTEMPTS", http_status=429, extensions={"retryAfter": wait})
 
 

@@ -25,6 +25,7 @@ from ...jobs.accounts.rules.sessions import ApiToken
 from ...jobs.core.actor import Role
 from ...jobs.core.audit import Entry, described
 from ...jobs.core.base.errors import ConfigurationError
+from ...jobs.core.base.times import counted
 from ...jobs.store.db.opening import connected
 from ...jobs.store.db.transaction import Tx
 from ..auth.passwords import HASHER
@@ -310,7 +311,7 @@ def rotate_secret_key(command: DatabaseCommand) -> None:
     if path is not None:
         write_keys(path, KeyRing(ring.keys[:1]))
     data = {"keyId": ring.newest.id, "secrets": count}
-    command.result(data, f"{count} secrets are encrypted with the key {ring.newest.id} now")
+    command.result(data, f"Encrypted {counted(count, 'secret')} with the key {ring.newest.id}")
 
 
 def _secret_value() -> str:
@@ -342,7 +343,9 @@ def verify_audit(
     if fault is not None:
         command.output.failed([f"audit log: {fault}"], ExitCode.REFUSED)
         raise typer.Exit(ExitCode.REFUSED)
-    words = f"The audit log is whole: {found.entries} entries; the newest has the hash {found.newest}"
+    words = (
+        f"The audit log is whole: {counted(found.entries, 'entry', 'entries')}; the newest has the hash {found.newest}"
+    )
     command.result({"entries": found.entries, "newest": found.newest}, words)
 
 

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from ...jobs.core.base.times import counted
 from ...jobs.core.rules import unknown
 from ...jobs.queue.base.statements import POSTGRES, SQLITE, names, plan, statement
 from ...jobs.store.db.base.address import is_sqlite, parse_url
@@ -97,7 +98,8 @@ def _finding_lines(findings: Sequence[Finding]) -> Iterator[str]:
         if one.advice:
             yield f"{'':<8} → {one.advice}"
     problems, advice = (sum(one.level is level for one in findings) for level in (Level.PROBLEM, Level.ADVICE))
-    yield f"{problems} problems, {advice} pieces of advice" if problems or advice else "All is well"
+    both = f"{counted(problems, 'problem')}, {counted(advice, 'piece of advice', 'pieces of advice')}"
+    yield both if problems or advice else "All is well"
 
 
 StatementName = Annotated[

@@ -12,6 +12,7 @@ import typer
 from ...jobs.builtin import builtin_jobs
 from ...jobs.connection import connect
 from ...jobs.core.base.errors import ConfigurationError
+from ...jobs.core.base.times import counted
 from ...jobs.registry import default_registry
 from ...jobs.runtime.job.lines import keep_lines_of_jobs
 from ...jobs.runtime.job.printing import guard_output
@@ -214,7 +215,7 @@ def _check_sentences(jobs: Sequence[str], report: DatabaseReport, warnings: Sequ
     elif report.pending:
         database = f"needs the schema revisions {', '.join(report.pending)}; the next start applies them"
     else:
-        database = f"is up to date and holds {report.tasks} tasks, all of their schedules valid"
+        database = f"is up to date and holds {counted(report.tasks, 'task')}, with valid schedules"
     used = [f"Database: process {report.used_by} uses it; a second server would be refused"] if report.used_by else []
     return [
         *(f"warning: {sentence}" for sentence in warnings),

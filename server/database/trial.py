@@ -11,7 +11,7 @@ from ...jobs import RunSpec, enqueue_many_sync, job
 from ...jobs.actions.tasks import create_tasks
 from ...jobs.base.context import JobContext
 from ...jobs.base.services import Services
-from ...jobs.core.base.times import time_text
+from ...jobs.core.base.times import counted, time_text
 from ...jobs.core.model import ScheduleSpec, TaskSpec
 from ...jobs.core.schedule import Syntax
 from ...jobs.own.threads import in_own_thread
@@ -134,13 +134,13 @@ async def measure(
     jobs, database = _Jobs(), Database(database_url)
     engine = Engine(Services(database), jobs.registry, settings)
     try:
-        note(f"enqueueing {amount.runs:,} runs")
+        note(f"enqueueing {counted(amount.runs, 'run')}")
         enqueued = await _enqueue(database, amount.runs)
-        note(f"draining {amount.runs:,} runs")
+        note(f"draining {counted(amount.runs, 'run')}")
         drained, processor = await _drain(jobs, engine, amount.runs)
-        note(f"starting {amount.latencies} runs one by one")
+        note(f"starting {counted(amount.latencies, 'run')} one by one")
         start = Spread.of([await _start_one(jobs, database) for _ in range(amount.latencies)])
-        note(f"waiting for {amount.tasks} tasks that are due at one second")
+        note(f"waiting for {counted(amount.tasks, 'task')} due at one second")
         late = await _late(jobs, database, amount.tasks)
     finally:
         await engine.stop()

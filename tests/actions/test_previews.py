@@ -83,7 +83,7 @@ def test_a_full_queue_says_who_would_give_way(
     assert (outcomes(found), found.sentence) == (expected, says)
     assert found.dropped == ((first.id,) if policy is WhenFull.DROP_OLDEST else ())
     if policy is not WhenFull.DROP_OLDEST:
-        assert "job 'work' with key 'a' may have 1 runs waiting" in found.runs[0].sentence
+        assert "job 'work' with key 'a' may have 1 run waiting" in found.runs[0].sentence
 
 
 def test_a_full_group_refuses_all_of_a_request(stored: Stored) -> None:

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from cronograph.jobs.core.base.times import number_text, time_text
+from cronograph.jobs.core.base.times import counted, number_text, time_text
 
 
 @pytest.mark.parametrize(
@@ -24,6 +24,11 @@ from cronograph.jobs.core.base.times import number_text, time_text
 )
 def test_a_number_has_no_exponent_and_no_needless_decimals(value: float, text: str) -> None:
     assert number_text(value) == text
+
+
+def test_a_number_of_things_is_in_the_singular_for_one() -> None:
+    assert [counted(number, "run") for number in (0, 1, 2, 2000)] == ["0 runs", "1 run", "2 runs", "2,000 runs"]
+    assert [counted(number, "entry", "entries") for number in (1, 2)] == ["1 entry", "2 entries"]
 
 
 def test_a_time_is_in_utc_and_ends_with_z() -> None:

@@ -12,7 +12,7 @@ from enum import StrEnum
 from typing import Any, Final, NamedTuple, Self
 
 from ..base.errors import InvalidInput, QueueFull
-from ..base.times import number_text
+from ..base.times import counted, number_text
 
 MAX_LIMIT: Final = 100_000_000
 """Tokens in ``per`` seconds at most, however long that is."""
@@ -305,8 +305,8 @@ def cap_faults(limit: object, when_full: object, field: str = "cap") -> Iterator
 def refusal(line: Line, cap: Cap) -> QueueFull:
     """The error of an enqueue that is refused."""
     message = (
-        f"queue full: {line.words} may have {cap.limit:,} runs waiting, and has so many; try again once some have "
-        "started, or raise the cap"
+        f"queue full: {line.words} may have {counted(cap.limit, 'run')} waiting, and has so many; try again once "
+        "some have started, or raise the cap"
     )
     return QueueFull(message, limit=cap.limit, path=("group" if line.job_name is None else "jobName",))
 
@@ -314,4 +314,4 @@ def refusal(line: Line, cap: Cap) -> QueueFull:
 def dropped_sentence(line: Line, cap: Cap) -> str:
     """Why a run was skipped."""
     which = "oldest" if cap.when_full is WhenFull.DROP_OLDEST else "newest"
-    return f"queue full: {line.words} may have {cap.limit:,} runs waiting, and of more the {which} is dropped"
+    return f"queue full: {line.words} may have {counted(cap.limit, 'run')} waiting, and of more the {which} is dropped"

@@ -26,6 +26,17 @@ def number_text(value: float) -> str:
     return "0" if text == "-0" else text
 
 
+def counted(number: int, noun: str, plural: str | None = None) -> str:
+    """Return a number with its noun: ``1 run``, ``2,000 runs``, ``0 entries``.
+
+    Args:
+        number: Of how many.
+        noun: For one of them.
+        plural: For any other number, unless it is the noun with an ``s``.
+    """
+    return f"{number:,} {noun if number == 1 else plural or f'{noun}s'}"
+
+
 EARLIEST: Final = datetime(1970, 1, 1, tzinfo=UTC)
 LATEST: Final = datetime(9998, 12, 31, 23, 59, 59, 999_999, tzinfo=UTC)
 """Leaves a year for a zone's offset, and for what is computed of a time."""

@@ -4,6 +4,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from ..admission.caps import Bucket, Cap, Line, WhenFull
+from ..base.times import counted
 from ..limits import task_of_key
 from ..model import Isolation, Run
 from ..nodes import Blockage
@@ -223,7 +224,10 @@ def _not_due(run: Run, now: datetime) -> Explanation:
     at = moment(run.available_at)
     if run.state is RunState.STUCK:
         left = max(0, run.retries - run.failures + 1)
-        details = (f"It failed with: {run.error}." if run.error else "It failed.", f"It may fail {left} more times.")
+        details = (
+            f"It failed with: {run.error}." if run.error else "It failed.",
+            f"It may fail {counted(left, 'more time')}.",
+        )
         sentence = (
             f"Attempt {run.attempt} failed; it is tried again after {at}, in {wait}, or at once by hand (retry now)."
         )

@@ -16,6 +16,7 @@ from ....graphql.client.command_line import (
 )
 from ....jobs.core.admission.caps import WhenFull
 from ....jobs.core.base.errors import ConfigurationError
+from ....jobs.core.base.times import counted
 from ....jobs.core.schedule import parse_duration
 from ..base.application import CommandLine
 from .api import Api, at_server
@@ -57,7 +58,8 @@ def limit_group(
     if most != "none" and not most.isdecimal():
         raise ConfigurationError(f"the limit must be a whole number or `none`, got {most[:80]!r}")
     changed = api.change(UPDATE_GROUP, name=name, maxRunning=None if most == "none" else int(most))["group"]
-    api.result({"group": changed}, f"Group {name}: at most {most} runs at once")
+    sentence = "any number of runs at once" if most == "none" else f"at most {counted(int(most), 'run')} at once"
+    api.result({"group": changed}, f"Group {name}: {sentence}")
 
 
 @groups.command(name="ageing")
@@ -115,7 +117,8 @@ def cap_group(
         )
     wanted = None if most == "none" else {"limit": int(most), "whenFull": policy.upper()}
     changed = api.change(UPDATE_GROUP, name=name, cap=wanted)["group"]
-    sentence = "any number of runs may wait" if wanted is None else f"at most {most} runs wait, then {policy}"
+    at_most = f"at most {counted(int(most), 'waiting run')}, then {policy}" if most != "none" else None
+    sentence = at_most or "any number of runs may wait"
     api.result({"group": changed}, f"Group {name}: {sentence}")
 
 

@@ -200,7 +200,7 @@ def wait_for(api: Api, key: str | int) -> None:
     Raises:
         typer.Exit: it did not succeed.
     """
-    api.output.note(f"run {key} is waited for; Ctrl+C leaves it alone")
+    api.output.note(f"Waiting for run {key}; Ctrl+C stops waiting, not the run")
     shown = 0.0
     for run in api.client.run_updates(int(key)):
         if run.progress is not None and run.progress.done != shown:

@@ -136,7 +136,7 @@ def _chosen(listing: Listing, columns: str | None) -> Sequence[str]:
 
 def table(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> str:
     """Rows in columns, for people."""
-    cells = [[column.rpartition(".")[2].upper() for column in columns]]
+    cells = [[_heading(column) for column in columns]]
     cells += [[text_of(_at(row, column)) for column in columns] for row in rows]
     widths = [min(WIDEST, max(len(line[at]) for line in cells)) for at in range(len(columns))]
     lines = (
@@ -144,6 +144,11 @@ def table(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> str:
         for line in cells
     )
     return "\n".join(lines)
+
+
+def _heading(column: str) -> str:
+    """Return the words of a column: ``submittedAt`` is headed ``SUBMITTED AT``."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", column.rpartition(".")[2]).upper()
 
 
 def _cut(text: str, width: int) -> str:

@@ -17,6 +17,7 @@ from ....graphql.client.command_line import (
     TRY_RETRY_RUNS,
 )
 from ....jobs.core.base.errors import ConfigurationError
+from ....jobs.core.base.times import counted
 from ..base.application import CommandLine
 from ..base.output import Refused
 from .api import Api, DryRun, at_server, show_preview
@@ -133,8 +134,9 @@ def _many(
     given = {**_chosen_runs(ids, terms), **{name: value for name, value in more.items() if value is not None}}
     if terms:
         would = api.change(document, **given, dryRun=True)
-        some = f"{would['count']}{' or more' if would['hasMore'] else ''} runs"
-        api.output.note(f"{some} match")
+        count = would["count"]
+        some = f"{count:,} or more runs" if would["hasMore"] else counted(count, "run")
+        api.output.note(f"{some} {'matches' if some == '1 run' else 'match'}")
         asks = not yes and not api.output.as_json and sys.stdin.isatty()
         if asks and not typer.confirm(f"{some} will be {word}. Go on?"):
             raise Refused("nothing was changed")
@@ -144,7 +146,7 @@ def _many(
         count, after = count + done["count"], done["endCursor"]
         if not done["hasMore"]:
             break
-    api.result({"count": count}, f"{count} runs {word}")
+    api.result({"count": count}, f"{counted(count, 'run')} {word}")
 
 
 flows = CommandLine(help="Look at flows, cancel and retry them, on a running server.", no_args_is_help=True)
@@ -189,7 +191,7 @@ def cancel_flow(
 @flows.command(name="retry")
 @at_server
 def retry_flow(api: Api, flow: FlowId) -> None:
-    """Make again what failed or was cancelled of a flow that is over, and what that kept from starting."""
+    """Re-run a finished flow's failed and cancelled runs, and the runs they blocked."""
     api.result({"flow": api.change(RETRY_FLOW, id=flow)["flow"]}, f"Flow {flow} is retried")
 
 

@@ -12,6 +12,7 @@ import typer
 from ....graphql.client.command_line import APPLY_TASKS, EXPORTED_GROUPS, EXPORTED_TASKS
 from ....jobs.core.admission.caps import Rate
 from ....jobs.core.base.errors import ConfigurationError
+from ....jobs.core.base.times import counted
 from ....jobs.core.task_sets import WantedGroup, WantedSet, shown
 from ...process.ending import ExitCode
 from ...task_files.reading import read_files
@@ -102,8 +103,8 @@ def export(
         out.write_text(text, encoding="utf-8")
     except OSError as error:
         raise ConfigurationError(f"--out: cannot write {out}: {error.strerror}") from None
-    limited = f" and the limits of {len(groups)} group{'s' if len(groups) > 1 else ''}" if groups else ""
-    summary = f"{len(tasks)} tasks{limited}"
+    limited = f" and the limits of {counted(len(groups), 'group')}" if groups else ""
+    summary = f"{counted(len(tasks), 'task')}{limited}"
     api.result({"tasks": tasks, "groups": groups, "file": str(out)}, f"{summary} written to {out}")
 
 
@@ -239,7 +240,7 @@ def in_words(answer: Mapping[str, Any], *, done: bool) -> str:
     parts = [f"{counts[action]} {word}" for action, word in _TOTALS[done].items() if counts[action]]
     limits = sum(len(one["changes"]) for one in answer["groups"])
     if limits:
-        parts.append(f"{limits} limit{'s' if limits > 1 else ''} of groups {'set' if done else 'to set'}")
+        parts.append(f"{counted(limits, 'limit')} of groups {'set' if done else 'to set'}")
     lines.append(f"{'Done' if done else 'Plan'}: {', '.join(parts) or 'nothing to do'}")
     if counts["LEFT"]:
         lines.append("Tasks that are left over are not in the file any more; --prune archives them.")

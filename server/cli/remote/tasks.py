@@ -15,6 +15,7 @@ from ....graphql.client.command_line import (
     UPDATE_TASK,
 )
 from ....jobs.core.base.errors import ConfigurationError
+from ....jobs.core.base.times import counted
 from ..base.application import CommandLine
 from ..base.output import Refused
 from .api import Api, DryRun, at_server, show_preview
@@ -166,4 +167,4 @@ def delete(api: Api, name: Name) -> None:
     """Delete a task: waiting runs of it are cancelled, running ones asked to stop; its history stays."""
     gone = api.change(DELETE_TASK, name=name)
     data = {"deletedName": gone["deletedName"], "cancelledCount": gone["cancelledCount"]}
-    api.result(data, f"Task {name} deleted; {gone['cancelledCount']} unfinished runs cancelled")
+    api.result(data, f"Task {name} deleted; {counted(gone['cancelledCount'], 'unfinished run')} cancelled")

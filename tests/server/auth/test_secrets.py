@@ -123,7 +123,7 @@ def test_the_command_line_keeps_lists_rotates_and_deletes(empty_sqlite_url: str)
     assert (status, json.loads(output)["secrets"][0]["keyId"]) == (0, first.id)
     status, output = run(url, "rotate-key")
     second = read_keys(path)
-    assert (status, output) == (0, f"1 secrets are encrypted with the key {second.newest.id} now\n")
+    assert (status, output) == (0, f"Encrypted 1 secret with the key {second.newest.id}\n")
     assert [key.id for key in second.keys] == [second.newest.id] != [first.id]
     assert run(url, "delete", "db") == (0, "Secret db deleted\n")
     status, output = run(url, "delete", "db")

@@ -141,7 +141,7 @@ def test_a_dry_run_says_what_would_become_of_it_and_does_nothing(run: Commands) 
     assert run.json("runs", "list", "--filter", "group=tried")["runs"] == []
     waiting = run.json(*enqueue, "--key", "tried")["run"]["id"]
     (full,) = run.json(*enqueue, "--dry-run")["preview"]["runs"]
-    assert (full["outcome"], "group 'tried' may have 1 runs waiting" in full["sentence"]) == ("REFUSED", True)
+    assert (full["outcome"], "group 'tried' may have 1 run waiting" in full["sentence"]) == ("REFUSED", True)
     (held,) = run.json("trigger", "greet", "--unique-key", "tried", "--dry-run")["preview"]["runs"]
     assert (held["outcome"], held["standsForId"]) == ("DEDUPLICATED", waiting)
     made = ("tasks", "create", "tried", "greet", "0 0 3 * * *", "group=tried", "--dry-run")

@@ -85,7 +85,7 @@ class Engine:
 
     @property
     def wakeup(self) -> Wakeup:
-        """Where parts of the process can subscribe to commits of any node."""
+        """The hints of commits by any node, for parts of the process to subscribe to."""
         return self._wakeup
 
     @property
@@ -100,7 +100,7 @@ class Engine:
 
     @property
     def running(self) -> int:
-        """How many runs execute now."""
+        """The number of runs that execute now."""
         return self._life.worker.running if self._life else 0
 
     @property
@@ -120,7 +120,7 @@ class Engine:
 
     @property
     def ready(self) -> bool:
-        """Whether it takes runs: recovered, neither draining nor fenced, its database answers, all parts get on."""
+        """Return whether it takes runs: neither draining nor fenced, its database answers, and all parts get on."""
         life = self._life
         if life is None or self._draining is not None or life.drain_watcher.asked:
             return False

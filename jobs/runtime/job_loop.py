@@ -176,7 +176,7 @@ GIVE_UP: Final = 2.0
 _BREATH: Final = 0.01
 """Seconds between two such starts."""
 _POOL = "shutdown_default_executor"
-"""What waits, at the end of a loop, for the threads of its pool."""
+"""The coroutine that waits, at the end of a loop, for the threads of its pool."""
 
 
 class LoopEndedError(Exception):
@@ -209,7 +209,7 @@ class LoopThread:
         self._crossing: set[concurrent.futures.Future[Any]] = set()
         self._thread = threading.Thread(target=self._work, name=name, daemon=True)
         self.fault: LoopEndedError | None = None
-        """Why the loop has ended, if nobody asked it to."""
+        """The reason for the end of the loop, if nobody asked for it."""
 
     @property
     def loop(self) -> JobLoop:
@@ -264,7 +264,7 @@ class LoopThread:
         return not self._thread.is_alive()
 
     def unfinished(self) -> list[str]:
-        """What the tasks are about that ``close`` waited for in vain; empty if the thread has ended."""
+        """Describe the tasks that ``close`` waited for in vain; empty if the thread has ended."""
         if self._loop is None or not self._thread.is_alive():
             return []
         return sorted(_about(task) for task in self._loop.tasks)
@@ -345,7 +345,7 @@ def _described(reason: BaseException | None) -> str:
 
 
 def _about(task: asyncio.Task[object]) -> str:
-    """Which coroutines a task awaits, the outermost first."""
+    """Return the coroutines that a task awaits, the outermost first."""
     names: list[str] = []
     awaited: object = task.get_coro()
     # Also those of the loop itself, which are compiled: for these ``inspect.iscoroutine`` is false.

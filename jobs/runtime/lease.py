@@ -90,7 +90,7 @@ class Heartbeat:
         return self._clock.monotonic() - self._last_good
 
     def answers(self) -> bool:
-        """Whether the database takes what this node writes: the last beat was good, and is not long ago."""
+        """Return whether the database takes the writes of this node: the last beat was good and recent."""
         return not self._failed and self.age() <= _SILENT_AFTER * self._interval
 
     def _beat_until_stopped(self) -> None:
@@ -187,7 +187,7 @@ def stages(lease: float, grace: float, *, silent: float = 0.0) -> Stages:
 
 
 class Fenced(Protocol):
-    """What a fence ends. Nothing of this may wait for the database."""
+    """The node as its fence ends it. No method may wait for the database."""
 
     def ask_to_stop(self) -> None:
         """Take nothing new, and ask what runs to stop."""

@@ -37,7 +37,7 @@ _PLACES: Final = 20
 
 @dataclass(frozen=True, slots=True)
 class Blocked:
-    """What was seen of a loop that does not turn.
+    """A look at a loop that does not turn.
 
     Attributes:
         seconds: For how long it has not turned, at least.
@@ -140,7 +140,7 @@ class LoopWatch:
 
 
 def look(loop: asyncio.AbstractEventLoop, thread: int, seconds: float) -> Blocked:
-    """What the thread of a loop does now."""
+    """Look at the code that the thread of a loop runs now."""
     # The documented way to the stack of another thread.
     frame: FrameType | None = cast("Any", sys)._current_frames().get(thread)  # noqa: SLF001 - named so, and documented
     places = traceback.extract_stack(frame)[-_PLACES:] if frame is not None else []

@@ -57,7 +57,7 @@ class DrainWatcher(Service):
 
     @property
     def asked(self) -> bool:
-        """Whether somebody asked this node to drain and has not taken it back."""
+        """Return whether somebody asked this node to drain and has not taken it back."""
         return self._asked.is_set()
 
     def on_state(self, state: NodeState) -> None:
@@ -268,7 +268,7 @@ class NodeLife:
 
     @property
     def database_answers(self) -> bool:
-        """Whether the database took the last heartbeat."""
+        """Return whether the database took the last heartbeat."""
         return self._heartbeat.answers()
 
     @property

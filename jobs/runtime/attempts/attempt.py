@@ -41,7 +41,7 @@ NO_PLACE: Final[dict[Isolation, JobOutcome]] = {
     Isolation.THREAD: HandedBack("no thread of its node became free for it; it had not begun"),
     Isolation.PROCESS: HandedBack("no child process of its node became free for it; it had not begun"),
 }
-"""How an attempt ends for which there is no place soon enough, or that should stop before it has one."""
+"""The ends of attempts that find no place soon enough, or should stop before they have one."""
 
 Running = asyncio.Future[JobOutcome]
 
@@ -95,7 +95,7 @@ class Attempt:
         return None if self.host.trace is None else self.host.trace.get("trace_id")
 
     def traced(self) -> TracedAttempt:
-        """What a trace says of it."""
+        """Return the facts for a tracing system."""
         run = self.started.run
         return TracedAttempt(
             run_id=run.id,
@@ -118,7 +118,7 @@ class Attempt:
         self.span.end(it.outcome.value, error_type=it.error_type, message=it.error, traceback=it.traceback)
 
     def info(self) -> RunInfo:
-        """What the job may know of its attempt."""
+        """Return the facts that the job may know of its attempt."""
         run = self.started.run
         return RunInfo(
             run_id=run.id,
@@ -145,7 +145,7 @@ TIMEOUT = 30.0
 
 
 def ended_by_deadline(attempt: Attempt) -> TimedOut | None:
-    """How an attempt ends that has no time left when it begins; None: it has some."""
+    """Return the end of an attempt that has no time left when it begins; None if it has some."""
     run = attempt.started.run
     return TimedOut(deadline_sentence(run.deadline_at), permanent=True) if run.deadline_at and is_over(run) else None
 
@@ -173,7 +173,7 @@ def retried(attempt: Attempt, outcome: JobOutcome) -> JobOutcome:
 
 
 def failure_for(definition: JobDefinition, end: Finish) -> Failure | None:
-    """What the job's function is called with after this end; None if it has none, or this was not the final failure."""
+    """Return the argument of the job's ``on_failure``; None if it has none, or this was not the final failure."""
     if definition.on_failure is None or not isinstance(end.outcome, Failed | TimedOut):
         return None
     run = end.run

@@ -112,13 +112,13 @@ class Attempts:
         return len(self._active)
 
     def kinds_of(self, ends: Sequence[Finish]) -> Counter[Isolation]:
-        """How many of the attempts that ended ran where, as far as they are held."""
+        """Count these ended attempts by where they ran, as far as they are held."""
         attempts = (self._active.get(end.execution_id) for end in ends)
         return Counter(attempt.definition.isolation for attempt in attempts if attempt is not None)
 
     @property
     def waiting(self) -> Mapping[Isolation, int]:
-        """How many attempts wait for a thread or a child process."""
+        """Return the numbers of attempts that wait for a thread or a child process."""
         return {Isolation.THREAD: self.threads.waiting, Isolation.PROCESS: self._children.waiting}
 
     @property

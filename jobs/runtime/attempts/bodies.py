@@ -288,13 +288,13 @@ def outcome_of(attempt: Attempt, running: Running) -> JobOutcome:
 
 
 def executor_failed(attempt: Attempt, error: BaseException) -> Failed:
-    """How an attempt ends that could not be executed; the fault is logged."""
+    """Log a fault outside the job, and return the end of its attempt."""
     log.error("executing run %d failed outside its job", attempt.started.run.id, exc_info=error)
     return Failed(type(error).__name__, f"the executor failed: {message_of(error, attempt.host.redactor)}")
 
 
 def fault_of_arguments(args: object) -> Failed | None:
-    """How an attempt ends whose run has arguments that are none: somebody has written them past the product."""
+    """Return the end of an attempt whose stored arguments are no object: somebody wrote them past the product."""
     if isinstance(args, dict):
         return None
     shown = f"the arguments of the run must be an object, got {args!r:.60}"

@@ -1,4 +1,4 @@
-"""How many runs of which jobs a node may begin: coroutines, threads and child processes have limits of their own."""
+"""Decide how many runs of which jobs a node may begin: each kind of job has a limit of its own."""
 
 import math
 import time
@@ -19,7 +19,7 @@ GATHER: Final = 0.02
 """Seconds for which the end of a run in a child process waits at most: few of them end in the time of a transaction,
 and each transaction costs the node a millisecond."""
 _TURNS: Final = 2.0
-"""How many turns' time is bridged: while one brings runs, the ends of those before are still on their way."""
+"""Turns whose time is bridged: while one brings runs, the ends of the runs before are still on their way."""
 _PAYS_OFF_FROM: Final = 0.05
 """The part of their time that all places together would wait for claims; below it nothing is begun ahead."""
 _LEAST: Final = 40.0
@@ -64,7 +64,7 @@ class Overcommit:
         self._rate, self._ends, self._since = 0.0, 0, None
 
     def count(self, now: float, waiting: int) -> int:
-        """How many to begin ahead now.
+        """Return the number of runs to begin ahead now.
 
         Args:
             now: Seconds that only grow.
@@ -92,7 +92,7 @@ class Overcommit:
         return max(0.0, min(self._gather, (waiting / self._rate - 2 * self._claim) / 2)) if self._rate else 0.0
 
     def _follow(self, rate: float, *, is_short: bool) -> None:
-        """Where nothing waits, more may have ended with more to do: the rate is at least that, and falls slowly."""
+        """Follow the measured rate: if nothing waits, more could have ended with more to do, so it falls slowly."""
         if is_short and rate * _MORE > self._rate:
             self._rate = rate * _MORE
         else:
@@ -105,7 +105,7 @@ PAUSE: Final = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
-    """What a claim may bring.
+    """An upper bound for one claim.
 
     Attributes:
         jobs: Runs of these.
@@ -227,7 +227,7 @@ class Capacity:
 
     @property
     def notices(self) -> int:
-        """How many notices of runs have come."""
+        """The number of notices of runs so far."""
         return self._notices
 
     def note_empty(self, jobs: tuple[str, ...], notices: int) -> None:
@@ -241,7 +241,7 @@ class Capacity:
             self._empty[jobs] = self._clock() + PAUSE
 
     def was_empty(self, jobs: tuple[str, ...]) -> bool:
-        """Whether nothing was found for these jobs a moment ago, and no notice of runs has come since."""
+        """Return whether a claim for these jobs brought nothing a moment ago, with no notice of runs since."""
         return self._empty.get(jobs, 0.0) > self._clock()
 
     def forget_empty(self) -> None:

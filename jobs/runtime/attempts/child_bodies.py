@@ -340,7 +340,7 @@ def _attempted(asked: Request) -> str | None:
 
 
 def described(status: int | None) -> str:
-    """How a child ended that did not say so itself, in words."""
+    """Describe the end of a child that did not announce it."""
     if status is None:
         return "was lost: its launcher ended"
     if status >= 0:
@@ -364,7 +364,7 @@ class LogLevels:
         self._until = 0.0
 
     def now(self) -> dict[str, int]:
-        """Those of this moment, or of a tenth of a second ago."""
+        """Return the levels of this moment, or of a tenth of a second ago."""
         if time.monotonic() >= self._until:
             root = logging.getLogger()
             # What is no logger, but only holds the place of one, has no level.

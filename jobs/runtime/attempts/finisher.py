@@ -24,7 +24,7 @@ _UNSTORABLE = "UnstorableResult"
 
 @dataclass(slots=True)
 class _Trouble:
-    """Why an end cannot be stored as it is, and when it comes again."""
+    """The reason why an end cannot be stored as it is, and the time of the next try."""
 
     reason: str
     backoff: Backoff = field(default_factory=lambda: Backoff(_PAUSE, longest=_LONGEST_ASIDE))

@@ -65,7 +65,7 @@ class ThreadPool(Generic[T]):
 
     @property
     def waiting(self) -> int:
-        """How many calls no thread has begun."""
+        """The number of calls that no thread has begun."""
         return len(self._waiting)
 
     def submit(self, function: Callable[[], T], instead: T, context: contextvars.Context | None = None) -> Call[T]:

@@ -115,7 +115,7 @@ class Worker(Service):
 
     @property
     def running(self) -> int:
-        """How many runs execute now."""
+        """The number of runs that execute now."""
         return len(self.attempts)
 
     @property
@@ -222,7 +222,7 @@ class Worker(Service):
         return more
 
     def _order(self, tried: set[tuple[str, ...]]) -> tuple[Order, tuple[str, ...]]:
-        """What to ask for, and for which jobs."""
+        """Return the order for the next turn, and the jobs that it is for."""
         # An end that the finisher is about to write by itself costs a whole turn more if it is taken along.
         ended = self.attempts.finisher.take() if self._queue.shares_turns else []
         held = self.attempts.held - self.attempts.kinds_of(ended)

@@ -1,1 +1,1 @@
-"""What all parts of a node share: its settings, its clock, its services and what wakes them."""
+"""The settings and the clock of a node, its services, and the hints that wake them."""

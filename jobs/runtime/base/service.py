@@ -88,7 +88,7 @@ class ChangeDetector:
         self._left_out = 0
 
     def should_poll(self) -> bool:
-        """Whether to look now; then it has to be done, and sees all that was committed until now."""
+        """Return whether to look now; then the caller has to look, and sees all commits until now."""
         version = self._database.version()
         if version is not None and version == self._seen and self._left_out < AT_LATEST - 1:
             self._left_out += 1
@@ -224,7 +224,7 @@ class Service(ABC):
 
     @property
     def is_over(self) -> bool:
-        """Whether it was started and has ended although nobody stopped it."""
+        """Return whether it was started and has ended although nobody stopped it."""
         return self._task is not None and self._task.done()
 
     def passed(self, *, more: bool = False) -> None:

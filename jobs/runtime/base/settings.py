@@ -35,7 +35,7 @@ LAUNCHER = "cronograph.jobs.runtime.process.launcher"
 
 
 class LauncherProcess(Protocol):
-    """What a spawner needs of its launcher's process; ``subprocess.Popen`` has it."""
+    """The methods of a launcher's process that a spawner needs; ``subprocess.Popen`` has them."""
 
     def wait(self, timeout: float | None = None) -> int:
         """Block until it has ended; raises ``subprocess.TimeoutExpired``."""
@@ -61,13 +61,13 @@ def start_launcher(control: socket.socket) -> LauncherProcess:
 
 
 def cores() -> int:
-    """How many processor cores this process may use."""
+    """Return the number of processor cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 @dataclass(frozen=True, slots=True)
 class EngineSettings:
-    """How one node works. Times are seconds.
+    """The settings of one node. Times are seconds.
 
     Attributes:
         node_name: Unique among live nodes; None = a readable random one.

@@ -1,1 +1,1 @@
-"""What a node does again and again in addition to its runs, whichever node looks first."""
+"""Duties that a node repeats in addition to its runs; whichever node looks first does them."""

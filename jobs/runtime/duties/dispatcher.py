@@ -91,7 +91,7 @@ class Alarm:
 
 
 FIRST_BATCHES = (200, 200, 200, 200)
-"""How many due tasks the first transactions of a round look at.
+"""The numbers of due tasks in the first transactions of a round.
 
 What one makes is executed while the next one is under way: with large ones from the start, the first run of many would
 begin when the last is stored; with smaller ones, what each costs by itself delays the last.

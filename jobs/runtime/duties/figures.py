@@ -1,4 +1,4 @@
-"""What a node counts for statistics and charts: hours of the execution log that are over, the depth of the queue."""
+"""Count for statistics and charts: the hours of the execution log that are over, and the depth of the queue."""
 
 import asyncio
 from collections.abc import Awaitable, Callable

@@ -1,1 +1,1 @@
-"""What job code touches while it runs."""
+"""The parts of a node that job code touches while it runs."""

@@ -1,4 +1,4 @@
-"""What carries a job inside this process: stop signals, log lines, progress and checkpoints, safe from any thread."""
+"""Carry a job inside this process: stop signals, log lines, progress and checkpoints, safe from any thread."""
 
 import asyncio
 import logging
@@ -39,7 +39,7 @@ Enqueue = Callable[[Sequence[RunSpec] | FlowSpec], Awaitable[list[int]]]
 
 
 class LineSink(Protocol):
-    """Where lines go; safe from any thread, and says how many seconds the thread should pause before the next line."""
+    """Takes the lines of jobs from any thread, and returns the seconds that the thread should pause then."""
 
     def write(self, execution_id: int, lines: Iterable[RawLine], *, dropped: int = 0) -> float:
         """Keep lines, after ``dropped`` ones that were lost."""
@@ -60,7 +60,7 @@ class _Saving(Awaitable[None]):
 
     @property
     def is_over(self) -> bool:
-        """Whether it was kept, or the job knows that it was not."""
+        """Return whether it is stored, or the job knows that it is not."""
         return self._task.done() and (self._awaited or self._task.cancelled() or self._task.exception() is None)
 
     async def fault(self) -> BaseException | None:
@@ -179,7 +179,7 @@ class LocalHost:
 
     @property
     def signal(self) -> StopSignal:
-        """Why and when the job should stop."""
+        """The signal to stop: why and when."""
         return self._signal
 
     @property
@@ -196,7 +196,7 @@ class LocalHost:
 
     @property
     def left_more(self) -> bool:
-        """Whether the job left more than its outcome: checkpoints that are perhaps not kept yet, runs to enqueue."""
+        """Return whether the job left more than its outcome: checkpoints perhaps not stored yet, runs to enqueue."""
         return (
             bool(self._savings or self.at_end or self._prints or self._pieces)
             or (self._job_steps is not None and self._job_steps.left_more)
@@ -205,7 +205,7 @@ class LocalHost:
 
     @property
     def branches(self) -> Branches:
-        """What the attempt has begun."""
+        """The tasks and steps that the attempt has begun."""
         if self._branches is None:
             self._branches = Branches(lambda: self.main, self.grace, lambda: self._signal.reason is not None)
             if self._is_over:
@@ -347,7 +347,7 @@ class LocalHost:
         self.log(logging.ERROR, line, None)
 
     def stop_reason(self) -> StopReason | None:
-        """Why the job should stop, or None."""
+        """Return why the job should stop; None if it need not."""
         return self._signal.reason
 
     def remaining(self) -> float | None:
@@ -449,7 +449,7 @@ class LocalHost:
 
     @property
     def steps(self) -> JobSteps:
-        """Where the steps of the job are stored."""
+        """The steps of the attempt."""
         if self._job_steps is None:
             self._job_steps = JobSteps(self, self._step_store, self._pause)
         return self._job_steps

@@ -79,7 +79,7 @@ def bounded_fields(fields: Mapping[str, Json] | None) -> dict[str, Json] | None:
 
 
 def _is_plain(key: str, value: Json) -> bool:
-    """Whether it certainly is JSON that can be stored as it is; most fields are."""
+    """Return whether it certainly is JSON that can be stored as it is; most fields are."""
     match value:
         case bool() | None:
             is_plain = True
@@ -170,11 +170,11 @@ _MUTED: Final = "_cronograph_muted"
 _REPORTING: Final = logging.Handler()
 """Formats records, and reports what cannot be kept of them."""
 _OWN_ATTRIBUTES = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName", _KEPT}
-"""What every record has, and what formatting it adds."""
+"""The attributes that every record has, and those that formatting adds."""
 
 
 def _extra_of(record: logging.LogRecord) -> Mapping[str, Json] | None:
-    """What the call gave as ``extra``: the fields of the line."""
+    """Return the fields of a line: the ``extra`` of the call."""
     attributes = vars(record).items()
     extra = {name: value for name, value in attributes if name not in _OWN_ATTRIBUTES and not name.startswith("_")}
     return extra or None

@@ -267,7 +267,7 @@ class HookStack:
 
 
 def _cancels(error: BaseException) -> bool:
-    """Whether it says that the attempt is cancelled; a hook may raise the same by itself, and changes nothing by it."""
+    """Return whether it cancels the attempt; a hook may raise the same by itself, and changes nothing by it."""
     task = asyncio.current_task()
     return isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling() > 0
 
@@ -296,7 +296,7 @@ class Middleware:
 
     @property
     def modules(self) -> list[str]:
-        """Where all of it is declared: a child process has to import that to find it."""
+        """The modules that declare the hooks and resources: a child process imports them."""
         functions = [hook.function for hook in self._hooks] + [one.function for one in self._own]
         return sorted({function.__module__ for function in functions})
 
@@ -367,7 +367,7 @@ class Middleware:
 
 
 def middleware_of(definition: JobDefinition, hooks: Hooks, opened: Mapping[Any, object]) -> Middleware | None:
-    """What surrounds the attempts of a job; None if nothing does."""
+    """Return the hooks and resources around the attempts of a job; None if there are none."""
     if not definition.given and not hooks.of_job(definition.name):
         return None
     return Middleware(definition, hooks, opened)

@@ -77,7 +77,7 @@ class Owner(Protocol):
 
 
 owner: Final[ContextVar[Owner | None]] = ContextVar("cronograph_owner", default=None)
-"""Whose code runs: tasks, callbacks and timers inherit it. None = the node's own."""
+"""The owner of the running code: tasks, callbacks and timers inherit it. None = the node."""
 
 
 class Outsider:
@@ -105,13 +105,13 @@ class SharedLoopError(RuntimeError):
 
 
 def is_asked_to_end(error: BaseException) -> bool:
-    """Whether ``error`` is the cancel of the present task, and not something that its code has raised by itself."""
+    """Return whether ``error`` cancels the present task, and was not raised by its code."""
     task = asyncio.current_task()
     return isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling() > 0
 
 
 EXITS: Final = (SystemExit, KeyboardInterrupt)
-"""What an event loop lets out on purpose, so that it ends."""
+"""Exceptions that an event loop lets out on purpose, so that it ends."""
 
 
 _owners: Final[WeakKeyDictionary[asyncio.Task[Any], Owner]] = WeakKeyDictionary()

@@ -1,4 +1,4 @@
-"""What this process prints: never a secret of its jobs; and, if asked, kept with the execution that printed it.
+"""Guard the output of this process: hide the secrets of jobs and, if asked, keep prints with their execution.
 
 ``current_host`` says in whose job something is written. What was written outside of any job, or after its end, may
 still tell of a secret: a thread without context, a traceback of a task that nobody awaited.
@@ -42,7 +42,7 @@ class Lines:
         return lines
 
     def rest(self) -> list[str]:
-        """What is left of a last line without an end."""
+        """Return the rest: a last line without an end."""
         with self._lock:
             text, self._text = self._text, ""
         return [text] if text else []
@@ -85,7 +85,7 @@ class Pieces:
 
 
 class _Guarded:
-    """What standard output and its bytes have in common.
+    """The common part of standard output and of its bytes.
 
     Args:
         show: Writes text to the original.
@@ -120,7 +120,7 @@ class GuardedStream(io.TextIOBase):
 
     @property
     def keeps(self) -> bool:
-        """Whether what jobs print is kept with their executions."""
+        """Return whether the prints of jobs are kept with their executions."""
         return self._guarded.keeps
 
     def keep(self) -> None:
@@ -152,7 +152,7 @@ class GuardedStream(io.TextIOBase):
 
     @override
     def isatty(self) -> bool:
-        """Whether the original is a terminal."""
+        """Return whether the original is a terminal."""
         return self._original.isatty()
 
     @override
@@ -240,5 +240,5 @@ def let_prints_belong_to_jobs() -> None:
 
 
 def prints_belong_to_jobs() -> bool:
-    """Whether that was done."""
+    """Return whether prints of jobs are kept with their executions."""
     return isinstance(sys.stdout, GuardedStream) and sys.stdout.keeps

@@ -1,4 +1,4 @@
-"""What a handler returned or raised, as an outcome that can be stored."""
+"""Make an outcome that can be stored of what a handler returned or raised."""
 
 import traceback
 from collections.abc import Iterator
@@ -97,7 +97,7 @@ def _from_exception(
 
 
 def suspension_of(error: BaseException) -> Suspend | None:
-    """What suspends the run: alone, or from tasks of a group of which none failed."""
+    """Return the suspension of the run: alone, or from tasks of a group of which none failed."""
     if isinstance(error, BaseExceptionGroup):
         asleep, others = cast("BaseExceptionGroup[BaseException]", error).split(Suspend)
         if others is not None or asleep is None:

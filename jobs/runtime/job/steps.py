@@ -20,10 +20,10 @@ T = TypeVar("T")
 
 
 class StepStore(Protocol):
-    """Where steps are stored."""
+    """The storage of steps."""
 
     def may_have(self, started: Started) -> bool:
-        """Whether something may be stored of steps before this attempt."""
+        """Return whether earlier attempts may have stored steps."""
         ...
 
     async def stored(self, started: Started) -> Mapping[str, StoredStep]:
@@ -44,7 +44,7 @@ class StepStore(Protocol):
 
 
 class Carrier(Protocol):
-    """What carries the job whose steps these are."""
+    """The host of the job whose steps these are."""
 
     redactor: Redactor
 
@@ -55,12 +55,12 @@ class Carrier(Protocol):
 
     @property
     def signal(self) -> StopSignal:
-        """Why and when the job should stop."""
+        """The signal to stop: why and when."""
         ...
 
     @property
     def branches(self) -> Branches:
-        """What the attempt has begun."""
+        """The tasks and steps that the attempt has begun."""
         ...
 
     def log(self, level: int, message: str, fields: Mapping[str, Json] | None) -> None:
@@ -100,7 +100,7 @@ _LOOK: Final = 0.05
 
 
 class JobSteps:
-    """What an attempt asks of its steps. What does not end in ``_waiting`` is called in the event loop."""
+    """The steps of an attempt. Methods that do not end in ``_waiting`` are called in the event loop."""
 
     def __init__(self, carrier: Carrier, store: StepStore, pause: Callable[[float], object] | None) -> None:
         self._carrier = carrier
@@ -114,12 +114,12 @@ class JobSteps:
 
     @property
     def may_have_steps(self) -> bool:
-        """Whether earlier attempts at the run may have stored steps."""
+        """Return whether earlier attempts at the run may have stored steps."""
         return self._store.may_have(self._started)
 
     @property
     def branches(self) -> Branches:
-        """What the attempt has begun."""
+        """The tasks and steps that the attempt has begun."""
         return self._carrier.branches
 
     def left_step(self, label: str) -> Awaitable[None] | None:
@@ -138,7 +138,7 @@ class JobSteps:
             self._carrier.wait_for("ctx.step", self._left(label))
 
     async def find_step(self, label: str) -> StoredStep | None:
-        """What is stored of a step by an earlier attempt."""
+        """Return the step as an earlier attempt stored it."""
         if self._loading is None:
             self._loading = as_node(asyncio.ensure_future, self._load())
         stored = await asyncio.shield(self._loading)
@@ -242,7 +242,7 @@ class JobSteps:
 
     @property
     def left_more(self) -> bool:
-        """Whether ends are still to be stored, or results were read that were perhaps not asked for."""
+        """Return whether ends are still to be stored, or results were read that the job perhaps did not ask for."""
         return bool(self._keeping or self._standing) or self._loading is not None
 
     async def end(self) -> frozenset[str]:

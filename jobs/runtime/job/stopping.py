@@ -1,4 +1,4 @@
-"""Why and when a running job should stop; shared by the event loop and the job's own thread."""
+"""Signal to a running job why and when it should stop; shared by the event loop and the job's own thread."""
 
 import threading
 import time
@@ -34,7 +34,7 @@ class StopSignal:
 
     @property
     def reason(self) -> StopReason | None:
-        """Why the job should stop, or None."""
+        """Return why the job should stop; None if it need not."""
         if self._asked is not None:
             return self._asked
         return StopReason.DEADLINE if self.remaining() == 0.0 else None

@@ -57,7 +57,7 @@ class Redactor:
         return _without(text, _merged(self._places(text)))
 
     def split(self, text: str) -> tuple[str, str]:
-        """What can be shown of a text that goes on, without values; and its end, which may be part of one."""
+        """Split a text that goes on: into a part to show, without values, and an end that may be part of a value."""
         places = _merged(self._places(text))
         cut = len(text) - self._begun(text)
         # The beginning of the next value may be the end of one that is complete.
@@ -65,7 +65,7 @@ class Redactor:
         return _without(text[:cut], [one for one in places if one[1] <= cut]), text[cut:]
 
     def _begun(self, text: str) -> int:
-        """How many characters at the end of ``text`` may be the beginning of a value that is not complete yet."""
+        """Count the characters at the end of ``text`` that may begin a value which is not complete yet."""
         longest = 0
         for form in self._names:
             start = text.find(form[0], max(0, len(text) - len(form) + 1))
@@ -108,7 +108,7 @@ NOTHING_HIDDEN: Final = Redactor()
 
 
 _Place: TypeAlias = tuple[int, int, list[str]]
-"""Where values stand that overlap, from and to, and the names of their secrets."""
+"""The place of overlapping values, from and to, and the names of their secrets."""
 
 
 def _without(text: str, places: Sequence[_Place]) -> str:
@@ -149,7 +149,7 @@ def _forms(value: str) -> set[str]:
 
 
 def _base64_forms(data: bytes) -> Iterator[str]:
-    """What is left of the data in the base64 of a longer text, at each of the three places where it can begin there."""
+    """Yield the data as it appears in the base64 of a longer text, for each of the three places where it can begin."""
     for before in range(3):
         whole = base64.b64encode(bytes(before) + data).decode().rstrip("=")
         # The first and last characters hold bits of the neighbours.
@@ -163,7 +163,7 @@ def _base64_forms(data: bytes) -> Iterator[str]:
 MOST: Final = 200
 """Values that are remembered, the latest: what is written after a job has ended may still tell of its secrets."""
 _LABEL: Final = re.compile(r"[\"\\]")
-"""What a name must not have within a line of JSON."""
+"""Characters that a name must not have within a line of JSON."""
 
 
 class SecretsInUse:
@@ -196,7 +196,7 @@ class SecretsInUse:
 
 
 IN_USE: Final = SecretsInUse()
-"""Those of this process."""
+"""The secrets that jobs of this process were given."""
 
 
 MAX_VALUE = 1_000_000

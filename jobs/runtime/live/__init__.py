@@ -1,1 +1,1 @@
-"""What readers see live: events, log lines, progress."""
+"""Live events, log lines and progress for readers."""

@@ -144,7 +144,7 @@ class Recent:
         return found
 
     def _knows(self, cursor: Cursor, before: Cursor, after: list[Event]) -> bool:
-        """Whether a cursor with a mark is one of this stretch, by the events on both sides of it."""
+        """Return whether a cursor with a mark is one of this stretch, by the events on both sides of it."""
         following = after[-1].cursor if after else self._end
         return any(one.seq == cursor.seq and one.mark == cursor.mark for one in (before, following))
 
@@ -220,7 +220,7 @@ class EventBus(Watch):
                 return
 
     async def _start_again(self) -> None:
-        """What was handed out is not in the database: all readers have to reload."""
+        """Make all readers reload: events that they have seen are not in the database."""
         lost = self._seen
         await self._begin(self._database)
         log.warning(
@@ -295,7 +295,7 @@ class EventBus(Watch):
     async def _replay(
         self, after: Cursor, until: Cursor, event_filter: EventFilter, recent: list[Event] | None
     ) -> AsyncIterator[Event]:
-        """What is stored after a cursor; ``recent`` is all of it, if it is in memory."""
+        """Yield the events stored after a cursor; ``recent`` has all of them, if they are in memory."""
         if recent is not None:
             for event in recent:
                 if event_filter.matches(event.change):
@@ -312,7 +312,7 @@ class EventBus(Watch):
             cursor = page[-1].cursor
 
     async def _is_gone(self, after: Cursor) -> bool:
-        """Whether events after this cursor were pruned already, or it was never given out in this history."""
+        """Return whether events after this cursor were pruned, or it was never given out in this history."""
         known, newest, oldest = await self._for_readers.read(_bounds, after)
         if not known:
             return True

@@ -1,4 +1,4 @@
-"""What a process sends to its readers while it serves an API: events, log lines and the overview, of every node."""
+"""Send to the readers of an API: events, log lines and the overview, of every node."""
 
 import asyncio
 import logging
@@ -83,7 +83,7 @@ POLL = 5.0
 _PAUSE = 0.1
 """Seconds between two looks."""
 _HINTS = Wake.LOGS | Wake.EVENTS
-"""What may concern followers: lines were written; an execution ended (which is an event)."""
+"""Hints for followers: lines were written; an execution ended (which is an event)."""
 
 
 class LogFollower:

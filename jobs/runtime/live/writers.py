@@ -101,7 +101,7 @@ class _Buffer:
 
 @dataclass(frozen=True, slots=True)
 class LogTail:
-    """What is left of an execution's log at its end: lines not yet written, how many are kept, how many were cut."""
+    """The rest of an execution's log at its end: lines not yet written, and the numbers of kept and cut ones."""
 
     lines: tuple[LogLine, ...]
     kept: int

@@ -1,4 +1,4 @@
-"""What happens in a child process: find the handler, run it, tell the node how it ended.
+"""Live as a child process: find the handler, run it, report its end to the node.
 
 The child is forked from the launcher (``launcher``), which has imported this module, and nothing of the user's unless
 he asks for it (``preload``).
@@ -64,7 +64,7 @@ else:
 
 
 _TIMES: Final = 20
-"""How often it is done: the interpreter rewrites code that has run a few times, which a child would do in a copy."""
+"""Repetitions: the interpreter rewrites code that has run a few times, which a child would do in a copy."""
 
 
 class CutOffError(Exception):
@@ -109,7 +109,7 @@ class ChildProcess:
         return again
 
     def _is_fit(self, memory: int, run: "ChildRun") -> bool:
-        """Whether the run left neither too much memory nor a process behind, but those of resources that are kept."""
+        """Return whether the run left neither too much memory nor a process behind, except for kept resources."""
         self._own |= run.own_processes
         return memory_of_this_process() <= memory and children_of_this_process() <= self._own
 
@@ -163,7 +163,7 @@ class ChildRun:
 
     @property
     def at_end(self) -> list[RunSpec]:
-        """What is put into the queue if the attempt ends well."""
+        """The runs to enqueue if the attempt ends well."""
         return self._host.at_end
 
     def run(self) -> JobOutcome:

@@ -73,7 +73,7 @@ class PooledChild:
     left_at: float = 0.0
 
     def may_go_on(self, reuse: Reuse) -> bool:
-        """Whether it may begin another run."""
+        """Return whether it may begin another run."""
         is_young = reuse.age is None or time.monotonic() - self.since < length("age", reuse.age)
         return is_young and (reuse.runs is None or self.runs < reuse.runs) and not self.child.exited.done()
 
@@ -108,7 +108,7 @@ class ChildPool:
 
     @property
     def waiting(self) -> int:
-        """How many runs wait for their turn."""
+        """The number of runs that wait for their turn."""
         return len(self._turns)
 
     async def enter(self) -> bool:

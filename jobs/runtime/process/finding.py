@@ -15,7 +15,7 @@ from ...registry.hooks import Hooks
 from ..job.middleware import middleware_of
 
 STORE: Final = "cronograph.jobs.queue.flows.new_flows"
-"""What a child needs to judge what it enqueues. It brings SQLAlchemy, a third of what a launcher would hold."""
+"""The module by which a child judges its enqueues. It brings SQLAlchemy, a third of a launcher's memory."""
 
 
 class JobNotFoundError(Exception):
@@ -23,7 +23,7 @@ class JobNotFoundError(Exception):
 
 
 def found_of_store() -> tuple[bool, bool]:
-    """What this process has of that which a launcher imports only if its children need it."""
+    """Return which optional imports this process has: a launcher gets them only if its children need them."""
     return "sqlalchemy" in sys.modules, STORE in sys.modules
 
 
@@ -54,7 +54,7 @@ def _defined_again(name: str, handler: Callable[..., Any]) -> JobDefinition:
 
 
 def looked_up(module: ModuleType | None, qualname: str) -> Any:  # noqa: ANN401 - anything that is there
-    """What a module has under a dotted name; None if there is nothing."""
+    """Return the object that a module has under a dotted name; None if there is none."""
     found: Any = module
     for part in qualname.split("."):
         found = getattr(found, part, None)

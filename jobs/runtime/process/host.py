@@ -303,7 +303,7 @@ class ChildHost:
         self.log(logging.ERROR, f"the job has left, but what it began goes on{where}; waiting for it to end", None)
 
     def stop_reason(self) -> StopReason | None:
-        """Why the job should stop, or None."""
+        """Return why the job should stop; None if it need not."""
         return self.signal.reason
 
     def remaining(self) -> float | None:

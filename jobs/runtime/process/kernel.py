@@ -19,7 +19,7 @@ daemons do."""
 
 _PROCESSES: Final = Path("/proc")
 _ROUNDS: Final = 50
-"""How often the processes are looked through at most: what is found may have started something since."""
+"""The most looks through all processes: a process that was found may have started another since."""
 
 _PAUSE: Final = 0.01
 """Seconds until a process is looked at again whose environment could not be seen yet."""
@@ -33,7 +33,7 @@ In proc(5), which counts from the first field, they are 23 and 51.
 
 
 class Verdict(Enum):
-    """What was found out about a process whose mark was looked for."""
+    """The finding about a process whose mark was looked for."""
 
     KILLED = auto()
     """It carried the mark."""
@@ -55,7 +55,7 @@ def kill_group(pid: int) -> None:
 
 
 def mark_of(launcher: int, child: int) -> str:
-    """What stands there.
+    """Return the value of the mark.
 
     Args:
         launcher: A number that no other launcher has: process ids may mean others in a container.
@@ -111,7 +111,7 @@ def _environment_of(pid: int) -> bytes:
 
 
 def _is_between_programs(pid: int) -> bool:
-    """Whether the process has memory, but the kernel has not yet placed the new program's environment in it.
+    """Return whether the process has memory in which the kernel has not yet placed the new program's environment.
 
     Files that are closed on ``execve`` are closed before that moment, so who waits for their end may come too early.
     A process without any environment has a place for it; a kernel thread or a zombie has no memory.
@@ -157,7 +157,7 @@ def _threads() -> list[str]:
 
 
 def threads_of_this_process() -> int:
-    """How many threads it has, those that are none of Python's among them where the kernel says so."""
+    """Count its threads, including those that are none of Python's if the kernel tells."""
     return len(_threads()) or threading.active_count()
 
 

@@ -257,7 +257,7 @@ def _import_for_children(module: str) -> None:
 
 
 def share_what_is_imported() -> None:
-    """What is imported by now is never freed: children share its memory for longer if nobody looks at it."""
+    """Exempt all imports until now from garbage collection: children share untouched memory for longer."""
     gc.collect()
     gc.freeze()
 

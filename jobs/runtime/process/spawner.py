@@ -28,7 +28,7 @@ _LAST_WORDS = 1.0
 open."""
 _CHUNK = 4096
 _LAUNCHERS = 2
-"""How many launchers are tried for one child."""
+"""Launchers to try for one child."""
 
 
 _REASONS = {
@@ -43,12 +43,12 @@ class LauncherError(Exception):
 
 
 def places(path: Sequence[object]) -> list[str]:
-    """Where modules are looked for: as the import system does, without what is no text, e.g. a ``Path``."""
+    """Return the places of modules as the import system reads them: without entries that are no text."""
     return [place for place in path if isinstance(place, str)]
 
 
 class _Words(asyncio.StreamReader):
-    """What comes from a child; `heard` says how many times something came."""
+    """The words of a child; `heard` counts its messages."""
 
     heard = 0
 
@@ -132,7 +132,7 @@ class Child:
 
     @property
     def was_stopped(self) -> bool:
-        """Whether it was stopped (SIGSTOP) when it was last looked at."""
+        """Return whether it was stopped (SIGSTOP) at the last look."""
         return self._spawner.was_stopped(self._identity)
 
     def kill(self) -> None:

@@ -1,4 +1,4 @@
-"""What a node and the child process of a job say to each other: bounded frames of JSON over a socket.
+"""The messages of a node and the child process of a job: bounded frames of JSON over a socket.
 
 A frame is its length in bytes (four of them, big-endian) and that many bytes of JSON. Nothing is pickled: what comes
 out of a process that runs foreign code is data, and it is checked before anything is made of it.
@@ -34,7 +34,7 @@ HEADER = struct.Struct("!I")
 
 
 class FrameError(Exception):
-    """What arrived is no frame of this protocol; the connection cannot be used any more."""
+    """Data that is no frame of this protocol; the connection cannot be used any more."""
 
 
 class Message(BaseModel):
@@ -244,7 +244,7 @@ def frame(message: Message) -> bytes:
 
 
 def length_of(header: bytes) -> int:
-    """How many bytes follow ``header``.
+    """Return the number of bytes that follow ``header``.
 
     Raises:
         FrameError: more than ``MAX_FRAME``.
@@ -439,8 +439,8 @@ class Outbox:
 NOT_FORKED: Final = 1000
 """The status of a child that could not be forked; no process ends by itself with such a one."""
 FAILED: Final = 1
-"""Why a module is not preloaded: its import failed."""
+"""The module is not preloaded: its import failed."""
 NOT_FOUND: Final = 3
-"""Why a module is not preloaded: a job is not found in it."""
+"""The module is not preloaded: a job is not found in it."""
 STARTS_THREADS: Final = 2
-"""Why a module is not preloaded: its import starts a thread."""
+"""The module is not preloaded: its import starts a thread."""

@@ -6,16 +6,103 @@ sentence of one line; their docstrings are for us.
 
 import inspect
 import re
-from collections.abc import Callable
-from typing import Any, TypeVar, cast
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, TypeVar, cast
 
 import strawberry
+from strawberry.schema.schema_converter import GraphQLCoreConverter
+from strawberry.schema_directive import Location
+from strawberry.types.base import StrawberryObjectDefinition
+from strawberry.types.field import StrawberryField
+
+from graphql import GraphQLField, GraphQLInputField, GraphQLObjectType, GraphQLSchema
 
 from .arguments import camel
 from .enums import Role
 from .raised import RAISED
-from .rights import Requires
-from .sizes import KEY, Size
+
+
+def field_behind(extensions: Mapping[str, Any]) -> StrawberryField | None:
+    """The definition of a field or an input field, from its ``extensions``; None if Strawberry has not made it."""
+    found = extensions.get(GraphQLCoreConverter.DEFINITION_BACKREF)
+    return found if isinstance(found, StrawberryField) else None
+
+
+def object_behind(extensions: Mapping[str, Any]) -> StrawberryObjectDefinition | None:
+    """The definition of an object or an input type; None if Strawberry has not made it."""
+    found = extensions.get(GraphQLCoreConverter.DEFINITION_BACKREF)
+    return found if isinstance(found, StrawberryObjectDefinition) else None
+
+
+KEY: Final = "size"
+"""Under this key of Strawberry's ``metadata`` a field or an input field has its size."""
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """The size of a list, of the lists directly below a field, or of the work that a field makes.
+
+    Attributes:
+        arguments: Which arguments say how many rows there are; the largest that is given counts. ``input.runs`` stands
+            for the number of elements of the list ``runs`` in the argument ``input``.
+        default: Rows if none is given and the schema has no default.
+        most: Rows at most, no matter what is asked for; of an input list: the most elements it may have.
+        each: Values that a row costs on top of those selected of it: it is computed, say.
+        own: Values that the field costs on top of those selected of it: it needs a statement that reads much, say.
+    """
+
+    arguments: tuple[str, ...] = ()
+    default: int = 0
+    most: int = 0
+    each: int = 0
+    own: int = 0
+
+    @property
+    def has_rows(self) -> bool:
+        """Whether it says how many rows there are."""
+        return self.most > 0
+
+
+PAGE: Final = Size(("first", "last"), default=50, most=200)
+"""A page of a connection."""
+
+FEW: Final = Size(default=5, most=5)
+"""A list that seldom has a row at all: the errors of a payload."""
+
+SHOWN: Final = Size(default=200, most=200)
+"""What a mutation of many shows of them."""
+
+
+def size_of(field: GraphQLField | GraphQLInputField) -> Size | None:
+    """The declared size of a field."""
+    definition = field_behind(field.extensions)
+    found = None if definition is None else definition.metadata.get(KEY)
+    return found if isinstance(found, Size) else None
+
+
+@strawberry.schema_directive(
+    locations=[Location.FIELD_DEFINITION],
+    description="The field may be used by people and programs of this role, and of the roles that include it.",
+)
+class Requires:
+    """The rule of one field."""
+
+    role: Role = strawberry.directive_field(name="role")
+
+
+def rules_of(schema: GraphQLSchema) -> dict[tuple[str, str], Role]:
+    """The rules of all fields that have one, by the names of type and field."""
+    return {
+        (kind.name, name): directive.role
+        for kind in schema.type_map.values()
+        if isinstance(kind, GraphQLObjectType)
+        for name, field in kind.fields.items()
+        if (definition := field_behind(field.extensions)) is not None
+        for directive in definition.directives
+        if isinstance(directive, Requires)
+    }
+
 
 F = TypeVar("F", bound=Callable[..., Any])
 

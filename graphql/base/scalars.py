@@ -9,10 +9,9 @@ import strawberry
 from strawberry.scalars import JSON
 from strawberry.types.scalar import ScalarDefinition
 
-from cronograph.jobs.core.base.times import time_text
 from graphql import GraphQLError
 
-from ...jobs.core.base.times import RANGE, is_possible
+from ...jobs.core.base.times import RANGE, is_possible, time_text
 
 BigInt = NewType("BigInt", int)
 

@@ -13,7 +13,7 @@ from strawberry.types.fields.resolver import StrawberryResolver
 
 from graphql import GraphQLObjectType, GraphQLResolveInfo, GraphQLSchema
 
-from ..base.definitions import field_behind
+from ..base.fields import field_behind
 
 
 def resolve_directly(schema: GraphQLSchema, config: StrawberryConfig) -> None:

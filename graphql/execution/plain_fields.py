@@ -28,7 +28,7 @@ from graphql import (
     is_leaf_type,
 )
 
-from ..base.definitions import field_behind, object_behind
+from ..base.fields import field_behind, object_behind
 
 SAME: Final[Mapping[object, type]] = {GraphQLString: str, GraphQLID: str, GraphQLBoolean: bool}
 """Values of exactly this Python type are in the answer as they are."""

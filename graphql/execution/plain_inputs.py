@@ -16,7 +16,7 @@ from strawberry.types.field import StrawberryField
 
 from graphql import GraphQLInputObjectType, GraphQLNonNull, GraphQLSchema, is_leaf_type
 
-from ..base.definitions import object_behind
+from ..base.fields import object_behind
 
 
 @dataclass(frozen=True, slots=True)

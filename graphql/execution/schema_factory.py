@@ -13,7 +13,7 @@ from graphql import GraphQLError
 
 from ..base.enums import Role
 from ..base.errors import mask_all
-from ..base.rights import rules_of
+from ..base.fields import rules_of
 from ..guard.cost import Guard
 from ..guard.document import DocumentStore, Prepared, RequestRefused
 from ..guard.limits import Limits

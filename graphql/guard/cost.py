@@ -4,7 +4,7 @@ Each fragment is evaluated once, however often it is spread, so that the work is
 where twenty fragments that double each other stand for a million fields. Cycles are left to the validation rules.
 
 **Cost** is an estimate of the number of field values in the answer. A field weighs 1. A field that declares a size
-(``sizes``) multiplies the lists directly below it (``edges``, ``nodes``, or itself when it is a list) by its rows: the
+(``Size``) multiplies the lists directly below it (``edges``, ``nodes``, or itself when it is a list) by its rows: the
 value of an argument, taken from the document, the variables, the schema's default or the declaration. Other lists count
 ``Limits.unsized_list`` rows. Fields that compute or read much declare what that costs, and large variables weigh
 something wherever they are used (``inputs``). **Introspection** is measured apart, with the sizes of the schema at

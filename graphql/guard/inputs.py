@@ -22,7 +22,7 @@ from graphql import (
     get_named_type,
 )
 
-from ..base.sizes import size_of
+from ..base.fields import size_of
 
 OBJECT: Final = 20
 """What an input object weighs, in values of an answer: as many take as long to make."""

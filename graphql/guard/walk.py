@@ -25,7 +25,7 @@ from graphql import (
     is_composite_type,
 )
 
-from ..base.sizes import Size, size_of
+from ..base.fields import Size, size_of
 from .limits import SATURATED, LimitExceeded, Limits
 from .tally import NOTHING, Tally
 

@@ -1,28 +1,44 @@
 """How a field that is a list is declared: one line says which rows, and paging, filter and order come with it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from inspect import Parameter, Signature
-from typing import Annotated, Any, Final, Generic, TypeAlias, TypeVar
+from typing import Annotated, Any, Final, Generic, Protocol, TypeAlias, TypeVar
 
 import strawberry
+from strawberry.types.nodes import SelectedField, Selection
 
 from ...jobs.accounts.read.accounts import ACCOUNTS
 from ...jobs.accounts.read.audit import AUDIT
 from ...jobs.accounts.read.secrets import SECRETS
-from ...jobs.store.read.listing.criteria import Criteria, labels_in, mentions, stand_in, with_spreads
+from ...jobs.store.read.listing.criteria import EVERYTHING, Criteria, labels_in, mentions, stand_in, with_spreads
+from ...jobs.store.read.listing.indexes import Indexes, Search, span_of
 from ...jobs.store.read.listing.keyset import Page, PageRequest
 from ...jobs.store.read.listing.listing import Listing
-from ...jobs.store.read.listing.searching import Counted, capped, is_bounded, search_for, search_to_count
-from ...jobs.store.read.lists import EXECUTIONS, FLOWS, GROUPS, JOBS, NODES, RUNS, SKIPPED, TASKS
-from ..base.arguments import AFTER, BEFORE, FIRST, LAST
+from ...jobs.store.read.listing.pages import count
+from ...jobs.store.read.listing.searching import REACH, Counted, capped, is_bounded, search_for, search_to_count
+from ...jobs.store.read.lists import (
+    EXECUTIONS,
+    EXECUTIONS_AND_RUNS,
+    FLOWS,
+    GROUPS,
+    JOBS,
+    NODES,
+    PRESENT_RUN,
+    RUNS,
+    SKIPPED,
+    TASKS,
+)
+from ..base.arguments import AFTER, BEFORE, FIRST, LAST, camel
 from ..base.enums import Role
-from ..base.fields import resolved
-from ..base.sizes import PAGE
-from ..resolving.children import Children
+from ..base.fields import PAGE, resolved
+from ..execution.shown import ByField, Cut
+from ..guard.searches import Searches
 from ..resolving.context import Info
-from ..resolving.keys import ListKey, SearchKey
-from ..resolving.loaders import Loaders
+from ..resolving.data_loader import Children
+from ..resolving.loaders import ListKey, Loaders, SearchKey
 from .connections import Connection, PageArguments, connect
 from .criteria import criteria_of_list
 from .filters import (
@@ -49,9 +65,203 @@ from .ordering import (
     TaskOrder,
     to_keys,
 )
-from .reading import Newest, Reading, Shown, reading_of
-from .searching import in_time, is_searched
-from .selection import asked_of, below
+
+
+def asked_of(info: Info) -> frozenset[str]:
+    """The fields below the present one, e.g. ``points`` and ``points.p50``; what a directive may leave out counts."""
+    return frozenset(path for field in info.selected_fields for path in _paths(field.selections, ""))
+
+
+def _paths(selections: Iterable[Selection], prefix: str) -> Iterator[str]:
+    for selection in selections:
+        if isinstance(selection, SelectedField):
+            yield prefix + selection.name
+            yield from _paths(selection.selections, f"{prefix}{selection.name}.")
+        else:
+            # A fragment: its fields are those of the type around it.
+            yield from _paths(selection.selections, prefix)
+
+
+def below(asked: Iterable[str], *prefixes: str) -> frozenset[str]:
+    """Of paths as ``asked_of`` gives them those that begin with one of ``prefixes``, without that."""
+    return frozenset(path[len(one) :] for path in asked for one in prefixes if path.startswith(one))
+
+
+RUN: Final = "run"
+KEY: Final = frozenset({"id", "__typename"})
+"""What is known of the run of an execution without reading it, if only it is there."""
+
+M_contra = TypeVar("M_contra", contravariant=True)
+
+
+class Shown(Protocol[M_contra]):
+    """A type of the schema that shows rows of a list."""
+
+    def from_model(self, row: M_contra, /) -> object:
+        """The object that shows a row."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Newest:
+    """The field of tasks that is their newest finished execution.
+
+    Attributes:
+        asked: Its name in the schema.
+        name: Its name in Python.
+        shown: The type that shows an execution; asked when it is needed.
+    """
+
+    asked: str
+    name: str
+    shown: Callable[[], Shown[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How the rows of a list are read and shown.
+
+    Attributes:
+        rows: The list, or some of its columns.
+        show: Makes the object of what was read of a row; with ``newest``, of that and its execution or None.
+        newest: What is read of the newest finished execution of each row; None = it is not.
+    """
+
+    rows: Listing[Any]
+    show: Callable[[Any], Any]
+    newest: Listing[Any] | None = None
+
+
+def reading_of(
+    listing: Listing[Any], kind: Shown[Any], asked: AbstractSet[str], newest: Newest | None = None
+) -> Reading:
+    """What is read of a list.
+
+    Args:
+        listing: It.
+        kind: The type that shows a row.
+        asked: What is asked of a row, as ``asked_of`` gives it.
+        newest: The field that is read together with the rows, if there is such a one.
+    """
+    names = {path for path in asked if "." not in path}
+    if listing is EXECUTIONS and RUN in names and below(asked, f"{RUN}.") <= KEY:
+        found = _with_runs(kind, names - {RUN})
+        if found is not None:
+            return found
+    if newest is None or newest.asked not in names:
+        return _own(listing, kind, names)
+    own = _own(listing, kind, names - {newest.asked})
+    other = _own(EXECUTIONS, newest.shown(), {path for path in below(asked, f"{newest.asked}.") if "." not in path})
+    place, show, show_other = newest.name, own.show, other.show
+
+    def show_both(read: tuple[Any, Any]) -> Any:  # noqa: ANN401 - an object of ``kind``
+        row, execution = read
+        shown = show(row)
+        # Here the executor finds it, before it asks the resolver of this name.
+        vars(shown)[place] = None if execution is None else show_other(execution)
+        return shown
+
+    return Reading(own.rows, show_both, other.rows)
+
+
+def _own(listing: Listing[Any], kind: Shown[Any], names: AbstractSet[str]) -> Reading:
+    cut: Cut | None = None
+    if isinstance(kind, type) and issubclass(kind, ByField):
+        cut = kind.FIELDS.cut(kind, names)
+    return Reading(listing, kind.from_model) if cut is None else Reading(listing.only(cut.columns), cut.show)
+
+
+def _with_runs(kind: Shown[Any], names: AbstractSet[str]) -> Reading | None:
+    """What is read of executions if of their runs no more than the key is asked for; None = whole rows."""
+    shown_by: Any = kind
+    cut: Cut | None = shown_by.FIELDS.cut(kind, names)
+    if cut is None:
+        return None
+    show_row, show_run = cut.show, shown_by.run_of_key
+
+    def show(row: Sequence[Any]) -> Any:  # noqa: ANN401 - an object of ``kind``
+        shown, key = show_row(row), row[-1]
+        vars(shown)[RUN] = None if key is None else show_run(key)
+        return shown
+
+    return Reading(EXECUTIONS_AND_RUNS.only((*cut.columns, PRESENT_RUN)), show)
+
+
+SMALL: Final = 5_000
+"""So many rows tested or sorted are read like anything else: some milliseconds."""
+OPERATORS: Final = {"not_in": "notIn", "starts_with": "startsWith", "is_null": "isNull"}
+
+
+async def is_searched(
+    loaders: Loaders,
+    listing: Listing[Any],
+    search: Search | None,
+    criteria: Criteria = EVERYTHING,
+    *,
+    bounded: bool = False,
+) -> bool:
+    """Whether a read goes to the lane of searches; counts it towards the cost of its operation then.
+
+    Args:
+        loaders: Of the operation.
+        listing: What is read.
+        search: What that takes for each row; None = nothing.
+        criteria: Which rows are sorted.
+        bounded: Whether it looks at ``REACH`` rows at most.
+
+    Raises:
+        LimitExceeded: ``LIMIT_COST``, or ``LIMIT_SORTED_ROWS``: too many would have to be sorted.
+    """
+    if search is None or loaders.searches is None:
+        return False
+    rows, sorts = (await loaders.keys.load(listing)).rows, bool(search.sorted_by) and not search.narrowed
+    if sorts:
+        with in_time(loaders, listing, search):
+            rows = await _in_span(loaders.searches, listing, criteria, rows)
+    steps = search.steps(min(rows, REACH) if bounded else rows)
+    if steps < SMALL:
+        return False
+    if sorts:
+        what = f"No index orders `{listing.name}` by {_fields(search.sorted_by)}, and there are too many to be sorted"
+        loaders.searches.check_sorted(rows, what, _narrowing(listing))
+    loaders.searches.add(steps, f"{_reason(listing, search)} {_narrowing(listing)}")
+    return True
+
+
+def in_time(loaders: Loaders, listing: Listing[Any], search: Search | None) -> AbstractContextManager[None]:
+    """``Searches.in_time`` for a block that searches a list; nothing where it does not search."""
+    if search is None or loaders.searches is None:
+        return nullcontext()
+    return loaders.searches.in_time(lambda: f"{_reason(listing, search)} {_narrowing(listing)}")
+
+
+async def _in_span(searches: Searches, listing: Listing[Any], criteria: Criteria, rows: int) -> int:
+    """How many of so many rows are to be sorted: a range of the key is counted up to one more than may be."""
+    most = searches.lane.limits.sorted_rows
+    assert listing.indexes is not None, "it was searched"
+    span = span_of(listing.indexes, criteria)
+    return await searches.read(count, listing, span, most) if rows > most and span.parts else rows
+
+
+def _reason(listing: Listing[Any], search: Search) -> str:
+    tests = dict.fromkeys(f"{camel(name)} {OPERATORS.get(one.value, one.value)}" for name, one in search.tests)
+    parts = [f"finds rows of `{listing.name}` by {', '.join(tests)}"] if tests else []
+    parts += [f"orders those of `{listing.name}` by {_fields(search.sorted_by)}"] if search.sorted_by else []
+    return f"No index {' or '.join(parts)}."
+
+
+def _narrowing(listing: Listing[Any]) -> str:
+    known: Indexes | None = listing.indexes
+    assert known is not None, "it was searched"
+    ranges = known.ranges - {"id"}
+    found = [f"{name}: eq" for name in sorted(map(camel, known.equal))]
+    found += [f"{name}: gte, lt" for name in sorted(map(camel, ranges))]
+    return f"Indexes find them by {', '.join(found)}, and order them by {_fields(sorted(known.ordered))}."
+
+
+def _fields(names: Iterable[str]) -> str:
+    return ", ".join(map(camel, names))
+
 
 M = TypeVar("M")
 
@@ -156,7 +366,7 @@ class Rows:
         """The page asked for.
 
         Raises:
-            UserFacingError: it takes a search that costs too much, see ``searching``.
+            UserFacingError: it takes a search that costs too much, see ``is_searched``.
         """
         request = replace(self.request, criteria=await criteria_of(self.loaders, self.request))
         rows, newest = self.reading.rows, self.reading.newest
@@ -173,7 +383,7 @@ class Rows:
         """How many rows meet the filter.
 
         Raises:
-            UserFacingError: it takes a search that costs too much, see ``searching``.
+            UserFacingError: it takes a search that costs too much, see ``is_searched``.
         """
         criteria = await criteria_of(self.loaders, self.request)
         search = search_to_count(self.listing, criteria)
@@ -198,7 +408,7 @@ class OwnRows(Generic[M]):
         """The page asked for.
 
         Raises:
-            UserFacingError: it takes a search that costs too much, see ``searching``.
+            UserFacingError: it takes a search that costs too much, see ``is_searched``.
         """
         request = replace(self.request, criteria=await criteria_of(self.loaders, self.request))
         search = search_for(self.listing, request, owned=True) if self._is_long else None
@@ -210,7 +420,7 @@ class OwnRows(Generic[M]):
         """How many rows meet the filter.
 
         Raises:
-            UserFacingError: it takes a search that costs too much, see ``searching``.
+            UserFacingError: it takes a search that costs too much, see ``is_searched``.
         """
         criteria = await criteria_of(self.loaders, self.request)
         search = search_to_count(self.listing, criteria, owned=True) if self._is_long else None

@@ -10,8 +10,7 @@ from typing import Any, Final, Generic, TypeAlias, TypeVar, dataclass_transform
 import strawberry
 from strawberry.scalars import JSON
 
-from cronograph.jobs.core.flows import FlowState
-
+from ...jobs.core.flows import FlowState
 from ...jobs.core.model import Isolation, Outcome, OverlapPolicy, Priority, SkipReason, TaskSource, Trigger
 from ...jobs.core.nodes import NodeState
 from ...jobs.core.schedule import Syntax

@@ -5,9 +5,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from cronograph.jobs.core.occurrences import following, jitter_offset, occurrences, schedule_of
-
 from ...jobs.core.model import Task
+from ...jobs.core.occurrences import following, jitter_offset, occurrences, schedule_of
 from ...jobs.core.schedule import Schedule, ScheduleError
 
 

@@ -1,22 +1,79 @@
-"""The search in log lines: bounded by what it reads, and honest about it."""
+"""Search in the past: log lines that hold a text, and stored events."""
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Annotated, Final
+from typing import Annotated, Final, Self
 
 import strawberry
 
+from ...jobs.core import events
+from ...jobs.store.read import events as stored_events
 from ...jobs.store.read import logs as stored
-from ...jobs.store.read.logs import Logged, LogLine, LogPlace, Searched
-from ..base.arguments import DEFAULT_PAGE, MAX_PAGE, checked_range, checked_text, parse_id, refused
+from ...jobs.store.read.listing.keyset import OrderKey, Page, PageRequest, Position
+from ...jobs.store.read.listing.searching import Counted, capped
+from ...jobs.store.read.logs import Logged, LogPlace, Searched
+from ...jobs.store.read.logs import LogLine as StoredLine
+from ..base.arguments import (
+    AFTER,
+    BEFORE,
+    DEFAULT_PAGE,
+    FIRST,
+    LAST,
+    MAX_PAGE,
+    checked_range,
+    checked_text,
+    parse_id,
+    refused,
+)
 from ..base.enums import Role
-from ..base.fields import resolved
+from ..base.fields import Size, resolved
 from ..base.scalars import BigInt
-from ..base.sizes import Size
+from ..lists.connections import Connection, connect
 from ..resolving.context import Info
-from ..types.log_search import LogMatch, LogSearch
+from ..types.common import LogLine
+from ..types.entities import JobExecution, load_execution
+from ..types.event import Event, EventFilter
+from .subscription import parse_cursor
+
+
+@strawberry.type(description="A log line that holds what was looked for.")
+class LogMatch:
+    """A line and its execution."""
+
+    execution_id: strawberry.ID = strawberry.field(description="The key of its execution.")
+    line: LogLine = strawberry.field(description="The line.")
+
+    @resolved()
+    async def execution(self, info: Info) -> JobExecution | None:
+        """Its execution; null once that is pruned."""
+        return await load_execution(info, int(self.execution_id))
+
+    @classmethod
+    def from_model(cls, stored: StoredLine) -> Self:
+        """The match behind a stored line."""
+        return cls(execution_id=strawberry.ID(str(stored.execution_id)), line=LogLine.from_model(stored))
+
+
+@strawberry.type(description="What a search in log lines found, and how far it looked.")
+class LogSearch:
+    """Matches, and what was looked through."""
+
+    matches: list[LogMatch] = strawberry.field(
+        description="Lines that hold the text, the newest execution and in it the newest line first."
+    )
+    executions: int = strawberry.field(description="How many executions it looked through.")
+    lines: BigInt = strawberry.field(description="How many lines these have.")
+    bounded: bool = strawberry.field(
+        description="Whether it ended before all was looked through, at one of its bounds: `first` matches, 1,000 "
+        "executions, 20,000 lines."
+    )
+    sentence: str = strawberry.field(description="The same in words.")
+    end_cursor: str | None = strawberry.field(
+        description="Where it ended, to be passed as `after` to look on; null if all was looked through."
+    )
+
 
 MAX_EXECUTIONS: Final = 1_000
 """Executions that one search looks through at most."""
@@ -118,7 +175,7 @@ class LogSearchQueries:
         return _answer(reach, lines, first)
 
 
-async def _lines(info: Info, text: str, reach: Reach, behind: LogPlace | None, limit: int) -> list[LogLine]:
+async def _lines(info: Info, text: str, reach: Reach, behind: LogPlace | None, limit: int) -> list[StoredLine]:
     """The lines that hold the text; read as searches are, each caller having so much time for them."""
     ids, searches = [one.execution_id for one in reach.executions if one.lines], info.context.searches
     if searches is None:
@@ -128,7 +185,7 @@ async def _lines(info: Info, text: str, reach: Reach, behind: LogPlace | None, l
         return await searches.read(stored.holding, text, ids, behind, limit)
 
 
-def _answer(reach: Reach, lines: Sequence[LogLine], first: int) -> LogSearch:
+def _answer(reach: Reach, lines: Sequence[StoredLine], first: int) -> LogSearch:
     shown, full = lines[:first], len(lines) > first
     end: LogPlace | None = None
     if full:
@@ -177,3 +234,74 @@ def _searched(
         start=start,
         end=end,
     )
+
+
+ORDER: Final = (OrderKey("seq"), OrderKey("index"))
+COUNTED: Final = 10_000
+
+
+class History:
+    """A page of the stored events."""
+
+    def __init__(self, info: Info, request: PageRequest, wanted: events.EventFilter) -> None:
+        self._info = info
+        self._request = request
+        self._wanted = wanted
+        self._read: Page[events.Event] | None = None
+
+    async def page(self) -> Page[events.Event]:
+        """The page, read once."""
+        if self._read is None:
+            self._read = await self._info.context.database.read(stored_events.page, self._request, self._wanted)
+        return self._read
+
+    async def count(self) -> Counted:
+        """How many stored events pass the filter, counted up to the cap and one more."""
+        everything = PageRequest(ORDER, COUNTED + 1)
+        found = await self._info.context.database.read(stored_events.page, everything, self._wanted)
+        return capped(len(found.items))
+
+
+@strawberry.type
+class HistoryQueries:
+    """What happened."""
+
+    @resolved(size=Size(("first", "last"), default=DEFAULT_PAGE, most=MAX_PAGE, own=50), requires=Role.VIEWER)
+    def events(
+        self,
+        info: Info,
+        *,
+        first: FIRST = None,
+        after: AFTER = None,
+        last: LAST = None,
+        before: BEFORE = None,
+        filter: Annotated[EventFilter | None, strawberry.argument(description="Which events.")] = None,
+    ) -> Connection[Event]:
+        """The stored events, the oldest first: the newest 50 unless asked otherwise, as far back as they are kept.
+
+        A cursor of the list is the `cursor` of the event; the subscription `events` goes on from it.
+        """
+        if first is not None and last is not None:
+            raise refused("last: must not be given together with first; page forwards or backwards")
+        backwards = first is None and after is None
+        size = first if first is not None else last
+        request = PageRequest(
+            ORDER,
+            DEFAULT_PAGE if size is None else checked_range(size, "last" if backwards else "first", 0, MAX_PAGE),
+            backwards=backwards or last is not None,
+            after=_position(after, "after"),
+            before=_position(before, "before"),
+        )
+        history = History(info, request, events.EventFilter() if filter is None else filter.to_filter())
+        return connect(
+            "events", request, read=history.page, count=history.count, convert=Event.from_model, cursor_of=_cursor
+        )
+
+
+def _position(cursor: str | None, argument: str) -> Position | None:
+    place = parse_cursor(cursor, argument)
+    return None if place is None else stored_events.position_of(place)
+
+
+def _cursor(position: Position) -> str:
+    return str(stored_events.cursor_of(position))

@@ -2,8 +2,7 @@
 
 import strawberry
 
-from .accounts.accounts import AccountMutations
-from .accounts.login_methods import LoginMethodMutations
+from .accounts.accounts import AccountMutations, LoginMethodMutations
 from .accounts.secrets import SecretMutations
 from .accounts.views import ViewMutations
 from .queue import QueueMutations

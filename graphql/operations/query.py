@@ -1,6 +1,7 @@
 """The root of queries."""
 
-from typing import Annotated
+from collections.abc import Mapping
+from typing import Annotated, Final
 
 import strawberry
 
@@ -9,10 +10,16 @@ from ...jobs.store.read import jobs as stored_jobs
 from ...jobs.store.read.listing.criteria import AllOf, Condition, Criteria, Operator, equal
 from ...jobs.store.read.listing.keyset import PageRequest
 from ...jobs.store.read.lists import EXECUTIONS, GROUPS
-from ..base.arguments import ID_ARGUMENT, MAX_JOB_LOGS, checked_range, checked_text, parse_id, refused
+from ..base.arguments import (
+    ID_ARGUMENT,
+    MAX_JOB_LOGS,
+    checked_range,
+    checked_text,
+    parse_id,
+    refused,
+)
 from ..base.enums import Role
-from ..base.fields import resolved
-from ..base.sizes import Size
+from ..base.fields import Size, resolved
 from ..lists.connections import Connection
 from ..lists.declared import (
     EXECUTION_LIST,
@@ -23,11 +30,13 @@ from ..lists.declared import (
     RUN_LIST,
     SKIPPED_LIST,
     TASK_LIST,
+    Newest,
+    asked_of,
     listed,
+    reading_of,
 )
-from ..lists.reading import Newest, reading_of
-from ..lists.selection import asked_of
 from ..resolving.context import Info
+from ..resolving.loaders import retained
 from ..types.entities import (
     Job,
     JobExecution,
@@ -44,12 +53,53 @@ from ..types.operation import Group, Node
 from .accounts.accounts import AccountQueries
 from .accounts.secrets import SecretQueries
 from .accounts.views import ViewQueries
-from .history import HistoryQueries
-from .labels import LabelQueries
-from .log_search import LogSearchQueries
-from .reports import ReportQueries
-from .retention import RetentionQueries
-from .timeline import TimelineQueries
+from .log_search import HistoryQueries, LogSearchQueries
+from .reports import LabelQueries, ReportQueries, TimelineQueries
+
+MAX_NAMES: Final = 200
+
+
+@strawberry.type(description="How long the history of one job, or of one group, is kept.")
+class KeptHistory:
+    """A name and a time."""
+
+    name: str = strawberry.field(description="The job or the group.")
+    seconds: float = strawberry.field(description="So many seconds after its end a run may be pruned.")
+
+
+@strawberry.type(
+    description="How long the history of finished runs is kept: as long as their group says, or else their job, or "
+    "else the task `prune_history`."
+)
+class Retention:
+    """What holds now."""
+
+    seconds: float = strawberry.field(description="What holds where neither group nor job says anything.")
+    max_per_task: int | None = strawberry.field(
+        description="How many executions of each task are kept at most; null = any number."
+    )
+    groups: list[KeptHistory] = strawberry.field(description="The groups that say something; the first 200 by name.")
+    jobs: list[KeptHistory] = strawberry.field(description="The jobs that say something; the first 200 by name.")
+
+
+@strawberry.type
+class RetentionQueries:
+    """What is kept."""
+
+    @resolved(size=Size(own=2 * MAX_NAMES), requires=Role.VIEWER)
+    async def retention(self, info: Info) -> Retention:
+        """How long history is kept, by the present arguments of the task `prune_history`."""
+        found = await info.context.database.read(retained, await info.context.now())
+        return Retention(
+            seconds=found.kept.age.total_seconds(),
+            max_per_task=found.max_per_task,
+            groups=_named(found.kept.groups),
+            jobs=_named(found.kept.jobs),
+        )
+
+
+def _named(seconds: Mapping[str, float]) -> list[KeptHistory]:
+    return [KeptHistory(name=name, seconds=age) for name, age in sorted(seconds.items())[:MAX_NAMES]]
 
 
 @strawberry.type(description="Everything that can be read.")

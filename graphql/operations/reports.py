@@ -7,35 +7,91 @@ from typing import Annotated, Final
 
 import strawberry
 
-from cronograph.jobs.core.base.times import time_text
-
 from ...jobs.core import model
+from ...jobs.core.admission.labels import MAX_VALUE, key_faults, label_faults
+from ...jobs.core.base.times import time_text
 from ...jobs.core.schedule import validate
 from ...jobs.own.threads import briefly_in_thread
+from ...jobs.store.read import labels as stored_labels
 from ...jobs.store.read import planned as plans
 from ...jobs.store.read.figures import depth, reports
 from ...jobs.store.read.figures import statistics as figures
+from ...jobs.store.read.figures import timeline as stored
 from ...jobs.store.read.figures.scope import Scope
-from ...jobs.store.read.listing.criteria import EVERYTHING, Criteria, mentions, stand_in
+from ...jobs.store.read.listing.criteria import EVERYTHING, Criteria, LabelMatch, mentions, stand_in
 from ...jobs.store.read.listing.keyset import OrderKey, Page, PageRequest
 from ...jobs.store.read.listing.searching import Counted, capped
-from ..base.arguments import AFTER, COUNT, MAX_PAGE, checked_count, checked_range, checked_text, refused
+from ..base.arguments import AFTER, COUNT, DEFAULT_PAGE, MAX_PAGE, checked_count, checked_range, checked_text, refused
 from ..base.enums import Role, StatisticsBucket
-from ..base.fields import resolved
-from ..base.sizes import Size
+from ..base.fields import Size, resolved
 from ..lists.connections import Connection, PageArguments, connect
 from ..lists.criteria import criteria_of_list
+from ..lists.declared import asked_of
 from ..lists.filters import TaskFilter
-from ..lists.selection import asked_of
 from ..lists.upcoming import Planned, planned
 from ..resolving.context import Info
 from ..types.account import Viewer
 from ..types.entities import PlannedOccurrence, Task
-from ..types.figures.failures import merge
-from ..types.figures.statistics import FailureGroup, Overview, QueuePoint, Statistics, parts_of
 from ..types.schedule import TIMES, ScheduleValidation
+from ..types.statistics import FailureGroup, Overview, QueuePoint, Statistics, Timeline, merge_failures, parts_of
 from .base.inputs import ScheduleInput
-from .labels import LabelInput
+
+MAX_KEYS: Final = 200
+
+
+@strawberry.type(description="A value that runs have for the key of a label.")
+class LabelValue:
+    """A value and how many runs have it."""
+
+    value: str = strawberry.field(description="The value.")
+    runs: int = strawberry.field(description="How many runs have it, counted up to 10,000.")
+    more: bool = strawberry.field(description="Whether there are more than that.")
+
+
+@strawberry.input(description="A label.")
+class LabelInput:
+    """A key and a value."""
+
+    key: str = strawberry.field(description="Its key.")
+    value: str = strawberry.field(description="Its value.")
+
+    def match(self) -> LabelMatch:
+        """The engine's form.
+
+        Raises:
+            UserFacingError: it can be no label.
+        """
+        for fault in label_faults({self.key: self.value}, "label"):
+            raise refused(str(fault))
+        return LabelMatch(self.key, (self.value,))
+
+
+@strawberry.type
+class LabelQueries:
+    """What runs can be found by."""
+
+    @resolved(size=Size(own=MAX_KEYS), requires=Role.VIEWER)
+    async def label_keys(self, info: Info) -> list[str]:
+        """The keys of the labels that runs have, in their order; the first 200."""
+        return await info.context.database.read(stored_labels.keys, MAX_KEYS)
+
+    @resolved(size=Size(("first",), default=DEFAULT_PAGE, most=MAX_PAGE, each=20), requires=Role.VIEWER)
+    async def label_values(
+        self,
+        info: Info,
+        key: Annotated[str, strawberry.argument(description="The key.")],
+        first: Annotated[int, strawberry.argument(description="At most so many values, 1 to 200.")] = DEFAULT_PAGE,
+        after: Annotated[str | None, strawberry.argument(description="Only values behind this one.")] = None,
+    ) -> list[LabelValue]:
+        """The values that runs have for the key of a label, in their order, with how many runs have each."""
+        for fault in key_faults(key, "key"):
+            raise refused(str(fault))
+        checked_range(first, "first", 1, MAX_PAGE)
+        behind = checked_text(after or "", "after")[:MAX_VALUE]
+        found = await info.context.database.read(stored_labels.values, key, behind, first)
+        most = stored_labels.CAP
+        return [LabelValue(value=one.value, runs=min(one.runs, most), more=one.runs > most) for one in found]
+
 
 DAY: Final = timedelta(days=1)
 SECONDS: Final = {StatisticsBucket.MINUTE: 60, StatisticsBucket.HOUR: 3600, StatisticsBucket.DAY: 86400}
@@ -311,7 +367,7 @@ class ReportQueries:
         checked_range(first, "first", 1, MAX_GROUPS)
         start, end = span(from_, to, await info.context.now())
         rows = await info.context.database.read(figures.failures, start, end, RAW_GROUPS)
-        return [FailureGroup.from_model(group) for group in merge(rows, first)]
+        return [FailureGroup.from_model(group) for group in merge_failures(rows, first)]
 
 
 def _text(value: str | None, argument: str) -> str | None:
@@ -354,3 +410,47 @@ def span(start: datetime | None, end: datetime | None, now: datetime) -> tuple[d
     if until < since:
         raise refused(f"to: must not be before from ({time_text(since)}), got {time_text(until)}")
     return since, until
+
+
+MAX_ROWS: Final = 100
+MAX_PARTS: Final = 240
+LONGEST: Final = timedelta(days=31)
+WIDTHS: Final = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200, 10_800, 21_600, 43_200, 86_400)
+"""Seconds that a part of the span may be wide."""
+
+
+def width_of(seconds: float, parts: int) -> int:
+    """The least width by which a span of so many seconds has at most so many parts."""
+    return next((width for width in WIDTHS if seconds <= width * parts), WIDTHS[-1])
+
+
+@strawberry.type
+class TimelineQueries:
+    """The timeline."""
+
+    @resolved(
+        description="What ran and what was skipped in a span of time of up to 31 days, small enough to be drawn: "
+        "executions that began in the same part of the span are one bar. `upcoming` has what is planned.",
+        size=Size(("first",), default=50, most=MAX_ROWS, each=40, own=1_000),
+        requires=Role.VIEWER,
+    )
+    async def timeline(
+        self,
+        info: Info,
+        from_: A_DAY_BEFORE = None,
+        to: TO_NOW = None,
+        task_name: Annotated[str | None, strawberry.argument(description="Only of this task.")] = None,
+        first: Annotated[int, strawberry.argument(description="At most so many rows, 1 to 100.")] = 50,
+        parts: Annotated[int, strawberry.argument(description="At most about so many bars of a row, 1 to 240.")] = 120,
+    ) -> Timeline:
+        """The timeline of a span."""
+        checked_range(first, "first", 1, MAX_ROWS)
+        checked_range(parts, "parts", 1, MAX_PARTS)
+        name = None if task_name is None else checked_text(task_name, "taskName")
+        now = await info.context.now()
+        start, end = span(from_, to, now)
+        if end - start > LONGEST:
+            raise refused(f"from: must be at most {LONGEST.days} days before to, got {(end - start).days} days")
+        width = width_of((end - start).total_seconds(), parts)
+        scope = Scope(start, end, task_name=name)
+        return Timeline.from_model(await info.context.database.read(stored.read, scope, width, first, now))

@@ -11,10 +11,9 @@ from typing import Annotated, Final, TypeAlias
 
 import strawberry
 
-from cronograph.jobs.core.base.times import number_text
-
 from ...jobs.core import events
 from ...jobs.core.base.errors import UserError
+from ...jobs.core.base.times import number_text
 from ...jobs.core.events import Change, Cursor, EventKind
 from ...jobs.core.states import FINAL
 from ...jobs.store.db.database import Connection
@@ -28,12 +27,12 @@ from ..base.enums import Role
 from ..base.errors import UserFacingError
 from ..base.fields import streams
 from ..base.scalars import BigInt
-from ..lists.selection import asked_of
+from ..lists.declared import asked_of
 from ..resolving.context import Info
 from ..types.common import LogEvent, LogLine
 from ..types.entities import JobExecution, Run, load_run
 from ..types.event import Event, EventFilter
-from ..types.figures.statistics import Overview, parts_of
+from ..types.statistics import Overview, parts_of
 
 STARTS_AND_ENDS: Final = frozenset({EventKind.EXECUTION_STARTED, EventKind.EXECUTION_FINISHED})
 MADE_GOOD: Final = 100

@@ -6,24 +6,24 @@ from typing import Annotated, Any, ClassVar, Final
 import strawberry
 from strawberry.scalars import JSON
 
-from cronograph.jobs.core.task_sets import LIMITS, PlannedGroup, WantedGroup
-
 from ...jobs.actions.idempotent import AnswerCodec
 from ...jobs.actions.task_sets import Applied, apply_sets
 from ...jobs.core.model import Json
 from ...jobs.core.task_sets import (
+    LIMITS,
     ApplyOptions,
     FieldChange,
+    PlannedGroup,
     PlannedTask,
     TaskAction,
+    WantedGroup,
     WantedSet,
     WantedTask,
 )
 from ...jobs.store.db.transaction import Tx
 from ..base.arguments import INPUT, MAX_TASKS, camel
 from ..base.enums import Role
-from ..base.fields import mutates, sized
-from ..base.sizes import Size
+from ..base.fields import Size, mutates, sized
 from ..execution.shown import FromModel, Makers
 from ..resolving.context import Info
 from ..types.common import MutationPayload

@@ -23,10 +23,25 @@ from ..base.fields import mutates
 from ..base.scalars import BigInt
 from ..resolving.context import Info
 from ..types import entities
-from ..types.payloads import RunChanged, TaskChanged, TaskDeleted, TasksChanged, TasksDeleted, TasksOfOwnerDeleted
-from ..types.preview import Preview
-from .base.bulk import BulkAction, answer_many, codec_of, many_tasks, perform_many
-from .base.bulk_inputs import DeleteTasksInput, PauseTasksInput, ResumeTasksInput
+from ..types.payloads import (
+    Preview,
+    RunChanged,
+    TaskChanged,
+    TaskDeleted,
+    TasksChanged,
+    TasksDeleted,
+    TasksOfOwnerDeleted,
+)
+from .base.bulk import (
+    BulkAction,
+    DeleteTasksInput,
+    PauseTasksInput,
+    ResumeTasksInput,
+    answer_many,
+    codec_of,
+    many_tasks,
+    perform_many,
+)
 from .base.changes import ONE_RUN, ONE_TASK, Done, args_of, given, perform, perform_once, restore_runs, restore_tasks
 from .base.inputs import (
     CreateTaskInput,

@@ -1,22 +1,25 @@
 """Batched reads of one operation: however many rows ask for the same kind of thing, one statement answers them."""
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from datetime import datetime
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 from functools import cached_property
 from typing import Any, TypeVar
 
-from cronograph.jobs.core.steps import Step
-
 from ...jobs.accounts.read import secrets as stored_secrets
+from ...jobs.builtin.prune import DEFAULT_AGE_DAYS, JOB
 from ...jobs.core.base.errors import UnreadableRow
 from ...jobs.core.defaults import JobInfo
 from ...jobs.core.explain import Explanation, RunFacts, explain_run, explain_task
+from ...jobs.core.flows import Flow
 from ...jobs.core.model import Execution, Group, Run, SkippedOccurrence, Task
 from ...jobs.core.nodes import Node
-from ...jobs.core.states import FINAL
+from ...jobs.core.retention import Retained
+from ...jobs.core.states import FINAL, RunState
+from ...jobs.core.steps import Step
 from ...jobs.store.db.database import Connection, Database
-from ...jobs.store.read import executions, facts, logs, runs, tasks
+from ...jobs.store.read import executions, facts, flows, logs, runs, tasks
 from ...jobs.store.read import groups as stored_groups
 from ...jobs.store.read import jobs as stored_jobs
 from ...jobs.store.read import labels as stored_labels
@@ -30,14 +33,79 @@ from ...jobs.store.read.listing.criteria import Criteria, LabelMatch, Spread
 from ...jobs.store.read.listing.keyset import Page, PageRequest
 from ...jobs.store.read.listing.listing import Listing
 from ...jobs.store.read.listing.searching import Counted, Keys, capped
+from ...jobs.store.read.prunable import keeping
 from ...jobs.store.read.strips import Strip, strips_of_tasks
 from ..guard.searches import Searches
-from .children import Children, Reader
-from .data_loader import MAX_BATCH, DataLoader, by_key, by_key_and_slice
-from .flow_loaders import FlowLoaders
-from .keys import ListKey, SearchKey
-from .retention import retained
+from .data_loader import MAX_BATCH, Children, DataLoader, Reader, by_key, by_key_and_slice
 from .slices import Slices
+
+
+def retained(conn: Connection, now: datetime) -> Retained:
+    """What holds now; without the task that prunes, what would hold by its defaults."""
+    task = tasks.by_name(conn, JOB)
+    args = {} if task is None else task.spec.args
+    usual = timedelta(days=args.get("max_age_days", DEFAULT_AGE_DAYS))
+    return Retained(
+        keeping(conn, now, usual),
+        args.get("max_per_task"),
+        None if task is None else task.name,
+        is_paused=task is not None and task.paused,
+    )
+
+
+class FlowLoaders:
+    """What one operation reads of flows by key. Results are remembered for its duration."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    @cached_property
+    def by_id(self) -> DataLoader[int, Flow | None]:
+        """Flows by key."""
+        return by_key(self._database, flows.by_ids, missing=None)
+
+    @cached_property
+    def progress(self) -> DataLoader[int, Mapping[RunState, int]]:
+        """How many runs of flows are in which state."""
+        return by_key(self._database, flows.progress, missing={})
+
+    @cached_property
+    def by_job(self) -> DataLoader[int, Sequence[flows.OfJob]]:
+        """The runs of flows, counted by job."""
+        return by_key(self._database, flows.by_job, missing=())
+
+    @cached_property
+    def members(self) -> DataLoader[int, flows.Member | None]:
+        """The places of runs in their flows."""
+        return by_key(self._database, flows.members_by_run, missing=None)
+
+    @cached_property
+    def before(self) -> DataLoader[int, Sequence[int]]:
+        """The runs that runs come after."""
+        return by_key(self._database, flows.before, missing=())
+
+
+@dataclass(frozen=True, slots=True)
+class ListKey:
+    """A page of a whole list; with ``newest`` of tasks, each with its newest finished execution."""
+
+    listing: Listing[Any]
+    request: PageRequest
+    newest: Listing[Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SearchKey:
+    """A page of a whole list for which rows are searched; ``bounded`` ends the search after so many.
+
+    Attributes:
+        bounded: Whether the search ends after ``REACH`` rows.
+    """
+
+    listing: Listing[Any]
+    read: ListKey
+    bounded: bool
+
 
 K = TypeVar("K")
 M = TypeVar("M")

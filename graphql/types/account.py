@@ -12,8 +12,7 @@ from ...jobs.accounts.rules.sessions import CredentialKind
 from ...jobs.core.audit import described
 from ...jobs.store.read.clock import server_time
 from ..base.enums import Role, describe
-from ..base.fields import resolved
-from ..base.sizes import SHOWN
+from ..base.fields import SHOWN, resolved
 from ..execution.shown import FromModel, Makers
 from ..resolving.context import Info, Person
 from .common import MutationPayload

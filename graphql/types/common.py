@@ -6,15 +6,13 @@ from typing import Any, Self
 import strawberry
 from strawberry.scalars import JSON
 
-from cronograph.jobs.core.model import LogLevel
-
 from ...jobs.core.admission.caps import WhenFull
 from ...jobs.core.base.errors import UserError as CoreError
+from ...jobs.core.model import LogLevel
 from ...jobs.store.read.logs import LogLine as StoredLine
-from ..base.codes import ErrorCode
-from ..base.fields import sized
+from ..base.enums import ErrorCode
+from ..base.fields import FEW, sized
 from ..base.scalars import BigInt
-from ..base.sizes import FEW
 from ..execution.shown import FromModel
 
 

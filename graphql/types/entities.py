@@ -19,20 +19,17 @@ from ..base.arguments import (
     MAX_PAGE,
     checked_range,
 )
-from ..base.codes import ExplanationCode
-from ..base.fields import resolved
+from ..base.enums import ExplanationCode
+from ..base.fields import PAGE, Size, resolved
 from ..base.scalars import BigInt
-from ..base.sizes import PAGE, Size
 from ..execution.shown import FromModel
 from ..lists.connections import Connection, PageArguments, connect
 from ..lists.declared import EXECUTION_LIST, RUN_LIST, SKIPPED_LIST, TASK_LIST, listed
 from ..lists.occurrences import KINDS, LIST, ORDER, OccurrenceRow, Occurrences
 from ..resolving.context import Info
 from .common import LogLine, LogPage
-from .flow_place import FlowPlace, load_place
 from .records import JobFields, SkippedFields
-from .run import ExecutionFields, RunFields
-from .step import RunStep
+from .run import ExecutionFields, FlowPlace, RunFields, RunStep, load_place
 from .strip import OccurrenceStrip
 from .task import TaskFields
 

@@ -7,7 +7,7 @@ import strawberry
 
 from ...jobs.core import events, model
 from ..base.arguments import parse_id
-from ..base.codes import EventState
+from ..base.enums import EventState
 from ..base.fields import resolved
 from ..execution.shown import FromModel, Makers
 from ..resolving.context import Info

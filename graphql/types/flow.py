@@ -7,11 +7,9 @@ from typing import ClassVar, Final
 import strawberry
 from strawberry.scalars import JSON
 
-from cronograph.jobs.core import flows
-
+from ...jobs.core import flows
 from ...jobs.core.states import FINAL, RunState
-from ..base.fields import resolved
-from ..base.sizes import Size
+from ..base.fields import Size, resolved
 from ..execution.shown import FromModel, Makers
 from ..lists.connections import Connection
 from ..lists.declared import RUN_LIST, listed

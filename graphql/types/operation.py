@@ -5,9 +5,8 @@ from typing import Any, ClassVar
 
 import strawberry
 
-from cronograph.jobs.core.admission.caps import Bucket
-
 from ...jobs.core import model, nodes
+from ...jobs.core.admission.caps import Bucket
 from ...jobs.core.states import RunState
 from ...jobs.store.read.lists import HELD, QUEUED
 from ..base.fields import resolved

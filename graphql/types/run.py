@@ -1,15 +1,95 @@
 """What a run and an execution hold by themselves; their relations are in ``entities``."""
 
 from datetime import datetime
+from typing import ClassVar
 
 import strawberry
 from strawberry.scalars import JSON
 
 from ...jobs.core import model
+from ...jobs.core.actor import Role
+from ...jobs.core.flows import When
+from ...jobs.core.model import Run
 from ...jobs.core.states import RunState
+from ...jobs.core.steps import StepKind, StepState
 from ..base.scalars import BigInt
-from ..execution.shown import ByField, Fields, Made
+from ..execution.shown import ByField, Fields, FromModel, Made, Makers
+from ..resolving.context import Info
 from .common import Progress
+
+
+@strawberry.type(description="A durable step of a run: what it returned, or a failure of it in one attempt.")
+class RunStep(FromModel):
+    """A stored step."""
+
+    label: str = strawberry.field(
+        description="What it is known by in its run: its name, its key in brackets, the number of its use if it is not "
+        "the first, e.g. `charge`, `charge[42]#2`. `retryRun(fromStep:)` takes it."
+    )
+    name: str = strawberry.field(description="As the job calls it.")
+    key: str | None = strawberry.field(description="Distinguishes steps of one name that run at the same time.")
+    use: int = strawberry.field(description="1 for the first use of this name and key in the run.")
+    kind: StepKind = strawberry.field(description="What it is.")
+    state: StepState = strawberry.field(description="Its state.")
+    attempt: int = strawberry.field(
+        description="In which attempt at the run it ended, or a wait began; 0 = copied from the run that this one "
+        "retries."
+    )
+    started_at: datetime = strawberry.field(description="When its function was called first, or its wait began.")
+    finished_at: datetime | None = strawberry.field(description="When it ended; null while it waits.")
+    wake_at: datetime | None = strawberry.field(description="Of a wait: when it ends by time.")
+    signal: str | None = strawberry.field(description="Of a wait for a signal: the name by which `signalRun` sends it.")
+    role: Role | None = strawberry.field(
+        description="Whose signals it takes: of accounts with this role or one above it."
+    )
+    form: JSON | None = strawberry.field(
+        description="The JSON Schema of what the signal has to bring along; null = anything."
+    )
+    flow_id: strawberry.ID | None = strawberry.field(
+        description="Of a wait for other runs: the key of the flow that they are."
+    )
+    value: JSON | None = strawberry.field(description="What it returned, or what the signal brought along.")
+    error: str | None = strawberry.field(description="Why it failed, or why the signal says no.")
+    used: bool = strawberry.field(
+        description="False: the attempt that ended well did not ask for it; the code has no such step any more."
+    )
+    latest: bool = strawberry.field(
+        description="False: a later attempt took it again. A run has one latest step of each label: "
+        "`retryRun(fromStep:)` starts there."
+    )
+
+    MADE: ClassVar[Makers] = {}
+
+
+@strawberry.type(description="The place of a run in its flow.")
+class FlowPlace:
+    """Its key, what it comes after and under which condition."""
+
+    flow_id: strawberry.ID = strawberry.field(description="The key of the flow.")
+    key: str = strawberry.field(description="The key of the run in the flow.")
+    when: When = strawberry.field(description="After which ends of the runs before it it starts.")
+    after: list[strawberry.ID] = strawberry.field(description="The runs that it comes after.")
+    skipped_after: list[str] = strawberry.field(
+        description="If it was skipped: the keys of the runs that kept it from starting, the first cause first."
+    )
+
+
+async def load_place(info: Info, run: Run) -> FlowPlace | None:
+    """The place of a run; None if it belongs to no flow, or another run has taken its place."""
+    if run.flow_id is None:
+        return None
+    loaders = info.context.loaders.flows
+    member = await loaders.members.load(run.id)
+    if member is None:
+        return None
+    after = [strawberry.ID(str(one)) for one in await loaders.before.load(run.id)]
+    return FlowPlace(
+        flow_id=strawberry.ID(str(member.flow_id)),
+        key=member.key,
+        when=member.when,
+        after=after,
+        skipped_after=list(member.chain),
+    )
 
 
 @strawberry.type

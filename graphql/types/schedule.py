@@ -8,14 +8,12 @@ from typing import ClassVar, Final, Self
 
 import strawberry
 
-from cronograph.jobs.core.occurrences import first_occurrence, occurrences, schedule_of
-
 from ...jobs.core import model
+from ...jobs.core.occurrences import first_occurrence, occurrences, schedule_of
 from ...jobs.core.schedule import ScheduleError, Syntax
 from ..base.arguments import COUNT, MAX_COUNT, checked_count
-from ..base.codes import ErrorCode
-from ..base.fields import resolved
-from ..base.sizes import Size
+from ..base.enums import ErrorCode
+from ..base.fields import Size, resolved
 from ..execution.shown import FromModel, Makers
 from ..resolving.context import Info
 

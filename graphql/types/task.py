@@ -7,10 +7,9 @@ from typing import Any
 import strawberry
 from strawberry.scalars import JSON
 
-from cronograph.jobs.core.admission import caps
-from cronograph.jobs.core.occurrences import effective_overlap, effective_timeout, effective_tolerance
-
 from ...jobs.core import model
+from ...jobs.core.admission import caps
+from ...jobs.core.occurrences import effective_overlap, effective_timeout, effective_tolerance
 from ...jobs.core.task_sets import definition_of
 from ..base.arguments import camel
 from ..base.scalars import BigInt

@@ -20,7 +20,7 @@ from typing import Any
 from sqlalchemy import Connection, Engine, event, func, select, update
 
 from cronograph.graphql.lists.upcoming import planned as occurrences
-from cronograph.graphql.types.figures.failures import merge
+from cronograph.graphql.types.statistics import merge_failures
 from cronograph.jobs.builtin.prune import Retention, prune
 from cronograph.jobs.core.base.errors import UnreadableRow
 from cronograph.jobs.core.model import FAILURES, Outcome, Task, Trigger
@@ -196,7 +196,7 @@ def _tasks(found: list[Task | UnreadableRow]) -> list[Task]:
 
 
 def _failure_groups(conn: Connection, start: datetime, end: datetime) -> object:
-    return merge(statistics.failures(conn, start, end, 1000), 6)
+    return merge_failures(statistics.failures(conn, start, end, 1000), 6)
 
 
 def measure(engine: Engine, read: Read, seconds: float) -> str:

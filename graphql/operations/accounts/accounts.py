@@ -5,17 +5,20 @@ from typing import Annotated
 
 import strawberry
 
-from cronograph.jobs.core.base.errors import ErrorCode
-
 from ....jobs.accounts.actions import accounts as actions
+from ....jobs.accounts.actions import passkeys as passkey_actions
+from ....jobs.accounts.actions import providers as provider_actions
 from ....jobs.accounts.actions import sessions as session_actions
 from ....jobs.accounts.actions import tokens as token_actions
 from ....jobs.accounts.actions.fresh import fresh_secret
 from ....jobs.accounts.read import accounts
 from ....jobs.accounts.rules import accounts as account_model
+from ....jobs.accounts.rules import passkeys as model
 from ....jobs.accounts.rules import sessions as session_model
 from ....jobs.accounts.rules.credentials import Prefix, shown_form, stored_form
+from ....jobs.accounts.rules.providers import ProviderIdentity as ProviderIdentityModel
 from ....jobs.accounts.rules.sessions import CredentialKind
+from ....jobs.core.base.errors import ErrorCode
 from ....jobs.core.base.errors import UserError as Refusal
 from ....jobs.store.db.transaction import Tx
 from ...base.arguments import INPUT
@@ -24,15 +27,88 @@ from ...base.fields import mutates
 from ...lists.connections import Connection
 from ...lists.declared import ACCOUNT_LIST, AUDIT_LIST, listed
 from ...resolving.context import Info
-from ...types.account import Account, AccountChanged, ApiToken, ApiTokenChanged, AuditEntry, SessionsEnded
-from ..base.changes import Done, given, parse_key, perform_once
-from .account_inputs import (
-    CreateAccountInput,
-    CreateApiTokenInput,
-    EndSessionsInput,
-    RevokeApiTokenInput,
-    UpdateAccountInput,
+from ...types.account import (
+    Account,
+    AccountChanged,
+    ApiToken,
+    ApiTokenChanged,
+    AuditEntry,
+    IdentityDeleted,
+    Passkey,
+    PasskeyChanged,
+    ProviderIdentity,
+    SessionsEnded,
 )
+from ..base.changes import Done, given, parse_key, perform_once
+
+
+@strawberry.input(description="A new account.")
+class CreateAccountInput:
+    """The input of ``createAccount``."""
+
+    name: str = strawberry.field(description="Its name, 1 to 100 characters.")
+    role: Role = strawberry.field(description="What it may do.")
+
+
+@strawberry.input(description="Changes of an account; what is absent stays.")
+class UpdateAccountInput:
+    """The input of ``updateAccount``."""
+
+    name: str = strawberry.field(description="Which account.")
+    role: Role | None = strawberry.field(description="What it may do.", default=strawberry.UNSET)
+    disabled: bool | None = strawberry.field(
+        description="Whether nobody may sign in with it.", default=strawberry.UNSET
+    )
+    recovery: bool | None = strawberry.field(
+        description="Whether to make a link by which its owner sets a new password.", default=strawberry.UNSET
+    )
+
+
+@strawberry.input(description="A new API token.")
+class CreateApiTokenInput:
+    """The input of ``createApiToken``."""
+
+    name: str = strawberry.field(description="What it is for.")
+    role: Role = strawberry.field(description="What it may do, at most what one may oneself.")
+    expires_at: datetime | None = strawberry.field(description="When it ends; null = never.", default=strawberry.UNSET)
+
+
+@strawberry.input(description="An API token by its id.")
+class RevokeApiTokenInput:
+    """The input of ``revokeApiToken``."""
+
+    id: strawberry.ID = strawberry.field(description="The decimal key.")
+
+
+@strawberry.input(description="Which sessions.")
+class EndSessionsInput:
+    """The input of ``endSessions``."""
+
+    id: strawberry.ID | None = strawberry.field(
+        description="One session; all but the one of this request unless given.", default=strawberry.UNSET
+    )
+
+
+@strawberry.input(description="A new name for a passkey.")
+class RenamePasskeyInput:
+    """The input of ``renamePasskey``."""
+
+    id: strawberry.ID = strawberry.field(description="The decimal key.")
+    name: str = strawberry.field(description="What to call it, 1 to 200 characters.")
+
+
+@strawberry.input(description="A passkey by its id.")
+class DeletePasskeyInput:
+    """The input of ``deletePasskey``."""
+
+    id: strawberry.ID = strawberry.field(description="The decimal key.")
+
+
+@strawberry.input(description="An identity at a provider by its id.")
+class DeleteIdentityInput:
+    """The input of ``deleteIdentity``."""
+
+    id: strawberry.ID = strawberry.field(description="The decimal key.")
 
 
 @strawberry.type
@@ -153,3 +229,41 @@ def signed_in(tx: Tx, info: Info) -> account_model.Account:
 def _account(done: Done[account_model.Account], secret: str | None) -> AccountChanged:
     path = None if secret is None else f"/recover?token={secret}"
     return done.answer(AccountChanged, account=Account.from_model, recovery_path=lambda _: path)
+
+
+@strawberry.type
+class LoginMethodMutations:
+    """What one does to the ways into one's own account."""
+
+    @mutates(requires=Role.VIEWER)
+    async def rename_passkey(self, info: Info, input: Annotated[RenamePasskeyInput, INPUT]) -> PasskeyChanged:
+        """Calls a passkey of one's own something else. Not possible by a token."""
+
+        def action(tx: Tx) -> model.Passkey:
+            account = signed_in(tx, info)
+            return passkey_actions.rename(tx, parse_key(input.id, "id"), account.id, input.name)
+
+        done = await perform_once(info, input, action)
+        return done.answer(PasskeyChanged, passkey=Passkey.from_model)
+
+    @mutates(requires=Role.VIEWER)
+    async def delete_passkey(self, info: Info, input: Annotated[DeletePasskeyInput, INPUT]) -> PasskeyChanged:
+        """Forgets a passkey of one's own, unless it is the last way to sign in. Not possible by a token."""
+
+        def action(tx: Tx) -> model.Passkey:
+            account = signed_in(tx, info)
+            return passkey_actions.delete(tx, parse_key(input.id, "id"), account.id)
+
+        done = await perform_once(info, input, action)
+        return done.answer(PasskeyChanged, passkey=Passkey.from_model)
+
+    @mutates(requires=Role.VIEWER)
+    async def delete_identity(self, info: Info, input: Annotated[DeleteIdentityInput, INPUT]) -> IdentityDeleted:
+        """Forgets who one is at a provider, unless it is the last way to sign in. Not possible by a token."""
+
+        def action(tx: Tx) -> ProviderIdentityModel:
+            account = signed_in(tx, info)
+            return provider_actions.disconnect(tx, parse_key(input.id, "id"), account.id)
+
+        done = await perform_once(info, input, action)
+        return done.answer(IdentityDeleted, identity=ProviderIdentity.from_model)

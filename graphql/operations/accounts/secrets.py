@@ -1,5 +1,6 @@
 """Secrets: set and deleted by administrators, listed for anyone who writes arguments, and never shown."""
 
+from datetime import datetime
 from functools import partial
 from typing import Annotated
 
@@ -8,12 +9,48 @@ import strawberry
 from ....jobs.accounts.actions import secrets as actions
 from ...base.arguments import INPUT
 from ...base.enums import Role
-from ...base.fields import mutates
+from ...base.fields import Size, mutates, resolved
+from ...execution.shown import FromModel
 from ...lists.connections import Connection
 from ...lists.declared import SECRET_LIST, listed
 from ...resolving.context import Info
-from ...types.secret import Secret, SecretDeleted, SecretSet
+from ...types.common import MutationPayload
 from ..base.changes import given, perform_once
+
+USERS_SHOWN = 10
+
+
+@strawberry.type(
+    description='A secret: `{"$secret": "its name"}` in arguments stands for its value, which no field shows.'
+)
+class Secret(FromModel):
+    """A secret without its value."""
+
+    name: str = strawberry.field(description="What arguments call it.")
+    key_id: str = strawberry.field(description="The key that it is encrypted with.")
+    created_at: datetime = strawberry.field(description="When it was first set.")
+    created_by: str = strawberry.field(description="By whom.")
+    updated_at: datetime = strawberry.field(description="When it was last set.")
+    updated_by: str = strawberry.field(description="By whom.")
+
+    @resolved(size=Size(default=USERS_SHOWN, most=USERS_SHOWN))
+    async def used_by(self, info: Info) -> list[str]:
+        """The names of the tasks whose arguments refer to it, at most 10."""
+        return list((await info.context.loaders.secret_users.load(self.name))[:USERS_SHOWN])
+
+
+@strawberry.type
+class SecretSet(MutationPayload):
+    """A secret or errors."""
+
+    secret: Secret | None = strawberry.field(description="The secret, without its value.", default=None)
+
+
+@strawberry.type
+class SecretDeleted(MutationPayload):
+    """A name or errors."""
+
+    deleted_name: str | None = strawberry.field(description="The name of the secret that is gone.", default=None)
 
 
 @strawberry.input(description="A secret to be kept.")

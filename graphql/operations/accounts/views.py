@@ -1,5 +1,6 @@
 """Saved views: one's own, and those of the team, which operators change."""
 
+from datetime import datetime
 from functools import partial
 from typing import Annotated
 
@@ -12,11 +13,32 @@ from ....jobs.accounts.rules.views import MAX_VIEWS, TEAM, scope_of
 from ....jobs.store.db.transaction import Tx
 from ...base.arguments import INPUT, checked_text
 from ...base.enums import Role
-from ...base.fields import mutates, resolved
-from ...base.sizes import Size
+from ...base.fields import Size, mutates, resolved
+from ...execution.shown import FromModel
 from ...resolving.context import Info
-from ...types.view import SavedView, SavedViewChanged
+from ...types.common import MutationPayload
 from ..base.changes import given, parse_key, perform_once
+
+
+@strawberry.type(description="An address of the dashboard under a name, for one person or for the team.")
+class SavedView(FromModel):
+    """A view."""
+
+    id: strawberry.ID = strawberry.field(description="Its decimal key.")
+    page: str = strawberry.field(description="The path of the page, such as `/runs`.")
+    name: str = strawberry.field(description="What it is called.")
+    search: str = strawberry.field(description="The query of the address with its `?`, or nothing.")
+    shared: bool = strawberry.field(description="Whether the whole team sees it.")
+    created_at: datetime = strawberry.field(description="When it was saved first.")
+    created_by: str = strawberry.field(description="By whom.")
+    updated_at: datetime = strawberry.field(description="When it was changed last.")
+
+
+@strawberry.type
+class SavedViewChanged(MutationPayload):
+    """A view or errors."""
+
+    view: SavedView | None = strawberry.field(description="The view; of a deleted one as it was.", default=None)
 
 
 @strawberry.input(description="A view to be saved.")

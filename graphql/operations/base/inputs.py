@@ -12,16 +12,13 @@ from typing import Any, Final
 import strawberry
 from strawberry.scalars import JSON
 
-from cronograph.jobs.core.admission.caps import Rate, rate_faults
-
-from ....jobs.core.admission.caps import Cap, WhenFull
+from ....jobs.core.admission.caps import Cap, Rate, WhenFull, rate_faults
 from ....jobs.core.base.errors import UserError, refuse
 from ....jobs.core.defaults import TASK_POLICIES
 from ....jobs.core.model import MisfirePolicy, OverlapPolicy, Priority, ScheduleSpec, TaskSpec
 from ....jobs.core.rules import task_faults
 from ....jobs.core.schedule import Syntax
-from ...base.fields import sized
-from ...base.sizes import Size
+from ...base.fields import Size, sized
 
 KEY: Final = (
     "Makes a repetition safe: within 24 hours the same key with the same request answers as before and changes "

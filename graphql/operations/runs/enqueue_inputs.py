@@ -16,8 +16,7 @@ from ....jobs.core.model import NewRun, Priority, Trigger
 from ....jobs.core.rules import new_run_faults
 from ....jobs.core.states import RunState
 from ...base.arguments import MAX_RUNS
-from ...base.fields import sized
-from ...base.sizes import Size
+from ...base.fields import Size, sized
 from ..base.inputs import KEY, LABELS, TRY, UNIQUE_KEY, optional
 
 T = TypeVar("T")

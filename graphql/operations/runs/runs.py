@@ -1,47 +1,60 @@
 """Mutations of runs."""
 
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import replace
-from datetime import datetime
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 from functools import partial
 from typing import Annotated, Final
 
 import strawberry
 from strawberry.scalars import JSON
 
-from cronograph.jobs.core.base.errors import ErrorCode
-from cronograph.jobs.core.waits import Signal
-
 from ....jobs.actions import retries
 from ....jobs.actions import runs as actions
 from ....jobs.actions.idempotent import AnswerCodec
 from ....jobs.actions.previews import preview
 from ....jobs.actions.requested_runs import put_requested
+from ....jobs.actions.runs import check_job_args, trigger_job
 from ....jobs.actions.signals import signal_run
+from ....jobs.builtin.prune import DEFAULT_AGE_DAYS, JOB
 from ....jobs.core.audit import Record
-from ....jobs.core.base.errors import InvalidInput
+from ....jobs.core.base.errors import ErrorCode, InvalidInput
+from ....jobs.core.base.errors import UserError as Refusal
 from ....jobs.core.explain.previews import Preview, PreviewOutcome
-from ....jobs.core.model import Json, Run
+from ....jobs.core.model import Execution, Json, Run
 from ....jobs.core.states import CLAIMABLE, FINAL, UNFINISHED, RunState
+from ....jobs.core.waits import Signal
 from ....jobs.queue.limits.uniqueness import Enqueued
 from ....jobs.store.db.transaction import Tx
+from ....jobs.store.read import executions as execution_store
 from ....jobs.store.read import runs as run_store
 from ....jobs.store.read.listing.criteria import AllOf, Condition, Criteria, Operator, equal, one_of
-from ...base.arguments import INPUT, MAX_RUNS
+from ....jobs.store.read.prunable import keeping, prunable
+from ...base.arguments import INPUT, MAX_RUNS, camel
 from ...base.enums import Role
-from ...base.fields import mutates
+from ...base.fields import Size, mutates
 from ...base.scalars import BigInt
-from ...base.sizes import Size
-from ...lists.selection import asked_of
+from ...lists.declared import asked_of
 from ...resolving.context import Info
 from ...types import entities
-from ...types import preview as shown
+from ...types import payloads as shown
 from ...types.common import UserError
 from ...types.payloads import HistoryPruned, JobTriggered, RunChanged, RunsChanged, RunsEnqueued, RunsMadeDue
-from ..base.bulk import BulkAction, Changed, answer_many, codec_of, many_runs, perform_many, selection_faults
-from ..base.bulk_inputs import CancelRunsInput, RetryNowInput, RetryRunsInput, SetRunPriorityInput
+from ..base.bulk import (
+    BulkAction,
+    CancelRunsInput,
+    Changed,
+    RetryNowInput,
+    RetryRunsInput,
+    SetRunPriorityInput,
+    answer_many,
+    codec_of,
+    many_runs,
+    perform_many,
+    selection_faults,
+)
 from ..base.changes import ONE_RUN, Done, args_of, given, parse_key, perform, perform_once, restore_run, restore_runs
-from ..base.inputs import LABELS, TRY, UNIQUE_KEY, PruneHistoryInput
+from ..base.inputs import KEY, LABELS, REASON, TRY, UNIQUE_KEY, PruneHistoryInput, optional
 from .enqueue_inputs import (
     DEBOUNCE,
     EXPIRES_AT,
@@ -54,8 +67,53 @@ from .enqueue_inputs import (
     ThrottleInput,
     TriggerJobInput,
 )
-from .pruning import PRUNING, prune
-from .run_inputs import CancelRunInput, RetryRunInput, SignalRunInput, UpdateRunInput
+
+
+@strawberry.input(description="A run to be cancelled.")
+class CancelRunInput:
+    """The input of ``cancelRun``."""
+
+    id: strawberry.ID = strawberry.field(description="Which run.")
+    reason: str | None = optional(REASON)
+    idempotency_key: str | None = optional(KEY)
+
+
+@strawberry.input(description="A signal to an unfinished run, named by `id` or by `uniqueKey`.")
+class SignalRunInput:
+    """The input of ``signalRun``."""
+
+    name: str = strawberry.field(
+        description="What the run waits for, or will: `approved`, of a wait with a key `approved[42]`."
+    )
+    id: strawberry.ID | None = optional("Which run.")
+    unique_key: str | None = optional("The unique key of the unfinished run.")
+    payload: JSON | None = optional("What the signal brings along: any JSON, as the wait asks for it.")
+    reject: str | None = optional("The signal says no, for this reason; it needs no payload.")
+    idempotency_key: str | None = optional(KEY)
+
+
+@strawberry.input(description="A finished run to be made again.")
+class RetryRunInput:
+    """The input of ``retryRun``."""
+
+    id: strawberry.ID = strawberry.field(description="Which run.")
+    args: JSON | None = optional("Arguments instead of the old ones, an object.")
+    from_step: str | None = optional(
+        "Go on from this step, e.g. `charge` or `charge#2`: the new run has the results of all that began before it."
+    )
+    dry_run: bool | None = optional(TRY)
+    idempotency_key: str | None = optional(KEY)
+
+
+@strawberry.input(description="A run that waits, to be changed. What is absent stays.")
+class UpdateRunInput:
+    """The input of ``updateRun``."""
+
+    id: strawberry.ID = strawberry.field(description="Which run.")
+    args: JSON | None = optional("Its arguments, an object; null = none. Refused once it has begun.")
+    run_at: datetime | None = optional("It does not start before this time; null = now.")
+    idempotency_key: str | None = optional(KEY)
+
 
 CHANGED: Final = codec_of("runs", restore_runs)
 NOT_ASKED: Final = Condition("cancel_requested_at", Operator.IS_NULL, value=True)
@@ -98,6 +156,68 @@ def bulk_action(
     return BulkAction(
         apply, lambda tx: AllOf((in_states, *(each(tx) for each in also))), lambda run: run.state in states
     )
+
+
+MAX_SHOWN: Final = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Pruning:
+    """The run that prunes; of a dry run what would go: the first executions, how many, and whether there is more."""
+
+    run: Run | None
+    executions: Sequence[Execution] = ()
+    count: int = 0
+    has_more: bool = False
+
+
+def prune(tx: Tx, input: PruneHistoryInput, actor: str) -> Pruning:
+    """Make the run that prunes, or on a dry run only look.
+
+    Raises:
+        Refusal: code ``UNKNOWN_JOB`` or ``INVALID_ARGS``.
+    """
+    age, keep = given(input.max_age_days), given(input.max_per_task)
+    wanted: dict[str, Json] = {"max_age_days": age, "max_per_task": keep}
+    args = {name: value for name, value in wanted.items() if value is not None}
+    _check(tx, args)
+    if not given(input.dry_run):
+        return Pruning(trigger_job(tx, JOB, args=args, actor=actor).run)
+    kept = keeping(tx.conn, tx.now, timedelta(days=DEFAULT_AGE_DAYS if age is None else age))
+    found = prunable(tx.conn, kept, keep)
+    return Pruning(None, _oldest(tx, found.executions[:MAX_SHOWN]), len(found.executions), not found.complete)
+
+
+def _check(tx: Tx, args: Mapping[str, Json]) -> None:
+    """Refuse what the job refuses, by the names that the input has for its arguments."""
+    try:
+        check_job_args(tx, JOB, args)
+    except Refusal as error:
+        for fault in error.faults:
+            fault.path = tuple(camel(part) for part in fault.path if part != "args")
+        raise
+
+
+def _oldest(tx: Tx, ids: Sequence[int]) -> list[Execution]:
+    known = execution_store.by_ids(tx.conn, ids)
+    return [known[key] for key in ids if key in known]
+
+
+def _dump(pruning: Pruning) -> Json:
+    return {
+        "run": None if pruning.run is None else pruning.run.id,
+        "executions": [execution.id for execution in pruning.executions],
+        "count": pruning.count,
+        "hasMore": pruning.has_more,
+    }
+
+
+def _load(tx: Tx, stored: Json) -> Pruning:
+    run = None if stored["run"] is None else restore_run(tx, {"runs": [stored["run"]]})
+    return Pruning(run, _oldest(tx, stored["executions"]), stored["count"], stored["hasMore"])
+
+
+PRUNING: Final[AnswerCodec[Pruning]] = AnswerCodec(dump=_dump, load=_load)
 
 
 @strawberry.type

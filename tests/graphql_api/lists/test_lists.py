@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from cronograph.graphql.lists.cursors import encode
+from cronograph.graphql.lists.connections import encode
 from cronograph.jobs.core.model import Priority
 from cronograph.jobs.core.outcome import Failed, Succeeded
 from cronograph.jobs.store.read.listing.keyset import OrderKey

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from cronograph.graphql.lists.upcoming import planned
-from cronograph.graphql.types.figures.failures import fingerprint, merge
+from cronograph.graphql.types.statistics import fingerprint, merge_failures
 from cronograph.jobs.core.outcome import Failed, Succeeded
 from cronograph.jobs.core.schedule import Syntax
 from cronograph.jobs.runtime.base.settings import Clock
@@ -250,11 +250,11 @@ def test_merged_groups_keep_the_newest_message_and_the_whole_span() -> None:
         FailureRow("j", "E", "row 2", 3, at - timedelta(hours=1), at, 9),
         FailureRow("j", None, "row 1", 9, at, at, 1),
     ]
-    assert merge(rows, 5) == [
+    assert merge_failures(rows, 5) == [
         FailureRow("j", None, "row 1", 9, at, at, 1),
         FailureRow("j", "E", "row 2", 5, at - timedelta(hours=1), at + timedelta(hours=1), 9),
     ]
-    assert len(merge(rows, 1)) == 1
+    assert len(merge_failures(rows, 1)) == 1
 
 
 async def test_a_task_whose_zone_has_vanished_from_this_machine_is_shown_and_nothing_of_it_is_planned(api: Api) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from cronograph.graphql.operations.timeline import width_of
+from cronograph.graphql.operations.reports import width_of
 from cronograph.jobs.core.base.times import time_text
 from cronograph.jobs.core.outcome import Failed
 from cronograph.jobs.store.read.figures import timeline

@@ -12,8 +12,7 @@ from starlette.requests import HTTPConnection
 
 from cronograph.graphql.app import graphql_routes
 from cronograph.graphql.base.errors import UserFacingError
-from cronograph.graphql.base.fields import resolved
-from cronograph.graphql.base.sizes import PAGE, Size
+from cronograph.graphql.base.fields import PAGE, Size, resolved
 from cronograph.graphql.execution.schema_factory import GuardedSchema, build_schema
 from cronograph.graphql.guard.limits import Limits
 from cronograph.graphql.transport.engine import Engine

@@ -1,22 +1,109 @@
-"""Figures: the overview, statistics over time, and failures by their error."""
+"""Figures over time: statistics, the overview, timelines and groups of failures."""
 
+import re
+from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from typing import ClassVar, Final, Self
 
 import strawberry
 
-from ....jobs.core.states import UNFINISHED, RunState
-from ....jobs.store.read.figures import reports
-from ....jobs.store.read.figures.depth import DepthPoint
-from ...base.fields import resolved, sized
-from ...base.scalars import BigInt
-from ...base.sizes import Size
-from ...execution.shown import FromModel, Makers
-from ...resolving.context import Info
-from ..entities import JobExecution, load_execution
-from .failures import FailureGroup as StoredGroup
+from ...jobs.core.model import SkipReason
+from ...jobs.core.states import UNFINISHED, RunState
+from ...jobs.store.read.figures import reports
+from ...jobs.store.read.figures.depth import DepthPoint
+from ...jobs.store.read.figures.statistics import FailureRow
+from ..base.fields import Size, resolved, sized
+from ..base.scalars import BigInt
+from ..execution.shown import FromModel, Makers
+from ..resolving.context import Info
+from .entities import JobExecution, load_execution
+
+
+@strawberry.type(
+    description="Executions of a row by the parts of the span in which they began, as columns of equal length, the "
+    "earliest first."
+)
+class TimelineBars:
+    """Columns."""
+
+    begins: list[datetime] = strawberry.field(description="When the first of them began.")
+    ends: list[datetime | None] = strawberry.field(
+        description="When the last of them ended; null while one of them runs."
+    )
+    counts: list[int] = strawberry.field(description="How many there are.")
+    failures: list[int] = strawberry.field(description="How many of them failed, timed out, or were lost.")
+    ids: list[strawberry.ID] = strawberry.field(description="The newest one that failed, or else the newest one.")
+
+
+@strawberry.type(description="Skipped occurrences of a row as columns of equal length, the newest first; at most 40.")
+class TimelineSkips:
+    """Columns."""
+
+    first: list[datetime] = strawberry.field(description="The first nominal time of a stretch.")
+    last: list[datetime] = strawberry.field(description="The last one.")
+    reasons: list[SkipReason] = strawberry.field(description="Why they were skipped.")
+    counts: list[BigInt] = strawberry.field(description="How many occurrences the stretch stands for.")
+    run_ids: list[strawberry.ID | None] = strawberry.field(description="The run that stood in the way, if any.")
+
+
+@strawberry.type(description="A task in the timeline, or the executions of a job without a task.")
+class TimelineRow(FromModel):
+    """A row."""
+
+    task_name: str | None = strawberry.field(description="The task; null for executions without one.")
+    job_name: str | None = strawberry.field(
+        description="The job; null for a deleted task of which nothing ran in the span."
+    )
+    group: str | None = strawberry.field(description="The group of the task; null without one.")
+    failing: bool = strawberry.field(description="Whether the newest execution of the span that has ended failed.")
+    late: bool = strawberry.field(
+        description="Whether the task should have started and did not, see `Task.stalled`; false if the span ends "
+        "before now."
+    )
+    executions: int = strawberry.field(description="How many began in the span.")
+    failures: int = strawberry.field(description="How many of them failed, timed out, or were lost.")
+    bars: TimelineBars = strawberry.field(description="What ran.")
+    skips: TimelineSkips = strawberry.field(description="What was skipped.")
+
+    MADE: ClassVar[Makers] = {
+        "bars": lambda row: TimelineBars(
+            begins=[one.begin for one in row.bars],
+            ends=[one.end for one in row.bars],
+            counts=[one.count for one in row.bars],
+            failures=[one.failures for one in row.bars],
+            ids=[strawberry.ID(str(one.execution_id)) for one in row.bars],
+        ),
+        "skips": lambda row: TimelineSkips(
+            first=[one.first for one in row.skips],
+            last=[one.last for one in row.skips],
+            reasons=[one.reason for one in row.skips],
+            counts=[BigInt(one.count) for one in row.skips],
+            run_ids=[None if one.run_id is None else strawberry.ID(str(one.run_id)) for one in row.skips],
+        ),
+    }
+
+
+@strawberry.type(description="What ran and what was skipped in a span of time.")
+class Timeline(FromModel):
+    """The rows of a span."""
+
+    rows: list[TimelineRow] = strawberry.field(
+        description="Failing tasks first, then late ones, then the others by name."
+    )
+    total_rows: int = strawberry.field(description="How many rows there are, also those behind `first`.")
+    since: datetime | None = strawberry.field(
+        description="Executions that began before are left out, since the span has more than 100,000; null if all "
+        "of them count."
+    )
+
+    MADE: ClassVar[Makers] = {
+        "rows": lambda timeline: list(map(TimelineRow.from_model, timeline.rows)),
+        "total_rows": lambda timeline: timeline.total,
+    }
+
 
 RATE_MINUTES: Final = 5
 
@@ -190,7 +277,7 @@ class QueuePoint(FromModel):
 class FailureGroup(FromModel):
     """A group of failures."""
 
-    stored: strawberry.Private[StoredGroup]
+    stored: strawberry.Private[FailureRow]
     job_name: str = strawberry.field(description="The job.")
     error_type: str | None = strawberry.field(description="The type of the error.")
     message: str = strawberry.field(description="The message of the newest one, its first 300 characters.")
@@ -202,3 +289,36 @@ class FailureGroup(FromModel):
     async def execution(self, info: Info) -> JobExecution | None:
         """The newest of these executions; null if it was pruned meanwhile."""
         return await load_execution(info, self.stored.execution_id)
+
+
+VARYING: Final = re.compile(
+    # A node's name, an address, a key, a number.
+    r"\b[a-z]+-[a-z]+-\d{2,}\b|0x[0-9a-fA-F]+|[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}|\b[0-9a-fA-F]{12,}\b|\d+(?:[.:]\d+)*"
+)
+"""What differs between messages of one cause: names of nodes, numbers, times, addresses, long hexadecimal ids."""
+
+
+def fingerprint(message: str) -> str:
+    """The message without what varies: equal for failures of one cause."""
+    return VARYING.sub("#", message)
+
+
+def merge_failures(rows: Iterable[FailureRow], limit: int) -> list[FailureRow]:
+    """Rows of equal job, error type and fingerprint as one, the most frequent first."""
+    groups: dict[tuple[str, str | None, str], FailureRow] = {}
+    for row in rows:
+        key = (row.job_name, row.error_type, fingerprint(row.message))
+        group = groups.get(key)
+        groups[key] = row if group is None else _together(group, row)
+    ordered = sorted(groups.values(), key=lambda group: (-group.count, -group.execution_id))
+    return ordered[:limit]
+
+
+def _together(one: FailureRow, other: FailureRow) -> FailureRow:
+    newest = max(one, other, key=lambda row: row.execution_id)
+    return replace(
+        newest,
+        count=one.count + other.count,
+        first=min(one.first, other.first),
+        last=max(one.last, other.last),
+    )

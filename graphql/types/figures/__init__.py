@@ -1,1 +1,0 @@
-"""Figures as GraphQL objects: statistics, groups of failures, the timeline."""

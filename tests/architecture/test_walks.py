@@ -22,6 +22,9 @@ MOST_MODULES = 10
 MOST_OF_THE_WHOLE_WAY = 30
 """The same for the last question: from the due time of a task until the result of its run is stored."""
 
+MOST_CLASSES = 25
+"""Classes that a run may meet between its row and its result."""
+
 
 def page_of_the_way() -> str:
     return (ROOT / "docs" / "decisions" / "0021-a-runs-way.md").read_text()
@@ -77,6 +80,17 @@ def test_every_module_statement_and_function_of_the_page_is_in_the_queue() -> No
         and not module[0].isupper()
     ]
     assert missing == []
+
+
+def test_a_run_on_its_way_meets_the_classes_that_the_page_names() -> None:
+    paragraph = re.search(r"^A coroutine that is claimed.*?(?=\n\n|\Z)", walks(), flags=re.MULTILINE | re.DOTALL)
+    assert paragraph is not None
+    met, _, others = paragraph[0].partition(". A thread adds")
+    assert f"meets {len(NAME.findall(met))} classes" in met
+    assert len(NAME.findall(met)) <= MOST_CLASSES
+    sources = [*QUEUE.rglob("*.py"), *(ROOT / "jobs" / "runtime").rglob("*.py")]
+    there = {name for path in sources for name in defined_in(path.relative_to(ROOT).as_posix())}
+    assert [name for name in NAME.findall(met + others) if name not in there] == []
 
 
 def test_no_walk_takes_more_modules_than_one_can_keep_in_mind() -> None:

@@ -18,8 +18,7 @@ from ...queue.claims.fairness import CountingScheme, FairnessState
 from ...queue.losses import disown, hand_back
 from ...queue.turn import NodeQueue, Order, Turn
 from ...registry import Registry
-from ...store.db.database import Connection
-from ...store.db.transaction import Tx, Wake
+from ...store.db.transaction import Wake
 from ...store.read import runs as run_store
 from ..base.service import Pulse, Service, whenever
 from ..base.settings import EngineSettings
@@ -274,7 +273,7 @@ class Worker(Service):
 
     async def _look_for_cancels(self) -> None:
         if len(self.attempts):
-            self.attempts.cancel(await self._database.read(_cancel_requests, self._claimant.node_id))
+            self.attempts.cancel(await self._database.read(run_store.cancel_requests, self._claimant.node_id))
 
     @override
     async def stop(self) -> None:
@@ -303,7 +302,7 @@ class Worker(Service):
             # The claim that was under way may have set it.
             self._set_timer(None)
             self._reserved = []
-            await self._database.write(_hand_back, self._claimant.node_id)
+            await self._database.write(hand_back, {"node_id": self._claimant.node_id})
 
     def take_again(self) -> None:
         """Take runs again after ``stop_taking``, or after the database said that this node drains."""
@@ -333,22 +332,10 @@ class Worker(Service):
         """
         async with self._claiming:
             known = self.attempts.run_ids | set(self._reserved)
-            held = await self._database.read(_held, self._claimant.node_id)
+            held = await self._database.read(run_store.held_by, self._claimant.node_id)
             if held <= known:
                 return 0
             disowned = await self._database.write(disown, self._claimant.node_id, self._claimant.node, known)
         if disowned:
             log.warning("%d runs were held by this node without its knowledge; they are due again, or failed", disowned)
         return disowned
-
-
-def _cancel_requests(conn: Connection, node_id: int) -> dict[int, str]:
-    return run_store.cancel_requests(conn, node_id)
-
-
-def _hand_back(tx: Tx, node_id: int) -> list[int]:
-    return hand_back(tx, {"node_id": node_id})
-
-
-def _held(conn: Connection, node_id: int) -> set[int]:
-    return run_store.held_by(conn, node_id)

@@ -74,6 +74,8 @@ class LocalHost:
     """The host of a coroutine or a thread; for a child process it is the end on this side.
 
     Attributes:
+        started: The attempt.
+        signal: Why and when the job should stop.
         unstoppable: A thread passed its hard stop; its run stays running and says so.
         hurried: The grace of a job that was asked to stop is over before its time: the node's lease ends.
         latest_progress: As it was shown last.
@@ -106,8 +108,6 @@ class LocalHost:
         "_save",
         "_savings",
         "_show_progress",
-        "_signal",
-        "_started",
         "_step_store",
         "_stop_asked",
         "_thread",
@@ -119,6 +119,8 @@ class LocalHost:
         "latest_progress",
         "main",
         "redactor",
+        "signal",
+        "started",
         "trace",
         "unstoppable",
     )
@@ -137,8 +139,8 @@ class LocalHost:
         pause: Callable[[float], object] | None = None,
         grace: float = 10.0,
     ) -> None:
-        self._started = started
-        self._signal = signal
+        self.started = started
+        self.signal = signal
         self._checkpoint = checkpoint
         self._save = save
         self._enqueue = enqueue
@@ -173,19 +175,9 @@ class LocalHost:
         self._on_hurry: Callable[[], object] | None = None
 
     @property
-    def started(self) -> Started:
-        """The attempt."""
-        return self._started
-
-    @property
-    def signal(self) -> StopSignal:
-        """The signal to stop: why and when."""
-        return self._signal
-
-    @property
     def run(self) -> Run | HeldRun:
         """The run whose attempt this is."""
-        return self._started.run
+        return self.started.run
 
     @property
     def abandoned(self) -> asyncio.Event:
@@ -207,7 +199,7 @@ class LocalHost:
     def branches(self) -> Branches:
         """The tasks and steps that the attempt has begun."""
         if self._branches is None:
-            self._branches = Branches(lambda: self.main, self.grace, lambda: self._signal.reason is not None)
+            self._branches = Branches(lambda: self.main, self.grace, lambda: self.signal.reason is not None)
             if self._is_over:
                 self._branches.close()
         return self._branches
@@ -235,7 +227,7 @@ class LocalHost:
             )
             if not branches.is_quiet:
                 LEFT_AT_WORK.add(self.run.id, branches)
-            if isinstance(outcome, Suspended) and was_cut and (reason := self._signal.reason) is not None:
+            if isinstance(outcome, Suspended) and was_cut and (reason := self.signal.reason) is not None:
                 # What was cut off has more to do than to wait.
                 outcome = stopped(reason)
         if isinstance(outcome, Suspended) and self._job_steps is not None:
@@ -258,13 +250,13 @@ class LocalHost:
         return self._enqueue(self._inheriting(runs))
 
     def _inheriting(self, runs: Sequence[RunSpec]) -> Sequence[RunSpec]:
-        labels = self._started.run.labels
+        labels = self.started.run.labels
         return [replace(run, parent_labels=labels) for run in runs] if labels else runs
 
     async def enqueue_flow(self, flow: FlowSpec) -> int:
         """Put a flow into the queue now; its id."""
         self._refuse_if_over("enqueue a flow")
-        (flow_id,) = await self._enqueue(replace(flow, labels=inherited(self._started.run.labels, flow.labels)))
+        (flow_id,) = await self._enqueue(replace(flow, labels=inherited(self.started.run.labels, flow.labels)))
         return flow_id
 
     def enqueue_flow_waiting(self, flow: FlowSpec) -> int:
@@ -301,7 +293,7 @@ class LocalHost:
 
     def ask_to_stop(self, reason: StopReason) -> None:
         """Ask the job to stop; called in the event loop."""
-        self._signal.ask(reason)
+        self.signal.ask(reason)
         self._stop_asked = True
         for listener in self._on_stop:
             listener(reason)
@@ -309,7 +301,7 @@ class LocalHost:
     def subscribe_stops(self, listener: Callable[[StopReason], object]) -> None:
         """Call ``listener`` in the event loop whenever the job is asked to stop; at once if it was already."""
         self._on_stop.append(listener)
-        if self._stop_asked and (reason := self._signal.reason) is not None:
+        if self._stop_asked and (reason := self.signal.reason) is not None:
             listener(reason)
 
     def wants_exit(self, error: BaseException) -> None:
@@ -348,11 +340,11 @@ class LocalHost:
 
     def stop_reason(self) -> StopReason | None:
         """Return why the job should stop; None if it need not."""
-        return self._signal.reason
+        return self.signal.reason
 
     def remaining(self) -> float | None:
         """Seconds left of the time box."""
-        return self._signal.remaining()
+        return self.signal.remaining()
 
     def log(self, level: int, message: str, fields: Mapping[str, Json] | None) -> None:
         """Keep a line with the execution."""
@@ -361,7 +353,7 @@ class LocalHost:
             self.export_line(line)
         if self.trace is not None:
             line = line.also(self.trace)
-        pause = self._lines.write(self._started.execution_id, (line,))
+        pause = self._lines.write(self.started.execution_id, (line,))
         if pause and threading.get_ident() != self._thread:
             time.sleep(pause)
 
@@ -405,7 +397,7 @@ class LocalHost:
             for line in lines:
                 export_line(line)
         kept = lines if trace is None else [line.also(trace) for line in lines]
-        self._lines.write(self._started.execution_id, kept, dropped=dropped)
+        self._lines.write(self.started.execution_id, kept, dropped=dropped)
 
     def progress(self, done: float, total: float | None, message: str | None) -> None:
         """Show how far the job is."""
@@ -413,7 +405,7 @@ class LocalHost:
             # The run's next attempt has a progress of its own.
             return
         self.latest_progress = progress_document(done, total, message, self.redactor)
-        self._show_progress(self._started, self.latest_progress)
+        self._show_progress(self.started, self.latest_progress)
 
     def checkpoint(self) -> Json:
         """The last checkpoint."""
@@ -440,7 +432,7 @@ class LocalHost:
         if self._order is None:
             self._order = asyncio.Lock()
         async with self._order:
-            await self._save(self._started, value)
+            await self._save(self.started, value)
 
     async def await_checkpoints(self) -> BaseException | None:
         """Wait for checkpoints that the job saved without awaiting; the first fault, if one could not be kept."""

@@ -53,7 +53,7 @@ from .metrics.page import Cluster, Metrics
 from .preparation import choice_of, reached_from_here_only
 from .process.engine_thread import EngineThread
 from .process.lifecycle import Lifecycle, Phase
-from .version import installed_version
+from .process.version import installed_version
 
 log = logging.getLogger("cronograph")
 

@@ -104,7 +104,7 @@ def _root(
 ) -> None:
     if version:
         # Imported here, since the list of commands does without the library.
-        installed = import_module("..version", __package__).installed_version()
+        installed = import_module("..process.version", __package__).installed_version()
         sys.stdout.write(f"cronograph {installed}\n")
         raise typer.Exit
 

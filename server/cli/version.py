@@ -3,7 +3,7 @@
 import platform
 
 from ...migrations.upgrade import head
-from ..version import commit, installed_version
+from ..process.version import commit, installed_version
 from .base.output import Output, answering
 
 

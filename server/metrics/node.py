@@ -13,7 +13,7 @@ from ...jobs.core.counts import OTHER, Histogram, NodeCounts
 from ...jobs.core.model import Isolation
 from ...jobs.store.db.database import Database
 from ..auth.pages import root_path_of
-from ..version import commit, installed_version
+from ..process.version import commit, installed_version
 from .text import Counters, Gauges, Histograms
 
 _METHODS: Final = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})

@@ -11,7 +11,6 @@ from tests.support.sources import PRODUCT_FOLDERS, Source, read_sources
 USED_BY_NAME = {
     "httptools": "uvicorn picks it when it is there",
     "psycopg": "SQLAlchemy loads it by the URL; its binary extra spares a compiler",
-    "rich": "typer lays out help and errors with it",
     "tzdata": "zoneinfo reads it on systems without a time zone database",
     "uvloop": "uvicorn picks it when it is there",
     "websockets": "uvicorn picks it when it is there",

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from cronograph.jobs.core.base.errors import ConfigurationError
-from cronograph.server.version import commit, installed_version
+from cronograph.server.process.version import commit, installed_version
 from tests.support.processes import ProcessStarter
 from tests.support.sources import ROOT
 from tests.support.web import get

@@ -14,7 +14,7 @@ from cronograph.jobs.core.model import NewRun, Trigger
 from cronograph.jobs.runtime.base.settings import EngineSettings
 from cronograph.jobs.runtime.engine import Engine
 from cronograph.jobs.store.db.database import Database
-from cronograph.server.version import installed_version
+from cronograph.server.process.version import installed_version
 from tests.bench.bench_steps import all_ended, jobs
 from tests.support.schema import migrate
 from tests.support.waiting import eventually

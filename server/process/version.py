@@ -6,7 +6,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Final
 
-from ..jobs.core.base.errors import ConfigurationError
+from ...jobs.core.base.errors import ConfigurationError
 
 DISTRIBUTION = "cronograph"
 
@@ -25,7 +25,7 @@ def installed_version() -> str:
         ) from None
 
 
-_FOLDER: Final = Path(__file__).parent
+_FOLDER: Final = Path(__file__).parents[1]
 
 
 @cache

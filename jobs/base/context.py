@@ -133,7 +133,7 @@ class JobContext(DurableContext):
 
     def __init__(self, info: RunInfo, host: Host, services: "Services | None" = None) -> None:
         super().__init__(info, host)
-        self.log = JobLog(host)
+        self.log: JobLog = JobLog(host)
         self.services = services
         self._host: Host = host
 

@@ -44,7 +44,7 @@ class Snooze(JobSignal):
     """
 
     def __init__(self, seconds: Seconds) -> None:
-        self.seconds = length("Snooze", seconds)
+        self.seconds: float = length("Snooze", seconds)
         super().__init__(f"snoozed for {number_text(self.seconds)} s")
 
 
@@ -112,5 +112,5 @@ class Suspend(BaseException):
             raise ValueError("Suspend: what awaits a time needs seconds or until, or nothing would ever wake it")
         super().__init__(f"suspended until {awaits.kind.value} wakes it")
         self.awaits = awaits
-        self.seconds = None if seconds is None else float(seconds)
+        self.seconds: float | None = None if seconds is None else float(seconds)
         self.until = until

@@ -117,8 +117,8 @@ class Histogram:
     __slots__ = ("counts", "total")
 
     def __init__(self) -> None:
-        self.counts = [0] * (len(BOUNDS) + 1)
-        self.total = 0.0
+        self.counts: list[int] = [0] * (len(BOUNDS) + 1)
+        self.total: float = 0.0
 
     def observe(self, seconds: float) -> None:
         """Count a value."""
@@ -139,10 +139,10 @@ class JobCounts:
     __slots__ = ("durations", "log_cut", "outcomes", "started")
 
     def __init__(self) -> None:
-        self.started = 0
+        self.started: int = 0
         self.outcomes: dict[Outcome, int] = {}
-        self.durations = Histogram()
-        self.log_cut = 0
+        self.durations: Histogram = Histogram()
+        self.log_cut: int = 0
 
 
 class TaskCounts:
@@ -157,7 +157,7 @@ class TaskCounts:
 
     def __init__(self) -> None:
         self.outcomes: dict[Outcome, int] = {}
-        self.lateness = Histogram()
+        self.lateness: Histogram = Histogram()
 
 
 class NodeCounts:
@@ -180,9 +180,9 @@ class NodeCounts:
         self.jobs: dict[str, JobCounts] = {}
         self.waits: dict[str, Histogram] = {}
         self.tasks: dict[str, TaskCounts] = {}
-        self.refused = 0
-        self.dispatched = 0
-        self.dispatch_lag = Histogram()
+        self.refused: int = 0
+        self.dispatched: int = 0
+        self.dispatch_lag: Histogram = Histogram()
         self.skipped: dict[SkipReason, int] = {}
 
     def failed(self, part: str) -> None:

@@ -266,7 +266,7 @@ class Registry:
     def __init__(self) -> None:
         self._jobs: dict[str, JobDefinition] = {}
         self.queue: RunQueue | None = None
-        self.hooks = Hooks()
+        self.hooks: Hooks = Hooks()
 
     def add(self, definition: JobDefinition) -> None:
         """Register a job.

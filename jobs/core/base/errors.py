@@ -86,7 +86,7 @@ class UserError(CronographError):
     def __init__(self, message: str, *, path: Sequence[str] = (), code: ErrorCode | None = None) -> None:
         super().__init__(message)
         self.message = message
-        self.path = tuple(path)
+        self.path: tuple[str, ...] = tuple(path)
         if code is not None:
             self.code = code
 

@@ -133,15 +133,15 @@ class Database:
         part: str = "engine",
         known_code: KnownCode = no_code,
     ) -> None:
-        self.url = url if isinstance(url, URL) else parse_url(url)
+        self.url: URL = url if isinstance(url, URL) else parse_url(url)
         self.clock = clock
         self._listeners: list[Listener] = [] if listeners is None else listeners
         self._access = access or _new_access(self.url)
         self._bounds = bounds
         self._forks = forks()
         self.deadline: float | None = None
-        self.retry_seconds = 0.0
-        self.usage = Usage(part)
+        self.retry_seconds: float = 0.0
+        self.usage: Usage = Usage(part)
         self.cache: dict[str, Any] = {}
         self.known_code = known_code
 

@@ -14,19 +14,19 @@ from tests.docs.messages import messages_of
 from tests.support.sources import PRODUCT_FOLDERS, ROOT, Source, read_sources
 
 MOST: Final[Mapping[str, float]] = {
-    "modules": 752,
-    "lines": 91_600,
-    "modules under 80 lines with one importer": 82,
-    "files of the column concurrency_key": 43,
-    "files of the column rate_key": 45,
-    "files of the column max_concurrent": 23,
+    "modules": 655,
+    "lines": 90_600,
+    "modules under 80 lines with one importer": 58,
+    "files of the column concurrency_key": 42,
+    "files of the column rate_key": 44,
+    "files of the column max_concurrent": 22,
     "files of the mutation pause_group": 7,
     "files of the mutation resume_node": 8,
     "files of the mutation cancel_runs": 9,
     "files of the list of secrets": 9,
-    "files of the list of nodes": 29,
-    "docstrings that begin with a relative word": 1_330,
-    "'what' in 1,000 words of docstrings and messages": 14.6,
+    "files of the list of nodes": 26,
+    "docstrings that begin with a relative word": 1_080,
+    "'what' in 1,000 words of docstrings and messages": 13.4,
 }
 """The numbers that no change may raise. A feature that needs more modules or lines raises these two, and says why."""
 

@@ -4,35 +4,26 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from inspect import Parameter, Signature
 from typing import Annotated, Any, Final, Generic, Protocol, TypeAlias, TypeVar
 
 import strawberry
 from strawberry.types.nodes import SelectedField, Selection
 
-from ...jobs.accounts.read.accounts import ACCOUNTS
-from ...jobs.accounts.read.audit import AUDIT
-from ...jobs.accounts.read.secrets import SECRETS
 from ...jobs.store.read.listing.criteria import EVERYTHING, Criteria, labels_in, mentions, stand_in, with_spreads
 from ...jobs.store.read.listing.indexes import Indexes, Search, span_of
-from ...jobs.store.read.listing.keyset import Page, PageRequest
+from ...jobs.store.read.listing.keyset import OrderKey, Page, PageRequest
 from ...jobs.store.read.listing.listing import Listing
 from ...jobs.store.read.listing.pages import count
 from ...jobs.store.read.listing.searching import REACH, Counted, capped, is_bounded, search_for, search_to_count
 from ...jobs.store.read.lists import (
     EXECUTIONS,
     EXECUTIONS_AND_RUNS,
-    FLOWS,
-    GROUPS,
-    JOBS,
-    NODES,
     PRESENT_RUN,
-    RUNS,
-    SKIPPED,
-    TASKS,
 )
-from ..base.arguments import AFTER, BEFORE, FIRST, LAST, camel
-from ..base.enums import Role
+from ..base.arguments import AFTER, BEFORE, FIRST, LAST, camel, refused
+from ..base.enums import Direction, Nulls, Role
 from ..base.fields import PAGE, resolved
 from ..execution.shown import ByField, Cut
 from ..guard.searches import Searches
@@ -40,31 +31,7 @@ from ..resolving.context import Info
 from ..resolving.data_loader import Children
 from ..resolving.loaders import ListKey, Loaders, SearchKey
 from .connections import Connection, PageArguments, connect
-from .criteria import criteria_of_list
-from .filters import (
-    AccountFilter,
-    AuditFilter,
-    ExecutionFilter,
-    FlowFilter,
-    GroupFilter,
-    JobFilter,
-    NodeFilter,
-    RunFilter,
-    SecretFilter,
-    SkippedOccurrenceFilter,
-    TaskFilter,
-)
-from .ordering import (
-    ExecutionOrder,
-    FlowOrder,
-    GroupOrder,
-    JobOrder,
-    NodeOrder,
-    RunOrder,
-    SkippedOccurrenceOrder,
-    TaskOrder,
-    to_keys,
-)
+from .filters import criteria_of_list
 
 
 def asked_of(info: Info) -> frozenset[str]:
@@ -266,6 +233,60 @@ def _fields(names: Iterable[str]) -> str:
 M = TypeVar("M")
 
 
+MAX_KEYS: Final = 4
+
+
+class Order:
+    """One key of an order; the input of each list has its own enum as the type of ``field``."""
+
+    field: StrEnum
+    direction: Direction
+    nulls: Nulls | None
+
+
+def order_of(name: str, fields: type[StrEnum], description: str) -> type[Order]:
+    """The input that orders a list by ``fields``.
+
+    Args:
+        name: Of the input in the schema, e.g. ``TaskOrder``.
+        fields: What the list can be ordered by.
+        description: What clients read about it.
+    """
+    members: list[tuple[str, Any, Any]] = [
+        ("field", fields, strawberry.field(description="What to order by.")),
+        ("direction", Direction, strawberry.field(description="Which end comes first.", default=Direction.ASC)),
+        (
+            "nulls",
+            Nulls | None,
+            strawberry.field(
+                description="Where rows without a value stand; last, and first with DESC, unless given.", default=None
+            ),
+        ),
+    ]
+    made = type(name, (Order,), {"__annotations__": {one: kind for one, kind, _ in members}, "__doc__": description})
+    for one, _, field in members:
+        setattr(made, one, field)
+    return strawberry.input(made, name=name, description=description)
+
+
+def to_keys(order: Sequence[Order] | None) -> tuple[OrderKey, ...]:
+    """The order keys behind the input; none = the list's own order.
+
+    Raises:
+        UserFacingError: too many keys.
+    """
+    if order is None:
+        return ()
+    if len(order) > MAX_KEYS:
+        raise refused(f"orderBy: must have at most {MAX_KEYS} fields, got {len(order)}")
+    return tuple(_key(one) for one in order)
+
+
+def _key(order: Order) -> OrderKey:
+    nulls_first = None if order.nulls is None else order.nulls is Nulls.FIRST
+    return OrderKey(order.field.value, descending=order.direction is Direction.DESC, nulls_first=nulls_first)
+
+
 Owner: TypeAlias = tuple[str, Callable[[Any], int | str]]
 """Whose rows: the field of the list that names it, and its key, from the object whose field the list is."""
 
@@ -296,19 +317,6 @@ class Kind(Generic[M]):
             ordered = list[self.order]  # type: ignore[name-defined]
             types["order_by"] = Annotated[ordered | None, strawberry.argument(description=self.unordered)]
         return [Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=one) for name, one in types.items()]
-
-
-TASK_LIST: Final = Kind(TASKS, TaskFilter, TaskOrder, "Which tasks.")
-RUN_LIST: Final = Kind(RUNS, RunFilter, RunOrder, "Which runs.")
-FLOW_LIST: Final = Kind(FLOWS, FlowFilter, FlowOrder, "Which flows.")
-EXECUTION_LIST: Final = Kind(EXECUTIONS, ExecutionFilter, ExecutionOrder, "Which executions.")
-SKIPPED_LIST: Final = Kind(SKIPPED, SkippedOccurrenceFilter, SkippedOccurrenceOrder, "Which skipped occurrences.")
-NODE_LIST: Final = Kind(NODES, NodeFilter, NodeOrder, "Which nodes.")
-GROUP_LIST: Final = Kind(GROUPS, GroupFilter, GroupOrder, "Which groups.", "By name unless given.")
-JOB_LIST: Final = Kind(JOBS, JobFilter, JobOrder, "Which jobs.", "By name unless given.")
-ACCOUNT_LIST: Final = Kind(ACCOUNTS, AccountFilter, None, "Which accounts.")
-SECRET_LIST: Final = Kind(SECRETS, SecretFilter, None, "Which secrets.")
-AUDIT_LIST: Final = Kind(AUDIT, AuditFilter, None, "Which entries.")
 
 
 def listed(

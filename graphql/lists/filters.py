@@ -1,22 +1,38 @@
-"""The typed filters of lists, as clients write them; ``criteria`` turns them into conditions.
+"""The typed filters of lists: what clients write, whether it says something, and the conditions of the store behind it.
 
-All conditions within one filter must hold. A field of a filter has the name of the store's field it compares.
+A noun declares its filter beside its type, by ``filter_of`` and ``condition``. All conditions within one filter must
+hold, and a field has the name of the field of the store that it compares.
 """
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, fields
 from datetime import datetime
-from typing import Any, Final, Generic, TypeAlias, TypeVar, dataclass_transform
+from enum import Enum
+from itertools import chain
+from typing import Any, ClassVar, Final, Generic, TypeAlias, TypeVar, cast, dataclass_transform
 
 import strawberry
 from strawberry.scalars import JSON
 
-from ...jobs.core.flows import FlowState
-from ...jobs.core.model import Isolation, Outcome, OverlapPolicy, Priority, SkipReason, TaskSource, Trigger
-from ...jobs.core.nodes import NodeState
-from ...jobs.core.schedule import Syntax
-from ...jobs.core.states import RunState
-from ..base.enums import Role
+from graphql import FieldNode, ListValueNode, ObjectValueNode, ValueNode, VariableNode
+
+from ...jobs.core.admission.labels import key_faults
+from ...jobs.core.base.errors import ErrorCode, UserError
+from ...jobs.store.read.listing.criteria import (
+    AllOf,
+    AnyOf,
+    Condition,
+    Criteria,
+    LabelMatch,
+    MemberMatch,
+    Not,
+    Operator,
+    PathMatch,
+)
+from ..base.arguments import camel, checked_text, parse_id, refused
 from ..base.scalars import BigInt
+from ..resolving.context import Info
 
 K = TypeVar("K")
 T = TypeVar("T")
@@ -35,19 +51,30 @@ OR: Final = "At least one of these must hold as well."
 NOT: Final = "This must not hold."
 
 
-def _condition(description: str, name: str | None = None) -> Any:  # noqa: ANN401 - a field specifier
+def condition(description: str, name: str | None = None) -> Any:  # noqa: ANN401 - a field specifier
+    """Return a field of a filter that may be absent."""
     return strawberry.field(description=description, name=name, default=strawberry.UNSET)
 
 
+class RowFilter:
+    """Base of the filters of rows.
+
+    Attributes:
+        OWN_LABELS: Whether the rows have their labels in a document of their own, as tasks and flows do.
+    """
+
+    OWN_LABELS: ClassVar[bool] = False
+
+
 @dataclass_transform(kw_only_default=True, field_specifiers=(strawberry.field,))
-def _filter(which: str) -> Callable[[type[K]], type[K]]:
+def filter_of(which: str) -> Callable[[type[K]], type[K]]:
     """A filter of rows: its own conditions, and then those that put filters of its kind together."""
 
     def complete(kind: type[K]) -> type[K]:
         several, one = list[kind] | None, kind | None  # type: ignore[valid-type]
         for name, hint, words in (("and", several, AND), ("or", several, OR), ("not", one, NOT)):
             kind.__annotations__[f"{name}_"] = hint
-            setattr(kind, f"{name}_", _condition(words, name))
+            setattr(kind, f"{name}_", condition(words, name))
         return strawberry.input(kind, description=f"{which} All conditions must hold.")
 
     return complete
@@ -57,28 +84,28 @@ def _filter(which: str) -> Callable[[type[K]], type[K]]:
 class StringFilter:
     """Texts."""
 
-    eq: str | None = _condition(EQ)
-    ne: str | None = _condition(NE)
-    in_: list[str] | None = _condition(IN, "in")
-    not_in: list[str] | None = _condition(NOT_IN)
-    contains: str | None = _condition("Contains this text, ignoring the case of letters.")
-    starts_with: str | None = _condition("Begins with this text, ignoring the case of letters.")
-    is_null: bool | None = _condition(IS_NULL)
+    eq: str | None = condition(EQ)
+    ne: str | None = condition(NE)
+    in_: list[str] | None = condition(IN, "in")
+    not_in: list[str] | None = condition(NOT_IN)
+    contains: str | None = condition("Contains this text, ignoring the case of letters.")
+    starts_with: str | None = condition("Begins with this text, ignoring the case of letters.")
+    is_null: bool | None = condition(IS_NULL)
 
 
 @strawberry.input
 class Ordered(Generic[T]):
     """What can be greater or less."""
 
-    eq: T | None = _condition(EQ)
-    ne: T | None = _condition(NE)
-    in_: list[T] | None = _condition(IN, "in")
-    not_in: list[T] | None = _condition(NOT_IN)
-    gt: T | None = _condition(GT)
-    gte: T | None = _condition(GTE)
-    lt: T | None = _condition(LT)
-    lte: T | None = _condition(LTE)
-    is_null: bool | None = _condition(IS_NULL)
+    eq: T | None = condition(EQ)
+    ne: T | None = condition(NE)
+    in_: list[T] | None = condition(IN, "in")
+    not_in: list[T] | None = condition(NOT_IN)
+    gt: T | None = condition(GT)
+    gte: T | None = condition(GTE)
+    lt: T | None = condition(LT)
+    lte: T | None = condition(LTE)
+    is_null: bool | None = condition(IS_NULL)
 
 
 @strawberry.input(description="Conditions on a time.")
@@ -110,20 +137,20 @@ class IdFilter(Ordered[strawberry.ID]):
 class BooleanFilter:
     """True or false."""
 
-    eq: bool | None = _condition(EQ)
-    ne: bool | None = _condition(NE)
-    is_null: bool | None = _condition(IS_NULL)
+    eq: bool | None = condition(EQ)
+    ne: bool | None = condition(NE)
+    is_null: bool | None = condition(IS_NULL)
 
 
 @strawberry.input(description="Conditions on a value of an enum.")
 class Filter(Generic[T]):
     """One class for all enums: ``Filter[RunState]`` is ``RunStateFilter`` in the schema."""
 
-    eq: T | None = _condition(EQ)
-    ne: T | None = _condition(NE)
-    in_: list[T] | None = _condition(IN, "in")
-    not_in: list[T] | None = _condition(NOT_IN)
-    is_null: bool | None = _condition(IS_NULL)
+    eq: T | None = condition(EQ)
+    ne: T | None = condition(NE)
+    in_: list[T] | None = condition(IN, "in")
+    not_in: list[T] | None = condition(NOT_IN)
+    is_null: bool | None = condition(IS_NULL)
 
 
 @strawberry.input(description="Conditions on a label: `key`, and one of `eq`, `in` and `exists`.")
@@ -131,9 +158,9 @@ class LabelFilter:
     """A label of a run, a task or a flow."""
 
     key: str = strawberry.field(description="Its key.")
-    eq: str | None = _condition("It has this value.")
-    in_: list[str] | None = _condition("It has one of these values.", "in")
-    exists: bool | None = _condition("Whether there is a label with this key.")
+    eq: str | None = condition("It has this value.")
+    in_: list[str] | None = condition("It has one of these values.", "in")
+    exists: bool | None = condition("Whether there is a label with this key.")
 
 
 @strawberry.input(description="Conditions on an argument. No index finds rows by it.")
@@ -141,211 +168,273 @@ class ArgumentFilter:
     """A value inside of the arguments."""
 
     path: str = strawberry.field(description="Where it is, names with dots between them, e.g. `customer.id`.")
-    eq: JSON | None = _condition("It is this text, number or truth value; null = it is null.")
+    eq: JSON | None = condition("It is this text, number or truth value; null = it is null.")
 
 
-@_filter("Which tasks.")
-class TaskFilter:
-    """Conditions on tasks."""
+Path: TypeAlias = tuple[str, ...]
 
-    id: IdFilter | None = _condition("The key.")
-    name: StringFilter | None = _condition("The name.")
-    description: StringFilter | None = _condition("The description.")
-    enabled: BooleanFilter | None = _condition("Whether it makes runs; false = paused.")
-    source: Filter[TaskSource] | None = _condition("Where it is defined.")
-    job_name: StringFilter | None = _condition("The name of its job.")
-    group: StringFilter | None = _condition("The group of its runs.")
-    priority: Filter[Priority] | None = _condition("The priority of its runs.")
-    owner: StringFilter | None = _condition("Its owner.")
-    submitter: StringFilter | None = _condition("Who made it.")
-    labels: LabelFilter | None = _condition("Its own labels, without those of its job; several by `and`.")
-    syntax: Filter[Syntax] | None = _condition("The syntax of its schedule.")
-    timezone: StringFilter | None = _condition("The zone of its schedule.")
-    overlap: Filter[OverlapPolicy] | None = _condition("Its overlap policy, as set; null = left to the default.")
-    overridden: BooleanFilter | None = _condition("Whether an operator replaced the schedule that its code declares.")
-    next_execution: DateTimeFilter | None = _condition("When it is due next; no value = finished.")
-    paused_at: DateTimeFilter | None = _condition("Since when it is paused.")
-    last_due_at: DateTimeFilter | None = _condition("When it was last due.")
-    last_started_at: DateTimeFilter | None = _condition("When a run made by its schedule last started.")
-    counter: BigIntFilter | None = _condition("How many runs its schedule has made.")
-    finished: BooleanFilter | None = _condition("Whether no occurrence is left.")
-    stalled: BooleanFilter | None = _condition("Whether it should have started and did not.")
-    last_outcome: Filter[Outcome] | None = _condition(
-        "How its newest finished execution ended; no value = none has finished."
+MEANS_NO_VALUE: Final = frozenset({"eq", "ne"})
+"""Operators whose null means "has no value"; in mutations this is said by ``isNull`` alone."""
+PLACES: Final = frozenset({"key", "path"})
+"""What says where a value is that operators compare."""
+COMBINED: Final = frozenset({"and_", "or_", "not_"})
+
+
+@dataclass(frozen=True, slots=True)
+class Emptiness:
+    """What counts as empty.
+
+    Attributes:
+        changes: Whether rows are changed: then a null is never a value, and a list of values has at least one.
+    """
+
+    changes: bool
+
+    def of(self, filter: RowFilter, path: Path) -> Iterator[UserError]:
+        """The empty places within a filter; whether all of it is empty is asked with ``is_empty``."""
+        for field in fields(cast("Any", filter)):
+            value = getattr(filter, field.name)
+            if value is strawberry.UNSET:
+                continue
+            place = (*path, camel(field.name))
+            if value is None:
+                yield _fault(place, "must be a condition, got null; leave it out if it does not matter")
+            elif field.name in COMBINED:
+                yield from self._combined(value, place)
+            else:
+                yield from self._operators(value, place)
+
+    def _combined(self, value: RowFilter | list[RowFilter], place: Path) -> Iterator[UserError]:
+        several = value if isinstance(value, list) else None
+        parts = [(place, cast("RowFilter", value))] if several is None else _numbered(several, place)
+        if not parts:
+            yield _fault(place, "must have at least one filter, got an empty list")
+        for inner, part in parts:
+            if is_empty(part):
+                yield _fault(inner, "must have at least one condition, got none")
+            yield from self.of(part, inner)
+
+    def _operators(self, comparison: Any, place: Path) -> Iterator[UserError]:  # noqa: ANN401 - one of the field filters
+        given = [(field.name, getattr(comparison, field.name)) for field in fields(comparison)]
+        given = [(name, value) for name, value in given if name not in PLACES]
+        present = [(name, value) for name, value in given if value is not strawberry.UNSET]
+        if not present:
+            yield _fault(place, "must have an operator with a value, e.g. `eq`, got none")
+        for name, value in present:
+            inner = (*place, camel(name))
+            if value is None and (self.changes or name not in MEANS_NO_VALUE):
+                yield _fault(inner, "must have a value, got null; rows without a value are found by `isNull: true`")
+            elif self.changes and value == []:
+                yield _fault(inner, "must have at least one value, got an empty list")
+
+
+LISTS: Final = Emptiness(changes=False)
+MUTATIONS: Final = Emptiness(changes=True)
+
+
+def is_empty(filter: RowFilter) -> bool:
+    """Whether nothing at all is written in a filter."""
+    return all(getattr(filter, field.name) is strawberry.UNSET for field in fields(cast("Any", filter)))
+
+
+def absent_variables(info: Info, argument: str, *members: str) -> Iterator[UserError]:
+    """The places of a filter, as the document has it, where a variable stands that has no value.
+
+    Args:
+        info: Of the resolver.
+        argument: Which argument of its field leads to the filter.
+        *members: Which members of that do.
+    """
+    # Strawberry shows no arguments as they are written.
+    written = cast("list[FieldNode]", cast("Any", info)._raw_info.field_nodes)  # noqa: SLF001
+    node: ValueNode | None = next(
+        (one.value for field in written for one in field.arguments or () if one.name.value == argument), None
     )
-    created_at: DateTimeFilter | None = _condition("When it was made.")
-    updated_at: DateTimeFilter | None = _condition("When it was last edited.")
+    for member in members:
+        node = _member(node, member)
+    if node is not None and not isinstance(node, VariableNode):
+        yield from _absent(node, (members or (argument,))[-1:], info.variable_values)
 
 
-@_filter("Which runs.")
-class RunFilter:
-    """Conditions on runs."""
-
-    id: IdFilter | None = _condition("The key.")
-    state: Filter[RunState] | None = _condition("Its state.")
-    job_name: StringFilter | None = _condition("The name of its job.")
-    task_id: IdFilter | None = _condition("The key of its task.")
-    task_name: StringFilter | None = _condition("The name of its task.")
-    group: StringFilter | None = _condition("Its group.")
-    priority: Filter[Priority] | None = _condition("Its priority.")
-    trigger: Filter[Trigger] | None = _condition("What made it.")
-    node: StringFilter | None = _condition("The name of the node that holds or held it.")
-    scheduled_for: DateTimeFilter | None = _condition("The nominal time of its occurrence.")
-    submitted_at: DateTimeFilter | None = _condition("When it was put into the queue.")
-    available_at: DateTimeFilter | None = _condition("When it may start, or be tried again.")
-    started_at: DateTimeFilter | None = _condition("When its newest attempt began.")
-    finished_at: DateTimeFilter | None = _condition("When it reached a final state.")
-    cancel_requested_at: DateTimeFilter | None = _condition("When it was asked to stop.")
-    attempt: IntFilter | None = _condition("How many attempts have begun.")
-    failures: IntFilter | None = _condition("How many attempts failed or were lost.")
-    unique_key: StringFilter | None = _condition("Its unique key.")
-    concurrency_key: StringFilter | None = _condition("Its concurrency key.")
-    retried_from: IdFilter | None = _condition("The key of the run that it retries.")
-    retried: BooleanFilter | None = _condition("Whether another run retries it.")
-    waits_for_signal: BooleanFilter | None = _condition("Whether it is suspended, and a step of it waits for a signal.")
-    submitter: StringFilter | None = _condition("Who asked for it.")
-    description: StringFilter | None = _condition("Its description.")
-    labels: LabelFilter | None = _condition("Its labels; several by `and`.")
-    args: ArgumentFilter | None = _condition("Its arguments; several by `and`.")
-    error: StringFilter | None = _condition("Its last error.")
-    flow_id: IdFilter | None = _condition("The key of the flow that it belongs to.")
+def _member(node: ValueNode | None, name: str) -> ValueNode | None:
+    found = node.fields if isinstance(node, ObjectValueNode) else ()
+    return next((one.value for one in found if one.name.value == name), None)
 
 
-@_filter("Which flows.")
-class FlowFilter:
-    """Conditions on flows."""
-
-    id: IdFilter | None = _condition("The key.")
-    name: StringFilter | None = _condition("The name.")
-    state: Filter[FlowState] | None = _condition("Its state.")
-    unique_key: StringFilter | None = _condition("Its unique key.")
-    submitted_at: DateTimeFilter | None = _condition("When it was enqueued.")
-    finished_at: DateTimeFilter | None = _condition("When it ended.")
-    submitter: StringFilter | None = _condition("Who asked for it.")
-    labels: LabelFilter | None = _condition("Its labels, which its runs inherit; several by `and`.")
+def _absent(node: ValueNode, path: Path, known: Mapping[str, object]) -> Iterator[UserError]:
+    if isinstance(node, VariableNode):
+        if node.name.value not in known:
+            yield _fault(path, f"must have a value, but the variable ${node.name.value} has none")
+    elif isinstance(node, ListValueNode):
+        for inner, one in _numbered(node.values, path):
+            yield from _absent(one, inner, known)
+    elif isinstance(node, ObjectValueNode):
+        for one in node.fields:
+            yield from _absent(one.value, (*path, one.name.value), known)
 
 
-@_filter("Which executions.")
-class ExecutionFilter:
-    """Conditions on executions."""
-
-    id: IdFilter | None = _condition("The key.")
-    job_name: StringFilter | None = _condition("The name of the job.")
-    task_id: IdFilter | None = _condition("The key of the task.")
-    task_name: StringFilter | None = _condition("The name of the task.")
-    run_id: IdFilter | None = _condition("The key of the run.")
-    group: StringFilter | None = _condition("The group of the run; no value once that is pruned.")
-    owner: StringFilter | None = _condition(
-        "The outside thing that the task exists for; no value once that is deleted."
-    )
-    outcome: Filter[Outcome] | None = _condition("How it ended; no value = still running.")
-    success: BooleanFilter | None = _condition("Whether it went well; no value = still running.")
-    node: StringFilter | None = _condition("The node that executed it.")
-    trigger: Filter[Trigger] | None = _condition("What made its run.")
-    attempt: IntFilter | None = _condition("Which attempt at the run it was, from 1.")
-    started_at: DateTimeFilter | None = _condition("When it began.")
-    completed_at: DateTimeFilter | None = _condition("When it ended; no value = still running.")
-    scheduled_for: DateTimeFilter | None = _condition("The nominal time of the occurrence.")
-    records_processed: BigIntFilter | None = _condition("How many records the job says it processed.")
-    duration: FloatFilter | None = _condition("Seconds from start to end.")
-    labels: LabelFilter | None = _condition("The labels of the run; several by `and`.")
-    args: ArgumentFilter | None = _condition("The arguments of the run; several by `and`.")
-    error_message: StringFilter | None = _condition("The error's message.")
-    error_type: StringFilter | None = _condition("The error's type.")
+def _numbered(parts: Any, path: Path) -> list[tuple[Path, Any]]:  # noqa: ANN401 - a sequence of either kind
+    return [((*path, str(place)), part) for place, part in enumerate(parts)]
 
 
-@_filter("Which skipped occurrences.")
-class SkippedOccurrenceFilter:
-    """Conditions on skipped occurrences."""
-
-    id: IdFilter | None = _condition("The key.")
-    task_id: IdFilter | None = _condition("The key of the task.")
-    task_name: StringFilter | None = _condition("The name of the task.")
-    reason: Filter[SkipReason] | None = _condition("Why they were skipped.")
-    node: StringFilter | None = _condition("The node that decided it.")
-    count: BigIntFilter | None = _condition("How many occurrences the row stands for.")
-    first_scheduled_for: DateTimeFilter | None = _condition("The first nominal time.")
-    last_scheduled_for: DateTimeFilter | None = _condition("The last nominal time.")
-    at: DateTimeFilter | None = _condition("When the row was last written.")
+def _fault(path: Path, problem: str) -> UserError:
+    return UserError(f"{'.'.join(path)}: {problem}", path=path, code=ErrorCode.NO_CONDITION)
 
 
-@_filter("Which groups.")
-class GroupFilter:
-    """Conditions on groups."""
-
-    name: StringFilter | None = _condition("The name.")
-    paused: BooleanFilter | None = _condition("Whether none of its runs may start.")
-    max_running: IntFilter | None = _condition("How many of its runs may run together; no value = no limit.")
-    limited: BooleanFilter | None = _condition(
-        "Whether it has any limit: on what runs together (`maxRunning`), what starts (`rate`), or what waits (`cap`)."
-    )
+MAX_VALUES: Final = 1_000
+"""Values that one whole filter compares with, those in lists included."""
+MAX_TEXT: Final = 1_000
+MAX_DEPTH: Final = 10
+"""Names of the path of an argument."""
+UNSPEAKABLE: Final = frozenset('"\\')
+"""What SQLite cannot have in a name of a path."""
+OPERATORS: Final = {"in_": Operator.IN, **{one.value: one for one in Operator if one is not Operator.IN}}
 
 
-@_filter("Which nodes.")
-class NodeFilter:
-    """Conditions on nodes."""
+def criteria_of_list(info: Info, filter: RowFilter | None) -> Criteria:
+    """The condition behind the argument ``filter`` of a list; without a filter, and by ``{}``, everything.
 
-    id: IdFilter | None = _condition("The key.")
-    name: StringFilter | None = _condition("The name.")
-    state: Filter[NodeState] | None = _condition("Where it is in its life.")
-    version: StringFilter | None = _condition("The version of Cronograph it runs.")
-    started_at: DateTimeFilter | None = _condition("When it started.")
-
-
-@_filter("Which entries of the audit log.")
-class AuditFilter:
-    """Conditions on entries of the audit log."""
-
-    id: IdFilter | None = _condition("The number.")
-    at: DateTimeFilter | None = _condition("When it was done.")
-    actor: StringFilter | None = _condition("Who did it.")
-    address: StringFilter | None = _condition("Where the request came from.")
-    action: StringFilter | None = _condition("What was done.")
-    subject: StringFilter | None = _condition("What it was done to.")
+    Raises:
+        UserFacingError: a condition without a value, a value that is not what it must be, or too many.
+    """
+    if filter is not None:
+        for fault in chain(absent_variables(info, "filter"), LISTS.of(filter, ("filter",))):
+            raise refused(fault.message, fault.code)
+    return to_criteria(filter)
 
 
-@_filter("Which jobs.")
-class JobFilter:
-    """Conditions on jobs."""
+def to_criteria(filter: RowFilter | None, *further: Criteria) -> Criteria:
+    """The condition behind a filter, and the further ones.
 
-    name: StringFilter | None = _condition("The name.")
-    description: StringFilter | None = _condition("The description.")
-    schedule: StringFilter | None = _condition("The cron expression that its code declares; no value = none.")
-    isolation: Filter[Isolation] | None = _condition("Where it runs.")
-
-
-@_filter("Which accounts.")
-class AccountFilter:
-    """Conditions on accounts."""
-
-    id: IdFilter | None = _condition("The key.")
-    name: StringFilter | None = _condition("The name.")
-    role: Filter[Role] | None = _condition("What its owner may do.")
-    disabled_at: DateTimeFilter | None = _condition("Since when nobody may sign in with it; no value = one may.")
-    created_at: DateTimeFilter | None = _condition("When it was made.")
+    Raises:
+        UserFacingError: a value is not what it must be, or there are too many.
+    """
+    if filter is None:
+        return AllOf(further)
+    criteria = _criteria(filter, "filter")
+    values = sum(1 for _ in _values(criteria))
+    if values > MAX_VALUES:
+        raise refused(f"filter: must compare with at most {MAX_VALUES} values in all, got {values}")
+    return AllOf((criteria, *further))
 
 
-@_filter("Which secrets.")
-class SecretFilter:
-    """Conditions on secrets."""
+def _criteria(filter: RowFilter, path: str) -> Criteria:
+    parts: list[Criteria] = []
+    for field in fields(cast("Any", filter)):
+        value = getattr(filter, field.name)
+        if value is None or value is strawberry.UNSET:
+            continue
+        if field.name == "and_":
+            parts += [_criteria(one, f"{path}.and") for one in value]
+        elif field.name == "or_":
+            parts.append(AnyOf(tuple(_criteria(one, f"{path}.or") for one in value)))
+        elif field.name == "not_":
+            parts.append(Not(_criteria(value, f"{path}.not")))
+        else:
+            place = f"{path}.{camel(field.name)}"
+            inside = isinstance(value, LabelFilter) and filter.OWN_LABELS
+            parts += _own_labels(value, place) if inside else _conditions(field.name, value, place)
+    return AllOf(tuple(parts))
 
-    name: StringFilter | None = _condition("What arguments call it.")
-    key_id: StringFilter | None = _condition("The key that it is encrypted with.")
-    created_at: DateTimeFilter | None = _condition("When it was first set.")
-    created_by: StringFilter | None = _condition("Who first set it.")
-    updated_at: DateTimeFilter | None = _condition("When it was last set.")
-    updated_by: StringFilter | None = _condition("Who last set it.")
+
+def _conditions(name: str, comparison: Any, path: str) -> Iterable[Criteria]:  # noqa: ANN401 - one of the field filters
+    if isinstance(comparison, LabelFilter):
+        yield from _labels(name, comparison, path)
+        return
+    if isinstance(comparison, ArgumentFilter):
+        yield Condition(name, Operator.HAS_VALUE, _at_path(comparison, path))
+        return
+    convert: Callable[[Any, str], object] = parse_id if isinstance(comparison, IdFilter) else _checked
+    for field in fields(comparison):
+        value: Any = getattr(comparison, field.name)
+        operator = OPERATORS[field.name]
+        if value is strawberry.UNSET:
+            continue
+        if value is None:
+            if operator in (Operator.EQ, Operator.NE):
+                yield Condition(name, operator, None)
+        elif operator in (Operator.IN, Operator.NOT_IN):
+            yield Condition(name, operator, tuple(convert(one, path) for one in value))
+        else:
+            yield Condition(name, operator, value if operator is Operator.IS_NULL else convert(value, path))
 
 
-AnyFilter: TypeAlias = (
-    TaskFilter
-    | RunFilter
-    | ExecutionFilter
-    | SkippedOccurrenceFilter
-    | GroupFilter
-    | NodeFilter
-    | JobFilter
-    | AuditFilter
-    | AccountFilter
-    | SecretFilter
-)
+def _labels(name: str, asked: LabelFilter, path: str) -> Iterable[Criteria]:
+    for fault in key_faults(asked.key, f"{path}.key"):
+        raise refused(str(fault))
+    if asked.eq is not strawberry.UNSET:
+        yield Condition(name, Operator.LABELLED, LabelMatch(asked.key, (_word(asked.eq, f"{path}.eq"),)))
+    if asked.in_ is not strawberry.UNSET:
+        values = tuple(dict.fromkeys(_word(one, f"{path}.in") for one in asked.in_ or ()))
+        yield Condition(name, Operator.LABELLED, LabelMatch(asked.key, values))
+    if asked.exists is not strawberry.UNSET:
+        there = Condition(name, Operator.LABELLED, LabelMatch(asked.key, None))
+        yield there if asked.exists else Not(there)
+
+
+def _own_labels(asked: LabelFilter, path: str) -> Iterable[Criteria]:
+    """``_labels`` of tasks and flows, which have theirs in a document: there are far fewer of them than runs."""
+    for one in _labels("labels", asked, path):
+        yield _in_document(one)
+
+
+def _in_document(criteria: Criteria) -> Criteria:
+    match criteria:
+        case Not(part):
+            return Not(_in_document(part))
+        case Condition(name, Operator.LABELLED, LabelMatch(key, None)):
+            return Condition(name, Operator.HAS_VALUE, MemberMatch((key,)))
+        case Condition(name, Operator.LABELLED, LabelMatch(key, tuple(values))):
+            return AnyOf(tuple(Condition(name, Operator.HAS_VALUE, PathMatch((key,), value)) for value in values))
+        case _:
+            raise AssertionError(f"{criteria} is no condition on a label")
+
+
+def _word(value: str | None, path: str) -> str:
+    if value is None:
+        raise refused(f"{path}: must have a value, got null; runs without the label are found by `exists: false`")
+    return str(_checked(value, path))
+
+
+def _at_path(asked: ArgumentFilter, path: str) -> PathMatch:
+    names = tuple(asked.path.split("."))
+    if not all(names) or len(names) > MAX_DEPTH or set(asked.path) & UNSPEAKABLE:
+        wanted = f"1 to {MAX_DEPTH} names with dots between them, without quotes and backslashes"
+        raise refused(f"{path}.path: must be {wanted}, got {asked.path!r:.60}")
+    if asked.eq is strawberry.UNSET:
+        raise refused(f"{path}: must have an operator with a value, e.g. `eq`, got none", ErrorCode.NO_CONDITION)
+    value: object = asked.eq
+    if not isinstance(value, str | int | float | bool | None):
+        raise refused(f"{path}.eq: must be a text, a number, a truth value or null, got {value!r:.60}")
+    return PathMatch(tuple(checked_text(one, f"{path}.path") for one in names), _plain(value, path))
+
+
+def _plain(value: str | float | bool | None, path: str) -> str | float | bool | None:
+    return None if value is None else cast("str | float | bool", _checked(value, f"{path}.eq"))
+
+
+def _checked(value: Any, path: str) -> object:  # noqa: ANN401 - any scalar
+    if isinstance(value, Enum):
+        return value
+    if isinstance(value, float) and not math.isfinite(value):
+        raise refused(f"{path}: must be a finite number, got {value}")
+    if isinstance(value, str):
+        if len(value) > MAX_TEXT:
+            raise refused(f"{path}: must have at most {MAX_TEXT} characters, got {len(value)}")
+        return checked_text(value, path)
+    return value
+
+
+def _values(criteria: Criteria) -> Iterator[object]:
+    match criteria:
+        case AllOf(parts) | AnyOf(parts):
+            for part in parts:
+                yield from _values(part)
+        case Not(part):
+            yield from _values(part)
+        case Condition(_, Operator.IN | Operator.NOT_IN, values):
+            yield from values
+        case Condition(_, Operator.LABELLED, label):
+            yield from label.values or (None,)
+        case Condition():
+            yield criteria.value

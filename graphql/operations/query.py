@@ -21,20 +21,7 @@ from ..base.arguments import (
 from ..base.enums import Role
 from ..base.fields import Size, resolved
 from ..lists.connections import Connection
-from ..lists.declared import (
-    EXECUTION_LIST,
-    FLOW_LIST,
-    GROUP_LIST,
-    JOB_LIST,
-    NODE_LIST,
-    RUN_LIST,
-    SKIPPED_LIST,
-    TASK_LIST,
-    Newest,
-    asked_of,
-    listed,
-    reading_of,
-)
+from ..lists.declared import Newest, asked_of, listed, reading_of
 from ..resolving.context import Info
 from ..resolving.loaders import retained
 from ..types.entities import (
@@ -48,8 +35,11 @@ from ..types.entities import (
     load_run,
     load_task,
 )
-from ..types.flow import Flow, load_flow
-from ..types.operation import Group, Node
+from ..types.flow import FLOW_LIST, Flow, load_flow
+from ..types.operation import GROUP_LIST, NODE_LIST, Group, Node
+from ..types.records import JOB_LIST, SKIPPED_LIST
+from ..types.run import EXECUTION_LIST, RUN_LIST
+from ..types.task import TASK_LIST
 from .accounts.accounts import AccountQueries
 from .accounts.secrets import SecretQueries
 from .accounts.views import ViewQueries

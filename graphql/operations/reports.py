@@ -25,15 +25,15 @@ from ..base.arguments import AFTER, COUNT, DEFAULT_PAGE, MAX_PAGE, checked_count
 from ..base.enums import Role, StatisticsBucket
 from ..base.fields import Size, resolved
 from ..lists.connections import Connection, PageArguments, connect
-from ..lists.criteria import criteria_of_list
 from ..lists.declared import asked_of
-from ..lists.filters import TaskFilter
+from ..lists.filters import criteria_of_list
 from ..lists.upcoming import Planned, planned
 from ..resolving.context import Info
 from ..types.account import Viewer
 from ..types.entities import PlannedOccurrence, Task
 from ..types.schedule import TIMES, ScheduleValidation
 from ..types.statistics import FailureGroup, Overview, QueuePoint, Statistics, Timeline, merge_failures, parts_of
+from ..types.task import TaskFilter
 from .base.inputs import ScheduleInput
 
 MAX_KEYS: Final = 200

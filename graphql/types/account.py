@@ -1,12 +1,14 @@
 """Accounts, what they sign in with, and what they did."""
 
 from datetime import datetime
-from typing import ClassVar, Self
+from typing import ClassVar, Final, Self
 
 import strawberry
 from strawberry.scalars import JSON
 
 from ...jobs.accounts.read import accounts, passkeys, providers, sessions
+from ...jobs.accounts.read.accounts import ACCOUNTS
+from ...jobs.accounts.read.audit import AUDIT
 from ...jobs.accounts.rules import sessions as session_model
 from ...jobs.accounts.rules.sessions import CredentialKind
 from ...jobs.core.audit import described
@@ -14,8 +16,48 @@ from ...jobs.store.read.clock import server_time
 from ..base.enums import Role, describe
 from ..base.fields import SHOWN, resolved
 from ..execution.shown import FromModel, Makers
+from ..lists.declared import Kind
+from ..lists.filters import (
+    DateTimeFilter,
+    Filter,
+    IdFilter,
+    RowFilter,
+    StringFilter,
+    condition,
+    filter_of,
+)
 from ..resolving.context import Info, Person
 from .common import MutationPayload
+
+
+@filter_of("Which accounts.")
+class AccountFilter(RowFilter):
+    """Conditions on accounts."""
+
+    id: IdFilter | None = condition("The key.")
+    name: StringFilter | None = condition("The name.")
+    role: Filter[Role] | None = condition("What its owner may do.")
+    disabled_at: DateTimeFilter | None = condition("Since when nobody may sign in with it; no value = one may.")
+    created_at: DateTimeFilter | None = condition("When it was made.")
+
+
+ACCOUNT_LIST: Final = Kind(ACCOUNTS, AccountFilter, None, "Which accounts.")
+
+
+@filter_of("Which entries of the audit log.")
+class AuditFilter(RowFilter):
+    """Conditions on entries of the audit log."""
+
+    id: IdFilter | None = condition("The number.")
+    at: DateTimeFilter | None = condition("When it was done.")
+    actor: StringFilter | None = condition("Who did it.")
+    address: StringFilter | None = condition("Where the request came from.")
+    action: StringFilter | None = condition("What was done.")
+    subject: StringFilter | None = condition("What it was done to.")
+
+
+AUDIT_LIST: Final = Kind(AUDIT, AuditFilter, None, "Which entries.")
+
 
 describe(
     CredentialKind,

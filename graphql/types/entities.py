@@ -24,14 +24,16 @@ from ..base.fields import PAGE, Size, resolved
 from ..base.scalars import BigInt
 from ..execution.shown import FromModel
 from ..lists.connections import Connection, PageArguments, connect
-from ..lists.declared import EXECUTION_LIST, RUN_LIST, SKIPPED_LIST, TASK_LIST, listed
+from ..lists.declared import listed
 from ..lists.occurrences import KINDS, LIST, ORDER, OccurrenceRow, Occurrences
 from ..resolving.context import Info
+from ..types.records import SKIPPED_LIST
+from ..types.run import EXECUTION_LIST, RUN_LIST
+from ..types.task import TASK_LIST
 from .common import LogLine, LogPage
 from .records import JobFields, SkippedFields
 from .run import ExecutionFields, FlowPlace, RunFields, RunStep, load_place
-from .strip import OccurrenceStrip
-from .task import TaskFields
+from .task import OccurrenceStrip, TaskFields
 
 EXPLAINED: Final = Size(own=5)
 """An explanation looks at the queue and the nodes."""

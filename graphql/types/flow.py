@@ -8,13 +8,59 @@ import strawberry
 from strawberry.scalars import JSON
 
 from ...jobs.core import flows
+from ...jobs.core.flows import FlowState
 from ...jobs.core.states import FINAL, RunState
+from ...jobs.store.read.lists import FLOWS
+from ..base.enums import Described, described
 from ..base.fields import Size, resolved
 from ..execution.shown import FromModel, Makers
 from ..lists.connections import Connection
-from ..lists.declared import RUN_LIST, listed
+from ..lists.declared import Kind, listed, order_of
+from ..lists.filters import (
+    DateTimeFilter,
+    Filter,
+    IdFilter,
+    LabelFilter,
+    RowFilter,
+    StringFilter,
+    condition,
+    filter_of,
+)
 from ..resolving.context import Info
+from ..types.run import RUN_LIST
 from .entities import Run, load_run
+
+
+@filter_of("Which flows.")
+class FlowFilter(RowFilter):
+    """Conditions on flows."""
+
+    OWN_LABELS: ClassVar = True
+
+    id: IdFilter | None = condition("The key.")
+    name: StringFilter | None = condition("The name.")
+    state: Filter[FlowState] | None = condition("Its state.")
+    unique_key: StringFilter | None = condition("Its unique key.")
+    submitted_at: DateTimeFilter | None = condition("When it was enqueued.")
+    finished_at: DateTimeFilter | None = condition("When it ended.")
+    submitter: StringFilter | None = condition("Who asked for it.")
+    labels: LabelFilter | None = condition("Its labels, which its runs inherit; several by `and`.")
+
+
+@described("What flows can be ordered by; newest first unless asked otherwise.")
+class FlowOrderField(Described):
+    """Fields of flows to order by."""
+
+    ID = "id", "The key, in the order in which they were enqueued."
+    NAME = "name", "The name."
+    FINISHED_AT = "finished_at", "When it ended."
+
+
+FlowOrder = order_of("FlowOrder", FlowOrderField, "An order of flows; ties are broken by the key.")
+
+
+FLOW_LIST: Final = Kind(FLOWS, FlowFilter, FlowOrder, "Which flows.")
+
 
 COUNTED: Final = Size(own=20)
 """All runs of the flow are counted."""

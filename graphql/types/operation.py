@@ -1,22 +1,96 @@
 """What the queue works with: groups and nodes; and who looks at it."""
 
 from datetime import datetime
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 import strawberry
 
 from ...jobs.core import model, nodes
 from ...jobs.core.admission.caps import Bucket
+from ...jobs.core.nodes import NodeState
 from ...jobs.core.states import RunState
-from ...jobs.store.read.lists import HELD, QUEUED
+from ...jobs.store.read.lists import GROUPS, HELD, NODES, QUEUED
+from ..base.enums import Described, described
 from ..base.fields import resolved
 from ..base.scalars import BigInt
 from ..execution.shown import FromModel, Makers
 from ..lists.connections import Connection
-from ..lists.declared import RUN_LIST, TASK_LIST, listed
+from ..lists.declared import Kind, listed, order_of
+from ..lists.filters import (
+    BooleanFilter,
+    DateTimeFilter,
+    Filter,
+    IdFilter,
+    IntFilter,
+    RowFilter,
+    StringFilter,
+    condition,
+    filter_of,
+)
 from ..resolving.context import Info
+from ..types.run import RUN_LIST
+from ..types.task import TASK_LIST
 from .common import Cap, Rate
 from .entities import Run, Task
+
+
+@filter_of("Which groups.")
+class GroupFilter(RowFilter):
+    """Conditions on groups."""
+
+    name: StringFilter | None = condition("The name.")
+    paused: BooleanFilter | None = condition("Whether none of its runs may start.")
+    max_running: IntFilter | None = condition("How many of its runs may run together; no value = no limit.")
+    limited: BooleanFilter | None = condition(
+        "Whether it has any limit: on what runs together (`maxRunning`), what starts (`rate`), or what waits (`cap`)."
+    )
+
+
+@described("What groups can be ordered by; by name unless asked otherwise.")
+class GroupOrderField(Described):
+    """Fields of groups to order by."""
+
+    NAME = "name", "The name, which is the order in which nodes serve them."
+    DEPTH = "depth", "How many of its runs wait or are stuck."
+    WAIT = (
+        "wait",
+        (
+            "How long the run that is to start first has waited, or has still to wait for its time: "
+            "DESC begins with the longest wait, and ends with the groups in which none waits."
+        ),
+    )
+
+
+GroupOrder = order_of("GroupOrder", GroupOrderField, "An order of groups; ties are broken by the name.")
+
+
+GROUP_LIST: Final = Kind(GROUPS, GroupFilter, GroupOrder, "Which groups.", "By name unless given.")
+
+
+@filter_of("Which nodes.")
+class NodeFilter(RowFilter):
+    """Conditions on nodes."""
+
+    id: IdFilter | None = condition("The key.")
+    name: StringFilter | None = condition("The name.")
+    state: Filter[NodeState] | None = condition("Where it is in its life.")
+    version: StringFilter | None = condition("The version of Cronograph it runs.")
+    started_at: DateTimeFilter | None = condition("When it started.")
+
+
+@described("What nodes can be ordered by; newest first unless asked otherwise.")
+class NodeOrderField(Described):
+    """Fields of nodes to order by."""
+
+    ID = "id", "The key, in the order in which they joined."
+    NAME = "name", "The name."
+    STARTED_AT = "started_at", "When it started."
+
+
+NodeOrder = order_of("NodeOrder", NodeOrderField, "An order of nodes; ties are broken by the key.")
+
+
+NODE_LIST: Final = Kind(NODES, NodeFilter, NodeOrder, "Which nodes.")
 
 
 def _depth(state: RunState, description: str) -> Any:  # noqa: ANN401 - a field

@@ -2,18 +2,92 @@
 
 from datetime import datetime
 from functools import partial
-from typing import ClassVar
+from typing import ClassVar, Final
 
 import strawberry
 from strawberry.scalars import JSON
 
 from ...jobs.core import model
 from ...jobs.core.defaults import TASK_POLICIES, value_of
+from ...jobs.core.model import Isolation, SkipReason
+from ...jobs.store.read.lists import JOBS, SKIPPED
+from ..base.enums import Described, described
 from ..base.fields import resolved
 from ..base.scalars import BigInt
 from ..execution.shown import FromModel, Makers
+from ..lists.declared import Kind, order_of
+from ..lists.filters import (
+    BigIntFilter,
+    DateTimeFilter,
+    Filter,
+    IdFilter,
+    RowFilter,
+    StringFilter,
+    condition,
+    filter_of,
+)
 from ..resolving.context import Info
 from .common import Cap, Rate
+
+
+@filter_of("Which skipped occurrences.")
+class SkippedOccurrenceFilter(RowFilter):
+    """Conditions on skipped occurrences."""
+
+    id: IdFilter | None = condition("The key.")
+    task_id: IdFilter | None = condition("The key of the task.")
+    task_name: StringFilter | None = condition("The name of the task.")
+    reason: Filter[SkipReason] | None = condition("Why they were skipped.")
+    node: StringFilter | None = condition("The node that decided it.")
+    count: BigIntFilter | None = condition("How many occurrences the row stands for.")
+    first_scheduled_for: DateTimeFilter | None = condition("The first nominal time.")
+    last_scheduled_for: DateTimeFilter | None = condition("The last nominal time.")
+    at: DateTimeFilter | None = condition("When the row was last written.")
+
+
+@described("What skipped occurrences can be ordered by; newest first unless asked otherwise.")
+class SkippedOccurrenceOrderField(Described):
+    """Fields of skipped occurrences to order by."""
+
+    ID = "id", "The key, in the order in which they were first recorded."
+    TASK_NAME = "task_name", "The name of the task."
+    FIRST_SCHEDULED_FOR = "first_scheduled_for", "The first nominal time."
+    LAST_SCHEDULED_FOR = "last_scheduled_for", "The last nominal time."
+    COUNT = "count", "How many occurrences the row stands for."
+    AT = "at", "When the row was last written."
+
+
+SkippedOccurrenceOrder = order_of(
+    "SkippedOccurrenceOrder",
+    SkippedOccurrenceOrderField,
+    "An order of skipped occurrences; ties are broken by the key.",
+)
+
+
+SKIPPED_LIST: Final = Kind(SKIPPED, SkippedOccurrenceFilter, SkippedOccurrenceOrder, "Which skipped occurrences.")
+
+
+@filter_of("Which jobs.")
+class JobFilter(RowFilter):
+    """Conditions on jobs."""
+
+    name: StringFilter | None = condition("The name.")
+    description: StringFilter | None = condition("The description.")
+    schedule: StringFilter | None = condition("The cron expression that its code declares; no value = none.")
+    isolation: Filter[Isolation] | None = condition("Where it runs.")
+
+
+@described("What jobs can be ordered by; by name unless asked otherwise.")
+class JobOrderField(Described):
+    """Fields of jobs to order by."""
+
+    NAME = "name", "The name."
+
+
+JobOrder = order_of("JobOrder", JobOrderField, "An order of jobs; ties are broken by the name.")
+
+
+JOB_LIST: Final = Kind(JOBS, JobFilter, JobOrder, "Which jobs.", "By name unless given.")
 
 
 @strawberry.type(description="What a job's runs and tasks have unless they say otherwise. Durations in seconds.")

@@ -1,7 +1,7 @@
-"""What a run and an execution hold by themselves; their relations are in ``entities``."""
+"""Runs and executions: columns, filters, orders, steps; their relations are in ``entities``."""
 
 from datetime import datetime
-from typing import ClassVar
+from typing import ClassVar, Final
 
 import strawberry
 from strawberry.scalars import JSON
@@ -9,13 +9,135 @@ from strawberry.scalars import JSON
 from ...jobs.core import model
 from ...jobs.core.actor import Role
 from ...jobs.core.flows import When
-from ...jobs.core.model import Run
+from ...jobs.core.model import Outcome, Priority, Run, Trigger
 from ...jobs.core.states import RunState
 from ...jobs.core.steps import StepKind, StepState
+from ...jobs.store.read.lists import EXECUTIONS, RUNS
+from ..base.enums import Described, described
 from ..base.scalars import BigInt
 from ..execution.shown import ByField, Fields, FromModel, Made, Makers
+from ..lists.declared import Kind, order_of
+from ..lists.filters import (
+    ArgumentFilter,
+    BigIntFilter,
+    BooleanFilter,
+    DateTimeFilter,
+    Filter,
+    FloatFilter,
+    IdFilter,
+    IntFilter,
+    LabelFilter,
+    RowFilter,
+    StringFilter,
+    condition,
+    filter_of,
+)
 from ..resolving.context import Info
 from .common import Progress
+
+
+@filter_of("Which runs.")
+class RunFilter(RowFilter):
+    """Conditions on runs."""
+
+    id: IdFilter | None = condition("The key.")
+    state: Filter[RunState] | None = condition("Its state.")
+    job_name: StringFilter | None = condition("The name of its job.")
+    task_id: IdFilter | None = condition("The key of its task.")
+    task_name: StringFilter | None = condition("The name of its task.")
+    group: StringFilter | None = condition("Its group.")
+    priority: Filter[Priority] | None = condition("Its priority.")
+    trigger: Filter[Trigger] | None = condition("What made it.")
+    node: StringFilter | None = condition("The name of the node that holds or held it.")
+    scheduled_for: DateTimeFilter | None = condition("The nominal time of its occurrence.")
+    submitted_at: DateTimeFilter | None = condition("When it was put into the queue.")
+    available_at: DateTimeFilter | None = condition("When it may start, or be tried again.")
+    started_at: DateTimeFilter | None = condition("When its newest attempt began.")
+    finished_at: DateTimeFilter | None = condition("When it reached a final state.")
+    cancel_requested_at: DateTimeFilter | None = condition("When it was asked to stop.")
+    attempt: IntFilter | None = condition("How many attempts have begun.")
+    failures: IntFilter | None = condition("How many attempts failed or were lost.")
+    unique_key: StringFilter | None = condition("Its unique key.")
+    concurrency_key: StringFilter | None = condition("Its concurrency key.")
+    retried_from: IdFilter | None = condition("The key of the run that it retries.")
+    retried: BooleanFilter | None = condition("Whether another run retries it.")
+    waits_for_signal: BooleanFilter | None = condition("Whether it is suspended, and a step of it waits for a signal.")
+    submitter: StringFilter | None = condition("Who asked for it.")
+    description: StringFilter | None = condition("Its description.")
+    labels: LabelFilter | None = condition("Its labels; several by `and`.")
+    args: ArgumentFilter | None = condition("Its arguments; several by `and`.")
+    error: StringFilter | None = condition("Its last error.")
+    flow_id: IdFilter | None = condition("The key of the flow that it belongs to.")
+
+
+@described("What runs can be ordered by; newest first unless asked otherwise.")
+class RunOrderField(Described):
+    """Fields of runs to order by."""
+
+    ID = "id", "The key, in the order of submission."
+    STATE = "state", "The state, by its name."
+    JOB_NAME = "job_name", "The name of the job."
+    TASK_NAME = "task_name", "The name of the task."
+    GROUP = "group", "The group."
+    PRIORITY = "priority", "The priority, by its name: HIGH before LOW."
+    SCHEDULED_FOR = "scheduled_for", "The nominal time of the occurrence."
+    SUBMITTED_AT = "submitted_at", "When it was put into the queue."
+    AVAILABLE_AT = "available_at", "When it may start, or be tried again."
+    STARTED_AT = "started_at", "When its newest attempt began."
+    FINISHED_AT = "finished_at", "When it reached a final state."
+
+
+RunOrder = order_of("RunOrder", RunOrderField, "An order of runs; ties are broken by the key.")
+
+
+RUN_LIST: Final = Kind(RUNS, RunFilter, RunOrder, "Which runs.")
+
+
+@filter_of("Which executions.")
+class ExecutionFilter(RowFilter):
+    """Conditions on executions."""
+
+    id: IdFilter | None = condition("The key.")
+    job_name: StringFilter | None = condition("The name of the job.")
+    task_id: IdFilter | None = condition("The key of the task.")
+    task_name: StringFilter | None = condition("The name of the task.")
+    run_id: IdFilter | None = condition("The key of the run.")
+    group: StringFilter | None = condition("The group of the run; no value once that is pruned.")
+    owner: StringFilter | None = condition("The outside thing that the task exists for; no value once that is deleted.")
+    outcome: Filter[Outcome] | None = condition("How it ended; no value = still running.")
+    success: BooleanFilter | None = condition("Whether it went well; no value = still running.")
+    node: StringFilter | None = condition("The node that executed it.")
+    trigger: Filter[Trigger] | None = condition("What made its run.")
+    attempt: IntFilter | None = condition("Which attempt at the run it was, from 1.")
+    started_at: DateTimeFilter | None = condition("When it began.")
+    completed_at: DateTimeFilter | None = condition("When it ended; no value = still running.")
+    scheduled_for: DateTimeFilter | None = condition("The nominal time of the occurrence.")
+    records_processed: BigIntFilter | None = condition("How many records the job says it processed.")
+    duration: FloatFilter | None = condition("Seconds from start to end.")
+    labels: LabelFilter | None = condition("The labels of the run; several by `and`.")
+    args: ArgumentFilter | None = condition("The arguments of the run; several by `and`.")
+    error_message: StringFilter | None = condition("The error's message.")
+    error_type: StringFilter | None = condition("The error's type.")
+
+
+@described("What executions can be ordered by; newest first unless asked otherwise.")
+class ExecutionOrderField(Described):
+    """Fields of executions to order by."""
+
+    ID = "id", "The key, in the order of start."
+    JOB_NAME = "job_name", "The name of the job."
+    TASK_NAME = "task_name", "The name of the task."
+    NODE = "node", "The node."
+    STARTED_AT = "started_at", "When it began."
+    COMPLETED_AT = "completed_at", "When it ended."
+    DURATION = "duration", "Seconds from start to end."
+    RECORDS_PROCESSED = "records_processed", "How many records the job says it processed."
+
+
+ExecutionOrder = order_of("ExecutionOrder", ExecutionOrderField, "An order of executions; ties are broken by the key.")
+
+
+EXECUTION_LIST: Final = Kind(EXECUTIONS, ExecutionFilter, ExecutionOrder, "Which executions.")
 
 
 @strawberry.type(description="A durable step of a run: what it returned, or a failure of it in one attempt.")

@@ -25,9 +25,11 @@ from ...base.arguments import INPUT
 from ...base.enums import Role
 from ...base.fields import mutates
 from ...lists.connections import Connection
-from ...lists.declared import ACCOUNT_LIST, AUDIT_LIST, listed
+from ...lists.declared import listed
 from ...resolving.context import Info
 from ...types.account import (
+    ACCOUNT_LIST,
+    AUDIT_LIST,
     Account,
     AccountChanged,
     ApiToken,

@@ -2,20 +2,44 @@
 
 from datetime import datetime
 from functools import partial
-from typing import Annotated
+from typing import Annotated, Final
 
 import strawberry
 
 from ....jobs.accounts.actions import secrets as actions
+from ....jobs.accounts.read.secrets import SECRETS
 from ...base.arguments import INPUT
 from ...base.enums import Role
 from ...base.fields import Size, mutates, resolved
 from ...execution.shown import FromModel
 from ...lists.connections import Connection
-from ...lists.declared import SECRET_LIST, listed
+from ...lists.declared import Kind, listed
+from ...lists.filters import (
+    DateTimeFilter,
+    RowFilter,
+    StringFilter,
+    condition,
+    filter_of,
+)
 from ...resolving.context import Info
 from ...types.common import MutationPayload
 from ..base.changes import given, perform_once
+
+
+@filter_of("Which secrets.")
+class SecretFilter(RowFilter):
+    """Conditions on secrets."""
+
+    name: StringFilter | None = condition("What arguments call it.")
+    key_id: StringFilter | None = condition("The key that it is encrypted with.")
+    created_at: DateTimeFilter | None = condition("When it was first set.")
+    created_by: StringFilter | None = condition("Who first set it.")
+    updated_at: DateTimeFilter | None = condition("When it was last set.")
+    updated_by: StringFilter | None = condition("Who last set it.")
+
+
+SECRET_LIST: Final = Kind(SECRETS, SecretFilter, None, "Which secrets.")
+
 
 USERS_SHOWN = 10
 

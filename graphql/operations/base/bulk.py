@@ -29,10 +29,11 @@ from ...base.errors import UserFacingError
 from ...base.fields import Size
 from ...base.scalars import BigInt
 from ...lists.connections import decode, encode
-from ...lists.criteria import MUTATIONS, absent_variables, is_empty, to_criteria
-from ...lists.filters import AnyFilter, RunFilter, TaskFilter
+from ...lists.filters import MUTATIONS, RowFilter, absent_variables, is_empty, to_criteria
 from ...resolving.context import Info
 from ...types.payloads import ManyChanged
+from ...types.run import RunFilter
+from ...types.task import TaskFilter
 from .changes import Done, given, parse_key, perform
 from .inputs import KEY, REASON, optional
 
@@ -216,7 +217,7 @@ class _Chosen:
 def selection_faults(info: Info, selection: RunSelection | TaskSelection) -> Iterator[UserError]:
     """By what a selection could choose more rows than was meant: a condition without a value, or none at all."""
     named, everything = _named(selection), bool(given(selection.all))
-    filter = cast("AnyFilter | None", given(selection.filter))
+    filter = cast("RowFilter | None", given(selection.filter))
     if named is not None and (filter is not None or everything):
         other = "filter" if filter is not None else "all"
         yield InvalidInput(
@@ -292,7 +293,7 @@ def _done(tx: Tx, chosen: _Chosen, before: dict[int, M], bulk_action: BulkAction
     return Changed(rows, len(accepts), chosen.has_more, chosen.end_cursor)
 
 
-def _by_filter(tx: Tx, listing: Listing[M], filter: AnyFilter, after: str | None, also: Criteria, most: int) -> _Chosen:
+def _by_filter(tx: Tx, listing: Listing[M], filter: RowFilter, after: str | None, also: Criteria, most: int) -> _Chosen:
     """The next rows that a filter finds, and where to go on behind them."""
     behind, newest = _place(tx, listing, given(after))
     in_range = AllOf((Condition("id", Operator.GT, behind), Condition("id", Operator.LTE, newest)))
@@ -303,7 +304,7 @@ def _by_filter(tx: Tx, listing: Listing[M], filter: AnyFilter, after: str | None
     return _Chosen(kept, len(keys) > most, end)
 
 
-def _criteria(tx: Tx, filter: AnyFilter) -> Criteria:
+def _criteria(tx: Tx, filter: RowFilter) -> Criteria:
     try:
         criteria = to_criteria(filter)
     except UserFacingError as error:

@@ -1,35 +1,47 @@
-"""What can be done to runs, each in one transaction."""
+"""Enqueue runs for clients, change them, cancel them: each a part of one transaction, or one statement by itself."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, Final
 
 from sqlalchemy.exc import IntegrityError
 
 from ..core.arguments.judging import KnownCode, argument_faults
-from ..core.audit import argument_names
+from ..core.audit import Record, argument_names
 from ..core.base.errors import InvalidState, Overlap, UserError, refuse
 from ..core.base.times import check_time
-from ..core.defaults import FOLLOWED, UNIQUE_KEY, run_of_job
+from ..core.base.tracing import TRACED
+from ..core.defaults import FOLLOWED, PER_RUN, UNIQUE_KEY, run_of_job, settle
 from ..core.flows import references, unknown_in
 from ..core.model import Json, NewRun, Priority, Run, Trigger
 from ..core.rules import check_reason, new_run_faults, unknown, unknown_job
-from ..core.states import CLAIMABLE
+from ..core.states import CLAIMABLE, RunState
 from ..queue.base import runs as run_store
 from ..queue.base.changes import run_change
+from ..queue.base.new_runs import WAKES, Audited, NewRuns, by_driver, insert_by
+from ..queue.base.shapes import HeldRun
 from ..queue.cancel import cancel_all
 from ..queue.enqueue import enqueue
+from ..queue.group_commit import LoopGroupCommit
 from ..queue.limits.uniqueness import Enqueued
+from ..store.db.database import Database
 from ..store.db.transaction import Tx, Wake
 from ..store.read import jobs
 from ..store.read import nodes as stored_nodes
 from ..store.read import runs as stored_runs
 from ..store.read.jobs import Schema
-from .acting import account_of, check_submitter
+from ..store.schema.specs import defaults_document
+from ..store.write import tasks
+from .acting import account_of, check_submitter, may_submit
+
+REMEMBERED: Final = 1000
+"""Jobs whose schemas are kept at most."""
+_GROUP: Final = "group commit of requested runs"
 
 
 def published(tx: Tx, names: Collection[str]) -> dict[str, Schema]:
-    """What ``jobs.schemas`` knows of these jobs, and the time with it."""
+    """Return the schemas of these jobs as nodes have published them, and learn the time with them."""
     schemas, now = jobs.schemas(tx.conn, names)
     tx.learn_now(now)
     if any(schema.others for schema in schemas.values()):
@@ -50,7 +62,7 @@ def _executable(tx: Tx, schemas: Mapping[str, Schema]) -> dict[str, Schema]:
 
 
 def with_judge(name: str, schema: Schema, known_code: KnownCode) -> Schema:
-    """The same with the job's own code, if this process has it in that version."""
+    """Return the schema with the job's own code, if this process has it in that version."""
     others = tuple(with_judge(name, one, known_code) for one in schema.others)
     return schema._replace(judge=known_code(name, schema.signature), others=others)
 
@@ -157,7 +169,7 @@ def triggered(
     submitter_id: int | None,
     labels: dict[str, str] | None = None,
 ) -> NewRun:
-    """A run by hand, which follows its job in all that is not said."""
+    """Return a run by hand, which follows its job in all that is not given."""
     return NewRun(
         job_name=job_name,
         trigger=Trigger.MANUAL,
@@ -214,6 +226,87 @@ def put_new(tx: Tx, run: NewRun, asked: str) -> Run:
             path=("name",),
         )
     return made.run
+
+
+@dataclass(frozen=True, slots=True)
+class _Requested:
+    run: NewRun
+    record: Record
+
+
+async def put_requested(database: Database, run: NewRun, record: Record) -> Enqueued | None:
+    """Put a run into the queue, with its event and the entry of the audit log.
+
+    Where one statement cannot do it, all requests of the same moment become one transaction.
+
+    Args:
+        database: The database.
+        run: The run; its policies may follow its job.
+        record: The entry of the audit log, in the name of the account that asks.
+
+    Returns:
+        The run. None, and nothing is stored: something is wrong with it, which its own transaction reports.
+    """
+    if not may_submit(record.actor, (run.job_name,)):
+        return None
+    carried = TRACED.carried(run.job_name, run.carried, alone=False)
+    if carried is not run.carried:
+        run = replace(run, carried=carried)
+    return await _by_one_statement(database, run, record) or await _group_of(database).put(_Requested(run, record))
+
+
+async def _by_one_statement(database: Database, run: NewRun, record: Record) -> Enqueued | None:
+    if not database.can_autocommit or run.unique_key is not None or run.hold is not None:
+        return None
+    schema = await _schema(database, run.job_name)
+    if schema is None or schema.others or any(request_faults(run, {run.job_name: schema})):
+        return None
+    if schema.defaults.makes_keys or schema.defaults.hold is not None:
+        return None
+    audited = Audited(record, schema.signature, defaults_document(schema.defaults).get(PER_RUN))
+    signed = NewRuns.of([settle(replace(run, signature=schema.signature), schema.defaults)])
+    stored = await database.autocommit(
+        lambda send: insert_by(by_driver(send, audited=True), signed, audited=audited).stored(signed) or None, WAKES
+    )
+    if stored is None:
+        database.cache.pop(_name(run.job_name), None)
+        return None
+    return Enqueued(stored[0], deduplicated=False)
+
+
+def _group_of(database: Database) -> LoopGroupCommit[_Requested, Enqueued | None]:
+    known: LoopGroupCommit[_Requested, Enqueued | None] | None = database.cache.get(_GROUP)
+    if known is None:
+        known = LoopGroupCommit(lambda asked: database.write(_put_together, asked))
+        database.cache[_GROUP] = known
+    return known
+
+
+def _put_together(tx: Tx, asked: Sequence[_Requested]) -> list[Enqueued | None]:
+    schemas = published(tx, {one.run.job_name for one in asked})
+    right = [place for place, one in enumerate(asked) if not any(request_faults(one.run, schemas))]
+    runs = [derived(asked[place].run, schemas) for place in right]
+    put = dict(zip(right, enqueue.put_of_several(tx, runs), strict=True))
+    tx.records += [asked[place].record for place in right]
+    return [put.get(place) for place in range(len(asked))]
+
+
+async def _schema(database: Database, job_name: str) -> Schema | None:
+    """Return the schema as it was when it was first needed; the statement asks whether it is so still."""
+    known: Schema | None = database.cache.get(_name(job_name))
+    if known is None:
+        found, _ = await database.read(jobs.schemas, {job_name})
+        known = found.get(job_name)
+        if known is not None:
+            known = with_judge(job_name, known, database.known_code)
+            if len(database.cache) >= REMEMBERED:
+                database.cache.clear()
+            database.cache[_name(job_name)] = known
+    return known
+
+
+def _name(job_name: str) -> str:
+    return f"schema of {job_name}"
 
 
 def cancel_runs(tx: Tx, ids: Sequence[int], *, reason: str | None = None, actor: str | None = None) -> list[Run]:
@@ -400,3 +493,27 @@ def existing(tx: Tx, ids: Sequence[int]) -> list[Run]:
         # Those that cannot be read are not locked, and say so here.
         _check_all_exist(ids, stored_runs.by_ids(tx.conn, ids))
     return [found[run_id] for run_id in ids]
+
+
+def save_checkpoint(tx: Tx, run: Run | HeldRun, value: Json) -> bool:
+    """Keep a checkpoint with the task of ``run``, or with the run where there is none.
+
+    False if the run was taken from its node meanwhile.
+    """
+    stored = run_store.lock(tx.conn, [run.id]).get(run.id)
+    is_ours = (
+        stored is not None
+        and stored.state is RunState.RUNNING
+        and stored.attempt == run.attempt
+        and stored.node_id == run.node_id
+    )
+    if is_ours and (run.task_id is None or not tasks.save_checkpoint(tx.conn, run.task_id, value, tx.now)):
+        run_store.save_checkpoint(tx.conn, run.id, value)
+    return is_ours
+
+
+def save_progress(tx: Tx, rows: Sequence[tuple[Run | HeldRun, Json]]) -> None:
+    """Keep the newest progress of running runs and tell subscribers."""
+    by_id = {run.id: run for run, _ in rows}
+    changed = run_store.save_progress(tx.conn, [(run.id, run.attempt, run.node_id, progress) for run, progress in rows])
+    tx.emit(run_change(by_id[run_id], RunState.RUNNING, node=by_id[run_id].node) for run_id in sorted(changed))

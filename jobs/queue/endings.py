@@ -15,7 +15,7 @@ from ..store.db.literals import sql_literal
 from ..store.schema.tables import job_execution as e
 from ..store.schema.types import to_text
 from .base import statements
-from .base.minutes import count_ends
+from .base.runs import count_ends
 
 
 class Ending(NamedTuple):

@@ -11,11 +11,10 @@ from typing import Any, Self, TypedDict, Unpack
 
 from typing_extensions import override
 
-from ..actions.checkpoints import save_checkpoint
 from ..actions.declarations import declare_tasks
 from ..actions.nodes import NewNode, join
 from ..actions.previews import preview
-from ..actions.runs import enqueue_runs, put
+from ..actions.runs import enqueue_runs, put, save_checkpoint
 from ..actions.signal_links import signal_by_link
 from ..actions.signals import signal_run
 from ..actions.tasks import create_task, trigger_task

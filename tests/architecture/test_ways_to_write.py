@@ -18,7 +18,7 @@ PASSING_BY = {
         "jobs/testing/queue.py",
         "server/database/accounts.py",
     },
-    "autocommit": {"jobs/actions/requested_runs.py"},
+    "autocommit": {"jobs/actions/runs.py"},
     "on_connection": {"jobs/queue/claims/lane.py", "jobs/queue/finish.py", "jobs/queue/steps.py"},
     "autocommit_connection": {
         "jobs/queue/turn.py",

@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import Connection, Table, func, insert, select
 
 from cronograph.jobs.core.model import FAILURES, Outcome
-from cronograph.jobs.queue.base.minutes import count_ends
+from cronograph.jobs.queue.base.runs import count_ends
 from cronograph.jobs.store.schema.tables import execution_minute as minutes
 from cronograph.jobs.store.schema.tables import job_execution, periodic_task, run
 

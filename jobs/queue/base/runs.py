@@ -16,7 +16,7 @@ from ...store.read.runs import DUE_TIME, HOLDING, run_from, select_runs
 from ...store.schema.tables import AMONG_ALL_RUNS, IS_OPEN, run_label
 from ...store.schema.tables import job_execution as x
 from ...store.schema.tables import run as r
-from .minutes import count_ends
+from . import statements
 
 _judged_state = unindexed(r.c.state)
 _AWAITS_NOTHING: Final[Mapping[str, None]] = {"awaits": None, "wake_at": None}
@@ -287,3 +287,12 @@ def save_progress(conn: Connection, rows: Sequence[tuple[int, int, int | None, A
         .returning(r.c.id)
     )
     return list(conn.execute(statement, parameters).scalars())
+
+
+def count_ends(conn: Connection, execution_ids: Sequence[int]) -> None:
+    """Count executions that this transaction has closed, by the minute, so that the overview never counts the log.
+
+    Each must be counted once.
+    """
+    if execution_ids:
+        statements.execute(conn, "count_ends", {"executions": list(execution_ids)})

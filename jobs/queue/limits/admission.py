@@ -27,7 +27,6 @@ from ...store.schema.tables import rate_bucket as b
 from ...store.schema.tables import run as r
 from ..base import statements
 from ..base.shapes import Candidate, HeldRun
-from .groups import GroupLimits, lock_limits, overdue
 
 AT_MOST = 100
 """Runs of one key that are let go at once."""
@@ -36,6 +35,39 @@ KEYS = 500
 _CLOCK = text("SELECT clock_timestamp()")
 AGAIN: Final = timedelta(seconds=0.5)
 """When to look again at what should have been let go, and was locked by somebody at that moment."""
+
+
+class GroupLimits(NamedTuple):
+    """The limits of a group: how many of it run at once, how many start in how long; None = any number.
+
+    ``full_at``: when the bucket of its rate is full again. ``max_wait_low``: see ``Group``.
+    """
+
+    max_running: int | None
+    rate: Rate | None
+    full_at: datetime | None
+    max_wait_low: float | None = None
+
+
+def lock_limits(conn: Connection, groups: Sequence[str]) -> dict[str, GroupLimits]:
+    """Return the limits of the groups that have any, locked so that two nodes never fill the same place."""
+    statement = (
+        select(g.c.name, g.c.max_running, g.c.rate, g.c.rate_full_at, g.c.max_wait_low)
+        .where(g.c.name.in_(groups), or_(*(one.is_not(None) for one in (g.c.max_running, g.c.rate, g.c.max_wait_low))))
+        .order_by(g.c.name)
+        .with_for_update()
+    )
+    return {
+        row.name: GroupLimits(
+            row.max_running, None if row.rate is None else Rate.from_json(row.rate), row.rate_full_at, row.max_wait_low
+        )
+        for row in conn.execute(statement)
+    }
+
+
+def overdue(conn: Connection, ids: Sequence[int], since: datetime) -> set[int]:
+    """Return the runs that have been available since then or longer."""
+    return set(conn.execute(select(r.c.id).where(r.c.id.in_(ids), r.c.available_at <= since)).scalars())
 
 
 class BucketName(NamedTuple):

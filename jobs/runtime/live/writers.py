@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from typing_extensions import override
 
-from ...actions.checkpoints import save_progress
+from ...actions.runs import save_progress
 from ...core.model import KEPT_LINES, Json
 from ...queue.base.apart import append_apart
 from ...queue.base.logs import append_lines, cut_lines

@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import Connection
 from typing_extensions import override
 
-from cronograph.jobs.actions.checkpoints import save_checkpoint
+from cronograph.jobs.actions.runs import save_checkpoint
 from cronograph.jobs.base.services import Services
 from cronograph.jobs.core.outcome import INVALID_ARGUMENTS
 from cronograph.jobs.core.states import RunState

@@ -5,7 +5,7 @@
 -- Parameters:
 --   executions: their ids, an array
 -- Index: pk_job_execution, pk_execution_minute
--- Called by: minutes.count_ends
+-- Called by: runs.count_ends
 INSERT INTO cronograph.execution_minute AS c (minute, shard, ended, failures, successes)
 WITH closed AS (
     SELECT date_trunc('minute', started_at) AS began,

@@ -3,7 +3,7 @@
 -- Parameters:
 --   executions: their ids, a JSON array
 -- Index: rowid of job_execution, sqlite_autoindex_execution_minute_1
--- Called by: minutes.count_ends
+-- Called by: runs.count_ends
 INSERT INTO cronograph.execution_minute AS c (minute, shard, ended, failures, successes)
 WITH closed AS (
     SELECT substr(started_at, 1, 17) || '00.000000Z' AS began,

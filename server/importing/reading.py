@@ -1,72 +1,69 @@
-"""Finds the files of a program and has them read by the reader of its kind."""
+"""Finds the files of a program and has them read."""
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
 from ...jobs.core.base.errors import ConfigurationError
-from .base.model import AtStart, Carried, Import, LeftOut
-from .dialects.fields import DialectError
-from .naming import with_own_names
-from .readers import apscheduler, celery, crontab, queues, systemd
-from .readers.source import Source
+from . import crontab, kubernetes, systemd
+from .model import AtStart, Carried, Import, LeftOut, UnsaidError, text_of
 
-PROGRAMS: Final = ("crontab", "celery", "apscheduler", "rq", "huey", "systemd")
-OF_PYTHON: Final = frozenset({"celery", "apscheduler", "rq", "huey"})
-"""Those whose schedules stand in Python sources."""
-_READERS: Final = {
-    "celery": (celery.read, celery.NOTES),
-    "apscheduler": (apscheduler.read, apscheduler.NOTES),
-    "rq": (queues.read_rq_schedules, queues.RQ_NOTES),
-    "huey": (queues.read_huey_tasks, queues.HUEY_NOTES),
+PROGRAMS: Final = ("crontab", "systemd", "kubernetes", "celery", "apscheduler", "rq", "huey")
+OF_FILES: Final[Mapping[str, re.Pattern[str]]] = {
+    "crontab": re.compile(r"[\w-]+", re.ASCII),
+    "systemd": re.compile(r".+\.timer"),
+    "kubernetes": re.compile(r".+\.ya?ml"),
 }
+"""The programs that have files, and the names of these in a folder."""
 
 
-def read_program(program: str, paths: Sequence[Path], zone: str, *, is_system: bool = False) -> Import:
-    """All schedules in these files.
+def read_files(program: str, paths: Sequence[Path], zone: str, span: tuple[int, int], *, is_system: bool) -> Import:
+    """Read all schedules in files and folders.
 
     Args:
-        program: One of ``PROGRAMS``.
-        paths: Files; of Python programs and of systemd folders too.
-        zone: In which they are read, unless they say another one.
+        program: One of ``OF_FILES``.
+        paths: Files, and folders of files.
+        zone: The zone in which they are read, unless they say another one.
+        span: The first and the last second of the epoch for the times.
         is_system: Whether crontabs have a column for the user.
 
     Raises:
         ConfigurationError: a file cannot be read.
     """
-    left_out: list[LeftOut] = []
-    found: Iterator[Carried | AtStart | LeftOut]
-    notes: Sequence[str]
-    if program in OF_PYTHON:
-        sources: list[Source] = []
-        for path in _files(paths, "*.py"):
-            try:
-                sources.append(Source.of(path, _text(path)))
-            except DialectError as error:
-                left_out.append(LeftOut(str(path), path.name, str(error)))
-        read, notes = _READERS[program]
-        found = read(sources, zone)
-    elif program == "systemd":
-        notes = systemd.NOTES
-        found = (one for path in _files(paths, "*.timer") for one in systemd.read(path, _text(path), zone))
-    else:
-        notes = crontab.NOTES
-        found = (one for path in paths for one in crontab.read(path, _text(path), zone, is_system=is_system))
-    several = list(found)
-    left_out += [one for one in several if isinstance(one, LeftOut)]
-    carried = with_own_names(one for one in several if isinstance(one, Carried))
-    at_start = [one for one in several if isinstance(one, AtStart)]
-    return Import(program, carried, left_out, notes, at_start)
+    reader = {"crontab": crontab, "systemd": systemd, "kubernetes": kubernetes}[program]
+    notes = list(reader.NOTES)
+    found: list[Carried | AtStart | LeftOut] = []
+    for path in _files(program, paths):
+        try:
+            text = text_of(path, notes)
+        except (OSError, UnsaidError) as error:
+            reason = error.strerror if isinstance(error, OSError) else str(error)
+            if path in paths:
+                raise ConfigurationError(f"{path}: cannot be read: {reason}") from None
+            found.append(LeftOut(str(path), path.name, f"cannot be read: {reason}"))
+            continue
+        if program == "crontab":
+            has_users = is_system or crontab.has_users(path, text)
+            if has_users and not is_system:
+                notes.append(crontab.SYSTEM_NOTE.format(path=path))
+            found += crontab.read(path, text, zone, span, is_system=has_users)
+        else:
+            found += (systemd if program == "systemd" else kubernetes).read(path, text, zone, span)
+    return Import.of(program, found, notes)
 
 
-def _files(paths: Sequence[Path], pattern: str) -> Iterator[Path]:
+def _files(program: str, paths: Sequence[Path]) -> list[Path]:
+    """Return the files; links to the same unit of systemd count once, unless they are instances of a template."""
+    found: dict[object, Path] = {}
     for path in paths:
-        yield from sorted(path.rglob(pattern)) if path.is_dir() else [path]
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
-        raise ConfigurationError(f"{path}: cannot be read: {reason}") from None
+        several = sorted(path.iterdir() if program == "crontab" else path.rglob("*")) if path.is_dir() else [path]
+        for one in several:
+            if one != path and (one.is_dir() or not OF_FILES[program].fullmatch(one.name)):
+                continue
+            if one.parent.suffix in (".wants", ".requires") and (one.parent.parent / one.name).exists():
+                continue
+            file = one.resolve()
+            found.setdefault((file, one.name) if "@" in one.name else file, one)
+    instances = {one.resolve() for one in found.values() if not one.stem.endswith("@")}
+    return [one for one in found.values() if not one.stem.endswith("@") or one.resolve() not in instances]

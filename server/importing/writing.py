@@ -1,9 +1,11 @@
-"""What was found, as a file of tasks or as a module of jobs."""
+"""Writes what was found as a file of tasks, as a module of jobs, and as a module for the start of a node."""
 
 import keyword
 import re
 from collections.abc import Iterable, Mapping
 from datetime import datetime
+from pprint import pformat
+from textwrap import indent
 from typing import Any, Final, cast
 
 import yaml
@@ -11,21 +13,53 @@ import yaml
 from ...jobs.core.model import ScheduleSpec
 from ...jobs.core.schedule import Syntax
 from ..task_files.writing import escaped
-from .base.model import Call, Carried, Import
-from .naming import names_of
+from .model import Call, Carried, Import
 
 _KEYS: Final = {Syntax.CRON: "cron", Syntax.CALENDAR: "calendar", Syntax.INTERVAL: "interval", Syntax.TIMESTAMP: "at"}
 _SHORT: Final = {Syntax.CRON: "cron", Syntax.CALENDAR: "calendar", Syntax.INTERVAL: "every", Syntax.TIMESTAMP: "once"}
-_OF_TASKS: Final = frozenset({"jitter", "start_at", "end_at", "description"})
+_OF_TASKS: Final = frozenset({"jitter", "start_at", "end_at", "description", "enabled"})
 """Fields of tasks that a job does not declare."""
-_SECONDS: Final = frozenset({"timeout", "retry_delay"})
+START_NOTES: Final = (
+    "Put this module on the nodes (`--jobs start_of_node`) and set CRONOGRAPH_DATABASE_URL, by which it enqueues.",
+    "Each start of a node enqueues these lines, also after an update. There they run once a boot of the machine.",
+    "A line whose run is unfinished is not enqueued again. Any node with the setting `shell = true` may run it.",
+)
+_START: Final = """\
+\"\"\"Made by `cronograph import {program}`: commands that began with the machine there begin with a node here.\"\"\"
+
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
+
+from cronograph.jobs import JobContext, RunSpec, job, resource
+
+COMMANDS = [
+{commands}
+]
+
+
+@job(unique_key=())
+async def start_of_node(ctx: JobContext) -> int:
+    \"\"\"Enqueue a run of the job shell for each line, unless its last one is unfinished.\"\"\"
+    runs: list[RunSpec] = []
+    for place, delay, arguments in COMMANDS:
+        at = datetime.now(UTC) + timedelta(seconds=delay)
+        runs.append(RunSpec("shell", arguments, run_at=at, unique_key=f"start {{place}}", retries=0))
+    return len(await ctx.enqueue_many(runs))
+
+
+@resource
+async def start() -> AsyncIterator[None]:
+    \"\"\"Run when a node starts, before it takes runs.\"\"\"
+    await start_of_node.enqueue()
+    yield
+"""
 
 
 def tasks_file(found: Import, set_name: str) -> str:
-    """The form that ``cronograph apply`` reads."""
+    """Return the file that ``cronograph apply`` reads."""
     tasks: dict[str, Any] = {}
     for one in found.carried:
-        for name, spec in zip(names_of(one.name, len(one.schedules)), one.schedules, strict=True):
+        for name, spec in one.tasks:
             tasks[name] = {"job": one.job, "schedule": _schedule(spec)}
             if one.args:
                 tasks[name]["args"] = escaped(_plain(one.args))
@@ -40,7 +74,7 @@ def _schedule(spec: ScheduleSpec) -> dict[str, str]:
 
 
 def _plain(value: Any) -> Any:  # noqa: ANN401 - a document
-    """A value as YAML and JSON have it."""
+    """Return a value as YAML and JSON have it."""
     if isinstance(value, datetime):
         return value.isoformat()
     if isinstance(value, Mapping):
@@ -51,7 +85,7 @@ def _plain(value: Any) -> Any:  # noqa: ANN401 - a document
 
 
 def jobs_module(found: Import) -> str:
-    """A module with a job for each schedule, which calls the function as the other program did."""
+    """Return a module with a job for each schedule, which calls the function as the other program did."""
     calls = [(one, one.call) for one in found.carried if one.call is not None]
     modules = sorted({call.function.rpartition(".")[0] for _, call in calls} - {""})
     shorts = sorted({_SHORT[spec.syntax] for one, _ in calls for spec in one.schedules})
@@ -65,7 +99,7 @@ def jobs_module(found: Import) -> str:
     ]
     taken: set[str] = set()
     for one, call in calls:
-        for name, spec in zip(names_of(one.name, len(one.schedules)), one.schedules, strict=True):
+        for name, spec in one.tasks:
             lines += ["", *_job(name, _function_name(name, taken), one, spec, call), ""]
     return "\n".join(lines).rstrip("\n") + "\n"
 
@@ -83,10 +117,19 @@ def _job(name: str, function: str, one: Carried, spec: ScheduleSpec, call: Call)
 
 
 def _function_name(name: str, taken: set[str]) -> str:
-    """A name that Python takes, and that no other function has."""
+    """Return a name that Python takes, and that no other function has."""
     plain = re.sub(r"\W", "_", name)
     plain = f"job_{plain}" if keyword.iskeyword(plain) or not plain.isidentifier() or plain == "job" else plain
     while plain in taken | {"cron", "every", "calendar", "once"}:
         plain += "_"
     taken.add(plain)
     return plain
+
+
+def start_module(found: Import) -> str:
+    """Return a module of a job that enqueues, whenever a node starts, what began with the machine there; or ``""``."""
+    if not found.at_start:
+        return ""
+    commands = ((one.place.rpartition("/")[2], one.delay, dict(one.args)) for one in found.at_start)
+    shown = "\n".join(indent(f"{pformat(one, width=110, sort_dicts=False)},", "    ") for one in commands)
+    return _START.format(program=found.program, commands=shown)

@@ -1,17 +1,22 @@
 """Odd lines of crontabs, by an oracle of its own: equal for two years, or left out with the reason."""
 
-from datetime import UTC, datetime, timedelta
+import json
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
 
-from cronograph.server.importing.base.model import Carried, Import
-from cronograph.server.importing.comparing import times_here
-from cronograph.server.importing.dialects.fields import clock_changes
-from cronograph.server.importing.reading import read_program
-from cronograph.server.importing.report import report
-from tests.server.importing import vixie
+from cronograph.server.importing.crontab import read_crontab
+from cronograph.server.importing.fields import times_of
+from cronograph.server.importing.model import Carried, Import, UnsaidError
+from cronograph.server.importing.probe import clock_changes
+from cronograph.server.importing.report import report, times_here
+from tests.server.importing import projects, vixie
+from tests.server.importing.originals import END as KEPT_UNTIL
+from tests.server.importing.originals import KEPT, digest
+from tests.server.importing.originals import START as KEPT_SINCE
 
 START = datetime(2027, 1, 1, 0, 0, 30, tzinfo=UTC)
 END = START + timedelta(days=731)  # with a 29th of February
@@ -97,7 +102,7 @@ CRON_TZ=Asia/Kolkata
 def read(text: str, folder: Path, zone: str = "UTC") -> Import:
     path = folder / "my.crontab"
     path.write_text(text)
-    return read_program("crontab", [path], zone)
+    return projects.read("crontab", path, zone=zone, start=START)
 
 
 def only(found: Import) -> Carried:
@@ -106,15 +111,40 @@ def only(found: Import) -> Carried:
     return one
 
 
+def theirs(line: str, zone: str, since: datetime = START, until: datetime = END) -> list[datetime]:
+    """Return the times that the importer takes for cron's own."""
+    fields, polled = read_crontab(line)
+    found = times_of(fields, ZoneInfo(zone), int(since.timestamp()), int(until.timestamp()), polled=polled)
+    return [datetime.fromtimestamp(at, UTC) for at in found]
+
+
 @pytest.mark.costly
 @pytest.mark.parametrize("line", ODD)
 def test_a_line_fires_for_two_years_when_cron_starts_it(line: str, tmp_path: Path) -> None:
     one = only(read(f"{line} command\n", tmp_path))
-    assert one.times is not None
     expected = vixie.starts(line, ZoneInfo("UTC"), START, END)
     assert len(expected) >= 1
-    assert list(one.times(START, END)) == expected
-    assert list(times_here(one.schedules, START, END)) == expected
+    assert theirs(line, "UTC") == expected
+    assert list(times_here(one, START, END)) == expected
+
+
+@pytest.mark.costly
+@pytest.mark.parametrize("row", json.loads(KEPT.read_text()), ids=lambda row: f"{row['given']} {row['zone']}")
+def test_a_line_fires_for_two_years_as_cronie_said(row: dict[str, Any], tmp_path: Path) -> None:
+    if not row["count"]:
+        with pytest.raises(UnsaidError):
+            read_crontab(row["given"])
+        return
+    found = theirs(row["given"], row["zone"], KEPT_SINCE, KEPT_UNTIL)
+    assert (len(found), digest(found)) == (row["count"], row["digest"])
+    if row["zone"] == "UTC":
+        one = only(read(f"{row['given']} command\n", tmp_path))
+        assert list(times_here(one, KEPT_SINCE, KEPT_UNTIL)) == found
+
+
+def changes(zone: str) -> list[date]:
+    found = clock_changes(ZoneInfo(zone), int(START.timestamp()), int(END.timestamp()))
+    return [datetime.fromtimestamp(at, ZoneInfo(zone)).date() for at in found]
 
 
 @pytest.mark.costly
@@ -124,15 +154,11 @@ def test_where_the_clock_is_changed_the_report_knows_what_cron_does_and_names_th
     line: str, zone: str, tmp_path: Path
 ) -> None:
     found = read(f"{line} command\n", tmp_path, zone)
-    one = only(found)
-    assert one.times is not None
     expected = vixie.starts(line, ZoneInfo(zone), START, END)
-    assert list(one.times(START, END)) == expected
-    here = list(times_here(one.schedules, START, END))
+    assert theirs(line, zone) == expected
+    here = list(times_here(only(found), START, END))
     different = {at.astimezone(ZoneInfo(zone)).date() for at in {*expected} ^ {*here}}
-    assert different <= {
-        day + timedelta(days=offset) for day in clock_changes(ZoneInfo(zone), START, END) for offset in (-1, 0, 1)
-    }
+    assert different <= {day + timedelta(days=offset) for day in changes(zone) for offset in (-1, 0, 1)}
     said = report(found, START)
     assert ("differ only where the clock is changed" in said) == bool(different)
     assert ("are equal" in said) == (not different)
@@ -159,9 +185,9 @@ def test_lines_that_are_written_oddly(tmp_path: Path) -> None:
     ]  # fmt: skip
     assert (tab.args["command"], tab.place.rpartition(":")[2]) == ("/usr/bin/tab", "3")
     assert (percent.args["command"], percent.args["input"]) == ('echo "100%"', "first\nsecond\n")
-    assert percent.args["environment"] == {"A": "spaced", "B C": "quoted"}
+    assert percent.args["environment"] == {"A": "spaced"}
+    assert percent.notes == ["The variable 'B C' is not carried: the job `shell` takes letters, digits and _."]
     assert no_comment.args["command"] == "true # no comment"
     assert quiet.args["command"] == "/bin/quiet"
-    assert zoned.times is not None
-    assert next(zoned.times(START, END)) == datetime(2027, 1, 2, tzinfo=UTC)
+    assert next(times_here(zoned, START, END)) == datetime(2027, 1, 2, tzinfo=UTC)
     assert [one.text for one in found.left_out] == ["0 8 * *"]

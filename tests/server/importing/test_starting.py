@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 
 from cronograph.graphql.client import Client
-from cronograph.server.importing.base.model import Import
-from cronograph.server.importing.reading import read_program
+from cronograph.server.importing import model
 from cronograph.server.importing.report import report, summary
-from cronograph.server.importing.starting import start_module
-from tests.server.importing.test_odd_crontabs import START
+from cronograph.server.importing.writing import start_module
+from tests.server.importing.projects import START
+from tests.server.importing.projects import read as read_program
 from tests.support.processes import ProcessStarter
 from tests.support.waiting import wait_until
 
@@ -23,9 +23,9 @@ TIMER = "[Timer]\nOnBootSec=15min\nOnStartupSec=2h\n"
 SERVICE = '[Service]\nExecStart=/usr/bin/warm "two words"\n'
 
 
-def read(folder: Path, text: str = CRONTAB) -> Import:
+def read(folder: Path, text: str = CRONTAB) -> model.Import:
     (folder / "my.crontab").write_text(text)
-    return read_program("crontab", [folder / "my.crontab"], "UTC")
+    return read_program("crontab", folder / "my.crontab")
 
 
 @pytest.mark.costly
@@ -61,7 +61,7 @@ def test_the_report_shows_the_module_and_counts_its_lines(tmp_path: Path) -> Non
 def test_timers_that_count_from_the_boot_keep_their_delay(tmp_path: Path) -> None:
     (tmp_path / "warm.timer").write_text(TIMER)
     (tmp_path / "warm.service").write_text(SERVICE)
-    found = read_program("systemd", [tmp_path], "UTC")
+    found = read_program("systemd", tmp_path)
     assert (found.carried, found.left_out) == ([], [])
     assert [(one.text, one.delay, one.args["command"]) for one in found.at_start] == [
         ("OnBootSec=15min", 900, ["/usr/bin/warm", "two words"]),

@@ -1,0 +1,161 @@
+"""Celery, APScheduler, RQ and Huey: the project is imported by its own Python, and its live schedules are read."""
+
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Mapping
+from datetime import datetime
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Final, cast
+
+from ...jobs.core.base.errors import ConfigurationError
+from ...jobs.core.model import ScheduleSpec
+from ...jobs.core.schedule import Syntax
+from .fields import Fields, interval_of, schedules_of
+from .model import Call, Carried, Import, LeftOut, UnsaidError, plain_name
+
+NOTES: Final[Mapping[str, tuple[str, ...]]] = {
+    "celery": (
+        (
+            "beat sends a task also while the last one still runs; here the task skips that occurrence. Write "
+            "`overlap: allow` to have it as it was."
+        ),
+        "Two beats send each task twice; any number of nodes here makes one run of each occurrence.",
+    ),
+    "apscheduler": (
+        (
+            "A job that is late by more than `misfire_grace_time` (1 s unless set) is dropped there; here "
+            "`misfire: last` runs the newest occurrence."
+        ),
+    ),
+    "rq": (
+        "RQ and rq-scheduler read schedules in the time zone of their machine: say `--timezone` if it is another one.",
+        (
+            "Both enqueue also while the last run still works; here the task skips that occurrence. Write "
+            "`overlap: allow` to have it as it was."
+        ),
+        "Schedules that are only in Redis are not read.",
+    ),
+    "huey": (
+        (
+            "Huey looks at the clock each minute and makes up for nothing; here the newest missed occurrence runs. "
+            "Write `misfire: none` to have it as it was."
+        ),
+    ),
+}
+_START: Final = "import sys; sys.path.append(sys.argv.pop(1)); from cronograph_probe.libraries import main; main()"
+_PATIENCE: Final = 300
+"""Seconds for the import and the times of all schedules."""
+_FROM_THE_START: Final = "it counts from the start of its process there, and from the making of the task here"
+
+
+def ask(program: str, app: str, python: str, zone: str, span: tuple[int, int]) -> Import:
+    """Read the live schedules of a project.
+
+    Args:
+        program: One of ``NOTES``.
+        app: The module that has them, as ``module`` or ``module:name``, or its file.
+        python: The Python of the project.
+        zone: The time zone of the machine on which the project runs.
+        span: The first and the last second of the epoch for the times.
+
+    Raises:
+        ConfigurationError: the project cannot be read; the message says why in one line.
+    """
+    folder, spec = _module_of(app)
+    with TemporaryDirectory() as scratch:
+        answer = Path(scratch, "answer.json")
+        request = {"program": program, "app": spec, "folder": folder, "start": span[0], "end": span[1]}
+        package = Path(scratch, "cronograph_probe")
+        package.mkdir()
+        for name in ("probe.py", "libraries.py"):
+            shutil.copyfile(Path(__file__).with_name(name), package / name)
+        try:
+            done = subprocess.run(  # noqa: S603 - the Python that the user names
+                [python, "-c", _START, scratch, json.dumps({**request, "answer": str(answer)})],
+                env={**os.environ, "TZ": zone},
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                check=False,
+                timeout=_PATIENCE,
+            )
+        except OSError as error:
+            raise ConfigurationError(f"--python: cannot run {python}: {error.strerror}") from None
+        except subprocess.TimeoutExpired:
+            raise ConfigurationError(f"--app: {app} gave no answer within {_PATIENCE} s") from None
+        if not answer.exists():
+            said = done.stderr.decode(errors="replace").strip().rpartition("\n")[2]
+            raise ConfigurationError(f"--app: the import of {app} ended its Python ({done.returncode}): {said[:300]}")
+        found: dict[str, Any] = json.loads(answer.read_text(encoding="utf-8"))
+    if "error" in found:
+        raise ConfigurationError(f"--app: {found['error']}")
+    return Import.of(program, map(_carried, found["entries"]), [*NOTES[program], *found["notes"]])
+
+
+def _module_of(app: str) -> tuple[str, str]:
+    """Return the folder to import from and the module: ``shop/celery.py:app`` is ``shop.celery:app``."""
+    name, colon, attribute = app.partition(":")
+    path = Path(name)
+    if path.suffix != ".py" and not path.is_dir():
+        return str(Path.cwd()), app
+    if path.is_dir() and not (path / "__init__.py").exists():
+        raise ConfigurationError(f"--app: must be a module such as shop.celery or its file, got the folder {name}")
+    if not path.exists():
+        raise ConfigurationError(f"--app: there is no file {name}")
+    folder, parts = path.resolve().parent, [path.resolve().stem]
+    while (folder / "__init__.py").exists():
+        folder, parts = folder.parent, [folder.name, *parts]
+    return str(folder), ".".join(parts) + colon + attribute
+
+
+def _carried(entry: Mapping[str, Any]) -> Carried | LeftOut:
+    text = str(entry.get("text") or entry["name"])
+    if "why" in entry:
+        return LeftOut(entry["place"], text, str(entry["why"]))
+    try:
+        return _task(entry, text)
+    except UnsaidError as error:
+        return LeftOut(entry["place"], text, str(error))
+
+
+def _task(entry: Mapping[str, Any], text: str) -> Carried:
+    function, args, parameters = str(entry["function"]), cast("list[Any]", entry["args"]), entry["parameters"]
+    notes = [str(note) for note in entry["notes"]]
+    if len(parameters) < len(args):
+        notes.append("Its arguments are given by place: write their names into the task, or write a jobs module.")
+    settings: dict[str, Any] = dict(entry["settings"])
+    for name in ("start_at", "end_at"):
+        if name in settings:
+            settings[name] = datetime.fromisoformat(settings[name])
+    schedules, uncompared = _schedules(entry)
+    return Carried(
+        name=plain_name(str(entry["name"])),
+        place=entry["place"],
+        text=text,
+        schedules=schedules,
+        windows=entry.get("windows"),
+        job=function.rpartition(".")[2],
+        args={**dict(zip(parameters, args, strict=False)), **entry["kwargs"]},
+        call=Call(function, args, entry["kwargs"], entry.get("method", "")),
+        settings=settings,
+        notes=notes,
+        uncompared=uncompared,
+    )
+
+
+def _schedules(entry: Mapping[str, Any]) -> tuple[list[ScheduleSpec], str]:
+    if "at" in entry:
+        return [ScheduleSpec(Syntax.TIMESTAMP, entry["at"])], "it is due once"
+    if "interval" in entry:
+        return [interval_of(float(entry["interval"]))], _FROM_THE_START
+    cron: dict[str, Any] = dict(entry["cron"])
+    fields = Fields(
+        *(frozenset(cron[name]) for name in ("minutes", "hours", "days", "months", "weekdays")),
+        seconds=frozenset(cron.get("seconds", [0])),
+        last_day=cron.get("last_day", False),
+        nth=frozenset((number, day) for number, day in cron.get("nth", ())),
+        either=cron.get("either", False),
+    )
+    return schedules_of(fields, entry["zone"]), ""

@@ -1,1 +1,0 @@
-"""What was found, in words that all parts of an import share."""

@@ -1,1 +1,0 @@
-"""How other programs read their schedules, and when these fire there."""

@@ -1,0 +1,158 @@
+"""What is found in the files of another program, and what it becomes here."""
+
+import os
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Final
+
+from ...jobs.core.model import ScheduleSpec
+
+_NO_NAME: Final = re.compile(r"[^A-Za-z0-9_.-]+")
+_VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,199}")
+
+
+class UnsaidError(ValueError):
+    """One schedule cannot be carried; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A call of a Python function.
+
+    Attributes:
+        function: Its dotted name, module included.
+        args: Its arguments by place.
+        method: The method of the function that is called: ``call_local``, or none.
+    """
+
+    function: str
+    args: Sequence[Any] = ()
+    kwargs: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    method: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Carried:
+    """A schedule that becomes one task or several.
+
+    Attributes:
+        name: The name of the task; further ones get a number.
+        place: File and line, or the project and its schedule.
+        text: The schedule as it is written there.
+        schedules: When it is due here; several only if one cannot say it, and then no two at once.
+        windows: (since, until, times) in seconds of the epoch: when it is due there. None if that cannot be computed.
+        job: The job that it runs here.
+        call: The function that it calls, of a Python program.
+        settings: Further fields of the task, as in a file of tasks.
+        notes: The differences between there and here, one sentence each.
+        uncompared: Why its times are not compared.
+    """
+
+    name: str
+    place: str
+    text: str
+    schedules: Sequence[ScheduleSpec] = ()
+    windows: Sequence[tuple[int, int, Sequence[int]]] | None = None
+    job: str = "shell"
+    args: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    call: Call | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    notes: Sequence[str] = ()
+    uncompared: str = ""
+
+    @property
+    def tasks(self) -> list[tuple[str, ScheduleSpec]]:
+        """The names and schedules of its tasks: the second is for the weekdays of "this day or this weekday"."""
+        names = [self.name, *(f"{self.name}-part-{number}" for number in range(2, len(self.schedules) + 1))]
+        return list(zip(names, self.schedules, strict=True))
+
+
+@dataclass(frozen=True, slots=True)
+class AtStart:
+    """A command that is due when something starts: there the machine or its scheduler, here a node.
+
+    Attributes:
+        args: The arguments of the job ``shell``.
+        delay: Seconds after the start.
+    """
+
+    place: str
+    text: str
+    args: Mapping[str, Any]
+    delay: float = 0
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """A schedule that becomes nothing, and the reason."""
+
+    place: str
+    text: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Import:
+    """All that was found.
+
+    Attributes:
+        program: The program whose schedules they are.
+        carried: With names that are all different.
+        notes: Differences that hold for all of them, one sentence each.
+        at_start: Commands that begin with a node.
+    """
+
+    program: str
+    carried: Sequence[Carried]
+    left_out: Sequence[LeftOut]
+    notes: Sequence[str]
+    at_start: Sequence[AtStart] = ()
+
+    @classmethod
+    def of(cls, program: str, found: Iterable[Carried | AtStart | LeftOut], notes: Sequence[str]) -> "Import":
+        """Sort the schedules by what they become, and give each task a name of its own."""
+        several = list(found)
+        taken: set[str] = set()
+        carried: list[Carried] = []
+        for one in several:
+            if isinstance(one, Carried):
+                named, number = one, 2
+                while not taken.isdisjoint(name for name, _ in named.tasks):
+                    named, number = replace(one, name=f"{one.name}-{number}"), number + 1
+                taken |= {name for name, _ in named.tasks}
+                carried.append(named)
+        left_out = [one for one in several if isinstance(one, LeftOut)]
+        return cls(program, carried, left_out, notes, [one for one in several if isinstance(one, AtStart)])
+
+
+def plain_name(text: str) -> str:
+    """Return a name of a task that is near to a text."""
+    return _NO_NAME.sub("-", text).strip("-.")[:100] or "task"
+
+
+def text_of(path: Path, notes: list[str] | None = None) -> str:
+    """Return the text of a file: as UTF-8, else as Latin-1, which is noted, as other programs read bytes.
+
+    Raises:
+        UnsaidError: it is no text.
+    """
+    if path.resolve() == Path(os.devnull):
+        raise UnsaidError("it is masked")
+    data = path.read_bytes()
+    if b"\0" in data:
+        raise UnsaidError("it is no text")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        if notes is not None:
+            notes.append(f"{path} is not UTF-8; it was read as Latin-1.")
+        return data.decode("latin-1")
+
+
+def variables(given: Mapping[str, str], notes: list[str]) -> dict[str, str]:
+    """Return the variables that the job ``shell`` takes, and note the others."""
+    odd = sorted(name for name in given if not _VARIABLE.fullmatch(name))
+    notes += [f"The variable '{name}' is not carried: the job `shell` takes letters, digits and _." for name in odd]
+    return {name: value for name, value in given.items() if name not in odd}

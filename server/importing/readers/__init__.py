@@ -1,1 +1,0 @@
-"""What other programs are given: crontabs, units of systemd, Python sources."""

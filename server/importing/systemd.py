@@ -1,0 +1,259 @@
+"""Timers of systemd, with the services that they start."""
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final
+
+from ...jobs.core.model import ScheduleSpec
+from ...jobs.core.rules import MAX_SECONDS
+from ...jobs.core.schedule import ScheduleError, Syntax, parse
+from .fields import interval_of
+from .model import AtStart, Carried, LeftOut, UnsaidError, plain_name, text_of, variables
+
+NOTES: Final = (
+    "The job `shell` is there only on nodes with the setting `shell = true`, and runs as the user of the server.",
+    "systemd does not start a service that still runs; here the task skips that occurrence, and says so.",
+    "AccuracySec is not needed: tasks are begun within the second.",
+)
+_SPAN: Final = re.compile(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*([a-zA-Zµμ]*)")
+_UNITS: Final = {
+    "us": 1e-6, "usec": 1e-6, "µs": 1e-6, "μs": 1e-6, "ms": 1e-3, "msec": 1e-3, "": 1, "s": 1, "sec": 1, "second": 1,
+    "seconds": 1, "m": 60, "min": 60, "minute": 60, "minutes": 60, "h": 3600, "hr": 3600, "hour": 3600, "hours": 3600,
+    "d": 86_400, "day": 86_400, "days": 86_400, "w": 604_800, "week": 604_800, "weeks": 604_800, "M": 2_629_800,
+    "month": 2_629_800, "months": 2_629_800, "y": 31_557_600, "year": 31_557_600, "years": 31_557_600,
+}  # fmt: skip
+_FROM_START: Final = ("OnBootSec", "OnStartupSec", "OnActiveSec")
+_REPEATED: Final = ("OnUnitActiveSec", "OnUnitInactiveSec")
+_LOST: Final = (
+    "EnvironmentFile", "ExecCondition", "ExecStartPre", "ExecStartPost", "ExecStop", "ExecStopPost", "OnFailure",
+    "OnSuccess", "Restart", "User", "DynamicUser", "StandardInput", "StandardOutput",
+)  # fmt: skip
+_NEXT: Final = 10
+_ELAPSE: Final = re.compile(r"(?:Next elapse|Iter\. #\d+|\(in UTC\)): \w+ ([\d-]+ [\d:]+) (\S+)")
+
+Unit = Mapping[str, Sequence[str]]
+"""Key of a unit -> its values, in order; an empty one has cleared those before."""
+
+
+def read(path: Path, text: str, zone: str, span: tuple[int, int]) -> Iterator[Carried | AtStart | LeftOut]:
+    """Yield the schedules of a file ``.timer``; its service is looked for next to it."""
+    try:
+        timer = _with_drop_ins(path, text)
+        made = _service_of(path, timer)
+    except (UnsaidError, OSError) as error:
+        yield LeftOut(str(path), path.name, str(error))
+        return
+    keys = [key for key in ("OnCalendar", *_REPEATED, *_FROM_START) if timer.get(key)]
+    for key in keys:
+        if key in _FROM_START and any(one in _REPEATED for one in keys):
+            continue
+        for value in timer[key]:
+            line = f"{key}={value}"
+            try:
+                yield _schedule(replace(made, text=line), key, value, zone, span)
+            except (UnsaidError, ScheduleError) as error:
+                yield LeftOut(str(path), line, str(error))
+    if not keys:
+        yield LeftOut(str(path), path.name, "it has no schedule")
+
+
+def _schedule(made: Carried, key: str, value: str, zone: str, span: tuple[int, int]) -> Carried | AtStart:
+    if key == "OnCalendar":
+        return _calendar(made, value, zone, span)
+    if key in _FROM_START:
+        return AtStart(made.place, made.text, made.args, seconds(value))
+    why = "it counts from the last start or end of the service there, and on a fixed grid here"
+    return replace(made, schedules=[interval_of(seconds(value))], uncompared=why)
+
+
+def _with_drop_ins(path: Path, text: str) -> Unit:
+    """Return a unit with what its folders ``.d`` add, and with its specifiers replaced."""
+    folders = [path.parent] if path.parent.suffix not in (".wants", ".requires") else [path.parent.parent, path.parent]
+    prefix, at, instance = path.stem.partition("@")
+    names = [f"{prefix}@{path.suffix}.d"] if at and instance else []
+    texts = [text]
+    for folder in folders:
+        for name in (*names, f"{path.name}.d"):
+            texts += [text_of(one) for one in sorted((folder / name).glob("*.conf"))]
+    specifiers = {"p": prefix, "i": instance, "I": instance.replace("-", "/"), "n": path.name, "N": path.stem, "%": "%"}
+
+    def filled(value: str) -> str:
+        return re.sub("%(.)", lambda found: specifiers.get(found[1], found[0]), value)
+
+    return {key: [filled(one) for one in values] for key, values in unit_of("\n".join(texts)).items()}
+
+
+def unit_of(text: str) -> dict[str, list[str]]:
+    """Return the settings of a unit, of all sections together."""
+    found: dict[str, list[str]] = {}
+    begun = ""
+    for line in (*text.splitlines(), ""):
+        if line.lstrip().startswith(("#", ";")):
+            continue  # also between the lines of a value
+        begun += line
+        if begun.endswith("\\"):
+            begun = f"{begun[:-1]} "
+            continue
+        key, equals, value = begun.strip().partition("=")
+        begun = ""
+        if not equals or key.startswith("["):
+            continue
+        values = found.setdefault(key.strip(), [])
+        if value.strip():
+            values.append(value.strip())
+        else:
+            values.clear()
+    return found
+
+
+def seconds(text: str) -> float:
+    """Return the seconds of a time span, e.g. ``1h 30min``, ``1.5h`` or ``500ms``.
+
+    Raises:
+        UnsaidError: it is none.
+    """
+    parts = _SPAN.findall(text)
+    if not parts or _SPAN.sub("", text).strip() or any(unit not in _UNITS for _, unit in parts):
+        raise UnsaidError(f"'{text}' is no time span such as 90, 1h 30min or 1.5h")
+    total = round(sum(float(number) * _UNITS[unit] for number, unit in parts), 6)
+    return int(total) if total.is_integer() else total
+
+
+# Services -----------------------------------------------------------------------------------------------------------
+
+
+def _service_of(path: Path, timer: Unit) -> Carried:
+    """Return the task without its schedule."""
+    if path.stem.endswith("@"):
+        raise UnsaidError("it is a template: link an instance of it, as name@instance.timer")
+    name = timer.get("Unit", [f"{path.stem}.service"])[-1]
+    if not name.endswith(".service"):
+        raise UnsaidError(f"it starts {name}, which is no service")
+    stem, at, _ = name.removesuffix(".service").partition("@")
+    files = [name, f"{stem}@.service"] if at else [name]
+    folders = [*dict.fromkeys((path.parent, path.resolve().parent, path.parent.parent))]
+    service = next((one for folder in folders for file in files if (one := folder / file).is_file()), None)
+    if service is None:
+        raise UnsaidError(f"its service {name} cannot be read: there is no such file next to it")
+    unit = _with_drop_ins(path.with_name(name), text_of(service))
+    notes: list[str] = []
+    args = _command(unit, notes)
+    settings = _limits(unit, notes) | _policies(timer, notes)
+    if unit.get("Description"):
+        settings["description"] = unit["Description"][-1]
+    notes += [f"{key}={unit[key][-1]} is not carried." for key in _LOST if unit.get(key)]
+    return Carried(plain_name(path.stem), str(path), "", args=args, settings=settings, notes=notes)
+
+
+def _command(service: Unit, notes: list[str]) -> dict[str, Any]:
+    """Return the arguments of ``shell``."""
+    commands = [one for line in service.get("ExecStart", ()) for one in _commands_of(line, notes)]
+    if not commands:
+        raise UnsaidError("its service has no ExecStart")
+    args: dict[str, Any] = {"command": commands[0][1]}
+    if len(commands) > 1:
+        texts = [f"({shlex.join(words)} || true)" if ignored else shlex.join(words) for ignored, words in commands]
+        args["command"] = " && ".join(texts)
+    elif commands[0][0]:
+        args["expected_status"] = list(range(256))
+    if folder := service.get("WorkingDirectory"):
+        args["directory"] = folder[-1].removeprefix("-")
+        if args["directory"] == "~":
+            notes.append("WorkingDirectory=~ is not carried.")
+            del args["directory"]
+    given = [word.partition("=") for value in service.get("Environment", ()) for word in _words("Environment", value)]
+    if kept := variables({name: value for name, _, value in given}, notes):
+        args["environment"] = kept
+    return args
+
+
+def _commands_of(line: str, notes: list[str]) -> Iterator[tuple[bool, list[str]]]:
+    """Yield the commands of a line ``ExecStart``: whether its failure is ignored, and its words."""
+    rest = line.lstrip("@-:+!|")
+    prefixes = line[: len(line) - len(rest)]
+    if set(prefixes) & set("+!"):
+        notes.append(f"'{prefixes}' before ExecStart is not carried: it runs as the user of the server.")
+    if re.search(r"(?<!\$)\$[{A-Za-z_]|%[a-zA-Z]", rest):
+        notes.append("ExecStart has variables or specifiers: systemd replaces them, `shell` does not.")
+    words = _words("ExecStart", rest)
+    while words:
+        end = words.index(";") if ";" in words else len(words)
+        command, words = words[:end], words[end + 1 :]
+        if "@" in prefixes:
+            del command[1:2]  # the name that the program sees
+        yield "-" in prefixes, [word.replace("$$", "$") for word in command]
+
+
+def _words(key: str, text: str) -> list[str]:
+    try:
+        return shlex.split(text)
+    except ValueError:
+        raise UnsaidError(f"{key}={text} has a quote that is not closed") from None
+
+
+def _limits(service: Unit, notes: list[str]) -> dict[str, Any]:
+    kind = service.get("Type", ["simple"])[-1]
+    for key in ("RuntimeMaxSec", "TimeoutStartSec", "TimeoutSec"):
+        value = service.get(key, ["infinity"])[-1]
+        if value in ("infinity", "0"):
+            continue
+        if key != "RuntimeMaxSec" and kind != "oneshot":
+            notes.append(
+                f"{key} limits only the start of a service of Type={kind}; here `timeout` limits the whole run."
+            )
+        try:
+            return {"timeout": seconds(value)}
+        except UnsaidError as error:
+            notes.append(f"{key} is not carried: {error}.")
+    return {}
+
+
+def _policies(timer: Unit, notes: list[str]) -> dict[str, Any]:
+    persistent = timer.get("Persistent", ["no"])[-1].lower() in ("1", "yes", "true", "on", "y", "t")
+    settings: dict[str, Any] = {"misfire": "last" if persistent else "none"}
+    if delay := timer.get("RandomizedDelaySec"):
+        try:
+            settings["jitter"] = min(seconds(delay[-1]), MAX_SECONDS)
+        except UnsaidError as error:
+            notes.append(f"RandomizedDelaySec is not carried: {error}.")
+        else:
+            notes.append("RandomizedDelaySec is another delay each time there; `jitter` is one that stays the task's.")
+    return settings
+
+
+# Schedules ----------------------------------------------------------------------------------------------------------
+
+
+def _calendar(carried: Carried, value: str, zone: str, span: tuple[int, int]) -> Carried:
+    last = value.rsplit(maxsplit=1)[-1]
+    has_zone = last == "UTC" or (last[0].isalpha() and "/" in last)
+    spec = ScheduleSpec(Syntax.CALENDAR, value, "UTC" if has_zone else zone)
+    parse(spec.syntax, spec.value, spec.timezone)
+    program = shutil.which("systemd-analyze")
+    if program is None:
+        why = "there is no systemd-analyze on this machine; CALENDAR is systemd's own syntax"
+        return replace(carried, schedules=[spec], uncompared=why)
+    times = [one for one in _times_of_systemd(program, value, zone, span[0]) if one <= span[1]]
+    until = times[-1] if len(times) == _NEXT else span[1]
+    return replace(carried, schedules=[spec], windows=[(span[0], until, times)])
+
+
+def _times_of_systemd(program: str, value: str, zone: str, start: int) -> list[int]:
+    """Return the next times of a calendar event by systemd itself."""
+    base = datetime.fromtimestamp(start, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+    answer = subprocess.run(  # noqa: S603 - a program of the system, by its whole path
+        [program, "calendar", f"--iterations={_NEXT}", f"--base-time={base}", value],
+        env={**os.environ, "TZ": zone, "SYSTEMD_COLORS": "0", "LC_ALL": "C"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    found = [f"{at}+0000" for at, name in _ELAPSE.findall(answer.stdout) if name == "UTC"]
+    return sorted({int(datetime.strptime(one, "%Y-%m-%d %H:%M:%S%z").timestamp()) for one in found})

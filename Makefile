@@ -109,6 +109,7 @@ schema: install-test ## Rewrite graphql/schema.graphql, its page in docs/ and th
 	$(BIN)/python -m tests.generation.api_reference > docs/api-reference.md
 	$(BIN)/python -m tests.generation.codes > docs/codes.md
 	$(BIN)/python -m tests.generation.typed_client
+	$(BIN)/python -m tests.generation.client_documents
 	$(BIN)/python -m tests.generation.cli_reference > docs/cli-reference.md
 	$(BIN)/python -m tests.generation.cli_answers > docs/cli-answers.schema.json
 	$(BIN)/python -m tests.generation.client_reference > docs/client-reference.md

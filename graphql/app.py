@@ -1,6 +1,6 @@
 """The routes of the GraphQL API."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from typing import Final
 
 from starlette.requests import Request
@@ -15,13 +15,13 @@ from .transport.engine import Engine
 from .transport.gateway import Gateway, GetContext, Watch, cursor_of_answer, unwatched
 from .transport.http.endpoint import HttpEndpoint
 from .transport.introspection import Introspections
-from .transport.persisted import PersistedDocuments
+from .transport.persisted import PersistedDocuments, TrustedDocuments
 from .transport.sharing import EventId, SharedStreams, SharePolicy
 from .transport.site import SitePolicy
 from .transport.streams import OpenStreams
 from .transport.websocket.endpoint import WebSocketEndpoint
 
-ONLY_LISTED: Final = "This server runs listed documents only, and so does not show its schema."
+ONLY_LISTED: Final = "This server runs trusted documents only, and so does not show its schema."
 PATH: Final = "/graphql"
 """Where the API is."""
 
@@ -33,7 +33,7 @@ def graphql_routes(
     streams: OpenStreams | None = None,
     allowed_hosts: Collection[str] | None = None,
     allowed_origins: Collection[str] = (),
-    allow_list: Mapping[str, str] | None = None,
+    trusted: TrustedDocuments | None = None,
     event_id: EventId = cursor_of_answer,
     share: SharePolicy | None = None,
     watch: Watch = unwatched,
@@ -49,7 +49,7 @@ def graphql_routes(
         streams: Pass one to call its ``shutdown()`` when the server stops: open streams would keep it from stopping.
         allowed_hosts: Names that the Host header may have; None = any.
         allowed_origins: Further origins whose pages may call.
-        allow_list: Document by SHA-256; when given, only these run.
+        trusted: The documents known from the start, and whether only these run; none unless given.
         event_id: Cursor of a subscription's answer, for the ``id:`` of server-sent events and for sharing.
         share: Which subscriptions of equal subscribers are executed once; None = none.
         watch: Ends streams whose readers have lost the right to them, see ``Gateway.watch``.
@@ -57,13 +57,15 @@ def graphql_routes(
             makes them.
     """
     schema = engine.schema
+    if trusted is not None:
+        engine.trust(trusted.by_hash.values())
     admission = admission or Admission(schema.limits)
     gateway = Gateway(
         engine=engine,
         introspections=Introspections(engine),
         get_context=get_context,
         site=SitePolicy(allowed_hosts, allowed_origins),
-        persisted=PersistedDocuments(schema.limits, allow_list),
+        persisted=PersistedDocuments(schema.limits, trusted),
         streams=OpenStreams(schema.limits) if streams is None else streams,
         shared=SharedStreams(engine, event_id, share),
         watch=watch,
@@ -77,7 +79,7 @@ def graphql_routes(
             await get_context(request)
         except Exception as error:  # noqa: BLE001 - masked and logged; a deliberate one passes unchanged
             return masked_response(error)
-        if allow_list is not None:
+        if trusted is not None and trusted.only:
             return masked_response(UserFacingError(ONLY_LISTED, code="DOCUMENT_NOT_ALLOWED", http_status=403))
         # In a thread: the first time it is put together, which takes a tenth of a second.
         sdl = await briefly_in_thread(lambda: schema.sdl)

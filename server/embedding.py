@@ -226,7 +226,7 @@ class Cronograph:
         async def system(_: HTTPConnection) -> Person:
             return Person(name, Role.ADMIN)
 
-        parts = replace(self._installation.parts, sign_in=None, who=system, allow_list=None, metrics=None)
+        parts = replace(self._installation.parts, sign_in=None, who=system, trusted=None, metrics=None)
         return AsyncClient(ADDRESS, transport=InProcess(build_app(parts)))
 
     async def asgi(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -22,6 +22,7 @@ from ..graphql.guard.searches import bounds_of
 from ..graphql.resolving.context import LOCAL_ADMINISTRATOR, Context
 from ..graphql.schema import shared_schema
 from ..graphql.transport.engine import Engine, Refused, unrecorded
+from ..graphql.transport.persisted import TrustedDocuments
 from ..graphql.transport.request import GraphQLRequest
 from ..graphql.transport.streams import OpenStreams
 from ..jobs.base.services import Services
@@ -165,7 +166,7 @@ class Installation:
             who=who,
             origins=() if who is None else {_origin(self.url)},
             keys=keys,
-            allow_list=self._allow_list(),
+            trusted=self._trusted(),
             trace_link=self.settings.trace_link,
             refused=refusals,
         )
@@ -182,13 +183,15 @@ class Installation:
             return self.settings.metrics == "open"
         return self.who is None and reached_from_here_only(self.settings)
 
-    def _allow_list(self) -> dict[str, str] | None:
-        path = self.settings.allowed_documents
-        if path is None:
-            return None
-        listed = read_documents(path)
-        log.info("only listed documents run: the %d of %s, the dashboard's and the command line's", len(listed), path)
-        return listed | own_documents(FOLDER)
+    def _trusted(self) -> TrustedDocuments:
+        path, own = self.settings.allowed_documents, own_documents(FOLDER)
+        listed = {} if path is None else read_documents(path)
+        only = path is not None or self.settings.trusted_documents == "only"
+        if only:
+            source = "" if path is None else f"the {len(listed)} of {path}, "
+            own_programs = "the dashboard's, the command line's and the Python client's"
+            log.info("only trusted documents run: %s%s", source, own_programs)
+        return TrustedDocuments(own | listed, only)
 
     async def start(self, prepare: Callable[[Database], Awaitable[None]] | None = None) -> None:
         """Bring the database to the present schema, take up what a dead process left, and begin to work.

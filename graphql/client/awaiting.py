@@ -123,6 +123,8 @@ class AsyncClient(Operations):
         """Run an operation made by the functions of ``queries`` and ``mutations``."""
         with self._settings.named_errors():
             response = await self._http.post(self._address, json=operation.body())
+            if operation.is_unknown(response.json, response.text):
+                response = await self._http.post(self._address, json=operation.body(whole=True))
         return operation.answer(response.status_code, response.json, response.text)
 
     async def wait(self, run: Run | int, timeout: float | None = None) -> Run:

@@ -125,6 +125,8 @@ class Client(Operations):
         """Run an operation made by the functions of ``queries`` and ``mutations``."""
         with self._settings.named_errors():
             response = self._http.post(self._address, json=operation.body())
+            if operation.is_unknown(response.json, response.text):
+                response = self._http.post(self._address, json=operation.body(whole=True))
         return operation.answer(response.status_code, response.json, response.text)
 
     def wait(self, run: Run | int, timeout: float | None = None) -> Run:

@@ -1,6 +1,9 @@
-"""The documents that the commands of ``cronograph`` send. Servers that run listed documents only run these too."""
+"""The documents that the commands of ``cronograph`` send; servers know them by their hashes."""
 
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
+
+from .operation import Operation, custom
 
 APPLY_TASKS: Final = """mutation ApplyTasks($input: ApplyTasksInput!) {
   applyTasks(input: $input) {
@@ -126,3 +129,8 @@ NAMES: Final = {
 _CONSTANTS: Final = {name: value for name, value in vars().items() if name.isupper() and not name.startswith("_")}
 DOCUMENTS: Final = (*(one for one in _CONSTANTS.values() if isinstance(one, str)), *NAMES.values())
 """All of them: each constant of this module that others import."""
+
+
+def sent(document: str, variables: Mapping[str, object]) -> Operation[dict[str, Any]]:
+    """Return the operation of one of these documents; its result is ``data`` of the answer."""
+    return custom(document, variables, None, dict[str, Any], ready_made=True)

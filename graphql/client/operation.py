@@ -1,5 +1,6 @@
 """An operation as a value: what is sent, and how its answer is read. Nothing here knows about networks."""
 
+import hashlib
 import logging
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -16,6 +17,9 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 Item = TypeVar("Item")
 
+UNKNOWN_HASH: Final = "PERSISTED_QUERY_NOT_FOUND"
+"""The code for a hash that the server does not know."""
+
 EXCERPT: Final = 200
 """How many characters of a strange answer an error quotes."""
 
@@ -28,6 +32,7 @@ class Operation(Generic[T]):
         document: The GraphQL text.
         variables: Their values, ready for JSON.
         name: Which operation of the document; None if it has only one.
+        ready_made: Whether servers know the document by its hash; False for documents of the caller's own.
         read: Turns ``data`` of the answer into the result; raises a ``ClientError`` if the answer says no.
     """
 
@@ -35,11 +40,33 @@ class Operation(Generic[T]):
     variables: Mapping[str, Any]
     read: Callable[[Mapping[str, Any]], T]
     name: str | None = None
+    ready_made: bool = True
 
-    def body(self) -> dict[str, Any]:
-        """The request as GraphQL over HTTP wants it."""
-        body: dict[str, Any] = {"query": self.document, "variables": dict(self.variables)}
+    def body(self, *, whole: bool = False) -> dict[str, Any]:
+        """Return the request as GraphQL over HTTP wants it: a ready-made document by its hash, unless ``whole``."""
+        if self.ready_made and not whole:
+            sha256 = hashlib.sha256(self.document.encode()).hexdigest()
+            body: dict[str, Any] = {"documentId": f"sha256:{sha256}"}
+        else:
+            body = {"query": self.document}
+        body["variables"] = dict(self.variables)
         return body if self.name is None else {**body, "operationName": self.name}
+
+    def is_unknown(self, decode: Callable[[], object], text: str) -> bool:
+        """Return whether the server does not know the hash: it is of another version, so send the ``whole`` body.
+
+        Args:
+            decode: Parses the body of an HTTP answer; raises ValueError when that is no JSON.
+            text: That body.
+        """
+        if not self.ready_made or UNKNOWN_HASH not in text:
+            return False
+        try:
+            answer = decode()
+        except (ValueError, RecursionError):
+            return False
+        known: Mapping[str, Any] = cast("Mapping[str, Any]", answer) if isinstance(answer, Mapping) else {}
+        return "data" not in known and any(fault.code == UNKNOWN_HASH for fault in faults_of(known.get("errors", [])))
 
     def answer(self, status: int, decode: Callable[[], object], text: str) -> T:
         """The result behind an HTTP answer.
@@ -59,14 +86,20 @@ class Operation(Generic[T]):
 
 
 def custom(
-    document: str, variables: Mapping[str, object] | None, operation_name: str | None, result: type[T]
+    document: str,
+    variables: Mapping[str, object] | None,
+    operation_name: str | None,
+    result: type[T],
+    *,
+    ready_made: bool = False,
 ) -> Operation[T]:
-    """An operation of the caller's own document, whose whole ``data`` is read as ``result``."""
+    """Return an operation of the caller's own document, whose whole ``data`` is read as ``result``."""
     return Operation(
         document=document,
         variables=written(variables or {}),
         name=operation_name,
         read=lambda data: read(result, data, "data"),
+        ready_made=ready_made,
     )
 
 

@@ -11,7 +11,7 @@ from typing import Any, Final, Generic, TypeVar, cast
 
 from .base.errors import ClientError, InvalidAnswerError, OperationError, UnreachableError
 from .connection.sse import Message, MessageParser
-from .operation import Operation, custom, data_of, envelope
+from .operation import UNKNOWN_HASH, Operation, custom, data_of, envelope
 
 T = TypeVar("T")
 
@@ -103,6 +103,8 @@ class Follower(Generic[T]):
         self._established = False
         self._failures = 0
         self._faults = 0
+        # The document is sent by its hash, until a server does not know that.
+        self._whole = False
         self.finished = False
 
     def question(self) -> Operation[str] | None:
@@ -117,7 +119,7 @@ class Follower(Generic[T]):
         """The request of the next connection."""
         self._parser = MessageParser()
         operation, variable = self._subscription.operation, self._subscription.resume_variable
-        body = operation.body()
+        body = operation.body(whole=self._whole)
         if variable is not None and self._place is not None:
             body["variables"] = {**body["variables"], variable: self._place}
         return body
@@ -151,7 +153,11 @@ class Follower(Generic[T]):
         Raises:
             ClientError: ``error``, because a new connection would not help or enough were tried.
         """
-        fell_behind = isinstance(error, OperationError) and FALLEN_BEHIND in error.codes
+        codes = error.codes if isinstance(error, OperationError) else ()
+        if UNKNOWN_HASH in codes and not self._whole:
+            self._whole = True
+            return 0.0
+        fell_behind = FALLEN_BEHIND in codes
         can_resume = self._subscription.resume_variable is not None
         if not (can_resume if fell_behind else error.retryable):
             raise error

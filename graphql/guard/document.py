@@ -5,7 +5,7 @@ Everything here is done once per document text; only the guard runs again when a
 
 import re
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -136,7 +136,7 @@ class DocumentStore:
     """Prepares operations and keeps valid documents, least recently used out first.
 
     Of others only the errors are kept, apart, so that nonsense cannot push out the documents of real clients. The size
-    is counted in syntax nodes, which is what costs memory.
+    is counted in syntax nodes: these cost the memory. Trusted documents are kept for ever and do not count.
     """
 
     def __init__(self, guard: Guard, rules: Mapping[tuple[str, str], Role]) -> None:
@@ -147,11 +147,16 @@ class DocumentStore:
         self.guard = guard
         self._documents: OrderedDict[str, tuple[Document, int]] = OrderedDict()
         self._nodes = 0
+        self._trusted: dict[str, Document | None] = {}
         self._refused = Refusals()
+
+    def trust(self, texts: Iterable[str]) -> None:
+        """Keep these documents for ever, each once it has been asked for."""
+        self._trusted.update(dict.fromkeys(texts))
 
     def knows(self, text: str) -> bool:
         """Whether checking a document again costs next to nothing."""
-        return text in self._documents or text in self._refused
+        return text in self._documents or text in self._refused or self._trusted.get(text) is not None
 
     def prepare(self, text: str, variables: Mapping[str, Any] | None, operation_name: str | None) -> Prepared:
         """Check an operation against syntax, limits and schema.
@@ -198,6 +203,9 @@ class DocumentStore:
         Raises:
             RequestRefused: too long, too many tokens, nested too deeply, or no GraphQL.
         """
+        trusted = self._trusted.get(text)
+        if trusted is not None:
+            return trusted
         entry = self._documents.get(text)
         if entry is not None:
             self._documents.move_to_end(text)
@@ -237,6 +245,9 @@ class DocumentStore:
     def _remember(self, document: Document, operation_name: str | None, measure: Measure) -> None:
         if measure.reusable:
             document.measures[operation_name] = measure
+        if document.text in self._trusted:
+            self._trusted[document.text] = document
+            return
         if document.text in self._documents:
             return
         # The guard counts fields and arguments; names, values and types triple that.

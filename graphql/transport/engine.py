@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -49,6 +49,10 @@ class Engine:
         self.limits = schema.limits
         self._documents = schema.new_documents()
         self._refused = refused
+
+    def trust(self, texts: Iterable[str]) -> None:
+        """Keep these documents parsed and validated for ever, each once it has been asked for."""
+        self._documents.trust(texts)
 
     def knows(self, request: GraphQLRequest) -> bool:
         """Whether to check the document of a request costs next to nothing."""

@@ -16,6 +16,7 @@ from ..guard.limits import Limits
 
 NO_BRACKETS: Final = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[^\[\]{}"]+', re.DOTALL)
 ONE_KIND: Final = str.maketrans("{}", "[]")
+DOCUMENT_ID: Final = re.compile(r"sha256:([0-9a-fA-F]{64})")
 EXPONENT: Final = re.compile(r"\d[eE]")
 TYPE_NAMES: Final[dict[type, str]] = {
     dict: "an object",
@@ -34,7 +35,8 @@ class GraphQLRequest:
         query: The document; empty when only its hash is given.
         variables: Raw variable values.
         operation_name: Which operation of the document to run.
-        sha256: Hash of the document from ``extensions.persistedQuery``, lower-case hexadecimal.
+        sha256: Hash of the document, lower-case hexadecimal, from ``documentId`` ("sha256:…", as the appendix on
+            persisted documents of GraphQL over HTTP has it) or from ``extensions.persistedQuery``.
     """
 
     query: str
@@ -83,7 +85,7 @@ def parse_json(text: str, limits: Limits) -> Any:  # noqa: ANN401 - any JSON val
 
 
 def parse_request(value: object) -> GraphQLRequest:
-    """Check the shape ``{query, variables, operationName, extensions}``.
+    """Check the shape ``{query, documentId, variables, operationName, extensions}``.
 
     Raises:
         UserFacingError: ``BATCH_UNSUPPORTED``, ``INVALID_REQUEST`` or ``MISSING_QUERY``, naming the member that is
@@ -98,9 +100,9 @@ def parse_request(value: object) -> GraphQLRequest:
     variables: dict[str, Any] = _member(body, "variables", dict, "an object") or {}
     name: str | None = _member(body, "operationName", str, "a string") or None
     extensions: dict[str, Any] = _member(body, "extensions", dict, "an object") or {}
-    sha256 = _persisted_hash(extensions)
+    sha256 = _document_hash(body, _persisted_hash(extensions))
     if not query.strip() and sha256 is None:
-        message = "'query' must hold a GraphQL document, or 'extensions.persistedQuery.sha256Hash' the hash of one."
+        message = "'query' must hold a GraphQL document, or 'documentId' the hash of one as \"sha256:…\"."
         raise _bad_request(message, "MISSING_QUERY")
     return GraphQLRequest(query, variables, name, sha256)
 
@@ -108,6 +110,24 @@ def parse_request(value: object) -> GraphQLRequest:
 def as_object(value: object) -> dict[str, Any] | None:
     """A JSON value as an object, None when it is none."""
     return cast("dict[str, Any]", value) if isinstance(value, dict) else None
+
+
+def _document_hash(body: dict[str, Any], persisted: str | None) -> str | None:
+    identifier: str | None = _member(body, "documentId", str, "a string")
+    if identifier is None:
+        return persisted
+    found = DOCUMENT_ID.fullmatch(identifier)
+    if found is None:
+        message = (
+            "'documentId' must be \"sha256:\" and the SHA-256 of the document as 64 hexadecimal digits, "
+            f"got '{identifier[:100]}'."
+        )
+        raise _bad_request(message, "INVALID_REQUEST")
+    sha256 = found[1].lower()
+    if persisted not in (None, sha256):
+        message = "'documentId' and 'extensions.persistedQuery.sha256Hash' must name the same document."
+        raise _bad_request(message, "INVALID_REQUEST")
+    return sha256
 
 
 def _persisted_hash(extensions: dict[str, Any]) -> str | None:

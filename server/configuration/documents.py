@@ -1,12 +1,14 @@
-"""Lists of documents, for a server that runs listed ones only: those of a file, and those of our own programs."""
+"""Trusted documents: lists of GraphQL documents by SHA-256, our own and those of the settings."""
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
-from ...graphql.transport.persisted import sha256_of
+from ...graphql.transport.persisted import PROGRAMS, sha256_of
 from ...jobs.core.base.errors import ConfigurationError
-from ...jobs.core.base.lazy import LazyModule
+
+PAGES = "documents.json"
+"""The list that the build of the dashboard writes: the operations of its pages."""
 
 MANIFEST = "apollo-persisted-query-manifest"
 """The ``format`` of the manifest that Apollo's tools write."""
@@ -15,8 +17,19 @@ MAX_FAULTS = 5
 """Faults of one file that are reported."""
 
 
+def own_documents(site: Path) -> dict[str, str]:
+    """Return the documents of our own programs, by SHA-256.
+
+    Args:
+        site: The folder of the built dashboard; without one in it, its operations are missing.
+    """
+    built = site / PAGES
+    pages = read_documents(built) if built.is_file() else {}
+    return pages | read_documents(PROGRAMS)
+
+
 def read_documents(path: Path) -> dict[str, str]:
-    """The documents of a file, by SHA-256.
+    """Return the documents of a file, by SHA-256.
 
     The file is JSON: an object of SHA-256 and document, as most tools write it (``persisted-documents.json``), or
     Apollo's manifest (``{"format": "apollo-persisted-query-manifest", "operations": [{"id", "body"}]}``).
@@ -44,7 +57,7 @@ def read_documents(path: Path) -> dict[str, str]:
 
 
 def _listed(data: object) -> dict[str, str] | None:
-    """Document by hash; None if the data are of neither form."""
+    """Return document by hash; None if the data are of neither form."""
     if not isinstance(data, dict):
         return None
     members = cast("dict[str, Any]", data)
@@ -54,21 +67,3 @@ def _listed(data: object) -> dict[str, str] | None:
         except (KeyError, TypeError):
             return None
     return members if all(isinstance(text, str) for pair in members.items() for text in pair) else None
-
-
-if TYPE_CHECKING:
-    from ...graphql.client import command_line, mutations
-else:
-    command_line = LazyModule("cronograph.graphql.client.command_line")
-    mutations = LazyModule("cronograph.graphql.client.mutations")
-
-BUILT = "documents.json"
-"""What the build of the dashboard calls the list of the operations that its pages send."""
-
-
-def own_documents(site: Path) -> dict[str, str]:
-    """Those of the dashboard built in the folder ``site`` (none without one) and of the command line, by SHA-256."""
-    built = site / BUILT
-    pages = read_documents(built) if built.is_file() else {}
-    commands = (mutations.trigger_job("").document, mutations.trigger_task("").document, *command_line.DOCUMENTS)
-    return pages | {sha256_of(one): one for one in commands}

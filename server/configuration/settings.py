@@ -208,8 +208,9 @@ class Settings(BaseSettings):
         http_allow: What the job ``http_request`` may reach besides public addresses: addresses, networks, names, ``*``.
         shell: Bring the job ``shell`` along, which runs commands of the operating system as this process' user.
         oidc: Providers of identities (OpenID Connect) by whom people may sign in, by a short name of each.
-        allowed_documents: A JSON file of GraphQL documents by SHA-256; when set, only these and those of the dashboard
-            and the command line run.
+        trusted_documents: ``prefer`` = any GraphQL document may run, ``only`` = those of the dashboard, the command
+            line and the Python client alone.
+        allowed_documents: A JSON file of further trusted documents by SHA-256; to set it means ``only``.
         secret_key: The keys that secrets are encrypted with, in base64, the newest first; never shown.
         secret_key_file: A file that holds them; with SQLite one next to the database, made at need, unless given.
         metrics: Who may read ``/metrics``: ``open`` = everybody who reaches the port, ``token`` = who shows a token,
@@ -295,6 +296,7 @@ class Settings(BaseSettings):
         BeforeValidator(from_text),
         MustBe("a table of providers, see docs/security.md; in a variable a JSON object"),
     ] = {}
+    trusted_documents: Annotated[Literal["prefer", "only"], MustBe("prefer or only")] = "prefer"
     allowed_documents: Annotated[Path | None, MustBe("a JSON file of GraphQL documents by SHA-256")] = None
     secret_key: Annotated[
         SecretStr | None,

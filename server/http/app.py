@@ -1,6 +1,6 @@
 """The web application: the only place that knows all parts."""
 
-from collections.abc import Awaitable, Callable, Collection, Mapping
+from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass, field
 
 from starlette.applications import Starlette
@@ -16,6 +16,7 @@ from ...graphql.guard.searches import Searches, SearchLane
 from ...graphql.resolving.context import LOCAL_ADMINISTRATOR, Context, Person
 from ...graphql.transport.engine import Engine, Refused, unrecorded
 from ...graphql.transport.gateway import unwatched
+from ...graphql.transport.persisted import TrustedDocuments
 from ...graphql.transport.sharing import SHARED
 from ...graphql.transport.streams import OpenStreams
 from ...jobs.accounts.rules.sealing import KeySource, no_keys
@@ -65,7 +66,7 @@ class Parts:
         keys: Those that secrets are encrypted with.
         who: Says who asks, instead of ``sign_in``; whom it does not know may see nothing.
         origins: Whose pages may call besides our own, where there is no ``sign_in``.
-        allow_list: GraphQL documents by SHA-256; when given, only these run.
+        trusted: The GraphQL documents known from the start, and whether only these run.
         requests: Counts requests and operations.
         metrics: What a monitoring system gets here; None = nothing.
         opens_metrics: Whether everybody who reaches this port may read that.
@@ -88,7 +89,7 @@ class Parts:
     sign_in: SignIn | None = None
     keys: KeySource = no_keys
     proxies: tuple[Network, ...] = ()
-    allow_list: Mapping[str, str] | None = None
+    trusted: TrustedDocuments | None = None
     who: Who | None = None
     origins: Collection[str] = ()
     requests: RequestCounts = field(default_factory=RequestCounts)
@@ -217,7 +218,7 @@ def build_app(parts: Parts) -> Starlette:
         context,
         streams=parts.streams,
         allowed_hosts=parts.hosts,
-        allow_list=parts.allow_list,
+        trusted=parts.trusted,
         share=SHARED,
         allowed_origins=parts.origins if sign_in is None else {sign_in.origin},
         watch=watch if sign_in is None else sign_in.watch.watching,

@@ -1,6 +1,5 @@
 """What a page says is what the server knows: counts, slots, reasons, the course of a run, the plan."""
 
-import json
 import re
 
 import pytest
@@ -8,7 +7,7 @@ from playwright.sync_api import Locator, Page, Route, expect
 
 from tests.e2e.conftest import Site, says_why
 from tests.e2e.test_truth import COUNT, enqueue, live
-from tests.support.browser import BrowserWatch, PageOpener
+from tests.support.browser import BrowserWatch, PageOpener, asked_document
 from tests.support.waiting import wait_until
 
 PAUSE_GROUP = "mutation($name: String!) { pauseGroup(input: { name: $name }) { errors { message } } }"
@@ -30,7 +29,7 @@ def held_back(page: Page, operation: str) -> list[Route]:
     held: list[Route] = []
 
     def hold(route: Route) -> None:
-        if not held and f"query {operation}" in json.loads(route.request.post_data or "{}").get("query", ""):
+        if not held and f"query {operation}" in asked_document(route.request.post_data):
             held.append(route)
         else:
             route.continue_()
@@ -63,10 +62,14 @@ class TestCounts:
         enqueue(site, 2, group="own")
         page = new_page(site.url)
         # As if the counts of all tabs never came: the open tab does not need them.
-        page.route(
-            "**/graphql",
-            lambda route: route.abort() if "query RunCounts" in (route.request.post_data or "") else route.continue_(),
-        )
+
+        def lose_counts(route: Route) -> None:
+            if "query RunCounts" in asked_document(route.request.post_data):
+                route.abort()
+            else:
+                route.continue_()
+
+        page.route("**/graphql", lose_counts)
         live(page, "/runs?group=own&state=waiting")
         expect(page.locator("tbody tr")).to_have_count(2)
         expect(tabs(page).get_by_role("button", name="waiting")).to_contain_text("2")
@@ -136,7 +139,7 @@ class TestSlots:
     def test_the_jobs_of_a_node_are_drawn_only_while_they_are_looked_at(self, site: Site, new_page: PageOpener) -> None:
         page = new_page(site.url)
         asked: list[str] = []
-        page.on("request", lambda request: asked.append(request.post_data or ""))
+        page.on("request", lambda request: asked.append(asked_document(request.post_data)))
         live(page, "/nodes?state=up")
         row = page.locator("tbody tr")
         known = len(site.ask("{ nodes(first: 1) { nodes { jobs } } }")["nodes"]["nodes"][0]["jobs"])

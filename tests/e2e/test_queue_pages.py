@@ -8,7 +8,7 @@ from playwright.sync_api import Page, Route, expect
 
 from tests.e2e.conftest import Site
 from tests.e2e.test_truth import live
-from tests.support.browser import BrowserWatch, PageOpener
+from tests.support.browser import BrowserWatch, PageOpener, asked_document
 from tests.support.waiting import wait_until
 
 ENQUEUE = "mutation($input: EnqueueRunsInput!) { enqueueRuns(input: $input) { errors { message } } }"
@@ -126,7 +126,7 @@ class Held:
         page.route("**/graphql", self._see)
 
     def _see(self, route: Route) -> None:
-        if f"mutation {self.name}(" in (route.request.post_data or ""):
+        if f"mutation {self.name}(" in asked_document(route.request.post_data):
             self.routes.append(route)
         else:
             route.continue_()

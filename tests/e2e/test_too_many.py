@@ -10,7 +10,7 @@ from playwright.sync_api import Locator, Page, Route, expect
 from cronograph.graphql.guard.limits import LimitExceeded
 from tests.e2e.conftest import Site
 from tests.e2e.hands import TOO_WIDE
-from tests.support.browser import PageOpener
+from tests.support.browser import PageOpener, asked_document
 
 TOO_MANY = LimitExceeded(
     "sorted_rows",
@@ -28,8 +28,8 @@ def refuse(page: Page, query: str, error: LimitExceeded, when: Callable[[Mapping
     """Answer a query as the API does where there are more rows than a test can make."""
 
     def answer(route: Route) -> None:
-        asked = json.loads(route.request.post_data or "{}")
-        if f"query {query}" in asked["query"] and when(asked["variables"]):
+        body = route.request.post_data or "{}"
+        if f"query {query}" in asked_document(body) and when(json.loads(body)["variables"]):
             route.fulfill(json={"data": None, "errors": [{**error.formatted, "path": ["executions"]}]})
         else:
             route.continue_()

@@ -10,7 +10,7 @@ from playwright.sync_api import Page, WebSocketRoute, expect
 
 from tests.e2e.conftest import Site
 from tests.e2e.views import watching
-from tests.support.browser import PATIENCE, PageOpener
+from tests.support.browser import PATIENCE, PageOpener, asked_document
 from tests.support.waiting import wait_until
 
 PAUSE = "mutation($name: String!) { pauseTask(input: { name: $name }) { errors { message } } }"
@@ -153,7 +153,7 @@ class TestFeed:
 
         def note(frame: str | bytes) -> None:
             message = json.loads(frame)
-            if message["type"] == "subscribe" and "events(" in message["payload"]["query"]:
+            if message["type"] == "subscribe" and "events(" in asked_document(json.dumps(message["payload"])):
                 asked.append(message["payload"]["variables"])
 
         page.on("websocket", lambda socket: socket.on("framesent", note))
@@ -176,7 +176,8 @@ class TestFeed:
 
             def from_page(text: str | bytes) -> None:
                 message = json.loads(text)
-                ticks = message["type"] == "subscribe" and "overview(seconds" in message["payload"]["query"]
+                subscribes = message["type"] == "subscribe"
+                ticks = subscribes and "overview(seconds" in asked_document(json.dumps(message["payload"]))
                 if not ticks or not hiccups:
                     return server.send(text)
                 refused.append(message["id"])

@@ -24,7 +24,7 @@ REQUESTS: Final = {
     "BATCH_UNSUPPORTED": "The body is a list of operations; send one at a time.",
     "BUSY": "Too many sign-ins are being judged at once; try again in a moment.",
     "CROSS_SITE": "The request comes from another site.",
-    "DOCUMENT_NOT_ALLOWED": "The server runs listed documents only, and this one is not listed.",
+    "DOCUMENT_NOT_ALLOWED": "The server runs trusted documents only, and this is not one of them.",
     "FORBIDDEN": "Who asks lacks the role that a field needs; `field`, `requiredRole` and `role` say which.",
     "HOST_NOT_ALLOWED": "The server is not asked by a name that it has.",
     "INTERNAL_ERROR": "A fault of this server; `id` finds it in the log.",

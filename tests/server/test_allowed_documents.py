@@ -1,4 +1,4 @@
-"""A server that runs listed documents only: the file that lists them, and what still works."""
+"""Trusted documents: our own, the file that lists others, and a server that runs no others."""
 
 import json
 import re
@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from cronograph.graphql.client import Client, OperationError, RunState
 from cronograph.graphql.transport.persisted import sha256_of
 from cronograph.jobs.core.base.errors import ConfigurationError
 from cronograph.server.configuration.documents import own_documents, read_documents
@@ -68,9 +69,9 @@ def test_what_is_wrong_with_the_file_is_reported_with_the_other_settings(tmp_pat
         load({"allowed_documents": str(tmp_path / "none.json")})
 
 
-def test_without_a_built_dashboard_only_the_command_line_is_let_through(tmp_path: Path) -> None:
+def test_the_command_line_and_the_client_are_trusted_without_a_built_dashboard(tmp_path: Path) -> None:
     operations = {re.split(r"\W+", text)[1] for text in own_documents(tmp_path).values()}
-    assert {"TriggerJob", "TriggerTask", "ApplyTasks", "DrainNode"} <= operations
+    assert {"TriggerJob", "TriggerTask", "ApplyTasks", "DrainNode", "EnqueueRuns", "ExecutionLog"} <= operations
     assert "Overview" not in operations
 
 
@@ -82,7 +83,26 @@ def test_only_listed_documents_and_its_own_commands_run(processes: ProcessStarte
         return post(f"{server.url}/graphql", {"query": query}).text
 
     assert "errors" not in answered(TASKS)
-    assert "This server runs listed documents only" in answered(GROUPS)
+    assert "This server runs trusted documents only" in answered(GROUPS)
     status, output = processes.run("trigger", "cleanup_expired_sessions", "--url", server.url)
     assert (status, "triggered successfully" in output) == (0, True), output
-    assert "only listed documents run: the 1 of" in server.output()
+    assert "only trusted documents run: the 1 of" in server.output()
+
+
+@pytest.mark.costly
+def test_without_a_file_the_clients_work_on_a_server_that_trusts_its_own_documents_only(
+    processes: ProcessStarter,
+) -> None:
+    url = f"sqlite:///{processes.folder / 'x.db'}"
+    server = processes.serve(url, env={"CRONOGRAPH_TRUSTED_DOCUMENTS": "only"})
+    with Client(server.url) as client:
+        run = client.trigger_job("cleanup_expired_sessions").run
+        assert run is not None
+        assert client.wait(run).state is RunState.SUCCESS
+        (execution, *_) = client.executions(run_id=run.id)
+        assert [part.ended for part in client.execution_log(execution.id)][-1]
+        with pytest.raises(OperationError) as refused:
+            client.execute("{ asOf }")
+        assert refused.value.codes == {"DOCUMENT_NOT_ALLOWED"}
+    status, output = processes.run("runs", "list", "--url", server.url)
+    assert (status, "cleanup_expired_sessions" in output) == (0, True), output

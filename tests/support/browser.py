@@ -5,13 +5,14 @@ The browser is Debian's (`apt-get install chromium-headless-shell`; `make test` 
 so the browser lives only as long as each test asks for it: async tests elsewhere are not disturbed.
 """
 
+import json
 import os
 import re
 import shutil
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 from urllib.parse import urlsplit
 
 import pytest
@@ -29,6 +30,10 @@ from playwright.sync_api import (
 )
 
 from tests.support.requirements import unavailable
+from tests.support.sources import ROOT
+
+DOCUMENTS = ROOT / "server" / "static" / "documents.json"
+"""The documents that the dashboard sends, by hash."""
 
 ColorScheme = Literal["dark", "light", "no-preference"]
 ForcedColors = Literal["active", "none"]
@@ -260,3 +265,10 @@ def new_page(contexts: Contexts, browser_watch: BrowserWatch) -> Iterator[PageOp
     opener = PageOpener(contexts, browser_watch)
     yield opener
     opener.close()
+
+
+def asked_document(body: str | bytes | None) -> str:
+    """Return the text of the document that a request of the dashboard holds, or names by its hash; empty for others."""
+    asked: dict[str, Any] = json.loads(body or "{}")
+    hashed = asked.get("documentId", "").removeprefix("sha256:")
+    return str(json.loads(DOCUMENTS.read_text())[hashed] if hashed else asked.get("query", ""))

@@ -9,6 +9,7 @@ import typer
 
 from ....graphql import client as api
 from ....graphql.client import Client
+from ....graphql.client.command_line import sent
 from ....jobs.core.base.errors import ConfigurationError
 from ..base.options import DEFAULT_SERVER, ServerUrl, option, with_options
 from ..base.output import AS_JSON, Output, Refused, UnreachableError
@@ -36,7 +37,7 @@ class Api:
 
     def ask(self, document: str, **variables: object) -> dict[str, Any]:
         """The data of a query."""
-        return self.client.execute(document, variables)
+        return self.client.run_operation(sent(document, variables))
 
     def change(self, document: str, **input: object) -> dict[str, Any]:
         """The payload of a mutation with one ``input``.
@@ -44,7 +45,7 @@ class Api:
         Raises:
             Refused: it has errors; nothing was changed.
         """
-        (payload,) = self.client.execute(document, {"input": input}).values()
+        (payload,) = self.ask(document, input=input).values()
         errors = cast("list[dict[str, Any]]", payload["errors"])
         if errors:
             raise RefusedError([f"{one['message']} ({one['code']})" for one in errors])

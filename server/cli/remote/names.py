@@ -12,7 +12,7 @@ from typing import Any, Final
 import typer
 
 from ....graphql.client import Client, ClientError
-from ....graphql.client.command_line import NAMES
+from ....graphql.client.command_line import NAMES, sent
 from ..base.options import DEFAULT_SERVER
 
 KEPT: Final = 60.0
@@ -59,7 +59,8 @@ def names(kind: str, url: str, beginning: str, now: Callable[[], float] = time.t
             return [name for name in entry["names"] if name.startswith(beginning)]
     try:
         with Client(url, timeout=PATIENCE) as client:
-            answer = client.execute(NAMES[kind], {"first": MOST, "filter": {"name": {"startsWith": beginning}}})
+            wanted = {"first": MOST, "filter": {"name": {"startsWith": beginning}}}
+            answer = client.run_operation(sent(NAMES[kind], wanted))
     except ClientError:
         # At a prompt there is no place for an error; the command itself says it.
         return []

@@ -13,7 +13,7 @@ from textual.widgets import DataTable, Footer, Static
 from typing_extensions import override
 
 from ....graphql.client import AsyncClient, ClientError
-from ....graphql.client.command_line import CANCEL_RUNS, PAUSE_GROUP, RESUME_GROUP, RETRY_RUN
+from ....graphql.client.command_line import CANCEL_RUNS, PAUSE_GROUP, RESUME_GROUP, RETRY_RUN, sent
 from .top import HEADS, Board, Row
 
 InputOf = Callable[[str], Mapping[str, object]]
@@ -114,7 +114,8 @@ class Top(App[None]):
     async def look(self) -> None:
         """Read everything again; a server that is unavailable is said, and what was seen last stays."""
         try:
-            self._board = Board.of(await self._client.execute(Board.document, Board.amounts))
+            answer = await self._client.run_operation(sent(Board.document, Board.amounts))
+            self._board = Board.of(answer)
         except ClientError as error:
             self._away_since = self._away_since or datetime.now().astimezone()
             self._trouble.update(f"no answer since {self._away_since:%H:%M:%S}, trying again: {error}")
@@ -179,7 +180,7 @@ class Top(App[None]):
 
     async def _change(self, document: str, given: Mapping[str, object]) -> None:
         try:
-            (payload,) = (await self._client.execute(document, {"input": given})).values()
+            (payload,) = (await self._client.run_operation(sent(document, {"input": given}))).values()
         except ClientError as error:
             self.notify(str(error), severity="error", markup=False)
             return

@@ -1,7 +1,9 @@
 """What the Python client makes of answers and of failures, without a network."""
 
+import hashlib
 import json
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from datetime import UTC, datetime
 from typing import Any
 
@@ -26,7 +28,6 @@ from cronograph.graphql.client import (
     UnreachableError,
     mutations,
     once,
-    queries,
     subscriptions,
 )
 from cronograph.graphql.client.connection.sse import Message, MessageParser
@@ -70,10 +71,14 @@ class Server:
 
     def __init__(self, *answers: httpx.Response | Exception) -> None:
         self._answers: Iterator[httpx.Response | Exception] = iter(answers)
-        self.variables: list[dict[str, Any]] = []
+        self.bodies: list[dict[str, Any]] = []
+
+    @property
+    def variables(self) -> list[dict[str, Any]]:
+        return [body["variables"] for body in self.bodies]
 
     def __call__(self, request: httpx.Request) -> httpx.Response:
-        self.variables.append(json.loads(request.content)["variables"])
+        self.bodies.append(json.loads(request.content))
         answer = next(self._answers)
         if isinstance(answer, Exception):
             raise answer
@@ -361,4 +366,39 @@ def test_a_place_that_is_known_needs_no_question() -> None:
 def test_all_errors_have_one_root() -> None:
     kinds = (InvalidAddressError, UnreachableError, HttpError, InvalidAnswerError, OperationError, RefusedError)
     assert all(issubclass(kind, ClientError) for kind in kinds)
-    assert queries.as_of().body() == {"query": "query AsOf { asOf }", "variables": {}}
+
+
+AS_OF = {"documentId": f"sha256:{hashlib.sha256(b'query AsOf { asOf }').hexdigest()}", "variables": {}}
+
+
+def test_a_ready_made_document_is_sent_by_its_hash_and_as_text_to_a_server_that_does_not_know_it() -> None:
+    refused = {"errors": json.loads(failure("PERSISTED_QUERY_NOT_FOUND"))["errors"]}
+    server = Server(httpx.Response(400, json=refused), httpx.Response(200, json={"data": {"asOf": "1.0"}}))
+    with client_of(server) as client:
+        assert client.as_of() == "1.0"
+    assert server.bodies == [AS_OF, {"query": "query AsOf { asOf }", "variables": {}}]
+
+
+def test_a_mutation_that_was_executed_is_not_sent_again_whatever_its_answer_holds() -> None:
+    answer = json.loads(failure("PERSISTED_QUERY_NOT_FOUND"))
+    server = Server(httpx.Response(200, json=answer))
+    with client_of(server) as client, pytest.raises(OperationError):
+        client.delete_view(1)
+    assert len(server.bodies) == 1
+
+
+def test_documents_of_the_caller_are_sent_as_they_are() -> None:
+    server = Server(httpx.Response(200, json={"data": {"asOf": "1.0"}}))
+    with client_of(server) as client:
+        client.execute("{ asOf }")
+    assert server.bodies == [{"query": "{ asOf }", "variables": {}}]
+
+
+@pytest.mark.parametrize("within_the_stream", [True, False])
+def test_a_subscription_is_sent_as_text_to_a_server_that_does_not_know_its_hash(within_the_stream: bool) -> None:
+    unknown = failure("PERSISTED_QUERY_NOT_FOUND")
+    refused = stream(unknown) if within_the_stream else httpx.Response(400, text=unknown)
+    server = Server(refused, stream(event("1.0")))
+    with client_of(server, Reconnect(attempts=0)) as client, closing(client.events(after="0.0")) as events:
+        assert next(events).cursor == "1.0"
+    assert ["query" in body for body in server.bodies] == [False, True]

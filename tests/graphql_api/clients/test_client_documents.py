@@ -34,8 +34,10 @@ from cronograph.graphql.client import (
     view_mutations,
 )
 from cronograph.graphql.client.base.shapes import camel
+from cronograph.graphql.transport.persisted import PROGRAMS
 from graphql import parse, validate
 from tests.generation.cli_answers import committed_schema
+from tests.generation.client_documents import client_documents
 from tests.generation.typed_client import modules, snake
 from tests.support.sources import ROOT
 
@@ -255,6 +257,10 @@ def test_every_root_field_is_asked_by_an_operation_or_left_out_for_a_reason() ->
 def test_what_is_made_by_make_schema_is_up_to_date(name: str) -> None:
     made = modules((ROOT / "graphql" / "schema.graphql").read_text())
     assert (ROOT / "graphql" / "client" / name).read_text() == made[name], "run `make schema`"
+
+
+def test_servers_know_every_document_of_ours_by_its_hash() -> None:
+    assert PROGRAMS.read_text() == client_documents(SAMPLES), "run `make schema`"
 
 
 def test_names_come_back_from_python_as_they_were() -> None:

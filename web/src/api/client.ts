@@ -1,7 +1,7 @@
 import { at } from "../lib/base";
 import { notify } from "../state/announce";
 import { signInAgain } from "./sign-in";
-import { printDocument, type TadaDocumentNode } from "./tada";
+import { refusesHash, type SentDocument, sentDocument, type TadaDocumentNode } from "./tada";
 
 /** One entry of a GraphQL answer's `errors`. */
 export interface ApiErrorEntry {
@@ -83,25 +83,39 @@ const SIGNED_OUT = 401;
  * once there is another one.
  */
 export async function request<R, V>(document: TadaDocumentNode<R, V>, variables: V, signal?: AbortSignal): Promise<R> {
-  let response = await send(document, variables, signal);
-  while (response.status === SIGNED_OUT) {
-    await signInAgain();
-    response = await send(document, variables, signal);
-  }
-  return dataOf<R>(response);
+  return answered(document, async (sent) => {
+    let response = await send(sent, variables, signal);
+    while (response.status === SIGNED_OUT) {
+      await signInAgain();
+      response = await send(sent, variables, signal);
+    }
+    return response;
+  });
 }
 
 /** The same without asking anybody to sign in. */
 export async function requestOnce<R, V>(document: TadaDocumentNode<R, V>, variables: V): Promise<R> {
-  return dataOf<R>(await send(document, variables));
+  return answered(document, (sent) => send(sent, variables));
 }
 
-async function send<R, V>(document: TadaDocumentNode<R, V>, variables: V, signal?: AbortSignal): Promise<Response> {
+/** Sends a document by its hash, and by its text if the server does not know that. */
+async function answered<R, V>(
+  document: TadaDocumentNode<R, V>,
+  ask: (sent: SentDocument) => Promise<Response>,
+): Promise<R> {
+  const sent = sentDocument(document);
+  const answer = await answerOf<R>(await ask(sent));
+  const again = refusesHash(sent, answer.errors ?? []);
+  const { data, errors } = again ? await answerOf<R>(await ask(sentDocument(document))) : answer;
+  return dataBeside(data, errors ?? []) as R;
+}
+
+async function send(sent: SentDocument, variables: unknown, signal?: AbortSignal): Promise<Response> {
   try {
     return await fetch(at("/graphql"), {
       method: "POST",
       headers: { "content-type": "application/json", accept: "application/graphql-response+json, application/json" },
-      body: JSON.stringify({ query: printDocument(document), variables }),
+      body: JSON.stringify({ ...sent, variables }),
       signal:
         signal === undefined
           ? AbortSignal.timeout(LONGEST_ANSWER)
@@ -113,8 +127,8 @@ async function send<R, V>(document: TadaDocumentNode<R, V>, variables: V, signal
   }
 }
 
-async function dataOf<R>(response: Response): Promise<R> {
+async function answerOf<R>(response: Response): Promise<Answer<R>> {
   const answer = await readAnswer(response);
   if (!isAnswer(answer)) throw new LinkError(`The server answered ${response.status} ${response.statusText}`);
-  return dataBeside(answer.data, answer.errors ?? []) as R;
+  return answer;
 }

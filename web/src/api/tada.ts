@@ -8,14 +8,16 @@ interface Setup {
   scalars: { DateTime: string; JSON: unknown; BigInt: number };
 }
 
-/** What `graphql()` makes: the text to send. The types alone know the rest, so no parser is shipped. */
+/** The result of `graphql()`: the text to send. The types alone know the rest, so no parser is shipped. */
 export interface DocumentText {
   readonly text: string;
   readonly fragments: readonly DocumentText[];
+  /** The SHA-256 of an operation with its fragments; `document-manifest.ts` writes it when the dashboard is built. */
+  readonly hash: string | undefined;
 }
 
-function makeDocument(text: string, fragments: readonly DocumentText[] = []): DocumentText {
-  return { text, fragments };
+function makeDocument(text: string, fragments: readonly DocumentText[] = [], hash?: string): DocumentText {
+  return { text, fragments, hash };
 }
 
 /** Writes a typed operation or fragment: `graphql("query …", [Fragment])`, checked against the committed schema. */
@@ -30,6 +32,30 @@ function collect(document: DocumentText, into: Set<string>): Set<string> {
 /** The text of a document followed by every fragment it uses, each once. */
 export function printDocument<R, V>(document: TadaDocumentNode<R, V>): string {
   return [...collect(document as unknown as DocumentText, new Set())].join("\n");
+}
+
+/** The document of a request: its hash or its text. */
+export type SentDocument = { readonly documentId: string } | { readonly query: string };
+
+/** The code with which a server refuses a hash that it does not know. */
+const UNKNOWN_HASH = "PERSISTED_QUERY_NOT_FOUND";
+
+let hashesAreKnown = true;
+
+/** Sends a document by its hash; by its text where nothing was built, or once a server of another version answered. */
+export function sentDocument<R, V>(document: TadaDocumentNode<R, V>): SentDocument {
+  const { hash } = document as unknown as DocumentText;
+  return hashesAreKnown && hash ? { documentId: `sha256:${hash}` } : { query: printDocument(document) };
+}
+
+/** Whether the server does not know the hash of a document that was sent: send it again, from now on all as text. */
+export function refusesHash(
+  sent: SentDocument,
+  errors: readonly { readonly extensions?: Readonly<Record<string, unknown>> }[],
+): boolean {
+  if (!("documentId" in sent) || !errors.some((error) => error.extensions?.["code"] === UNKNOWN_HASH)) return false;
+  hashesAreKnown = false;
+  return true;
 }
 
 export type { FragmentOf, ResultOf, TadaDocumentNode, VariablesOf } from "gql.tada";

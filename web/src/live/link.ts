@@ -1,8 +1,8 @@
 import { type ReadonlySignal, signal } from "@preact/signals";
-import { type Client, createClient } from "graphql-ws";
+import { type Client, createClient, type SubscribePayload } from "graphql-ws";
 import { ApiError, type ApiErrorEntry, dataBeside } from "../api/client";
 import { signInAgain } from "../api/sign-in";
-import { printDocument, type TadaDocumentNode } from "../api/tada";
+import { refusesHash, sentDocument, type TadaDocumentNode } from "../api/tada";
 import { at } from "../lib/base";
 import { closeCode, SIGNED_OUT } from "../lib/close-code";
 import { INITIAL, type LinkEvent, type LinkState, resumeDelay, step } from "./link-state";
@@ -128,7 +128,9 @@ export class Link {
       start: () => {
         window.clearTimeout(timer);
         dispose?.();
-        const payload = { query: printDocument(subscriber.document), variables: subscriber.variables() };
+        const sent = sentDocument(subscriber.document);
+        // The library asks for a text, and passes on whatever it is given.
+        const payload = { ...sent, variables: subscriber.variables() } as unknown as SubscribePayload;
         let current = true;
         const cancel = this.client.subscribe<R>(payload, {
           next: ({ data, errors }) => {
@@ -145,7 +147,10 @@ export class Link {
           error: (cause) => {
             // A lost connection is the link's business (`closed` above); a list of errors is an answer to this
             // operation.
-            if (current && Array.isArray(cause)) fail(cause as readonly ApiErrorEntry[]);
+            if (!current || !Array.isArray(cause)) return;
+            const errors = cause as readonly ApiErrorEntry[];
+            if (refusesHash(sent, errors)) entry.start();
+            else fail(errors);
           },
           complete: () => {
             if (!current || !this.entries.has(entry)) return;

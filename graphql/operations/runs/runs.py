@@ -9,13 +9,11 @@ from typing import Annotated, Final
 import strawberry
 from strawberry.scalars import JSON
 
-from cronograph.jobs.actions.runs import put_requested
-
 from ....jobs.actions import retries
 from ....jobs.actions import runs as actions
 from ....jobs.actions.idempotent import AnswerCodec
 from ....jobs.actions.previews import preview
-from ....jobs.actions.runs import check_job_args, trigger_job
+from ....jobs.actions.runs import check_job_args, put_requested, trigger_job
 from ....jobs.actions.signals import signal_run
 from ....jobs.builtin.prune import DEFAULT_AGE_DAYS, JOB
 from ....jobs.core.audit import Record

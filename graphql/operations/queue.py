@@ -26,13 +26,65 @@ from ..types.operation import Group, Node
 from ..types.payloads import GroupChanged, JobChanged, NodeChanged
 from .base.changes import given, one_left, perform
 from .base.inputs import (
-    DrainNodeInput,
-    PauseGroupInput,
-    ResumeGroupInput,
-    ResumeNodeInput,
-    UpdateGroupInput,
-    UpdateJobInput,
+    KEY,
+    REASON,
+    GroupLimits,
+    RateInput,
+    optional,
 )
+
+
+@strawberry.input(description="A group to be paused.")
+class PauseGroupInput:
+    """The input of ``pauseGroup``."""
+
+    name: str = strawberry.field(description="Which group; it exists once it is named.")
+    reason: str | None = optional(REASON)
+    idempotency_key: str | None = optional(KEY)
+
+
+@strawberry.input(description="A paused group to be resumed.")
+class ResumeGroupInput:
+    """The input of ``resumeGroup``."""
+
+    name: str = strawberry.field(description="Which group.")
+    idempotency_key: str | None = optional(KEY)
+
+
+@strawberry.input(description="The limits of a group.")
+class UpdateGroupInput(GroupLimits):
+    """The input of ``updateGroup``."""
+
+    name: str = strawberry.field(description="Which group; it exists once it is named.")
+    idempotency_key: str | None = optional(KEY)
+
+
+@strawberry.input(description="What an operator sets of a job, instead of its code.")
+class UpdateJobInput:
+    """The input of ``updateJob``."""
+
+    name: str = strawberry.field(description="Which job; see `availableJobs`.")
+    rate: RateInput | None = optional(
+        "How many of its runs start in how long, on all nodes together, for each of its keys if it has a `rateKey`; "
+        "null = as its code says, absent = unchanged."
+    )
+    idempotency_key: str | None = optional(KEY)
+
+
+@strawberry.input(description="A node to be drained.")
+class DrainNodeInput:
+    """The input of ``drainNode``."""
+
+    name: str = strawberry.field(description="Which live node.")
+    idempotency_key: str | None = optional(KEY)
+
+
+@strawberry.input(description="A node whose drain is taken back.")
+class ResumeNodeInput:
+    """The input of ``resumeNode``."""
+
+    name: str = strawberry.field(description="Which live node.")
+    idempotency_key: str | None = optional(KEY)
 
 
 def restore_group(tx: Tx, stored: Json) -> model.Group:

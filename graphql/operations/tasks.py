@@ -1,18 +1,22 @@
 """Mutations of tasks."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
 import strawberry
+from strawberry.scalars import JSON
 
 from ...jobs.actions import deletion
 from ...jobs.actions import tasks as actions
 from ...jobs.actions.idempotent import AnswerCodec
 from ...jobs.actions.previews import preview_task, preview_triggered
+from ...jobs.core.base.errors import UserError
+from ...jobs.core.defaults import TASK_POLICIES
 from ...jobs.core.explain import previews as core
-from ...jobs.core.model import Run, Task, TaskSource
+from ...jobs.core.model import Run, Task, TaskSource, TaskSpec
+from ...jobs.core.rules import task_faults
 from ...jobs.store.db.transaction import Tx
 from ...jobs.store.read import jobs as stored_jobs
 from ...jobs.store.read import tasks as task_store
@@ -44,15 +48,117 @@ from .base.bulk import (
 )
 from .base.changes import ONE_RUN, ONE_TASK, Done, args_of, given, perform, perform_once, restore_runs, restore_tasks
 from .base.inputs import (
-    CreateTaskInput,
-    DeleteTaskInput,
-    DeleteTasksOfOwnerInput,
-    PauseTaskInput,
-    ResetTaskInput,
-    ResumeTaskInput,
-    TriggerTaskInput,
-    UpdateTaskInput,
+    DRY_RUN,
+    KEY,
+    REASON,
+    TRY,
+    ScheduleInput,
+    TaskSettings,
+    optional,
+    settings_of,
 )
+
+
+@strawberry.input(description="A task to be made.")
+class CreateTaskInput(TaskSettings):
+    """The input of ``createTask``."""
+
+    name: str = strawberry.field(
+        description="Unique and immutable; 1 to 200 characters, no control characters, no `/`."
+    )
+    job_name: str = strawberry.field(description="The job it runs; see `availableJobs`.")
+    schedule: ScheduleInput = strawberry.field(description="When it is due; try it with `validateSchedule`.")
+    dry_run: bool | None = optional(TRY)
+    idempotency_key: str | None = optional(KEY)
+
+    def to_spec(self) -> TaskSpec:
+        """The engine's form; what is absent or null is as the job says, or else the product's default."""
+        given = {name: value for name, value in settings_of(self).items() if value is not None}
+        inherits = frozenset(TASK_POLICIES).difference(given)
+        schedule = self.schedule.to_spec()
+        return TaskSpec(name=self.name, job_name=self.job_name, schedule=schedule, inherits=inherits, **given)
+
+    def faults(self) -> Iterator[UserError]:
+        """What the engine's rules say against the task's settings."""
+        return task_faults(self.to_spec())
+
+
+@strawberry.input(description="Changes to a task: what is absent stays, null sets the default.")
+class UpdateTaskInput(TaskSettings):
+    """The input of ``updateTask``."""
+
+    name: str = strawberry.field(description="Which task; the name itself cannot change.")
+    expected_version: int | None = optional("Refuse if the task was edited since this `version` was read.")
+    job_name: str | None = optional("The job it runs.")
+    schedule: ScheduleInput | None = optional("When it is due.")
+    dry_run: bool | None = optional(TRY)
+    idempotency_key: str | None = optional(KEY)
+
+    def changes(self) -> dict[str, Any]:
+        """Field names of ``TaskSpec`` to new values, None = the default; only what is present.
+
+        A job's name and a schedule have no default, so null leaves them as they are.
+        """
+        changes = settings_of(self)
+        if self.job_name is not strawberry.UNSET and self.job_name is not None:
+            changes["job_name"] = self.job_name
+        if self.schedule is not strawberry.UNSET and self.schedule is not None:
+            changes["schedule"] = self.schedule.to_spec()
+        return changes
+
+
+@strawberry.input(description="A paused task to be resumed.")
+class ResumeTaskInput:
+    """The input of ``resumeTask``."""
+
+    name: str = strawberry.field(description="Which task.")
+    idempotency_key: str | None = optional(KEY)
+
+
+@strawberry.input(description="A task of code that is to follow its code again.")
+class ResetTaskInput:
+    """The input of ``resetTask``."""
+
+    name: str = strawberry.field(description="Which task.")
+    idempotency_key: str | None = optional(KEY)
+
+
+@strawberry.input(description="A task to be deleted.")
+class DeleteTaskInput:
+    """The input of ``deleteTask``."""
+
+    name: str = strawberry.field(description="Which task.")
+    dry_run: bool | None = optional(DRY_RUN)
+    idempotency_key: str | None = optional(KEY)
+
+
+@strawberry.input(description="A task to be paused.")
+class PauseTaskInput:
+    """The input of ``pauseTask``."""
+
+    name: str = strawberry.field(description="Which task.")
+    reason: str | None = optional(REASON)
+    idempotency_key: str | None = optional(KEY)
+
+
+@strawberry.input(description="An owner that is gone.")
+class DeleteTasksOfOwnerInput:
+    """The input of ``deleteTasksOfOwner``."""
+
+    owner: str = strawberry.field(description="Whose tasks, e.g. `channel:42`.")
+    dry_run: bool | None = optional(DRY_RUN)
+    idempotency_key: str | None = optional(KEY)
+
+
+@strawberry.input(description="A task to be run now.")
+class TriggerTaskInput:
+    """The input of ``triggerTask``."""
+
+    name: str = strawberry.field(description="Which task.")
+    args: JSON | None = optional("Arguments instead of the task's, an object.")
+    dry_run: bool | None = optional(TRY)
+    idempotency_key: str | None = optional(KEY)
+
 
 MAX_NAMES: Final = 200
 MAX_RUNS: Final = 200

@@ -97,7 +97,7 @@ def test_no_walk_takes_more_modules_than_one_can_keep_in_mind() -> None:
     questions = re.split(r"^(?=\*\*)", walks(), flags=re.MULTILINE)[1:]
     counts = [len({*re.findall(r"`((?:jobs|graphql)/[\w/]+\.(?:py|sql))`", one)}) for one in questions]
     *short, whole = counts
-    assert len(short) == 4
+    assert len(short) == 5
     assert max(short) <= MOST_MODULES
     assert MOST_MODULES < whole <= MOST_OF_THE_WHOLE_WAY
 

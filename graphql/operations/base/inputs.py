@@ -4,7 +4,6 @@
 where it updates, absent means unchanged and null the default.
 """
 
-from collections.abc import Iterator
 from dataclasses import fields
 from datetime import datetime
 from typing import Any, Final
@@ -13,10 +12,8 @@ import strawberry
 from strawberry.scalars import JSON
 
 from ....jobs.core.admission.caps import Cap, Rate, WhenFull, rate_faults
-from ....jobs.core.base.errors import UserError, refuse
-from ....jobs.core.defaults import TASK_POLICIES
-from ....jobs.core.model import MisfirePolicy, OverlapPolicy, Priority, ScheduleSpec, TaskSpec
-from ....jobs.core.rules import task_faults
+from ....jobs.core.base.errors import refuse
+from ....jobs.core.model import MisfirePolicy, OverlapPolicy, Priority, ScheduleSpec
 from ....jobs.core.schedule import Syntax
 from ...base.fields import Size, sized
 
@@ -112,54 +109,6 @@ class TaskSettings:
     rate: RateInput | None = optional("How many of its runs start in how long; as the job says unless given.")
 
 
-@strawberry.input(description="A task to be made.")
-class CreateTaskInput(TaskSettings):
-    """The input of ``createTask``."""
-
-    name: str = strawberry.field(
-        description="Unique and immutable; 1 to 200 characters, no control characters, no `/`."
-    )
-    job_name: str = strawberry.field(description="The job it runs; see `availableJobs`.")
-    schedule: ScheduleInput = strawberry.field(description="When it is due; try it with `validateSchedule`.")
-    dry_run: bool | None = optional(TRY)
-    idempotency_key: str | None = optional(KEY)
-
-    def to_spec(self) -> TaskSpec:
-        """The engine's form; what is absent or null is as the job says, or else the product's default."""
-        given = {name: value for name, value in settings_of(self).items() if value is not None}
-        inherits = frozenset(TASK_POLICIES).difference(given)
-        schedule = self.schedule.to_spec()
-        return TaskSpec(name=self.name, job_name=self.job_name, schedule=schedule, inherits=inherits, **given)
-
-    def faults(self) -> Iterator[UserError]:
-        """What the engine's rules say against the task's settings."""
-        return task_faults(self.to_spec())
-
-
-@strawberry.input(description="Changes to a task: what is absent stays, null sets the default.")
-class UpdateTaskInput(TaskSettings):
-    """The input of ``updateTask``."""
-
-    name: str = strawberry.field(description="Which task; the name itself cannot change.")
-    expected_version: int | None = optional("Refuse if the task was edited since this `version` was read.")
-    job_name: str | None = optional("The job it runs.")
-    schedule: ScheduleInput | None = optional("When it is due.")
-    dry_run: bool | None = optional(TRY)
-    idempotency_key: str | None = optional(KEY)
-
-    def changes(self) -> dict[str, Any]:
-        """Field names of ``TaskSpec`` to new values, None = the default; only what is present.
-
-        A job's name and a schedule have no default, so null leaves them as they are.
-        """
-        changes = settings_of(self)
-        if self.job_name is not strawberry.UNSET and self.job_name is not None:
-            changes["job_name"] = self.job_name
-        if self.schedule is not strawberry.UNSET and self.schedule is not None:
-            changes["schedule"] = self.schedule.to_spec()
-        return changes
-
-
 def settings_of(input: TaskSettings) -> dict[str, Any]:
     """The settings that are present, by the names they have in ``TaskSpec``."""
     named = ((one.name, getattr(input, one.name)) for one in fields(TaskSettings))
@@ -167,76 +116,6 @@ def settings_of(input: TaskSettings) -> dict[str, Any]:
     if isinstance(input.rate, RateInput):
         given["rate"] = input.rate.unchecked()
     return given
-
-
-@strawberry.input(description="A paused task to be resumed.")
-class ResumeTaskInput:
-    """The input of ``resumeTask``."""
-
-    name: str = strawberry.field(description="Which task.")
-    idempotency_key: str | None = optional(KEY)
-
-
-@strawberry.input(description="A task of code that is to follow its code again.")
-class ResetTaskInput:
-    """The input of ``resetTask``."""
-
-    name: str = strawberry.field(description="Which task.")
-    idempotency_key: str | None = optional(KEY)
-
-
-@strawberry.input(description="A task to be deleted.")
-class DeleteTaskInput:
-    """The input of ``deleteTask``."""
-
-    name: str = strawberry.field(description="Which task.")
-    dry_run: bool | None = optional(DRY_RUN)
-    idempotency_key: str | None = optional(KEY)
-
-
-@strawberry.input(description="A task to be paused.")
-class PauseTaskInput:
-    """The input of ``pauseTask``."""
-
-    name: str = strawberry.field(description="Which task.")
-    reason: str | None = optional(REASON)
-    idempotency_key: str | None = optional(KEY)
-
-
-@strawberry.input(description="An owner that is gone.")
-class DeleteTasksOfOwnerInput:
-    """The input of ``deleteTasksOfOwner``."""
-
-    owner: str = strawberry.field(description="Whose tasks, e.g. `channel:42`.")
-    dry_run: bool | None = optional(DRY_RUN)
-    idempotency_key: str | None = optional(KEY)
-
-
-@strawberry.input(description="A task to be run now.")
-class TriggerTaskInput:
-    """The input of ``triggerTask``."""
-
-    name: str = strawberry.field(description="Which task.")
-    args: JSON | None = optional("Arguments instead of the task's, an object.")
-    dry_run: bool | None = optional(TRY)
-    idempotency_key: str | None = optional(KEY)
-
-
-@strawberry.input(description="A group to be paused.")
-class PauseGroupInput:
-    """The input of ``pauseGroup``."""
-
-    name: str = strawberry.field(description="Which group; it exists once it is named.")
-    reason: str | None = optional(REASON)
-    idempotency_key: str | None = optional(KEY)
-
-
-@strawberry.input(description="A paused group to be resumed.")
-class ResumeGroupInput:
-    """The input of ``resumeGroup``."""
-
-    name: str = strawberry.field(description="Which group.")
-    idempotency_key: str | None = optional(KEY)
 
 
 @strawberry.input(description="How many runs wait at most: those that have never begun, apart from those of flows.")
@@ -280,49 +159,3 @@ class GroupLimits:
             if given.get(name) is not None:
                 given[name] = given[name].unchecked()
         return given
-
-
-@strawberry.input(description="The limits of a group.")
-class UpdateGroupInput(GroupLimits):
-    """The input of ``updateGroup``."""
-
-    name: str = strawberry.field(description="Which group; it exists once it is named.")
-    idempotency_key: str | None = optional(KEY)
-
-
-@strawberry.input(description="What an operator sets of a job, instead of its code.")
-class UpdateJobInput:
-    """The input of ``updateJob``."""
-
-    name: str = strawberry.field(description="Which job; see `availableJobs`.")
-    rate: RateInput | None = optional(
-        "How many of its runs start in how long, on all nodes together, for each of its keys if it has a `rateKey`; "
-        "null = as its code says, absent = unchanged."
-    )
-    idempotency_key: str | None = optional(KEY)
-
-
-@strawberry.input(description="What history to keep. Absent or null = the default.")
-class PruneHistoryInput:
-    """The input of ``pruneHistory``."""
-
-    max_age_days: float | None = optional("Days; what ended longer ago is deleted. 30 unless given.")
-    max_per_task: int | None = optional("How many of the newest to keep of each task; any number unless given.")
-    dry_run: bool | None = optional(DRY_RUN)
-    idempotency_key: str | None = optional(KEY)
-
-
-@strawberry.input(description="A node to be drained.")
-class DrainNodeInput:
-    """The input of ``drainNode``."""
-
-    name: str = strawberry.field(description="Which live node.")
-    idempotency_key: str | None = optional(KEY)
-
-
-@strawberry.input(description="A node whose drain is taken back.")
-class ResumeNodeInput:
-    """The input of ``resumeNode``."""
-
-    name: str = strawberry.field(description="Which live node.")
-    idempotency_key: str | None = optional(KEY)

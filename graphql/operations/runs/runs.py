@@ -53,7 +53,15 @@ from ..base.bulk import (
     selection_faults,
 )
 from ..base.changes import ONE_RUN, Done, args_of, given, parse_key, perform, perform_once, restore_run, restore_runs
-from ..base.inputs import KEY, LABELS, REASON, TRY, UNIQUE_KEY, PruneHistoryInput, optional
+from ..base.inputs import (
+    DRY_RUN,
+    KEY,
+    LABELS,
+    REASON,
+    TRY,
+    UNIQUE_KEY,
+    optional,
+)
 from .enqueue_inputs import (
     DEBOUNCE,
     EXPIRES_AT,
@@ -66,6 +74,16 @@ from .enqueue_inputs import (
     ThrottleInput,
     TriggerJobInput,
 )
+
+
+@strawberry.input(description="What history to keep. Absent or null = the default.")
+class PruneHistoryInput:
+    """The input of ``pruneHistory``."""
+
+    max_age_days: float | None = optional("Days; what ended longer ago is deleted. 30 unless given.")
+    max_per_task: int | None = optional("How many of the newest to keep of each task; any number unless given.")
+    dry_run: bool | None = optional(DRY_RUN)
+    idempotency_key: str | None = optional(KEY)
 
 
 @strawberry.input(description="A run to be cancelled.")

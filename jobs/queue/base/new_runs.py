@@ -32,7 +32,7 @@ NAME: Final = "insert_runs"
 CHUNK: Final = 5000
 """Runs of one statement."""
 NOTHING: Final = "null"
-"""What a run carries that carries nothing; the labels of one that has none."""
+"""The text for a run that carries nothing, or has no labels."""
 WAKES: Final = Wake.RUNS | Wake.EVENTS
 """Whom new runs concern."""
 
@@ -47,20 +47,20 @@ _ALIKE: Final = (
     "description", "signature", "inherits", "expires_at", "ttl", "hold", "concurrency_key", "max_concurrent",
     "rate_key", "cap_key", "cap", "flow_id", "suspended",
 )  # fmt: skip
-"""What runs of one kind have in common: all of a ``NewRun`` but its arguments, what it carries, and its labels."""
+"""The fields that runs of one kind share: all of a ``NewRun`` but its arguments, what it carries, and its labels."""
 _settings = attrgetter(*_ALIKE)
 
 
 @dataclass(slots=True)
 class NewRuns:
-    """Runs to be inserted: what several have in common, and of each run its kind and the rest.
+    """Runs to be inserted: each with its arguments and labels, and with the kind that it shares with others.
 
     Attributes:
-        kinds: What is alike; the arguments, what is carried and the labels are not read.
-        kind: Of each run the place of its kind.
-        args: Of each run its arguments, the text of a JSON object.
-        carried: Of each run what it carries, likewise, or ``NOTHING``.
-        labels: Of each run its own labels, likewise.
+        kinds: The shared fields; the arguments, the carried values and the labels of these are not read.
+        kind: The place of each run's kind.
+        args: The arguments of each run, the text of a JSON object.
+        carried: The values that each run carries, likewise, or ``NOTHING``.
+        labels: The own labels of each run, likewise.
         parents: The labels of the runs that make some of them, by their places.
     """
 
@@ -73,7 +73,7 @@ class NewRuns:
 
     @classmethod
     def of(cls, runs: Iterable[NewRun]) -> "NewRuns":
-        """These runs, those that are alike as one kind."""
+        """Return these runs, with one kind for those that are alike."""
         new = cls()
         known: dict[tuple[object, ...], int] = {}
         for run in runs:
@@ -91,7 +91,7 @@ class NewRuns:
 
     @property
     def all_labels(self) -> list[str]:
-        """Of each run its labels, the inherited ones included."""
+        """The labels of each run, with the inherited ones."""
         if not self.parents:
             return self.labels
         labels = list(self.labels)
@@ -100,7 +100,7 @@ class NewRuns:
         return labels
 
     def apart(self) -> list[NewRun]:
-        """Each run by itself."""
+        """Return each run by itself."""
         return [
             replace(
                 self.kinds[kind],
@@ -116,13 +116,13 @@ class NewRuns:
 
 
 def labels_text(own: Mapping[str, str] | None, parent: Mapping[str, str] | None = None) -> str:
-    """The labels of a run, the text of a JSON object; of one that has none, ``NOTHING``."""
+    """Return the labels of a run as the text of a JSON object, or ``NOTHING``."""
     labels = inherited(parent, own)
     return NOTHING if labels is None else json.dumps(labels)
 
 
 class Decided(NamedTuple):
-    """What the database decides of a kind; a row has the same names."""
+    """The policies of a kind as the database decided them."""
 
     group: str
     priority: str
@@ -268,13 +268,13 @@ def index_labels(conn: Connection, labels: Iterable[tuple[int, str]]) -> None:
 
 
 def stored_here(run: NewRun, key: int, submitted_at: datetime) -> Run:
-    """A run that somebody else has inserted, as far as it is known here."""
+    """Return a run that somebody else has inserted, as far as it is known here."""
     texts = json.dumps(run.args), NOTHING, labels_text(run.labels, run.parent_labels)
     return _stored(run, run, key, submitted_at, texts)
 
 
 def columns_text(run: NewRun) -> str:
-    """The columns of one run for a statement of PostgreSQL, which finds out what is inherited."""
+    """Return the columns of one run for a statement of PostgreSQL, which finds out the inherited ones."""
     return _document(_kind(0, run, None))
 
 
@@ -282,7 +282,7 @@ _document: Final = json.JSONEncoder(default=dialect.time_text).encode
 
 
 def _columns(run: NewRun) -> dict[str, Any]:
-    """The columns of a kind; what is null is left out."""
+    """Return the columns of a kind without nulls."""
     columns = {
         "job_name": run.job_name,
         "task_id": run.task_id,
@@ -319,7 +319,7 @@ _COLUMN: Final = {name: "group_name" if name == "group" else name for name in RU
 
 
 def _kind(place: int, run: NewRun, audited: Audited | None) -> dict[str, Any]:
-    """Return the columns of a kind for PostgreSQL, which finds out what is inherited."""
+    """Return the columns of a kind for PostgreSQL, which finds out the inherited ones."""
     inherited = {_COLUMN[name] for name in run.inherits if name in _COLUMN}
     judged = audited is not None
     return {

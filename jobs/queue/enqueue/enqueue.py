@@ -172,7 +172,7 @@ def are_held_apart(tx: Tx, runs: Sequence[NewRun]) -> list[bool]:
 
 
 def put_or_drop(tx: Tx, runs: Sequence[NewRun]) -> None:
-    """``put`` where nobody is there who could be refused: what has no place in a full queue is dropped.
+    """Put runs into the queue for nobody who could be refused: without a place in a full queue they are dropped.
 
     It waits for nobody who enqueues into a line with a cap: into such a line all is put, whether there is room or not.
 
@@ -205,7 +205,7 @@ class _Settled:
 
 
 def _insert_capped(tx: Tx, settled: _Settled, new: Capped, *, is_ours: bool = False) -> list[Enqueued] | Line:
-    """Insert runs of which only so many may wait, and drop what has to give way; or the line that refuses one."""
+    """Insert runs of which only so many may wait, and drop those that give way; or return the line that refuses one."""
     room = Room(tx.conn, new, is_ours=is_ours)
     if room.suffices:
         return _insert(tx, settled)
@@ -218,7 +218,7 @@ def _insert_capped(tx: Tx, settled: _Settled, new: Capped, *, is_ours: bool = Fa
 
 
 def _insert_keyed(tx: Tx, settled: _Settled, new: Capped, room: Room) -> list[Enqueued] | Line:
-    """The same for runs with unique keys: others may stand for them, which is known once they are inserted."""
+    """Do the same for runs with unique keys: others may stand for them, which is known once they are inserted."""
     with tx.savepoint() as take_back:
         enqueued = _insert(tx, settled)
         made = {one.run.id: new.asked[place] for place, one in enumerate(enqueued) if not one.deduplicated}
@@ -230,7 +230,7 @@ def _insert_keyed(tx: Tx, settled: _Settled, new: Capped, room: Room) -> list[En
 
 
 def _after_drops(tx: Tx, enqueued: list[Enqueued], verdict: Verdict, new: Capped) -> list[Enqueued]:
-    """Drop what a verdict says; the runs as they are then."""
+    """Drop the runs that a verdict names, and return all as they are then."""
     made = [one.run.id for one in enqueued if not one.deduplicated]
     own = {made[place]: line for place, line in verdict.dropped.items()}
     drop(tx, {**verdict.replaced, **own}, new.caps)
@@ -239,7 +239,6 @@ def _after_drops(tx: Tx, enqueued: list[Enqueued], verdict: Verdict, new: Capped
 
 
 def _insert(tx: Tx, settled: _Settled) -> list[Enqueued]:
-    """Insert runs."""
     runs = settled.runs
     plain = NewRuns.of(run for run in runs if run.unique_key is None)
     stored = insert(tx.conn, plain, tx.now, settled.published).stored(plain) if plain.kind else ()
@@ -264,7 +263,7 @@ def _insert(tx: Tx, settled: _Settled) -> list[Enqueued]:
 
 
 def _settled(tx: Tx, runs: Sequence[NewRun]) -> _Settled:
-    """``runs`` with what follows from their arguments, as their jobs say: keys and labels."""
+    """Give runs their keys and labels, which follow from their arguments as their jobs say."""
     names = {run.job_name for run in runs if run.inherits}
     found, any_group = jobs.published_defaults_and_caps(tx.conn, names) if names else ({}, True)
     published = {name: found.get(name, NO_DEFAULTS) for name in names}

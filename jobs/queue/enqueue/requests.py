@@ -28,16 +28,16 @@ _encode = json.JSONEncoder(allow_nan=False, ensure_ascii=False).encode
 
 
 def traced(spec: RunSpec) -> RunSpec:
-    """A run to be that carries the trace of where it is put into the queue, if there is one."""
+    """Return a run to be with the trace of its enqueue, if there is one."""
     carried = TRACED.carried(spec.job_name, spec.carried)
     return spec if carried is spec.carried else replace(spec, carried=carried)
 
 
 def new_run(spec: RunSpec) -> NewRun:
-    """A run to be, if all of it is what it must be; policies that are None are inherited from the job.
+    """Return a run to be; policies that are None are inherited from the job.
 
     Raises:
-        UserError: it is not.
+        UserError: a value is not as it must be.
     """
     args, carried, labels = spec.args, spec.carried, spec.labels
     given = {name: getattr(spec, name) for name in RUN_POLICIES}
@@ -117,7 +117,7 @@ def checked(runs: Iterable[RunSpec]) -> NewRuns:
 
 
 def _known(known: dict[tuple[object, ...], int], settings: tuple[object, ...]) -> int | None:
-    """The place of settings that were judged before; those that have no hash were not, and are wrong."""
+    """Return the place of settings that were judged before; those without a hash were not, and are wrong."""
     try:
         return known.get(settings)
     except TypeError:
@@ -134,7 +134,6 @@ def _specs(runs: object) -> Iterator[RunSpec]:
 
 
 def _labels(spec: RunSpec) -> str:
-    """The labels of a run, as they are stored."""
     if spec.labels is None or spec.labels == {}:
         return NOTHING
     if _is_of_texts(spec.labels):
@@ -144,21 +143,20 @@ def _labels(spec: RunSpec) -> str:
 
 
 def _is_of_texts(labels: object) -> bool:
-    """Whether labels can be remembered."""
     given: Any = labels
     return isinstance(labels, dict) and all(isinstance(value, str) for value in given.values())
 
 
 @lru_cache(maxsize=4096)
 def _judged_labels(pairs: tuple[tuple[str, str], ...]) -> str:
-    """The text of labels that are what they must be; to judge them again takes as long as to store them."""
+    """Return labels as they are stored; to judge them again would take as long as to store them."""
     labels = dict(pairs)
     refuse(label_faults(labels))
     return labels_text(labels)
 
 
 def args_text(args: Mapping[str, Json], name: str = "args") -> str:
-    """Arguments as JSON.
+    """Return arguments as JSON.
 
     Raises:
         UserError: no database could store them.
@@ -184,7 +182,7 @@ def args_text(args: Mapping[str, Json], name: str = "args") -> str:
 
 
 def _no_json(name: str, args: Mapping[str, Json], error: Exception) -> InvalidInput:
-    """What no database could store, with the argument that it is in."""
+    """Return the error of a value that no database could store, with its argument."""
     for argument, value in args.items():
         try:
             _encode({argument: value}).encode()
@@ -201,7 +199,7 @@ def _reason(error: Exception) -> str:
 
 
 def _faults(settings: NewRun, spec: RunSpec, priority: object) -> Iterator[InvalidInput]:
-    """What is wrong with a run to be; whether anybody knows the job is not judged.
+    """Find the faults of a run to be; whether anybody knows the job is not judged.
 
     What the database would refuse in its own words, after which a transaction is spoilt, is refused here by name.
     """
@@ -232,7 +230,7 @@ def _json_faults(value: Mapping[str, Json] | None, name: str) -> Iterator[Invali
 
 
 def _own_faults(spec: RunSpec) -> Iterator[InvalidInput]:
-    """What is wrong with the fields that only Python has."""
+    """Find the faults of the fields that only Python has."""
     hold, settled, signature = cast("tuple[object, object, object]", (spec.hold, spec.settled, spec.signature))
     if spec.parent_labels is not None:
         yield from label_faults(spec.parent_labels, "parent_labels")

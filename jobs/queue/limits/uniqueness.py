@@ -109,7 +109,7 @@ def _held(tx: Tx, run: NewRun, key: str, hold: Hold) -> Enqueued | None:
 
 
 def _inserted(tx: Tx, run: NewRun, key: str, hold: Hold) -> Enqueued | None:
-    """The new run; or the one that was faster; None = look again.
+    """Return the new run, or the one that was faster; None = look again.
 
     Raises:
         InvalidState: what is to have the newest arguments cannot: the key is held in another way.
@@ -143,7 +143,7 @@ def _held_otherwise(holder: Run, run: NewRun) -> InvalidState:
 
 
 def _renewed(tx: Tx, run: NewRun, key: str, hold: Hold) -> Enqueued | None:
-    """The run that waits with this key, with the arguments of this one; None = none waits.
+    """Renew the run that waits with this key by the arguments of another; None = none waits.
 
     Raises:
         InvalidState: it is a run of another job.
@@ -175,7 +175,7 @@ _OF_THE_LAST: Final = (
     "args", "carried", "signature", "submitter", "submitter_id", "concurrency_key", "max_concurrent", "rate_key",
     "cap_key",
 )  # fmt: skip
-"""What a run that waits gets of the enqueue that takes its place, besides its labels and its times."""
+"""The fields of a waiting run that a later enqueue replaces, besides its labels and its times."""
 
 
 def is_debounced(run: NewRun) -> bool:

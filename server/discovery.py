@@ -35,7 +35,7 @@ class NamedJobs:
 
     @classmethod
     def of(cls, given: Iterable[JobOrModule] | None) -> "NamedJobs":
-        """What a call named.
+        """Read the argument of a call.
 
         Raises:
             ConfigurationError: something else than jobs and names.
@@ -55,7 +55,7 @@ class NamedJobs:
         return cls(jobs, [one for one in named if isinstance(one, str)])
 
     def registries(self, registry: Registry | None, *, shell: bool = False) -> tuple[Registry, Registry]:
-        """Whose jobs these are, and a registry of them and the built-in ones; imports the modules.
+        """Import the modules; return the registry of these jobs, and a new one of them and the built-in ones.
 
         Args:
             registry: As the call names it.
@@ -160,7 +160,7 @@ def _import_faults(modules: Sequence[str]) -> list[str]:
 
 
 def without_jobs(modules: Sequence[str], registry: Registry) -> list[str]:
-    """Those of the imported ``modules`` that neither define, nor hold by import, any job of ``registry``."""
+    """Return the imported ``modules`` that neither define, nor hold by import, any job of ``registry``."""
     homes = {getattr(definition.handler, "__module__", "") for definition in registry}
     own = {id(definition) for definition in registry}
 

@@ -41,7 +41,7 @@ _OF_THE_BODY: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Visitor:
-    """Who uses the dashboard and the API, as the application knows him.
+    """Name a person that uses the dashboard and the API, as the application knows them.
 
     Attributes:
         name: Shown, and kept with what he changes.

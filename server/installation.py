@@ -119,7 +119,7 @@ class Installation:
         return self.url if self.set_up_by_link else None
 
     def _parts(self) -> Parts:
-        """What the server is made of: all in this event loop, but for the engine."""
+        """Make the parts of the server: all in this event loop, but for the engine."""
         settings = engine_settings(self.settings)
         schema, refusals = shared_schema(), Refusals()
         of_engine = Database(self.settings.database_url, known_code=CodeOfRegistry(self.registry))
@@ -178,7 +178,7 @@ class Installation:
             one.on_fault = self.counts.failed
 
     def _opens_metrics(self) -> bool:
-        """Whether everybody who reaches the API's port may read the metrics there."""
+        """Return whether everybody who reaches the API's port may read the metrics there."""
         if self.settings.metrics != "auto":
             return self.settings.metrics == "open"
         return self.who is None and reached_from_here_only(self.settings)
@@ -299,7 +299,7 @@ def node_parts(
     databases: Sequence[Database],
     streams: OpenStreams | None = None,
 ) -> NodeParts:
-    """Where the metrics of a node are read; ``streams`` None: it has no API."""
+    """Return the sources of a node's metrics; ``streams`` None: it has no API."""
     return NodeParts(
         counts,
         requests,

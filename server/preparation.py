@@ -1,4 +1,4 @@
-"""What every command that runs jobs begins with: the settings, and the jobs; all that is wrong is found in one go."""
+"""The beginning of every command that runs jobs: settings and jobs, with all of their faults in one go."""
 
 import ssl
 from collections.abc import Iterator, Mapping
@@ -23,12 +23,12 @@ from .http.forwarded import parse_networks
 
 
 def choice_of(settings: Settings) -> NodeChoice:
-    """What the settings let the node take."""
+    """Return the runs that the settings let the node take."""
     return NodeChoice(settings.groups, settings.only_jobs, settings.tags, settings.without_tags)
 
 
 def choice_faults(settings: Settings, registry: Registry) -> Iterator[str]:
-    """What cannot be taken because there is no such job, one sentence each."""
+    """Yield a sentence for each job of the settings that does not exist."""
     for name in settings.only_jobs:
         if registry.get(name) is None:
             near = get_close_matches(name, registry.names(), 1)
@@ -37,7 +37,7 @@ def choice_faults(settings: Settings, registry: Registry) -> Iterator[str]:
 
 
 def choice_warnings(settings: Settings, registry: Registry) -> Iterator[str]:
-    """What leaves this node with nothing, or means nothing, one sentence each."""
+    """Yield a sentence for each choice that leaves this node with nothing, or means nothing."""
     carried = {tag for job in registry for tag in job.tags}
     for setting in ("tags", "without_tags"):
         for tag in getattr(settings, setting):
@@ -49,7 +49,7 @@ def choice_warnings(settings: Settings, registry: Registry) -> Iterator[str]:
 
 
 def faults_of(settings: Settings) -> Iterator[str]:
-    """What is wrong with how the server would be reached, one sentence each."""
+    """Return a sentence for each fault of the way in which the server would be reached."""
     try:
         outside = is_outside(addresses_of(settings.host))
     except ConfigurationError as error:
@@ -67,13 +67,13 @@ def faults_of(settings: Settings) -> Iterator[str]:
 
 
 def reached_from_here_only(settings: Settings) -> bool:
-    """Whether nobody but programs of this machine reaches the server."""
+    """Return whether nobody but programs of this machine reaches the server."""
     public = settings.trusted_proxies or settings.public_url is not None
     return not public and not is_outside(addresses_of(settings.host))
 
 
 def _missing_outside(settings: Settings) -> Iterator[str]:
-    """What a server lacks that is reached from elsewhere."""
+    """Yield the settings that a server lacks which is reached from elsewhere."""
     found = f"'{settings.host}' is reached from elsewhere"
     if settings.tls_cert is None and not settings.trusted_proxies:
         yield (

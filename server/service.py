@@ -137,7 +137,7 @@ class Service:
         return side_port(self.settings, self.lifecycle, lambda: made.parts.engine.ready, made.metrics)
 
     async def _prepare(self, database: Database) -> None:
-        """What is done with the tables before this process serves."""
+        """Prepare the tables before this process serves."""
         if self.prepare is not None:
             await self.prepare(database)
         if self.settings.tasks is not None:

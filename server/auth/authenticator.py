@@ -1,4 +1,4 @@
-"""Who stands behind a request: its credential, looked up and remembered for some seconds."""
+"""Find the identity behind a request by its credential, and end streams whose owner has lost the right to them."""
 
 import logging
 import re
@@ -33,7 +33,7 @@ MAX_HEADER = 8_192
 
 @dataclass(frozen=True, slots=True)
 class SessionCookie:
-    """How the cookie is called and sent.
+    """Name, read and write the cookie of a session.
 
     With TLS it has the prefix ``__Host-``: browsers take it from this very host only, and send it over TLS only. Such a
     cookie is sent to every port and path of the host, so both are part of its name: several servers of one host, and
@@ -130,7 +130,7 @@ class Authenticator:
         self._forgotten = 0
 
     async def identity(self, connection: HTTPConnection) -> Identity | None:
-        """Whose credential the connection shows; None when it shows none.
+        """Return the identity whose credential the connection shows; None when it shows none.
 
         A token in ``Authorization`` (or, for a WebSocket, in the payload of ``connection_init``) comes before a cookie.
 
@@ -147,7 +147,7 @@ class Authenticator:
         return None if secret is None else await self._look_up(secret, _COOKIES)
 
     async def required(self, connection: HTTPConnection) -> Identity:
-        """Whose credential the connection shows.
+        """Return the identity whose credential the connection shows.
 
         Raises:
             UserFacingError: ``UNAUTHENTICATED``: it shows none, or one that is not good.
@@ -172,7 +172,7 @@ class Authenticator:
             self.forget_all()
 
     async def still_good(self, asked: Collection[Identity]) -> set[Identity]:
-        """Those of some identities whose credentials allow the same as before; the others are not remembered."""
+        """Return those identities whose credentials allow the same as before, and forget the others."""
         now = await server_time(self._database)
         good = await self._database.read(identities.still_good, list(asked), now)
         if lost := set(asked) - good:

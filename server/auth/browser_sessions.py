@@ -25,7 +25,7 @@ Handler = Callable[[Request], Awaitable[Response]]
 
 
 class BrowserSessions:
-    """What all ways to sign in with a browser share.
+    """Begin and end the sessions of browsers, for all ways to sign in.
 
     Attributes:
         attempts: The cookie that binds what was begun to the browser that began it.
@@ -59,7 +59,7 @@ class BrowserSessions:
         return guarded
 
     async def identity(self, request: Request) -> Identity | None:
-        """Who asks; None when nobody is signed in."""
+        """Return the identity of the caller; None when nobody is signed in."""
         try:
             return await self._authenticator.identity(request)
         except UserFacingError:
@@ -67,7 +67,7 @@ class BrowserSessions:
             return None
 
     async def required(self, request: Request) -> Identity:
-        """Who has signed in with this browser.
+        """Return the identity that has signed in with this browser.
 
         Raises:
             UserFacingError: ``UNAUTHENTICATED``: nobody has.

@@ -104,7 +104,7 @@ def text_member(members: Mapping[str, object], name: str) -> str:
 
 
 def local_path(wanted: str | None) -> str:
-    """Where to go next: a path of this site, no matter what was asked for."""
+    """Return the path to go to next; a path that leaves this site becomes ``/``."""
     return wanted if wanted is not None and _PATH.fullmatch(wanted) else "/"
 
 

@@ -1,4 +1,4 @@
-"""Where an application has mounted us and says who asks: the page for those whom it does not know, and their end."""
+"""Sign-in by the application that has mounted us: the page for unknown visitors, and the end of their streams."""
 
 import asyncio
 import logging
@@ -76,7 +76,7 @@ class HostSignIn:
                 return
 
     def routes(self) -> list[Route]:
-        """What the dashboard leads to when somebody is not known any more."""
+        """Return the routes to which the dashboard sends visitors that are not known any more."""
         return [
             Route("/login", self._login, methods=["GET"]),
             Route(STYLE_PATH, style, methods=["GET"]),

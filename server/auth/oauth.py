@@ -212,7 +212,7 @@ class OAuthRoutes:
         return _not_found(guess, code) if guess.request is None else decided_page(approved=approve)
 
     async def _person(self, request: Request) -> Identity | None:
-        """Who has signed in with this browser: a token decides about no device."""
+        """Return the identity that has signed in with this browser; a token decides about no device."""
         known = await self._sessions.identity(request)
         return known if known is not None and known.kind is CredentialKind.BROWSER else None
 

@@ -33,7 +33,7 @@ ENDPOINTS: Final = ("authorization_endpoint", "token_endpoint", "jwks_uri")
 
 @dataclass(frozen=True, slots=True)
 class Binding:
-    """What ties a sign-in to the browser that began it: made of the secret in its cookie, and kept nowhere else.
+    """Tie a sign-in to the browser that began it, by the secret in its cookie; it is kept nowhere else.
 
     Attributes:
         secret: That in the cookie.
@@ -45,12 +45,12 @@ class Binding:
 
     @property
     def nonce(self) -> str:
-        """What the provider signs along."""
+        """Return the value that the provider signs along."""
         return self._derived("nonce")
 
     @property
     def verifier(self) -> str:
-        """What proves to the provider that the code comes back from who asked (PKCE)."""
+        """Return the proof that the code comes back from the client that asked for it (PKCE)."""
         return self._derived("verifier")
 
     def _derived(self, purpose: str) -> str:
@@ -75,7 +75,7 @@ class Provider:
         self._keys: KeySet | None = None
 
     async def address(self, binding: Binding) -> str:
-        """Where to send a browser.
+        """Return the address to which a browser is sent.
 
         Raises:
             UserFacingError: ``PROVIDER_NOT_AVAILABLE``.
@@ -94,7 +94,7 @@ class Provider:
         return str(httpx.URL(metadata["authorization_endpoint"]).copy_merge_params(params))
 
     async def profile(self, query: Mapping[str, str], binding: Binding, now: datetime) -> Profile:
-        """Whom the provider has seen, by the answer that a browser brings back.
+        """Return the profile of the person whom the provider has seen, by the answer that a browser brings back.
 
         Raises:
             UserFacingError: ``PROVIDER_REFUSED``: it says no, or ``PROVIDER_ANSWER``: its answer is not good;

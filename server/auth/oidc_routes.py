@@ -82,7 +82,7 @@ class ProviderRoutes:
             return _page(error)
 
     async def _attempt(self, request: Request, provider: "oidc.Provider") -> "tuple[oidc.Binding, ProviderAttempt]":
-        """What this browser has begun.
+        """Return the sign-in that this browser has begun.
 
         Raises:
             UserFacingError: ``WRONG_STATE``: nothing, or it is over.

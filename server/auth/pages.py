@@ -24,7 +24,7 @@ def root_path_of(scope: Scope) -> str:
 
 
 def path_below_root(request: Request) -> str:
-    """What was asked for, as a path below that root, with its query."""
+    """Return the requested path below that root, with its query."""
     path = request.url.path.removeprefix(quote(root_path_of(request.scope))) or "/"
     return f"{path}?{request.url.query}" if request.url.query else path
 
@@ -134,7 +134,7 @@ def hidden(name: str, value: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class OtherWays:
-    """How one may sign in besides a password.
+    """List the ways to sign in besides a password.
 
     Attributes:
         providers: Keys and names of providers.

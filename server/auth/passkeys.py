@@ -50,12 +50,12 @@ class Challenge:
     """Random bytes that a device signs."""
 
     def __init__(self, value: bytes | None = None) -> None:
-        """Those given, or new ones."""
+        """Take these bytes, or new ones."""
         self.value = token_bytes(CHALLENGE_BYTES) if value is None else value
 
     @property
     def stored(self) -> str:
-        """What the database keeps of them."""
+        """Return the form in which the database keeps them."""
         return stored_form(helpers.bytes_to_base64url(self.value))
 
 
@@ -85,7 +85,7 @@ class RelyingParty:
         return self.name
 
     def sign_in_options(self, challenge: Challenge) -> str:
-        """What a browser needs to ask its user for a passkey of this server, as JSON."""
+        """Return the JSON by which a browser asks its user for a passkey of this server."""
         required = structs.UserVerificationRequirement.REQUIRED
         return webauthn.options_to_json(
             webauthn.generate_authentication_options(
@@ -97,7 +97,7 @@ class RelyingParty:
         )
 
     def registration_options(self, challenge: Challenge, account: Identity, known: Sequence[Passkey]) -> str:
-        """What a browser needs to make a passkey for an account, as JSON."""
+        """Return the JSON by which a browser makes a passkey for an account."""
         required = structs.UserVerificationRequirement.REQUIRED
         ids = [helpers.base64url_to_bytes(one.key.credential_id) for one in known]
         return webauthn.options_to_json(
@@ -133,7 +133,7 @@ class RelyingParty:
         return DeviceKey(credential_id, public_key, done.sign_count)
 
     def sign_count(self, credential: Mapping[str, Any], challenge: Challenge, passkey: Passkey) -> int | None:
-        """How often the device was used by now; None if its signature is not good."""
+        """Return how often the device was used by now; None if its signature is not good."""
         try:
             done = webauthn.verify_authentication_response(
                 credential=dict(credential),
@@ -152,7 +152,7 @@ class RelyingParty:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a browser sends, as far as it says which challenge it answers and which passkey it means.
+    """Name the challenge that a browser answers, and the passkey by which it does.
 
     Attributes:
         credential: As the browser has made it.

@@ -49,7 +49,7 @@ class Passwords:
         return await self._run(HASHER.hash, password)
 
     async def verify(self, stored: str | None, password: str) -> bool:
-        """Whether a password is the one behind a hash; with None it takes as long, and is not.
+        """Return whether a password is the one behind a hash; with None it takes as long, and is not.
 
         Raises:
             UserFacingError: ``BUSY``: too many are waiting.

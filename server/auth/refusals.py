@@ -52,7 +52,7 @@ class Refusals:
             log_fault(log, f"a refusal of '{about['field']}' could not be written down", error)
 
     def _attempts(self, name: str, field: object) -> int:
-        """How many the entry to be written stands for; 0 = none is to be written yet."""
+        """Return how many attempts the next entry stands for; 0 = none is to be written yet."""
         now = self._clock()
         noted = self._noted.setdefault((name, field), _Noted(-EVERY + now))
         noted.since += 1

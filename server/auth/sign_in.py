@@ -174,7 +174,7 @@ class SignInRoutes:
 
 
 def _why_here(target: str, *, ended: bool) -> str | None:
-    """Why somebody sees the page of sign-in; None where it is plain."""
+    """Return the reason for which somebody sees the page of sign-in; None where it is plain."""
     if ended:
         return "Your sign-in has ended. Sign in again to go on where you were."
     return None if target == "/" else f"Sign in to open {target.partition('?')[0][:80]}."
@@ -236,7 +236,7 @@ class SignIn:
 
 
 async def person_behind(database: Database, submitter: Submitter | None) -> Person:
-    """Who submitted a run, with the rights of now.
+    """Return the person who submitted a run, with their present rights.
 
     Args:
         database: Where accounts are.

@@ -33,7 +33,7 @@ log = logging.getLogger("cronograph.sign_in")
 
 
 def link_file(database: Database) -> Path:
-    """Where the link is written: next to a SQLite file, in the working directory for PostgreSQL."""
+    """Return the file of the link: next to a SQLite file, in the working directory for PostgreSQL."""
     if database.is_sqlite:
         path = sqlite_path(database.url)
         return path.with_name(f"{path.name}.setup-link")
@@ -80,7 +80,7 @@ WRONG = "The name or the password is wrong."
 
 
 def client_info_of(connection: HTTPConnection) -> ClientInfo:
-    """Where a request comes from."""
+    """Return the address and the program that a request comes from."""
     return ClientInfo(address_of(connection), connection.headers.get("user-agent"))
 
 
@@ -91,7 +91,7 @@ def address_of(connection: HTTPConnection) -> str:
 
 
 def person_of(connection: HTTPConnection, identity: Identity) -> Person:
-    """Who asks, and from where."""
+    """Return the person who asks, and from where."""
     return Person.of(identity, address_of(connection))
 
 
@@ -186,11 +186,11 @@ class Signing:
         return SignedIn(await self._database.write(_recover, link, (password, hashed), secret, place), secret)
 
     async def has_administrator(self) -> bool:
-        """Whether there is somebody who can let others in."""
+        """Return whether there is an active administrator."""
         return await self._database.read(accounts.active_administrators) > 0
 
     async def is_good(self, purpose: Purpose, link: str) -> bool:
-        """Whether a link could be spent now."""
+        """Return whether a link could be spent now."""
         now = await server_time(self._database)
         return await self._database.read(links.is_good, purpose, stored_form(link), now)
 

@@ -67,7 +67,7 @@ def backup(
 
 
 def _key_place(settings: Settings) -> str:
-    """Where the key of the secrets is kept, in words."""
+    """Return the place of the key of the secrets, in words."""
     file = key_file(settings)
     if file is None:
         return "CRONOGRAPH_SECRET_KEY" if settings.secret_key is not None else "none is set, so there are no secrets"

@@ -1,1 +1,1 @@
-"""What may be set, where it is read from, and what it must be."""
+"""The settings, their sources, and the rules for their values."""

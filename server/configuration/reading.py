@@ -66,7 +66,7 @@ class Loaded:
 
 @dataclass(slots=True)
 class _Sources:
-    """What each source says, the strongest last, and how its settings are called there."""
+    """Hold the settings of each source, the strongest last, and their names there."""
 
     flags: Mapping[str, Any]
     environment: Mapping[str, Any]
@@ -194,7 +194,7 @@ def _validated(sources: _Sources) -> Settings:
 
 
 def _faulty_providers(error: ValidationError, sources: _Sources) -> Iterator[str]:
-    """What is wrong with providers, part by part and without any value: their secrets are among them."""
+    """Return the faults of providers, part by part and without any value: their secrets are among them."""
     for fault in error.errors(include_input=False, include_url=False):
         name, *parts = map(str, fault["loc"])
         if name == PROVIDERS:
@@ -203,7 +203,7 @@ def _faulty_providers(error: ValidationError, sources: _Sources) -> Iterator[str
 
 
 def _together(settings: Settings, sources: _Sources) -> Iterator[tuple[set[str], str]]:
-    """What the single checks cannot see: the settings concerned, and the fault."""
+    """Yield the faults of settings together: the settings concerned, and the sentence."""
     try:
         yield from _missing_folder(settings, sources)
         yield from _other_schema(settings, sources)

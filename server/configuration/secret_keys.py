@@ -1,4 +1,4 @@
-"""Where the keys of secrets come from: a setting, a file, or with SQLite a file next to the database, made at need."""
+"""The keys of secrets: from a setting, a file, or with SQLite a file next to the database, made at need."""
 
 import os
 from pathlib import Path

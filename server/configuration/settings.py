@@ -43,7 +43,7 @@ def _https(text: str) -> str:
 
 
 class ProviderSettings(BaseModel):
-    """How to reach a provider, and what its people may do here.
+    """The address of a provider, and the rights of its people here.
 
     Attributes:
         name: What the button says.
@@ -81,7 +81,7 @@ class ProviderSettings(BaseModel):
         return self
 
     def secret(self) -> str | None:
-        """What this server proves itself by; None = nothing.
+        """Return the secret by which this server proves itself; None = none.
 
         Raises:
             OSError: its file cannot be read.
@@ -110,7 +110,7 @@ ENV_PREFIX = "CRONOGRAPH_"
 
 @dataclass(frozen=True, slots=True)
 class MustBe:
-    """What the value of a setting must be, in words; error messages quote it."""
+    """Say in words the values that a setting may have; error messages quote it."""
 
     words: str
 
@@ -349,5 +349,5 @@ DEFAULT_FILE = Path("cronograph.toml")
 
 
 def must_be(name: str) -> str:
-    """What the value of the setting ``name`` must be, in words."""
+    """Return in words the values that the setting ``name`` may have."""
     return next(mark.words for mark in Settings.model_fields[name].metadata if isinstance(mark, MustBe))

@@ -1,4 +1,4 @@
-"""What ``cronograph check`` looks at: the database and the schedules that are stored in it."""
+"""The checks of ``cronograph check``: of the database, and of the schedules that are stored in it."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -23,7 +23,7 @@ PAGE = 200
 
 @dataclass(slots=True)
 class DatabaseReport:
-    """What was found in the database.
+    """Collect the findings about the database.
 
     Attributes:
         exists: Whether there is one; False only for a SQLite file that the first start will make.

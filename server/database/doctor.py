@@ -24,7 +24,7 @@ from .schema import pending
 
 
 class Level(StrEnum):
-    """How something is: as it should be, something to think about, or a problem of today."""
+    """Grade a finding: as it should be, something to think about, or a problem of today."""
 
     OK = "ok"
     ADVICE = "advice"
@@ -77,7 +77,7 @@ LEAST_FREED: Final = 0.1
 
 
 def judge_schema(pending: Sequence[str], missing: Sequence[str]) -> Finding:
-    """Whether the tables are those of this version.
+    """Judge whether the tables are those of this version.
 
     Args:
         pending: Revisions that a start would apply.
@@ -93,7 +93,7 @@ def judge_schema(pending: Sequence[str], missing: Sequence[str]) -> Finding:
 
 
 def judge_indexes(faults: Sequence[IndexFault], *, postgres: bool) -> Iterator[Finding]:
-    """Which indexes are to be made."""
+    """Judge which indexes are to be made."""
     for fault in faults:
         concurrently = "CONCURRENTLY " if postgres else ""
         schema = fault.statement.partition(" ON ")[2].partition(".")[0]
@@ -106,7 +106,7 @@ def judge_indexes(faults: Sequence[IndexFault], *, postgres: bool) -> Iterator[F
 
 
 def judge_nodes(nodes: Sequence[Node], now: datetime) -> Iterator[Finding]:
-    """How those that live are; ``now`` is the database's time."""
+    """Judge the live nodes; ``now`` is the database's time."""
     found = False
     for node in nodes:
         for finding in _of_node(node, now):
@@ -131,7 +131,7 @@ def _of_node(node: Node, now: datetime) -> Iterator[Finding]:
 
 
 def judge_history(health: HistoryHealth, in_all: int) -> Finding:
-    """How much history there is, and how much of it a shorter retention would free.
+    """Judge the amount of history, and how much of it a shorter retention would free.
 
     Args:
         health: What there is.
@@ -159,7 +159,7 @@ def judge_history(health: HistoryHealth, in_all: int) -> Finding:
 
 
 def judge_disk(used: int, total: int, where: str, needed: int) -> Finding:
-    """Whether there is room.
+    """Judge the free room of the disk.
 
     Args:
         used: Bytes of the disk that are not free.
@@ -239,7 +239,7 @@ def judge_postgres(health: PostgresHealth, schema: str) -> Iterator[Finding]:
 
 
 def judge_clock(skew: float, error: float) -> Finding:
-    """What the difference of the clocks means: this machine's minus the server's, wrong by ``error`` at most."""
+    """Judge the difference of the clocks: this machine's minus the server's, wrong by ``error`` at most."""
     way = "ahead of" if skew > 0 else "behind"
     says = f"this machine's clock is {abs(skew):.1f} s {way} the database's"
     if abs(skew) - error < SKEW[0]:
@@ -249,7 +249,7 @@ def judge_clock(skew: float, error: float) -> Finding:
 
 
 def judge_notification(delay: float | None, *, pooled: bool) -> Finding:
-    """What the delay of a notification means; None: it did not arrive."""
+    """Judge the delay of a notification; None: it did not arrive."""
     if pooled:
         return Finding("notifications", Level.OK, "not used behind a pooler; the poll does the work (CRONOGRAPH_POLL)")
     if delay is None:
@@ -262,7 +262,7 @@ def judge_notification(delay: float | None, *, pooled: bool) -> Finding:
 
 
 def judge_pooler(sessions: Sequence[int], jit: str, *, pooled: bool) -> Finding:
-    """Whether what the URL says about a pooler is so.
+    """Judge the statement of the URL about a pooler.
 
     Args:
         sessions: The server's process that answered, in one transaction after the other on one connection.

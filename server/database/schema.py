@@ -68,7 +68,7 @@ def pending(database_url: str) -> list[str]:
 
 
 def missing(database_url: str) -> str | None:
-    """What is not there of the database, in words; None if it has tables of Cronograph. Changes nothing.
+    """Return the missing part of the database, in words; None if it has tables of Cronograph. Changes nothing.
 
     Raises:
         StorageError: it cannot be reached or used.

@@ -1,4 +1,4 @@
-"""What this machine and this database can do: jobs that do nothing, in a place of their own, not in the real data."""
+"""Measure this machine and this database by jobs that do nothing, in a place of their own, not in the real data."""
 
 import asyncio
 import time
@@ -30,7 +30,7 @@ _PATIENCE = 120.0
 
 @dataclass(frozen=True, slots=True)
 class Amount:
-    """How much is tried.
+    """Set the amounts of a trial.
 
     Attributes:
         runs: That wait when the node starts.
@@ -61,7 +61,7 @@ class Spread:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """What was found.
+    """The figures of a trial.
 
     Attributes:
         enqueued: Runs a second put into the queue, a thousand in a transaction.

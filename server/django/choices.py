@@ -26,7 +26,7 @@ _TYPES: Final[Mapping[str, type]] = {
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """What the project has chosen; every setting has a default.
+    """Hold the settings of the project, each with its default.
 
     Attributes:
         alias: Which of ``DATABASES`` has Cronograph's tables too; None where they are in a database of their own.
@@ -59,7 +59,7 @@ class Choices:
 
 
 def choices() -> Choices:
-    """What ``settings.CRONOGRAPH`` says.
+    """Read ``settings.CRONOGRAPH``.
 
     Raises:
         ImproperlyConfigured: a setting is unknown, is of a wrong type, or contradicts another.

@@ -1,4 +1,4 @@
-"""What ``manage.py cronograph`` adds to the command line: the database and the jobs of the project."""
+"""The command line of ``manage.py cronograph``, with the database and the jobs of the project."""
 
 import json
 import os

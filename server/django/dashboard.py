@@ -20,7 +20,7 @@ Asked: TypeAlias = Callable[[HTTPConnection], Awaitable[Visitor | None] | Visito
 
 
 async def staff(connection: HTTPConnection) -> Visitor | None:
-    """Who has signed in to Django and belongs to its staff: superusers are administrators, others operators."""
+    """Return the member of Django's staff that has signed in: superusers are administrators, others operators."""
     request: Any = HttpRequest()
     sessions = import_module(settings.SESSION_ENGINE)
     request.session = sessions.SessionStore(connection.cookies.get(settings.SESSION_COOKIE_NAME))

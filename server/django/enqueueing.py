@@ -1,4 +1,4 @@
-"""Where the jobs of a Django project put their runs: into Django's own transaction, if both have one database."""
+"""The queue of a Django project: runs are part of Django's own transaction, if both have one database."""
 
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager

@@ -1,4 +1,4 @@
-"""What the admin lists: it asks for a model, and the tables are Cronograph's own."""
+"""The model that the admin asks for; the tables are Cronograph's own."""
 
 from django.db import models
 

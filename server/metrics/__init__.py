@@ -1,1 +1,1 @@
-"""What this process sends to a monitoring system at ``/metrics``."""
+"""The metrics that this process sends to a monitoring system at ``/metrics``."""

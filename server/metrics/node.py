@@ -23,7 +23,7 @@ _ROOMS: Final = frozenset({"auth", "oauth", "assets", "signal"})
 
 
 class RequestCounts:
-    """What was asked of this process.
+    """Count the requests to this process.
 
     Attributes:
         requests: By method, route and status.
@@ -95,7 +95,7 @@ class CountRequests:
 
 @dataclass(frozen=True, slots=True)
 class NodeParts:
-    """Where the metrics of a node are read.
+    """Hold the sources of a node's metrics.
 
     Attributes:
         counts: What it counted of its runs.

@@ -28,7 +28,7 @@ def _labels(names: Sequence[str], values: Sequence[str]) -> str:
 
 
 class Family:
-    """What all metrics of one name have in common."""
+    """Hold the name, the description and the labels of a metric."""
 
     kind = ""
 

@@ -1,4 +1,4 @@
-"""How the process ends: what its exit status says, and the end itself once the server has stopped."""
+"""The end of the process: its exit status, and the end itself once the server has stopped."""
 
 import logging
 import os
@@ -14,7 +14,7 @@ PATIENCE = 10.0
 
 
 class ExitCode(IntEnum):
-    """What the exit status of a command means; the same for every command."""
+    """Name the exit statuses, which are the same for every command."""
 
     DONE = 0
     REFUSED = 1

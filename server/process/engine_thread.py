@@ -80,12 +80,12 @@ class EngineThread:
 
     @property
     def ready(self) -> bool:
-        """Whether the engine has recovered what a dead process left, and takes runs."""
+        """Return whether the engine has recovered the runs of a dead process, and takes new ones."""
         return self.fault is None and self._engine is not None and self._engine.ready
 
     @property
     def fault(self) -> str | None:
-        """Why the event loop of the jobs has ended, if nobody asked it to: nothing runs here any more."""
+        """Return why the event loop of the jobs has ended, if nobody asked it to: nothing runs here any more."""
         return None if self._thread.fault is None else str(self._thread.fault)
 
     async def ended(self) -> None:
@@ -104,7 +104,7 @@ class EngineThread:
 
     @property
     def running(self) -> int:
-        """How many runs execute now."""
+        """Return how many runs execute now."""
         return self._engine.running if self._engine is not None else 0
 
     @property
@@ -114,7 +114,7 @@ class EngineThread:
 
     @property
     def lag(self) -> Mapping[str, float]:
-        """How late the event loops of the jobs and of the API were when last looked at, in seconds."""
+        """Return how late the event loops of the jobs and of the API were at the last look, in seconds."""
         of_jobs, of_api = self._watches
         return {"jobs": of_jobs.lag, "api": of_api.lag}
 

@@ -1,4 +1,4 @@
-"""What the process writes about itself: for people on a terminal, as JSON lines for machines, and never a flood."""
+"""The log of the process: for people on a terminal, as JSON lines for machines, and never a flood."""
 
 import logging
 import os
@@ -52,7 +52,7 @@ class OutsideJobs(logging.Filter):
 
     @override
     def filter(self, record: logging.LogRecord) -> bool:
-        """Whether ``record`` was made outside of any job."""
+        """Return whether ``record`` was made outside of any job."""
         return current_host.get() is None
 
 
@@ -79,7 +79,7 @@ class FloodFilter(logging.Filter):
 
     @override
     def filter(self, record: logging.LogRecord) -> bool:
-        """Whether ``record`` is written."""
+        """Return whether ``record`` is written."""
         now = self._clock()
         kind = (record.name, record.levelno, str(record.msg)[:200])
         count = self._counts.get(kind)
@@ -131,7 +131,7 @@ def configure_logging(form: LogFormat, level: str, stream: TextIO | None = None)
 
 
 def _shared(*, human: bool) -> "list[Processor]":
-    """What every line gets, whether structlog or the standard library made it. People know the date."""
+    """Return the processors of every line, whether structlog or the standard library made it. People know the date."""
     return [
         structlog.contextvars.merge_contextvars,
         structlog.stdlib.add_log_level,

@@ -125,7 +125,7 @@ class _Filter(PythonFilter):
         self._also = {str(path.resolve()) for path in also}
 
     def __call__(self, change: Change, path: str) -> bool:
-        """Whether a change counts."""
+        """Return whether a change counts."""
         return path in self._also or super().__call__(change, path)
 
 
@@ -151,7 +151,7 @@ def folders_of(modules: Iterable[str]) -> list[Path]:
 
 
 def _end_with_parent() -> None:
-    """Who is killed hands no signal on: on Linux the kernel does."""
+    """Let the kernel of Linux end the server with its parent: a process that is killed hands no signal on."""
     control_process(PR_SET_PDEATHSIG, signal.SIGTERM)
 
 

@@ -161,7 +161,7 @@ class TaskFilesError(ConfigurationError):
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What files want."""
+    """Hold the tasks and groups that files want."""
 
     sets: list[WantedSet]
     groups: list[WantedGroup]

@@ -42,7 +42,7 @@ def files_of(
 
 
 def has_limits(group: Mapping[str, Any]) -> bool:
-    """Whether a group, as the API shows it, has any limit that a file can say."""
+    """Return whether a group, as the API shows it, has any limit that a file can say."""
     return bool(_limits(group))
 
 

@@ -1,1 +1,1 @@
-"""What commands share: their options, their output, the way to a server and to the database."""
+"""The base of all commands: their options, their output and the way to the database."""

@@ -1,4 +1,4 @@
-"""What commands share that work straight in the database, without a server: their options, and how they answer."""
+"""The base of commands that work straight in the database, without a server: their options and their answers."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 class DatabaseCommand:
-    """Where such a command works."""
+    """Give such a command its settings, its database and its output."""
 
     def __init__(self, database_url: str | None, config: Path | None, output: Output, *, create: bool = False) -> None:
         self.output = output
@@ -28,7 +28,7 @@ class DatabaseCommand:
 
     @property
     def settings(self) -> Settings:
-        """What is set for the server of this database."""
+        """Return the settings of the server of this database."""
         return load(self._flags, self._config).settings
 
     def check_database(self) -> str:
@@ -52,7 +52,7 @@ class DatabaseCommand:
         return on_accounts(self._flags, self._config, action)
 
     def result(self, data: Mapping[str, Any], text: str) -> None:
-        """What was done or found: ``data`` for programs, ``text`` for people."""
+        """Answer with ``data`` for programs, and ``text`` for people."""
         self.output.result({"ok": True, **data}, text)
 
 

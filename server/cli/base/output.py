@@ -1,4 +1,4 @@
-"""How commands speak: sentences for people, one JSON object with ``--json``, and an exit code that scripts can use."""
+"""The output of commands: sentences for people, one JSON object with ``--json``, and an exit code for scripts."""
 
 import json
 import sys
@@ -17,7 +17,7 @@ P = ParamSpec("P")
 
 
 class Refused(CronographError):  # noqa: N818 - an answer, not a malfunction
-    """What was asked for was refused; the message is the server's."""
+    """Report a refusal; the message is the server's."""
 
 
 class UnreachableError(CronographError):
@@ -35,7 +35,7 @@ class Output:
         self.as_json = as_json
 
     def result(self, data: Mapping[str, Any], text: str) -> None:
-        """What the command found or did: ``data`` for programs, ``text`` for people, both on standard output."""
+        """Print the result on standard output: ``data`` for programs, ``text`` for people."""
         print_line(json.dumps(data, default=str) if self.as_json else text)
 
     def note(self, text: str) -> None:

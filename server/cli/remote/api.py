@@ -1,4 +1,4 @@
-"""What commands share that speak to a running server: its address, what they ask, and how refusals are reported."""
+"""The base of commands that speak to a running server: its address, their questions, and reports of refusals."""
 
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Mapping
@@ -63,7 +63,7 @@ class Api:
                 return
 
     def result(self, data: Mapping[str, Any], text: str) -> None:
-        """What was done or found: ``data`` for programs, ``text`` for people."""
+        """Answer with ``data`` for programs, and ``text`` for people."""
         self.output.result({"ok": True, **data}, text)
 
 

@@ -46,7 +46,7 @@ class Question(ModalScreen[bool]):
 
 
 class Top(App[None]):
-    """What runs, live.
+    """Show the running jobs, live.
 
     Args:
         url: Of the server.

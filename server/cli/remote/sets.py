@@ -116,7 +116,7 @@ _WORDS: Final = {"CREATE": "create", "CHANGE": "change", "ARCHIVE": "archive", "
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What a server is asked to bring about.
+    """Ask a server to bring tasks and limits about.
 
     Attributes:
         sets: The sets, as the API takes them.
@@ -149,7 +149,7 @@ class Request:
 
 
 def request_of(path: Path, *, prune: bool, allow_delete: int) -> Request:
-    """What a file, a folder, or a kept plan asks for.
+    """Read the request of a file, a folder, or a kept plan.
 
     Raises:
         ConfigurationError: it cannot be used; every fault is reported.
@@ -218,7 +218,7 @@ def _set(one: WantedSet) -> dict[str, Any]:
 
 
 def differs(answer: Mapping[str, Any]) -> bool:
-    """Whether anything would be done, or is left over."""
+    """Return whether anything would be done, or is left over."""
     return any(one["action"] != "KEEP" for one in answer["planned"]) or any(one["changes"] for one in answer["groups"])
 
 

@@ -104,7 +104,7 @@ class Board:
         return found
 
     def is_paused(self, group: str) -> bool:
-        """Whether a group is paused, as far as it is shown."""
+        """Return whether a group is paused, as far as it is shown."""
         return any(one["paused"] for one in self.data["groups"] if one["name"] == group)
 
 

@@ -1,4 +1,4 @@
-"""What people write on a command line as values: `k=v` arguments, filters, JSON."""
+"""Values as people write them on a command line: `k=v` arguments, filters, JSON."""
 
 import json
 import re
@@ -54,7 +54,7 @@ def seconds_of(option: str, text: str | None) -> float | None:
 
 
 def fields_of(pairs: Sequence[str]) -> dict[str, Any]:
-    """What fields of a thing are to be, of pairs ``field=value``; ``field=null`` asks for the default.
+    """Read the new fields of a thing from pairs ``field=value``; ``field=null`` asks for the default.
 
     Raises:
         ConfigurationError: they are none, or a field is named twice.

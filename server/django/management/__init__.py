@@ -1,1 +1,1 @@
-"""Where Django looks for commands."""
+"""The commands of Django's command line."""

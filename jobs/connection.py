@@ -23,13 +23,13 @@ from .queue.group_commit import GroupCommit
 from .registry import Registry, registry_or_default
 from .registry.queue import RunQueue
 from .store.db import dialect
-from .store.db.base.address import is_sqlite, parse_url, sqlite_path, with_schema
-from .store.db.callers.connection import explaining_missing_tables
+from .store.db.address import is_sqlite, parse_url, sqlite_path, with_schema
+from .store.db.callers import explaining_missing_tables
 from .store.db.database import Database, SyncAutocommitConnection
 from .store.db.faults import ErrorKind, kind_of
 from .store.db.transaction import Tx, Wake
 from .store.read import runs as stored_runs
-from .store.schema.naming import SCHEMA, SQLITE_SCHEMA, schema_fault
+from .store.schema.types import SCHEMA, SQLITE_SCHEMA, schema_fault
 
 T = TypeVar("T")
 

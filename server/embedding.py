@@ -21,7 +21,7 @@ from ..jobs.core.actor import Role
 from ..jobs.core.base.errors import ConfigurationError
 from ..jobs.own.threads import in_own_thread
 from ..jobs.registry import Registry
-from ..jobs.store.db.sqlite.filelock import lock_for
+from ..jobs.store.db.filelock import lock_for
 from .auth.host_sign_in import Who
 from .auth.pages import root_path_of
 from .configuration.reading import given

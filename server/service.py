@@ -13,10 +13,10 @@ import uvloop
 from ..jobs.core.base.errors import StorageError
 from ..jobs.registry import Registry
 from ..jobs.runtime.base.settings import Clock
-from ..jobs.store.db.base.passwords import without_password
+from ..jobs.store.db.address import without_password
 from ..jobs.store.db.database import Database
 from ..jobs.store.db.faults import first_line, kind_of
-from ..jobs.store.db.sqlite.filelock import FileLock, lock_for
+from ..jobs.store.db.filelock import FileLock, lock_for
 from .configuration.settings import Settings
 from .http.bind import Listener, listen, raise_file_limit
 from .http.server import HttpServer

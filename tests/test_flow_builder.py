@@ -8,8 +8,8 @@ from sqlalchemy import select
 
 from cronograph.jobs import Flow, InvalidInput, JobContext, UserError, connect, job
 from cronograph.jobs.registry import Registry
-from cronograph.jobs.store.db.base.address import parse_url
-from cronograph.jobs.store.db.base.connecting import sync_engine
+from cronograph.jobs.store.db.address import parse_url
+from cronograph.jobs.store.db.connecting import sync_engine
 from cronograph.jobs.store.schema import tables
 
 JOBS = Registry()

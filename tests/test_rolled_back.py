@@ -17,7 +17,7 @@ from cronograph.jobs import (
 from cronograph.jobs.queue.enqueue.enqueue import Transaction
 from cronograph.jobs.registry import Registry
 from cronograph.jobs.store.db.database import parse_url, sync_engine
-from cronograph.jobs.store.schema.parts import metadata
+from cronograph.jobs.store.schema.types import metadata
 
 JOBS = Registry()
 

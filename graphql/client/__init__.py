@@ -2,7 +2,7 @@
 
 ::
 
-    from cronograph.graphql.client import Client, cron
+    from . import Client, cron
 
     with Client("http://localhost:8000") as client:
         client.create_task("nightly", "report", cron("0 0 3 * * *", "Europe/Berlin"), args={"days": 7})

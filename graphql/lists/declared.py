@@ -12,9 +12,8 @@ import strawberry
 from strawberry.types.nodes import SelectedField, Selection
 
 from ...jobs.store.read.listing.criteria import EVERYTHING, Criteria, labels_in, mentions, stand_in, with_spreads
-from ...jobs.store.read.listing.indexes import Indexes, Search, span_of
 from ...jobs.store.read.listing.keyset import OrderKey, Page, PageRequest
-from ...jobs.store.read.listing.listing import Listing
+from ...jobs.store.read.listing.listing import Indexes, Listing, Search, span_of
 from ...jobs.store.read.listing.pages import count
 from ...jobs.store.read.listing.searching import REACH, Counted, capped, is_bounded, search_for, search_to_count
 from ...jobs.store.read.lists import (

@@ -9,7 +9,7 @@ from typing import Concatenate, Final, ParamSpec, Protocol, TypeAlias, TypeVar
 import strawberry
 
 from ...jobs.accounts.rules.accounts import LOCAL_ADMINISTRATOR_NAME
-from ...jobs.accounts.rules.sealing import KeySource, no_keys
+from ...jobs.accounts.rules.secrets import KeySource, no_keys
 from ...jobs.accounts.rules.sessions import Identity
 from ...jobs.actions.acting import acting
 from ...jobs.core.actor import Actor, Submitter

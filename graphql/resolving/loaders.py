@@ -27,7 +27,7 @@ from ...jobs.store.read import nodes as stored_nodes
 from ...jobs.store.read import skipped as stored_skipped
 from ...jobs.store.read import steps as stored_steps
 from ...jobs.store.read.clock import server_time
-from ...jobs.store.read.figures import stalled as stalled_tasks
+from ...jobs.store.read.figures import depth as stalled_tasks
 from ...jobs.store.read.listing import pages, searching
 from ...jobs.store.read.listing.criteria import Criteria, LabelMatch, Spread
 from ...jobs.store.read.listing.keyset import Page, PageRequest

@@ -14,7 +14,7 @@ from ..queue.limits.admission import change_job_rate
 from ..queue.losses import hand_back
 from ..store.db.transaction import Tx, Wake
 from ..store.read import jobs as stored_jobs
-from ..store.write import groups, jobs
+from ..store.write import groups, nodes
 
 
 def pause_group(tx: Tx, name: str, *, reason: str | None = None, actor: str | None = None) -> Group:
@@ -106,7 +106,7 @@ def set_job_rate(tx: Tx, name: str, *, rate: Rate | None) -> JobInfo:
             path=("rate",),
         )
     tx.note_before(name, rate=None if in_force is None else in_force.words)
-    jobs.set_rate(tx.conn, name, rate)
+    nodes.set_rate(tx.conn, name, rate)
     after = stored_jobs.by_names(tx.conn, [name])[name]
     if after.defaults.limits is not None and after.defaults.limits.rate is not None:
         change_job_rate(tx, name, after.defaults.limits.rate)

@@ -16,7 +16,7 @@ from ..queue.losses import release, rescue
 from ..store.db.transaction import Tx, Wake
 from ..store.read import jobs as stored_jobs
 from ..store.read import nodes as stored_nodes
-from ..store.write import jobs, nodes
+from ..store.write import nodes
 from .tasks import follow_defaults
 
 LEFT_BEHIND_SENTENCE = "its code could not be stopped and went on"
@@ -59,7 +59,7 @@ def join(tx: Tx, new: NewNode, *, only_node: bool) -> Node:
     known = [job.name for job in new.jobs]
     _publish(tx, new.jobs)
     others = [] if only_node else stored_nodes.seen_since(tx.conn, tx.now - FORGET_AFTER)
-    jobs.forget(tx.conn, keep={name for node in others for name in node.jobs}.union(known))
+    nodes.forget(tx.conn, keep={name for node in others for name in node.jobs}.union(known))
     node = nodes.register(
         tx.conn,
         name=new.name,
@@ -72,7 +72,7 @@ def join(tx: Tx, new: NewNode, *, only_node: bool) -> Node:
         now=tx.now,
         lease=new.lease,
     )
-    jobs.forget_versions(tx.conn)
+    nodes.forget_versions(tx.conn)
     tx.emit([_change(EventKind.NODE_STARTED, node.name, node.state)])
     tx.wake(Wake.NODES)
     return node
@@ -81,7 +81,7 @@ def join(tx: Tx, new: NewNode, *, only_node: bool) -> Node:
 def _publish(tx: Tx, infos: Sequence[JobInfo]) -> None:
     """Write what a node can run; tasks follow a job that says something else about its runs than before."""
     before = stored_jobs.defaults(tx.conn, [job.name for job in infos])
-    jobs.publish(tx.conn, infos)
+    nodes.publish(tx.conn, infos)
     changed = [job.name for job in infos if before[job.name] != job.defaults]
     if changed:
         follow_defaults(tx, changed)
@@ -119,7 +119,7 @@ def leave(tx: Tx, node: Node, state: NodeState, *, unfinished: JobOutcome, left_
     # A claim whose caller has gone may still be on its way to its commit.
     nodes.lock(tx.conn, node.id)
     stopped = nodes.set_state(tx.conn, node.id, state)
-    jobs.forget_versions(tx.conn)
+    nodes.forget_versions(tx.conn)
     released = release(tx, node.id, node.name, unfinished)
     if left_behind:
         finishes.note_left_behind(tx.conn, node.id, sorted(left_behind), LEFT_BEHIND_SENTENCE)

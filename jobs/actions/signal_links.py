@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from sqlalchemy import Connection
 
-from ..accounts.actions.fresh import fresh_secret
+from ..accounts.actions.throttling import fresh_secret
 from ..accounts.rules.credentials import Prefix, prefix_of, stored_form
 from ..core.actor import Actor, Role
 from ..core.base.errors import ErrorCode, InvalidState, NotFound, UserError

@@ -16,7 +16,7 @@ from ..core.waits import Wait
 from ..own.forks import renew_in_forks
 from .durable import DurableContext
 from .outcomes import RunFailed
-from .run_info import RunInfo, StopReason
+from .services import RunInfo, StopReason
 from .steps import StepHost
 
 if TYPE_CHECKING:

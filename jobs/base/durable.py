@@ -12,7 +12,7 @@ from ..core.run_spec import Seconds, length
 from ..core.steps import StepKind, StepState, StoredStep, check_step
 from ..core.waits import Wait
 from .outcomes import Rejected, WaitTimedOut
-from .run_info import RunInfo
+from .services import RunInfo
 from .step_shape import Shape, shape_of_model
 from .steps import StepHost, Steps, Wanted, current_step, key_text
 

@@ -4,12 +4,63 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from ..accounts.rules.sealing import KeySource, no_keys
+from ..accounts.rules.secrets import KeySource, no_keys
 from ..core.counts import NodeCounts
-from .api_caller import ApiCaller
 
 if TYPE_CHECKING:
     from ..store.db.database import Database
+from datetime import datetime
+from enum import StrEnum
+from typing import Protocol
+
+from ..core.actor import Submitter
+from ..core.model import Json
+
+
+class StopReason(StrEnum):
+    """Why a job should stop: its time box is used up, somebody cancelled it, or its node shuts down."""
+
+    DEADLINE = "deadline"
+    CANCEL = "cancel"
+    SHUTDOWN = "shutdown"
+
+
+@dataclass(frozen=True, slots=True)
+class RunInfo:
+    """The facts about an attempt that do not change while it runs. ``deadline`` in UTC, None = no time box."""
+
+    run_id: int
+    execution_id: int
+    job_name: str
+    task_id: int | None
+    task_name: str | None
+    attempt: int
+    is_last_attempt: bool
+    scheduled_for: datetime | None
+    deadline: datetime | None
+    submitter: Submitter | None
+    args: Mapping[str, Json]
+    carried: Mapping[str, Json] | None = None
+    labels: Mapping[str, str] | None = None
+
+
+class ApiCaller(Protocol):
+    """Runs one GraphQL operation of this server."""
+
+    async def call(
+        self,
+        query: str,
+        *,
+        variables: Mapping[str, Any] | None = None,
+        operation_name: str | None = None,
+        submitter: Submitter | None = None,
+        run_id: int | None = None,
+    ) -> dict[str, Any]:
+        """Execute ``query`` with the rights of ``submitter`` (None = the code of a job), on behalf of a run.
+
+        Returns the answer as GraphQL says it: ``data`` and, if there are any, ``errors``.
+        """
+        ...
 
 
 @dataclass(frozen=True, slots=True)

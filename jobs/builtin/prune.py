@@ -7,7 +7,7 @@ from typing import Annotated, Any, Concatenate, ParamSpec, TypeVar, cast
 
 from pydantic import Field
 
-from ..accounts.write import audit
+from ..accounts.write import cleanup
 from ..base.context import JobContext
 from ..base.outcomes import Result
 from ..core.model import Json
@@ -196,7 +196,7 @@ class _Pruning:
             await self._all("nodes", statements.delete_old_nodes, before)
             await self._all("rate_buckets", statements.delete_full_buckets, now)
             await self._all("idempotency_keys", idempotency.forget_older, now - IDEMPOTENCY_KEYS_KEPT)
-            await self._all("audit_entries", audit.prune, now - self._retention.max_audit_age)
+            await self._all("audit_entries", cleanup.prune, now - self._retention.max_audit_age)
         except _StoppedError:
             self._pruned.complete = False
         return self._pruned

@@ -23,10 +23,10 @@ from ..core.states import RunState
 from ..store.db import dialect
 from ..store.db.autocommit import PLANNED
 from ..store.read import jobs, tasks
-from ..store.schema.naming import SchemaText
 from ..store.schema.rows import members
 from ..store.schema.specs import defaults_from
 from ..store.schema.tables import periodic_task as t
+from ..store.schema.types import SchemaText
 from .base import statements
 from .base.new_runs import index_labels
 

@@ -11,7 +11,7 @@ from ..core.model import Outcome
 from ..core.outcome import LEFT_BEHIND
 from ..core.states import RunState
 from ..store.db import dialect
-from ..store.db.literals import sql_literal
+from ..store.db.functions import sql_literal
 from ..store.schema.tables import job_execution as e
 from ..store.schema.types import to_text
 from .base import statements

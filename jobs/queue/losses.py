@@ -10,7 +10,7 @@ from ..core.states import RunState
 from ..store.db.transaction import Tx, Wake
 from ..store.read import executions
 from ..store.read import runs as stored_runs
-from ..store.write import jobs, nodes
+from ..store.write import nodes
 from .base import runs as run_store
 from .base.apart import in_halves, reason_of
 from .base.changes import run_change
@@ -26,7 +26,7 @@ def rescue(tx: Tx, dead: Node, *, reason: str) -> int:
     if not nodes.fence(tx.conn, dead.id, dead.seq):
         return 0
     held = _close_held(tx, dead.id, dead.name, Lost(f"node {dead.name} was lost while it ran this job: {reason}"))
-    jobs.forget_versions(tx.conn)
+    nodes.forget_versions(tx.conn)
     tx.emit([Change(EventKind.NODE_STOPPED, node=dead.name, state=NodeState.EXPIRED.value)])
     tx.wake(Wake.NODES)
     return held

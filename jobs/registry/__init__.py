@@ -4,8 +4,7 @@ from .define import define
 from .definition import Handler, JobDefinition, Registry, default_registry, registry_or_default
 from .limits import Cap, Rate
 from .options import JobOptions
-from .policies import Backoff, JobPolicies
-from .reuse import Reuse
+from .policies import Backoff, JobPolicies, Reuse
 
 __all__ = [
     "Backoff",

@@ -8,10 +8,9 @@ from ..core.base.errors import ConfigurationError
 from ..core.base.unwritable import unstorable
 from ..core.model import Json
 from .definition import Registry, registry_or_default
-from .functions import check_takes
+from .functions import check_takes, place_of
 from .hooks import Generating, Scope, hook_of, resource_of
 from .options import NamedJob
-from .place import place_of
 
 G = TypeVar("G", bound=Generating)
 C = TypeVar("C", bound=Callable[[], Any])

@@ -17,14 +17,12 @@ from ..core.outcome import Failure
 from ..core.rules import check_name, check_text
 from ..core.schedule import ScheduleError, Syntax, parse
 from .definition import Handler, JobDefinition, names_of, read
-from .functions import check_job_function, check_takes
+from .functions import check_job_function, check_takes, place_of
 from .labels import labels_of
 from .limits import LIMITS, limits_of
 from .options import JobOptions, unknown_option
-from .place import place_of
-from .policies import JobPolicies, policies_of
+from .policies import JobPolicies, policies_of, reuse_of
 from .queue import holding
-from .reuse import reuse_of
 from .unique_key import key_of
 
 if TYPE_CHECKING:

@@ -19,9 +19,8 @@ from ..core.model import Isolation, Json, ScheduleSpec
 from ..core.outcome import Failure
 from .hooks import Hooks, Resource, Scope, name_of
 from .names import check_expiry_job, check_failure_job, check_named
-from .policies import NO_POLICIES, JobPolicies
+from .policies import NO_POLICIES, JobPolicies, Reuse
 from .queue import RunQueue
-from .reuse import Reuse
 
 if TYPE_CHECKING:
     import pydantic

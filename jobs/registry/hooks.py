@@ -13,7 +13,7 @@ from typing import Any, Final
 from ..base.context import JobContext
 from ..core.base.errors import ConfigurationError
 from ..core.model import Json
-from .place import place_of
+from .functions import place_of
 
 log = logging.getLogger(__name__)
 

@@ -5,7 +5,7 @@ from typing import Any, cast
 
 from ..core.admission.labels import MAX_LABELS, LabelRule, key_faults, label_faults
 from ..core.base.errors import InvalidInput
-from .arguments_by_name import known_argument
+from .unique_key import known_argument
 
 _EXAMPLE = "labels_from=('customer_id',) or {'customer': 'customer_id'}"
 

@@ -10,8 +10,7 @@ from ..core.model import Isolation, Json, MisfirePolicy, OverlapPolicy, Priority
 from ..core.outcome import Failure
 from ..core.run_spec import Seconds
 from .limits import Cap, Rate
-from .policies import Backoff
-from .reuse import Reuse
+from .policies import Backoff, Reuse
 from .unique_key import KeyFunction
 
 

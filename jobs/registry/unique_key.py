@@ -2,11 +2,30 @@
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from difflib import get_close_matches
 from typing import Any, TypeAlias, cast
 
 from ..core.limits import UniqueKey, pieces
-from .arguments_by_name import known_argument
 from .functions import unreadable
+
+
+def known_argument(option: str, name: str, names: Mapping[str, str]) -> str:
+    """The name in JSON of an argument that an option names.
+
+    Args:
+        option: The option, for the message.
+        name: What it names.
+        names: The arguments by the names of their parameters, with those that they have in JSON.
+
+    Raises:
+        ValueError: the job has no such argument.
+    """
+    if name in names:
+        return names[name]
+    near = get_close_matches(name, names, 1)
+    hint = f"did you mean '{near[0]}'?" if near else f"it takes {', '.join(names) or 'none'}"
+    raise ValueError(f"{option}: the job has no argument '{name[:60]}'; {hint}")
+
 
 KeyFunction: TypeAlias = Callable[..., str | None]
 """Makes a key of a run's arguments, which it gets by name: all of them, or those that it takes; None = no key."""

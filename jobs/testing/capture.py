@@ -12,14 +12,14 @@ from ..own.threads import briefly_in_thread
 from ..queue.enqueue.enqueue import Transaction
 from ..queue.enqueue.requests import new_run, new_runs
 from ..queue.flows.new_flows import put_spec
-from ..store.db.callers.rollbacks import Rollbacks
+from ..store.db.callers import Rollbacks
 from ..store.db.database import Database
 from ..store.db.transaction import Tx
 from ..store.read import runs as stored_runs
 from ..store.read.listing.criteria import EVERYTHING, Criteria, equal
 from ..store.read.listing.pages import ids
 from ..store.read.lists import RUNS
-from ..store.schema.naming import SQLITE_SCHEMA
+from ..store.schema.types import SQLITE_SCHEMA
 
 _ROLLED_BACK = "the transaction that it was enqueued in was rolled back"
 _MOST = 1_000_000

@@ -50,12 +50,10 @@ from ..store.db.transaction import Tx
 from ..store.read import runs as run_store
 from ..store.read import tasks as task_store
 from ..store.read.listing.criteria import EVERYTHING, equal
-from .asserting import defaults_of, explanation, find_enqueued
 from .capture import CapturedQueue
 from .clock import START, TICK, FakeClock
-from .results import AttemptResult
+from .results import TEST_URL, AttemptResult, defaults_of, explanation, find_enqueued
 from .single import AnyJob, Recorder, carry, find
-from .steps import TEST_URL
 
 _FOREVER = 366 * 86400.0
 _POLICIES = {"overlap": OverlapPolicy, "misfire": MisfirePolicy, "priority": Priority}

@@ -1,7 +1,8 @@
 """One attempt of a job in a test, and what became of it."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import closing
+import sys
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 from difflib import get_close_matches
@@ -19,9 +20,15 @@ from ..core.base.errors import ErrorCode, NotFound
 from ..core.defaults import value_of
 from ..core.flows import FlowSpec
 from ..core.model import (
+    DEFAULT_GROUP,
+    DEFAULT_RETRIES,
+    DEFAULT_RETRY_DELAY,
     Isolation,
     Json,
     NewRun,
+    Priority,
+    Run,
+    Trigger,
 )
 from ..core.outcome import Failed, JobOutcome, Succeeded, Verdict, judge, time_box
 from ..core.rules import unknown
@@ -42,15 +49,57 @@ from ..runtime.job.host import Enqueue, LocalHost, SaveCheckpoint
 from ..runtime.job.lines import RawLine, keep_lines_of_jobs, level_name
 from ..runtime.job.middleware import middleware_of
 from ..runtime.job.ownership import noting_tasks
+from ..runtime.job.printing import GuardedStream, prints_belong_to_jobs
 from ..runtime.job.steps import StepStore
 from ..runtime.job.stopping import StopSignal
 from ..runtime.process.children import ChildPool
 from ..runtime.process.spawner import Spawner
 from .clock import FakeClock
-from .made import run_in_hand
-from .output import kept_prints
-from .results import AttemptResult, LoggedLine
-from .steps import RecordedSteps
+from .results import AttemptResult, LoggedLine, RecordedSteps
+
+
+@contextmanager
+def kept_prints() -> Generator[None]:
+    """Let what jobs print be kept with their lines, and appear where it would have."""
+    if prints_belong_to_jobs():
+        yield
+        return
+    before = sys.stdout
+    stream = GuardedStream(before)
+    stream.keep()
+    sys.stdout = stream
+    try:
+        yield
+    finally:
+        sys.stdout = before
+
+
+def run_in_hand(job_name: str, args: dict[str, Json], now: datetime, scheduled_for: datetime | None) -> Run:
+    """A run as a node would have it in hand."""
+    known: dict[str, Any] = {
+        "id": 1,
+        "job_name": job_name,
+        "state": RunState.RUNNING,
+        "trigger": Trigger.MANUAL if scheduled_for is None else Trigger.SCHEDULE,
+        "args": args,
+        "group": DEFAULT_GROUP,
+        "priority": Priority.LOW,
+        "task_id": 1,
+        "task_name": job_name,
+        "scheduled_for": scheduled_for,
+        **dict.fromkeys(("submitted_at", "available_at", "started_at"), now),
+        "attempt": 1,
+        "failures": 0,
+        "retries": DEFAULT_RETRIES,
+        "retry_delay": DEFAULT_RETRY_DELAY,
+        "exclusive": False,
+        "node_id": 1,
+        "node": "test",
+        "description": "",
+    }
+    open_yet: dict[str, Any] = dict.fromkeys(field.name for field in fields(Run))
+    return Run(**(open_yet | known))
+
 
 AnyJob: TypeAlias = str | Handler | Job[..., ..., Any] | JobDefinition
 """A job's name, the job itself, a function that is none yet, or a definition."""

@@ -17,8 +17,8 @@ from typing_extensions import override
 from ...graphql.base.errors import UserFacingError
 from ...graphql.resolving.context import Context
 from ...jobs.accounts.actions.sessions import is_use_due, note_use
-from ...jobs.accounts.read import identities
-from ...jobs.accounts.read.identities import Found
+from ...jobs.accounts.read import sessions
+from ...jobs.accounts.read.sessions import Found
 from ...jobs.accounts.rules.credentials import Prefix, prefix_of, stored_form
 from ...jobs.accounts.rules.sessions import Identity
 from ...jobs.runtime.base.service import Watch
@@ -174,7 +174,7 @@ class Authenticator:
     async def still_good(self, asked: Collection[Identity]) -> set[Identity]:
         """Return those identities whose credentials allow the same as before, and forget the others."""
         now = await server_time(self._database)
-        good = await self._database.read(identities.still_good, list(asked), now)
+        good = await self._database.read(sessions.still_good, list(asked), now)
         if lost := set(asked) - good:
             for key in [key for key, (identity, _) in self._known.items() if identity in lost]:
                 del self._known[key]
@@ -191,7 +191,7 @@ class Authenticator:
             return None
         asked, forgotten = self._clock(), self._forgotten
         now = await server_time(self._database)
-        read = identities.by_token if prefix is Prefix.API_TOKEN else identities.by_session
+        read = sessions.by_token if prefix is Prefix.API_TOKEN else sessions.by_session
         found = await self._database.read(read, key, now)
         if found is None:
             self._known.pop(key, None)

@@ -10,8 +10,8 @@ from starlette.routing import Route
 from ...graphql.base.errors import UserFacingError
 from ...jobs.accounts.actions import devices as actions
 from ...jobs.accounts.actions.devices import Guess, NewTokens
-from ...jobs.accounts.actions.fresh import fresh_secret
 from ...jobs.accounts.actions.sessions import ClientInfo
+from ...jobs.accounts.actions.throttling import fresh_secret
 from ...jobs.accounts.rules.credentials import Prefix, prefix_of, stored_form
 from ...jobs.accounts.rules.devices import (
     ACCESS_LIFETIME,

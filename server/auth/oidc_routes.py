@@ -10,7 +10,7 @@ from starlette.routing import Route
 
 from ...graphql.base.errors import UserFacingError
 from ...jobs.accounts.actions import providers as actions
-from ...jobs.accounts.actions.fresh import fresh_secret
+from ...jobs.accounts.actions.throttling import fresh_secret
 from ...jobs.accounts.rules.credentials import Prefix, stored_form
 from ...jobs.accounts.rules.providers import Profile, ProviderAttempt
 from ...jobs.actions.acting import acting

@@ -30,7 +30,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from ...jobs.accounts.actions import passkeys as actions
-from ...jobs.accounts.actions.fresh import fresh_secret
+from ...jobs.accounts.actions.throttling import fresh_secret
 from ...jobs.accounts.rules.credentials import Prefix
 from ...jobs.actions.acting import acting
 from ...jobs.own.threads import briefly_in_thread

@@ -36,7 +36,7 @@ from urllib.parse import quote
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from ...jobs.accounts.read.links import Purpose
+from ...jobs.accounts.read.accounts import Purpose
 from ...jobs.accounts.rules.sessions import CredentialKind
 from ...jobs.core.base.errors import UserError
 from .browser_sessions import NO_STORE, SEE_OTHER, with_pause

@@ -14,10 +14,10 @@ from ...graphql.resolving.context import Person
 from ...jobs.accounts.actions import accounts as account_actions
 from ...jobs.accounts.actions import sessions as session_actions
 from ...jobs.accounts.actions.accounts import prepare_setup
-from ...jobs.accounts.actions.fresh import fresh_secret
 from ...jobs.accounts.actions.sessions import Attempt, ClientInfo
-from ...jobs.accounts.read import accounts, links
-from ...jobs.accounts.read.links import Purpose
+from ...jobs.accounts.actions.throttling import fresh_secret
+from ...jobs.accounts.read import accounts
+from ...jobs.accounts.read.accounts import Purpose
 from ...jobs.accounts.rules.accounts import MAX_PASSWORD, Account, check_account_name, check_password
 from ...jobs.accounts.rules.credentials import Prefix, stored_form
 from ...jobs.accounts.rules.sessions import Identity
@@ -192,7 +192,7 @@ class Signing:
     async def is_good(self, purpose: Purpose, link: str) -> bool:
         """Return whether a link could be spent now."""
         now = await server_time(self._database)
-        return await self._database.read(links.is_good, purpose, stored_form(link), now)
+        return await self._database.read(accounts.is_good, purpose, stored_form(link), now)
 
 
 def wrong() -> UserFacingError:

@@ -11,16 +11,15 @@ import typer
 from ...jobs.accounts.actions import accounts as actions
 from ...jobs.accounts.actions import secrets as secret_actions
 from ...jobs.accounts.actions.accounts import the_account
-from ...jobs.accounts.actions.fresh import fresh_secret
-from ...jobs.accounts.actions.tokens import NewToken, create_token, revoke_token
+from ...jobs.accounts.actions.sessions import NewToken, create_token, revoke_token
+from ...jobs.accounts.actions.throttling import fresh_secret
 from ...jobs.accounts.read import accounts, sessions
 from ...jobs.accounts.read import secrets as stored_secrets
 from ...jobs.accounts.read.audit import Unreadable, chain
 from ...jobs.accounts.read.audit import verify as verify_chain
 from ...jobs.accounts.rules.accounts import MAX_PASSWORD, Account, check_account_name, check_password
 from ...jobs.accounts.rules.credentials import Prefix, shown_form, stored_form
-from ...jobs.accounts.rules.sealing import KeyRing
-from ...jobs.accounts.rules.secrets import MAX_VALUE
+from ...jobs.accounts.rules.secrets import MAX_VALUE, KeyRing
 from ...jobs.accounts.rules.sessions import ApiToken
 from ...jobs.core.actor import Role
 from ...jobs.core.audit import Entry, described

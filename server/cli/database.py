@@ -9,9 +9,9 @@ import typer
 from ...jobs.core.base.times import counted
 from ...jobs.core.rules import unknown
 from ...jobs.queue.base.statements import POSTGRES, SQLITE, names, plan, statement
-from ...jobs.store.db.base.address import is_sqlite, parse_url
+from ...jobs.store.db.address import is_sqlite, parse_url
+from ...jobs.store.db.filelock import lock_for
 from ...jobs.store.db.opening import connected
-from ...jobs.store.db.sqlite.filelock import lock_for
 from ..configuration.reading import load
 from ..configuration.secret_keys import key_file
 from ..configuration.settings import Settings

@@ -16,7 +16,7 @@ from ...jobs.core.base.times import counted
 from ...jobs.registry import default_registry
 from ...jobs.runtime.job.lines import keep_lines_of_jobs
 from ...jobs.runtime.job.printing import guard_output
-from ...jobs.store.db.base.passwords import without_password
+from ...jobs.store.db.address import without_password
 from ...jobs.store.db.database import Database
 from ..configuration.reading import InvalidSettingsError, load
 from ..configuration.settings import DEFAULT_FILE, Settings

@@ -18,8 +18,7 @@ from pydantic_settings import EnvSettingsSource, TomlConfigSettingsSource
 
 from ...jobs.builtin.address_guard import AllowList
 from ...jobs.core.base.errors import ConfigurationError
-from ...jobs.store.db.base.address import parse_url, schema_in, sqlite_path, with_schema
-from ...jobs.store.db.base.passwords import without_password
+from ...jobs.store.db.address import parse_url, schema_in, sqlite_path, with_schema, without_password
 from .documents import read_documents
 from .secret_keys import read_keys
 from .settings import DEFAULT_FILE, ENV_PREFIX, NAMES, OTHER_VARIABLES, SECRET, Settings, must_be

@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 from ...jobs.accounts.actions.secrets import fresh_key
-from ...jobs.accounts.rules.sealing import KeyRing, KeySource, no_keys, parse_keys
+from ...jobs.accounts.rules.secrets import KeyRing, KeySource, no_keys, parse_keys
 from ...jobs.core.base.errors import ConfigurationError
 from ...jobs.store.db.database import parse_url, sqlite_path
 from .settings import Settings

@@ -25,10 +25,10 @@ from pydantic import (
 from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource, SettingsConfigDict
 from typing_extensions import override
 
-from ...jobs.accounts.rules.sealing import parse_keys
+from ...jobs.accounts.rules.secrets import parse_keys
 from ...jobs.core.actor import Role
 from ...jobs.core.base.errors import ConfigurationError
-from ...jobs.store.schema.naming import schema_fault
+from ...jobs.store.schema.types import schema_fault
 
 LOOPBACK: Final = ("localhost", "127.0.0.1", "::1")
 ProviderKey = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9-]{0,29}$")]

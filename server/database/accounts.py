@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from ...jobs.actions.acting import acting
 from ...jobs.core.actor import Actor, Role
 from ...jobs.store.db.database import Database
-from ...jobs.store.db.sqlite.filelock import lock_for
+from ...jobs.store.db.filelock import lock_for
 from ...jobs.store.db.transaction import Tx
 from ..configuration.reading import load
 from .schema import migrate, pending

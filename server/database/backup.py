@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ...jobs.core.base.errors import ConfigurationError, StorageError
-from ...jobs.store.db.base.address import (
+from ...jobs.store.db.address import (
     OWNER_ONLY,
     is_pooled,
     is_sqlite,
@@ -19,7 +19,7 @@ from ...jobs.store.db.base.address import (
     shown_url,
     sqlite_path,
 )
-from ...jobs.store.db.sqlite.online_backup import copy_online
+from ...jobs.store.db.sqlite import copy_online
 
 PG_DUMP, PG_RESTORE = "pg_dump", "pg_restore"
 

@@ -8,10 +8,10 @@ from ...jobs.core.base.errors import StorageError
 from ...jobs.core.model import Task
 from ...jobs.core.schedule import ScheduleError, parse
 from ...jobs.registry import Registry
+from ...jobs.store.db.filelock import lock_for
 from ...jobs.store.db.opening import connected, exists
-from ...jobs.store.db.sqlite.filelock import lock_for
 from ...jobs.store.read import jobs as job_store
-from ...jobs.store.read.health.shape import index_faults
+from ...jobs.store.read.health import index_faults
 from ...jobs.store.read.listing.keyset import OrderKey, PageRequest, Position
 from ...jobs.store.read.listing.pages import page
 from ...jobs.store.read.lists import TASKS

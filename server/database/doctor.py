@@ -9,17 +9,27 @@ from pathlib import Path
 from typing import Final
 
 from ...jobs.core.nodes import Node, NodeState
-from ...jobs.store.db.base.address import is_pooled, is_sqlite, parse_url, schema_in, sqlite_path
+from ...jobs.store.db.address import is_pooled, is_sqlite, parse_url, schema_in, sqlite_path
 from ...jobs.store.db.database import Connection
 from ...jobs.store.db.dialect import database_now
 from ...jobs.store.db.opening import connected
 from ...jobs.store.read import nodes
-from ...jobs.store.read.health import history, postgres, shape, sqlite
-from ...jobs.store.read.health.history import HistoryHealth
-from ...jobs.store.read.health.notifications import notification_delay
-from ...jobs.store.read.health.postgres import Holder, PostgresHealth, TableHealth
-from ...jobs.store.read.health.shape import IndexFault, named
-from ...jobs.store.read.health.sqlite import SqliteHealth
+from ...jobs.store.read.health import (
+    HistoryHealth,
+    Holder,
+    IndexFault,
+    PostgresHealth,
+    SqliteHealth,
+    TableHealth,
+    index_faults,
+    missing_columns,
+    named,
+    notification_delay,
+    read_history,
+    read_postgres,
+    read_sqlite,
+    session,
+)
 from .schema import pending
 
 
@@ -398,33 +408,33 @@ def examine(database_url: str) -> list[Finding]:
 
 
 def _shared(connection: Connection, missing_revisions: list[str], *, postgres: bool) -> Iterator[Finding]:
-    missing = [] if missing_revisions else shape.missing_columns(connection)
+    missing = [] if missing_revisions else missing_columns(connection)
     yield judge_schema(missing_revisions, missing)
     if not missing_revisions and not missing:
-        yield from judge_indexes(shape.index_faults(connection), postgres=postgres)
+        yield from judge_indexes(index_faults(connection), postgres=postgres)
         yield from judge_nodes(nodes.live(connection), database_now(connection))
 
 
 def _postgres(connection: Connection, schema: str, *, pooled: bool) -> Iterator[Finding]:
-    health = postgres.read(connection)
+    health = read_postgres(connection)
     yield from judge_postgres(health, schema)
     yield judge_clock(health.skew, health.skew_error)
     sessions: list[int] = []
     for _ in range(SESSIONS):
         connection.rollback()
-        sessions.append(postgres.session(connection))
+        sessions.append(session(connection))
     yield judge_pooler(sessions, health.settings["jit"], pooled=pooled)
     folder = None if health.data_directory is None else Path(health.data_directory)
-    yield judge_history(history.read(connection, database_now(connection)), health.bytes)
+    yield judge_history(read_history(connection, database_now(connection)), health.bytes)
     if folder is not None and folder.exists():
         yield _disk(folder, health.bytes)
 
 
 def _sqlite(connection: Connection, path: Path) -> Iterator[Finding]:
-    health = sqlite.read(connection)
+    health = read_sqlite(connection)
     log = path.with_name(f"{path.name}-wal")
     yield from judge_sqlite(health, path, log.stat().st_size if log.exists() else 0, file_system(path))
-    yield judge_history(history.read(connection, database_now(connection)), health.bytes)
+    yield judge_history(read_history(connection, database_now(connection)), health.bytes)
     yield _disk(path.parent, health.bytes)
 
 

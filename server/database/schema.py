@@ -4,12 +4,10 @@ from typing import TYPE_CHECKING
 
 from ...jobs.core.base.errors import SchemaTooNew, StorageError
 from ...jobs.core.base.lazy import LazyModule
-from ...jobs.store.db.base.address import parse_url, schema_in, sqlite_path
-from ...jobs.store.db.base.passwords import without_password
+from ...jobs.store.db.address import parse_url, schema_in, sqlite_path, without_password
 from ...jobs.store.db.database import Connection
-from ...jobs.store.db.opening import connected, exists
-from ...jobs.store.db.place import check_folder, check_place
-from ...jobs.store.read.health.shape import missing_columns, named
+from ...jobs.store.db.opening import check_folder, check_place, connected, exists
+from ...jobs.store.read.health import missing_columns, named
 from ...migrations.revision import is_newest
 
 if TYPE_CHECKING:

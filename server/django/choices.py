@@ -11,7 +11,7 @@ from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.db import connections
 
-from ...jobs.store.db.base.address import with_schema
+from ...jobs.store.db.address import with_schema
 
 _TYPES: Final[Mapping[str, type]] = {
     "AUTODISCOVER": bool,

@@ -17,7 +17,7 @@ from ...jobs.core.flows import FlowSpec
 from ...jobs.core.model import Run
 from ...jobs.core.waits import Signal
 from ...jobs.queue.enqueue.enqueue import Transaction
-from ...jobs.store.db.callers.lent import lent
+from ...jobs.store.db.dialects.lent import lent
 from .choices import choices
 
 

@@ -19,7 +19,7 @@ from ...graphql.transport.gateway import unwatched
 from ...graphql.transport.persisted import TrustedDocuments
 from ...graphql.transport.sharing import SHARED
 from ...graphql.transport.streams import OpenStreams
-from ...jobs.accounts.rules.sealing import KeySource, no_keys
+from ...jobs.accounts.rules.secrets import KeySource, no_keys
 from ...jobs.core.actor import Role
 from ...jobs.runtime.base.wakeup import Wakeup
 from ...jobs.runtime.live.feeds import LiveFeeds

@@ -2,8 +2,7 @@
 
 import pytest
 
-from cronograph.jobs.accounts.rules.accounts import check_account_name
-from cronograph.jobs.accounts.rules.lookalikes import look_of
+from cronograph.jobs.accounts.rules.accounts import check_account_name, look_of
 from cronograph.jobs.core.base.errors import InvalidInput
 
 

@@ -6,8 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cronograph.jobs.accounts.rules.sealing import KeyRing, SecretKey, UnsealError, no_keys, parse_keys, seal, unseal
-from cronograph.jobs.accounts.rules.secrets import check_secret
+from cronograph.jobs.accounts.rules.secrets import (
+    KeyRing,
+    SecretKey,
+    UnsealError,
+    check_secret,
+    no_keys,
+    parse_keys,
+    seal,
+    unseal,
+)
 from cronograph.jobs.core.arguments.judging import argument_faults
 from cronograph.jobs.core.arguments.secrets import references, resolved
 from cronograph.jobs.core.base.errors import ConfigurationError, InvalidInput, InvalidState

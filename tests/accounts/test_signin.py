@@ -5,8 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from cronograph.jobs.accounts.rules.accounts import check_account_name, check_password, name_key
-from cronograph.jobs.accounts.rules.sessions import session_end
-from cronograph.jobs.accounts.rules.throttling import (
+from cronograph.jobs.accounts.rules.credentials import (
     ACCOUNT_THROTTLE,
     ADDRESS_THROTTLE,
     account_subject,
@@ -14,6 +13,7 @@ from cronograph.jobs.accounts.rules.throttling import (
     counted_failures,
     pause_after,
 )
+from cronograph.jobs.accounts.rules.sessions import session_end
 from cronograph.jobs.core.actor import Role, lesser
 from cronograph.jobs.core.base.errors import InvalidInput
 

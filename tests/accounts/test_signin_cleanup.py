@@ -12,8 +12,8 @@ from cronograph.jobs.accounts.write import accounts
 from cronograph.jobs.accounts.write import cleanup as signin
 from cronograph.jobs.core.actor import Role
 from cronograph.jobs.store.db.database import parse_url, sync_engine
-from cronograph.jobs.store.schema.naming import SchemaText
 from cronograph.jobs.store.schema.tables import device_code, refresh_token, session, webauthn_challenge
+from cronograph.jobs.store.schema.types import SchemaText
 
 NOW = datetime(2030, 5, 17, 12, 0, tzinfo=UTC)
 MOMENT = timedelta(microseconds=1)

@@ -31,7 +31,7 @@ from cronograph.jobs.queue.flows.new_flows import put_flow, put_spec
 from cronograph.jobs.registry import Registry
 from cronograph.jobs.store.db.transaction import Tx
 from cronograph.jobs.store.schema import tables
-from cronograph.jobs.store.write import jobs as published
+from cronograph.jobs.store.write import nodes as published
 from cronograph.jobs.testing import Queue
 from tests.support.storage import Stored
 

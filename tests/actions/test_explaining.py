@@ -18,7 +18,7 @@ from cronograph.jobs.store.read import facts
 from cronograph.jobs.store.read import runs as run_store
 from cronograph.jobs.store.read import tasks as stored_tasks
 from cronograph.jobs.store.schema import tables
-from cronograph.jobs.store.write import jobs, nodes, tasks
+from cronograph.jobs.store.write import nodes, tasks
 from tests.support.storage import START, Stored, Worker
 
 
@@ -309,7 +309,7 @@ class TestRun:
 
     def test_its_job_has_lost_its_nodes(self, stored: Stored) -> None:
         stored.node()
-        stored.do(lambda tx: jobs.publish(tx.conn, [JobInfo("old")]))
+        stored.do(lambda tx: nodes.publish(tx.conn, [JobInfo("old")]))
         run = stored.do(put, [NewRun("old", Trigger.API)])[0].run
         says(of_run(stored, run.id), "NO_NODE", "'old'")
 
@@ -366,7 +366,7 @@ class TestRun:
 
     def test_a_thread_that_cannot_be_stopped(self, stored: Stored) -> None:
         worker = stored.node()
-        stored.do(lambda tx: jobs.publish(tx.conn, [JobInfo("work", isolation=Isolation.THREAD)]))
+        stored.do(lambda tx: nodes.publish(tx.conn, [JobInfo("work", isolation=Isolation.THREAD)]))
         run = stored.enqueue(timeout=5.0)
         worker.start()
         stored.at(60)

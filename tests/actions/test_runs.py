@@ -18,7 +18,7 @@ from cronograph.jobs.core.model import NewRun, Priority, Run, Trigger
 from cronograph.jobs.core.outcome import Cancelled, Failed, Snoozed, Succeeded
 from cronograph.jobs.store.db.database import Database, parse_url
 from cronograph.jobs.store.schema import tables
-from cronograph.jobs.store.schema.naming import SchemaText
+from cronograph.jobs.store.schema.types import SchemaText
 from tests.support.storage import START, Stored
 
 

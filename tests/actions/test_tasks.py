@@ -26,7 +26,7 @@ from cronograph.jobs.core.states import RunState
 from cronograph.jobs.store.db.transaction import Tx
 from cronograph.jobs.store.read import tasks as stored_tasks
 from cronograph.jobs.store.schema import tables
-from cronograph.jobs.store.write import jobs
+from cronograph.jobs.store.write import nodes
 from tests.support.storage import START, Stored
 
 EVERY_SECOND = ScheduleSpec(Syntax.CRON, "* * * * * *")
@@ -179,12 +179,12 @@ class TestCreate:
             "properties": {"count": {"type": "integer"}},
             "additionalProperties": False,
         }
-        stored.do(lambda tx: jobs.publish(tx.conn, [JobInfo("work", args_schema=schema)]))
+        stored.do(lambda tx: nodes.publish(tx.conn, [JobInfo("work", args_schema=schema)]))
         with pytest.raises(UserError, match="did you mean 'count'") as caught:
             stored.task(args={"cuont": 1})
         assert caught.value.code == "INVALID_ARGS"
         schema["required"] = ["count"]
-        stored.do(lambda tx: jobs.publish(tx.conn, [JobInfo("work", args_schema=schema)]))
+        stored.do(lambda tx: nodes.publish(tx.conn, [JobInfo("work", args_schema=schema)]))
         with pytest.raises(UserError) as caught:
             stored.task(args={"cuont": 1})
         said = [fault.message for fault in caught.value.faults]

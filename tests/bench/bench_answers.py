@@ -32,7 +32,7 @@ from cronograph.graphql.transport.engine import Engine as OperationEngine
 from cronograph.jobs.runtime.live.bus import EventBus
 from cronograph.jobs.runtime.live.feeds import LogFeed
 from cronograph.jobs.store.db.database import Database, parse_url, sync_engine
-from cronograph.jobs.store.schema.naming import SchemaText
+from cronograph.jobs.store.schema.types import SchemaText
 from cronograph.server.http.security import KnownHost, SecurityHeaders
 from tests.bench.large_log import Size, fill
 from tests.bench.measuring import DATABASES, cpu_seconds, fresh_database, load, percentile

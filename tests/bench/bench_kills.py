@@ -26,7 +26,7 @@ from cronograph.jobs.registry import Registry, define
 from cronograph.jobs.runtime.base.settings import EngineSettings
 from cronograph.jobs.runtime.engine import Engine
 from cronograph.jobs.store.db import dialect
-from cronograph.jobs.store.db.base.address import libpq_url, parse_url
+from cronograph.jobs.store.db.address import libpq_url, parse_url
 from cronograph.jobs.store.db.database import Connection, Database
 from cronograph.jobs.store.db.transaction import Tx, Wake
 from cronograph.jobs.store.schema.tables import run as run_table

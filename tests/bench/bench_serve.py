@@ -26,8 +26,8 @@ from cronograph.jobs.registry import Registry
 from cronograph.jobs.runtime.base.settings import EngineSettings
 from cronograph.jobs.runtime.node import register, take_back
 from cronograph.jobs.store.db.database import Database, parse_url, sync_engine
-from cronograph.jobs.store.schema.naming import SchemaText
 from cronograph.jobs.store.schema.tables import periodic_task
+from cronograph.jobs.store.schema.types import SchemaText
 from tests.bench.measuring import DATABASES, fresh_database, load
 from tests.support.ports import free_port
 from tests.support.web import get

@@ -15,7 +15,7 @@ from cronograph.jobs import JobContext, job
 from cronograph.jobs.actions.runs import put
 from cronograph.jobs.core.model import NewRun, Trigger
 from cronograph.jobs.registry import Registry
-from cronograph.jobs.store.read.health.history import HISTORY, table_bytes
+from cronograph.jobs.store.read.health import HISTORY, table_bytes
 from cronograph.jobs.store.schema.tables import metadata, run
 from tests.bench.measuring import DATABASES, fresh_database
 from tests.support.engines import RunningEngine, running_engine

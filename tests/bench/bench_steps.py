@@ -22,7 +22,7 @@ from cronograph.jobs.core.waits import AwaitedKind, Awaits, Signal
 from cronograph.jobs.registry import Registry
 from cronograph.jobs.runtime.base.settings import EngineSettings
 from cronograph.jobs.runtime.engine import Engine
-from cronograph.jobs.store.db.base.address import is_sqlite
+from cronograph.jobs.store.db.address import is_sqlite
 from cronograph.jobs.store.db.database import Connection, Database, parse_url, sync_engine
 from cronograph.jobs.store.db.transaction import Tx
 from cronograph.jobs.store.schema.tables import node as node_table

@@ -24,7 +24,7 @@ from cronograph.jobs.runtime.base.settings import Clock
 from cronograph.jobs.runtime.duties.figures import HourCounter
 from cronograph.jobs.store.db.database import Database, parse_url, sqlite_path, sync_engine
 from cronograph.jobs.store.db.transaction import Tx
-from cronograph.jobs.store.read.figures.minutes import KEPT_FOR
+from cronograph.jobs.store.read.figures.hours import KEPT_FOR
 from cronograph.jobs.store.schema.tables import (
     execution_log,
     job,
@@ -35,7 +35,7 @@ from cronograph.jobs.store.schema.tables import (
     skipped_occurrence,
 )
 from cronograph.jobs.store.schema.types import UtcDateTime, to_text
-from cronograph.jobs.store.write.jobs import publish
+from cronograph.jobs.store.write.nodes import publish
 from tests.support.history import count_log
 
 JOBS, TASKS, GROUPS, NODES = 200, 300, 30, 40

@@ -19,7 +19,7 @@ from cronograph.jobs.queue.losses import rescue
 from cronograph.jobs.store.db.transaction import Tx
 from cronograph.jobs.store.read import nodes as stored_nodes
 from cronograph.jobs.store.schema import tables
-from cronograph.jobs.store.schema.naming import SchemaText
+from cronograph.jobs.store.schema.types import SchemaText
 from cronograph.jobs.store.write import nodes
 from tests.chaos.broken_admission import (
     a_claim_does_not_look_at_the_expiry,

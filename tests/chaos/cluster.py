@@ -15,8 +15,8 @@ from cronograph.jobs.core.model import Outcome
 from cronograph.jobs.core.states import RunState
 from cronograph.jobs.core.waits import AwaitedKind
 from cronograph.jobs.store.db.database import parse_url, sync_engine
-from cronograph.jobs.store.schema.naming import SchemaText
 from cronograph.jobs.store.schema.tables import periodic_task, run, skipped_occurrence
+from cronograph.jobs.store.schema.types import SchemaText
 from tests.chaos.history import History, read_history
 from tests.chaos.rules import Violation, violations
 from tests.chaos.testimony import Testimony, contradictions, read_testimony

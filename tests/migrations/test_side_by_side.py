@@ -11,8 +11,8 @@ from sqlalchemy import inspect, text
 from sqlalchemy.schema import CreateSchema
 
 from cronograph.jobs.store.db.database import parse_url, sync_engine
-from cronograph.jobs.store.schema.naming import SchemaText
 from cronograph.jobs.store.schema.tables import metadata
+from cronograph.jobs.store.schema.types import SchemaText
 from tests.support.processes import ProcessStarter
 from tests.support.schema import schema_for
 from tests.support.sources import ROOT

@@ -10,7 +10,7 @@ from sqlalchemy import create_engine, inspect, text
 from sqlalchemy.schema import CreateSchema
 
 from cronograph.jobs.store.db.database import parse_url, sync_engine
-from cronograph.jobs.store.schema.naming import SchemaText
+from cronograph.jobs.store.schema.types import SchemaText
 from cronograph.migrations.revision import is_newest
 from cronograph.migrations.upgrade import SchemaTooNewError, check, current, head, upgrade
 from tests.support.schema import schema_for

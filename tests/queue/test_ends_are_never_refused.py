@@ -26,8 +26,8 @@ from cronograph.jobs.store.db.transaction import Tx
 from cronograph.jobs.store.read import logs
 from cronograph.jobs.store.read.runs import by_ids
 from cronograph.jobs.store.schema import tables
-from cronograph.jobs.store.schema.naming import SchemaText
 from cronograph.jobs.store.schema.specs import defaults_document
+from cronograph.jobs.store.schema.types import SchemaText
 from tests.support.storage import Stored
 
 DEAD = Failed("ValueError", "boom", permanent=True)

@@ -18,7 +18,7 @@ from cronograph.jobs.core.model import Priority
 from cronograph.jobs.queue.base.new_runs import CHUNK
 from cronograph.jobs.store.db.transaction import Tx
 from cronograph.jobs.store.schema import tables
-from cronograph.jobs.store.write import jobs
+from cronograph.jobs.store.write import nodes
 from tests.support.storage import ANY_ARGS, Stored
 
 LATER = datetime.now(UTC).replace(microsecond=0) + timedelta(hours=1)
@@ -147,7 +147,7 @@ def enqueue_while_published(stored: Stored, limits: Limits) -> list[int]:
     def publish(conn: Connection, _cursor: object, statement: str, *_: object) -> None:
         if conn.dialect.name == "postgresql" and "INSERT INTO" in statement and not published:
             published.append("work")
-            other.do(lambda tx: jobs.publish(tx.conn, [said]))
+            other.do(lambda tx: nodes.publish(tx.conn, [said]))
 
     def enqueue(tx: Tx) -> list[int]:
         event.listen(tx.conn, "after_cursor_execute", publish)

@@ -16,7 +16,7 @@ from cronograph.jobs.store.db.database import Connection, OperationalError, sync
 from cronograph.jobs.store.db.transaction import Tx
 from cronograph.jobs.store.read import nodes as stored_nodes
 from cronograph.jobs.store.schema import tables
-from cronograph.jobs.store.schema.naming import SchemaText
+from cronograph.jobs.store.schema.types import SchemaText
 from cronograph.jobs.store.write import nodes
 from tests.support.storage import Stored, Worker
 

@@ -19,7 +19,7 @@ from cronograph.jobs.store.read import logs
 from cronograph.jobs.store.read.runs import by_ids
 from cronograph.jobs.store.read.tasks import by_names
 from cronograph.jobs.store.schema import tables
-from cronograph.jobs.store.schema.naming import SchemaText
+from cronograph.jobs.store.schema.types import SchemaText
 from tests.support.storage import Stored
 
 ID = "[0-9A-F]{8}"

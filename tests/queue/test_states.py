@@ -6,7 +6,7 @@ from sqlalchemy.exc import DBAPIError
 
 from cronograph.jobs.core.states import FINAL, TRANSITIONS, RunState
 from cronograph.jobs.store.db.transaction import Tx
-from cronograph.jobs.store.schema.naming import SchemaText
+from cronograph.jobs.store.schema.types import SchemaText
 from tests.support.storage import Stored
 from tests.support.transitions import REFUSAL, look_away, watch
 

@@ -26,7 +26,7 @@ from cronograph.jobs.store.db.transaction import Tx
 from cronograph.jobs.store.read import nodes as stored_nodes
 from cronograph.jobs.store.read import steps as stored_steps
 from cronograph.jobs.store.schema import tables
-from cronograph.jobs.store.schema.naming import SchemaText
+from cronograph.jobs.store.schema.types import SchemaText
 from tests.support.storage import Stored, Worker
 from tests.support.waiting import wait_until
 

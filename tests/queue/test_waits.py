@@ -21,7 +21,7 @@ from cronograph.jobs.queue.finish import Finish, finish
 from cronograph.jobs.queue.waits import wait
 from cronograph.jobs.store.db.transaction import Tx
 from cronograph.jobs.store.schema import tables
-from cronograph.jobs.store.schema.naming import SchemaText
+from cronograph.jobs.store.schema.types import SchemaText
 from tests.support.storage import START, Stored, Worker
 from tests.support.waiting import wait_until
 

@@ -13,7 +13,7 @@ from cronograph.jobs.core.nodes import Node, NodeState
 from cronograph.jobs.core.states import RunState
 from cronograph.jobs.queue.losses import rescue
 from cronograph.jobs.runtime.base.settings import StartLauncher
-from cronograph.jobs.store.db.base.address import parse_url
+from cronograph.jobs.store.db.address import parse_url
 from cronograph.jobs.store.db.database import Database, sync_engine
 from cronograph.jobs.store.read import facts, nodes
 from tests.chaos.proxy import Proxy

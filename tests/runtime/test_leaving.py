@@ -14,7 +14,7 @@ from cronograph.jobs.base.services import Services
 from cronograph.jobs.core.nodes import NodeState
 from cronograph.jobs.registry import Registry
 from cronograph.jobs.runtime.engine import Engine
-from cronograph.jobs.store.db.base.address import sqlite_path
+from cronograph.jobs.store.db.address import sqlite_path
 from cronograph.jobs.store.db.database import Database
 from cronograph.jobs.store.db.transaction import Tx
 from cronograph.jobs.store.read import nodes

@@ -18,7 +18,7 @@ from cronograph.jobs.core.nodes import NodeState
 from cronograph.jobs.registry import Registry
 from cronograph.jobs.runtime.duties.watchers import Rescuer
 from cronograph.jobs.runtime.engine import Engine
-from cronograph.jobs.store.db.base.address import sqlite_path
+from cronograph.jobs.store.db.address import sqlite_path
 from cronograph.jobs.store.db.database import Database, OperationalError
 from cronograph.jobs.store.db.transaction import Tx, Wake
 from cronograph.jobs.store.read import nodes

@@ -14,7 +14,7 @@ from cronograph.jobs.registry import Registry
 from cronograph.jobs.store.db.database import Connection
 from cronograph.jobs.store.db.transaction import Tx
 from cronograph.jobs.store.read import steps as stored_steps
-from cronograph.jobs.store.schema.naming import SchemaText
+from cronograph.jobs.store.schema.types import SchemaText
 from tests.runtime.step_jobs import JOBS
 from tests.support.engines import RunningEngine, StartEngine
 from tests.support.waiting import eventually

@@ -18,7 +18,7 @@ from cronograph.jobs.core.states import RunState
 from cronograph.jobs.registry import Registry, define
 from cronograph.jobs.runtime.live.bus import EventBus
 from cronograph.jobs.runtime.live.feeds import LogFeed
-from cronograph.jobs.store.db.base.address import sqlite_path
+from cronograph.jobs.store.db.address import sqlite_path
 from cronograph.jobs.store.db.database import Database, OperationalError
 from cronograph.jobs.store.db.postgres import POOL
 from cronograph.jobs.store.read import nodes

@@ -12,7 +12,7 @@ import pytest
 from cronograph.graphql.client.base.errors import InvalidAnswerError
 from cronograph.graphql.client.connection.sign_in import sign_in
 from cronograph.jobs.accounts.actions.secrets import fresh_key
-from cronograph.jobs.accounts.rules.sealing import KeyRing
+from cronograph.jobs.accounts.rules.secrets import KeyRing
 from cronograph.jobs.core.base.errors import SchemaTooNew
 from cronograph.server.cli import main
 from cronograph.server.cli.base.output import UnreachableError

@@ -9,8 +9,8 @@ from sqlalchemy import text
 from cronograph.jobs import job
 from cronograph.jobs.connection import connect
 from cronograph.jobs.registry import Registry
+from cronograph.jobs.store.db.address import parse_url
 from cronograph.jobs.store.db.autocommit import PLANS, AutocommitConnection
-from cronograph.jobs.store.db.base.address import parse_url
 from cronograph.jobs.store.db.database import Connection, Database
 from cronograph.server.database.schema import migrate
 from tests.support.job_modules import write_example_jobs

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from cronograph.jobs.store.db.sqlite.filelock import FileLock
+from cronograph.jobs.store.db.filelock import FileLock
 from cronograph.server.process.ending import ExitCode
 from tests.support.databases import sqlite_address
 from tests.support.job_modules import write_example_jobs

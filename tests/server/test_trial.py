@@ -10,7 +10,7 @@ from sqlalchemy import text
 
 from cronograph.jobs.runtime.base.settings import EngineSettings
 from cronograph.jobs.store.db.opening import connected, scratch_database
-from cronograph.jobs.store.schema.naming import SchemaText
+from cronograph.jobs.store.schema.types import SchemaText
 from cronograph.server.database.trial import Amount, Spread, measure
 from tests.server.cli.answers import fault
 from tests.support.databases import sqlite_address

@@ -17,10 +17,10 @@ from cronograph.jobs.core.base.errors import ConfigurationError, StorageError
 from cronograph.jobs.core.flows import FlowSpec, MemberSpec
 from cronograph.jobs.queue.flows.new_flows import enqueue_flow_sync
 from cronograph.jobs.registry import Registry, define
-from cronograph.jobs.store.db.base.address import parse_url, schema_in, with_schema
+from cronograph.jobs.store.db.address import parse_url, schema_in, with_schema
 from cronograph.jobs.store.db.database import Database
-from cronograph.jobs.store.schema.naming import SchemaText
 from cronograph.jobs.store.schema.tables import metadata
+from cronograph.jobs.store.schema.types import SchemaText
 from cronograph.server.database.schema import migrate, pending
 from tests.docs.blocks import blocks_of
 from tests.support.databases import sqlite_address

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 from cronograph.jobs.core.schedule import Syntax
 from cronograph.jobs.store.db.database import Database
-from cronograph.jobs.store.db.sqlite.steady_clock import SteadyClock
+from cronograph.jobs.store.db.dialect import SteadyClock
 from tests.support.storage import Stored
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)

@@ -12,7 +12,7 @@ import pytest
 from sqlalchemy import Connection, select
 
 from cronograph.jobs.accounts.actions.secrets import set_secret
-from cronograph.jobs.accounts.rules.sealing import KeyRing, no_keys
+from cronograph.jobs.accounts.rules.secrets import KeyRing, no_keys
 from cronograph.jobs.actions.runs import enqueue_runs, put
 from cronograph.jobs.actions.tasks import create_task, trigger_task
 from cronograph.jobs.base.services import Services

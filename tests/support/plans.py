@@ -7,9 +7,9 @@ from typing import Any
 import psycopg
 from sqlalchemy import Connection, event
 
+from cronograph.jobs.store.db.address import libpq_url, parse_url
 from cronograph.jobs.store.db.autocommit import PLANS
-from cronograph.jobs.store.db.base.address import libpq_url, parse_url
-from cronograph.jobs.store.db.base.connecting import postgres_arguments
+from cronograph.jobs.store.db.connecting import postgres_arguments
 from cronograph.jobs.store.db.dialect import is_postgresql
 
 

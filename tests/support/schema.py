@@ -2,9 +2,9 @@
 
 from sqlalchemy import Column, Connection, MetaData, Table, inspect
 
-from cronograph.jobs.store.db.base.address import parse_url, schema_in
-from cronograph.jobs.store.db.base.connecting import sync_engine
-from cronograph.jobs.store.schema.naming import SCHEMA, SQLITE_SCHEMA
+from cronograph.jobs.store.db.address import parse_url, schema_in
+from cronograph.jobs.store.db.connecting import sync_engine
+from cronograph.jobs.store.schema.types import SCHEMA, SQLITE_SCHEMA
 from cronograph.migrations.upgrade import upgrade
 
 

@@ -3,9 +3,9 @@
 import pytest
 from sqlalchemy import inspect
 
-from cronograph.jobs.store.db.base.address import parse_url, schema_in
-from cronograph.jobs.store.db.base.connecting import sync_engine
-from cronograph.jobs.store.schema.naming import SchemaText
+from cronograph.jobs.store.db.address import parse_url, schema_in
+from cronograph.jobs.store.db.connecting import sync_engine
+from cronograph.jobs.store.schema.types import SchemaText
 
 
 @pytest.mark.parametrize("_round", [1, 2])

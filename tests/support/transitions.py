@@ -8,8 +8,8 @@ from typing import Final
 from sqlalchemy import Connection, text
 
 from cronograph.jobs.core.states import TRANSITIONS
-from cronograph.jobs.store.db.base.address import parse_url
-from cronograph.jobs.store.db.base.connecting import sync_engine
+from cronograph.jobs.store.db.address import parse_url
+from cronograph.jobs.store.db.connecting import sync_engine
 from tests.support.schema import migrate, schema_for
 
 REFUSAL: Final = "a run must not change its state like this"

@@ -13,7 +13,7 @@ from cronograph.jobs.core.model import ScheduleSpec
 from cronograph.jobs.core.schedule import Syntax
 from cronograph.jobs.registry import Registry
 from cronograph.jobs.registry.queue import RunOptions
-from cronograph.jobs.store.schema.steps import run_step
+from cronograph.jobs.store.schema.flows import run_step
 from cronograph.jobs.testing import DrainError, FakeClock, Queue, drain
 from cronograph.jobs.testing.clock import START
 from cronograph.jobs.testing.queue import TaskSettings

@@ -9,8 +9,8 @@ from ....jobs.accounts.actions import accounts as actions
 from ....jobs.accounts.actions import passkeys as passkey_actions
 from ....jobs.accounts.actions import providers as provider_actions
 from ....jobs.accounts.actions import sessions as session_actions
-from ....jobs.accounts.actions import tokens as token_actions
-from ....jobs.accounts.actions.fresh import fresh_secret
+from ....jobs.accounts.actions import sessions as token_actions
+from ....jobs.accounts.actions.throttling import fresh_secret
 from ....jobs.accounts.read import accounts
 from ....jobs.accounts.rules import accounts as account_model
 from ....jobs.accounts.rules import passkeys as model

@@ -18,7 +18,7 @@ from ....jobs.core.rules import unknown
 from ....jobs.store.db.transaction import Tx
 from ....jobs.store.read import runs as stored_runs
 from ....jobs.store.read import tasks as stored_tasks
-from ....jobs.store.read.figures.stalled import stalled
+from ....jobs.store.read.figures.depth import stalled
 from ....jobs.store.read.listing import pages
 from ....jobs.store.read.listing.criteria import AllOf, Condition, Criteria, Operator, mentions, stand_in
 from ....jobs.store.read.listing.keyset import OrderKey

@@ -8,11 +8,10 @@ from ...core.base.errors import AlreadyExists, ErrorCode, InvalidState, UserErro
 from ...core.rules import unknown
 from ...store.db.transaction import Tx, Wake
 from ..read import accounts as stored_accounts
-from ..read.links import Purpose
-from ..rules.accounts import LINK_LIFETIME, Account, check_account_name, name_key
-from ..rules.lookalikes import look_of
-from ..rules.throttling import account_subject
-from ..write import accounts, links, sessions, throttle
+from ..read.accounts import Purpose
+from ..rules.accounts import LINK_LIFETIME, Account, check_account_name, look_of, name_key
+from ..rules.credentials import account_subject
+from ..write import accounts, sessions, throttle
 
 
 def add_account(tx: Tx, name: str, role: Role, password_hash: str | None = None) -> Account:
@@ -114,9 +113,9 @@ def set_password(tx: Tx, name: str, password_hash: str, *, keep_session: int | N
 def prepare_setup(tx: Tx, link_hash: str) -> bool:
     """Keep a set-up link in the place of older ones, unless an administrator exists: then False, and none is good."""
     if stored_accounts.active_administrators(tx.conn) > 0:
-        links.drop_unspent(tx.conn, Purpose.SETUP)
+        accounts.drop_unspent(tx.conn, Purpose.SETUP)
         return False
-    links.replace(tx.conn, Purpose.SETUP, link_hash, tx.now, tx.now + LINK_LIFETIME, None)
+    accounts.replace(tx.conn, Purpose.SETUP, link_hash, tx.now, tx.now + LINK_LIFETIME, None)
     return True
 
 
@@ -127,7 +126,7 @@ def set_up(tx: Tx, link_hash: str, name: str, password_hash: str) -> Account:
         UserError: code ``INVALID_LINK``: it is spent, replaced, expired or none.
         AlreadyExists, InvalidInput: of the name; the link stays good.
     """
-    good, _ = links.spend(tx.conn, Purpose.SETUP, link_hash, tx.now)
+    good, _ = accounts.spend(tx.conn, Purpose.SETUP, link_hash, tx.now)
     if not good or stored_accounts.active_administrators(tx.conn) > 0:
         raise bad_link("a new one is printed at each start of the server until there is an administrator")
     return add_account(tx, name, Role.ADMIN, password_hash)
@@ -144,7 +143,7 @@ def prepare_recovery(tx: Tx, name: str, link_hash: str) -> datetime:
     if account.disabled_at is not None:
         raise InvalidState(f"name: account '{account.name}' is disabled; enable it first", path=("name",))
     until = tx.now + LINK_LIFETIME
-    links.replace(tx.conn, Purpose.RECOVERY, link_hash, tx.now, until, account.id)
+    accounts.replace(tx.conn, Purpose.RECOVERY, link_hash, tx.now, until, account.id)
     tx.record("account.recovery", account.name)
     return until
 
@@ -161,7 +160,7 @@ def recover(tx: Tx, link_hash: str, hashed: Callable[[Account], str]) -> Account
         UserError: code ``INVALID_LINK``: it is spent, replaced, expired or none, or its account is disabled.
         InvalidInput: raised by ``hashed``; the link stays good.
     """
-    good, account_id = links.spend(tx.conn, Purpose.RECOVERY, link_hash, tx.now)
+    good, account_id = accounts.spend(tx.conn, Purpose.RECOVERY, link_hash, tx.now)
     account = stored_accounts.by_id(tx.conn, account_id) if good and account_id is not None else None
     if account is None or account.disabled_at is not None:
         raise bad_link("ask an administrator for a new one")

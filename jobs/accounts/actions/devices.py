@@ -9,6 +9,7 @@ from ...store.db.transaction import Tx, Wake
 from ..read import accounts
 from ..read import devices as stored_devices
 from ..rules.accounts import Account
+from ..rules.credentials import ACCOUNT_THROTTLE, ADDRESS_THROTTLE, address_subject, guess_subject
 from ..rules.devices import (
     ACCESS_LIFETIME,
     CODE_LIFETIME,
@@ -23,7 +24,6 @@ from ..rules.devices import (
     new_user_code,
 )
 from ..rules.sessions import CredentialKind, Session
-from ..rules.throttling import ACCOUNT_THROTTLE, ADDRESS_THROTTLE, address_subject, guess_subject
 from ..write import devices, sessions
 from .sessions import MAX_ADDRESS, MAX_AGENT, ClientInfo
 from .throttling import count_try, take_back

@@ -10,8 +10,8 @@ from ...store.db.transaction import Tx
 from ..read import accounts
 from ..read import passkeys as stored
 from ..rules.accounts import Account
+from ..rules.credentials import CHALLENGE_THROTTLE, challenge_subject
 from ..rules.passkeys import MAX_PASSKEYS, Ceremony, DeviceKey, Passkey
-from ..rules.throttling import CHALLENGE_THROTTLE, challenge_subject
 from ..write import accounts as account_statements
 from ..write import passkeys
 from .accounts import name_of

@@ -6,8 +6,8 @@ from ...store.db.transaction import Tx
 from ..read import accounts
 from ..read import providers as stored
 from ..rules.accounts import Account
+from ..rules.credentials import CHALLENGE_THROTTLE, challenge_subject
 from ..rules.providers import Profile, ProviderAttempt, ProviderIdentity
-from ..rules.throttling import CHALLENGE_THROTTLE, challenge_subject
 from ..write import accounts as account_statements
 from ..write import providers
 from .accounts import add_account, name_of, set_role

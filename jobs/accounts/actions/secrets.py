@@ -7,8 +7,7 @@ from ...core.rules import unknown
 from ...store.db.transaction import Tx
 from ..read import secrets as stored_secrets
 from ..read.secrets import Sealed
-from ..rules.sealing import KEY_BYTES, NONCE_BYTES, KeyRing, SecretKey, UnsealError, seal, unseal
-from ..rules.secrets import Secret, check_secret
+from ..rules.secrets import KEY_BYTES, NONCE_BYTES, KeyRing, Secret, SecretKey, UnsealError, check_secret, seal, unseal
 from ..write import secrets
 
 TASKS_SHOWN = 5

@@ -2,11 +2,17 @@
 
 from collections.abc import Sequence
 from datetime import datetime
+from secrets import token_bytes
 
 from ...store.db.transaction import Tx
-from ..rules.throttling import ThrottlePolicy, counted_failures, pause_after
+from ..rules.credentials import ENTROPY_BYTES, Prefix, ThrottlePolicy, counted_failures, new_secret, pause_after
 from ..write import throttle
 from ..write.throttle import Failures
+
+
+def fresh_secret(prefix: Prefix) -> str:
+    """A new secret for what the prefix says."""
+    return new_secret(prefix, token_bytes(ENTROPY_BYTES))
 
 
 def count_try(tx: Tx, subjects: Sequence[tuple[str, ThrottlePolicy]]) -> float:

@@ -1,13 +1,30 @@
 """Accounts: who may sign in."""
 
+from datetime import datetime
+from enum import StrEnum
+
 from sqlalchemy import Connection, func, select
 
 from ...core.actor import Role
 from ...store.read.listing.keyset import OrderKey
 from ...store.read.listing.listing import Listing, columns
 from ...store.schema.rows import reader_of
+from ...store.schema.tables import one_time_link as k
 from ...store.schema.tables import user_account as u
 from ..rules.accounts import Account, name_key
+
+
+class Purpose(StrEnum):
+    """What a link is for."""
+
+    SETUP = "setup"
+    RECOVERY = "recovery"
+
+
+def is_good(conn: Connection, purpose: Purpose, token_hash: str, now: datetime) -> bool:
+    """Whether a link could be spent now."""
+    statement = select(k.c.id).where(k.c.token_hash == token_hash, k.c.purpose == purpose.value)
+    return conn.execute(statement.where(k.c.consumed_at.is_(None), k.c.expires_at > now)).first() is not None
 
 
 def by_name(conn: Connection, name: str) -> Account | None:

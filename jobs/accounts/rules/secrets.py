@@ -1,12 +1,150 @@
 """Secrets of jobs: what is known of each but its value, and what a value may be."""
 
-from dataclasses import dataclass
+import base64
+import binascii
+import hashlib
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from ...core.base.errors import InvalidInput
+from ...core.base.errors import ConfigurationError, ErrorCode, InvalidInput, InvalidState
+from ...core.base.lazy import LazyModule
 from ...core.base.times import number_text
 from ...core.rules import name_faults
+
+if TYPE_CHECKING:
+    from cryptography import exceptions
+    from cryptography.hazmat.primitives.ciphers import aead
+else:
+    exceptions = LazyModule("cryptography.exceptions")
+    aead = LazyModule("cryptography.hazmat.primitives.ciphers.aead")
+
+KEY_BYTES: Final = 32
+NONCE_BYTES: Final = 12
+_PURPOSE: Final = b"cronograph secret key\n"
+
+
+@dataclass(frozen=True, slots=True)
+class SecretKey:
+    """One key.
+
+    Attributes:
+        id: Names it next to what it has encrypted; reveals nothing about it.
+        material: The 32 bytes.
+    """
+
+    id: str
+    material: bytes = field(repr=False)
+
+    @classmethod
+    def of(cls, material: bytes) -> "SecretKey":
+        """The key of 32 bytes."""
+        return cls(hashlib.sha256(_PURPOSE + material).hexdigest()[:16], material)
+
+    @property
+    def text(self) -> str:
+        """How it is written in a setting or a file."""
+        return base64.b64encode(self.material).decode()
+
+
+@dataclass(frozen=True, slots=True)
+class KeyRing:
+    """The keys of a process: the first encrypts, all of them decrypt."""
+
+    keys: tuple[SecretKey, ...] = ()
+
+    @property
+    def newest(self) -> SecretKey:
+        """The key that encrypts.
+
+        Raises:
+            InvalidState: code ``NO_ENCRYPTION_KEY``: there is none.
+        """
+        if not self.keys:
+            raise InvalidState(
+                "this process has no key for secrets; set CRONOGRAPH_SECRET_KEY on every node to what "
+                "`cronograph secret new-key` prints",
+                code=ErrorCode.NO_ENCRYPTION_KEY,
+            )
+        return self.keys[0]
+
+    def get(self, key_id: str) -> SecretKey | None:
+        """The key of this id."""
+        return next((key for key in self.keys if key.id == key_id), None)
+
+
+KeySource = Callable[[], KeyRing]
+"""Gives the keys as they are now: a file may have changed."""
+
+
+def no_keys() -> KeyRing:
+    """The source of a process without keys."""
+    return KeyRing()
+
+
+class UnsealError(Exception):
+    """A stored secret cannot be decrypted; the message says why, and what to do."""
+
+
+def parse_keys(text: str) -> KeyRing:
+    """The keys in a setting or a file: base64 of 32 bytes each, separated by commas or blanks, the newest first.
+
+    Raises:
+        ConfigurationError: it is none of that; the message does not show it.
+    """
+    words = [word for word in re.split(r"[,\s]+", text) if word]
+    if not words:
+        raise ConfigurationError("must hold a key, got nothing")
+    return KeyRing(tuple(SecretKey.of(_material(word, place)) for place, word in enumerate(words, 1)))
+
+
+def seal(key: SecretKey, name: str, value: str, nonce: bytes) -> str:
+    """A secret's value as it is stored, in base64.
+
+    Args:
+        key: Encrypts it.
+        name: Of the secret: the stored text is not valid under another name.
+        value: What is kept.
+        nonce: 12 random bytes, never the same twice.
+    """
+    return base64.b64encode(nonce + aead.AESGCM(key.material).encrypt(nonce, value.encode(), name.encode())).decode()
+
+
+def unseal(ring: KeyRing, key_id: str, name: str, sealed: str) -> str:
+    """The value behind ``seal``.
+
+    Raises:
+        UnsealError: the key is not there, or what is stored was changed or belongs to another name.
+    """
+    key = ring.get(key_id)
+    if key is None:
+        known = ", ".join(one.id for one in ring.keys) or "none"
+        raise UnsealError(
+            f"secret '{name}' is encrypted with the key {key_id}, which this node does not have (it has {known}); "
+            "give all nodes the same CRONOGRAPH_SECRET_KEY"
+        )
+    try:
+        stored = base64.b64decode(sealed, validate=True)
+        return aead.AESGCM(key.material).decrypt(stored[:NONCE_BYTES], stored[NONCE_BYTES:], name.encode()).decode()
+    except (exceptions.InvalidTag, ValueError):
+        raise UnsealError(f"secret '{name}' is not as it was stored; set it again") from None
+
+
+def _material(word: str, place: int) -> bytes:
+    plain = word.replace("-", "+").replace("_", "/").rstrip("=")
+    try:
+        material = base64.b64decode(plain + "=" * (-len(plain) % 4), validate=True)
+    except (binascii.Error, ValueError):
+        material = b""
+    if len(material) != KEY_BYTES:
+        raise ConfigurationError(
+            f"key {place} must be {KEY_BYTES} bytes in base64 (44 characters, as `cronograph secret new-key` prints "
+            f"them), got {len(word)} characters"
+        )
+    return material
+
 
 MIN_VALUE: Final = 4
 MAX_VALUE: Final = 65_536

@@ -7,8 +7,9 @@ now is left for the next time, so that nobody waits for a cleanup.
 
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
+from itertools import takewhile
 
-from sqlalchemy import ColumnElement, Connection, Table, delete, exists, func, or_, select
+from sqlalchemy import ColumnElement, Connection, Table, delete, exists, func, or_, select, update
 
 from ...store.schema.tables import (
     api_token,
@@ -20,7 +21,29 @@ from ...store.schema.tables import (
     session,
     webauthn_challenge,
 )
-from ..rules.throttling import FORGOTTEN_AFTER
+from ...store.schema.tables import audit_head as h
+from ...store.schema.tables import audit_log as a
+from ..rules.credentials import FORGOTTEN_AFTER
+
+
+def prune(conn: Connection, before: datetime, limit: int) -> int:
+    """Delete up to ``limit`` of the oldest entries, as far as all of them are older than ``before``; how many.
+
+    The order of the chain decides, not the time of each: where a clock was set back nothing is left out in the middle.
+    """
+    # Writers wait until this transaction ends, and the other way round.
+    head = conn.execute(select(h).with_for_update()).one_or_none()
+    if head is None:
+        return 0
+    oldest = conn.execute(select(a.c.id, a.c.at, a.c.hash).order_by(a.c.id).limit(limit)).all()
+    doomed = list(takewhile(lambda entry: entry.at < before, oldest))
+    if not doomed:
+        return 0
+    last = doomed[-1]
+    conn.execute(delete(a).where(a.c.id <= last.id))
+    conn.execute(update(h).where(h.c.id == head.id).values(pruned_id=last.id, pruned_hash=last.hash))
+    return len(doomed)
+
 
 Cleanup = Callable[[Connection, datetime, int], int]
 """Deletes one batch: (connection, now, limit) -> rows deleted."""

@@ -10,7 +10,7 @@ from ...core.model import Json, Outcome, Priority, Run, SkipReason
 from ...core.outcome import UNREADABLE_RUN
 from ...core.states import CLAIMABLE, OCCUPYING, RunState, sources_of
 from ...store.db import dialect
-from ...store.db.literals import sql_literals, unindexed
+from ...store.db.functions import sql_literals, unindexed
 from ...store.db.unreadable import every, readable
 from ...store.read.runs import DUE_TIME, HOLDING, run_from, select_runs
 from ...store.schema.tables import AMONG_ALL_RUNS, IS_OPEN, run_label

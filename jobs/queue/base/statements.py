@@ -23,9 +23,8 @@ from sqlalchemy.types import JSON, TypeEngine
 from ...store.db import audit, dialect, outbox
 from ...store.db.autocommit import PLANNED
 from ...store.db.unreadable import is_undecodable
-from ...store.schema.naming import SQLITE_SCHEMA, SchemaText, in_schema
 from ...store.schema.tables import job_execution, periodic_task, run
-from ...store.schema.types import UtcDateTime
+from ...store.schema.types import SQLITE_SCHEMA, SchemaText, UtcDateTime, in_schema
 
 log = logging.getLogger(__name__)
 

@@ -19,7 +19,7 @@ from ...core.nodes import LIVE_NODES, NodeState
 from ...core.states import CLAIMABLE, RunState
 from ...store.db import dialect
 from ...store.db.autocommit import PLANNED
-from ...store.db.literals import sql_literals, unindexed
+from ...store.db.functions import sql_literals, unindexed
 from ...store.db.unreadable import is_undecodable, readable
 from ...store.read.runs import run_from, select_runs
 from ...store.schema.tables import job_execution as x

@@ -16,7 +16,7 @@ from ...core.defaults import FROM_ARGUMENTS, NO_DEFAULTS, JobDefaults, run_of_jo
 from ...core.model import NewRun, Run
 from ...core.run_spec import RunSpec
 from ...store.db import dialect, outbox
-from ...store.db.callers.connection import borrowed
+from ...store.db.callers import borrowed
 from ...store.db.transaction import Tx, Wake
 from ...store.read import jobs
 from ...store.read import runs as stored_runs

@@ -14,7 +14,7 @@ from ...core.flows import FlowSpec, FlowState, NewFlow, NewMember, When, check_f
 from ...core.model import Json, NewRun, Run
 from ...core.states import FINAL
 from ...store.db import dialect, outbox
-from ...store.db.callers.connection import borrowed
+from ...store.db.callers import borrowed
 from ...store.db.transaction import Tx, Wake
 from ...store.read import jobs
 from ...store.schema.callbacks import callback_document

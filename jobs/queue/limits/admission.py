@@ -18,7 +18,7 @@ from ...core.limits import NEVER, OF_TASKS, OF_THE_JOB, key_of_task, task_of_key
 from ...core.model import Priority, Run
 from ...core.states import CLAIMABLE
 from ...store.db import dialect
-from ...store.db.literals import sql_literals
+from ...store.db.functions import sql_literals
 from ...store.db.transaction import Tx, Wake
 from ...store.read import jobs, tasks
 from ...store.read.groups import occupied_counts

@@ -21,7 +21,7 @@ from ...core.model import NewRun, SkipReason, Trigger
 from ...core.occurrences import Skip
 from ...core.states import RunState
 from ...store.db import dialect
-from ...store.db.literals import sql_literals
+from ...store.db.functions import sql_literals
 from ...store.db.transaction import Tx, Wake
 from ...store.read import tasks as stored_tasks
 from ...store.read.groups import UNBEGUN_STATES, of_line, unbegun

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from ...accounts.read import secrets as stored_secrets
 from ...accounts.read.secrets import Sealed
-from ...accounts.rules.sealing import UnsealError, unseal
+from ...accounts.rules.secrets import UnsealError, unseal
 from ...actions.runs import save_checkpoint
 from ...actions.signal_links import PATH, make_link
 from ...base.services import Services

@@ -10,10 +10,9 @@ from sqlalchemy import Connection, Text, bindparam, insert, select, update
 
 from ...core.audit import Entry, Record
 from ...core.events import Change, Listed
-from ..schema.naming import SchemaText
 from ..schema.tables import audit_head as h
 from ..schema.tables import audit_log as a
-from ..schema.types import to_text
+from ..schema.types import SchemaText, to_text
 from . import dialect, outbox
 
 GENESIS: Final = "0" * 64

@@ -15,11 +15,10 @@ from typing import TYPE_CHECKING, Any, Final, LiteralString
 from sqlalchemy import URL
 
 from ...core.base.lazy import LazyModule
-from ..schema.naming import in_schema
-from ..schema.types import loads
-from .base.address import is_pooled, libpq_url, schema_in
-from .base.connecting import IDLE_SECONDS, postgres_arguments, settings_of_transaction
-from .base.sockets import SocketHandles
+from ..schema.types import in_schema, loads
+from .address import is_pooled, libpq_url, schema_in
+from .connecting import IDLE_SECONDS, postgres_arguments, settings_of_transaction
+from .interruption import SocketHandles
 
 if TYPE_CHECKING:
     import psycopg

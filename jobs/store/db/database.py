@@ -19,23 +19,22 @@ from ...core.base.lazy import LazyModule
 from ...own.forks import FORKED, forks
 from ...own.threads import in_own_thread
 from . import audit, outbox
+from .address import is_pooled, is_sqlite, libpq_url, parse_url, schema_in, sqlite_path
 from .autocommit import AutocommitConnection, SyncAutocommitConnection, plain_connection
-from .base.address import is_pooled, is_sqlite, libpq_url, parse_url, schema_in, sqlite_path
-from .base.connecting import sync_engine
-from .base.interruption import ReadBounds
+from .connecting import sync_engine
 from .faults import ErrorKind, kind_of
+from .interruption import ReadBounds
 from .postgres import PostgresAccess, Send
-from .transaction import Clock, Tx, Wake
-from .usage import Pool, Usage
+from .transaction import Clock, Pool, Tx, Usage, Wake
 
 if TYPE_CHECKING:
     import psycopg
     from psycopg.rows import TupleRow
 
-    from .sqlite import access as sqlite_access
+    from . import sqlite as sqlite_access
 else:
     psycopg = LazyModule("psycopg")
-    sqlite_access = LazyModule(f"{__package__}.sqlite.access")
+    sqlite_access = LazyModule(f"{__package__}.sqlite")
 
 __all__ = [
     "AutocommitConnection",

@@ -1,8 +1,10 @@
 """What the two databases say differently, in one form for statements, and ``is_postgresql`` for code that must know."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC, datetime
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
 from functools import cache, lru_cache
 from typing import Any, Final
 
@@ -28,9 +30,50 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.types import JSON, TypeEngine
 
-from ..schema.naming import SchemaText
-from ..schema.types import JsonDocument, UtcDateTime, to_text
-from .sqlite.steady_clock import SteadyClock
+from ...own.forks import renew_in_forks
+from ..schema.types import JsonDocument, SchemaText, UtcDateTime, to_text
+
+SLOWED: Final = 0.9
+"""So fast it goes on while it is ahead of the machine's: an hour is made up for in ten."""
+AT_MOST: Final = timedelta(days=1)
+"""If the machine's clock is set back by more, that one is followed."""
+
+
+def machine_time() -> datetime:
+    """The time of day of this machine."""
+    return datetime.now(UTC)
+
+
+class SteadyClock:
+    """A clock of one process; from any thread.
+
+    Args:
+        wall: The time of day, which may be set back.
+        monotonic: Seconds that only grow.
+    """
+
+    def __init__(
+        self, wall: Callable[[], datetime] = machine_time, monotonic: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._wall = wall
+        self._monotonic = monotonic
+        self._lock = threading.Lock()
+        self._last = wall()
+        self._at = monotonic()
+        renew_in_forks(self)
+
+    def renew(self) -> None:
+        """Start again in a forked process: a thread that is not there may have held the lock."""
+        self._lock = threading.Lock()
+
+    def now(self) -> datetime:
+        """The time of day; after that was set back, the last time and what has passed since, slowed down."""
+        with self._lock:
+            wall, at = self._wall(), self._monotonic()
+            going_on = self._last + timedelta(seconds=(at - self._at) * SLOWED)
+            self._last = max(wall, going_on) if going_on - wall <= AT_MOST else wall
+            self._at = at
+            return self._last
 
 
 def is_postgresql(conn: Connection) -> bool:

@@ -11,8 +11,8 @@ from typing import Final
 from sqlalchemy import Connection, Text, bindparam, insert, update
 
 from ...core.events import Change, Listed
-from ..schema.naming import SchemaText
 from ..schema.tables import event, event_publisher
+from ..schema.types import SchemaText
 from . import dialect
 
 _NEXT_NUMBER = (

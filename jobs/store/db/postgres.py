@@ -11,12 +11,11 @@ from sqlalchemy import URL, Connection, Engine, event
 from sqlalchemy.exc import DBAPIError
 
 from ...core.base.lazy import LazyModule
-from ..schema.naming import in_schema
-from .base.address import schema_in
-from .base.connecting import check_when_idle, sync_engine
-from .base.interruption import ReadBounds, read_in_thread
-from .base.sockets import SocketHandles
-from .usage import Pool
+from ..schema.types import in_schema
+from .address import schema_in
+from .connecting import check_when_idle, sync_engine
+from .interruption import ReadBounds, SocketHandles, read_in_thread
+from .transaction import Pool
 
 if TYPE_CHECKING:
     import psycopg.rows as psycopg_rows

@@ -17,7 +17,7 @@ from ...core.outcome import LEFT_BEHIND, NODE_LOST
 from ...core.states import CLAIMABLE, FINAL, OCCUPYING, UNFINISHED, RunState
 from ...core.waits import LISTED, Awaits
 from ..db import dialect
-from ..db.literals import sql_literal, sql_literals
+from ..db.functions import sql_literal, sql_literals
 from ..schema.tables import flow_edge
 from ..schema.tables import job as j
 from ..schema.tables import job_execution as e

@@ -24,7 +24,7 @@ from sqlalchemy import (
 from ...core.admission.caps import Cap, Line, Rate
 from ...core.model import DEFAULT_GROUP, Group
 from ...core.states import CLAIMABLE, OCCUPYING, RunState
-from ..db.literals import sql_literal, sql_literals
+from ..db.functions import sql_literal, sql_literals
 from ..db.unreadable import every, readable
 from ..schema.rows import reader_of
 from ..schema.tables import AMONG_ALL_RUNS, IS_OPEN, periodic_task

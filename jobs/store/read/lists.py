@@ -24,9 +24,8 @@ from ...core.nodes import Node
 from ...core.schedule import ANCHORED
 from ...core.states import CLAIMABLE, FINAL, OCCUPYING, UNFINISHED, RunState
 from ...core.steps import StepKind, StepState
-from ..db.functions import duration
-from ..db.literals import sql_literals
-from ..schema.steps import run_step
+from ..db.functions import duration, sql_literals
+from ..schema.flows import run_step
 from ..schema.tables import (
     AMONG_ALL_RUNS,
     BY_HAND,
@@ -46,11 +45,9 @@ from .executions import execution_from
 from .flows import flow_from
 from .groups import all_names, group_from
 from .jobs import job_from
-from .listing.criteria import EARLIER, LATER, Condition
-from .listing.indexes import Indexes
+from .listing.criteria import EARLIER, LATER, Condition, began_after, began_before
 from .listing.keyset import OrderKey
-from .listing.listing import Listing, columns
-from .listing.spans import began_after, began_before
+from .listing.listing import Indexes, Listing, columns
 from .nodes import node_from
 from .runs import DUE_TIME, run_from, select_runs
 from .skipped import skipped_from

@@ -12,8 +12,7 @@ from ..schema.rows import reader_of
 from ..schema.tables import execution_log as log
 from ..schema.tables import job_execution as execution
 from .executions import by_ids
-from .listing.case_insensitive import contains
-from .listing.spans import began_after, began_before
+from .listing.criteria import began_after, began_before, contains
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from sqlalchemy import ColumnElement, Connection, and_, exists, func, or_, selec
 
 from ...core.retention import Keeping
 from ...core.states import RELEASING
-from ..db.literals import sql_literals
+from ..db.functions import sql_literals
 from ..schema.tables import flow as f
 from ..schema.tables import job as j
 from ..schema.tables import job_execution as e

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, Select, bindparam, func, literal_column, or_,
 from ...core.limits import NEVER
 from ...core.model import Priority, Run, SkipReason, Trigger
 from ...core.states import CLAIMABLE, OCCUPYING, RELEASING, UNFINISHED, RunState
-from ..db.literals import sql_literal, sql_literals
+from ..db.functions import sql_literal, sql_literals
 from ..db.unreadable import every
 from ..schema.rows import RowReader
 from ..schema.tables import AMONG_ALL_RUNS, IS_OPEN

@@ -7,8 +7,7 @@ half, of every other credential the SHA-256. The values of secrets are encrypted
 from sqlalchemy import CheckConstraint, Column, ForeignKey, Integer, String, Table, Text, UniqueConstraint
 
 from ...core.actor import Role
-from .parts import NO_REUSE, key, metadata, one_of
-from .types import Key, Name, UtcDateTime
+from .types import NO_REUSE, Key, Name, UtcDateTime, key, metadata, one_of
 
 user_account = Table(
     "user_account",

@@ -5,8 +5,7 @@ from enum import StrEnum
 from sqlalchemy import Column, Index, String, Table
 
 from ...core.states import UNFINISHED
-from .parts import HOT, metadata, one_of
-from .types import Key, Name, UtcDateTime
+from .types import HOT, Key, Name, UtcDateTime, metadata, one_of
 
 
 class HourKind(StrEnum):

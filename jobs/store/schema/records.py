@@ -1,10 +1,81 @@
 """Tables of what is recorded in addition to executions: their log lines, and occurrences that did not become runs."""
 
-from sqlalchemy import CheckConstraint, Column, Index, Integer, String, Table, Text
+from sqlalchemy import CheckConstraint, Column, Float, Index, Integer, String, Table, Text
 
 from ...core.model import SkipReason
-from .parts import NO_REUSE, key, metadata, one_of
-from .types import JsonDocument, Key, Name, UtcDateTime
+from .types import NO_REUSE, JsonDocument, Key, Name, UtcDateTime, key, metadata, one_of, partial_index
+
+event = Table(
+    "event",
+    metadata,
+    key(),
+    Column("seq", Key, unique=True),
+    Column("at", UtcDateTime, nullable=False),
+    Column("changes", JsonDocument, nullable=False),
+    partial_index("ix_event_unpublished", "seq IS NULL", "id"),
+    Index("ix_event_at", "at"),
+    **NO_REUSE,
+)
+
+event_publisher = Table(
+    "event_publisher",
+    metadata,
+    Column("id", Integer, primary_key=True, autoincrement=False),
+    Column("last_seq", Key, nullable=False),
+)
+
+idempotency_key = Table(
+    "idempotency_key",
+    metadata,
+    Column("key", Name, primary_key=True),
+    Column("operation", String(60), nullable=False),
+    Column("request_hash", String(64), nullable=False),
+    Column("answer", JsonDocument, nullable=False),
+    Column("created_at", UtcDateTime, nullable=False, index=True),
+)
+
+
+queue_group = Table(
+    "queue_group",
+    metadata,
+    Column("name", Name, primary_key=True),
+    Column("paused_at", UtcDateTime),
+    Column("paused_by", Name),
+    Column("pause_reason", Text),
+    Column("max_running", Integer),
+    Column("max_wait_low", Float),
+    Column("rate", JsonDocument),
+    Column("rate_full_at", UtcDateTime),
+    Column("next_token_at", UtcDateTime),
+    Column("cap", JsonDocument),
+    Column("keep", Float),
+    CheckConstraint("max_running IS NULL OR max_running >= 0", name="max_running"),
+    # Each enqueue looks here, and mostly there are none.
+    partial_index("ix_queue_group_cap", "cap IS NOT NULL", "name"),
+)
+
+rate_bucket = Table(
+    "rate_bucket",
+    metadata,
+    Column("job_name", Name, primary_key=True),
+    Column("rate_key", Name, primary_key=True),
+    Column("full_at", UtcDateTime, nullable=False),
+    # When a token comes that a run is held back for.
+    Column("next_token_at", UtcDateTime),
+    partial_index("ix_rate_bucket_next_token_at", "next_token_at IS NOT NULL", "next_token_at"),
+)
+
+
+run_label = Table(
+    "run_label",
+    metadata,
+    # A row for each label of a run, and none for a run without.
+    Column("key", Name, primary_key=True),
+    Column("value", Name, primary_key=True),
+    Column("run_id", Key, primary_key=True, autoincrement=False),
+    sqlite_with_rowid=False,
+)
+
 
 execution_log = Table(
     "execution_log",

@@ -35,15 +35,34 @@ from .accounts import (
     user_account,
     webauthn_challenge,
 )
-from .events import event, event_publisher, idempotency_key
 from .figures import execution_hour, execution_minute, queue_depth
-from .flows import flow, flow_edge, flow_run
-from .groups import queue_group, rate_bucket
-from .labels import run_label
-from .parts import AMONG_ALL, BY_JOB, HOT, IN_LINE, NO_REUSE, key, metadata, one_of, partial_index, quoted
-from .records import execution_log, skipped_occurrence
-from .steps import run_awaited, run_signal, run_step, signal_link
-from .types import JsonDocument, Key, Name, UtcDateTime
+from .flows import flow, flow_edge, flow_run, run_awaited, run_signal, run_step, signal_link
+from .records import (
+    event,
+    event_publisher,
+    execution_log,
+    idempotency_key,
+    queue_group,
+    rate_bucket,
+    run_label,
+    skipped_occurrence,
+)
+from .types import (
+    AMONG_ALL,
+    BY_JOB,
+    HOT,
+    IN_LINE,
+    NO_REUSE,
+    JsonDocument,
+    Key,
+    Name,
+    UtcDateTime,
+    key,
+    metadata,
+    one_of,
+    partial_index,
+    quoted,
+)
 
 __all__ = [
     "api_token",

@@ -1,11 +1,31 @@
 """Column types that behave the same on both databases."""
 
 import json
+import re
+from collections.abc import Iterable
 from datetime import UTC, datetime
-from typing import Any
+from enum import StrEnum
+from functools import lru_cache
+from typing import Any, Final
 
-from sqlalchemy import JSON, BigInteger, Dialect, Integer, String
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    CheckConstraint,
+    Column,
+    ColumnElement,
+    Dialect,
+    Index,
+    Integer,
+    MetaData,
+    String,
+    TextClause,
+    literal_column,
+    text,
+)
 from sqlalchemy.dialects.postgresql import JSONB, TIMESTAMP
+from sqlalchemy.dialects.postgresql.base import RESERVED_WORDS
+from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.types import TypeDecorator, TypeEngine
 
 Key = BigInteger().with_variant(Integer(), "sqlite")
@@ -78,3 +98,105 @@ def _utc_of_postgres(value: datetime | None) -> datetime | None:
 
 def _utc_of_sqlite(value: str | None) -> datetime | None:
     return None if value is None else from_text(value)
+
+
+SCHEMA: Final = "cronograph"
+"""The schema of the tables on PostgreSQL, unless another one is chosen; and the word for it in every statement."""
+
+AMONG_ALL = "attempt >= 0"
+BY_JOB = "failures >= 0"
+"""Hold for every run; only statements that say the one may use the indexes that go across all lanes and groups, and
+only those that say the other the one that begins with the job.
+
+Where the statistics are of a time at which nothing waited, PostgreSQL takes every index of what waits for as short as
+every other: it would look for the runs of each lane of each group along an index of all of them. Those statements do
+not say it, so it cannot. They are about columns that no index is ordered by: SQLite might begin at such a bound.
+"""
+
+IN_LINE: Final[ColumnElement[Any]] = literal_column("coalesce(due_at, available_at)")
+"""When a run is due: the order in which a queue is shown. What waits for a slot or a token has its place there too."""
+
+metadata = MetaData(
+    schema=SCHEMA,
+    naming_convention={
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+        "ck": "ck_%(table_name)s_%(constraint_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_name)s",
+        "pk": "pk_%(table_name)s",
+    },
+)
+
+
+def quoted(values: Iterable[StrEnum]) -> str:
+    """``'a', 'b'``: the values of an enumeration for an IN list, sorted so that the text is always the same."""
+    return ", ".join(f"'{value}'" for value in sorted(value.value for value in values))
+
+
+def one_of(column: str, values: Iterable[StrEnum], *, nullable: bool = False) -> CheckConstraint:
+    """The constraint that a text column holds a word of an enumeration."""
+    condition = f"{column} IN ({quoted(values)})"
+    return CheckConstraint(f"{column} IS NULL OR {condition}" if nullable else condition, name=column)
+
+
+def key() -> Column[int]:
+    """The identity column of a table."""
+    return Column("id", Key, primary_key=True, autoincrement=True)
+
+
+# Keys are never used twice: the log keeps the ids of what was deleted.
+NO_REUSE: dict[str, Any] = {"sqlite_autoincrement": True}
+# Hot tables: room for updates in place, and a vacuum that comes early.
+HOT: dict[str, Any] = {
+    **NO_REUSE,
+    "postgresql_with": {
+        "fillfactor": 70,
+        "autovacuum_vacuum_scale_factor": 0.02,
+        "autovacuum_vacuum_cost_delay": 0,
+        "autovacuum_analyze_scale_factor": 0.05,
+    },
+}
+
+
+def partial_index(name: str, condition: str, *columns: str | ColumnElement[Any], unique: bool = False) -> Index:
+    """An index of the rows that meet a condition, on either database; by columns or expressions."""
+    return Index(name, *columns, unique=unique, sqlite_where=text(condition), postgresql_where=text(condition))
+
+
+__all__ = ["SCHEMA", "SQLITE_SCHEMA", "SchemaText", "in_schema", "schema_fault"]
+
+SQLITE_SCHEMA: Final = "main"
+"""How SQLite calls what is in the file of a connection."""
+
+_NAME: Final = re.compile(r"(?!pg_)[a-z_][a-z0-9_]{0,62}")
+_WORD: Final = re.compile(rf"\b{SCHEMA}\b")
+
+
+def schema_fault(name: str) -> str | None:
+    """Why a schema cannot have this name, in words; None if it can."""
+    # What has to be quoted in one place is forgotten in another.
+    if _NAME.fullmatch(name) and name not in RESERVED_WORDS:
+        return None
+    return (
+        "must be a name of 1 to 63 small letters, digits and underscores that begins with no digit and not with pg_, "
+        f"and no word of SQL, got {name!r:.80}"
+    )
+
+
+@lru_cache(maxsize=256)
+def in_schema(statement: str, schema: str) -> str:
+    """``statement``, in which the word ``cronograph`` stands for the schema, as it is for ``schema``."""
+    return statement if schema == SCHEMA else _WORD.sub(schema, statement)
+
+
+class SchemaText(TextClause):
+    """A textual statement, in which the word ``cronograph`` stands for the schema of the connection."""
+
+    inherit_cache = True
+
+
+@compiles(SchemaText)
+def _compile(element: SchemaText, compiler: Any, **options: Any) -> str:
+    # The name itself, or what stands for it until the statement is executed.
+    schema: str = compiler.preparer.schema_for_object(metadata)
+    return in_schema(compiler.visit_textclause(element, **options), schema)

@@ -17,8 +17,7 @@ from ...core.states import RunState
 from ..db import dialect
 from ..db.unreadable import AnySelect
 from ..read.figures.depth import UNNAMED, Part
-from ..read.figures.hours import HOUR, figures
-from ..read.figures.minutes import KEPT_FOR
+from ..read.figures.hours import HOUR, KEPT_FOR, figures
 from ..schema.figures import HourKind
 from ..schema.tables import execution_hour as h
 from ..schema.tables import execution_minute as m

@@ -35,8 +35,8 @@ from cronograph.jobs.queue.base.shapes import HeldRun
 from cronograph.jobs.queue.claims.claim import Claimant
 from cronograph.jobs.queue.claims.fairness import FairnessState
 from cronograph.jobs.queue.claims.lane import claim_lane
+from cronograph.jobs.store.db.address import parse_url
 from cronograph.jobs.store.db.autocommit import AutocommitConnection
-from cronograph.jobs.store.db.base.address import parse_url
 from cronograph.server.process.lifecycle import leave_out_what_stays
 from tests.bench.measuring import durable_server, load
 from tests.bench.peers.run import CONTENDERS, once, python_of, server_seconds

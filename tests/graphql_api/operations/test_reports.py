@@ -13,7 +13,7 @@ from cronograph.jobs.core.schedule import Syntax
 from cronograph.jobs.runtime.base.settings import Clock
 from cronograph.jobs.runtime.duties.figures import DepthKeeper, HourCounter
 from cronograph.jobs.store.read.figures.statistics import FailureRow
-from cronograph.jobs.store.schema.naming import SchemaText
+from cronograph.jobs.store.schema.types import SchemaText
 from tests.graphql_api.api import Api, counted_statements
 from tests.support.storage import START
 

@@ -7,7 +7,7 @@ from typing import Annotated
 import pytest
 from pydantic import AfterValidator
 
-from cronograph.jobs.accounts.rules.sealing import KeyRing, SecretKey
+from cronograph.jobs.accounts.rules.secrets import KeyRing, SecretKey
 from cronograph.jobs.base.services import Services
 from cronograph.jobs.core.model import Outcome
 from cronograph.jobs.registry import Registry, define

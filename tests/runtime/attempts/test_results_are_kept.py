@@ -18,7 +18,7 @@ from cronograph.jobs.runtime.base.settings import EngineSettings
 from cronograph.jobs.runtime.engine import Engine
 from cronograph.jobs.store.db.database import Database
 from cronograph.jobs.store.db.transaction import Tx
-from cronograph.jobs.store.schema.naming import SchemaText
+from cronograph.jobs.store.schema.types import SchemaText
 from tests.support.engines import QUICK, RunningEngine, running_engine
 from tests.support.waiting import eventually
 

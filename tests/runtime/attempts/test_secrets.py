@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from cronograph.jobs.accounts.rules.sealing import KeyRing, SecretKey
+from cronograph.jobs.accounts.rules.secrets import KeyRing, SecretKey
 from cronograph.jobs.core.base.errors import UserError
 from cronograph.jobs.core.model import Outcome
 from cronograph.jobs.core.states import RunState
 from cronograph.jobs.runtime.job.printing import MOST_HELD, Pieces
 from cronograph.jobs.runtime.job.values import MOST, Redactor, SecretsInUse
 from cronograph.jobs.store.db.transaction import Tx
-from cronograph.jobs.store.schema.naming import SchemaText
+from cronograph.jobs.store.schema.types import SchemaText
 from tests.runtime.secret_jobs import JOBS
 from tests.support.dumping import dump
 from tests.support.engines import RunningEngine, StartEngine

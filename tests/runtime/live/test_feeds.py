@@ -13,7 +13,7 @@ from typing_extensions import override
 from cronograph.jobs.core.events import Change, EventKind
 from cronograph.jobs.runtime.base.wakeup import Wakeup
 from cronograph.jobs.runtime.live.feeds import LiveFeeds
-from cronograph.jobs.store.db.base.address import sqlite_path
+from cronograph.jobs.store.db.address import sqlite_path
 from cronograph.jobs.store.db.database import Database
 from cronograph.jobs.store.db.transaction import Tx
 from tests.support.postgres import PostgresServer

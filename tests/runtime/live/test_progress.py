@@ -6,7 +6,7 @@ from cronograph.jobs.runtime.live.writers import ProgressWriter
 from cronograph.jobs.store.db.database import Database, SQLAlchemyError
 from cronograph.jobs.store.db.transaction import Tx
 from cronograph.jobs.store.read import runs
-from cronograph.jobs.store.schema.naming import SchemaText
+from cronograph.jobs.store.schema.types import SchemaText
 from tests.support.storage import Stored
 
 

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import psutil
 import pytest
 
-from cronograph.jobs.accounts.rules.sealing import KeyRing, SecretKey
+from cronograph.jobs.accounts.rules.secrets import KeyRing, SecretKey
 from cronograph.jobs.core.base.errors import ConfigurationError
 from cronograph.jobs.core.states import RunState
 from cronograph.jobs.registry import Reuse, define

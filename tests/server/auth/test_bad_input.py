@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import Connection, Table, select
 
 from cronograph.jobs.accounts.actions.accounts import prepare_setup
-from cronograph.jobs.accounts.actions.fresh import fresh_secret
+from cronograph.jobs.accounts.actions.throttling import fresh_secret
 from cronograph.jobs.accounts.rules.credentials import Prefix, stored_form
 from cronograph.jobs.core.actor import Role
 from cronograph.server.process.logs import QUIET

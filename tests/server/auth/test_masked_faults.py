@@ -2,9 +2,9 @@
 
 import pytest
 
-from cronograph.jobs.store.db.base.address import sqlite_path
+from cronograph.jobs.store.db.address import sqlite_path
 from cronograph.jobs.store.db.transaction import Tx
-from cronograph.jobs.store.schema.naming import SchemaText
+from cronograph.jobs.store.schema.types import SchemaText
 from tests.server.auth.serving import Protected
 
 

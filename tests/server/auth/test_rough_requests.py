@@ -4,7 +4,7 @@ import pytest
 
 from cronograph.graphql.execution.schema_factory import GuardedSchema
 from cronograph.jobs.store.db.transaction import Tx
-from cronograph.jobs.store.schema.naming import SchemaText
+from cronograph.jobs.store.schema.types import SchemaText
 from cronograph.server.configuration.settings import ProviderSettings
 from tests.server.auth.serving import PASSWORD, Protected, protected
 

@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from cronograph.jobs.accounts.actions.secrets import fresh_key
-from cronograph.jobs.accounts.rules.sealing import KeyRing
+from cronograph.jobs.accounts.rules.secrets import KeyRing
 from cronograph.jobs.core.actor import Role
 from cronograph.jobs.core.base.errors import StorageError
 from cronograph.jobs.store.db.database import Database

@@ -12,7 +12,7 @@ from starlette.requests import HTTPConnection
 from cronograph.graphql.base.errors import UserFacingError
 from cronograph.graphql.execution.schema_factory import GuardedSchema
 from cronograph.graphql.resolving.context import LOCAL_ADMINISTRATOR, Context, Person
-from cronograph.jobs.accounts.actions import accounts, sessions, tokens
+from cronograph.jobs.accounts.actions import accounts, sessions
 from cronograph.jobs.accounts.read.accounts import by_name
 from cronograph.jobs.accounts.read.sessions import tokens_of
 from cronograph.jobs.accounts.rules.sessions import CredentialKind, Identity
@@ -31,7 +31,7 @@ def revoke(tx: Tx) -> None:
     ada = by_name(tx.conn, "ada")
     assert ada is not None
     (token,) = tokens_of(tx.conn, [ada.id])
-    tokens.revoke_token(tx, token.id)
+    sessions.revoke_token(tx, token.id)
 
 
 def demote(tx: Tx) -> None:

@@ -18,12 +18,16 @@ from cronograph.jobs.registry import Registry
 from cronograph.jobs.store.db.database import parse_url, sync_engine
 from cronograph.jobs.store.db.dialect import database_now
 from cronograph.jobs.store.db.opening import connected
-from cronograph.jobs.store.read.health.history import HistoryHealth
-from cronograph.jobs.store.read.health.history import read as read_history
-from cronograph.jobs.store.read.health.notifications import notification_delay
-from cronograph.jobs.store.read.health.postgres import Holder, PostgresHealth, TableHealth
-from cronograph.jobs.store.read.health.postgres import read as read_postgres
-from cronograph.jobs.store.read.health.sqlite import SqliteHealth
+from cronograph.jobs.store.read.health import (
+    HistoryHealth,
+    Holder,
+    PostgresHealth,
+    SqliteHealth,
+    TableHealth,
+    notification_delay,
+    read_history,
+    read_postgres,
+)
 from cronograph.jobs.store.schema.tables import job_execution
 from cronograph.server.cli import application
 from cronograph.server.database.checks import check_database

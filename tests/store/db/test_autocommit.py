@@ -3,9 +3,9 @@
 import psycopg
 import pytest
 
+from cronograph.jobs.store.db.address import libpq_url, parse_url
 from cronograph.jobs.store.db.autocommit import AutocommitConnection, NotConnectedError, SyncAutocommitConnection
-from cronograph.jobs.store.db.base.address import libpq_url, parse_url
-from cronograph.jobs.store.db.base.connecting import IDLE_SECONDS
+from cronograph.jobs.store.db.connecting import IDLE_SECONDS
 from tests.support.waiting import let_pass
 
 pytestmark = pytest.mark.postgres

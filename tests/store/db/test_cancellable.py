@@ -9,11 +9,10 @@ import psycopg
 import pytest
 from sqlalchemy import text
 
+from cronograph.jobs.store.db.address import libpq_url, parse_url
 from cronograph.jobs.store.db.autocommit import AutocommitConnection
-from cronograph.jobs.store.db.base.address import libpq_url, parse_url
-from cronograph.jobs.store.db.base.interruption import CANCEL_SECONDS
-from cronograph.jobs.store.db.base.sockets import SocketHandle, SocketHandles
 from cronograph.jobs.store.db.database import Connection, Database, OperationalError
+from cronograph.jobs.store.db.interruption import CANCEL_SECONDS, SocketHandle, SocketHandles
 from cronograph.jobs.store.db.transaction import Tx
 from tests.chaos.proxy import Proxy
 

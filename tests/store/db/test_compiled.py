@@ -4,7 +4,7 @@ from typing import Any
 
 from sqlalchemy import Engine, select
 
-from cronograph.jobs.store.db.base.connecting import sync_engine
+from cronograph.jobs.store.db.connecting import sync_engine
 from cronograph.jobs.store.db.database import parse_url
 from cronograph.jobs.store.schema.tables import run
 

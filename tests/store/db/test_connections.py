@@ -8,8 +8,8 @@ import pytest
 from sqlalchemy import make_url, text
 
 from cronograph.jobs.core.base.errors import ConfigurationError
-from cronograph.jobs.store.db.base.address import libpq_url, parse_url
-from cronograph.jobs.store.db.base.connecting import postgres_arguments, settings_of_transaction
+from cronograph.jobs.store.db.address import libpq_url, parse_url
+from cronograph.jobs.store.db.connecting import postgres_arguments, settings_of_transaction
 from cronograph.jobs.store.db.database import Connection, Database, Send
 from cronograph.jobs.store.db.faults import kind_of
 from cronograph.jobs.store.db.postgres import POOL

@@ -13,8 +13,8 @@ from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from cronograph.jobs.core.base.errors import InvalidInput, QueueFull
 from cronograph.jobs.store.db.faults import ErrorKind, kind_of
-from cronograph.jobs.store.schema.naming import SchemaText
 from cronograph.jobs.store.schema.tables import run
+from cronograph.jobs.store.schema.types import SchemaText
 
 
 def sqlite_error(code: int) -> sqlite3.OperationalError:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from cronograph.jobs.store.db.base.passwords import hide_passwords, without_password
+from cronograph.jobs.store.db.address import hide_passwords, without_password
 
 SHOWN = {
     "postgresql://u:hunter@2secret@127.0.0.1:1/x": "postgresql://u:***@127.0.0.1:1/x",

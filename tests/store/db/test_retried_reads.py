@@ -8,7 +8,7 @@ from sqlalchemy import text
 
 from cronograph.jobs.store.db.database import Connection, Database
 from cronograph.jobs.store.db.faults import kind_of
-from cronograph.jobs.store.schema.naming import SchemaText
+from cronograph.jobs.store.schema.types import SchemaText
 from tests.support.waiting import let_pass
 
 pytestmark = pytest.mark.postgres

@@ -19,8 +19,8 @@ from cronograph.jobs.store.db.dialect import is_postgresql
 from cronograph.jobs.store.read import executions, facts, groups, logs, prunable, runs
 from cronograph.jobs.store.read.figures import depth, reports, statistics
 from cronograph.jobs.store.read.figures import hours as stored_hours
-from cronograph.jobs.store.read.figures.percentiles import Series, percentiles
 from cronograph.jobs.store.read.figures.scope import Scope
+from cronograph.jobs.store.read.figures.statistics import Series, percentiles
 from cronograph.jobs.store.read.labels import spreads
 from cronograph.jobs.store.read.listing.criteria import (
     AllOf,

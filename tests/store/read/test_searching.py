@@ -20,9 +20,8 @@ from cronograph.jobs.store.read.listing.criteria import (
     equal,
     one_of,
 )
-from cronograph.jobs.store.read.listing.indexes import NARROWED, Search
 from cronograph.jobs.store.read.listing.keyset import OrderKey, Page, PageRequest
-from cronograph.jobs.store.read.listing.listing import Listing
+from cronograph.jobs.store.read.listing.listing import NARROWED, Listing, Search
 from cronograph.jobs.store.read.listing.searching import (
     Counted,
     Keys,

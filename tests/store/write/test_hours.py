@@ -10,8 +10,7 @@ from sqlalchemy import Connection, func, insert, select, update
 from cronograph.jobs.core.model import FAILURES, Outcome
 from cronograph.jobs.store.db.dialect import is_postgresql
 from cronograph.jobs.store.read.figures import hours as stored_hours
-from cronograph.jobs.store.read.figures.hours import HOUR, Tally, gaps
-from cronograph.jobs.store.read.figures.minutes import KEPT_FOR
+from cronograph.jobs.store.read.figures.hours import HOUR, KEPT_FOR, Tally, gaps
 from cronograph.jobs.store.schema.figures import HourKind
 from cronograph.jobs.store.schema.tables import execution_hour, execution_minute, job_execution
 from cronograph.jobs.store.write.figures import MERGED, count_hour, prune_hours

@@ -10,14 +10,13 @@ from sqlalchemy import Connection, and_, case, func, or_, select, text
 from ....core.nodes import NodeState
 from ....core.states import CLAIMABLE, RunState
 from ...db import dialect
-from ...db.literals import sql_literals
-from ...schema.naming import SCHEMA, SchemaText
+from ...db.functions import sql_literals
 from ...schema.tables import AMONG_ALL_RUNS, IS_OPEN, event
 from ...schema.tables import node as n
 from ...schema.tables import run as r
-from ...schema.types import UtcDateTime
+from ...schema.types import SCHEMA, SchemaText, UtcDateTime
 from ..nodes import LIVE
-from .stalled import stalled
+from .depth import stalled
 
 DEAD_FOR: Final = timedelta(hours=1)
 """For so long a node that was found dead is counted."""

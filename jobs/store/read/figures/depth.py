@@ -4,20 +4,85 @@ A minute is kept as a row for each job, group and state with any run, the larges
 under no name. The row without a name that waits is always there, also at zero: it shows that the minute was kept.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, and_, case, exists, func, literal, select
+from sqlalchemy import ColumnElement, Connection, and_, case, exists, func, literal, or_, select
 
+from ....core.model import SkipReason, Task
+from ....core.occurrences import is_stalled
 from ....core.states import CLAIMABLE, RunState
-from ...db.functions import bucket_start, duration
-from ...db.literals import sql_literal, sql_literals
+from ...db import dialect
+from ...db.functions import bucket_start, duration, sql_literal, sql_literals
 from ...schema.tables import AMONG_ALL_RUNS, IS_OPEN
+from ...schema.tables import periodic_task as t
 from ...schema.tables import queue_depth as d
 from ...schema.tables import run as r
 from ...schema.types import UtcDateTime
+from ..skipped import newest_of_tasks
+from ..tasks import task_from
+
+
+def stalled(
+    conn: Connection,
+    now: datetime,
+    *,
+    job_name: str | None = None,
+    task_name: str | None = None,
+    group: str | None = None,
+) -> tuple[int, ...]:
+    """The keys of the tasks that should have started and did not; only those in question are read."""
+    conditions = [
+        t.c.enabled,
+        t.c.last_due_at.is_not(None),
+        or_(
+            t.c.last_started_at.is_(None),
+            and_(
+                t.c.last_started_at < t.c.last_due_at,
+                duration(t.c.last_started_at, literal(now, UtcDateTime())) > t.c.misfire_grace,
+            ),
+        ),
+    ]
+    if job_name is not None:
+        conditions.append(t.c.job_name == job_name)
+    if task_name is not None:
+        conditions.append(t.c.name == task_name)
+    if group is not None:
+        conditions.append(t.c.group_name == group)
+    asked = [task_from(row) for row in conn.execute(select(t).where(*conditions).order_by(t.c.id))]
+    return stalled_of(conn, asked, now)
+
+
+def stalled_of(conn: Connection, tasks: Collection[Task], now: datetime) -> tuple[int, ...]:
+    """Which of these tasks should have started and did not, as ``is_stalled`` judges."""
+    suspects = [task for task in tasks if is_stalled(task, now, owed=True)]
+    if not suspects:
+        return ()
+    owed = _owed(conn, suspects)
+    return tuple(task.id for task in suspects if task.id in owed)
+
+
+def _owed(conn: Connection, tasks: Collection[Task]) -> set[int]:
+    """Of which of these tasks a scheduled run has yet to begin, or what was due last was skipped for want of a node."""
+    keys = [task.id for task in tasks]
+    asked, parameters = dialect.batch(conn, {"task_id": dialect.KINDS[int]}, [(key,) for key in keys], name="asked")
+    unbegun = (
+        select(r.c.id)
+        .where(r.c.task_id == asked.c.task_id, IS_OPEN, r.c.attempt == 0, r.c.scheduled_for.is_not(None))
+        .exists()
+    )
+    waiting = set(conn.execute(select(asked.c.task_id).where(unbegun), parameters).scalars())
+    newest = newest_of_tasks(conn, keys)
+    return waiting | {
+        task.id
+        for task in tasks
+        if (skip := newest.get(task.id)) is not None
+        and skip.reason is SkipReason.NO_JOB
+        and skip.last_scheduled_for == task.last_due_at
+    }
+
 
 KEPT_FOR = timedelta(days=2)
 UNNAMED = ""

@@ -15,12 +15,10 @@ from ..labels import spreads
 from ..listing.criteria import Spread
 from ..nodes import live
 from . import hours
-from .hours import Tally
-from .minutes import DAY, MINUTE, NONE, ended, of_two_days
-from .percentiles import Percentiles, Series, percentiles
+from .depth import stalled
+from .hours import DAY, MINUTE, NONE, Tally, ended, of_two_days
 from .scope import Scope
-from .stalled import stalled
-from .statistics import Figures, Point, counts, scaled
+from .statistics import Figures, Percentiles, Point, Series, counts, percentiles, scaled
 
 MINUTES = 60
 """How many minutes the overview's rate goes back."""

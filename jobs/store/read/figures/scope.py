@@ -7,8 +7,7 @@ from sqlalchemy import ColumnElement, and_, exists
 
 from ...schema.tables import job_execution as e
 from ...schema.tables import run
-from ..listing.criteria import LabelMatch
-from ..listing.spans import began_after, began_before
+from ..listing.criteria import LabelMatch, began_after, began_before
 
 _PRIME, _STEP = 1_000_003, 618_034
 """Multiples of the golden ratio, modulo one: every stretch of ids has its share, and so has each of two jobs that

@@ -13,14 +13,13 @@ from typing import Any, Final
 from sqlalchemy import ColumnElement, Connection, case, func, literal, literal_column, select
 
 from ....core.model import FAILURES, SkipReason
-from ...db.functions import bucket_start
-from ...db.literals import sql_literals
+from ...db.functions import bucket_start, sql_literals
 from ...schema.tables import job_execution as e
 from ...schema.tables import periodic_task as t
 from ...schema.tables import skipped_occurrence as s
 from ...schema.types import UtcDateTime
+from .depth import stalled
 from .scope import Scope
-from .stalled import stalled
 
 LOOKED_AT: Final = 100_000
 """Executions of a span that are read at most, the newest."""

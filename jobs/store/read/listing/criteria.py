@@ -7,17 +7,102 @@ does not.
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 from enum import Enum, StrEnum, auto
 from operator import ge, gt, le, lt
 from typing import Any, TypeAlias
 
-from sqlalchemy import BigInteger, Boolean, ColumnElement, Select, and_, false, literal_column, or_, select, true
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    ColumnElement,
+    Select,
+    String,
+    and_,
+    false,
+    func,
+    literal,
+    literal_column,
+    or_,
+    select,
+    true,
+)
 
-from ...db.documents import has_member, has_value_at
-from ...db.literals import sql_literal, sql_literals
-from ...db.membership import is_one_of_few, is_one_of_many
+from ...db.functions import (
+    fits_pattern,
+    has_member,
+    has_value_at,
+    is_one_of_few,
+    is_one_of_many,
+    sql_literal,
+    sql_literals,
+)
+from ...schema.tables import job_execution as e
 from ...schema.tables import run_label
-from . import case_insensitive
+
+
+def contains(column: ColumnElement[str], text: str) -> ColumnElement[bool]:
+    """Whether a column holds a text, in any case."""
+    if text.isascii():
+        return column.icontains(text, autoescape=True)
+    return _fits(column, expression(text), f"*{glob(text)}*")
+
+
+def starts_with(column: ColumnElement[str], text: str) -> ColumnElement[bool]:
+    """Whether a column begins with a text, in any case."""
+    if text.isascii():
+        return column.istartswith(text, autoescape=True)
+    return _fits(column, f"^{expression(text)}", f"{glob(text)}*")
+
+
+def _fits(column: ColumnElement[str], regular: str, globbed: str) -> ColumnElement[bool]:
+    return fits_pattern(column, literal(regular, String()), literal(globbed, String()))
+
+
+def expression(text: str) -> str:
+    """PostgreSQL's regular expression for a text in any case."""
+    return "".join(_class(letter) or (f"\\{letter}" if _special(letter) else letter) for letter in text)
+
+
+def glob(text: str) -> str:
+    """SQLite's GLOB pattern for a text in any case."""
+    return "".join(_class(letter) or (f"[{letter}]" if letter in "*?[" else letter) for letter in text)
+
+
+def _special(letter: str) -> bool:
+    return letter.isascii() and letter.isprintable() and not letter.isalnum() and not letter.isspace()
+
+
+def _class(letter: str) -> str | None:
+    """The forms of a letter, such as ``[äÄ]``; None if it has but one."""
+    forms = [letter, *(form for form in (letter.lower(), letter.upper()) if len(form) == 1 and form != letter)]
+    return f"[{''.join(forms)}]" if len(forms) > 1 else None
+
+
+SLACK = timedelta(hours=1)
+"""Ids ascend with the time of the start, but for starts that were committed late and clocks that were set back."""
+_NEIGHBOURS = 100
+
+
+def began_after(instant: datetime) -> ColumnElement[bool]:
+    """What follows for the id of an execution that began at a time or later.
+
+    Says little new, but an index over something else and the id can begin or end there: else it would be read through
+    the whole history. Nothing began so late if there is no neighbour.
+    """
+    later = e.c.started_at >= instant - SLACK
+    neighbours = select(e.c.id).where(later).order_by(e.c.started_at).limit(_NEIGHBOURS).subquery("begin_of_span")
+    return e.c.id >= select(func.min(neighbours.c.id)).scalar_subquery()
+
+
+def began_before(instant: datetime) -> ColumnElement[bool]:
+    """What follows for the id of an execution that began at a time or earlier, see ``began_after``."""
+    earlier = e.c.started_at < instant + SLACK
+    neighbours = (
+        select(e.c.id).where(earlier).order_by(e.c.started_at.desc()).limit(_NEIGHBOURS).subquery("end_of_span")
+    )
+    return e.c.id <= select(func.max(neighbours.c.id)).scalar_subquery()
+
 
 MAX_BOUND = 1_000
 """Longest list of keys that is passed as parameters."""
@@ -297,9 +382,9 @@ def _comparison(column: ColumnElement[Any], operator: Operator, value: Any) -> C
         case Operator.NOT_IN:
             return or_(column.not_in(value), column.is_(None))
         case Operator.CONTAINS:
-            return case_insensitive.contains(column, value)
+            return contains(column, value)
         case Operator.STARTS_WITH:
-            return case_insensitive.starts_with(column, value)
+            return starts_with(column, value)
         case Operator.IS_NULL:
             return column.is_(None) if value else column.is_not(None)
         case _:

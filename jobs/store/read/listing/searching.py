@@ -7,9 +7,8 @@ from typing import Any, Final, TypeVar
 from sqlalchemy import Connection, func, select
 
 from .criteria import AllOf, Condition, Criteria, Operator
-from .indexes import Search, search_of
 from .keyset import OrderKey, Page, PageRequest
-from .listing import Listing
+from .listing import Listing, Search, search_of
 from .pages import COUNT_CAP, count, page
 
 M = TypeVar("M")

@@ -7,8 +7,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from cronograph.jobs.store.db.database import parse_url, sqlite_path
-from cronograph.jobs.store.db.sqlite.data_version import DataVersion
-from cronograph.jobs.store.db.sqlite.presence import FilePresence
+from cronograph.jobs.store.db.sqlite import DataVersion, FilePresence
 
 COMMIT = """
 import sqlite3, sys

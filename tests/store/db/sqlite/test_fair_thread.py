@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from cronograph.jobs.store.db.database import Database
-from cronograph.jobs.store.db.sqlite.fair_thread import FairThread
+from cronograph.jobs.store.db.sqlite import FairThread
 from cronograph.jobs.store.db.transaction import Tx
 
 

@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 
 from cronograph.jobs.core.base.errors import FileLocked, StorageError
-from cronograph.jobs.store.db.sqlite.filelock import FileLock, lock_for
+from cronograph.jobs.store.db.filelock import FileLock, lock_for
 from tests.support.forking import Nursery, Running
 from tests.support.waiting import wait_until
 
 HOLD = """
 import signal, sys
 from pathlib import Path
-from cronograph.jobs.store.db.sqlite.filelock import FileLock
+from cronograph.jobs.store.db.filelock import FileLock
 lock = FileLock(Path(sys.argv[1]))
 lock.acquire()
 print("held", flush=True)

@@ -7,8 +7,7 @@ import pytest
 from sqlalchemy import Engine
 
 from cronograph.jobs.store.db.database import OperationalError, parse_url, sync_engine
-from cronograph.jobs.store.db.sqlite.data_version import DataVersion
-from cronograph.jobs.store.db.sqlite.presence import FilePresence
+from cronograph.jobs.store.db.sqlite import DataVersion, FilePresence
 from tests.support.databases import sqlite_address
 
 

@@ -6,8 +6,8 @@ import struct
 import sys
 from pathlib import Path
 
-from ....core.base.errors import FileLocked, StorageError
-from ..base.address import OWNER_ONLY, parse_url, sqlite_path
+from ...core.base.errors import FileLocked, StorageError
+from .address import OWNER_ONLY, parse_url, sqlite_path
 
 _FAR_BEHIND = 2**62
 """A byte that no database file reaches, and SQLite's own locks leave alone."""

@@ -1,8 +1,4 @@
-"""What SQLAlchemy makes of a statement, kept once for all engines of this process that would make the same of it.
-
-A node has an engine for each part that has connections of its own (the jobs, the API, its sign of life). By itself
-SQLAlchemy compiles each statement once for each of them, and keeps all that it made of it as often.
-"""
+"""What SQLAlchemy makes of a statement, kept once for all engines of this process that would make the same of it."""
 
 from typing import Any, Final, cast
 
@@ -12,7 +8,7 @@ from sqlalchemy.engine.interfaces import CompiledCacheType
 from sqlalchemy.util import LRUCache
 from typing_extensions import override
 
-from ...schema.naming import SCHEMA
+from ...schema.types import SCHEMA
 
 COMPILED: Final = cast("CompiledCacheType", LRUCache[Any, Any](1000))
 """The statements that were used last, by their dialect and their form."""

@@ -15,10 +15,10 @@ from sqlalchemy.util import queue
 from sqlalchemy.util.queue import Queue
 from typing_extensions import override
 
-from ....core.base.lazy import LazyModule
-from ...schema.types import loads
+from ...core.base.lazy import LazyModule
+from ..schema.types import loads
 from .address import KEEPALIVES, OWNER_ONLY, for_drivers, is_pooled, is_sqlite, schema_in, sqlite_path
-from .compiled import COMPILED, for_shared_statements, name_tables
+from .dialects.compiled import COMPILED, for_shared_statements, name_tables
 
 if TYPE_CHECKING:
     import sqlite3

@@ -1,6 +1,9 @@
-"""Ends the statement of a read for which nobody waits any more; otherwise it would hold its thread and connection."""
+"""Ends connections to PostgreSQL without a word to the server, which may be out of reach, and from any thread."""
 
 import asyncio
+import contextlib
+import os
+import socket
 import threading
 from collections.abc import Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
@@ -8,12 +11,64 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
+from weakref import WeakKeyDictionary
 
 from sqlalchemy import Connection, Engine
 
-from ....core.base.lazy import LazyModule
-from ....own.threads import in_own_thread
-from .sockets import SocketHandle
+from ...core.base.lazy import LazyModule
+from ...own.threads import in_own_thread
+
+
+class SocketHandle:
+    """The socket of one connection, distinct from another one that has got its number since.
+
+    Args:
+        connection: Of psycopg, just opened or in use by the calling thread.
+    """
+
+    __slots__ = ("_descriptor", "_inode")
+
+    def __init__(self, connection: Any) -> None:
+        self._descriptor: int = connection.fileno()
+        self._inode = os.fstat(self._descriptor).st_ino
+
+    def shut_down(self) -> None:
+        """End the connection, unless it has ended: who waits for an answer on it gets the error at once."""
+        with contextlib.suppress(OSError):
+            # A number of our own first: from then on nobody can give it to another socket.
+            held = os.dup(self._descriptor)
+            if os.fstat(held).st_ino != self._inode:
+                os.close(held)
+                return
+            with socket.socket(fileno=held) as ours:
+                ours.shutdown(socket.SHUT_RDWR)
+
+
+class SocketHandles:
+    """Those of all connections of a pool. Safe from any thread.
+
+    Attributes:
+        ended: How often all were ended.
+    """
+
+    def __init__(self) -> None:
+        self.ended = 0
+        self._lock = threading.Lock()
+        self._known: WeakKeyDictionary[Any, SocketHandle] = WeakKeyDictionary()
+
+    def add(self, connection: Any) -> None:
+        """A connection was opened."""
+        with self._lock:
+            self._known[connection] = SocketHandle(connection)
+
+    def shut_down(self) -> None:
+        """End every connection."""
+        with self._lock:
+            self.ended += 1
+            sockets = list(self._known.values())
+        for handle in sockets:
+            handle.shut_down()
+
 
 CANCEL_SECONDS: Final = 2.0
 """PostgreSQL is asked over a connection of its own to cancel a statement; after so many seconds it is out of reach."""

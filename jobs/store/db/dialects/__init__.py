@@ -1,0 +1,1 @@
+"""SQLAlchemy dialects whose engines share the statements that they have compiled."""

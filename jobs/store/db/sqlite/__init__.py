@@ -1,1 +1,0 @@
-"""A SQLite file: whose it is, who writes, and whether it is still there."""

@@ -17,9 +17,8 @@ from starlette.routing import Route
 
 from cronograph.graphql.transport.site import host_name
 from cronograph.server.http.bind import listen
-from cronograph.server.http.protocol import BoundedHeadProtocol
 from cronograph.server.http.security import KnownHost, SecurityHeaders
-from cronograph.server.http.server import HttpServer
+from cronograph.server.http.server import BoundedHeadProtocol, HttpServer
 from tests.support.certificates import make_certificate
 
 SECONDS = 0.3

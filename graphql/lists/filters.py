@@ -1,6 +1,6 @@
 """The typed filters of lists: what clients write, whether it says something, and the conditions of the store behind it.
 
-A noun declares its filter beside its type, by ``filter_of`` and ``condition``. All conditions within one filter must
+A noun declares its filter next to its type, by ``filter_of`` and ``condition``. All conditions within one filter must
 hold, and a field has the name of the field of the store that it compares.
 """
 

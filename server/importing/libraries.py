@@ -453,7 +453,7 @@ def _answered(program: str, spec: str, start: int, end: int) -> Entry:
         read = {"celery": _read_celery, "apscheduler": _read_apscheduler, "rq": _read_rq, "huey": _read_huey}[program]
         found = list(read(spec))
         alarm(0)
-    except BaseException as error:  # noqa: BLE001 - whatever a project raises
+    except BaseException as error:  # noqa: BLE001 - a project may raise anything
         return {"error": fault(error, spec)}
     return {"entries": [entry_of(*one, start, end) for one in found], "notes": project_notes}
 

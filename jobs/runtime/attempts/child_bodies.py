@@ -327,7 +327,7 @@ class ProcessBody:
 
 
 def _attempted(asked: Request) -> str | None:
-    """Say for the log what failed; None: the job hears of it, and the fault is logged elsewhere."""
+    """Say for the log what failed; None: the job gets it as an error, and somebody else logs the fault."""
     match asked:
         case Save():
             return "keep a checkpoint"

@@ -157,7 +157,7 @@ def _threads() -> list[str]:
 
 
 def threads_of_this_process() -> int:
-    """Count its threads, including those that are none of Python's if the kernel tells."""
+    """Count its threads, including those that are none of Python's if the kernel says so."""
     return len(_threads()) or threading.active_count()
 
 

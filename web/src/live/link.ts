@@ -129,7 +129,7 @@ export class Link {
         window.clearTimeout(timer);
         dispose?.();
         const sent = sentDocument(subscriber.document);
-        // The library asks for a text, and passes on whatever it is given.
+        // The library asks for a text, and passes on what it is given.
         const payload = { ...sent, variables: subscriber.variables() } as unknown as SubscribePayload;
         let current = true;
         const cancel = this.client.subscribe<R>(payload, {

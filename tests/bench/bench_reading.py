@@ -19,7 +19,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Engine, event, func, select, update
 
-from cronograph.graphql.lists.upcoming import planned as occurrences
+from cronograph.graphql.operations.reports import planned as occurrences
 from cronograph.graphql.types.statistics import merge_failures
 from cronograph.jobs.builtin.prune import Retention, prune
 from cronograph.jobs.core.base.errors import UnreadableRow

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from cronograph.graphql.lists.upcoming import planned
+from cronograph.graphql.operations.reports import planned
 from cronograph.graphql.types.statistics import fingerprint, merge_failures
 from cronograph.jobs.core.outcome import Failed, Succeeded
 from cronograph.jobs.core.schedule import Syntax

@@ -13,6 +13,7 @@ import re
 import sys
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from functools import partial
 from importlib import import_module
@@ -31,7 +32,6 @@ from .probe import (
     fault,
     imported,
     local_zone,
-    project_notes,
     recorded,
     seconds,
     started,
@@ -39,8 +39,24 @@ from .probe import (
     unused,
 )
 
-held: dict[str, Any] = {}
 HOURS, MINUTES, DAYS, MONTHS, WEEKDAYS = range(24), range(60), range(1, 32), range(1, 13), range(7)
+
+
+@dataclass
+class Held:
+    """The schedulers that a project made, by library; None if the library is not there.
+
+    Attributes:
+        rq_scheduler: The calls of rq-scheduler.
+        notes: The schedules that are not read, one sentence each.
+    """
+
+    apscheduler: list[Any] | None
+    rq: list[Any] | None
+    huey: list[Any] | None
+    rq_scheduler: list[tuple[str, Entry]] | None
+    notes: list[str]
+
 
 # Celery -------------------------------------------------------------------------------------------------------------
 
@@ -78,13 +94,13 @@ def _module_of(name: str) -> Any:  # noqa: ANN401 - a module; None for MODULE.NA
         raise
 
 
-def _read_celery(spec: str) -> Iterator[Found]:
+def _read_celery(spec: str, held: Held) -> Iterator[Found]:
     app = _celery_app(spec)
     app.loader.import_default_modules()
     app.finalize()
     scheduler = str(app.conf.beat_scheduler)
     if not scheduler.startswith("celery.beat:"):
-        project_notes.append(f"beat_scheduler is {scheduler}: schedules that it keeps elsewhere are not read.")
+        held.notes.append(f"beat_scheduler is {scheduler}: schedules that it keeps elsewhere are not read.")
     for name, entry in dict(app.conf.beat_schedule).items():
         place = f"{spec}: beat_schedule[{name!r}]"
         yield (place, str(name), partial(_celery_entry, app, name, entry))
@@ -133,18 +149,18 @@ def _celery_entry(app: Any, name: str, given: Any) -> Entry:  # noqa: ANN401 - o
 # APScheduler --------------------------------------------------------------------------------------------------------
 
 
-def _read_apscheduler(spec: str) -> Iterator[Found]:
-    if held["apscheduler"] is None:
+def _read_apscheduler(spec: str, held: Held) -> Iterator[Found]:
+    if held.apscheduler is None:
         version = getattr(import_module("apscheduler"), "__version__", "another one")
         raise RefusedError(f"only APScheduler 3 is read, got {version}")
-    found: list[Any] = held["apscheduler"]
+    found: list[Any] = held.apscheduler
     created = datetime.now(timezone.utc)
-    imported(spec)
+    imported(spec, held.notes)
     for number, scheduler in enumerate(found, start=1):
         place = f"{spec}: scheduler {number} of {len(found)}"
         for alias, store in scheduler._jobstores.items():
             if not type(store).__name__.startswith("Memory"):
-                project_notes.append(
+                held.notes.append(
                     f"{place}: jobs that its store '{alias}' ({type(store).__name__}) keeps are not read."
                 )
         jobs = {job.id: job for job in scheduler.get_jobs()}
@@ -250,17 +266,17 @@ def _apscheduler_cron(trigger: Any) -> Entry:  # noqa: ANN401 - of APScheduler
 # RQ and rq-scheduler ------------------------------------------------------------------------------------------------
 
 
-def _read_rq(spec: str) -> Iterator[Found]:
-    if held["rq"] is None and held["rq-scheduler"] is None:
+def _read_rq(spec: str, held: Held) -> Iterator[Found]:
+    if held.rq is None and held.rq_scheduler is None:
         raise RefusedError("neither rq.cron (RQ 2.4 and later) nor rq_scheduler is installed there")
-    imported(spec)
-    jobs = [partial(_rq_entry, job) for one in held["rq"] or () for job in one.get_jobs()]
-    if held["rq"] is not None:
+    imported(spec, held.notes)
+    jobs = [partial(_rq_entry, job) for one in held.rq or () for job in one.get_jobs()]
+    if held.rq is not None:
         cron = import_module("rq.cron")
         jobs += [partial(_rq_data, cron.CronJob, data) for data in cron._job_data_registry]
     for number, make in enumerate(jobs, start=1):
         yield (f"{spec}: cron job {number}", f"cron job {number}", make)
-    for kind, given in held["rq-scheduler"] or ():
+    for kind, given in held.rq_scheduler or ():
         function = given["func"]
         name = given["id"] or getattr(function, "__name__", str(function).rpartition(".")[2])
         yield (f"{spec}: Scheduler.{kind} {name}", name, partial(_rq_scheduler_entry, kind, given))
@@ -383,9 +399,9 @@ def _rq_scheduler_entry(kind: str, given: Entry) -> Entry:
 # Huey ---------------------------------------------------------------------------------------------------------------
 
 
-def _read_huey(spec: str) -> Iterator[Found]:
-    imported(spec)
-    for huey in held["huey"] or ():
+def _read_huey(spec: str, held: Held) -> Iterator[Found]:
+    imported(spec, held.notes)
+    for huey in held.huey or ():
         for task in huey._registry._periodic_tasks:
             place = f"{spec}: periodic task {task.__module__}.{task.__name__}"
             yield (place, task.__name__, partial(_huey_entry, huey, task))
@@ -427,14 +443,15 @@ def _huey_entry(huey: Any, task: Any) -> Entry:  # noqa: ANN401 - of Huey
 # The answer --------------------------------------------------------------------------------------------------------
 
 
-def _hold() -> None:
+def _hold() -> Held:
     """Keep the schedulers that the project makes, of every library: none starts or writes to its broker."""
-    held.update({
-        "apscheduler": recorded("apscheduler.schedulers.base", "BaseScheduler", "start", "shutdown"),
-        "rq": recorded("rq.cron", "CronScheduler", "start"),
-        "huey": recorded("huey.api", "Huey", "create_consumer"),
-        "rq-scheduler": _rq_scheduler_calls(),
-    })  # fmt: skip
+    return Held(
+        recorded("apscheduler.schedulers.base", "BaseScheduler", "start", "shutdown"),
+        recorded("rq.cron", "CronScheduler", "start"),
+        recorded("huey.api", "Huey", "create_consumer"),
+        _rq_scheduler_calls(),
+        [],
+    )
 
 
 def _answered(program: str, spec: str, start: int, end: int) -> Entry:
@@ -447,15 +464,15 @@ def _answered(program: str, spec: str, start: int, end: int) -> Entry:
         }
     alarm(IMPORT_SECONDS)
     try:
-        _hold()
+        held = _hold()
         if os.environ.get("DJANGO_SETTINGS_MODULE"):
             import_module("django").setup()
         read = {"celery": _read_celery, "apscheduler": _read_apscheduler, "rq": _read_rq, "huey": _read_huey}[program]
-        found = list(read(spec))
+        found = list(read(spec, held))
         alarm(0)
     except BaseException as error:  # noqa: BLE001 - a project may raise anything
         return {"error": fault(error, spec)}
-    return {"entries": [entry_of(*one, start, end) for one in found], "notes": project_notes}
+    return {"entries": [entry_of(*one, start, end) for one in found], "notes": held.notes}
 
 
 def main() -> None:

@@ -28,7 +28,6 @@ MOST = 400
 AROUND = 5400
 """Seconds before and after a change of the clock."""
 IMPORT_SECONDS = 60
-project_notes: list[str] = []
 SECONDS_AFTER_START = 3
 """How long the import goes on after the project started its scheduler."""
 
@@ -203,13 +202,13 @@ def _ended(_number: int, _frame: Any) -> None:  # noqa: ANN401 - a frame
     raise StillImportingError
 
 
-def imported(spec: str) -> None:
+def imported(spec: str, notes: list[str]) -> None:
     """Import the module that ``--app`` names; note it if the project started a scheduler and waited for it."""
     name, _, attribute = spec.partition(":")
     try:
         module = import_module(name)
     except StillImportingError:
-        project_notes.append(f"The import of {name} did not end and was cut off: schedules added later are not read.")
+        notes.append(f"The import of {name} did not end and was cut off: schedules added later are not read.")
     else:
         if attribute and not hasattr(module, attribute):
             raise RefusedError(f"the module {name} has no '{attribute}'")

@@ -16,8 +16,8 @@ from ...jobs.core.occurrences import following, jitter_offset, occurrences, sche
 from ...jobs.core.schedule import Schedule, ScheduleError, validate
 from ...jobs.own.threads import briefly_in_thread
 from ...jobs.store.read import labels as stored_labels
-from ...jobs.store.read import planned as plans
 from ...jobs.store.read.figures import depth, reports
+from ...jobs.store.read.figures import planned as plans
 from ...jobs.store.read.figures import statistics as figures
 from ...jobs.store.read.figures import timeline as stored
 from ...jobs.store.read.figures.scope import Scope

@@ -31,7 +31,7 @@ from cronograph.jobs.store.db.database import Database, parse_url, sync_engine
 from cronograph.jobs.store.db.transaction import Tx
 from cronograph.jobs.store.read import facts
 from cronograph.jobs.store.read import groups as stored_groups
-from cronograph.jobs.store.read import planned as plans
+from cronograph.jobs.store.read.figures import planned as plans
 from cronograph.jobs.store.read.figures import reports, statistics
 from cronograph.jobs.store.read.figures.scope import Scope
 from cronograph.jobs.store.read.listing.criteria import AllOf, AnyOf, Condition, Criteria, Operator, equal, one_of

@@ -4,13 +4,13 @@ from datetime import datetime
 
 from sqlalchemy import Connection, exists
 
-from ...core.base.errors import UnreadableRow
-from ...core.model import Task
-from ..db.unreadable import each
-from ..schema.tables import job
-from ..schema.tables import periodic_task as t
-from .listing.criteria import EVERYTHING, Criteria
-from .lists import TASKS
+from ....core.base.errors import UnreadableRow
+from ....core.model import Task
+from ...db.unreadable import each
+from ...schema.tables import job
+from ...schema.tables import periodic_task as t
+from ..listing.criteria import EVERYTHING, Criteria
+from ..lists import TASKS
 
 
 def planned(

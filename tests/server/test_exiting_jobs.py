@@ -14,7 +14,7 @@ from cronograph.jobs.core.states import FINAL, RunState
 from cronograph.jobs.registry import Registry, define
 from cronograph.jobs.runtime.base.settings import EngineSettings
 from cronograph.jobs.runtime.base.wakeup import Wakeup
-from cronograph.jobs.store.db.autocommit import CancellableConnection
+from cronograph.jobs.store.db.cancellable import CancellableConnection
 from cronograph.jobs.store.db.database import Database
 from cronograph.jobs.store.read import runs as stored_runs
 from cronograph.server.process.engine_thread import EngineThread

@@ -52,7 +52,7 @@ class SocketHandles:
     """
 
     def __init__(self) -> None:
-        self.ended = 0
+        self.ended: int = 0
         self._lock = threading.Lock()
         self._known: WeakKeyDictionary[Any, SocketHandle] = WeakKeyDictionary()
 

@@ -58,7 +58,7 @@ def _table(value: object) -> Mapping[str, Any]:
 
 
 def _list(value: object) -> list[Any]:
-    return value if isinstance(value, list) else []
+    return cast("list[Any]", value) if isinstance(value, list) else []
 
 
 def _cron_job(place: str, schedule: str, document: Mapping[str, Any], zone: str, span: tuple[int, int]) -> Carried:
@@ -105,7 +105,7 @@ def _number(table: Mapping[str, Any], name: str, otherwise: int | None) -> int |
 def _command(pod: Mapping[str, Any], notes: list[str]) -> dict[str, Any]:
     """Return the arguments of ``shell``: the command of the first container."""
     containers = _list(pod.get("containers"))
-    container = _table(containers[0]) if containers else {}
+    container: Mapping[str, Any] = _table(containers[0]) if containers else {}
     command = [str(word) for name in ("command", "args") for word in _list(container.get(name))]
     if not container.get("command"):
         raise UnsaidError("its container has no `command`: only its image knows what it runs")

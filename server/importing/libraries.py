@@ -4,6 +4,10 @@ This module and ``probe`` are copied to where that Python finds them. They impor
 library that is asked.
 """
 
+# The libraries have no types, and they are those of the project.
+# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownVariableType=false
+# pyright: reportUnknownLambdaType=false
+
 from __future__ import annotations
 
 import inspect
@@ -114,8 +118,11 @@ def _celery_entry(app: Any, name: str, given: Any) -> Entry:  # noqa: ANN401 - o
     schedule = entry.schedule
     task = app.tasks.get(entry.task)
     run: Any = getattr(task, "run", None)
-    is_function = run is not None and "." not in getattr(run, "__qualname__", ".")
-    call = called(run, entry.args, entry.kwargs, f"{run.__module__}.{run.__name__}" if is_function else entry.task)
+    if run is None or "." in getattr(run, "__qualname__", "."):
+        function = entry.task
+    else:
+        function = f"{run.__module__}.{run.__name__}"
+    call = called(run, entry.args, entry.kwargs, function)
     if task is None:
         call["notes"].append(f"The task '{entry.task}' is not registered in the app: correct the name of its function.")
     options = dict(entry.options)

@@ -3,6 +3,10 @@
 Both are copied to where that Python finds them. They start no scheduler and open no connection to a broker.
 """
 
+# The libraries have no types, and they are those of the project.
+# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownVariableType=false
+# pyright: reportUnknownLambdaType=false
+
 from __future__ import annotations
 
 import inspect

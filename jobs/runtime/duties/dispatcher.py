@@ -1,5 +1,8 @@
 """Turn due tasks into runs: ring at the earliest due time, dispatch until nothing is due, set the alarm again."""
 
+# APScheduler 3 has no types; what is used of it is annotated here.
+# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false, reportIncompatibleMethodOverride=false
+
 import asyncio
 import logging
 import time

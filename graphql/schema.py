@@ -32,7 +32,7 @@ class EventCursor(SchemaExtension):
 
 
 def role_of(context: object) -> Role:
-    """What the owner of a context may do; without one, only reading is allowed."""
+    """Return what the owner of a context may do; without one, only reading is allowed."""
     return context.person.role if isinstance(context, Context) else Role.VIEWER
 
 

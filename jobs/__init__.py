@@ -101,5 +101,5 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    """What enqueues is imported at its first use."""
+    """Return what enqueues is imported at its first use."""
     return getattr(lazy, name)

@@ -228,7 +228,7 @@ def connect(database_url: str, *, registry: Registry | None = None) -> Connectio
 
 
 def queue_of(registry: Registry) -> RunQueue | None:
-    """Where the jobs of a registry put their runs; None if nobody has said so."""
+    """Return where the jobs of a registry put their runs; None if nobody has said so."""
     url = os.environ.get(URL_VARIABLE)
     if registry.queue is None and url:
         schema = os.environ.get(SCHEMA_VARIABLE)
@@ -273,7 +273,7 @@ def put_flow_in_session(registry: Registry, session: Transaction, flow: FlowSpec
 
 
 def _named_schema() -> str:
-    """Where a session finds the tables on PostgreSQL if the process has not called ``connect``."""
+    """Return where a session finds the tables on PostgreSQL if the process has not called ``connect``."""
     named = os.environ.get(SCHEMA_VARIABLE) or SCHEMA
     fault = schema_fault(named)
     if fault is not None:

@@ -54,7 +54,7 @@ def forked(work: Callable[[], object]) -> int:
 
 
 def statuses(processes: list[int]) -> list[int]:
-    """How these processes end."""
+    """Return how these processes end."""
     ended: dict[int, int] = {}
 
     def all_ended() -> bool:

@@ -63,7 +63,7 @@ def checked_range(value: int, argument: str, low: int, high: int) -> int:
 
 
 def checked_count(value: int) -> int:
-    """How many times to compute."""
+    """Return how many times to compute."""
     return checked_range(value, "count", 1, MAX_COUNT)
 
 

@@ -136,7 +136,7 @@ class InternalError(GraphQLError):
 
 
 def is_public(error: GraphQLError) -> bool:
-    """Whether the client may see this error as it is.
+    """Return whether the client may see this error as it is.
 
     Public are errors without a cause (syntax, validation), those raised on purpose, and the refusal of a variable or an
     argument by a scalar: such errors have a place in the document but no path, since nothing has been executed yet.
@@ -208,7 +208,7 @@ def _unavailable(error: Exception, cause: Exception) -> GraphQLError:
 
 
 def _located(error: Exception, message: str, extensions: dict[str, Any]) -> GraphQLError:
-    """What the client gets instead of an error, at the error's place in the document."""
+    """Return what the client gets instead of an error, at the error's place in the document."""
     located = error if isinstance(error, GraphQLError) else None
     return GraphQLError(
         message,
@@ -219,7 +219,7 @@ def _located(error: Exception, message: str, extensions: dict[str, Any]) -> Grap
 
 
 def root_cause(error: Exception) -> Exception:
-    """What was raised first, under all that GraphQL has put around it."""
+    """Return what was raised first, under all that GraphQL has put around it."""
     cause = error
     while isinstance(cause, GraphQLError) and isinstance(cause.original_error, Exception):
         cause = cause.original_error

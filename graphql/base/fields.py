@@ -60,7 +60,7 @@ class Size:
 
     @property
     def has_rows(self) -> bool:
-        """Whether it says how many rows there are."""
+        """Return whether it says how many rows there are."""
         return self.most > 0
 
 
@@ -155,7 +155,7 @@ def mutates(*, description: str | None = None, requires: Role, size: Size | None
 
 
 def _payload(mutation: str, answer: type) -> type:
-    """What a mutation answers in the schema; the objects are those of ``answer``."""
+    """Return what a mutation answers in the schema; the objects are those of ``answer``."""
     name = f"{''.join(word.capitalize() for word in mutation.split('_'))}Payload"
 
     def is_type_of(one: object, _info: object) -> bool:

@@ -62,7 +62,7 @@ class PlainField:
     nullable: bool
 
     def shown(self, value: object) -> object:
-        """What the answer shows of a value; ``Undefined`` = that is to be found out in the ordinary way."""
+        """Return what the answer shows of a value; ``Undefined`` = that is to be found out in the ordinary way."""
         kind = type(value)
         if kind is self.same:
             return value
@@ -116,7 +116,7 @@ class PlainColumn:
     kept: frozenset[type] | None = None
 
     def shown(self, values: object) -> object:
-        """What the answer shows of a list; ``Undefined`` = that is to be found out in the ordinary way."""
+        """Return what the answer shows of a list; ``Undefined`` = that is to be found out in the ordinary way."""
         if type(values) is not list:
             return Undefined
         column = cast("list[object]", values)
@@ -179,7 +179,7 @@ class PlainFields:
 
 
 def _plain(attribute: str, kind: Any) -> PlainField | None:  # noqa: ANN401 - any type of the schema
-    """How the values of a type are shown; None if it is no leaf."""
+    """Return how the values of a type are shown; None if it is no leaf."""
     nullable = not isinstance(kind, GraphQLNonNull)
     leaf: Any = kind if nullable else cast("Any", kind).of_type
     if not is_leaf_type(leaf):

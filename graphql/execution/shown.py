@@ -92,7 +92,7 @@ class Fields:
         return (lambda stored: by(read(stored))) if len(paths) == 1 else (lambda stored: by(*read(stored)))
 
     def cut(self, kind: type[Any], asked: Iterable[str]) -> Cut | None:
-        """What is read when only these fields of ``kind`` are asked for.
+        """Return what is read when only these fields of ``kind`` are asked for.
 
         Args:
             kind: The type to make.
@@ -164,7 +164,7 @@ def key_text(value: object) -> str | None:
 
 
 def is_key(field: Any) -> bool:  # noqa: ANN401 - Strawberry's fields know more than those of dataclasses
-    """Whether a field of a type holds a key."""
+    """Return whether a field of a type holds a key."""
     annotation: object = field.type_annotation.annotation if hasattr(field, "type_annotation") else field.type
     return annotation in _KEYS
 

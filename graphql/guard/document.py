@@ -120,7 +120,7 @@ class Prepared:
 
     @property
     def is_introspection(self) -> bool:
-        """Whether it asks for the schema alone: then its answer follows from the document."""
+        """Return whether it asks for the schema alone: then its answer follows from the document."""
         if self.operation.operation is not OperationType.QUERY or self.operation.variable_definitions:
             return False
         roots = self.operation.selection_set.selections
@@ -128,7 +128,7 @@ class Prepared:
 
     @property
     def is_subscription(self) -> bool:
-        """Whether it yields a stream of results."""
+        """Return whether it yields a stream of results."""
         return self.operation.operation is OperationType.SUBSCRIPTION
 
 
@@ -155,7 +155,7 @@ class DocumentStore:
         self._trusted.update(dict.fromkeys(texts))
 
     def knows(self, text: str) -> bool:
-        """Whether checking a document again costs next to nothing."""
+        """Return whether checking a document again costs next to nothing."""
         return text in self._documents or text in self._refused or self._trusted.get(text) is not None
 
     def prepare(self, text: str, variables: Mapping[str, Any] | None, operation_name: str | None) -> Prepared:

@@ -21,7 +21,7 @@ class Refusals:
         self._characters = 0
 
     def __contains__(self, text: str) -> bool:
-        """Whether a document is known to be refused."""
+        """Return whether a document is known to be refused."""
         return text in self._known
 
     def find(self, text: str) -> list[GraphQLError]:

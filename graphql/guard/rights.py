@@ -36,7 +36,7 @@ def requirements_of(
     document: DocumentNode,
     operation: OperationDefinitionNode,
 ) -> tuple[Requirement, ...]:
-    """What an operation of a validated document needs, each once.
+    """Return what an operation of a validated document needs, each once.
 
     Fields behind ``@skip`` and ``@include`` count too: what a document asks for does not depend on its variables.
     """

@@ -248,7 +248,7 @@ class Walk:
         return weight
 
     def _weight(self, node: ValueNode) -> int:
-        """What the variables in a value weigh. Recursion is bounded by the nesting of the document."""
+        """Return what the variables in a value weigh. Recursion is bounded by the nesting of the document."""
         if isinstance(node, VariableNode):
             return self._weights.get(node.name.value, 0)
         if isinstance(node, ListValueNode):
@@ -278,7 +278,7 @@ class Walk:
         return self._length(argument.value, inner) if inner else self._integer(argument.value)
 
     def _length(self, node: ValueNode | None, field: str) -> int | None:
-        """How many elements the list ``field`` of an input object has; None if that is no list."""
+        """Return how many elements the list ``field`` of an input object has; None if that is no list."""
         if isinstance(node, VariableNode):
             self.used_variables = True
             value = self._variables.get(node.name.value)
@@ -325,7 +325,7 @@ def _composite_type_of(definition: GraphQLField) -> GraphQLCompositeType | None:
 
 
 def _is_list(definition: GraphQLField) -> bool:
-    """Whether a field answers with a list, nullable or not. The text of a type is its form in the SDL."""
+    """Return whether a field answers with a list, nullable or not. The text of a type is its form in the SDL."""
     return str(_type_of(definition)).startswith("[")
 
 

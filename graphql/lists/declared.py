@@ -101,7 +101,7 @@ class Reading:
 def reading_of(
     listing: Listing[Any], kind: Shown[Any], asked: AbstractSet[str], newest: Newest | None = None
 ) -> Reading:
-    """What is read of a list.
+    """Return what is read of a list.
 
     Args:
         listing: It.
@@ -138,7 +138,7 @@ def _own(listing: Listing[Any], kind: Shown[Any], names: AbstractSet[str]) -> Re
 
 
 def _with_runs(kind: Shown[Any], names: AbstractSet[str]) -> Reading | None:
-    """What is read of executions if of their runs no more than the key is asked for; None = whole rows."""
+    """Return what is read of executions if of their runs no more than the key is asked for; None = whole rows."""
     shown_by: Any = kind
     cut: Cut | None = shown_by.FIELDS.cut(kind, names)
     if cut is None:
@@ -166,7 +166,7 @@ async def is_searched(
     *,
     bounded: bool = False,
 ) -> bool:
-    """Whether a read goes to the lane of searches; counts it towards the cost of its operation then.
+    """Return whether a read goes to the lane of searches; counts it towards the cost of its operation then.
 
     Args:
         loaders: Of the operation.
@@ -202,7 +202,7 @@ def in_time(loaders: Loaders, listing: Listing[Any], search: Search | None) -> A
 
 
 async def _in_span(searches: Searches, listing: Listing[Any], criteria: Criteria, rows: int) -> int:
-    """How many of so many rows are to be sorted: a range of the key is counted up to one more than may be."""
+    """Return how many of so many rows are to be sorted: a range of the key is counted up to one more than may be."""
     most = searches.lane.limits.sorted_rows
     assert listing.indexes is not None, "it was searched"
     span = span_of(listing.indexes, criteria)
@@ -387,7 +387,7 @@ class Rows:
         return await self.loaders.page_with_newest(rows, newest, request)
 
     async def count(self) -> Counted:
-        """How many rows meet the filter.
+        """Return how many rows meet the filter.
 
         Raises:
             UserFacingError: it takes a search that costs too much, see ``is_searched``.
@@ -424,7 +424,7 @@ class OwnRows(Generic[M]):
             return await self._children(searched=searched).page(self.owner, request)
 
     async def count(self) -> Counted:
-        """How many rows meet the filter.
+        """Return how many rows meet the filter.
 
         Raises:
             UserFacingError: it takes a search that costs too much, see ``is_searched``.
@@ -437,7 +437,7 @@ class OwnRows(Generic[M]):
 
     @property
     def _is_long(self) -> bool:
-        """Whether one owner has more than a handful."""
+        """Return whether one owner has more than a handful."""
         return self.listing.indexes is not None and self.field not in self.listing.indexes.unique
 
     def _children(self, *, searched: bool) -> Children[M]:

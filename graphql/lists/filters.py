@@ -233,7 +233,7 @@ MUTATIONS: Final = Emptiness(changes=True)
 
 
 def is_empty(filter: RowFilter) -> bool:
-    """Whether nothing at all is written in a filter."""
+    """Return whether nothing at all is written in a filter."""
     return all(getattr(filter, field.name) is strawberry.UNSET for field in fields(cast("Any", filter)))
 
 

@@ -51,7 +51,7 @@ class Occurrences:
         return merge(self.request, runs, skipped)
 
     async def count(self) -> Counted:
-        """How many there are, each list counted up to its cap."""
+        """Return how many there are, each list counted up to its cap."""
         runs, skipped = await asyncio.gather(
             self.loaders.children(aggregates.OCCURRENCES, "task_id").count(self.task_id, EVERYTHING),
             self.loaders.children(aggregates.SKIPPED, "task_id").count(self.task_id, EVERYTHING),
@@ -65,7 +65,7 @@ class Occurrences:
 
 
 def _bound(position: Position | None, kind: int) -> Position | None:
-    """Where a position in the merged list is in the list of one kind."""
+    """Return where a position in the merged list is in the list of one kind."""
     if position is None:
         return None
     at, its_kind, key = position

@@ -93,7 +93,7 @@ class Reach:
 
     @property
     def lines(self) -> int:
-        """How many lines they have."""
+        """Return how many lines they have."""
         return sum(one.lines for one in self.executions)
 
     @property
@@ -103,7 +103,7 @@ class Reach:
 
 
 def reach_of(found: Sequence[Logged], *, executions: int, lines: int) -> Reach:
-    """How far a search looks within its bounds.
+    """Return how far a search looks within its bounds.
 
     Args:
         found: The executions to be looked through, in their order, one more than the bound if there are so many.
@@ -121,7 +121,7 @@ def reach_of(found: Sequence[Logged], *, executions: int, lines: int) -> Reach:
 
 
 def sentence_of(reach: Reach, matches: int, *, full: bool) -> str:
-    """What was found and looked through, in words."""
+    """Return what was found and looked through, in words."""
     what = f"{matches} {'line' if matches == 1 else 'lines'} found"
     if not reach.executions:
         return f"{what}: no such execution has begun in this span of time."
@@ -256,7 +256,7 @@ class History:
         return self._read
 
     async def count(self) -> Counted:
-        """How many stored events pass the filter, counted up to the cap and one more."""
+        """Return how many stored events pass the filter, counted up to the cap and one more."""
         everything = PageRequest(ORDER, COUNTED + 1)
         found = await self._info.context.database.read(stored_events.page, everything, self._wanted)
         return capped(len(found.items))

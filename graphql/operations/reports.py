@@ -212,7 +212,7 @@ class Plan:
         )
 
     async def count(self) -> Counted:
-        """How many there are in the span, up to the cap."""
+        """Return how many there are in the span, up to the cap."""
         tasks = await self._tasks(self._start, MAX_COUNTED)
         number = await briefly_in_thread(lambda: sum(1 for _ in islice(self._planned(tasks, self._start), MAX_COUNTED)))
         return capped(number)
@@ -244,7 +244,7 @@ class Plan:
 
 
 def _apart(seconds: float | None) -> timedelta | None:
-    """How far occurrences shall be from each other at least."""
+    """Return how far occurrences shall be from each other at least."""
     if seconds is None:
         return None
     most = DAY.total_seconds()

@@ -61,11 +61,11 @@ class OverviewSource(Protocol):
     """Who reads the overview for all who look."""
 
     async def latest(self, database: Database, wanted: frozenset[Part], /) -> Overview:
-        """How things are, or were a moment ago."""
+        """Return how things are, or were a moment ago."""
         ...
 
     async def read(self, database: Database, wanted: frozenset[Part], /) -> Overview:
-        """How things are."""
+        """Return how things are."""
         ...
 
 
@@ -187,7 +187,7 @@ class Context:
         return await self.loaders.now()
 
     async def overview(self, wanted: frozenset[Part], *, again: bool = False) -> Overview:
-        """How things are.
+        """Return how things are.
 
         Args:
             wanted: Which parts of the overview.

@@ -33,7 +33,7 @@ class DataLoader(StrawberryLoader[K, M]):
 
     @override
     def load(self, key: K) -> Awaitable[M]:
-        """What is read by a key."""
+        """Return what is read by a key."""
         read = asyncio.ensure_future(super().load(key))
         # Siblings of a failed field are given up: nobody sees then why the read failed, and asyncio would complain.
         read.add_done_callback(_retrieve)
@@ -70,7 +70,7 @@ def by_key(
 def by_key_and_slice(
     database: Database, read: Callable[[Connection, list[int], int, int], Mapping[int, M]]
 ) -> DataLoader[tuple[int, int, int], M]:
-    """What ``read`` finds of so much of each thing: a key is an id and two numbers, which ``read`` takes."""
+    """Return what ``read`` finds of so much of each thing: a key is an id and two numbers, which ``read`` takes."""
 
     async def load(keys: list[tuple[int, int, int]]) -> list[M]:
         found: dict[tuple[int, int, int], M] = {}
@@ -130,7 +130,7 @@ class Children(Generic[M]):
         return await self._pages.load(PageKey(parent, request))
 
     async def count(self, parent: int | str, criteria: Criteria) -> int:
-        """How many rows of ``parent`` meet ``criteria``, counted up to the cap and one more."""
+        """Return how many rows of ``parent`` meet ``criteria``, counted up to the cap and one more."""
         return await self._counts.load(CountKey(parent, criteria))
 
     async def _load_pages(self, keys: list[PageKey]) -> list[Page[M]]:

@@ -41,7 +41,7 @@ from .slices import Slices
 
 
 def retained(conn: Connection, now: datetime) -> Retained:
-    """What holds now; without the task that prunes, what would hold by its defaults."""
+    """Return what holds now; without the task that prunes, what would hold by its defaults."""
     task = tasks.by_name(conn, JOB)
     args = {} if task is None else task.spec.args
     usual = timedelta(days=args.get("max_age_days", DEFAULT_AGE_DAYS))
@@ -66,7 +66,7 @@ class FlowLoaders:
 
     @cached_property
     def progress(self) -> DataLoader[int, Mapping[RunState, int]]:
-        """How many runs of flows are in which state."""
+        """Return how many runs of flows are in which state."""
         return by_key(self._database, flows.progress, missing={})
 
     @cached_property
@@ -188,7 +188,7 @@ class Loaders:
 
     @cached_property
     def group_settings(self) -> DataLoader[str, Group | None]:
-        """What is stored about groups, by name."""
+        """Return what is stored about groups, by name."""
         return self._by_key(stored_groups.by_names)
 
     @cached_property
@@ -207,12 +207,12 @@ class Loaders:
 
     @cached_property
     def depths(self) -> DataLoader[str, stored_groups.Depth]:
-        """How many runs of a group wait, by its name."""
+        """Return how many runs of a group wait, by its name."""
         return DataLoader(self._load_depths, max_batch_size=MAX_BATCH)
 
     @cached_property
     def running_on(self) -> DataLoader[int, int]:
-        """How many runs a node executes, by its id."""
+        """Return how many runs a node executes, by its id."""
         return by_key(self._database, runs.running_on, missing=0)
 
     @cached_property
@@ -277,7 +277,7 @@ class Loaders:
 
     @cached_property
     def spreads(self) -> DataLoader[LabelMatch, Spread]:
-        """Whether few or many runs have a label."""
+        """Return whether few or many runs have a label."""
 
         async def load(labels: list[LabelMatch]) -> list[Spread]:
             found = await self._database.read(stored_labels.spreads, labels)
@@ -291,7 +291,7 @@ class Loaders:
 
     @cached_property
     def is_stalled(self) -> DataLoader[Task, bool]:
-        """Whether tasks that were read already should have started and did not."""
+        """Return whether tasks that were read already should have started and did not."""
 
         async def load(tasks: list[Task]) -> list[bool]:
             found = set(await self._database.read(stalled_tasks.stalled_of, tasks, await self.now()))
@@ -321,7 +321,7 @@ class Loaders:
         return self._shown(await reader.read(_page, key.read))
 
     async def searched_number(self, listing: Listing[Any], criteria: Criteria, *, bounded: bool) -> Counted:
-        """How many rows are found by a search."""
+        """Return how many rows are found by a search."""
         reader: Reader = self.searches or self._database
         if bounded:
             return await reader.read(searching.searched_number, listing, criteria)
@@ -334,7 +334,7 @@ class Loaders:
         return await self._lists.load(ListKey(tasks, request, executions))
 
     async def count(self, listing: Listing[Any], criteria: Criteria) -> int:
-        """How many rows of a whole list meet ``criteria``, counted up to the cap and one more."""
+        """Return how many rows of a whole list meet ``criteria``, counted up to the cap and one more."""
         return await self._counts.load((listing, criteria))
 
     @cached_property

@@ -55,7 +55,7 @@ class Engine:
         self._documents.trust(texts)
 
     def knows(self, request: GraphQLRequest) -> bool:
-        """Whether to check the document of a request costs next to nothing."""
+        """Return whether to check the document of a request costs next to nothing."""
         return self._documents.knows(request.query)
 
     def prepare(self, request: GraphQLRequest) -> Prepared:

@@ -54,12 +54,12 @@ class OpenStreams:
 
     @property
     def closing(self) -> bool:
-        """Whether ``shutdown`` has begun: no stream opens any more."""
+        """Return whether ``shutdown`` has begun: no stream opens any more."""
         return self._closing
 
     @property
     def unready(self) -> int:
-        """How many sockets have not said yet who opens them."""
+        """Return how many sockets have not said yet who opens them."""
         return len(self._unready)
 
     def check(self, client: str | None = None) -> None:

@@ -27,7 +27,7 @@ def account_of(tx: Tx) -> int | None:
 
 
 def may_submit(actor: Actor | None, job_names: Iterable[str]) -> bool:
-    """Whether somebody may have these jobs act for him; see ``check_submitter``."""
+    """Return whether somebody may have these jobs act for him; see ``check_submitter``."""
     return actor is None or actor.full_rights or ACTS_FOR_ITS_SUBMITTER not in job_names
 
 

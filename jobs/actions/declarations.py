@@ -65,7 +65,7 @@ def _declare_new(tx: Tx, specs: Sequence[TaskSpec]) -> list[str]:
 
 
 def _is_declared(task: Task | None) -> bool:
-    """Whether another node was faster to write the task."""
+    """Return whether another node was faster to write the task."""
     return task is not None and task.source is TaskSource.CODE
 
 
@@ -82,7 +82,7 @@ def _is_other(task: Task, spec: TaskSpec) -> bool:
 
 
 def _is_to_resume(task: Task, spec: TaskSpec) -> bool:
-    """Whether only the code has paused the task, and does so no more."""
+    """Return whether only the code has paused the task, and does so no more."""
     return task.paused and task.paused_by == BY_CODE and spec.enabled
 
 

@@ -23,7 +23,7 @@ SHOWN = 200
 
 
 def preview(tx: Tx, job_names: Sequence[str], enqueue: Callable[[Tx], Sequence[Enqueued]]) -> Preview:
-    """What would become of runs, and what each would wait for.
+    """Return what would become of runs, and what each would wait for.
 
     Args:
         tx: The transaction, which is as before afterwards.
@@ -62,7 +62,7 @@ def preview_task(tx: Tx, change: Callable[[Tx], Task]) -> tuple[Task, Preview]:
 
 
 def _looked_at(tx: Tx, enqueued: Sequence[Enqueued], changed: dict[int | None, str | None]) -> Preview:
-    """What an enqueue in this transaction has done.
+    """Return what an enqueue in this transaction has done.
 
     Args:
         tx: The transaction.

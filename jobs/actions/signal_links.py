@@ -66,7 +66,7 @@ def make_link(tx: Tx, held: Run | HeldRun, label: str) -> str | None:
 
 
 def addressee(conn: Connection, token: str) -> Addressee:
-    """Where an address leads that can be used now.
+    """Return where an address leads that can be used now.
 
     Raises:
         NotFound: there is none with this token.

@@ -72,6 +72,6 @@ def retimed(tx: Tx, task: Task, spec: TaskSpec) -> dict[str, Any]:
 
 
 def anchor_of(task: Task, spec: TaskSpec, now: datetime) -> datetime:
-    """Where the grid of an INTERVAL begins once the task is as ``spec`` says."""
+    """Return where the grid of an INTERVAL begins once the task is as ``spec`` says."""
     moved = spec.schedule != task.spec.schedule or spec.start_at != task.spec.start_at
     return (spec.start_at or now) if spec.schedule.syntax.is_anchored and moved else task.anchor_at

@@ -59,7 +59,7 @@ class Branches:
 
     @property
     def is_quiet(self) -> bool:
-        """Whether nothing is at work that the attempt has begun."""
+        """Return whether nothing is at work that the attempt has begun."""
         return not (self._tasks or self._at_work or self._calls)
 
     @property

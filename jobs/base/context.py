@@ -32,7 +32,7 @@ class Host(Protocol):
 
     @property
     def steps(self) -> StepHost:
-        """Where the steps of the job are stored."""
+        """Return where the steps of the job are stored."""
         ...
 
     def stop_reason(self) -> StopReason | None:
@@ -144,7 +144,7 @@ class JobContext(DurableContext):
 
     @property
     def carried(self) -> Mapping[str, Json]:
-        """What ``@carries`` gave the run where it was enqueued, by name."""
+        """Return what ``@carries`` gave the run where it was enqueued, by name."""
         return self.info.carried or {}
 
     @property
@@ -164,7 +164,7 @@ class JobContext(DurableContext):
 
     @property
     def is_last_attempt(self) -> bool:
-        """Whether a failure of this attempt ends the run as failed."""
+        """Return whether a failure of this attempt ends the run as failed."""
         return self.info.is_last_attempt
 
     @property
@@ -174,7 +174,7 @@ class JobContext(DurableContext):
 
     @property
     def deadline(self) -> datetime | None:
-        """When the time box of this attempt ends, in UTC; None = no time box."""
+        """Return when the time box of this attempt ends, in UTC; None = no time box."""
         return self.info.deadline
 
     @property
@@ -333,7 +333,7 @@ def _wait_of(runs: tuple[RunSpec, ...], name: str) -> Callable[[str], Wait]:
 
 
 def _values(found: StoredStep, *, return_exceptions: bool) -> list[Any]:
-    """What the runs of a wait returned, in order."""
+    """Return what the runs of a wait returned, in order."""
     if found.kind is None:
         # What a test has given.
         given: Any = found.value

@@ -41,7 +41,7 @@ class Shape:
 
     @property
     def json_schema(self) -> dict[str, Any] | None:
-        """What its values are as JSON; None = anything."""
+        """Return what its values are as JSON; None = anything."""
         return None if self._adapter is None else self._adapter.json_schema()
 
     def dump(self, label: str, returned: object) -> Json:
@@ -133,7 +133,7 @@ _ANYTHING: Final = Shape(Any)
 
 
 def shape_of(function: Callable[..., object]) -> Shape:
-    """What a function says it returns; a function without an annotation returns any JSON.
+    """Return what a function says it returns; a function without an annotation returns any JSON.
 
     Raises:
         ConfigurationError: its annotation cannot be read.
@@ -145,7 +145,7 @@ def shape_of(function: Callable[..., object]) -> Shape:
 
 
 def shape_of_model(model: Any) -> Shape:  # noqa: ANN401 - all that an annotation can be
-    """What a signal brings along.
+    """Return what a signal brings along.
 
     Raises:
         InvalidInput: the model is none.

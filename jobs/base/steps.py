@@ -30,12 +30,12 @@ class StepHost(Protocol):
 
     @property
     def branches(self) -> Branches:
-        """What the attempt has begun."""
+        """Return what the attempt has begun."""
         ...
 
     @property
     def may_have_steps(self) -> bool:
-        """Whether earlier attempts at the run may have stored steps."""
+        """Return whether earlier attempts at the run may have stored steps."""
         ...
 
     def left_step(self, label: str) -> Awaitable[None] | None:
@@ -47,7 +47,7 @@ class StepHost(Protocol):
         ...
 
     def find_step(self, label: str) -> Awaitable[StoredStep | None]:
-        """What is stored of a step; None = it is not done yet."""
+        """Return what is stored of a step; None = it is not done yet."""
         ...
 
     def find_step_waiting(self, label: str) -> StoredStep | None:
@@ -120,7 +120,7 @@ class Wanted:
     def of(
         cls, name: str, function: Callable[..., object], *, key: object, retries: int, retry_delay: Seconds
     ) -> "Wanted":
-        """What is asked for.
+        """Return what is asked for.
 
         Raises:
             UserError: something of it is not what it must be.
@@ -226,7 +226,7 @@ class Steps:
             return value
 
     async def _called(self, wanted: Wanted, label: str, began: datetime, call: Callable[[], Any]) -> object:
-        """What the function returns, called again after failures as often as it may be."""
+        """Return what the function returns, called again after failures as often as it may be."""
         failures = 0
         while True:
             try:
@@ -318,7 +318,7 @@ class Steps:
             return self._host.step_failed(label, error, delay)
 
     def _end(self, wanted: Wanted, label: str, began: datetime, returned: object) -> tuple[Any, StepEnd]:
-        """What the job gets, which is what a later attempt would get, and what is stored."""
+        """Return what the job gets, which is what a later attempt would get, and what is stored."""
         try:
             written = wanted.shape.dump(label, returned)
             document = self._host.step_json(written, label)

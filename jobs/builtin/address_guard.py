@@ -79,7 +79,7 @@ def embedded_ipv4(address: Address) -> IPv4Address | None:
 
 
 def is_public(address: Address) -> bool:
-    """Whether ``address`` belongs to the public Internet."""
+    """Return whether ``address`` belongs to the public Internet."""
     if isinstance(address, IPv4Address):
         return not any(address in network for network in _REFUSED_IPV4)
     embedded = embedded_ipv4(address)
@@ -125,7 +125,7 @@ class AllowList:
         return cls(tuple(networks), frozenset(hosts))
 
     def allows(self, host: str, address: Address) -> bool:
-        """Whether the operator allows ``address``, reached by the name ``host``."""
+        """Return whether the operator allows ``address``, reached by the name ``host``."""
         if ANYTHING in self.hosts or host.lower().rstrip(".") in self.hosts:
             return True
         return any(one in network for one in _meanings(address) for network in self.networks)
@@ -159,7 +159,7 @@ def _meanings(address: Address) -> Iterator[Address]:
 
 
 async def system_resolver(host: str, port: int) -> Sequence[str]:
-    """What the operating system resolves ``host`` to."""
+    """Return what the operating system resolves ``host`` to."""
     found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
     return [str(entry[4][0]) for entry in found]
 

@@ -13,7 +13,7 @@ class Role(StrEnum):
     ADMIN = "admin"
 
     def includes(self, other: "Role") -> bool:
-        """Whether this role may do all that ``other`` may."""
+        """Return whether this role may do all that ``other`` may."""
         return RANK[self] >= RANK[other]
 
 

@@ -53,12 +53,12 @@ class CountedRun(Protocol):
 
     @property
     def attempt(self) -> int:
-        """How often it was started."""
+        """Return how often it was started."""
         ...
 
     @property
     def trigger(self) -> str:
-        """What made it."""
+        """Return what made it."""
         ...
 
     @property
@@ -73,7 +73,7 @@ class CountedRun(Protocol):
 
     @property
     def started_at(self) -> datetime | None:
-        """When this attempt began."""
+        """Return when this attempt began."""
         ...
 
 
@@ -87,17 +87,17 @@ class Ended(Protocol):
 
     @property
     def outcome(self) -> JobOutcome:
-        """How it ended."""
+        """Return how it ended."""
         ...
 
     @property
     def cancelled(self) -> bool:
-        """Whether it was asked to cancel."""
+        """Return whether it was asked to cancel."""
         ...
 
     @property
     def seconds(self) -> float:
-        """How long its code ran."""
+        """Return how long its code ran."""
         ...
 
     @property

@@ -52,7 +52,7 @@ class JobDefaults:
 
     @property
     def makes_keys(self) -> bool:
-        """Whether keys of a run follow from its arguments, by what is published."""
+        """Return whether keys of a run follow from its arguments, by what is published."""
         return self.limits is not None or (self.unique_key is not None and not self.unique_key.in_code)
 
     @property
@@ -86,7 +86,7 @@ _PRODUCT: Final[Mapping[str, Any]] = {
 
 
 def value_of(defaults: JobDefaults, name: str) -> Any:  # noqa: ANN401 - each policy has its own type
-    """What a run or task has of a policy that it does not set: the job's, or else the product's."""
+    """Return what a run or task has of a policy that it does not set: the job's, or else the product's."""
     of_job = getattr(defaults, name)
     return _PRODUCT.get(name) if of_job is None else of_job
 

@@ -212,7 +212,7 @@ class Cursor:
         return place if self.mark is None else f"{place}.{self.mark}"
 
     def contradicts(self, other: Self) -> bool:
-        """Whether the two are of the same number, and of different batches."""
+        """Return whether the two are of the same number, and of different batches."""
         return self.seq == other.seq and None not in (self.mark, other.mark) and self.mark != other.mark
 
     @classmethod
@@ -234,7 +234,7 @@ class Cursor:
 
 
 def mark_of(batch_id: int, at: datetime) -> str:
-    """What distinguishes a batch of events from the one with its number in another history of the database."""
+    """Return what distinguishes a batch of events from the one with its number in another history of the database."""
     return f"{crc32(f'{batch_id} {at.timestamp():.6f}'.encode()):08x}"
 
 
@@ -259,7 +259,7 @@ class EventFilter:
     flow_id: int | None = None
 
     def matches(self, change: Change) -> bool:
-        """Whether ``change`` passes; ``RESYNC`` always does."""
+        """Return whether ``change`` passes; ``RESYNC`` always does."""
         if change.kind is EventKind.RESYNC:
             return True
         return (

@@ -103,7 +103,7 @@ class Flow:
 
 
 def end_of(states: Mapping[RunState, int]) -> FlowState:
-    """How a flow has ended whose runs have ended so: how many of them in each state."""
+    """Return how a flow has ended whose runs have ended so: how many of them in each state."""
     if states.get(RunState.FAILED):
         return FlowState.FAILED
     return FlowState.CANCELLED if states.get(RunState.CANCELLED) else FlowState.SUCCESS
@@ -126,7 +126,7 @@ class Before(NamedTuple):
 
 
 def standing(when: When, before: Before) -> Standing:
-    """What follows for a run under the condition ``when``. Only one that can never start is decided early."""
+    """Return what follows for a run under the condition ``when``. Only one that can never start is decided early."""
     if when is When.SUCCESS and before.unsuccessful:
         return Standing.SKIP
     if before.unfinished:
@@ -151,7 +151,7 @@ REFERENCE: Final = "$result"
 
 
 def references(args: object) -> dict[tuple[str, ...], object]:
-    """Where arguments refer to results, and what each reference names; an object with more members is none."""
+    """Return where arguments refer to results, and what each reference names; an object with more members is none."""
     return dict(_found(args))
 
 

@@ -257,7 +257,7 @@ class Limits:
 
     @classmethod
     def from_json(cls, stored: Mapping[str, Any]) -> Self:
-        """What a published form says."""
+        """Return what a published form says."""
         return cls(
             rate=Rate.from_json(stored["rate"]) if "rate" in stored else None,
             rate_key=UniqueKey.from_json(stored["rate_key"]) if "rate_key" in stored else None,

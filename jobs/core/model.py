@@ -101,7 +101,7 @@ class Outcome(StrEnum):
 
     @property
     def is_success(self) -> bool:
-        """What the log's column ``success`` says for this outcome."""
+        """Return what the log's column ``success`` says for this outcome."""
         return self in (Outcome.SUCCESS, Outcome.SNOOZED, Outcome.SUSPENDED)
 
 
@@ -196,12 +196,12 @@ class Task:
 
     @property
     def paused(self) -> bool:
-        """Whether occurrences are recorded as skipped instead of becoming runs."""
+        """Return whether occurrences are recorded as skipped instead of becoming runs."""
         return not self.spec.enabled
 
     @property
     def finished(self) -> bool:
-        """Whether no occurrence is left."""
+        """Return whether no occurrence is left."""
         return self.next_nominal is None
 
 

@@ -32,11 +32,11 @@ class NodeChoice:
     without_tags: tuple[str, ...] = ()
 
     def takes_job(self, name: str, tags: Collection[str]) -> bool:
-        """Whether runs of a job with these tags are taken, in any group."""
+        """Return whether runs of a job with these tags are taken, in any group."""
         return self._leaves_job(name, tags) is None
 
     def takes_group(self, group: str) -> bool:
-        """Whether runs of a group are taken, of any job."""
+        """Return whether runs of a group are taken, of any job."""
         return not self.groups or group in self.groups
 
     def leaves(self, job_name: str, tags: Collection[str], group: str) -> LeftBy | None:
@@ -44,7 +44,7 @@ class NodeChoice:
         return self._leaves_job(job_name, tags) or (None if self.takes_group(group) else LeftBy.GROUP)
 
     def covers_groups_of(self, other: "NodeChoice") -> bool:
-        """Whether every group of which the other node takes runs is one of which this node does."""
+        """Return whether every group of which the other node takes runs is one of which this node does."""
         return not self.groups or (bool(other.groups) and set(other.groups) <= set(self.groups))
 
     @property
@@ -150,5 +150,5 @@ class Node:
     choice: NodeChoice = EVERYTHING
 
     def takes(self, job_name: str, group: str) -> bool:
-        """Whether it takes runs of a job in a group."""
+        """Return whether it takes runs of a job in a group."""
         return job_name in self.signatures and self.choice.takes_group(group)

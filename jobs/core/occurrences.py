@@ -55,7 +55,7 @@ class DueTask(NamedTuple):
 
 
 def due_of(task: Task) -> DueTask:
-    """What the dispatcher needs to know of a task that was read whole."""
+    """Return what the dispatcher needs to know of a task that was read whole."""
     owner: dict[str, Any] = {name: task.spec if hasattr(task.spec, name) else task for name in DueTask._fields}
     return DueTask(**{name: getattr(of, name) for name, of in owner.items()})
 
@@ -155,7 +155,7 @@ _LIMITS = {**dict.fromkeys(OverlapPolicy), OverlapPolicy.SKIP: 1, OverlapPolicy.
 
 
 def overlap_limit(policy: OverlapPolicy) -> int | None:
-    """How many unfinished runs stop a further one: 1 for SKIP, ten for QUEUE, None where nothing does."""
+    """Return how many unfinished runs stop a further one: 1 for SKIP, ten for QUEUE, None where nothing does."""
     return _LIMITS[policy]
 
 
@@ -212,7 +212,7 @@ def is_stalled(task: Task, now: datetime, *, owed: bool) -> bool:
 
 
 def effective(task_id: int, jitter: float, occurrence: datetime | None) -> datetime | None:
-    """When the task is looked at for ``occurrence``: the nominal time plus the task's fixed jitter."""
+    """Return when the task is looked at for ``occurrence``: the nominal time plus the task's fixed jitter."""
     return None if occurrence is None else occurrence + jitter_offset(task_id, jitter)
 
 

@@ -282,12 +282,12 @@ class Timed(Protocol):
 
     @property
     def started_at(self) -> datetime | None:
-        """When the attempt began."""
+        """Return when the attempt began."""
         ...
 
     @property
     def deadline_at(self) -> datetime | None:
-        """When the run has to have ended."""
+        """Return when the run has to have ended."""
         ...
 
 
@@ -300,19 +300,19 @@ def time_box(run: Timed) -> float | None:
 
 
 def attempt_deadline(run: Timed) -> datetime | None:
-    """When the time box of the attempt ends; None = it has none."""
+    """Return when the time box of the attempt ends; None = it has none."""
     seconds = time_box(run)
     return None if seconds is None or run.started_at is None else run.started_at + timedelta(seconds=seconds)
 
 
 def ends_run(run: Timed) -> bool:
-    """Whether the run is over when the time box of the attempt is."""
+    """Return whether the run is over when the time box of the attempt is."""
     left = _left(run)
     return left is not None and (run.timeout is None or left <= run.timeout)
 
 
 def is_over(run: Timed) -> bool:
-    """Whether no time was left when the attempt began."""
+    """Return whether no time was left when the attempt began."""
     return _left(run) == 0.0
 
 

@@ -36,7 +36,7 @@ class Keeping:
     groups: Mapping[str, float] = field(default_factory=dict[str, float])
 
     def of(self, job_name: str, group_name: str | None) -> timedelta:
-        """How long the history of such a run is kept."""
+        """Return how long the history of such a run is kept."""
         return self.rule_of(job_name, group_name)[0]
 
     def rule_of(self, job_name: str, group_name: str | None) -> tuple[timedelta, str | None]:
@@ -48,12 +48,12 @@ class Keeping:
         return self.age, None
 
     def is_over(self, job_name: str, group_name: str | None, ended: datetime) -> bool:
-        """Whether what ended at ``ended`` is kept no longer."""
+        """Return whether what ended at ``ended`` is kept no longer."""
         return ended < self.now - self.of(job_name, group_name)
 
     @property
     def before(self) -> datetime:
-        """What ended earlier goes where nothing else is said."""
+        """Return what ended earlier goes where nothing else is said."""
         return self.now - self.age
 
     @property
@@ -64,7 +64,7 @@ class Keeping:
 
     @property
     def has_longer(self) -> bool:
-        """Whether anything is kept longer than usual."""
+        """Return whether anything is kept longer than usual."""
         usual = self.age.total_seconds()
         return any(seconds > usual for seconds in (*self.jobs.values(), *self.groups.values()))
 

@@ -124,7 +124,7 @@ class StepEnd:
 
     @property
     def state(self) -> StepState:
-        """How it ended."""
+        """Return how it ended."""
         return StepState.DONE if self.error is None else StepState.FAILED
 
 

@@ -117,7 +117,7 @@ def changes_between(before: TaskSpec | None, after: TaskSpec) -> tuple[FieldChan
 
 
 def definition_of(spec: TaskSpec) -> dict[str, Json]:
-    """What was decided about a task, as a file says it: what follows the job, or is as usual, is left out."""
+    """Return what was decided about a task, as a file says it: what follows the job, or is as usual, is left out."""
     usual = TaskSpec(spec.name, spec.job_name, spec.schedule)
     decided = {
         name: shown(getattr(spec, name))

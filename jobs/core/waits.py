@@ -74,7 +74,7 @@ class Awaits:
 
     @classmethod
     def from_json(cls, stored: dict[str, Any]) -> Self:
-        """What is behind the stored form."""
+        """Return what is behind the stored form."""
         until = stored.get("until")
         return cls(
             AwaitedKind(stored["kind"]),
@@ -164,7 +164,7 @@ class Signal:
 
 
 def stored_payload(payload: Json) -> Json:
-    """What a signal brings along as every database stores it: a copy, of plain JSON.
+    """Return what a signal brings along as every database stores it: a copy, of plain JSON.
 
     Raises:
         InvalidInput: it cannot be stored.

@@ -149,11 +149,11 @@ class OpenTelemetry:
         return TracedByOpenTelemetry(span, self._lines_of(attempt))
 
     def _lines_of(self, attempt: TracedAttempt) -> "LinesByOpenTelemetry | None":
-        """What takes the lines of an attempt; None = nothing does."""
+        """Return what takes the lines of an attempt; None = nothing does."""
         return None if self._logger is None else LinesByOpenTelemetry(self._logger, attempt)
 
     def _origin(self, attempt: TracedAttempt) -> tuple[Context, list[Link]]:
-        """What the claim is a part of, and what it links to."""
+        """Return what the claim is a part of, and what it links to."""
         carried = (attempt.carried or {}).get(CARRIED)
         origin = cast("dict[str, Any]", carried) if isinstance(carried, dict) else {}
         found = _W3C.extract({name: value for name, value in origin.items() if isinstance(value, str)}, Context())
@@ -209,12 +209,12 @@ class TracedByOpenTelemetry:
 
     @property
     def context(self) -> Mapping[str, str]:
-        """What hands it on to a child process."""
+        """Return what hands it on to a child process."""
         return _carrier(self._span)
 
     @property
     def fields(self) -> Mapping[str, str]:
-        """What the attempt's log lines say of it; nothing if it is not recorded: nobody could find it."""
+        """Return what the attempt's log lines say of it; nothing if it is not recorded: nobody could find it."""
         context = self._span.get_span_context()
         if not context.trace_flags.sampled:
             return {}
@@ -259,7 +259,7 @@ class LinesByOpenTelemetry:
             self._about["cronograph.task"] = attempt.task_name
 
     def of(self, span: Span) -> Callable[[TracedLine], None]:
-        """What exports a line of this span."""
+        """Return what exports a line of this span."""
         context = trace.set_span_in_context(span, Context())
 
         def export_line(line: TracedLine) -> None:
@@ -285,7 +285,7 @@ class RequestByOpenTelemetry:
 
     @property
     def headers(self) -> Mapping[str, str]:
-        """What to send along."""
+        """Return what to send along."""
         return _carrier(self._span)
 
     def answered(self, status: int) -> None:
@@ -315,7 +315,7 @@ def _carrier(span: Span) -> dict[str, str]:
 
 
 def _messaging(job_name: str, operation: str, kind: str) -> dict[str, str]:
-    """What the conventions for messaging want to be said: a job is where its runs are sent to."""
+    """Return what the conventions for messaging want to be said: a job is where its runs are sent to."""
     return {
         "messaging.system": _SYSTEM,
         "messaging.destination.name": job_name,
@@ -325,7 +325,7 @@ def _messaging(job_name: str, operation: str, kind: str) -> dict[str, str]:
 
 
 def _is_soon(attempt: TracedAttempt, at: object) -> bool:
-    """Whether it is the first attempt, and began within a minute after its run was put into the queue."""
+    """Return whether it is the first attempt, and began within a minute after its run was put into the queue."""
     if attempt.attempt != 1 or not isinstance(at, int | float):
         return False
     started = time.time() if attempt.started_at is None else attempt.started_at.timestamp()

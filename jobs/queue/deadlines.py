@@ -30,12 +30,12 @@ ERROR_TYPE: Final = "TimeoutError"
 
 
 def next_deadline(conn: Connection) -> datetime | None:
-    """When the next run that no node executes has to end; None = none has to."""
+    """Return when the next run that no node executes has to end; None = none has to."""
     return run_store.next_limits(conn)[1]
 
 
 def are_due(conn: Connection) -> tuple[bool, bool]:
-    """Whether a run is too old to start, and whether one had to end: one probe of an index for each."""
+    """Return whether a run is too old to start, and whether one had to end: one probe of an index for each."""
     expiry, deadline = run_store.next_limits(conn)
     if expiry is None and deadline is None:
         return False, False

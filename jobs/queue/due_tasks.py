@@ -170,7 +170,7 @@ def _due_task(values: list[Any], syntax: str, timezone: str) -> DueTask:
 
 
 def _declared(stored: str | dict[str, Any] | None) -> JobDefaults:
-    """What a job says, of a document that SQLite gives as text."""
+    """Return what a job says, of a document that SQLite gives as text."""
     if stored is None:
         return NO_DEFAULTS
     return defaults_from(json.loads(stored) if isinstance(stored, str) else stored)
@@ -200,7 +200,7 @@ class Upcoming(NamedTuple):
 
 
 def look_ahead(conn: Connection) -> Upcoming:
-    """When something comes due by time, apart from what waits in the queue; one statement for both kinds."""
+    """Return when something comes due by time, apart from what waits in the queue; one statement for both kinds."""
     row = statements.execute(conn, "look_ahead", {}).one()
     return Upcoming(row.next_execution, row.wake_at)
 
@@ -244,7 +244,7 @@ def _written(runs: int, rows: Sequence[Row[Any]]) -> Written:
 
 
 def _all_but_task(row: Occurrence | Moved) -> tuple[object, ...]:
-    """What tasks may have in common of an occurrence, or of how a task goes on."""
+    """Return what tasks may have in common of an occurrence, or of how a task goes on."""
     return row[1:]
 
 

@@ -194,7 +194,7 @@ def _make_room(tx: Tx, accepted: Sequence[tuple[Finish, Ending]]) -> None:
 
 
 def is_common(ended: Finish) -> bool:
-    """Whether an attempt ended as most do: it succeeded, and nothing but a number is to be kept of it.
+    """Return whether an attempt ended as most do: it succeeded, and nothing but a number is to be kept of it.
 
     What follows the end of a run of a flow takes a transaction.
     """
@@ -306,18 +306,18 @@ def _is_success(accepted: tuple[Finish, Ending]) -> bool:
 
 
 def _is_held(stored: Before | None, one: Finish, node_id: int) -> bool:
-    """Whether the attempt is the newest of its run, and this node's."""
+    """Return whether the attempt is the newest of its run, and this node's."""
     return stored is not None and stored.node_id == node_id and stored.attempt == one.run.attempt
 
 
 def _was_cancelled_late(stored: Before | None, one: Finish, node_id: int) -> bool:
-    """Whether the attempt still runs, and its run was asked to stop after its job had ended."""
+    """Return whether the attempt still runs, and its run was asked to stop after its job had ended."""
     running = stored is not None and stored.state == RunState.RUNNING.value and stored.cancel_requested
     return running and not one.cancelled and _is_held(stored, one, node_id)
 
 
 def _is_done(stored: Before | None, one: Finish, node_id: int) -> bool:
-    """Whether the stored run already carries the end of exactly this attempt by this node."""
+    """Return whether the stored run already carries the end of exactly this attempt by this node."""
     return stored is not None and stored.state != RunState.RUNNING.value and _is_held(stored, one, node_id)
 
 

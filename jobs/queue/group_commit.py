@@ -45,7 +45,7 @@ class _Asked(Generic[A, R]):
 
     @property
     def is_abandoned(self) -> bool:
-        """Whether nobody can learn any more what becomes of it."""
+        """Return whether nobody can learn any more what becomes of it."""
         return False
 
     def done(self, result: R) -> None:

@@ -54,7 +54,7 @@ class StepRow(NamedTuple):
 
     @property
     def state(self) -> StepState:
-        """How the step ended."""
+        """Return how the step ended."""
         return StepState.DONE if self.error is None else StepState.FAILED
 
 
@@ -84,7 +84,7 @@ async def store(
 async def results_of(
     database: Database, connection: AutocommitConnection | None, run_ids: Sequence[int], *, retry_for: float
 ) -> Mapping[int, Mapping[str, StoredStep]]:
-    """What runs have stored of their steps, by run and label.
+    """Return what runs have stored of their steps, by run and label.
 
     Args:
         database: Where.
@@ -138,7 +138,7 @@ def rows_to_store(tx: Tx, node: tuple[int, str], rows: Sequence[StepRow]) -> fro
 
 
 def rows_of(ended: Sequence[EndedStep]) -> list[StepRow]:
-    """What is written of steps that ended, in the order in which their runs are locked."""
+    """Return what is written of steps that ended, in the order in which their runs are locked."""
     return [_row(place, one) for place, one in enumerate(sorted(ended, key=lambda one: one.run.id))]
 
 

@@ -107,7 +107,7 @@ class NodeQueue:
 
     @property
     def shares_turns(self) -> bool:
-        """Whether ends are best stored by the transactions that claim, because there is but one writer."""
+        """Return whether ends are best stored by the transactions that claim, because there is but one writer."""
         return self._lane is None
 
     async def take(self, claimant: Claimant, fairness: FairnessState, order: Order) -> Turn:
@@ -161,7 +161,7 @@ class NodeQueue:
 
 
 def _is_mere_claim(order: Order) -> bool:
-    """Whether nothing but a claim for free slots is wanted."""
+    """Return whether nothing but a claim for free slots is wanted."""
     return order.slots > 0 and not order.ended and not order.reserved and order.prefetch == 0
 
 

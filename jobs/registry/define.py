@@ -48,7 +48,7 @@ _POLICIES: Final = (
 def define(
     name: str | None, handler: Handler, known: Collection[Any] = (), **options: Unpack[JobOptions]
 ) -> JobDefinition:
-    """What ``@job`` registers, without registering it.
+    """Return what ``@job`` registers, without registering it.
 
     Args:
         name: 1 to 200 characters; None = the function's name.

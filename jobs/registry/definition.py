@@ -354,7 +354,7 @@ def _signature_of_arguments(name: str, model: "type[pydantic.BaseModel]") -> str
 
 
 def _can_have(job: JobDefinition, resource: Resource) -> bool:
-    """Whether a resource can be opened where the job runs; a child process opens all that it needs itself."""
+    """Return whether a resource can be opened where the job runs; a child process opens all that it needs itself."""
     elsewhere = job.isolation is not Isolation.PROCESS and resource.scope is Scope.NODE
     return elsewhere or not resource.is_async or inspect.iscoroutinefunction(job.handler)
 

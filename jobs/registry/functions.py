@@ -15,7 +15,7 @@ def place_of(function: Callable[..., Any]) -> str:
 
 
 def _of_class(given: object) -> str:
-    """Where a class is written, as far as its source is there."""
+    """Return where a class is written, as far as its source is there."""
     if not inspect.isclass(given):
         return ""
     try:

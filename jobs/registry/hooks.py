@@ -61,11 +61,11 @@ class Hook:
     where: str
 
     def concerns(self, job_name: str) -> bool:
-        """Whether it goes around attempts of this job."""
+        """Return whether it goes around attempts of this job."""
         return self.jobs is None or job_name in self.jobs
 
     def manager(self, context: JobContext) -> Manager:
-        """What is entered before an attempt and left after it."""
+        """Return what is entered before an attempt and left after it."""
         return _manager(self.function, self.is_async, (context,) if self.takes_context else (), {})
 
 
@@ -90,7 +90,7 @@ class Resource:
     where: str
 
     def manager(self, opened: Mapping[Any, object]) -> Manager:
-        """What opens it and closes it."""
+        """Return what opens it and closes it."""
         given = {name: opened[kind] for name, kind in self.needs.items()}
         return _manager(self.function, self.is_async, (), given)
 
@@ -135,7 +135,7 @@ class Hooks:
         self.resources[resource.kind] = resource
 
     def carried(self) -> dict[str, Json]:
-        """What a run that is enqueued here and now carries."""
+        """Return what a run that is enqueued here and now carries."""
         values: dict[str, Json] = {}
         for name, carrier in self.carriers.items():
             try:
@@ -153,7 +153,7 @@ class Hooks:
         return tuple(hook for hook in self.around if hook.concerns(job_name))
 
     def needed(self, kinds: Collection[Any], opened: Collection[Any] = ()) -> list[Resource]:
-        """What has to be opened to have these resources, each after those that it needs.
+        """Return what has to be opened to have these resources, each after those that it needs.
 
         Args:
             kinds: The resources, by what they give.
@@ -189,7 +189,7 @@ class Hooks:
         order[kind] = resource
 
     def of_node(self) -> list[Resource]:
-        """What a node opens before it takes runs, in order.
+        """Return what a node opens before it takes runs, in order.
 
         Raises:
             ConfigurationError: see ``needed``.

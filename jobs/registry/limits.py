@@ -68,7 +68,7 @@ class Cap:
 
 
 def limits_of(options: Mapping[str, Any], names: Mapping[str, str], schema: Mapping[str, Any]) -> Limits | None:
-    """What the options of ``@job`` say; None = nothing.
+    """Return what the options of ``@job`` say; None = nothing.
 
     Args:
         options: Those of ``LIMITS`` that are given.

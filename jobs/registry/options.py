@@ -133,7 +133,7 @@ NAMES = tuple(JobOptions.__annotations__)
 
 
 def unknown_option(options: Mapping[str, Any]) -> str | None:
-    """What is wrong with the names of options, with the nearest one that exists; None if nothing is."""
+    """Return what is wrong with the names of options, with the nearest one that exists; None if nothing is."""
     unknown = next((name for name in options if name not in NAMES), None)
     if unknown is None:
         return None

@@ -152,6 +152,6 @@ def _check_values(parameter: str, annotation: object) -> None:
 
 
 def _is_context(annotation: object) -> bool:
-    """Whether it is ``JobContext``, or that or None, as of a handler that can also be called without one."""
+    """Return whether it is ``JobContext``, or that or None, as of a handler that can also be called without one."""
     alternatives = [one for one in typing.get_args(annotation) if one is not type(None)]
     return annotation is JobContext or alternatives == [JobContext]

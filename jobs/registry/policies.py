@@ -54,12 +54,12 @@ class Reuse:
 
 
 def _is_number(value: object) -> bool:
-    """Whether it is a whole number above 0."""
+    """Return whether it is a whole number above 0."""
     return isinstance(value, int) and not isinstance(value, bool) and value >= 1
 
 
 def reuse_of(value: object) -> Reuse | None:
-    """What ``reuse=`` at a job means: a number of runs, an age, or both in a ``Reuse``.
+    """Return what ``reuse=`` at a job means: a number of runs, an age, or both in a ``Reuse``.
 
     Raises:
         ValueError: it is none of these.
@@ -112,7 +112,7 @@ class JobPolicies:
     unique_key: KeyFunction | None = None
 
     def gives_up(self, error: BaseException) -> bool:
-        """Whether this exception fails the run at once."""
+        """Return whether this exception fails the run at once."""
         if isinstance(error, self.give_up_on):
             return True
         return bool(self.retry_on) and not isinstance(error, self.retry_on)

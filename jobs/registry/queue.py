@@ -127,7 +127,7 @@ def in_seconds(options: Mapping[str, object]) -> dict[str, Any]:
 
 
 def holding(given: Mapping[str, Any]) -> Hold | None:
-    """How a unique key holds, by the options of a run or a job that say it.
+    """Return how a unique key holds, by the options of a run or a job that say it.
 
     Raises:
         InvalidInput: one is not what it must be, or two contradict each other.

@@ -34,7 +34,7 @@ _EXAMPLE = "('order_id',) or 'orders-{order_id}'"
 
 
 def key_of(option: object, names: Mapping[str, str], schema: Mapping[str, Any]) -> tuple[UniqueKey, KeyFunction | None]:
-    """What is published about the key, and the function that makes it, if only a function can.
+    """Return what is published about the key, and the function that makes it, if only a function can.
 
     Args:
         option: What ``@job`` was given.

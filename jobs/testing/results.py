@@ -47,7 +47,7 @@ class RecordedSteps:
         self.values: dict[str, Json] = dict(given)
 
     def may_have(self, started: Started) -> bool:
-        """Whether results were given."""
+        """Return whether results were given."""
         del started
         return bool(self._given)
 
@@ -89,7 +89,7 @@ _JSON: TypeAdapter[Any] = TypeAdapter(Any)
 
 
 def defaults_of(definition: JobDefinition | None) -> Mapping[str, Any]:
-    """What the arguments of a job are unless they are given, as JSON; they are not stored with a run."""
+    """Return what the arguments of a job are unless they are given, as JSON; they are not stored with a run."""
     properties: Mapping[str, Any] = {} if definition is None else definition.args_schema.get("properties", {})
     return {name: schema["default"] for name, schema in properties.items() if "default" in schema}
 
@@ -103,7 +103,7 @@ def find_enqueued(
 
 
 def _wanted(args: Mapping[str, object] | None, options: RunOptions) -> dict[str, Any]:
-    """What a run must have, by ``args.NAME`` or by the name of the option.
+    """Return what a run must have, by ``args.NAME`` or by the name of the option.
 
     Raises:
         TypeError: there is no such option; an argument was given as one.
@@ -214,7 +214,7 @@ class AttemptResult:
 
     @property
     def success(self) -> bool:
-        """What the execution log would say: true for ``success``, ``snoozed`` and ``suspended``."""
+        """Return what the execution log would say: true for ``success``, ``snoozed`` and ``suspended``."""
         return self.outcome.is_success
 
     @property

@@ -194,7 +194,7 @@ class Carried:
         )
 
     def following(self) -> tuple[RunSpec, ...]:
-        """What was to be enqueued at the end, if it was a good one."""
+        """Return what was to be enqueued at the end, if it was a good one."""
         if not isinstance(self.outcome, Succeeded) or self.cancelled:
             return ()
         names = RunSpec.__dataclass_fields__.keys() & NewRun.__dataclass_fields__.keys()
@@ -279,7 +279,7 @@ async def carry(  # noqa: PLR0913 - what a test can set has a name each
 
 
 def _without_secrets(attempt: Attempt, secrets: Mapping[str, str]) -> Failed | None:
-    """How an attempt ends that a secret is missing for; None = it has all of them, and they are hidden."""
+    """Return how an attempt ends that a secret is missing for; None = it has all of them, and they are hidden."""
     names = references(attempt.started.run.args)
     missing = next((name for name in sorted(names) if name not in secrets), None)
     if missing is not None:
@@ -392,7 +392,7 @@ async def run_job(  # noqa: PLR0913 - every setting of a test has a name of its 
 
 
 def _policies(definition: JobDefinition, given: Mapping[str, Any]) -> dict[str, Any]:
-    """What the test says of a run, and else its job, and else the product."""
+    """Return what the test says of a run, and else its job, and else the product."""
     defaults = definition.policies.defaults
     return {name: value_of(defaults, name) if value is None else value for name, value in given.items()}
 

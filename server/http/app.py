@@ -117,7 +117,7 @@ class Parts:
 
 
 def _middleware(parts: Parts) -> list[Middleware]:
-    """What every request passes, the outermost first."""
+    """Return what every request passes, the outermost first."""
     inner = [
         Middleware(ReadToTheEnd),
         Middleware(CountRequests, counts=parts.requests),

@@ -70,7 +70,7 @@ def addresses_of(host: str) -> list[str]:
 
 
 def is_outside(addresses: list[str]) -> bool:
-    """Whether one of the addresses can be reached from another machine."""
+    """Return whether one of the addresses can be reached from another machine."""
     return not all(_is_loopback(address) for address in addresses)
 
 

@@ -14,7 +14,7 @@ NO_STORE = {"Cache-Control": "no-store"}
 
 
 def asks_for_health(scope: Scope) -> bool:
-    """Whether a request is for one of the two, wherever an application has mounted us."""
+    """Return whether a request is for one of the two, wherever an application has mounted us."""
     path: str = scope["path"]
     return path.removeprefix(root_path_of(scope)).startswith("/health/")
 

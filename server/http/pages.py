@@ -78,7 +78,7 @@ def policy_of(page: str) -> str:
 
 
 def is_page(path: str) -> bool:
-    """Whether the dashboard routes a path itself."""
+    """Return whether the dashboard routes a path itself."""
     return path.strip("/").partition("/")[0] in PAGES
 
 
@@ -91,7 +91,7 @@ class Site:
 
     @property
     def built(self) -> bool:
-        """Whether there is a dashboard to serve."""
+        """Return whether there is a dashboard to serve."""
         return (self._folder / "index.html").is_file()
 
     async def page(self, request: Request) -> Response:

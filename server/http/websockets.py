@@ -69,7 +69,7 @@ class GatheringTransport:
             self._timer.cancel()
 
     def is_closing(self) -> bool:
-        """Whether it is ending or has ended."""
+        """Return whether it is ending or has ended."""
         return self._transport.is_closing()
 
     def pause_reading(self) -> None:
@@ -81,7 +81,7 @@ class GatheringTransport:
         self._transport.resume_reading()
 
     def get_extra_info(self, name: str, default: Any = None) -> Any:  # noqa: ANN401 - as asyncio declares it
-        """What is known of the connection."""
+        """Return what is known of the connection."""
         return self._transport.get_extra_info(name, default)
 
 

@@ -39,7 +39,7 @@ def why_run(stored: Stored, run_id: int) -> Explanation:
 
 
 def why_task(stored: Stored) -> Explanation:
-    """What keeps the one task."""
+    """Return what keeps the one task."""
 
     def ask(tx: Tx) -> Explanation:
         task = stored_tasks.by_name(tx.conn, "nightly")

@@ -52,7 +52,7 @@ KINDS: dict[str, type[Contract]] = {"layers": LayersContract, "forbidden": Forbi
 
 
 def is_kept(contract: dict[str, Any], graph: ImportGraph) -> bool:
-    """Whether the imports of `graph` keep a contract of `pyproject.toml`."""
+    """Return whether the imports of `graph` keep a contract of `pyproject.toml`."""
     given = {name: value for name, value in contract.items() if name not in {"name", "type"}}
     options = {name: str(value) if isinstance(value, bool) else value for name, value in given.items()}
     session = {"root_packages": SETTINGS["root_packages"], "include_external_packages": "True"}

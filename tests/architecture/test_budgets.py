@@ -166,12 +166,12 @@ def test_the_body_of_a_function_is_counted_without_its_docstring() -> None:
 
 
 def yields(call: ast.Call) -> bool:
-    """Whether this is `sleep(0)`: it lets other coroutines run and waits for nothing."""
+    """Return whether this is `sleep(0)`: it lets other coroutines run and waits for nothing."""
     return bool(call.args) and isinstance(call.args[0], ast.Constant) and call.args[0].value == 0
 
 
 def patches_the_interpreter(call: ast.Call) -> bool:
-    """Whether what is replaced belongs to the standard library, such as `sys.path`: that is no code of ours."""
+    """Return whether what is replaced belongs to the standard library, such as `sys.path`: that is no code of ours."""
     return bool(call.args) and dotted_name(call.args[0]).split(".")[0] in sys.stdlib_module_names
 
 

@@ -54,7 +54,7 @@ async def api(database_url: str) -> AsyncIterator[httpx.AsyncClient]:
 
 
 async def faults(api: httpx.AsyncClient, args: dict[str, Any], *, task: bool = False) -> list[tuple[str, str]]:
-    """What a run, or a task, with these arguments is refused for."""
+    """Return what a run, or a task, with these arguments is refused for."""
     document = """mutation M($a: JSON!) { made: enqueueRuns(input: { runs: [{ jobName: "pay", args: $a }] }) {
         errors { code path message } } }"""
     if task:

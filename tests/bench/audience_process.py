@@ -117,7 +117,7 @@ class Reader(asyncio.Protocol):
         self.send(TEXT, json.dumps(message).encode())
 
     def has(self, kind: str) -> bool:
-        """Whether a message of this type has come."""
+        """Return whether a message of this type has come."""
         return any(f'"type":"{kind}"'.encode() in payload for _, payload in self.messages)
 
     def end(self) -> None:
@@ -197,7 +197,7 @@ async def open_stalled(port: int, plan: SocketPlan) -> socket.socket:
 
 
 def received(reader: Reader, subscriptions: int) -> list[Received]:
-    """What each subscription of a socket got, by their ids."""
+    """Return what each subscription of a socket got, by their ids."""
     found = [Received() for _ in range(subscriptions)]
     for came, payload in reader.messages:
         message = decoded(payload)

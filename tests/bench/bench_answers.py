@@ -89,7 +89,7 @@ PAGES: Final[dict[str, tuple[str, dict[str, Any]]]] = {
 
 
 def plain_app(engine: Engine) -> Starlette:
-    """What somebody would write who needs just these answers."""
+    """Return what somebody would write who needs just these answers."""
 
     def rows(name: str) -> list[dict[str, Any]]:
         with engine.begin() as conn:

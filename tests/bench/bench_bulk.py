@@ -49,7 +49,7 @@ class Server:
 
 
 async def reads_beside(server: Server, under_way: "asyncio.Task[dict[str, Any]]") -> list[float]:
-    """How long a cheap read takes while something is under way."""
+    """Return how long a cheap read takes while something is under way."""
     took: list[float] = []
     while not under_way.done():
         began = time.perf_counter()

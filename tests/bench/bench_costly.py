@@ -103,7 +103,7 @@ class Server:
     prober: Prober
 
     async def ask(self, document: str, variables: dict[str, Any] | None = None, caller: int = 0) -> dict[str, Any]:
-        """What the API answers one of several callers."""
+        """Return what the API answers one of several callers."""
         body = {"query": document, "variables": variables or {}}
         answer = await self.client.post("/graphql", json=body, headers={CALLER: str(caller)})
         found: dict[str, Any] = answer.json()
@@ -206,7 +206,7 @@ async def beside(server: Server, name: str, plan: "Plan") -> Probe:
 
 
 def later(alone: Sequence[Start], loaded: Sequence[Start]) -> str:
-    """How a start is late: alone, the factor beside, and where the time goes there, in milliseconds."""
+    """Return how a start is late: alone, the factor beside, and where the time goes there, in milliseconds."""
     late, before = [one.late for one in loaded], [one.late for one in alone]
     factors = [percentile(late, part) / percentile(before, part) for part in (0.5, 0.99)]
     stages = [median(getattr(one, stage) for one in loaded) * 1e3 for stage in ("stored", "claimed", "begun")]

@@ -58,7 +58,7 @@ def by_callers(connection: Connection, callers: int, enqueues: int, options: dic
 
 
 def transactions(url: str) -> int:
-    """How many have told of runs."""
+    """Return how many have told of runs."""
     engine = sync_engine(parse_url(url))
     with engine.connect() as conn:
         found: int = conn.execute(select(func.count()).select_from(event)).scalar_one()

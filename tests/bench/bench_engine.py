@@ -172,7 +172,7 @@ async def _enqueue_elsewhere(connection: Connection, _bench: Bench, key: str) ->
 
 
 async def due_together(bench: Bench, tasks: int) -> str:
-    """How late the jobs of many tasks start that are due at the same second."""
+    """Return how late the jobs of many tasks start that are due at the same second."""
     return milliseconds(await lateness(bench, tasks))
 
 
@@ -189,7 +189,7 @@ async def lateness(bench: Bench, tasks: int) -> Sequence[float]:
 
 
 async def each_second(bench: Bench, tasks: int) -> str:
-    """How late the jobs of many tasks start that are due in each of ten seconds."""
+    """Return how late the jobs of many tasks start that are due in each of ten seconds."""
     await bench.engine.start()
     schedule = ScheduleSpec(Syntax.CRON, "* * * * * *")
     await bench.database.write(_create, [TaskSpec(f"task-{place:04}", "late", schedule) for place in range(tasks)])
@@ -205,7 +205,7 @@ def _create(tx: Tx, specs: Sequence[TaskSpec]) -> None:
 
 
 async def idle(bench: Bench, seconds: int) -> str:
-    """What a node costs that has nothing to do."""
+    """Return what a node costs that has nothing to do."""
     await bench.engine.start()
     await asyncio.sleep(1)
     bench.statements.forget()

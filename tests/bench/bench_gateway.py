@@ -49,7 +49,7 @@ async def microseconds_per_event(subscribers: int, policy: SharePolicy | None, e
 
 
 def all_have(readers: list[Reader], events: int) -> bool:
-    """Whether every reader has got so many events."""
+    """Return whether every reader has got so many events."""
     return all(len(reader.texts) >= events for reader in readers)
 
 

@@ -86,17 +86,17 @@ async def kill(url: str, every: float, killed: list[str]) -> None:
 
 
 def unfinished(conn: Connection) -> int:
-    """How many runs have not ended."""
+    """Return how many runs have not ended."""
     return count_of(conn, run_table.c.state.not_in([state.value for state in FINAL]))
 
 
 def failed(conn: Connection) -> int:
-    """How many runs have no success."""
+    """Return how many runs have no success."""
     return count_of(conn, run_table.c.state != RunState.SUCCESS.value)
 
 
 def count_of(conn: Connection, condition: ColumnElement[bool]) -> int:
-    """How many runs are like that."""
+    """Return how many runs are like that."""
     count: int = conn.execute(select(func.count()).select_from(run_table).where(condition)).scalar_one()
     return count
 

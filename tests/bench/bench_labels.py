@@ -50,7 +50,7 @@ def label_all(url: str) -> None:
 
 
 def reads(label: LabelMatch, now: datetime) -> dict[str, Read]:
-    """What is read of a label."""
+    """Return what is read of a label."""
 
     def listed(listing: object, *more: Condition, counted: bool) -> Read:
         def read(conn: Connection) -> object:

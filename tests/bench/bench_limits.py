@@ -51,20 +51,20 @@ async def enqueue(database: Database, runs: int, keys: int | None, group: str = 
 
 
 def succeeded(conn: Connection) -> int:
-    """How many runs have."""
+    """Return how many runs have."""
     statement = select(func.count()).select_from(run).where(run.c.state == RunState.SUCCESS.value)
     count: int = conn.execute(statement).scalar_one()
     return count
 
 
 def last_end(conn: Connection) -> tuple[datetime, datetime]:
-    """When the first execution began, and the last one ended."""
+    """Return when the first execution began, and the last one ended."""
     row = conn.execute(select(func.min(job_execution.c.started_at), func.max(job_execution.c.completed_at))).one()
     return row[0], row[1]
 
 
 def starts(conn: Connection) -> list[datetime]:
-    """When executions began."""
+    """Return when executions began."""
     return list(conn.execute(select(job_execution.c.started_at).order_by(job_execution.c.started_at)).scalars())
 
 
@@ -109,7 +109,7 @@ async def drain(kind: str, runs: int, keys: int | None) -> float:
 
 
 async def reached(kind: str, rate: Rate, seconds: float, count: int) -> tuple[float, int]:
-    """What part of a rate so many nodes reach, and how many starts too many its fullest stretch has."""
+    """Return what part of a rate so many nodes reach, and how many starts too many its fullest stretch has."""
     with fresh_database(kind) as url:
         database = Database(url)
         runs = int(rate.limit / rate.per * seconds)
@@ -124,7 +124,7 @@ async def reached(kind: str, rate: Rate, seconds: float, count: int) -> tuple[fl
 
 
 def excess(times: Sequence[datetime], rate: Rate) -> int:
-    """How many starts the fullest stretch has beyond what the rate lets through: not above 0 if it is exact."""
+    """Return how many starts the fullest stretch has beyond what the rate lets through: not above 0 if it is exact."""
     per = timedelta(seconds=rate.per)
     # The stretch from i to j has j - i + 1 starts: the best i so far is that with the smallest i - limit * t.
     least, worst = float("inf"), -rate.burst

@@ -200,7 +200,7 @@ def _failure_groups(conn: Connection, start: datetime, end: datetime) -> object:
 
 
 def measure(engine: Engine, read: Read, seconds: float) -> str:
-    """How long one read takes, in a transaction as the product reads; repeated for so many seconds."""
+    """Return how long one read takes, in a transaction as the product reads; repeated for so many seconds."""
     chance = random.Random(1)
     whole: list[float] = []
     bare: list[float] = []

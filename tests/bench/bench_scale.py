@@ -96,7 +96,7 @@ def fill_log(url: str, kind: str, executions: int, hourly: int = 36_000) -> None
 
 
 async def drain(url: str, kind: str, executions: int, runs: int) -> str:
-    """How fast a node executes ``runs`` that wait while the log has so many executions."""
+    """Return how fast a node executes ``runs`` that wait while the log has so many executions."""
     if executions:
         await asyncio.to_thread(fill_log, url, kind, executions)
     registry = Registry()
@@ -131,7 +131,7 @@ class Waiting:
 
 
 async def claims(url: str, kind: str, waiting: Waiting, times: int, slots: int) -> str:
-    """How long claims take while that waits; a run of ``known`` comes before each."""
+    """Return how long claims take while that waits; a run of ``known`` comes before each."""
     registry = Registry()
 
     @job("known", registry=registry)

@@ -99,7 +99,7 @@ async def cost(way: Way, document: str, requests: int) -> float:
 
 
 async def latencies(way: Way, seconds: float) -> list[float]:
-    """How long `jobLogs` takes again and again."""
+    """Return how long `jobLogs` takes again and again."""
     found: list[float] = []
     ends = time.perf_counter() + seconds
     while time.perf_counter() < ends:

@@ -53,7 +53,7 @@ async def measure(url: str, runs: int, lines: int) -> None:
 
 
 async def all_ended(engine: RunningEngine) -> bool:
-    """Whether nothing waits or runs any more."""
+    """Return whether nothing waits or runs any more."""
     return await engine.database.read(unfinished) == 0
 
 

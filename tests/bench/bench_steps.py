@@ -38,7 +38,7 @@ CHUNK = 1000
 
 
 async def nothing(number: int) -> int:
-    """What a step does."""
+    """Return what a step does."""
     return number
 
 
@@ -165,7 +165,7 @@ async def drained(url: str, name: str, runs: int) -> tuple[float, float, float]:
 
 
 async def all_ended(database: Database, runs: int) -> bool:
-    """Whether so many runs have ended."""
+    """Return whether so many runs have ended."""
     return await database.read(_finished) >= runs
 
 

@@ -151,7 +151,7 @@ class Api:
         assert self.ask(document, runs=runs)["enqueueRuns"]["errors"] == []
 
     def settled(self) -> bool:
-        """Whether every run has ended."""
+        """Return whether every run has ended."""
         return bool(self.ask(SETTLED)["runs"]["totalCount"] == 0)
 
 
@@ -208,7 +208,7 @@ class Bench:
         return asyncio.run(ask())
 
     def connections(self) -> int:
-        """How many WebSockets and requests the server has open."""
+        """Return how many WebSockets and requests the server has open."""
         found = psutil.Process(self.server.pid).net_connections("tcp")
         return sum(one.status == psutil.CONN_ESTABLISHED and one.laddr.port == self.server.port for one in found)
 
@@ -254,7 +254,7 @@ def audience(bench: Bench, plans: Sequence[SocketPlan]) -> Generator[Pipe]:
 
 
 def answer(pipe: Pipe, what: str) -> Any:
-    """What the readers say.
+    """Return what the readers say.
 
     Raises:
         SystemExit: they took longer than two minutes.

@@ -72,7 +72,7 @@ class Size:
 
     @property
     def made(self) -> int:
-        """How many executions are made here, the oldest; the rest are ``laps`` - 1 copies of them."""
+        """Return how many executions are made here, the oldest; the rest are ``laps`` - 1 copies of them."""
         return self.executions // self.laps
 
 

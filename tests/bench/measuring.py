@@ -74,7 +74,7 @@ def cpu_seconds() -> float:
 
 
 def load() -> str:
-    """How busy the machine is, so that figures can be judged."""
+    """Return how busy the machine is, so that figures can be judged."""
     return f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}"
 
 

@@ -155,7 +155,7 @@ DELETERS = {
 
 
 def there(conn: Connection, needed: Needed) -> tuple[int, int, int, int]:
-    """How many of the runs, executions, flows and lines of the executions are there."""
+    """Return how many of the runs, executions, flows and lines of the executions are there."""
     lines = select(execution_log.c.execution_id).where(execution_log.c.execution_id.in_(needed.executions))
     asked = (
         select(run.c.id).where(run.c.id.in_(needed.runs)),

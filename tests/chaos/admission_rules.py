@@ -12,7 +12,7 @@ DEBOUNCED = "debounced"
 
 
 def is_drop(row: SkippedOccurrence) -> bool:
-    """Whether these are occurrences that had become runs, which were dropped: their runs are there, too."""
+    """Return whether these are occurrences that had become runs, which were dropped: their runs are there, too."""
     return row.reason in _DROPS or (row.reason is SkipReason.QUEUE_FULL and "dropped" in row.policy)
 
 
@@ -41,7 +41,7 @@ def nothing_is_dropped_without_a_row(history: History) -> Iterator[str]:
 
 
 def covers(row: SkippedOccurrence, run: Run) -> bool:
-    """Whether a stretch of a task is that of this run."""
+    """Return whether a stretch of a task is that of this run."""
     at = run.scheduled_for
     mine = row.task_id == run.task_id and at is not None
     return mine and at is not None and row.first_scheduled_for <= at <= row.last_scheduled_for

@@ -138,7 +138,7 @@ class Client:
                 self._asked(SIGNAL, {"input": asked}, lambda data: int(data["signalRun"]["run"]["id"]))
 
     def _asked(self, query: str, variables: Mapping[str, Any], read: Callable[[dict[str, Any]], int]) -> int | None:
-        """What some node answers; None = nothing was promised."""
+        """Return what some node answers; None = nothing was promised."""
         nodes = list(self.cluster.nodes.values())
         try:
             url = f"{random.choice(nodes).url}/graphql"

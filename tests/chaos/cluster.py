@@ -233,13 +233,13 @@ class Cluster:
                     conn.execute(update(table).where(table.c.id == row.id).values(**moved))
 
     def count(self, table: str, condition: str = "1 = 1", **parameters: object) -> int:
-        """How many rows of a table meet a condition."""
+        """Return how many rows of a table meet a condition."""
         statement = SchemaText(f"SELECT count(*) FROM cronograph.{table} WHERE {condition}")
         with self.reader.connect() as conn:
             return int(conn.execute(statement, parameters).scalar_one())
 
     def value(self, statement: str) -> object:
-        """What a statement answers in one row with one column."""
+        """Return what a statement answers in one row with one column."""
         with self.reader.connect() as conn:
             return conn.execute(SchemaText(statement)).scalar_one()
 
@@ -288,7 +288,7 @@ class Cluster:
         return read_history(self.url)
 
     def testimony(self) -> Testimony:
-        """What the jobs wrote down."""
+        """Return what the jobs wrote down."""
         return read_testimony(self.starter.folder / WITNESS, self.frozen)
 
     def tracebacks(self) -> list[str]:
@@ -341,7 +341,7 @@ def losses_were_made_good(history: History) -> int:
 
 
 def figures(history: History) -> str:
-    """What happened, in numbers, for a report."""
+    """Return what happened, in numbers, for a report."""
     outcomes = Counter(one.outcome.value if one.outcome else "open" for one in history.executions)
     skips: Counter[str] = Counter()
     for row in history.skipped:

@@ -22,7 +22,7 @@ def testify(what: str, ctx: JobContext) -> None:
 
 
 def is_there(file: str) -> bool:
-    """Whether a file exists; a look at a local disk holds nobody up."""
+    """Return whether a file exists; a look at a local disk holds nobody up."""
     return Path(file).exists()
 
 

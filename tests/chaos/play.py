@@ -127,7 +127,7 @@ def _client(stage: Stage, scenario: Scenario, size: Size) -> Client:
 
 
 def _modules(scenario: Scenario) -> tuple[str, ...]:
-    """What its nodes need beside the jobs that every node has."""
+    """Return what its nodes need beside the jobs that every node has."""
     needs: dict[Disturbance, str] = {poison: POISONOUS, black_hole_beyond_the_lease: LONG}
     of_disturbances = (needs[one] for one in scenario.disturbances if one in needs)
     flows, admitted = (FLOWS,) if scenario.flows else (), (ADMITTED,) if scenario.admission else ()

@@ -33,7 +33,7 @@ class Postmaster:
         self._admin(f"CREATE DATABASE {DATABASE} OWNER {ROLE}{self._on_small_disk()}")
 
     def _on_small_disk(self) -> str:
-        """Where the tables are to lie, if a file system of its own can be mounted for them."""
+        """Return where the tables are to lie, if a file system of its own can be mounted for them."""
         if not self.disk.mounted:
             return ""
         user = unprivileged_user()

@@ -134,7 +134,7 @@ class Messages:
         self._rest = b""
 
     def passing(self, data: bytes, *, muted: bool) -> bytes:
-        """What of it reaches the client: whole messages only, and no notification while ``muted``."""
+        """Return what of it reaches the client: whole messages only, and no notification while ``muted``."""
         self._rest += data
         passed: list[bytes] = []
         while len(self._rest) >= self.HEAD:

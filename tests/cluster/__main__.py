@@ -50,7 +50,7 @@ def say(text: str) -> None:
 
 
 def look(url: str) -> str:
-    """How things are, in a line."""
+    """Return how things are, in a line."""
     found = ask(url, LOOK)
     nodes = ", ".join(f"{one['name']} {one['state'].lower()} {one['running']}" for one in found["nodes"]["nodes"])
     seen = found["overview"]

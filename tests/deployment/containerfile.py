@@ -20,7 +20,7 @@ class Line:
 
     @property
     def words(self) -> list[str]:
-        """What follows, as the words of a command."""
+        """Return what follows, as the words of a command."""
         found = self.rest if self.rest.startswith("[") else "[" + self.rest.partition("[")[2]
         words: list[str] = json.loads(found)
         return words
@@ -39,6 +39,6 @@ def read(path: Path = FOLDER / "Containerfile") -> list[Line]:
 
 
 def environment(lines: list[Line]) -> dict[str, str]:
-    """What `ENV` sets."""
+    """Return what `ENV` sets."""
     pairs = (pair.split("=", 1) for line in lines if line.instruction == "ENV" for pair in line.rest.split())
     return {pair[0]: pair[1] for pair in pairs}

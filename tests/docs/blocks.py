@@ -36,7 +36,7 @@ class Block:
 
     @property
     def runs_here(self) -> bool:
-        """Whether a test of this folder runs it among all others of its language."""
+        """Return whether a test of this folder runs it among all others of its language."""
         return self.reason is None and self.test is None
 
     @property

@@ -27,7 +27,7 @@ _HOLE: Final = re.compile(r"\$\{[^}]*\}")
 
 
 def is_message(text: str) -> bool:
-    """Whether a text is read by people: some words, and no statement."""
+    """Return whether a text is read by people: some words, and no statement."""
     words = re.findall(r"[A-Za-z]{2,}", text)
     return len(words) >= FEWEST and " " in text.strip() and NO_MESSAGE.search(text) is None
 

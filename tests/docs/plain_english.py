@@ -40,7 +40,7 @@ _WORD: Final = re.compile(r"[\w'-]+")
 
 
 def prose(text: str) -> str:
-    """What a page says in sentences: no code blocks, tables and headings; code and links are one word each."""
+    """Return what a page says in sentences: no code blocks, tables and headings; code and links are one word each."""
     kept = _NO_PROSE.sub("\n", text)
     return _LINK.sub(lambda found: found[1], _CODE.sub("code", kept))
 
@@ -58,7 +58,7 @@ def long_sentences(text: str) -> list[str]:
 
 
 def stumbling_blocks(text: str, words: Mapping[str, str] = STUMBLED_OVER) -> Counter[str]:
-    """How often a page has each of the words."""
+    """Return how often a page has each of the words."""
     said = " ".join(prose(text).lower().split())
     found = {word: len(re.findall(rf"\b{re.escape(word)}\b", said)) for word in words}
     return Counter({word: times for word, times in found.items() if times})
@@ -71,7 +71,7 @@ def average(text: str) -> float:
 
 
 def faults(path: Path, words: Mapping[str, str] = STUMBLED_OVER) -> Counter[str]:
-    """What is wrong in a page: how many sentences are too long, and how often each word stands there."""
+    """Return what is wrong in a page: how many sentences are too long, and how often each word stands there."""
     text = path.read_text(encoding="utf-8")
     found = stumbling_blocks(text, words)
     if long := len(long_sentences(text)):

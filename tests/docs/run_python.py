@@ -27,7 +27,7 @@ DECLARES = ("@job", "@around", "@resource", "@carries")
 
 
 def declares(block: Block) -> bool:
-    """Whether a block declares what a node needs before it starts."""
+    """Return whether a block declares what a node needs before it starts."""
     return any(line.startswith(DECLARES) for line in block.text.splitlines())
 
 

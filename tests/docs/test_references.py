@@ -63,7 +63,7 @@ def test_every_anchor_of_a_link_is_a_heading_of_its_page() -> None:
 
 
 def anchors_of(text: str) -> set[str]:
-    """What leads to the headings of a page, where the same words come again with a number."""
+    """Return what leads to the headings of a page, where the same words come again with a number."""
     without_code = re.sub(r"^ *```.*?^ *```", "", text, flags=re.MULTILINE | re.DOTALL)
     headings = re.findall(r"^#+ (.+?)\s*$", without_code, re.MULTILINE)
     found: Counter[str] = Counter()

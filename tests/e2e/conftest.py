@@ -139,7 +139,7 @@ class Site:
         assert answer["createTask"]["errors"] == []
 
     def task(self, name: str) -> Any:
-        """What the server knows of a task."""
+        """Return what the server knows of a task."""
         fields = "name description pausedAt pauseReason args schedule { value timezone }"
         return self.ask(f"query($name: String!) {{ task(name: $name) {{ {fields} }} }}", name=name)["task"]
 

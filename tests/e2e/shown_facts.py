@@ -46,7 +46,7 @@ WORDS = {"HANDED_BACK": "handed back", "TIMED_OUT": "timed out", None: "running"
 
 
 def word(state: str | None) -> str:
-    """What a page calls a state."""
+    """Return what a page calls a state."""
     return WORDS.get(state) or (state or "").lower()
 
 
@@ -56,7 +56,7 @@ def rows_of(connection: Any, state: str = "state") -> list[str]:
 
 
 def task_word(task: Any) -> str:
-    """What a page calls the state of a task."""
+    """Return what a page calls the state of a task."""
     if task["pausedAt"] is not None:
         return "paused"
     return "finished" if task["nextExecution"] is None else "on" if task["enabled"] else "disabled"
@@ -94,7 +94,7 @@ class View:
     """Whether it is a list, newest first, that keeps what comes beyond its page."""
 
     def is_true(self, says: Any, ought: Any) -> bool:
-        """Whether it says what it ought to say."""
+        """Return whether it says what it ought to say."""
         if self.grows and len(says) >= PAGE:
             return bool(says == ought[: len(says)])
         return bool(says == ought)
@@ -111,7 +111,7 @@ def cells(*keys: str) -> Callable[[Page], Any]:
 
 
 def texts(kinds: str, first: int | None = None) -> Callable[[Page], Any]:
-    """What these elements say."""
+    """Return what these elements say."""
     return lambda page: page.evaluate(TEXTS, kinds)[:first]
 
 
@@ -121,7 +121,7 @@ def any_order(says: Callable[[Page], Any]) -> Callable[[Page], Any]:
 
 
 def group_line(group: Any) -> str:
-    """What a row of the page of groups says."""
+    """Return what a row of the page of groups says."""
     counts = " ".join(str(group[key]) for key in ("running", "waiting", "stuck"))
     return f"{group['name']} {counts} {'paused' if group['paused'] else 'on'}"
 
@@ -191,12 +191,12 @@ def views(task: str, run: str) -> Mapping[str, View]:
 
 
 def progress_line(progress: Any) -> str:
-    """How far a flow is."""
+    """Return how far a flow is."""
     parts = [f"{progress['done']} of {progress['total']}"]
     parts += [f"{progress[key]} {key}" for key in ("failed", "cancelled", "skipped") if progress[key] > 0]
     return ", ".join(parts)
 
 
 def waiting_line(number: int) -> list[str]:
-    """What the menu says of the inbox."""
+    """Return what the menu says of the inbox."""
     return [f"{number} waiting"] if number else []

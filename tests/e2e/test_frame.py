@@ -37,12 +37,12 @@ class Held:
             self.routes.append(route)
 
     def asked(self, *names: str) -> Callable[[], object]:
-        """Whether these, and no other code of pages, are asked for."""
+        """Return whether these, and no other code of pages, are asked for."""
         # The page is asked something, so that what it asks for is heard of.
         return lambda: self.page.evaluate("1") and sorted(self.code()) == sorted(names)
 
     def code(self) -> list[str]:
-        """Which scripts of pages are asked for, without the hash in their names."""
+        """Return which scripts of pages are asked for, without the hash in their names."""
         found = (re.search(r"/assets/([a-z]+)-[^/]+\.js$", route.request.url) for route in self.routes)
         return [match[1] for match in found if match is not None and match[1] != "rolldown"]
 

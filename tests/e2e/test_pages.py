@@ -88,7 +88,7 @@ def axe_source() -> str:
 
 
 def violations(page: Page, part: str = "html", looks: Sequence[Look] = LOOKS) -> list[tuple[object, ...]]:
-    """What axe-core finds within a part of a page, as it looks in each of these layouts and colours."""
+    """Return what axe-core finds within a part of a page, as it looks in each of these layouts and colours."""
     page.evaluate(axe_source())
     found: list[tuple[object, ...]] = []
     for width, scheme, forced in looks:

@@ -40,7 +40,7 @@ def give_device(page: Page) -> None:
 
 
 def shown_secret(page: Page) -> str:
-    """What a dialog shows this once; the dialog is closed."""
+    """Return what a dialog shows this once; the dialog is closed."""
     dialog = page.get_by_role("dialog")
     secret = dialog.locator("code").inner_text()
     dialog.get_by_role("button", name="I have it").click()

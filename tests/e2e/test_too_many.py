@@ -38,12 +38,12 @@ def refuse(page: Page, query: str, error: LimitExceeded, when: Callable[[Mapping
 
 
 def longest_of_all(variables: Mapping[str, Any]) -> bool:
-    """Whether a query of the log asks for the longest executions of all time."""
+    """Return whether a query of the log asks for the longest executions of all time."""
     return variables["orderBy"][0]["field"] == "DURATION" and "startedAt" not in (variables["filter"] or {})
 
 
 def refusal(page: Page) -> Locator:
-    """What the list says instead of its rows."""
+    """Return what the list says instead of its rows."""
     return page.get_by_role("alert").filter(has_text="too many")
 
 

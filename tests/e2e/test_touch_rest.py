@@ -24,7 +24,7 @@ def page(site: Site, new_page: PageOpener) -> Page:
 
 
 def is_in(site: Site, run: str, state: str) -> bool:
-    """Whether a run is in that state."""
+    """Return whether a run is in that state."""
     return site.run_state(run) == state
 
 

@@ -141,7 +141,7 @@ class TestLists:
 
 
 def rows_of(site: Site, job: str) -> int:
-    """How many executions of a job there were."""
+    """Return how many executions of a job there were."""
     found = site.ask("query($job: String!) { statistics(jobName: $job) { count } }", job=job)
     return int(found["statistics"]["count"])
 

@@ -143,7 +143,7 @@ class Watch:
     late: Late = field(default_factory=dict[str, tuple[float, str]])
 
     def facts(self) -> Any:
-        """What is so."""
+        """Return what is so."""
         return self.story.site.ask(FACTS, task=self.story.task, run=self.story.runs["watched"])
 
     def differing(self) -> dict[str, str]:
@@ -195,7 +195,7 @@ def watching(site: Site, context: BrowserContext, only: Sequence[str] | None = N
 
 
 def measure(site: Site, context: BrowserContext, rounds: int, only: Sequence[str] | None) -> Late:
-    """How late each view was at the most, and after what."""
+    """Return how late each view was at the most, and after what."""
     with watching(site, context, only) as watch:
         for _ in range(rounds):
             for name, change in watch.story.changes():
@@ -207,7 +207,7 @@ def measure(site: Site, context: BrowserContext, rounds: int, only: Sequence[str
 
 
 def burst(site: Site, context: BrowserContext, size: int, only: Sequence[str] | None) -> Late:
-    """How late each view is after so many runs at once, counted from the end of the last."""
+    """Return how late each view is after so many runs at once, counted from the end of the last."""
     with watching(site, context, only) as watch:
         for page in watch.pages.values():
             page.evaluate(FRAMES)

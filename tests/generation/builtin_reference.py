@@ -44,7 +44,7 @@ def _section(job: JobDefinition) -> Iterator[str]:
 
 
 def _kind(schema: Mapping[str, Any]) -> str:
-    """What JSON it must be."""
+    """Return what JSON it must be."""
     if "enum" in schema:
         return ", ".join(f"`{value}`" for value in schema["enum"])
     kinds: list[Mapping[str, Any]] = schema.get("anyOf", [schema])

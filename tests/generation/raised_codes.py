@@ -122,7 +122,7 @@ class Sources:
                 yield found, called.get(id(one))
 
     def _resolved(self, place: Place) -> Place | None:
-        """Where a name is defined, through all imports; None if it is not in these sources."""
+        """Return where a name is defined, through all imports; None if it is not in these sources."""
         for _ in range(10):
             module = self.modules.get(place[0])
             if module is None:

@@ -18,7 +18,7 @@ from tests.support.waiting import eventually
 
 
 async def value_of(source: AsyncGenerator[Encoded, None]) -> dict[str, Any]:
-    """What the only field of the next answer holds."""
+    """Return what the only field of the next answer holds."""
     answer = json.loads((await anext(source)).text)
     assert "errors" not in answer
     (value,) = answer["data"].values()

@@ -39,7 +39,7 @@ def catalog(connection: Connection) -> list[str]:
 
 
 def postgres_catalog(connection: Connection) -> list[str]:
-    """What PostgreSQL's system catalogs say."""
+    """Return what PostgreSQL's system catalogs say."""
     return [line for query in POSTGRES for line in connection.execute(text(query)).scalars()]
 
 

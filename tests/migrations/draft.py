@@ -174,7 +174,7 @@ def declared_index(index: Index) -> str:
 
 
 def indexed(each: str | ColumnElement[Any]) -> str:
-    """What an index is ordered by: a column, or an expression."""
+    """Return what an index is ordered by: a column, or an expression."""
     return quoted(each.name) if isinstance(each, Column) else f"text({quoted(str(each))})"
 
 
@@ -201,7 +201,7 @@ def formatted(source: str) -> str:
 
 
 def difference() -> str:
-    """What `--write` would change, as a unified diff; empty when nothing."""
+    """Return what `--write` would change, as a unified diff; empty when nothing."""
     present = INITIAL.read_text() if INITIAL.exists() else ""
     return "".join(
         difflib.unified_diff(present.splitlines(True), draft().splitlines(True), str(INITIAL.name), "the tables now")

@@ -67,7 +67,7 @@ def prepare(folder: Path, version: str, day: date) -> None:
 
 
 def run(*command: str | Path, cwd: Path) -> str:
-    """What a command printed; raises `ReleaseError` with it if the command failed."""
+    """Return what a command printed; raises `ReleaseError` with it if the command failed."""
     ended = subprocess.run([str(word) for word in command], cwd=cwd, capture_output=True, text=True, check=False)
     if ended.returncode:
         raise ReleaseError(f"{command[0]}: ended with status {ended.returncode}:\n{ended.stdout}{ended.stderr}")
@@ -126,7 +126,7 @@ def pack_again(sdist: Path, moment: int) -> None:
 
 
 def bill_of_materials(files: Sequence[Path], version: str, libraries: Sequence[tuple[str, str]]) -> str:
-    """What the release consists of, and with which libraries it was tried, as CycloneDX."""
+    """Return what the release consists of, and with which libraries it was tried, as CycloneDX."""
     product = {
         "type": "application",
         "name": "cronograph",

@@ -18,14 +18,14 @@ CHECKERS = {
 
 
 def expected(mark: str) -> dict[int, str]:
-    """What a checker has to say, by line."""
+    """Return what a checker has to say, by line."""
     lines = enumerate(USES.splitlines(), start=1)
     found = {number: re.search(rf"# {mark}: (.*?)(?: # [MP]: |$)", line) for number, line in lines}
     return {number: match[1] for number, match in found.items() if match}
 
 
 def by_line(output: str) -> dict[int, str]:
-    """What a checker said, by line; pyright goes on with its reasons on further ones."""
+    """Return what a checker said, by line; pyright goes on with its reasons on further ones."""
     said: dict[int, str] = {}
     last = 0
     for line in output.splitlines():

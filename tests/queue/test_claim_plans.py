@@ -89,7 +89,7 @@ def analyze_before(stored: Stored, when: str) -> None:
 
 
 def look(conn: Connection, depth: int) -> list[int]:
-    """What a claim looks at: the ids of what it could take."""
+    """Return what a claim looks at: the ids of what it could take."""
     own = jobs_among_others(conn, JOBS)
     assert own is not None
     return [one.run_id for one in candidates(conn, Want(START, own, depth, by_job=True), None)]

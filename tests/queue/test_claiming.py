@@ -28,7 +28,7 @@ from tests.support.storage import START, Stored, Worker
 
 
 def start_reserved(tx: Tx, claimant: Claimant, ids: Sequence[int]) -> tuple[Started, ...]:
-    """What a node does that has reserved runs, in one transaction."""
+    """Return what a node does that has reserved runs, in one transaction."""
     return start_more(tx, claimant, ids) if standing_of(tx, claimant) is Standing.TAKES else ()
 
 

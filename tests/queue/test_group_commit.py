@@ -50,12 +50,12 @@ def outcome(call: Callable[[], int]) -> int | str:
 
 
 def waits(group: GroupCommit[int, int], many: int) -> bool:
-    """Whether so many wait, in the order in which they came."""
+    """Return whether so many wait, in the order in which they came."""
     return len(group._waiting) == many  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
 
 
 def at_once(book: Book, numbers: Sequence[int], error: BaseException | None = None, most: int = 1000) -> list[object]:
-    """What becomes of numbers of which the first one is being written when the others come, in this order."""
+    """Return what becomes of numbers of which the first one is being written when the others come, in this order."""
     group = GroupCommit(book.write, most)
     with ThreadPoolExecutor(len(numbers)) as threads:
         answers = [threads.submit(outcome, partial(group.put, numbers[0]))]
@@ -248,7 +248,7 @@ def test_an_unavailable_database_is_asked_once_for_all() -> None:
 
 
 def halves(write: Callable[[Sequence[int]], list[int]], numbers: Sequence[int]) -> list[object]:
-    """What becomes of numbers of which all but the first are written together."""
+    """Return what becomes of numbers of which all but the first are written together."""
     book = Book()
     book.then = write
     return at_once(book, numbers)

@@ -26,7 +26,7 @@ class Node:
             self.stored.enqueue(group=group)
 
     async def take(self) -> int:
-        """How many runs a turn for all slots starts."""
+        """Return how many runs a turn for all slots starts."""
         return len((await self.queue.take(self.worker.claimant, FairnessState(), Order([], [], SLOTS, 0))).started)
 
 

@@ -107,7 +107,7 @@ class Party:
             await self.database.write(cancel_all, ids, reason="enough")
 
     async def rows(self) -> list[list[tuple[Any, ...]]]:
-        """What is stored, without times; of these only which are there."""
+        """Return what is stored, without times; of these only which are there."""
         return await self.database.read(_rows)
 
     async def changes(self) -> list[Change]:
@@ -122,7 +122,7 @@ class Party:
 
 
 def _differences(ours: list[list[tuple[Any, ...]]], theirs: list[list[tuple[Any, ...]]]) -> list[Any]:
-    """What differs, in short."""
+    """Return what differs, in short."""
     assert [len(table) for table in ours] == [len(table) for table in theirs]
     pairs = [
         pair for ours_of, theirs_of in zip(ours, theirs, strict=True) for pair in zip(ours_of, theirs_of, strict=True)

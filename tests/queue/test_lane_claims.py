@@ -40,7 +40,7 @@ class Lane:
             self.stored.enqueue(available_at=START + timedelta(seconds=number), description=str(number), **changes)
 
     async def take(self, slots: int, jobs: tuple[str, ...] = ("work",)) -> list[str] | None:
-        """What one claim takes; None = nothing, because there is more than one lane."""
+        """Return what one claim takes; None = nothing, because there is more than one lane."""
         claimant = replace(self.node.claimant, jobs=jobs)
         claim = await self.claims.claim(claimant, FairnessState(), slots)
         assert claim.more or len(claim.started) < slots

@@ -39,7 +39,7 @@ def free_flows(stored: Stored) -> set[int]:
 
 
 def free_at_the_first_run(stored: Stored, action: Callable[[Tx], object]) -> set[int]:
-    """Which flows are not locked when an action locks its first run."""
+    """Return which flows are not locked when an action locks its first run."""
     found: list[set[int]] = []
 
     def look(_conn: object, _cursor: object, statement: str, *_rest: object) -> None:

@@ -26,7 +26,7 @@ def event_kinds(stored: Stored) -> list[str]:
 
 
 def rescue_silent(stored: Stored, worker: Worker) -> int:
-    """What a rescuer does once it has seen no sign of life from this node for a lease."""
+    """Return what a rescuer does once it has seen no sign of life from this node for a lease."""
 
     def take_back(tx: Tx) -> int:
         return rescue_expired(tx, [node for node in stored_nodes.expired(tx.conn, tx.now) if node.id == worker.node.id])

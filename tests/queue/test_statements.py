@@ -19,7 +19,7 @@ every_statement = pytest.mark.parametrize(("database", "name"), ALL)
 
 
 def part(heading: str, title: str) -> str:
-    """What a heading says behind ``title``, until the next title."""
+    """Return what a heading says behind ``title``, until the next title."""
     found = re.search(rf"^{title}:(.*?)(?=^[A-Z][a-z ]+:|\Z)", heading, re.MULTILINE | re.DOTALL)
     assert found, f"no {title}"
     return found[1]

@@ -122,7 +122,7 @@ async def test_a_thread_that_cannot_be_stopped_is_named_and_the_run_that_follows
 
 
 async def has_begun_again(engine: RunningEngine, run_id: int) -> bool:
-    """Whether the run is at a further attempt."""
+    """Return whether the run is at a further attempt."""
     return (await engine.run(run_id)).attempt > 1
 
 

@@ -21,7 +21,7 @@ def database_url(sqlite_url: str) -> str:
 
 
 def messages(done: Finished) -> list[str]:
-    """What an attempt and its hooks said, without tracebacks."""
+    """Return what an attempt and its hooks said, without tracebacks."""
     return [line.message.partition("\n")[0] for line in done.lines]
 
 

@@ -24,7 +24,7 @@ class Part:
         self.heard.append((wakes, threading.get_ident()))
 
     def heard_groups_in(self, thread: int) -> bool:
-        """Whether it was told that a group changed, and only ever in this thread."""
+        """Return whether it was told that a group changed, and only ever in this thread."""
         return any(wakes & Wake.GROUPS for wakes, _ in self.heard) and {one for _, one in self.heard} == {thread}
 
 

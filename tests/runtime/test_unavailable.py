@@ -104,7 +104,7 @@ async def fill_pool(database: Database) -> None:
 
 
 async def last_beat(engine: RunningEngine) -> datetime:
-    """When the only node beat last."""
+    """Return when the only node beat last."""
     (node,) = await engine.database.read(nodes.live)
     return node.heartbeat_at
 

@@ -20,7 +20,7 @@ def note(witness: str) -> None:
 
 
 def steps(witness: str) -> list[float]:
-    """When the job did something."""
+    """Return when the job did something."""
     path = Path(witness)
     return [float(line) for line in path.read_text().split()] if path.exists() else []
 

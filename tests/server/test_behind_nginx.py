@@ -77,7 +77,7 @@ def answers(port: int) -> bool:
 
 
 def browser(port: int) -> httpx.Client:
-    """What opens the public address, which leads to a port of this machine."""
+    """Return what opens the public address, which leads to a port of this machine."""
     headers = {"host": "cron.example.com"}
     return httpx.Client(base_url=f"https://127.0.0.1:{port}", verify=False, trust_env=False, headers=headers)
 
@@ -118,7 +118,7 @@ def test_nginx_in_front_says_who_asks_how_and_by_which_name(
 
 
 def who_by_websocket(port: int, headers: dict[str, str], origin: str) -> str:
-    """Who one is on a WebSocket through the proxy, by the cookie of a page of some origin."""
+    """Return who one is on a WebSocket through the proxy, by the cookie of a page of some origin."""
     trusting = ssl.create_default_context()
     trusting.check_hostname, trusting.verify_mode = False, ssl.CERT_NONE
     with connect(

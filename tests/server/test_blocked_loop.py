@@ -81,7 +81,7 @@ class Node:
         return str(run.run.id)
 
     async def ask(self, blocking: str, waiting: str) -> dict[str, dict[str, Any]]:
-        """What the API says of two runs and the node."""
+        """Return what the API says of two runs and the node."""
         context = Context(self.database, self.feeds.bus, self.feeds.log_feed)
         variables = {"blocking": blocking, "waiting": waiting}
         result = await self.schema.execute(QUESTION, variable_values=variables, context_value=context)

@@ -92,5 +92,5 @@ def test_no_command_says_a_password(words: tuple[str, ...], tmp_path: Path, monk
 
 
 def traceback_of(error: BaseException | None) -> list[str]:
-    """What Python would print of an error that nobody caught; a command that says why it ends has none."""
+    """Return what Python would print of an error that nobody caught; a command that says why it ends has none."""
     return [] if error is None or isinstance(error, SystemExit) else traceback.format_exception(error)

@@ -202,7 +202,7 @@ class Project:
     database: dict[str, str]
 
     def run(self, *arguments: str, said: str = "{}") -> str:
-        """What a Python program of the project prints, which must end well."""
+        """Return what a Python program of the project prints, which must end well."""
         variables = {"NEWS_DATABASE": json.dumps(self.database), "NEWS_CRONOGRAPH": said}
         environment = {**os.environ, **variables, "DJANGO_SETTINGS_MODULE": "news.settings"}
         command = [sys.executable, *arguments]

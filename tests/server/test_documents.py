@@ -41,7 +41,7 @@ class Served:
         return data
 
     def count(self, table: Any) -> int:
-        """How many rows a table has."""
+        """Return how many rows a table has."""
         with self.engine.connect() as conn:
             counted: int = conn.execute(select(func.count()).select_from(table)).scalar_one()
             return counted
@@ -54,7 +54,7 @@ class Served:
         )[0]
 
     def logs(self, **variables: object) -> list[dict[str, Any]]:
-        """What `jobLogs` answers."""
+        """Return what `jobLogs` answers."""
         entries: list[dict[str, Any]] = self.ask(LOGS, **variables)["jobLogs"]
         return entries
 

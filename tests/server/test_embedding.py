@@ -133,7 +133,7 @@ def make_administrator(url: str, name: str) -> None:
 
 
 async def asked_raw(client: httpx.AsyncClient) -> httpx.Response:
-    """What the API answers, errors too."""
+    """Return what the API answers, errors too."""
     return await client.post(f"{PATH}/graphql", json={"query": "{ serverTime }"})
 
 

@@ -63,7 +63,7 @@ async def serving(tls: tuple[Path, Path] | None = None) -> AsyncGenerator[int]:
 
 
 async def exchange(port: int, *parts: str) -> bytes:
-    """What the server says until it closes the connection."""
+    """Return what the server says until it closes the connection."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     try:
         writer.write("".join(parts).encode())

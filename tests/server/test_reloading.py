@@ -36,7 +36,7 @@ SERVES = 'tell("started"); signal.sigwait(ENDS); tell("ended")'
 
 
 def told(folder: Path) -> list[str]:
-    """What the commands have written so far."""
+    """Return what the commands have written so far."""
     log = folder / "log"
     return log.read_text().split() if log.exists() else []
 

@@ -22,7 +22,7 @@ from tests.support.web import get, open_client, post
 
 
 def rows(database_url: str, statement: str) -> list[tuple[Any, ...]]:
-    """What a SQLite database holds."""
+    """Return what a SQLite database holds."""
     with sqlite3.connect(database_url.removeprefix("sqlite:///")) as connection:
         return connection.execute(statement).fetchall()
 

@@ -35,7 +35,7 @@ TRIALS = "SELECT 1 FROM information_schema.schemata WHERE schema_name LIKE 'cron
 
 
 def contents(url: str) -> list[int]:
-    """How many runs and tasks the real tables hold."""
+    """Return how many runs and tasks the real tables hold."""
     with connected(url) as conn:
         return [
             conn.execute(SchemaText(f"SELECT count(*) FROM cronograph.{table}")).scalar_one()

@@ -26,7 +26,7 @@ def one(conn: Connection) -> object:
 
 
 async def reads(database: Database) -> bool:
-    """Whether it reads in time, which a busy machine may use up."""
+    """Return whether it reads in time, which a busy machine may use up."""
     with suppress(TimeoutError):
         return await database.read(one) == 1
     return False

@@ -68,7 +68,7 @@ def counting() -> Registry:
 
 
 def runs_in(conn: Connection, schema: str) -> int:
-    """How many runs a schema holds."""
+    """Return how many runs a schema holds."""
     count: int = conn.execute(text(f"SELECT count(*) FROM {schema}.run")).scalar_one()
     return count
 

@@ -73,7 +73,7 @@ def folder_of(item: pytest.Item) -> str:
 
 
 def parameter_of_database(item: pytest.Item) -> str | None:
-    """Which of the two databases a test is parametrized with, if any."""
+    """Return which of the two databases a test is parametrized with, if any."""
     given = parameters_of(item)
     return next((given[name] for name in FIXTURES if given.get(name) in DATABASES), None)
 

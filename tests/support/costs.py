@@ -84,7 +84,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
 
 
 def read(folder: Path) -> dict[str, Cost]:
-    """What the workers have noted, by test."""
+    """Return what the workers have noted, by test."""
     noted = (json.loads(line) for file in folder.glob("*.jsonl") for line in file.read_text().splitlines())
     return {name: Cost(wall, processor, processor / turns, 1) for name, wall, processor, turns in noted}
 

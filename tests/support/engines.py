@@ -68,7 +68,7 @@ class RunningEngine:
         await self.database.write(set_secret, name, value, keys)
 
     async def has_ended(self, run_id: int) -> bool:
-        """Whether the newest attempt of the run has ended."""
+        """Return whether the newest attempt of the run has ended."""
         executions = await self.executions(run_id)
         return bool(executions) and executions[-1].completed_at is not None
 
@@ -115,7 +115,7 @@ class RunningEngine:
         return await self.reader.read(logs.after, execution_id, after, limit)
 
     async def has_line(self, run_id: int, message: str) -> bool:
-        """Whether the newest execution of the run has written this line."""
+        """Return whether the newest execution of the run has written this line."""
         executions = await self.executions(run_id)
         return bool(executions) and any(line.message == message for line in await self.lines(executions[-1].id))
 

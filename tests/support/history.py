@@ -92,7 +92,7 @@ def history(conn: Connection, task_id: int | None, *ends: datetime) -> list[tupl
 
 
 def counted_minutes(conn: Connection) -> dict[datetime, tuple[int, int, int]]:
-    """What the transactions that ended executions counted: by minute the ends, the failures, the successes."""
+    """Return what the transactions that ended executions counted: by minute the ends, the failures, the successes."""
     ends, failures, successes = map(func.sum, (minutes.c.ended, minutes.c.failures, minutes.c.successes))
     statement = select(minutes.c.minute, ends, failures, successes).group_by(minutes.c.minute)
     return {minute: (int(ended), int(failed), int(good)) for minute, ended, failed, good in conn.execute(statement)}

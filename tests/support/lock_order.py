@@ -49,7 +49,7 @@ def locks_of(statement: str) -> tuple[Lock, ...]:
 
 
 def _table(before: str, of: str | None) -> str | None:
-    """What ``FOR UPDATE`` behind this text locks: the table that it names, or the last one before it."""
+    """Return what ``FOR UPDATE`` behind this text locks: the table that it names, or the last one before it."""
     sources = list(_FROM.finditer(_same_query(before)))
     if of is None:
         return sources[-1][1] if sources else None

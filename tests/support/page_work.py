@@ -17,7 +17,7 @@ CODE = {
 
 
 def code_of_others(path: str) -> tuple[str, ...]:
-    """How the files begin that a list, or the overview, does not need."""
+    """Return how the files begin that a list, or the overview, does not need."""
     page = path.strip("/").partition("?")[0]
     return tuple(f"/assets/{name}-" for name, pages in CODE.items() if page not in pages)
 
@@ -80,13 +80,13 @@ class PageWork:
         return {f"{each.path} {each.operation}".strip() for each in asked}
 
     def has(self, *paths: str) -> bool:
-        """Whether files have come whose paths begin so."""
+        """Return whether files have come whose paths begin so."""
         return all(
             any(each.path.startswith(path) and each.bytes > 0 for each in self.requests.values()) for path in paths
         )
 
     def bytes(self, *, without: tuple[str, ...] = ()) -> float:
-        """What came over the wire, but for files whose paths begin so."""
+        """Return what came over the wire, but for files whose paths begin so."""
         return sum(each.bytes for each in self.requests.values() if not each.path.startswith(without))
 
     def script_seconds(self) -> float:

@@ -14,7 +14,7 @@ from cronograph.jobs.store.db.dialect import is_postgresql
 
 
 def work(conn: Connection, read: Callable[[], object]) -> int:
-    """How much a read does, in rows (PostgreSQL) or steps (SQLite)."""
+    """Return how much a read does, in rows (PostgreSQL) or steps (SQLite)."""
     return rows_touched(conn, read) if is_postgresql(conn) else steps(conn, read)
 
 

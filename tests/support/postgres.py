@@ -83,7 +83,7 @@ class PostgresServer:
         return name
 
     def _copying(self) -> LiteralString:
-        """How a template is copied: by its files, which is faster. Before PostgreSQL 15 that is the only way."""
+        """Return how a template is copied: by its files, which is faster. Before PostgreSQL 15 that is the only way."""
         return " STRATEGY FILE_COPY" if self._connection().info.server_version >= 150_000 else ""
 
     def drop_database(self, name: str) -> None:
@@ -99,7 +99,7 @@ class PostgresServer:
         return self._templates[name]
 
     def is_ready(self) -> bool:
-        """Whether the server takes connections; raises when it has ended, with its log."""
+        """Return whether the server takes connections; raises when it has ended, with its log."""
         if self.process.poll() is not None:
             ended = f"PostgreSQL ended with status {self.process.returncode}"
             raise RuntimeError(f"{ended}:\n{self.log.read_text()}")

@@ -44,7 +44,7 @@ class CronographProcess:
 
     @property
     def running(self) -> bool:
-        """Whether the process has not ended (a paused one has not)."""
+        """Return whether the process has not ended (a paused one has not)."""
         return self.process.poll() is None
 
     def output(self) -> str:
@@ -52,7 +52,7 @@ class CronographProcess:
         return self.output_file.read_text(errors="replace")
 
     def is_ready(self) -> bool:
-        """Whether `/health/ready` answers 200; raises when the process has ended, with its output."""
+        """Return whether `/health/ready` answers 200; raises when the process has ended, with its output."""
         if not self.running:
             words = " ".join(self.arguments)
             status = self.process.returncode

@@ -19,7 +19,7 @@ MARKER_OF_FIXTURE = {
 
 
 def in_ci() -> bool:
-    """Whether this run is the one that decides: `CI=true` in the environment, as `.ci/run` sets it."""
+    """Return whether this run is the one that decides: `CI=true` in the environment, as `.ci/run` sets it."""
     return os.environ.get("CI", "").lower() in {"1", "true", "yes"}
 
 

@@ -9,7 +9,7 @@ from cronograph.migrations.upgrade import upgrade
 
 
 def schema_for(connection: Connection) -> str:
-    """Where the tables are by default."""
+    """Return where the tables are by default."""
     return SCHEMA if connection.dialect.name == "postgresql" else SQLITE_SCHEMA
 
 

@@ -11,7 +11,7 @@ ACKNOWLEDGED = ROOT / "CHANGELOG.md"
 
 
 def breaking_changes(old: str, new: str) -> list[str]:
-    """What clients written for one schema cannot do with the other, one sentence each."""
+    """Return what clients written for one schema cannot do with the other, one sentence each."""
     return [change.description for change in find_breaking_changes(build_schema(old), build_schema(new))]
 
 
@@ -28,7 +28,7 @@ def last_released(now: str) -> str:
 
 
 def _git(*arguments: str) -> str:
-    """What git prints; nothing where there is no git or no repository, as in an unpacked sdist."""
+    """Return what git prints; nothing where there is no git or no repository, as in an unpacked sdist."""
     try:
         answer = subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=False)
     except FileNotFoundError:

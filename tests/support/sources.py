@@ -38,7 +38,7 @@ class Source:
 
     @property
     def lines(self) -> int:
-        """How many lines it has."""
+        """Return how many lines it has."""
         return self.text.count("\n")
 
     @cached_property
@@ -59,7 +59,7 @@ class Source:
                 yield dotted_name(node.func), node
 
     def at(self, node: ast.stmt | ast.expr) -> str:
-        """Where a node stands, as editors and terminals link it."""
+        """Return where a node stands, as editors and terminals link it."""
         return f"{self.name}:{node.lineno}"
 
 
@@ -105,7 +105,7 @@ def _source(path: Path) -> Source:
 
 
 def product_sources() -> list[Source]:
-    """What is installed, plus the build backend."""
+    """Return what is installed, plus the build backend."""
     return read_sources(*PRODUCT_FOLDERS, "web")
 
 

@@ -58,7 +58,7 @@ class Stored:
         return self.database.write_sync(action, *args, **kwargs)
 
     def statements(self, action: Callable[[Tx], object]) -> int:
-        """How many statements an action sends."""
+        """Return how many statements an action sends."""
         sent: list[str] = []
 
         def count(_conn: object, _cursor: object, statement: str, *_rest: object) -> None:

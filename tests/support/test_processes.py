@@ -10,7 +10,7 @@ from tests.support.web import get
 
 
 def answers(server: CronographProcess) -> bool:
-    """Whether the server answers within half a second."""
+    """Return whether the server answers within half a second."""
     try:
         return get(f"{server.url}/health/live", timeout=0.5).is_success
     except httpx.TransportError:

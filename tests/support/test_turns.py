@@ -87,7 +87,7 @@ class Run:
         self._monkeypatch = monkeypatch
 
     def __call__(self, turn: str, *arguments: str) -> tuple[list[str], str]:
-        """Which tests ran, and what was printed."""
+        """Return which tests ran, and what was printed."""
         self._monkeypatch.setenv("ROTATION", turn)
         # Other plugins take nine tenths of the time.
         self._monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")

@@ -75,14 +75,14 @@ class Checkout:
         return self.python("b.prepare()", **env)
 
     def required(self, **env: str) -> list[str]:
-        """What the backend asks pip to install before it builds, for each of `HOOKS`."""
+        """Return what the backend asks pip to install before it builds, for each of `HOOKS`."""
         calls = "; ".join(f"print('required:', b.get_requires_for_build_{hook}())" for hook in HOOKS)
         answer = self.python(calls, **env)
         assert answer.returncode == 0, answer.stderr
         return [line.partition("required: ")[2] for line in answer.stdout.splitlines() if line.startswith("required:")]
 
     def npm_calls(self) -> list[str]:
-        """What npm was asked to do so far, by the first word."""
+        """Return what npm was asked to do so far, by the first word."""
         return [line.split()[0] for line in self.calls.read_text().splitlines()] if self.calls.exists() else []
 
 

@@ -153,7 +153,7 @@ class Changed(Generic[M]):
 
 
 def codec_of(name: str, load: Callable[[Tx, Json], list[M]]) -> AnswerCodec[Changed[M]]:
-    """How a repeated request on many finds its answer: the keys of the rows that it showed, under a name.
+    """Return how a repeated request on many finds its answer: the keys of the rows that it showed, under a name.
 
     Args:
         name: What the rows are called.
@@ -178,7 +178,7 @@ async def perform_many(
 
 
 def answer_many(kind: type[P], done: Done[Changed[M]], **shown: Callable[[M], object]) -> P:
-    """What a mutation of many answers; ``shown`` is the field with the first of the rows, and what shows one."""
+    """Return what a mutation of many answers; ``shown`` is the field with the first of the rows, and what shows one."""
     ((name, show),) = shown.items()
     rows: dict[str, Callable[[Changed[M]], object]] = {name: lambda done: [show(row) for row in done.rows[:MAX_SHOWN]]}
     return done.answer(

@@ -40,7 +40,7 @@ class Done(Generic[T]):
     errors: list[UserError]
 
     def answer(self, kind: type[P], **shown: Callable[[T], object]) -> P:
-        """What the mutation answers: fields made of the result, or the reasons."""
+        """Return what the mutation answers: fields made of the result, or the reasons."""
         result = self.result
         if result is None:
             return kind(errors=self.errors)
@@ -115,13 +115,13 @@ def _audited(action: Callable[[Tx], T], operation: str, input: object, tx: Tx) -
 
 
 def _asked(input: object) -> tuple[str | None, Json]:
-    """What an entry of the audit log says of a request: what it names, and all of it."""
+    """Return what an entry of the audit log says of a request: what it names, and all of it."""
     asked = audited_input(input)
     return next((str(asked[name]) for name in NAMING if asked.get(name)), None), asked
 
 
 def _before(tx: Tx) -> Json:
-    """What was changed, as it was: of one thing its values, of several the first ones by name."""
+    """Return what was changed, as it was: of one thing its values, of several the first ones by name."""
     if len(tx.before) == 1:
         return next(iter(tx.before.values()))
     return dict(list(tx.before.items())[:MOST_LISTED]) or None
@@ -292,7 +292,7 @@ def _shown(path: tuple[str, ...]) -> str:
 
 
 def one_left(found: Mapping[int, T], key: int, kind: str, fate: str) -> T:
-    """What a repeated request answered with, of what is left of it.
+    """Return what a repeated request answered with, of what is left of it.
 
     Raises:
         NotFound: it is gone; says what it was and how it went.

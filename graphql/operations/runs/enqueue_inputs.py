@@ -76,7 +76,7 @@ class EnqueueRunInput:
     ttl: float | None = optional(TTL)
 
     def hold(self) -> Hold | None:
-        """How the unique key holds.
+        """Return how the unique key holds.
 
         Raises:
             InvalidInput: it cannot hold so.
@@ -141,7 +141,7 @@ def _faults_of(run: EnqueueRunInput) -> Iterator[UserError]:
 
 
 def _given(value: T | None) -> T | None:
-    """What is present and not null."""
+    """Return what is present and not null."""
     return None if value is strawberry.UNSET else value
 
 

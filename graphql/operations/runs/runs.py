@@ -456,7 +456,7 @@ class RunMutations:
 def _preview_of_retries(
     tx: Tx, runs: Sequence[Run], retry: Callable[[Tx, Sequence[int]], Sequence[Enqueued]]
 ) -> Preview:
-    """What would become of these finished runs if they were retried."""
+    """Return what would become of these finished runs if they were retried."""
     return preview(tx, [run.job_name for run in runs], lambda tx: retry(tx, [run.id for run in runs]))
 
 
@@ -472,7 +472,7 @@ def _not_triggered(job_name: str, errors: list[UserError]) -> JobTriggered:
 
 
 def _previewed(job_name: str, tried: Done[Preview]) -> JobTriggered:
-    """What triggering a job would do."""
+    """Return what triggering a job would do."""
     found = tried.result
     if found is None:
         return _not_triggered(job_name, tried.errors)

@@ -184,7 +184,7 @@ def note_use(tx: Tx, found: Found) -> None:
 
 
 def is_use_due(found: Found, now: datetime) -> bool:
-    """Whether the use of a credential is to be noted: not more often than once a minute."""
+    """Return whether the use of a credential is to be noted: not more often than once a minute."""
     return found.seen_at is None or now - found.seen_at >= SEEN_EVERY
 
 

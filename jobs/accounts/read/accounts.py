@@ -22,7 +22,7 @@ class Purpose(StrEnum):
 
 
 def is_good(conn: Connection, purpose: Purpose, token_hash: str, now: datetime) -> bool:
-    """Whether a link could be spent now."""
+    """Return whether a link could be spent now."""
     statement = select(k.c.id).where(k.c.token_hash == token_hash, k.c.purpose == purpose.value)
     return conn.execute(statement.where(k.c.consumed_at.is_(None), k.c.expires_at > now)).first() is not None
 
@@ -56,7 +56,7 @@ def password_hash(conn: Connection, account_id: int) -> str | None:
 
 
 def active_administrators(conn: Connection) -> int:
-    """How many accounts may administrate and sign in."""
+    """Return how many accounts may administrate and sign in."""
     statement = select(func.count()).where(u.c.role == Role.ADMIN.value, u.c.disabled_at.is_(None))
     return int(conn.execute(statement).scalar_one())
 

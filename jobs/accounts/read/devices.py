@@ -17,7 +17,7 @@ def open_request(conn: Connection, user_code_hash: str, now: datetime) -> Device
 
 
 def count_open(conn: Connection, address: str, now: datetime) -> int:
-    """How many devices of an address wait for a decision."""
+    """Return how many devices of an address wait for a decision."""
     waiting = (d.c.expires_at > now, d.c.consumed_at.is_(None), d.c.approved_at.is_(None), d.c.denied_at.is_(None))
     return int(conn.execute(select(func.count()).where(d.c.address == address, *waiting)).scalar_one())
 

@@ -10,7 +10,7 @@ from ..rules.providers import ProviderIdentity
 
 
 def identities_of(conn: Connection, account_ids: Sequence[int]) -> list[ProviderIdentity]:
-    """Who some accounts are at providers, the oldest first."""
+    """Return who some accounts are at providers, the oldest first."""
     statement = select(i).where(i.c.user_id.in_(account_ids)).order_by(i.c.id)
     return [identity_from(row) for row in conn.execute(statement)]
 

@@ -21,5 +21,5 @@ def of_scopes(conn: Connection, scopes: Collection[str], page: str | None = None
 
 
 def count(conn: Connection, scope: str) -> int:
-    """How many views a scope has."""
+    """Return how many views a scope has."""
     return conn.execute(select(func.count()).select_from(v).where(v.c.scope == scope)).scalar_one()

@@ -41,7 +41,7 @@ CHALLENGE_THROTTLE: Final = ThrottlePolicy(100, timedelta(minutes=15))
 
 
 def pause_after(policy: ThrottlePolicy, failures: int) -> timedelta:
-    """How long to wait after so many failures in a row."""
+    """Return how long to wait after so many failures in a row."""
     further = failures - policy.free
     if further <= 0:
         return timedelta(0)
@@ -54,12 +54,12 @@ def counted_failures(failures: int, last_failed_at: datetime, now: datetime) -> 
 
 
 def account_subject(key: str) -> str:
-    """What the failures of an account are counted under. Hashed: people type passwords where a name belongs."""
+    """Return what the failures of an account are counted under. Hashed: people type passwords where a name belongs."""
     return "account:" + hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:40]
 
 
 def address_subject(address: str) -> str:
-    """What the failures from an address are counted under; of IPv6 the network of one customer (/64)."""
+    """Return what the failures from an address are counted under; of IPv6 the network of one customer (/64)."""
     try:
         ip = ip_address(address.partition("%")[0])
     except ValueError:
@@ -70,12 +70,12 @@ def address_subject(address: str) -> str:
 
 
 def challenge_subject(address: str) -> str:
-    """What the challenges that an address asked for are counted under."""
+    """Return what the challenges that an address asked for are counted under."""
     return f"challenge-{address_subject(address)}"
 
 
 def guess_subject(account_id: int) -> str:
-    """What the user codes of devices that an account has typed in vain are counted under."""
+    """Return what the user codes of devices that an account has typed in vain are counted under."""
     return f"device:{account_id}"
 
 
@@ -118,7 +118,7 @@ def new_secret(prefix: Prefix, entropy: bytes) -> str:
 
 
 def prefix_of(secret: str) -> Prefix | None:
-    """What a text is by its form, if its length and checksum are right; else None."""
+    """Return what a text is by its form, if its length and checksum are right; else None."""
     name, _, rest = secret.partition("_")
     if len(rest) != RANDOM_LENGTH + CHECK_LENGTH or not rest.isascii() or not rest.isalnum():
         return None
@@ -127,7 +127,7 @@ def prefix_of(secret: str) -> Prefix | None:
 
 
 def stored_form(secret: str) -> str:
-    """What the database keeps of a secret: its SHA-256, 64 hexadecimal digits."""
+    """Return what the database keeps of a secret: its SHA-256, 64 hexadecimal digits."""
     return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
 
 

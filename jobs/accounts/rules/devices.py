@@ -63,7 +63,7 @@ class DeviceRequest:
     consumed_at: datetime | None
 
     def is_open(self, now: datetime) -> bool:
-        """Whether somebody can still decide."""
+        """Return whether somebody can still decide."""
         decided = self.approved_at or self.denied_at or self.consumed_at
         return decided is None and now < self.expires_at
 
@@ -124,7 +124,7 @@ class Use(StrEnum):
 
 
 def judge_use(token: RefreshToken, followers: Followers, now: datetime) -> Use:
-    """What it means that a refresh token is shown."""
+    """Return what it means that a refresh token is shown."""
     if token.revoked_at is not None or token.session_id is None or now >= token.expires_at:
         return Use.WORTHLESS
     if token.used_at is None:

@@ -45,7 +45,7 @@ class SecretKey:
 
     @property
     def text(self) -> str:
-        """How it is written in a setting or a file."""
+        """Return how it is written in a setting or a file."""
         return base64.b64encode(self.material).decode()
 
 

@@ -73,5 +73,5 @@ class ApiToken:
 
 
 def session_end(created_at: datetime, now: datetime) -> datetime:
-    """When a browser session that is used at ``now`` ends unless it is used again."""
+    """Return when a browser session that is used at ``now`` ends unless it is used again."""
     return min(now + BROWSER_IDLE, created_at + BROWSER_TOTAL)

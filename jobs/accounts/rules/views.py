@@ -48,7 +48,7 @@ class SavedView:
 
     @property
     def shared(self) -> bool:
-        """Whether the whole team sees it."""
+        """Return whether the whole team sees it."""
         return self.scope == TEAM
 
 

@@ -72,7 +72,7 @@ def lock_refresh(conn: Connection, token_hash: str) -> tuple[RefreshToken, int] 
 
 
 def followers_of(conn: Connection, token_id: int) -> Followers:
-    """What became of a refresh token of a family that is locked."""
+    """Return what became of a refresh token of a family that is locked."""
     one, child, grandchild, sibling = (r.alias(name) for name in ("one", "child", "grandchild", "sibling"))
     used = (
         select(grandchild.c.id)

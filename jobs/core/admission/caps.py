@@ -54,7 +54,7 @@ class Rate:
 
     @classmethod
     def from_json(cls, stored: Mapping[str, Any]) -> Self:
-        """What a stored form says."""
+        """Return what a stored form says."""
         return cls(int(stored["limit"]), float(stored["per"]), int(stored["burst"]))
 
     @property
@@ -87,7 +87,7 @@ class Bucket:
     full_at: datetime | None = None
 
     def tokens(self, now: datetime) -> int:
-        """How many runs may start now."""
+        """Return how many runs may start now."""
         lacking = -(-self._lacking(now) * self.rate.limit // self.rate.length)
         return max(0, self.rate.burst - lacking)
 
@@ -185,7 +185,7 @@ class Cap:
 
     @classmethod
     def from_json(cls, stored: Mapping[str, Any]) -> Self:
-        """What a stored form says."""
+        """Return what a stored form says."""
         return cls(int(stored["limit"]), WhenFull(stored["when_full"]))
 
 
@@ -228,7 +228,7 @@ class Verdict:
 
 
 def needed(new: int) -> int:
-    """How many of the oldest runs of a line may have to go, by itself or by another, for so many new ones."""
+    """Return how many of the oldest runs of a line may have to go, by itself or by another, for so many new ones."""
     return 2 * new
 
 
@@ -238,7 +238,7 @@ def judge(
     waiting: Mapping[Line, int],
     oldest: Mapping[Line, Sequence[Waiter]],
 ) -> Verdict:
-    """What becomes of new runs, one after the other. Each makes at most one run of a line give way.
+    """Return what becomes of new runs, one after the other. Each makes at most one run of a line give way.
 
     So where a cap was lowered below what waits, no enqueue drops more than it adds: the rest starts sometime.
 

@@ -54,7 +54,7 @@ def expiry_of(expires_at: datetime | None, ttl: float | None, available_at: date
 
 
 def has_expired(expires_at: datetime | None, attempt: int, now: datetime) -> bool:
-    """Whether a run is too old to start for the first time. Retries and what snoozed have begun in time."""
+    """Return whether a run is too old to start for the first time. Retries and what snoozed have begun in time."""
     return expires_at is not None and attempt == 0 and expires_at <= now
 
 

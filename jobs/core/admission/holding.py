@@ -52,7 +52,7 @@ class Hold:
 
     @classmethod
     def from_json(cls, stored: Mapping[str, Any]) -> Self:
-        """What a published form says."""
+        """Return what a published form says."""
         own: dict[str, Any] = {**stored, "kind": Holding(stored["kind"])}
         return cls(**own)
 
@@ -183,7 +183,7 @@ def _seconds(value: object, name: str) -> Iterator[InvalidInput]:
 
 
 def _until_start(among: object) -> bool:
-    """Whether a key is free once its run has begun: it holds among those that wait only."""
+    """Return whether a key is free once its run has begun: it holds among those that wait only."""
     words = list(cast("Iterable[object]", among)) if isinstance(among, _SEVERAL) else [among]
     states = {str(getattr(one, "value", one)).lower() for one in words}
     if states and states <= _WAITING:

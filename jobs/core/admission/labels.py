@@ -73,7 +73,7 @@ class LabelRule:
 
     @classmethod
     def from_json(cls, stored: Mapping[str, Any]) -> Self:
-        """What a published form says."""
+        """Return what a published form says."""
         return cls(**stored)
 
     def to_json(self) -> dict[str, Any]:

@@ -73,14 +73,14 @@ _Validator: Final = cast("Callable[..., Any]", extend)(
 
 
 def faults_of_value(schema: Mapping[str, Any], value: Json) -> list[ValidationError]:
-    """Where any value does not fit a schema, in the order of their places; a secret is none here."""
+    """Return where any value does not fit a schema, in the order of their places; a secret is none here."""
     judge: Any = Draft202012Validator
     faults: Iterable[ValidationError] = judge(dict(schema), format_checker=_FORMAT_CHECKER).iter_errors(value)
     return sorted(faults, key=lambda one: [str(part) for part in one.absolute_path])
 
 
 def faults_in(schema: Mapping[str, Any], args: Mapping[str, Json]) -> list[ValidationError]:
-    """Where values do not fit a schema of an object, in the order of their places."""
+    """Return where values do not fit a schema of an object, in the order of their places."""
     # Without secrets the library's own validator: it is a little faster.
     kind: Any = _Validator if references(args) else Draft202012Validator
     faults: Iterable[ValidationError] = kind(dict(schema), format_checker=_FORMAT_CHECKER).iter_errors(dict(args))

@@ -46,7 +46,7 @@ def check_args(job_name: str, schema: Mapping[str, Any], args: Mapping[str, Json
 
 
 def argument_faults(job_name: str, schema: Mapping[str, Any], args: Mapping[str, Json]) -> list[InvalidInput]:
-    """Where the arguments do not fit the job's schema, in the order of their places; code ``INVALID_ARGS``."""
+    """Return where the arguments do not fit the job's schema, in the order of their places; code ``INVALID_ARGS``."""
     if fits_plainly(schema, args):
         return []
     wrong_references = list(reference_faults(args))
@@ -60,7 +60,7 @@ def argument_faults(job_name: str, schema: Mapping[str, Any], args: Mapping[str,
 
 
 def value_faults(what: str, schema: Mapping[str, Any], value: Json, field: str) -> list[InvalidInput]:
-    """Where any value does not fit a schema.
+    """Return where any value does not fit a schema.
 
     Args:
         what: Of what it is a part, for the message.
@@ -77,7 +77,7 @@ def value_faults(what: str, schema: Mapping[str, Any], value: Json, field: str) 
 
 
 def fits_plainly(schema: Mapping[str, Any], args: Mapping[str, Json]) -> bool:
-    """Whether arguments are texts, numbers and truth values of a schema that asks for nothing but their types.
+    """Return whether arguments are texts, numbers and truth values of a schema that asks for nothing but their types.
 
     Most are; to find that out takes a fiftieth of what the library takes. False = the library has to judge.
     """

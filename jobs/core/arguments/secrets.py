@@ -16,7 +16,7 @@ REFERENCE: Final = "$secret"
 
 
 def is_reference(value: object) -> bool:
-    """Whether a value stands for a secret, or would if it were well formed."""
+    """Return whether a value stands for a secret, or would if it were well formed."""
     return isinstance(value, Mapping) and REFERENCE in value
 
 

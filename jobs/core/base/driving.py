@@ -10,7 +10,7 @@ Steps: TypeAlias = Generator[S, Any, T]
 
 
 def drive(steps: Steps[S, T], run: Callable[[S], Any]) -> T:
-    """What the steps return at last; ``run`` does each."""
+    """Return what the steps return at last; ``run`` does each."""
     try:
         step = next(steps)
         while True:

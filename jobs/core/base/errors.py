@@ -111,7 +111,7 @@ class SeveralFaults(UserError, ValueError):
 
     @property
     def faults(self) -> tuple[UserError, ...]:
-        """What is wrong, in the order of the input."""
+        """Return what is wrong, in the order of the input."""
         return self._faults
 
 

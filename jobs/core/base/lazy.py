@@ -15,7 +15,7 @@ class LazyModule:
         self.__name__ = name
 
     def __getattr__(self, name: str) -> object:
-        """What the module has under a name; imports it unless that was done.
+        """Return what the module has under a name; imports it unless that was done.
 
         Raises:
             ModuleNotFoundError: there is no such module.

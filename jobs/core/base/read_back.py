@@ -24,7 +24,7 @@ class Changed(NamedTuple):
 
     @property
     def why(self) -> str:
-        """What becomes of it, and what to do, as the end of a sentence."""
+        """Return what becomes of it, and what to do, as the end of a sentence."""
         if hasattr(self.sent, "get_secret_value"):
             return (
                 "is a secret, whose JSON is a mask, and only that would arrive; keep the value with "

@@ -73,7 +73,7 @@ class UnreadBy:
 
     @property
     def is_final(self) -> bool:
-        """Whether the version that accepted the arguments has tried, so that no other one is expected."""
+        """Return whether the version that accepted the arguments has tried, so that no other one is expected."""
         return self.checked in self.versions
 
 

@@ -47,7 +47,7 @@ class TracedLine(Protocol):
 
     @property
     def at(self) -> float:
-        """When, in seconds since the epoch."""
+        """Return when, in seconds since the epoch."""
         ...
 
     @property
@@ -57,12 +57,12 @@ class TracedLine(Protocol):
 
     @property
     def message(self) -> str:
-        """What it says."""
+        """Return what it says."""
         ...
 
     @property
     def fields(self) -> Mapping[str, Any] | None:
-        """What else it says, as JSON."""
+        """Return what else it says, as JSON."""
         ...
 
     @property
@@ -81,12 +81,12 @@ class AttemptSpan(Protocol):
 
     @property
     def context(self) -> Mapping[str, str]:
-        """What hands it on to a child process."""
+        """Return what hands it on to a child process."""
         ...
 
     @property
     def fields(self) -> Mapping[str, str]:
-        """What the attempt's log lines say of it."""
+        """Return what the attempt's log lines say of it."""
         ...
 
     @property
@@ -110,7 +110,7 @@ class RequestSpan(Protocol):
 
     @property
     def headers(self) -> Mapping[str, str]:
-        """What to send along, so that anyone who answers continues the trace."""
+        """Return what to send along, so that anyone who answers continues the trace."""
         ...
 
     def answered(self, status: int) -> None:
@@ -166,7 +166,7 @@ class Traced:
         self.by: Tracing | None = None
 
     def carried(self, job_name: str, carried: Any, *, alone: bool = True) -> Any:  # noqa: ANN401 - the user's, unchecked
-        """What a run carries that is put into the queue here and now; what it has been given already stays."""
+        """Return what a run carries that is put into the queue here and now; what it has been given already stays."""
         if self.by is None or not (carried is None or isinstance(carried, dict)):
             return carried
         given = cast("dict[str, Any]", carried or {})

@@ -69,7 +69,7 @@ def _names(value: object) -> list[object]:
 
 
 def _parts(value: object) -> list[tuple[str, object]]:
-    """What a list or an object holds, with the name or the number of each."""
+    """Return what a list or an object holds, with the name or the number of each."""
     if isinstance(value, dict):
         return [(str(key), part) for key, part in cast("dict[object, object]", value).items()]
     if isinstance(value, list | tuple):
@@ -78,7 +78,7 @@ def _parts(value: object) -> list[tuple[str, object]]:
 
 
 def _why_not(value: object) -> str | None:
-    """What is wrong with a value, beyond what it holds."""
+    """Return what is wrong with a value, beyond what it holds."""
     if isinstance(value, dict):
         keys = cast("dict[object, object]", value)
         # Python would make texts of numbers, and what was given would not be what arrives.

@@ -271,7 +271,7 @@ def all_stalled(facts: RunFacts | TaskFacts, details: tuple[str, ...] = ()) -> E
 
 
 def _what_is_left(job_name: str, group: str, left: Sequence[Leaving]) -> str:
-    """What nobody takes: the group if the group alone is in the way, and so on."""
+    """Return what nobody takes: the group if the group alone is in the way, and so on."""
     match {one.by for one in left}:
         case parts if parts == {LeftBy.GROUP}:
             return f"the group '{group}'"

@@ -106,13 +106,13 @@ class Tried:
 
 
 def refused(job_names: Sequence[str], error: UserError, shown: int) -> Preview:
-    """What is previewed where all is refused."""
+    """Return what is previewed where all is refused."""
     runs = tuple(RunPreview(PreviewOutcome.REFUSED, name, _sentence(error.message)) for name in job_names[:shown])
     return Preview(runs, {PreviewOutcome.REFUSED: len(job_names)})
 
 
 def outcome_of(tried: Tried) -> PreviewOutcome:
-    """What would become of a run."""
+    """Return what would become of a run."""
     if tried.renewed:
         return PreviewOutcome.RENEWED
     if tried.deduplicated:
@@ -126,7 +126,7 @@ def previews(
     waiting: Mapping[tuple[str, str], int],
     now: datetime,
 ) -> tuple[RunPreview, ...]:
-    """What would become of these runs, which are enqueued in this order.
+    """Return what would become of these runs, which are enqueued in this order.
 
     Args:
         tried: The runs.

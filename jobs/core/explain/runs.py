@@ -34,7 +34,7 @@ def explain_run(run: Run, facts: RunFacts, now: datetime) -> Explanation:
 
 
 def _expiry(expires_at: datetime, now: datetime) -> str:
-    """When a run that has not begun is skipped."""
+    """Return when a run that has not begun is skipped."""
     left = (expires_at - now).total_seconds()
     if left <= 0:
         return f"It had to start by {moment(expires_at)}: it is about to be skipped."
@@ -42,7 +42,7 @@ def _expiry(expires_at: datetime, now: datetime) -> str:
 
 
 def _cap(line: Line, cap: Cap, waiting: int) -> str:
-    """How full the queue is in which a run waits."""
+    """Return how full the queue is in which a run waits."""
     more = {
         WhenFull.REFUSE: "more are refused",
         WhenFull.DROP_OLDEST: "of more the oldest is skipped",
@@ -52,7 +52,7 @@ def _cap(line: Line, cap: Cap, waiting: int) -> str:
 
 
 def _deadline(deadline_at: datetime, now: datetime) -> str:
-    """When a run has to have ended."""
+    """Return when a run has to have ended."""
     left = (deadline_at - now).total_seconds()
     if left <= 0:
         return f"It had to end by {moment(deadline_at)} (max_duration): it is about to be failed."
@@ -123,7 +123,7 @@ def _with_lost(run: Run, ended: Explanation) -> Explanation:
 
 
 def _cancelled_because(run: Run) -> str:
-    """Who cancelled it and why, and how its job then ended, as far as that is known."""
+    """Return who cancelled it and why, and how its job then ended, as far as that is known."""
     known = dict.fromkeys(text.rstrip(".") for text in (run.cancel_reason, run.error) if text)
     return f": {'; '.join(known)}" if known else ""
 
@@ -269,7 +269,7 @@ def _and_before(count: int) -> str:
 
 
 def _limited(run: Run, facts: RunFacts, now: datetime) -> Explanation | None:
-    """What a run with a key waits for."""
+    """Return what a run with a key waits for."""
     before = facts.before.key
     if run.concurrency_key is not None and facts.key_running + before >= (run.max_concurrent or 1):
         sentence = (

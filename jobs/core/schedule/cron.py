@@ -133,7 +133,7 @@ def _wrong_field_count(words: Sequence[str]) -> ScheduleError:
 
 
 def _either_day(minute: str, hour: str, day: str, month: str, weekday: str) -> str:
-    """What to do with five fields of which both choose days: other crons fire where either matches."""
+    """Return what to do with five fields of which both choose days: other crons fire where either matches."""
     first, second = f"0 {minute} {hour} {day} {month} *", f"0 {minute} {hour} * {month} {weekday}"
     return (
         f"; with five fields cron fires on day '{day}' and also on weekday '{weekday}', here both must match: make two "

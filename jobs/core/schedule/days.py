@@ -71,7 +71,7 @@ class DayRule:
 
     @property
     def is_every_day(self) -> bool:
-        """Whether no day is left out."""
+        """Return whether no day is left out."""
         return self.days == EVERY_DAY and self.weekdays == EVERY_WEEKDAY
 
     def matching(self, first_weekday: int, length: int) -> int:

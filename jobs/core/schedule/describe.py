@@ -69,7 +69,7 @@ def only(mask: int) -> int | None:
 
 
 def is_range(mask: int) -> bool:
-    """Whether the set is not empty and has no holes."""
+    """Return whether the set is not empty and has no holes."""
     return len(runs(mask)) == 1
 
 
@@ -82,7 +82,7 @@ def step_of(mask: int, high: int) -> tuple[int, int] | None:
 
 
 def describe_days(pattern: WallPattern) -> str:
-    """When by the calendar, e.g. ``on Friday the 13th of May``; empty when every day is meant."""
+    """Return when by the calendar, e.g. ``on Friday the 13th of May``; empty when every day is meant."""
     rule, months, years = pattern.days, _months(pattern.months), _years(pattern.years)
     by_day, day, weekday = _days_of_month(rule), only(rule.days), only(rule.weekdays)
     of_months = f"of {months or 'every month'}"
@@ -160,7 +160,7 @@ def _days_from_end(offsets: int) -> list[str]:
 
 
 def _condition(rule: DayRule) -> str:
-    """What the weekday must be, e.g. ``if it is a Monday or the 2nd Friday``; empty when any will do."""
+    """Return what the weekday must be, e.g. ``if it is a Monday or the 2nd Friday``; empty when any will do."""
     if rule.weekdays == EVERY_WEEKDAY:
         return ""
     words = [*_plain_weekdays(rule, "a"), *_placed_weekdays(rule)]
@@ -273,7 +273,7 @@ def _time_by_hours(hours: int, minute: int) -> str:
 
 
 def _is_uneven(start: int, size: int, whole: int) -> bool:
-    """Whether a repetition limps at the end of its minute or hour."""
+    """Return whether a repetition limps at the end of its minute or hour."""
     return whole % size != 0 or start >= size
 
 

@@ -76,7 +76,7 @@ class ScheduleError(ValueError):
 
     @property
     def message(self) -> str:
-        """What is wrong, in one sentence, with what to write instead where that is known."""
+        """Return what is wrong, in one sentence, with what to write instead where that is known."""
         return self.problem if self.suggestion is None else self.problem + self.advice.replace("{}", self.suggestion)
 
     def __str__(self) -> str:

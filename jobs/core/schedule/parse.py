@@ -142,7 +142,7 @@ def _wholly(value: str, attempt: Callable[[str], object]) -> str | None:
 
 
 def _accepted(error: ScheduleError, fixed: str, attempt: Callable[[str], object]) -> bool:
-    """Whether nothing is wrong with the corrected value in the place of the correction."""
+    """Return whether nothing is wrong with the corrected value in the place of the correction."""
     begin = error.position or 0
     try:
         attempt(fixed)

@@ -83,7 +83,7 @@ def parse_timestamp(value: str, timezone: str, now: datetime | None = None) -> T
 
 
 def looks_like_seconds(value: str) -> bool:
-    """Whether the text is a number that is a likely time in seconds, but long past in milliseconds."""
+    """Return whether the text is a number that is a likely time in seconds, but long past in milliseconds."""
     text = value.strip()
     return bool(_MILLISECONDS.fullmatch(text)) and 10**9 <= int(text) < 10**10
 

@@ -72,11 +72,11 @@ class WallPattern:
 
     @property
     def follows_real_time(self) -> bool:
-        """Whether every hour is chosen, so that clock changes neither delay nor drop anything."""
+        """Return whether every hour is chosen, so that clock changes neither delay nor drop anything."""
         return self.hours == EVERY_HOUR
 
     def can_match(self) -> bool:
-        """Whether some month of the chosen kinds has a matching day. Years are not looked at."""
+        """Return whether some month of the chosen kinds has a matching day. Years are not looked at."""
         return any(self.days.matching(*kind) for kind in kinds_of_month(self.months))
 
     def at_or_after(self, start: datetime) -> datetime | None:

@@ -174,7 +174,7 @@ def expired(conn: Connection, now: datetime, limit: int) -> list[int]:
 
 
 def next_limits(conn: Connection) -> tuple[datetime | None, datetime | None]:
-    """When the next run expires, and when the next that no node executes has to end; None = none does."""
+    """Return when the next run expires, and when the next that no node executes has to end; None = none does."""
     expiry = select(func.min(r.c.expires_at)).where(*_MAY_EXPIRE).scalar_subquery()
     deadline = select(func.min(r.c.deadline_at)).where(*_MAY_BE_OVERDUE).scalar_subquery()
     row = conn.execute(select(expiry, deadline)).one()

@@ -57,7 +57,7 @@ def record_drop(tx: Tx, task: Task, skip: Skip, *, node: str | None, run_id: int
 
 
 def _continues(task: DueTask, newest: SkippedOccurrence, skip: Skip) -> bool:
-    """Whether nothing became a run between the stored stretch and this one, and both have one cause."""
+    """Return whether nothing became a run between the stored stretch and this one, and both have one cause."""
     return (
         _is_equal(newest, skip)
         and newest.last_scheduled_for == task.last_due_at

@@ -202,7 +202,7 @@ def _by_driver(rows: CursorResult[Any]) -> Iterator[Any]:
 
 @lru_cache(maxsize=64)
 def picker(found: tuple[str, ...], wanted: tuple[str, ...]) -> Callable[[Sequence[Any]], tuple[Any, ...]]:
-    """What takes the ``wanted`` columns out of rows whose columns are ``found``.
+    """Return what takes the ``wanted`` columns out of rows whose columns are ``found``.
 
     To look up each by its name for each row would take half a microsecond a column.
     """

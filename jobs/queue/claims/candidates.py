@@ -49,7 +49,7 @@ def jobs_among_others(conn: Connection, jobs: Sequence[str]) -> tuple[str, ...] 
 
 
 def candidates(conn: Connection, want: Want, after: str | None) -> list[Candidate]:
-    """What could be taken now, of the groups after ``after`` first, then wrapping to the start.
+    """Return what could be taken now, of the groups after ``after`` first, then wrapping to the start.
 
     Enough groups are read that ``fairness.choose`` of ``want.depth`` runs sees all that matter to it.
     """

@@ -103,7 +103,7 @@ def claim(tx: Tx, claimant: Claimant, fairness: FairnessState, *, slots: int, pr
 
 
 def standing_of(tx: Tx, claimant: Claimant) -> Standing:
-    """Whether the node may take runs; nobody declares it dead before the commit."""
+    """Return whether the node may take runs; nobody declares it dead before the commit."""
     state, now = claims.live_node(tx.conn, claimant.node_id)
     tx.learn_now(now)
     if state is None:

@@ -113,7 +113,7 @@ class _Group:
     capacity: int | None = None
 
     def lane(self, candidate: Candidate) -> _Lane:
-        """Where a candidate belongs."""
+        """Return where a candidate belongs."""
         return self.stuck if candidate.stuck else self.by_priority[candidate.priority]
 
     def take(self, preferred: Priority, blocked: set[int]) -> Candidate | None:

@@ -167,7 +167,7 @@ class LaneClaims:
         self._places: dict[tuple[str, ...], tuple[float, LanePosition | None]] = {}
 
     def goes_on(self, jobs: tuple[str, ...]) -> bool:
-        """Whether the last claim for these jobs brought as many as it wanted, so that more may wait."""
+        """Return whether the last claim for these jobs brought as many as it wanted, so that more may wait."""
         return self._places.get(jobs, (0.0, None))[1] is not None
 
     async def claim(self, claimant: Claimant, fairness: FairnessState, slots: int) -> LaneClaim:

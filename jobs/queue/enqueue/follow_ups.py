@@ -52,7 +52,7 @@ class FinalFailure(NamedTuple):
 
 
 def failure_of(run: Run | HeldRun, error: str | None, error_type: str | None) -> Failure:
-    """What is reported of a run that failed for good."""
+    """Return what is reported of a run that failed for good."""
     hidden = {name: f"[secret {name}]" for name in references(run.args)}
     return Failure(
         run_id=run.id,

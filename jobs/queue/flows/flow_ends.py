@@ -162,7 +162,7 @@ def release(tx: Tx, ended: Sequence[int], unsuccessful: Sequence[int]) -> set[in
 
 
 def _doomed(conn: Connection, unsuccessful: Sequence[int], chains: dict[int, tuple[str, ...]]) -> dict[int, str]:
-    """What can never start since these runs did not succeed, directly or by way of others; of each the reason.
+    """Return what can never start since these runs did not succeed, directly or by way of others; of each the reason.
 
     ``chains`` gains the chain of each.
     """

@@ -233,13 +233,13 @@ class Admission:
 
 
 def limited_runs(conn: Connection, ids: Sequence[int]) -> list[LimitedRun]:
-    """What these runs are limited by, in their order; on PostgreSQL their keys are locked until the commit."""
+    """Return what these runs are limited by, in their order; on PostgreSQL their keys are locked until the commit."""
     rows = statements.execute(conn, "limited_runs", {"ids": list(ids)})
     return [LimitedRun._make(row) for row in rows]
 
 
 def running_of_keys(conn: Connection, keys: Sequence[str]) -> Counter[str]:
-    """How many runs nodes hold, by concurrency key."""
+    """Return how many runs nodes hold, by concurrency key."""
     return Counter({row.key: row.running for row in statements.execute(conn, "running_of_keys", {"keys": list(keys)})})
 
 
@@ -372,7 +372,7 @@ _ANYTHING_HELD: Final = select(
 
 
 def is_anything_held(conn: Connection) -> bool:
-    """Whether any run waits for a slot or a token of its key."""
+    """Return whether any run waits for a slot or a token of its key."""
     return bool(conn.execute(_ANYTHING_HELD).scalar_one())
 
 

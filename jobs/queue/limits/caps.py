@@ -61,7 +61,7 @@ class Capped:
 
 
 def capped(conn: Connection, runs: Sequence[NewRun], defaults: Mapping[str, JobDefaults], *, any_group: bool) -> Capped:
-    """Where new runs are counted.
+    """Return where new runs are counted.
 
     Args:
         conn: The transaction.
@@ -76,7 +76,7 @@ def capped(conn: Connection, runs: Sequence[NewRun], defaults: Mapping[str, JobD
 
 
 def lines_of(each: Iterable[tuple[tuple[Line, Cap] | None, str]], of_groups: Mapping[str, Cap]) -> Capped:
-    """Where runs are counted, by the line and cap of their key and by their group."""
+    """Return where runs are counted, by the line and cap of their key and by their group."""
     asked: list[tuple[Line, ...]] = []
     caps: dict[Line, Cap] = {}
     for of_key, group in each:
@@ -109,12 +109,12 @@ class Room:
 
     @property
     def suffices(self) -> bool:
-        """Whether there is room for all of the new runs."""
+        """Return whether there is room for all of the new runs."""
         caps = self.new.caps
         return all(self._waiting[line] + count <= caps[line].limit for line, count in self._wanted.items())
 
     def verdict(self, asked: Sequence[tuple[Line, ...]], but: Collection[int] = ()) -> Verdict:
-        """What becomes of new runs with these lines; the stored ones that give way are locked.
+        """Return what becomes of new runs with these lines; the stored ones that give way are locked.
 
         Args:
             asked: The lines of each.
@@ -138,7 +138,7 @@ class Room:
         raise InvalidState("queue full: what waits in a full queue changes too fast; try again", path=())
 
     def _count(self, but: Collection[int] = ()) -> dict[Line, int]:
-        """How many wait in each line; beyond what matters they are not counted."""
+        """Return how many wait in each line; beyond what matters they are not counted."""
         of_jobs = defaultdict[str, list[str]](list)
         for line in self._wanted:
             if line.job_name is not None:
@@ -232,7 +232,7 @@ def drop(tx: Tx, replaced: Mapping[int, Line], caps: Mapping[Line, Cap], *, node
 
 
 def policy_of(line: Line, caps: Mapping[Line, Cap]) -> dict[str, Any]:
-    """What decided that an occurrence was skipped."""
+    """Return what decided that an occurrence was skipped."""
     cap = caps[line]
     where = {"group": line.name} if line.job_name is None else {"key": line.name}
     return {

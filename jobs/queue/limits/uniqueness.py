@@ -179,7 +179,7 @@ _OF_THE_LAST: Final = (
 
 
 def is_debounced(run: NewRun) -> bool:
-    """Whether a further enqueue of its key takes its place as long as it waits."""
+    """Return whether a further enqueue of its key takes its place as long as it waits."""
     return run.hold is not None and run.hold.kind is Holding.DEBOUNCE
 
 

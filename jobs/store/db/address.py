@@ -171,7 +171,7 @@ def sqlite_path(url: URL) -> Path:
 
 
 def is_pooled(url: URL) -> bool:
-    """Whether a pooler stands between, which gives each transaction another connection: ``?pooler=transaction``.
+    """Return whether a pooler stands between, which gives each transaction another connection: ``?pooler=transaction``.
 
     What belongs to a connection does not hold there: prepared statements, settings, ``LISTEN``.
 
@@ -216,7 +216,7 @@ def for_drivers(url: URL) -> URL:
 
 
 def is_sqlite(url: URL) -> bool:
-    """Whether the database is a SQLite file (one process), not PostgreSQL (many nodes)."""
+    """Return whether the database is a SQLite file (one process), not PostgreSQL (many nodes)."""
     return url.get_backend_name() == "sqlite"
 
 

@@ -140,7 +140,7 @@ class _Levels:
         self._runs[-1] += numbers
 
     def after(self, verb: str, name: str) -> list[int]:
-        """What a statement about a savepoint takes back."""
+        """Return what a statement about a savepoint takes back."""
         if verb == "SAVEPOINT":
             self._names.append(name)
             self._runs.append([])

@@ -175,7 +175,7 @@ def _says_too_many(error: BaseException) -> bool:
 
 
 def postgres_arguments(url: URL, **settings: str) -> dict[str, Any]:
-    """What every connection to PostgreSQL is opened with, apart from the address.
+    """Return what every connection to PostgreSQL is opened with, apart from the address.
 
     Args:
         url: From ``parse_url``.

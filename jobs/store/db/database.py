@@ -182,12 +182,12 @@ class Database:
 
     @property
     def is_sqlite(self) -> bool:
-        """Whether the database is a SQLite file (one process), not PostgreSQL (many nodes)."""
+        """Return whether the database is a SQLite file (one process), not PostgreSQL (many nodes)."""
         return is_sqlite(self.url)
 
     @property
     def is_pooled(self) -> bool:
-        """Whether a pooler stands between, which gives each transaction another connection."""
+        """Return whether a pooler stands between, which gives each transaction another connection."""
         return is_pooled(self.url)
 
     def on_commit(self, listener: Listener) -> None:

@@ -77,7 +77,7 @@ class SteadyClock:
 
 
 def is_postgresql(conn: Connection) -> bool:
-    """Whether ``conn`` speaks to PostgreSQL; otherwise it is SQLite."""
+    """Return whether ``conn`` speaks to PostgreSQL; otherwise it is SQLite."""
     return conn.dialect.name == "postgresql"
 
 

@@ -39,7 +39,7 @@ class ErrorKind(Enum):
 
     @property
     def passes(self) -> bool:
-        """Whether the same may succeed later."""
+        """Return whether the same may succeed later."""
         return self in (ErrorKind.CONFLICT, ErrorKind.UNAVAILABLE)
 
 

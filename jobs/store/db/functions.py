@@ -125,13 +125,13 @@ _has_member = spelled(
 
 
 def has_member(document: ColumnElement[Any], path: tuple[str, ...]) -> ColumnElement[bool]:
-    """Whether a document has something at a path of names, which have no quotes."""
+    """Return whether a document has something at a path of names, which have no quotes."""
     postgres, sqlite = _paths(path)
     return _has_member(document, _text(postgres), _text(sqlite))
 
 
 def has_value_at(document: ColumnElement[Any], path: tuple[str, ...], value: Any) -> ColumnElement[bool]:
-    """Whether a document has a plain value (a text, a number, a truth value, None) at a path of names.
+    """Return whether a document has a plain value (a text, a number, a truth value, None) at a path of names.
 
     The names have no quotes.
     """
@@ -156,7 +156,7 @@ _is_one_of = spelled("is_one_of", _UNTYPED, postgresql="({0} = ANY (ARRAY{1}))",
 
 
 def is_one_of_few(key: ColumnElement[Any], keys: Select[Any]) -> ColumnElement[bool]:
-    """Whether a key is one of the few that ``keys`` selects."""
+    """Return whether a key is one of the few that ``keys`` selects."""
     return _is_one_of(key, keys.scalar_subquery())
 
 

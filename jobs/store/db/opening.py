@@ -124,7 +124,7 @@ def _check_encoding(connection: Connection, name: str) -> None:
 
 
 def exists(database_url: str) -> bool:
-    """Whether there is a database to connect to; False only for a SQLite file that has not been made yet."""
+    """Return whether there is a database to connect to; False only for a SQLite file that has not been made yet."""
     url = parse_url(database_url)
     return url.get_backend_name() != "sqlite" or sqlite_path(url).exists()
 

@@ -40,7 +40,7 @@ MAX_BATCHES = 10_000
 
 
 def has_unpublished(conn: Connection) -> bool:
-    """Whether a row waits for its number."""
+    """Return whether a row waits for its number."""
     return conn.execute(_UNPUBLISHED).first() is not None
 
 
@@ -52,7 +52,7 @@ def newest(conn: Connection) -> Cursor:
 
 
 def is_of_this_history(conn: Connection, cursor: Cursor) -> bool:
-    """Whether the database remembers what this cursor stands for, or has pruned it since.
+    """Return whether the database remembers what this cursor stands for, or has pruned it since.
 
     False after it was set back: by a restore, or by a failover to a standby that had not received everything.
     """

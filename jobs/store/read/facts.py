@@ -178,7 +178,7 @@ def _facts(run: Run, queue: _Queue) -> RunFacts:
 
 
 def _caps(run: Run, jobs: Mapping[str, JobInfo], groups: Mapping[str, Group]) -> dict[Line, Cap]:
-    """Where a run that waits is counted, and how many may wait there."""
+    """Return where a run that waits is counted, and how many may wait there."""
     if run.attempt or run.flow_id is not None or run.state not in UNBEGUN_STATES:
         return {}
     limits = jobs[run.job_name].defaults.limits if run.job_name in jobs else None
@@ -193,7 +193,7 @@ def _waiting(conn: Connection, caps: Mapping[Line, Cap]) -> dict[Line, int]:
 
 
 def _bucket(run: Run, queue: _Queue) -> Bucket | None:
-    """What is left of the rate of the run's task or job, if it has one."""
+    """Return what is left of the rate of the run's task or job, if it has one."""
     if run.rate_key is None:
         return None
     task_id = task_of_key(run.rate_key)
@@ -211,7 +211,7 @@ def _task_rates(conn: Connection, runs: Sequence[Run]) -> dict[int, Rate]:
 
 
 def _running_keys(conn: Connection, keys: Collection[str]) -> dict[str, tuple[int, int | None]]:
-    """How many runs with each of these concurrency keys nodes hold, and the first of them."""
+    """Return how many runs with each of these concurrency keys nodes hold, and the first of them."""
     if not keys:
         return {}
     statement = (
@@ -223,7 +223,7 @@ def _running_keys(conn: Connection, keys: Collection[str]) -> dict[str, tuple[in
 
 
 def _full_at(conn: Connection, names: Collection[tuple[str, str]]) -> dict[tuple[str, str], datetime]:
-    """When each of these buckets, by job and key, is full again."""
+    """Return when each of these buckets, by job and key, is full again."""
     if not names:
         return {}
     statement = select(b.c.job_name, b.c.rate_key, b.c.full_at).where(tuple_(b.c.job_name, b.c.rate_key).in_(names))
@@ -233,7 +233,7 @@ def _full_at(conn: Connection, names: Collection[tuple[str, str]]) -> dict[tuple
 def waiting_for_tokens(
     conn: Connection, buckets: Collection[tuple[str, str]], before: int
 ) -> dict[tuple[str, str], int]:
-    """How many runs older than this id wait that take a token of each of these buckets, by job and rate key.
+    """Return how many runs older than this id wait that take a token of each of these buckets, by job and rate key.
 
     No index counts them: it is for one look of a person, not for the way of a run.
     """
@@ -283,7 +283,7 @@ def _awaited(conn: Connection, runs: Sequence[Run]) -> dict[int, list[AwaitedRun
 
 
 def _slots(node: Node, kind: Isolation | None) -> int:
-    """How many runs of a kind the node executes at once."""
+    """Return how many runs of a kind the node executes at once."""
     limits = {Isolation.THREAD: node.thread_slots, Isolation.PROCESS: node.process_slots}
     return min(node.slots, limits.get(kind or Isolation.ASYNC) or node.slots)
 
@@ -295,7 +295,7 @@ def _free(node: Node, queue: _Queue, kind: Isolation | None) -> int:
 
 
 def _held(conn: Connection) -> dict[int, Counter[Isolation]]:
-    """How many runs each node executes by where they run; those of unknown jobs count as threads."""
+    """Return how many runs each node executes by where they run; those of unknown jobs count as threads."""
     # The first condition says nothing new, but the index over what nodes hold is made for it.
     running = (r.c.state.in_(sql_literals(OCCUPYING)), r.c.state == sql_literal(RunState.RUNNING))
     kind = func.coalesce(j.c.isolation, Isolation.THREAD.value)
@@ -341,7 +341,7 @@ def _blocking(conn: Connection, task_ids: Collection[int]) -> dict[int, int]:
 
 
 def _ahead(conn: Connection, waiting: Sequence[Run], now: datetime) -> dict[int, int]:
-    """How many runs of its group and priority were due before each run, counted up to a bound."""
+    """Return how many runs of its group and priority were due before each run, counted up to a bound."""
     columns = {
         "id": dialect.KINDS[int],
         "group_name": dialect.KINDS[str],

@@ -64,7 +64,7 @@ def templates(conn: Connection, run_ids: Sequence[int]) -> dict[int, dict[str, A
 
 
 def progress(conn: Connection, flow_ids: Sequence[int]) -> dict[int, dict[RunState, int]]:
-    """How many runs of each of these flows are in which state."""
+    """Return how many runs of each of these flows are in which state."""
     statement = (
         select(m.c.flow_id, r.c.state, func.count())
         .join_from(m, r, r.c.id == m.c.run_id)

@@ -78,7 +78,7 @@ def settings(conn: Connection) -> dict[str, Group]:
 
 
 def occupied_counts(conn: Connection, groups: Sequence[str]) -> dict[str, int]:
-    """How many runs of these groups are scheduled or running, on all nodes."""
+    """Return how many runs of these groups are scheduled or running, on all nodes."""
     statement = (
         select(r.c.group_name, func.count())
         .where(r.c.group_name.in_(groups), r.c.state.in_(sql_literals(OCCUPYING)))
@@ -93,7 +93,7 @@ def by_names(conn: Connection, names: Sequence[str]) -> dict[str, Group]:
 
 
 def caps(conn: Connection, names: Collection[str]) -> dict[str, Cap]:
-    """How many runs may wait in those of these groups that have a cap, by name."""
+    """Return how many runs may wait in those of these groups that have a cap, by name."""
     return {row.name: Cap.from_json(row.cap) for row in conn.execute(_CAPS, {"names": sorted(names)})}
 
 
@@ -123,7 +123,7 @@ def of_line(statement: Select[Any], line: Line, but: Collection[int] = ()) -> li
 
 
 def waiting_in(conn: Connection, line: Line, most: int) -> int:
-    """How many runs wait in a line; more than so many are not counted."""
+    """Return how many runs wait in a line; more than so many are not counted."""
     found = (some.limit(most).subquery() for some in of_line(select(r.c.id), line))
     return sum(conn.execute(select(func.count()).select_from(some)).scalar_one() for some in found)
 

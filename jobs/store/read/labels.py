@@ -22,7 +22,7 @@ class LabelValue(NamedTuple):
 
 
 def spreads(conn: Connection, labels: Sequence[LabelMatch]) -> dict[LabelMatch, Spread]:
-    """Whether few or many runs have each of these labels: a look at an index, however many they are."""
+    """Return whether few or many runs have each of these labels: a look at an index, however many they are."""
     return {one: Spread.FEW if _count(conn, one, FEW) <= FEW else Spread.MANY for one in labels}
 
 

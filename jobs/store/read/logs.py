@@ -104,7 +104,7 @@ def follow(conn: Connection, execution_id: int, after: int, limit: int) -> tuple
 
 
 def ends(conn: Connection, execution_ids: Sequence[int]) -> dict[int, LogEnd]:
-    """How far the logs of these executions go, by one statement; those that do not exist (any more) are over."""
+    """Return how far the logs of these executions go, by one statement; those that do not exist (any more) are over."""
     last = select(func.max(log.c.line)).where(log.c.execution_id == execution.c.id).scalar_subquery()
     statement = select(execution.c.id, last.label("last"), execution.c.completed_at.is_not(None).label("over"))
     found = {

@@ -120,7 +120,7 @@ def held_by(conn: Connection, node_id: int) -> set[int]:
 
 
 def running_on(conn: Connection, node_ids: Sequence[int]) -> dict[int, int]:
-    """How many runs each of these nodes executes; nodes without any are left out."""
+    """Return how many runs each of these nodes executes; nodes without any are left out."""
     statement = (
         select(r.c.node_id, func.count())
         .where(

@@ -30,7 +30,7 @@ _RESULTS = select(s.c.step, s.c.attempt, s.c.value, s.c.kind, s.c.state, s.c.wak
 
 
 def of_runs(conn: Connection, run_ids: Sequence[int], limit: int | None = None, skip: int = 0) -> dict[int, list[Step]]:
-    """What is stored of the steps of these runs: attempts one after the other, each by the start of its steps.
+    """Return what is stored of the steps of these runs: attempts one after the other, each by the start of its steps.
 
     Args:
         conn: The connection.
@@ -64,7 +64,7 @@ def results_of_runs(conn: Connection, run_ids: Sequence[int]) -> dict[int, dict[
 
 
 def stored_by_run(rows: Iterable[Any]) -> dict[int, dict[str, StoredStep]]:
-    """What rows say that have the columns of a ``StoredStep``, by their runs and labels."""
+    """Return what rows say that have the columns of a ``StoredStep``, by their runs and labels."""
     found: dict[int, dict[str, StoredStep]] = {}
     for row in rows:
         found.setdefault(row.run_id, {})[row.step] = _stored(row)

@@ -39,7 +39,7 @@ _BEFORE: Final = [one.name for one in fields(TaskSpec)].index("schedule")
 
 
 def spec_of(values: Sequence[Any]) -> TaskSpec:
-    """What a user decided, of the values of ``COLUMNS``."""
+    """Return what a user decided, of the values of ``COLUMNS``."""
     schedule = ScheduleSpec(*values[_OWN : _OWN + _SCHEDULE])
     # By place, as each task that comes due or is listed is read in this way; a test reads back all of them.
     rate, inherits = values[_OWN - 2 : _OWN]
@@ -68,7 +68,7 @@ _STORED: Final = frozenset({PER_RUN, *(one.name for one in fields(JobDefaults))}
 
 
 def defaults_from(document: Mapping[str, Json]) -> JobDefaults:
-    """What a job says about its runs and tasks, read back from the column ``defaults``.
+    """Return what a job says about its runs and tasks, read back from the column ``defaults``.
 
     Names that this version does not know are ignored: a node of a newer one has published them.
     """

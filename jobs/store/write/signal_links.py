@@ -19,7 +19,7 @@ class SignalLink:
 
 
 def count(conn: Connection, run_id: int) -> int:
-    """How many addresses a run has made."""
+    """Return how many addresses a run has made."""
     return int(conn.execute(select(func.count()).select_from(k).where(k.c.run_id == run_id)).scalar_one())
 
 

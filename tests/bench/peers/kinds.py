@@ -64,7 +64,7 @@ IDEAL = {"sleep5": THREADS / 0.005, "cpu20": PROCESSES / 0.02}
 
 
 def does(way: Way, kind: str, work: str) -> bool:
-    """Whether a way runs this; how often a module is imported is asked of ours alone."""
+    """Return whether a way runs this; how often a module is imported is asked of ours alone."""
     return (way.kind == "thread") == (kind == "thread") and (work != "import200" or way.contender.file == "cronograph")
 
 

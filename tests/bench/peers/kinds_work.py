@@ -68,7 +68,7 @@ class Round:
 
     @property
     def is_over(self) -> bool:
-        """Whether every job was done; to be asked often."""
+        """Return whether every job was done; to be asked often."""
         done = Path(os.environ[DONE]).stat().st_size
         if self._first is None and done >= self.runs // 10:
             self._first = _Moment.now(done)

@@ -88,7 +88,7 @@ def python_of(contender: Contender, environments: Path) -> str:
 
 
 def _runs(python: str) -> bool:
-    """Whether it is an interpreter: pyenv has a stand-in for each that it knows, chosen or not."""
+    """Return whether it is an interpreter: pyenv has a stand-in for each that it knows, chosen or not."""
     return subprocess.run([python, "--version"], capture_output=True, check=False).returncode == 0
 
 
@@ -130,7 +130,7 @@ def _place(contender: Contender, server: PostgresServer, folder: Path) -> str:
 
 
 def _measured(command: Sequence[str], processes: int, tally: Path, server: PostgresServer) -> tuple[Measures, float]:
-    """What a contender says of itself, and the server's seconds of processor time while it drained.
+    """Return what a contender says of itself, and the server's seconds of processor time while it drained.
 
     The first of its processes enqueues; all of them drain, from the moment at which each says that it can. The slowest
     says how long it took.
@@ -163,7 +163,7 @@ def _measured(command: Sequence[str], processes: int, tally: Path, server: Postg
 
 
 def compare(pythons: Mapping[str, str], server: PostgresServer, *, runs: int, rounds: int) -> dict[str, list[Measures]]:
-    """What each contender did in rounds in which they take turns."""
+    """Return what each contender did in rounds in which they take turns."""
     found: dict[str, list[Measures]] = {name: [] for name in pythons}
     for _ in range(rounds):
         for name, python in pythons.items():

@@ -15,7 +15,7 @@ AT_ONCE = 200
 
 
 async def nothing(number: int) -> int:
-    """What a step does."""
+    """Return what a step does."""
     return number
 
 

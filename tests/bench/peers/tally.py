@@ -37,7 +37,7 @@ class Tally:
         return self.done()
 
     def done(self) -> bool:
-        """Whether no run is left."""
+        """Return whether no run is left."""
         done: int = sum(count for (count,) in _COUNT.iter_unpack(self._counts))
         return done >= self._runs
 
@@ -48,7 +48,7 @@ class Tally:
 
 
 def asked() -> tuple[str, int, Tally]:
-    """What the command line of a contender says: the database, the number of runs, and their tally."""
+    """Return what the command line of a contender says: the database, the number of runs, and their tally."""
     parser = argparse.ArgumentParser()
     parser.add_argument("place")
     parser.add_argument("runs", type=int)

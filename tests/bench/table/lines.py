@@ -249,7 +249,7 @@ def contenders() -> dict[str, Contender]:
 
 
 def versions(pythons: Pythons) -> str:
-    """Which packages the contenders are, with their versions."""
+    """Return which packages the contenders are, with their versions."""
     found: list[str] = []
     for file, contender in contenders().items():
         for package in contender.packages if file in pythons else ():

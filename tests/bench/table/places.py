@@ -33,7 +33,7 @@ T = TypeVar("T")
 
 
 def apart(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """What a function returns in a new process, which has nothing else in its memory."""
+    """Return what a function returns in a new process, which has nothing else in its memory."""
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
         return pool.submit(function, *args, **kwargs).result()
 

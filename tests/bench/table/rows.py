@@ -42,7 +42,7 @@ class Row:
 
     @property
     def more_is_better(self) -> bool:
-        """Whether the aim is the least that it should be."""
+        """Return whether the aim is the least that it should be."""
         return self.unit == "runs/s"
 
 

@@ -28,7 +28,7 @@ def curl() -> str:
 
 
 def ask(curl: str, server: CronographProcess, query: str, *options: str, **variables: Any) -> str:
-    """What curl prints for a POST of this operation."""
+    """Return what curl prints for a POST of this operation."""
     body = json.dumps({"query": query, "variables": variables})
     command = [curl, "--silent", "--show-error", "--noproxy", "*", "--max-time", "30", *options]
     command += ["--header", "content-type: application/json", "--data", body, f"{server.url}/graphql"]

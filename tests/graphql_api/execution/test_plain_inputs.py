@@ -92,7 +92,7 @@ def as_before() -> Iterator[None]:
 
 
 def answers(schema: strawberry.Schema) -> list[str]:
-    """What reached the resolver for each input, or why none did."""
+    """Return what reached the resolver for each input, or why none did."""
     document = "query ($outer: Outer!) { told(outer: $outer) }"
     found = [schema.execute_sync(document, {"outer": value}) for value in inputs()]
     return [json.dumps([one.data, [str(error.message) for error in one.errors or ()]]) for one in found]

@@ -16,7 +16,7 @@ fragment Place on Tick { cursor }
 
 
 def collected_fields() -> int:
-    """How many fields executions have collected and still hold, beside what was there before the test."""
+    """Return how many fields executions have collected and still hold, beside what was there before the test."""
     gc.collect()
     return sum(issubclass(type(one), FieldDetails) for one in gc.get_objects())
 

@@ -32,7 +32,7 @@ async def many(api: Api, field: str, **input: Any) -> dict[str, Any]:
 
 
 async def followed(api: Api, field: str, **input: Any) -> list[int]:
-    """How many each call did while the cursors of the answers were followed."""
+    """Return how many each call did while the cursors of the answers were followed."""
     counts: list[int] = []
     after: str | None = None
     for _ in range(5):

@@ -45,7 +45,7 @@ def log(api: Api, worker: Worker, *messages: str, end: bool = True) -> int:
 
 
 async def search(api: Api, text: str, first: int = 50, **more: Any) -> dict[str, Any]:
-    """What a search answers; in all of the job `work` unless told otherwise."""
+    """Return what a search answers; in all of the job `work` unless told otherwise."""
     more = {"from" if name == "since" else name: value for name, value in more.items()}
     where = more if more.keys() & {"task", "execution"} else {"job": "work", **more}
     found: dict[str, Any] = (await api.ask(SEARCH, text=text, first=first, **where))["logSearch"]
@@ -53,7 +53,7 @@ async def search(api: Api, text: str, first: int = 50, **more: Any) -> dict[str,
 
 
 def places(found: dict[str, Any]) -> list[tuple[int, int]]:
-    """Which lines were found: execution and number."""
+    """Return which lines were found: execution and number."""
     return [(int(one["executionId"]), one["line"]["line"]) for one in found["matches"]]
 
 

@@ -137,7 +137,7 @@ async def test_a_task_that_is_due_more_often_than_its_grace_is_long_is_stalled_t
 
 
 async def _late(api: Api) -> bool:
-    """Whether the only task is late; all that say so agree."""
+    """Return whether the only task is late; all that say so agree."""
     document = (
         "{ tasks { nodes { stalled } } late: tasks(filter: { stalled: { eq: true } }) { totalCount } "
         "overview { stalledTasks } statistics { stalled } }"

@@ -60,7 +60,7 @@ class Broken(SchemaExtension):
     """An extension with a fault of its own."""
 
     def get_results(self) -> dict[str, Any]:
-        """What it adds to answers."""
+        """Return what it adds to answers."""
         raise RuntimeError("the password is hunter2")
 
 
@@ -97,7 +97,7 @@ async def test_a_fault_of_a_shared_execution_is_masked_for_all_its_members(caplo
 
 
 def gateway() -> Gateway:
-    """What all transports share, around the sample."""
+    """Return what all transports share, around the sample."""
     engine = Engine(sample_schema())
 
     async def get_context(_connection: HTTPConnection) -> SampleContext:

@@ -56,7 +56,7 @@ class Documents:
         await self.tasks[name]
 
     async def order(self, first: str, number: int) -> list[str]:
-        """Which of those that wait run after one another, once ``first`` has ended."""
+        """Return which of those that wait run after one another, once ``first`` has ended."""
         found: list[str] = []
         for _ in range(number):
             await self.end(first)

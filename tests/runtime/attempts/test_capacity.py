@@ -83,7 +83,7 @@ class TestTurns:
 
     @staticmethod
     def after(turns: int, pause: float, *, is_full: bool) -> int:
-        """How many runs the last claim is for."""
+        """Return how many runs the last claim is for."""
         node, count = Node(slots=200, threads=20), 0
         for _ in range(turns):
             count = dict(node.allowances())["awaits blocks"]
@@ -106,7 +106,7 @@ class TestTurns:
 class TestAhead:
     @staticmethod
     def after(places: int, rate: float, claim: float, seconds: float = 1.0, waiting: int = 1) -> int:
-        """How many are begun ahead after runs have ended at this rate for so long."""
+        """Return how many are begun ahead after runs have ended at this rate for so long."""
         ahead, now, count = Overcommit(places), 0.0, 0
         ahead.begin(now)
         step = 0.02

@@ -70,7 +70,7 @@ class UnreliableLine(Database):
 
 
 def _brought_something(result: Any) -> bool:
-    """Whether a claim took runs; one that found nothing loses nothing."""
+    """Return whether a claim took runs; one that found nothing loses nothing."""
     started = getattr(result, "started", result)
     return bool(started) or bool(getattr(result, "reserved", ()))
 

@@ -45,7 +45,7 @@ class SteppingClock(Clock):
 
 
 def history(stored: Stored, seconds: int = 60, **of: str) -> list[DepthPoint]:
-    """What was kept since the start."""
+    """Return what was kept since the start."""
     return stored.do(lambda tx: depth.over_time(tx.conn, START, stored.now + MINUTE, seconds, **of))
 
 

@@ -43,7 +43,7 @@ def line(stored: Stored, execution_id: int, number: int) -> LogLine:
 
 
 async def still_waits(follower: LogFollower, last_line: int) -> bool:
-    """Whether there is no more for a follower at this moment."""
+    """Return whether there is no more for a follower at this moment."""
     try:
         await asyncio.wait_for(follower.more(last_line), 0)
     except TimeoutError:

@@ -89,12 +89,12 @@ async def test_without_a_launcher_only_process_jobs_wait_and_explain_says_why(
 
 
 async def is_explained(engine: RunningEngine, run_id: int) -> bool:
-    """Whether the node has told that it can start no child process."""
+    """Return whether the node has told that it can start no child process."""
     return (await explained(engine, run_id))[0] == "NO_CHILD_PROCESS"
 
 
 def open_files() -> int:
-    """How many files this process has open."""
+    """Return how many files this process has open."""
     return len(list(Path("/proc/self/fd").iterdir()))
 
 

@@ -276,7 +276,7 @@ def noted_pids(folder: Path) -> list[int]:
 
 
 def is_gone(pid: int) -> bool:
-    """Whether no such process runs; one that nobody has collected yet counts as gone."""
+    """Return whether no such process runs; one that nobody has collected yet counts as gone."""
     try:
         return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:

@@ -138,7 +138,7 @@ def end_at_last(process: "subprocess.Popen[bytes]") -> None:
 
 
 def verdict_on(process: "subprocess.Popen[bytes]", mark: bytes) -> Verdict:
-    """What is found once the kernel shows the environment of the program that has just started."""
+    """Return what is found once the kernel shows the environment of the program that has just started."""
     seen: list[Verdict] = []
 
     def visible() -> bool:

@@ -114,7 +114,7 @@ async def test_each_root_field_is_refused_and_allowed_by_role_on_every_transport
 
 
 async def faults(server: Protected, schema: GuardedSchema) -> list[str]:
-    """Who may do what he may not, or may not do what he may."""
+    """Return who may do what he may not, or may not do what he may."""
     await server.account("boss", Role.ADMIN)
     shown: dict[str, tuple[str, Role | None]] = {
         "nobody": ("", None),
@@ -170,7 +170,7 @@ Asked = tuple[str, Role, str, OperationType]
 
 
 async def over_websocket(server: Protected, asked: list[Asked], token: str, role: Role | None) -> list[str]:
-    """What is wrong on one socket, for all fields."""
+    """Return what is wrong on one socket, for all fields."""
     wrong: list[str] = []
     payload = {"authorization": f"Bearer {token}"} if token else None
     async with server.socket(payload) as socket:

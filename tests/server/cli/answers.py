@@ -16,7 +16,7 @@ def validator(command: str) -> Draft202012Validator:
 
 
 def fault(command: str, said: str) -> str | None:
-    """What is wrong with the answer of a command; None if it is of its form."""
+    """Return what is wrong with the answer of a command; None if it is of its form."""
     for line in said.splitlines():
         try:
             answer = json.loads(line)

@@ -10,7 +10,7 @@ from cronograph.jobs.store.schema.tables import run
 
 
 def compiles(engine: Engine, limit: int) -> bool:
-    """Whether this engine had to compile the statement."""
+    """Return whether this engine had to compile the statement."""
     statement = select(run.c.id, run.c.state).offset(7).limit(limit).distinct()
     with engine.begin() as conn:
         context: Any = conn.execute(statement).context

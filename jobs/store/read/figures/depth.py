@@ -56,7 +56,7 @@ def stalled(
 
 
 def stalled_of(conn: Connection, tasks: Collection[Task], now: datetime) -> tuple[int, ...]:
-    """Which of these tasks should have started and did not, as ``is_stalled`` judges."""
+    """Return which of these tasks should have started and did not, as ``is_stalled`` judges."""
     suspects = [task for task in tasks if is_stalled(task, now, owed=True)]
     if not suspects:
         return ()
@@ -142,7 +142,7 @@ def parts(conn: Connection, now: datetime) -> list[Part]:
 
 
 def is_kept(conn: Connection, minute: datetime) -> bool:
-    """Whether somebody kept this minute."""
+    """Return whether somebody kept this minute."""
     return conn.execute(select(exists().where(_mark(), d.c.at == minute))).scalar_one()
 
 

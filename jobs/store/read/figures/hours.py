@@ -46,7 +46,7 @@ def ended(conn: Connection, start: datetime, end: datetime) -> Mapping[datetime,
 
 
 def of_two_days(conn: Connection, before: datetime, day: datetime, end: datetime) -> tuple[Ends, Ends]:
-    """How those have ended that began in ``before <= time < day``, and in ``day <= time < end``.
+    """Return how those have ended that began in ``before <= time < day``, and in ``day <= time < end``.
 
     Args:
         conn: A connection.
@@ -109,7 +109,7 @@ def hour_of(instant: datetime) -> datetime:
 
 
 def first_to_count(conn: Connection, now: datetime) -> datetime | None:
-    """Where to begin to count at the start of a node; None without any execution.
+    """Return where to begin to count at the start of a node; None without any execution.
 
     With the whole log, or where that has been done a week before the newest hour that is counted: pruning leaves hardly
     anything of what is older, and takes the hours with it.
@@ -193,7 +193,7 @@ def tallies(
 
 
 def gaps(start: datetime, end: datetime, hours: Collection[datetime]) -> list[tuple[datetime, datetime]]:
-    """What of ``start <= time < end`` is in none of these hours, all of which lie within, as spans in order."""
+    """Return what of ``start <= time < end`` is in none of these hours, all of which lie within, as spans in order."""
     edges = [start, *(edge for hour in sorted(hours) for edge in (hour, hour + HOUR)), end]
     return [(first, last) for first, last in zip(edges[::2], edges[1::2], strict=True) if first < last]
 

@@ -152,7 +152,7 @@ class FailureRow:
 
 
 def scaled(point: Point, by: int) -> Point:
-    """What one of so many executions stands for."""
+    """Return what one of so many executions stands for."""
     figures = point.figures
     return Point(
         point.at,

@@ -88,7 +88,7 @@ class TimelineRow:
 
     @property
     def order(self) -> tuple[bool, bool, str]:
-        """What needs a person first, then by name."""
+        """Return what needs a person first, then by name."""
         return not self.failing, not self.late, self.task_name or self.job_name or ""
 
 
@@ -137,7 +137,7 @@ def read(conn: Connection, scope: Scope, seconds: int, first: int, now: datetime
 
 
 def row_name(row: TimelineRow) -> RowName:
-    """What identifies a row."""
+    """Return what identifies a row."""
     return row.task_name, None if row.task_name is not None else row.job_name
 
 

@@ -42,14 +42,14 @@ from ...schema.tables import run_label
 
 
 def contains(column: ColumnElement[str], text: str) -> ColumnElement[bool]:
-    """Whether a column holds a text, in any case."""
+    """Return whether a column holds a text, in any case."""
     if text.isascii():
         return column.icontains(text, autoescape=True)
     return _fits(column, expression(text), f"*{glob(text)}*")
 
 
 def starts_with(column: ColumnElement[str], text: str) -> ColumnElement[bool]:
-    """Whether a column begins with a text, in any case."""
+    """Return whether a column begins with a text, in any case."""
     if text.isascii():
         return column.istartswith(text, autoescape=True)
     return _fits(column, f"^{expression(text)}", f"{glob(text)}*")
@@ -85,7 +85,7 @@ _NEIGHBOURS = 100
 
 
 def began_after(instant: datetime) -> ColumnElement[bool]:
-    """What follows for the id of an execution that began at a time or later.
+    """Return what follows for the id of an execution that began at a time or later.
 
     Says little new, but an index over something else and the id can begin or end there: else it would be read through
     the whole history. Nothing began so late if there is no neighbour.
@@ -96,7 +96,7 @@ def began_after(instant: datetime) -> ColumnElement[bool]:
 
 
 def began_before(instant: datetime) -> ColumnElement[bool]:
-    """What follows for the id of an execution that began at a time or earlier, see ``began_after``."""
+    """Return what follows for the id of an execution that began at a time or earlier, see ``began_after``."""
     earlier = e.c.started_at < instant + SLACK
     neighbours = (
         select(e.c.id).where(earlier).order_by(e.c.started_at.desc()).limit(_NEIGHBOURS).subquery("end_of_span")
@@ -159,7 +159,7 @@ class LabelMatch:
         return found.where(run_label.c.value.in_(self.values))
 
     def sql(self, run_id: ColumnElement[Any]) -> ColumnElement[bool]:
-        """Whether the run with this key has it."""
+        """Return whether the run with this key has it."""
         match self.spread:
             case Spread.FEW:
                 return is_one_of_few(run_id, self.runs())
@@ -177,7 +177,7 @@ class PathMatch:
     value: str | float | bool | None
 
     def sql(self, document: ColumnElement[Any]) -> ColumnElement[bool]:
-        """Whether a document has it."""
+        """Return whether a document has it."""
         return has_value_at(document, self.path, self.value)
 
 
@@ -188,7 +188,7 @@ class MemberMatch:
     path: tuple[str, ...]
 
     def sql(self, document: ColumnElement[Any]) -> ColumnElement[bool]:
-        """Whether a document has it."""
+        """Return whether a document has it."""
         return has_member(document, self.path)
 
 
@@ -275,7 +275,7 @@ def conditions(criteria: Criteria) -> Iterator[Condition]:
 
 
 def mentions(criteria: Criteria, field: str) -> bool:
-    """Whether a condition asks anything of a field."""
+    """Return whether a condition asks anything of a field."""
     match criteria:
         case AllOf(parts) | AnyOf(parts):
             return any(mentions(part, field) for part in parts)

@@ -32,7 +32,7 @@ class OrderKey:
     nulls_first: bool | None = None
 
     def nulls_lead(self, *, forwards: bool) -> bool:
-        """Whether rows without a value are met first when the list is read in this direction."""
+        """Return whether rows without a value are met first when the list is read in this direction."""
         first = self.descending if self.nulls_first is None else self.nulls_first
         return first == forwards
 
@@ -148,7 +148,7 @@ def _nulls(column: ColumnElement[Any], ordered: UnaryExpression[Any], *, first: 
 
 
 def nullable(column: ColumnElement[Any]) -> bool:
-    """Whether an expression may be NULL; one that is not a plain column may."""
+    """Return whether an expression may be NULL; one that is not a plain column may."""
     return bool(getattr(column, "nullable", True))
 
 

@@ -42,7 +42,7 @@ class Indexes:
     together: frozenset[frozenset[str]] = frozenset()
 
     def finds(self, condition: Condition) -> bool:
-        """Whether an index has the rows of a condition, in the order of the key."""
+        """Return whether an index has the rows of a condition, in the order of the key."""
         if condition.operator is Operator.LABELLED:
             return condition.value.spread is Spread.FEW
         values = condition.values()
@@ -51,7 +51,7 @@ class Indexes:
         return any(bool(values) and values <= frozenset(one) for one in self.by_values.get(condition.field, ()))
 
     def bounds(self, condition: Condition) -> bool:
-        """Whether a condition is a range of the key."""
+        """Return whether a condition is a range of the key."""
         return condition.field in self.ranges and condition.operator in LATER | EARLIER
 
 
@@ -89,7 +89,7 @@ NOTHING: Final = Search()
 
 
 def search_of(indexes: Indexes, criteria: Criteria, order: tuple[OrderKey, ...] = (), *, owned: bool = False) -> Search:
-    """What a read has to do for each row.
+    """Return what a read has to do for each row.
 
     Args:
         indexes: Of the list.
@@ -161,14 +161,14 @@ class Listing(Generic[M]):
 
     @property
     def table(self) -> Table:
-        """Where its rows are; only of a list with ``indexes``."""
+        """Return where its rows are; only of a list with ``indexes``."""
         key: Any = self.key
         found: Table = key.table
         return found
 
     @property
     def reader(self) -> RowReader[M]:
-        """What reads its columns, where each model is made of a row by itself; jobs are not."""
+        """Return what reads its columns, where each model is made of a row by itself; jobs are not."""
         reader: Any = self.model
         assert isinstance(reader, RowReader), self.name
         return cast("RowReader[M]", reader)

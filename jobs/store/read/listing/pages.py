@@ -143,7 +143,7 @@ def newest_finished_of(task_id: ColumnElement[int]) -> ScalarSelect[int]:
 
 
 def count(conn: Connection, listing: Listing[M], criteria: Criteria, cap: int = COUNT_CAP) -> int:
-    """How many rows meet the condition, counted up to ``cap`` + 1."""
+    """Return how many rows meet the condition, counted up to ``cap`` + 1."""
     criteria = joined(criteria) if dialect.is_postgresql(conn) else criteria
     rows = _keys(listing).where(listing.condition(criteria)).limit(cap + 1).subquery("counted")
     return conn.execute(select(func.count()).select_from(rows)).scalar_one()

@@ -31,7 +31,7 @@ class Counted:
 
 
 def capped(number: int, cap: int = COUNT_CAP) -> Counted:
-    """What was counted up to ``cap`` + 1."""
+    """Return what was counted up to ``cap`` + 1."""
     return Counted(number, number <= cap)
 
 
@@ -44,7 +44,7 @@ class Keys:
 
     @property
     def rows(self) -> int:
-        """How many rows there are at most."""
+        """Return how many rows there are at most."""
         return self.last - self.first + 1 if self.last else 0
 
 
@@ -60,12 +60,12 @@ _MIN, _MAX = func.min, func.max
 
 
 def search_for(listing: Listing[Any], request: PageRequest, *, owned: bool = False) -> Search | None:
-    """What a page of a list takes in addition to reading its rows; None = nothing."""
+    """Return what a page of a list takes in addition to reading its rows; None = nothing."""
     return _search(listing, request.criteria, request.order, owned=owned)
 
 
 def search_to_count(listing: Listing[Any], criteria: Criteria, *, owned: bool = False) -> Search | None:
-    """What counting takes in addition to reading what is counted; None = nothing."""
+    """Return what counting takes in addition to reading what is counted; None = nothing."""
     return _search(listing, criteria, (), owned=owned)
 
 
@@ -74,7 +74,7 @@ def _search(listing: Listing[Any], criteria: Criteria, order: tuple[OrderKey, ..
 
 
 def is_bounded(search: Search, order: Sequence[OrderKey] = ()) -> bool:
-    """Whether a search ends after ``REACH`` rows: one through all rows, in the order of the key."""
+    """Return whether a search ends after ``REACH`` rows: one through all rows, in the order of the key."""
     return not (search.narrowed or search.sorted_by) and (not order or order[0].field == "id")
 
 
@@ -115,7 +115,7 @@ def _edge(keys: Keys, request: PageRequest, reach: int) -> Condition | None:
 def searched_number(
     conn: Connection, listing: Listing[Any], criteria: Criteria, reach: int = REACH, cap: int = COUNT_CAP
 ) -> Counted:
-    """How many of the newest ``reach`` rows meet the condition, counted up to ``cap`` + 1."""
+    """Return how many of the newest ``reach`` rows meet the condition, counted up to ``cap`` + 1."""
     keys = keys_of(conn, [listing])[listing.name]
     newest = keys.last + 1 - reach
     whole = newest <= keys.first

@@ -44,7 +44,7 @@ class Moved(FilePresence):
         self.elsewhere = path.with_name("elsewhere.db")
 
     def check(self) -> bool:
-        """Whether it is there."""
+        """Return whether it is there."""
         answer = super().check()
         if not self.elsewhere.exists():
             self._from.rename(self.elsewhere)

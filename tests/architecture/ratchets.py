@@ -14,9 +14,9 @@ from tests.docs.messages import messages_of
 from tests.support.sources import PRODUCT_FOLDERS, ROOT, Source, read_sources
 
 MOST: Final[Mapping[str, float]] = {
-    "modules": 640,
-    "lines": 91_000,
-    "modules under 80 lines with one importer": 56,
+    "modules": 576,
+    "lines": 90_300,
+    "modules under 80 lines with one importer": 32,
     "files of the column concurrency_key": 42,
     "files of the column rate_key": 44,
     "files of the column max_concurrent": 22,
@@ -25,8 +25,8 @@ MOST: Final[Mapping[str, float]] = {
     "files of the mutation cancel_runs": 9,
     "files of the list of secrets": 9,
     "files of the list of nodes": 26,
-    "docstrings that begin with a relative word": 1_080,
-    "'what' in 1,000 words of docstrings and messages": 13.4,
+    "docstrings that begin with a relative word": 563,
+    "'what' in 1,000 words of docstrings and messages": 12.5,
 }
 """The numbers that no change may raise. A feature that needs more modules or lines raises these two, and says why."""
 

@@ -61,12 +61,10 @@ class Operation(Generic[T]):
         """
         if not self.ready_made or UNKNOWN_HASH not in text:
             return False
-        try:
-            answer = decode()
-        except (ValueError, RecursionError):
+        known = _decoded(decode)
+        if known is None or "data" in known:
             return False
-        known: Mapping[str, Any] = cast("Mapping[str, Any]", answer) if isinstance(answer, Mapping) else {}
-        return "data" not in known and any(fault.code == UNKNOWN_HASH for fault in faults_of(known.get("errors", [])))
+        return any(fault.code == UNKNOWN_HASH for fault in faults_of(known["errors"]))
 
     def answer(self, status: int, decode: Callable[[], object], text: str) -> T:
         """The result behind an HTTP answer.
@@ -115,18 +113,24 @@ def envelope(status: int, decode: Callable[[], object], text: str) -> Mapping[st
         HttpError: there is none, and the status says that something is wrong.
         InvalidAnswerError: there is none, and the status says that all is well.
     """
-    try:
-        answer = decode()
-    except (ValueError, RecursionError):
-        answer = None
-    if isinstance(answer, dict) and ("data" in answer or "errors" in answer):
-        return cast("dict[str, Any]", answer)
+    answer = _decoded(decode)
+    if answer is not None:
+        return answer
     excerpt = " ".join(text[:EXCERPT].split())
     if status >= 400:
         raise HttpError(f"the server answered with HTTP status {status}: {excerpt or '(empty)'}", status, text)
     raise InvalidAnswerError(
         f"what answers is no Cronograph server: HTTP status {status}, {excerpt or '(empty)'}; is the address right?"
     )
+
+
+def _decoded(decode: Callable[[], object]) -> Mapping[str, Any] | None:
+    try:
+        answer = decode()
+    except (ValueError, RecursionError):
+        return None
+    is_answer = isinstance(answer, dict) and ("data" in answer or "errors" in answer)
+    return cast("dict[str, Any]", answer) if is_answer else None
 
 
 def data_of(answer: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -1,6 +1,6 @@
 """CronJobs of Kubernetes, from manifests in YAML."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -58,7 +58,7 @@ def _table(value: object) -> Mapping[str, Any]:
 
 
 def _list(value: object) -> list[Any]:
-    return cast("list[Any]", value) if isinstance(value, list) else []
+    return list(cast("Iterable[Any]", value)) if isinstance(value, list) else []
 
 
 def _cron_job(place: str, schedule: str, document: Mapping[str, Any], zone: str, span: tuple[int, int]) -> Carried:

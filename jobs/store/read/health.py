@@ -6,19 +6,24 @@ import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-import psycopg
-from psycopg import sql
 from sqlalchemy import Connection, Index, func, select, text
 from sqlalchemy.schema import CreateIndex
 
+from ...core.base.lazy import LazyModule
 from ..db import dialect
 from ..db.address import libpq_url, parse_url
 from ..db.dialect import is_postgresql
 from ..schema.tables import job_execution as e
 from ..schema.tables import metadata
 from ..schema.types import SCHEMA, SchemaText
+
+if TYPE_CHECKING:
+    import psycopg
+    import psycopg.sql
+else:
+    psycopg = LazyModule("psycopg")
 
 MOST_NAMED = 5
 """So many missing columns are named, the others counted."""
@@ -244,7 +249,7 @@ def notification_delay(database_url: str, patience: float = 2.0) -> float | None
     """
     address, channel = libpq_url(parse_url(database_url)), f"cronograph_trial_{secrets.token_hex(6)}"
     with psycopg.connect(address, autocommit=True) as listener, psycopg.connect(address, autocommit=True) as sender:
-        listener.execute(sql.SQL("LISTEN {}").format(sql.Identifier(channel)))
+        listener.execute(psycopg.sql.SQL("LISTEN {}").format(psycopg.sql.Identifier(channel)))
         began = time.perf_counter()
         sender.execute("SELECT pg_notify(%s, '')", (channel,))
         received = list(listener.notifies(timeout=patience, stop_after=1))

@@ -7,14 +7,7 @@ from graphql.pyutils import Path, gather_with_cancel
 from strawberry.schema.schema import StrawberryGraphQLCoreExecutionContext
 from typing_extensions import override
 
-from graphql import (
-    ExecutionResult,
-    GraphQLError,
-    GraphQLLeafType,
-    GraphQLNonNull,
-    GraphQLObjectType,
-    Undefined,
-)
+from graphql import ExecutionResult, GraphQLError, GraphQLLeafType, GraphQLNonNull, GraphQLObjectType, Undefined
 
 from ...jobs.core.base.errors import UnreadableRow
 from ..base.errors import standing

@@ -16,11 +16,7 @@ from ...jobs.store.read.listing.keyset import OrderKey, Page, PageRequest
 from ...jobs.store.read.listing.listing import Indexes, Listing, Search, span_of
 from ...jobs.store.read.listing.pages import count
 from ...jobs.store.read.listing.searching import REACH, Counted, capped, is_bounded, search_for, search_to_count
-from ...jobs.store.read.lists import (
-    EXECUTIONS,
-    EXECUTIONS_AND_RUNS,
-    PRESENT_RUN,
-)
+from ...jobs.store.read.lists import EXECUTIONS, EXECUTIONS_AND_RUNS, PRESENT_RUN
 from ..base.arguments import AFTER, BEFORE, FIRST, LAST, camel, refused
 from ..base.enums import Direction, Nulls, Role
 from ..base.fields import PAGE, resolved

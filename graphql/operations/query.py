@@ -10,14 +10,7 @@ from ...jobs.store.read import jobs as stored_jobs
 from ...jobs.store.read.listing.criteria import AllOf, Condition, Criteria, Operator, equal
 from ...jobs.store.read.listing.keyset import PageRequest
 from ...jobs.store.read.lists import EXECUTIONS, GROUPS
-from ..base.arguments import (
-    ID_ARGUMENT,
-    MAX_JOB_LOGS,
-    checked_range,
-    checked_text,
-    parse_id,
-    refused,
-)
+from ..base.arguments import ID_ARGUMENT, MAX_JOB_LOGS, checked_range, checked_text, parse_id, refused
 from ..base.enums import Role
 from ..base.fields import Size, resolved
 from ..lists.connections import Connection

@@ -25,13 +25,7 @@ from ..types.entities import Job
 from ..types.operation import Group, Node
 from ..types.payloads import GroupChanged, JobChanged, NodeChanged
 from .base.changes import given, one_left, perform
-from .base.inputs import (
-    KEY,
-    REASON,
-    GroupLimits,
-    RateInput,
-    optional,
-)
+from .base.inputs import KEY, REASON, GroupLimits, RateInput, optional
 
 
 @strawberry.input(description="A group to be paused.")

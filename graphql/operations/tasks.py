@@ -47,16 +47,7 @@ from .base.bulk import (
     perform_many,
 )
 from .base.changes import ONE_RUN, ONE_TASK, Done, args_of, given, perform, perform_once, restore_runs, restore_tasks
-from .base.inputs import (
-    DRY_RUN,
-    KEY,
-    REASON,
-    TRY,
-    ScheduleInput,
-    TaskSettings,
-    optional,
-    settings_of,
-)
+from .base.inputs import DRY_RUN, KEY, REASON, TRY, ScheduleInput, TaskSettings, optional, settings_of
 
 
 @strawberry.input(description="A task to be made.")

@@ -17,15 +17,7 @@ from ..base.enums import Role, describe
 from ..base.fields import SHOWN, resolved
 from ..execution.shown import FromModel, Makers
 from ..lists.declared import Kind
-from ..lists.filters import (
-    DateTimeFilter,
-    Filter,
-    IdFilter,
-    RowFilter,
-    StringFilter,
-    condition,
-    filter_of,
-)
+from ..lists.filters import DateTimeFilter, Filter, IdFilter, RowFilter, StringFilter, condition, filter_of
 from ..resolving.context import Info, Person
 from .common import MutationPayload
 

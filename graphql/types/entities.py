@@ -8,17 +8,7 @@ import strawberry
 from strawberry.scalars import JSON
 
 from ...jobs.core import model
-from ..base.arguments import (
-    AFTER,
-    BEFORE,
-    DEFAULT_PAGE,
-    DEFAULT_STRIP,
-    FIRST,
-    LAST,
-    MAX_LINES,
-    MAX_PAGE,
-    checked_range,
-)
+from ..base.arguments import AFTER, BEFORE, DEFAULT_PAGE, DEFAULT_STRIP, FIRST, LAST, MAX_LINES, MAX_PAGE, checked_range
 from ..base.enums import ExplanationCode
 from ..base.fields import PAGE, Size, resolved
 from ..base.scalars import BigInt

@@ -16,16 +16,7 @@ from ..base.fields import Size, resolved
 from ..execution.shown import FromModel, Makers
 from ..lists.connections import Connection
 from ..lists.declared import Kind, listed, order_of
-from ..lists.filters import (
-    DateTimeFilter,
-    Filter,
-    IdFilter,
-    LabelFilter,
-    RowFilter,
-    StringFilter,
-    condition,
-    filter_of,
-)
+from ..lists.filters import DateTimeFilter, Filter, IdFilter, LabelFilter, RowFilter, StringFilter, condition, filter_of
 from ..resolving.context import Info
 from ..types.run import RUN_LIST
 from .entities import Run, load_run

@@ -14,13 +14,7 @@ from ...base.fields import Size, mutates, resolved
 from ...execution.shown import FromModel
 from ...lists.connections import Connection
 from ...lists.declared import Kind, listed
-from ...lists.filters import (
-    DateTimeFilter,
-    RowFilter,
-    StringFilter,
-    condition,
-    filter_of,
-)
+from ...lists.filters import DateTimeFilter, RowFilter, StringFilter, condition, filter_of
 from ...resolving.context import Info
 from ...types.common import MutationPayload
 from ..base.changes import given, perform_once

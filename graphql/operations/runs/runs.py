@@ -53,15 +53,7 @@ from ..base.bulk import (
     selection_faults,
 )
 from ..base.changes import ONE_RUN, Done, args_of, given, parse_key, perform, perform_once, restore_run, restore_runs
-from ..base.inputs import (
-    DRY_RUN,
-    KEY,
-    LABELS,
-    REASON,
-    TRY,
-    UNIQUE_KEY,
-    optional,
-)
+from ..base.inputs import DRY_RUN, KEY, LABELS, REASON, TRY, UNIQUE_KEY, optional
 from .enqueue_inputs import (
     DEBOUNCE,
     EXPIRES_AT,

@@ -5,14 +5,7 @@ from datetime import datetime
 from enum import Enum, auto
 from typing import Any, Final, NamedTuple
 
-from sqlalchemy import (
-    Connection,
-    String,
-    bindparam,
-    func,
-    literal_column,
-    select,
-)
+from sqlalchemy import Connection, String, bindparam, func, literal_column, select
 
 from ...core.model import Json, Run, Trigger
 from ...core.nodes import LIVE_NODES, NodeState

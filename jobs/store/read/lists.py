@@ -4,18 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from sqlalchemy import (
-    Boolean,
-    ColumnElement,
-    case,
-    exists,
-    func,
-    literal,
-    literal_column,
-    or_,
-    select,
-    text,
-)
+from sqlalchemy import Boolean, ColumnElement, case, exists, func, literal, literal_column, or_, select, text
 
 from ...core.defaults import JobInfo
 from ...core.flows import Flow

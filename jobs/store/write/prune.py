@@ -18,15 +18,7 @@ from ...core.states import OCCUPYING
 from ..read.prunable import NEEDED_FLOW, RunPlace, ended_runs, needed_run
 from ..schema.tables import execution_log as line
 from ..schema.tables import flow as f
-from ..schema.tables import (
-    flow_edge,
-    run_awaited,
-    run_label,
-    run_signal,
-    run_step,
-    signal_link,
-    skipped_occurrence,
-)
+from ..schema.tables import flow_edge, run_awaited, run_label, run_signal, run_step, signal_link, skipped_occurrence
 from ..schema.tables import flow_run as m
 from ..schema.tables import job_execution as e
 from ..schema.tables import node as n

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import expect
 
+from graphql import build_schema, parse, validate
 from tests.e2e.addresses import PAGES
 from tests.e2e.conftest import MODULE, SOURCE, Site, need_dashboard, start_site
 from tests.e2e.test_pages import ready
@@ -39,6 +40,13 @@ def test_every_operation_of_the_sources_is_listed() -> None:
     written = sum(len(OPERATION.findall(text)) for text in sources)
     assert written > 30
     assert len(listed) == written
+
+
+def test_every_operation_fits_the_schema() -> None:
+    need_dashboard()
+    schema = build_schema((ROOT / "graphql" / "schema.graphql").read_text())
+    for text in json.loads((ROOT / "server" / "static" / "documents.json").read_text()).values():
+        assert validate(schema, parse(text)) == [], text
 
 
 @pytest.mark.costly

@@ -3,7 +3,7 @@ import { graphql, type ResultOf } from "../api/tada";
 import type { BulkTarget } from "./runs";
 
 const PreviewFragment = graphql(`
-  fragment PreviewParts on Preview @_unmask {
+  fragment PreviewParts on Preview {
     sentence
     droppedIds
     runs {

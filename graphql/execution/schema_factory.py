@@ -9,7 +9,16 @@ from strawberry.extensions import SchemaExtension
 from strawberry.schema.config import StrawberryConfig
 from strawberry.types import ExecutionContext
 
-from graphql import GraphQLError
+from graphql import (
+    GraphQLArgument,
+    GraphQLError,
+    GraphQLInputField,
+    GraphQLInputObjectType,
+    GraphQLInterfaceType,
+    GraphQLObjectType,
+    GraphQLSchema,
+    Undefined,
+)
 
 from ..base.enums import Role
 from ..base.errors import mask_all
@@ -66,6 +75,7 @@ class GuardedSchema(strawberry.Schema):
         )
         # Strawberry has no public way to its graphql-core schema; its own extensions read this attribute too.
         self.rules = rules_of(self._schema)
+        _drop_null_defaults(self._schema)
         self._schema.extensions[LIMITS] = limits
         self._schema.extensions[PLAIN_FIELDS] = PlainFields(self._schema)
         plan_inputs(self._schema, self.config.name_converter)
@@ -86,6 +96,19 @@ class GuardedSchema(strawberry.Schema):
         """Mask and log the errors of a result in place: Strawberry logs every one with a traceback otherwise."""
         name = execution_context.operation_name if execution_context else None
         errors[:] = mask_all(errors, name)
+
+
+def _drop_null_defaults(schema: GraphQLSchema) -> None:
+    """Remove the explicit defaults ``null``, which Python's ``= None`` becomes: the resolver has its own default."""
+    for kind in schema.type_map.values():
+        given: list[GraphQLArgument | GraphQLInputField] = []
+        if isinstance(kind, GraphQLObjectType | GraphQLInterfaceType):
+            given = [one for field in kind.fields.values() for one in field.args.values()]
+        elif isinstance(kind, GraphQLInputObjectType):
+            given = list(kind.fields.values())
+        for one in given:
+            if one.default_value is None:
+                one.default_value = Undefined
 
 
 class PreparedDocument(SchemaExtension):

@@ -337,8 +337,8 @@ def listed(
     """
 
     def resolver(self: object, info: Info, **given: Any) -> Connection[Any]:  # noqa: ANN401 - arguments as they came
-        criteria = criteria_of_list(info, given["filter"])
-        paging = PageArguments(given["first"], given["after"], given["last"], given["before"])
+        criteria = criteria_of_list(info, given.get("filter"))
+        paging = PageArguments(*map(given.get, ("first", "after", "last", "before")))
         request = paging.request(kind.listing, to_keys(given.get("order_by")), criteria)
         loaders = info.context.loaders
         if of is not None:

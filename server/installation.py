@@ -113,7 +113,6 @@ class Installation:
             self.asgi = side_app(self.settings, self.lifecycle, lambda: parts.engine.ready, self.metrics)
 
     def _public_url(self) -> str | None:
-        """Under which address outsiders reach the API, as far as that is known here."""
         if not self.serves_api:
             return self.settings.public_url
         return self.url if self.set_up_by_link else None
@@ -172,13 +171,11 @@ class Installation:
         )
 
     def _count_faults(self, parts: Parts) -> None:
-        """Have the parts that belong to no node count their failures as the node's do."""
         watches = () if parts.sign_in is None else (parts.sign_in.watch,)
         for one in (parts.feeds.bus, parts.feeds.log_feed, *watches):
             one.on_fault = self.counts.failed
 
     def _opens_metrics(self) -> bool:
-        """Return whether everybody who reaches the API's port may read the metrics there."""
         if self.settings.metrics != "auto":
             return self.settings.metrics == "open"
         return self.who is None and reached_from_here_only(self.settings)

@@ -184,7 +184,6 @@ def streams(*, description: str | None = None, requires: Role) -> Callable[[F], 
 
 
 def _description(resolver: Callable[..., Any]) -> str:
-    """The docstring of a resolver on one line, up to what it says for Python alone."""
     text, *_ = re.split(r"\n\n(?:Args|Raises):\n", inspect.getdoc(resolver) or "")
     return " ".join(text.split())
 

@@ -80,7 +80,6 @@ def custom_subscription(
 
 
 def _at(data: object, path: str) -> object:
-    """The value at a dotted path; None where there is none."""
     for name in path.split("."):
         data = cast("Mapping[str, object]", data).get(name) if isinstance(data, Mapping) else None
     return data

@@ -211,6 +211,5 @@ class Guard:
 
 
 def _listed(places: Iterable[str]) -> str:
-    """Fields of a document in words, the first few of them: ``Run.executions`` and ``JobExecution.logLines``."""
     *others, last = [f"`{place}`" for place in places][:ADVISED_FIELDS]
     return f"{', '.join(others)} and {last}" if others else last

@@ -141,5 +141,4 @@ class _Weighing:
 
 
 def _named(kind: object) -> GraphQLNamedType:
-    """The type without what says that it is a list, or never null."""
     return cast("GraphQLNamedType", get_named_type(cast("Any", kind)))

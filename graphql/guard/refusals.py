@@ -46,7 +46,6 @@ class Refusals:
 
 
 def _bare(error: GraphQLError) -> GraphQLError:
-    """An error that says the same and holds nothing of the document."""
     bare = GraphQLError(error.message, extensions=error.extensions)
     bare.locations = error.locations
     return bare

@@ -319,13 +319,11 @@ def _type_of(definition: GraphQLField) -> Any:  # noqa: ANN401 - graphql-core le
 
 
 def _composite_type_of(definition: GraphQLField) -> GraphQLCompositeType | None:
-    """The type whose fields can be selected below a field, lists and non-null taken away."""
     named = cast("object", get_named_type(_type_of(definition)))
     return named if is_composite_type(named) else None
 
 
 def _is_list(definition: GraphQLField) -> bool:
-    """Return whether a field answers with a list, nullable or not. The text of a type is its form in the SDL."""
     return str(_type_of(definition)).startswith("[")
 
 

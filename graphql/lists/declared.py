@@ -433,7 +433,6 @@ class OwnRows(Generic[M]):
 
     @property
     def _is_long(self) -> bool:
-        """Return whether one owner has more than a handful."""
         return self.listing.indexes is not None and self.field not in self.listing.indexes.unique
 
     def _children(self, *, searched: bool) -> Children[M]:

@@ -193,7 +193,6 @@ def _inherits(names: Iterable[str]) -> list[str]:
 
 
 def _rate(stored: caps.Rate | dict[str, Any] | None) -> Rate | None:
-    """Of a whole task its rate, of a row that was read in part the document."""
     if stored is None:
         return None
     return Rate.from_model(caps.Rate.from_json(stored) if isinstance(stored, dict) else stored)

@@ -65,12 +65,10 @@ def _declare_new(tx: Tx, specs: Sequence[TaskSpec]) -> list[str]:
 
 
 def _is_declared(task: Task | None) -> bool:
-    """Return whether another node was faster to write the task."""
     return task is not None and task.source is TaskSource.CODE
 
 
 def _differs(task: Task, spec: TaskSpec | None) -> bool:
-    """Whether a task is not yet what its code declares; ``spec`` None = its job declares no schedule any more."""
     if spec is None:
         return task.spec.enabled and not task.overridden
     return _is_other(task, spec) or _is_to_resume(task, spec)
@@ -82,7 +80,6 @@ def _is_other(task: Task, spec: TaskSpec) -> bool:
 
 
 def _is_to_resume(task: Task, spec: TaskSpec) -> bool:
-    """Return whether only the code has paused the task, and does so no more."""
     return task.paused and task.paused_by == BY_CODE and spec.enabled
 
 

@@ -125,7 +125,6 @@ def request_faults(run: NewRun, schemas: Mapping[str, Schema], *, in_flow: bool 
 
 
 def _concerns(fault: UserError, unknown: Collection[tuple[str, ...]]) -> bool:
-    """Return whether a fault is one of an argument, or a part of one, that is not known yet."""
     place = fault.path[1:] if fault.path[:1] == ("args",) else ()
     return bool(place) and any(one[: len(place)] == place or place[: len(one)] == one for one in unknown)
 

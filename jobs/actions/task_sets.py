@@ -213,7 +213,6 @@ def _create(tx: Tx, plan: _Plan) -> None:
 
 
 def _placed(fault: UserError, made: Sequence[tuple[Path, str, TaskSpec]]) -> UserError:
-    """The fault with the place of its task among all sets, instead of that among the new tasks."""
     _, place, *rest = fault.path
     fault.path = (*made[int(place)][0], *rest)
     return fault

@@ -86,7 +86,6 @@ def _create(
 
 
 def _signature(schemas: Mapping[str, Schema], spec: TaskSpec) -> str:
-    """Return the signature of the version of its job that takes a task's arguments."""
     return version_for(schemas[spec.job_name], spec.job_name, spec.args).signature
 
 

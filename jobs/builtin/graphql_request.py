@@ -62,7 +62,6 @@ def _messages(answer: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _each_message(errors: object) -> Iterator[str]:
-    """The messages in a list of errors; an error without one is shown as it is."""
     for error in cast("list[object]", errors) if isinstance(errors, list) else []:
         known = cast("Mapping[str, object]", error) if isinstance(error, Mapping) else {"message": error}
         yield str(known.get("message", known))[:MESSAGE_LENGTH]

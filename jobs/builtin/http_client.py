@@ -240,5 +240,4 @@ async def _bounded_body(response: httpx.Response) -> tuple[bytes, bool]:
 
 
 def _reason(error: Exception) -> str:
-    """Return what went wrong, in words; some errors carry none."""
     return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__

@@ -131,7 +131,6 @@ async def http_request(  # noqa: PLR0917 - the parameters are the arguments of t
 
 
 def _headers(headers: dict[str, str], body: Json) -> dict[str, str]:
-    """The job's headers, with the type of a JSON body unless the job names one."""
     named = {name.lower() for name in headers}
     json_body = body is not None and not isinstance(body, str)
     return {"Content-Type": "application/json", **headers} if json_body and "content-type" not in named else headers

@@ -265,12 +265,10 @@ class _Pruning:
             self._count(name, deleted)
 
     async def _read(self, function: Callable[Concatenate[Any, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """One look at the database, unless the pruning should stop."""
         self._go_on()
         return await self._database.read(function, *args, **kwargs)
 
     async def _write(self, function: Callable[Concatenate[Any, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """One transaction, unless the pruning should stop."""
         self._go_on()
         return await self._database.write(lambda tx: function(tx.conn, *args, **kwargs))
 

@@ -112,7 +112,6 @@ def _started(
 
 
 def _keep(stream: IO[bytes], write: Callable[[str], None]) -> None:
-    """Write each line of a stream to the log, until its end."""
     while line := stream.readline(LINE_LENGTH):
         write(line.decode(errors="replace").rstrip("\r\n"))
 

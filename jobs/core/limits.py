@@ -119,7 +119,6 @@ def pieces(template: str) -> list[tuple[str, str]]:
 
 
 def _format_of(rule: Mapping[str, Any]) -> str:
-    """The format of a value; of one that may be null, too, that of the alternative that has one."""
     alternatives = (rule, *cast("Sequence[Mapping[str, Any]]", rule.get("anyOf", ())))
     return next((one["format"] for one in alternatives if "format" in one), "")
 

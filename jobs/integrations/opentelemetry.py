@@ -149,7 +149,6 @@ class OpenTelemetry:
         return TracedByOpenTelemetry(span, self._lines_of(attempt))
 
     def _lines_of(self, attempt: TracedAttempt) -> "LinesByOpenTelemetry | None":
-        """Return what takes the lines of an attempt; None = nothing does."""
         return None if self._logger is None else LinesByOpenTelemetry(self._logger, attempt)
 
     def _origin(self, attempt: TracedAttempt) -> tuple[Context, list[Link]]:

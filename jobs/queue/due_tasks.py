@@ -170,20 +170,17 @@ def _due_task(values: list[Any], syntax: str, timezone: str) -> DueTask:
 
 
 def _declared(stored: str | dict[str, Any] | None) -> JobDefaults:
-    """Return what a job says, of a document that SQLite gives as text."""
     if stored is None:
         return NO_DEFAULTS
     return defaults_from(json.loads(stored) if isinstance(stored, str) else stored)
 
 
 def _rate(stored: str | dict[str, Any]) -> Rate:
-    """A rate of a document that SQLite gives as text."""
     return Rate.from_json(json.loads(stored) if isinstance(stored, str) else stored)
 
 
 @lru_cache(maxsize=1024)
 def _schedule(syntax: str, value: str, timezone: str) -> ScheduleSpec:
-    """One for all tasks that share it."""
     return ScheduleSpec(Syntax(syntax), value, timezone)
 
 

@@ -306,7 +306,6 @@ def _is_success(accepted: tuple[Finish, Ending]) -> bool:
 
 
 def _is_held(stored: Before | None, one: Finish, node_id: int) -> bool:
-    """Return whether the attempt is the newest of its run, and this node's."""
     return stored is not None and stored.node_id == node_id and stored.attempt == one.run.attempt
 
 

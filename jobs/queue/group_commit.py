@@ -323,7 +323,6 @@ T = TypeVar("T")
 
 
 def _taken(waiting: deque[T], most: int) -> list[T]:
-    """Take the first ones that wait; they wait no more."""
     return [waiting.popleft() for _ in range(min(most, len(waiting)))]
 
 

@@ -161,7 +161,6 @@ class NodeQueue:
 
 
 def _is_mere_claim(order: Order) -> bool:
-    """Return whether nothing but a claim for free slots is wanted."""
     return order.slots > 0 and not order.ended and not order.reserved and order.prefetch == 0
 
 

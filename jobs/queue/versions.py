@@ -156,7 +156,6 @@ def _tried(run: Any) -> UnreadBy | None:
 
 
 def _is_new(run: Any) -> bool:
-    """Return whether a run waits for a version, and no code of it has run yet."""
     by = _tried(run)
     return by is not None and by.count == by.attempt
 

@@ -176,7 +176,6 @@ def _preload(value: object) -> bool | None:
 
 
 def _check_texts(policies: JobPolicies) -> None:
-    """Let policies pass whose texts, such as those of keys and labels, every database stores."""
     found = unstorable(asdict(policies.defaults))
     if found is not None:
         raise ValueError(f"{found.where} {found.why}")

@@ -54,7 +54,6 @@ class Reuse:
 
 
 def _is_number(value: object) -> bool:
-    """Return whether it is a whole number above 0."""
     return isinstance(value, int) and not isinstance(value, bool) and value >= 1
 
 

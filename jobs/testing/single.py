@@ -392,7 +392,6 @@ async def run_job(  # noqa: PLR0913 - every setting of a test has a name of its 
 
 
 def _policies(definition: JobDefinition, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what the test says of a run, and else its job, and else the product."""
     defaults = definition.policies.defaults
     return {name: value_of(defaults, name) if value is None else value for name, value in given.items()}
 

@@ -94,6 +94,5 @@ class HostSignIn:
 
 
 def _unknown(target: str) -> Response:
-    """Says where one signs in, and leads back."""
     again = f"login?next={quote(target, safe='/')}"
     return page("Not signed in", f'<p>{UNKNOWN}</p><p><a class="way" href="{escape(again)}">Try again</a></p>', 401)

@@ -90,7 +90,6 @@ class SignInRoutes:
         return Redirect(f"/login?next={quote(wanted, safe='/')}", SEE_OTHER, headers=NO_STORE)
 
     async def _providers(self, _request: Request) -> Response:
-        """By whom one can sign in here; the page of sign-in says no less."""
         listed = [{"key": key, "name": name} for key, name in self._ways.providers]
         return JSONResponse(listed, headers={"Cache-Control": "no-cache"})
 
@@ -174,7 +173,6 @@ class SignInRoutes:
 
 
 def _why_here(target: str, *, ended: bool) -> str | None:
-    """Return the reason for which somebody sees the page of sign-in; None where it is plain."""
     if ended:
         return "Your sign-in has ended. Sign in again to go on where you were."
     return None if target == "/" else f"Sign in to open {target.partition('?')[0][:80]}."

@@ -298,7 +298,6 @@ def _as_module(text: str) -> str:
 
 
 def _shown_of(name: str, value: object) -> str:
-    """A wrong value of a setting; of a secret one its length alone."""
     return f"{len(str(value))} characters" if name in SECRET else _shown(value)
 
 

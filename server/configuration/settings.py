@@ -152,11 +152,6 @@ def _checked_keys(value: SecretStr | None) -> SecretStr | None:
 
 
 def _checked_schema(value: str | None) -> str | None:
-    """Let a name pass that a schema can have.
-
-    Raises:
-        ValueError: it cannot.
-    """
     if value is not None and schema_fault(value) is not None:
         raise ValueError(schema_fault(value))
     return value

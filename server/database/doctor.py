@@ -340,7 +340,6 @@ def _wraparound(part: float) -> Finding:
 def _each(
     tables: Sequence[TableHealth], check: str, judge: Callable[[TableHealth], Finding | None], good: str
 ) -> Iterator[Finding]:
-    """The finding of each table that has one, or that all is well."""
     found = [one for table in tables if (one := judge(table)) is not None]
     yield from found or [Finding(check, Level.OK, good)]
 

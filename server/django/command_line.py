@@ -40,7 +40,6 @@ def environment() -> dict[str, str]:
 
 
 def _text(value: object) -> str:
-    """A setting as a variable holds it."""
     if isinstance(value, list | tuple):
         return ",".join(map(str, cast("Sequence[object]", value)))
     return json.dumps(value) if isinstance(value, dict | bool) else str(value)

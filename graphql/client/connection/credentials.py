@@ -217,7 +217,6 @@ class StoredSignIn(httpx.Auth):
             yield None
 
     def _question(self, fields: Mapping[str, str], request: httpx.Request) -> httpx.Request:
-        """A question for tokens, with the time limits of the request that needs them."""
         data = {"client_id": CLIENT_ID, **fields}
         return httpx.Request("POST", f"{self._origin}/oauth/token", data=data, extensions=request.extensions)
 

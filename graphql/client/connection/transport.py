@@ -106,7 +106,6 @@ def _shown(url: str) -> str:
 
 
 def _hint(error: httpx.HTTPError) -> str:
-    """What to do about a certificate that nobody here knows."""
     known = "CERTIFICATE_VERIFY_FAILED" in str(error)
     return "; let this machine trust its certificate, or name it by SSL_CERT_FILE" if known else ""
 

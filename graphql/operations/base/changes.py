@@ -115,13 +115,11 @@ def _audited(action: Callable[[Tx], T], operation: str, input: object, tx: Tx) -
 
 
 def _asked(input: object) -> tuple[str | None, Json]:
-    """Return what an entry of the audit log says of a request: what it names, and all of it."""
     asked = audited_input(input)
     return next((str(asked[name]) for name in NAMING if asked.get(name)), None), asked
 
 
 def _before(tx: Tx) -> Json:
-    """Return what was changed, as it was: of one thing its values, of several the first ones by name."""
     if len(tx.before) == 1:
         return next(iter(tx.before.values()))
     return dict(list(tx.before.items())[:MOST_LISTED]) or None

@@ -141,7 +141,6 @@ def _faults_of(run: EnqueueRunInput) -> Iterator[UserError]:
 
 
 def _given(value: T | None) -> T | None:
-    """Return what is present and not null."""
     return None if value is strawberry.UNSET else value
 
 

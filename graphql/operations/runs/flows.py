@@ -121,7 +121,6 @@ ONE_FLOW: Final[AnswerCodec[flows.Flow]] = AnswerCodec(dump=lambda flow: {"flow"
 
 
 async def _changed(info: Info, input: object, action: Callable[[Tx], flows.Flow]) -> FlowChanged:
-    """Change a flow; as it is then."""
     done = await perform(info, input, action, ONE_FLOW)
     return done.answer(FlowChanged, flow=Flow.from_model)
 

@@ -448,7 +448,6 @@ class RunMutations:
 def _preview_of_retries(
     tx: Tx, runs: Sequence[Run], retry: Callable[[Tx, Sequence[int]], Sequence[Enqueued]]
 ) -> Preview:
-    """Return what would become of these finished runs if they were retried."""
     return preview(tx, [run.job_name for run in runs], lambda tx: retry(tx, [run.id for run in runs]))
 
 
@@ -457,7 +456,6 @@ def _shown(found: Preview | None) -> shown.Preview | None:
 
 
 def _not_triggered(job_name: str, errors: list[UserError]) -> JobTriggered:
-    """Why a job was not triggered, as data."""
     error = errors[0]
     message = f"Unknown job: {job_name}" if error.code is ErrorCode.UNKNOWN_JOB else error.message
     return JobTriggered(success=False, message=message, job_name=job_name, errors=errors)

@@ -65,7 +65,6 @@ def still_good(conn: Connection, identities: Iterable[Identity], now: datetime) 
 
 
 def _open(now: datetime) -> tuple[ColumnElement[bool], ...]:
-    """A session that lasts, and whose access token does."""
     return s.c.expires_at > now, or_(s.c.access_expires_at.is_(None), s.c.access_expires_at > now)
 
 

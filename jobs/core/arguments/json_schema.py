@@ -61,7 +61,6 @@ def _aware_of_secrets(name: str, keyword: Keyword) -> Keyword:
 
 
 def _kinds(wanted: object) -> list[str]:
-    """The types that the keyword ``type`` names."""
     return [wanted] if isinstance(wanted, str) else cast("list[str]", wanted)
 
 

@@ -64,7 +64,6 @@ def unstorable(value: object) -> Unwritable | None:
 
 
 def _names(value: object) -> list[object]:
-    """Return the names of the members of an object."""
     return list(cast("dict[object, object]", value)) if isinstance(value, dict) else []
 
 

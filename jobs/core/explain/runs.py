@@ -123,7 +123,6 @@ def _with_lost(run: Run, ended: Explanation) -> Explanation:
 
 
 def _cancelled_because(run: Run) -> str:
-    """Return who cancelled it and why, and how its job then ended, as far as that is known."""
     known = dict.fromkeys(text.rstrip(".") for text in (run.cancel_reason, run.error) if text)
     return f": {'; '.join(known)}" if known else ""
 
@@ -264,7 +263,6 @@ def _group(run: Run, facts: RunFacts, now: datetime) -> Explanation | None:
 
 
 def _and_before(count: int) -> str:
-    """That further new runs are tried before it."""
     return f", and {count:,} new run{'s go' if count != 1 else ' goes'} before it" if count else ""
 
 

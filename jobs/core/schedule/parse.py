@@ -91,7 +91,6 @@ def _over(schedule: Schedule, after: datetime) -> ScheduleError:
 
 
 def _still_ahead(value: str, after: datetime) -> None:
-    """Lets a time pass that is later than ``after``."""
     if parse_timestamp(value, "UTC").next_after(after) is None:
         raise ScheduleError("value: is in the past", code=NEVER_FIRES, field="value", position=0)
 

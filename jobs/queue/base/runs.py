@@ -59,7 +59,6 @@ def lock_free(conn: Connection, ids: Sequence[int]) -> set[int]:
 
 
 def _set(conn: Connection, *where: ColumnElement[bool], **values: Any) -> list[int]:
-    """Set columns of the runs that meet these conditions; their ids."""
     return list(conn.execute(update(r).where(*where).values(**values).returning(r.c.id)).scalars())
 
 

@@ -113,7 +113,6 @@ def _for_sqlite(name: str) -> str:
 
 
 def _converted() -> Mapping[str, TypeEngine[Any]]:
-    """The columns whose values a driver gives in another form than the product has them."""
     columns = (one for table in (periodic_task, run, job_execution) for one in table.columns)
     return {one.name: one.type for one in columns if isinstance(one.type, UtcDateTime | JSON)} | {"now": UtcDateTime()}
 

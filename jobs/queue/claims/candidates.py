@@ -134,7 +134,6 @@ _FOUND = ("id", "group_name", "priority", "state", "exclusive", "task_id", "judg
 
 
 def _picker(rows: Sequence[Any]) -> Callable[[Sequence[Any]], tuple[Any, ...]]:
-    """Return what takes out of each of these rows what a candidate is made of."""
     return statements.picker(rows[0]._fields, _FOUND)
 
 

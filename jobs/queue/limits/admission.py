@@ -412,7 +412,6 @@ def _let_go_of(tx: Tx, name: BucketName, bucket: Bucket | None) -> int:
 
 
 def _is_awaited(conn: Connection, name: BucketName) -> bool:
-    """Return whether a run waits for a token of this bucket: it was not let go because somebody has locked it."""
     held = (r.c.due_at.is_not(None), r.c.rate_key.is_not(None), r.c.state.in_(sql_literals(CLAIMABLE)))
     these = exists().where(r.c.job_name == name.job_name, r.c.rate_key == name.rate_key, *held)
     return bool(conn.execute(select(these)).scalar_one())

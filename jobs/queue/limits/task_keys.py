@@ -83,7 +83,6 @@ def _has_keys(defaults: JobDefaults) -> bool:
 
 
 def _key(defaults: JobDefaults, job_name: str, args: Mapping[str, Json]) -> str | None:
-    """The unique key of a run, as ``defaults.settle`` makes it."""
     made = None if defaults.unique_key is None else defaults.unique_key.of(job_name, args)
     return job_name if made is None and defaults.hold is not None else made
 

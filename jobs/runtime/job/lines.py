@@ -174,7 +174,6 @@ _OWN_ATTRIBUTES = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asct
 
 
 def _extra_of(record: logging.LogRecord) -> Mapping[str, Json] | None:
-    """Return the fields of a line: the ``extra`` of the call."""
     attributes = vars(record).items()
     extra = {name: value for name, value in attributes if name not in _OWN_ATTRIBUTES and not name.startswith("_")}
     return extra or None

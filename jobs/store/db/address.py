@@ -111,7 +111,6 @@ def _parts_of_keywords(text: str) -> _Parts:
 
 
 def _unquoted(value: str) -> str:
-    """Return the value in a connection string as it is meant."""
     return re.sub(r"\\(.)", r"\1", value[1:-1] if value[:1] == value[-1:] == "'" else value)
 
 

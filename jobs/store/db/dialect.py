@@ -204,7 +204,6 @@ def insert_rows(
 
 @cache
 def _placed(table: Table, names: tuple[str, ...]) -> dict[str, TypeEngine[Any]]:
-    """The columns and the place of each row among the others."""
     return {**{name: table.c[name].type for name in names}, "place": KINDS[int]}
 
 

@@ -71,7 +71,6 @@ def kind_of(error: BaseException) -> ErrorKind:
 
 
 def _is_unwritable(error: BaseException) -> bool:
-    """Return whether no database saw a value: neither its column nor the driver could write it."""
     if isinstance(error, StatementError) and not isinstance(error, DBAPIError):
         return isinstance(error.orig, UserError | ValueError | TypeError | OverflowError)
     return isinstance(error, OverflowError | UnicodeEncodeError)

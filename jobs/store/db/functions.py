@@ -140,7 +140,6 @@ def has_value_at(document: ColumnElement[Any], path: tuple[str, ...], value: Any
 
 
 def _paths(path: tuple[str, ...]) -> tuple[str, str]:
-    """A path as PostgreSQL writes it, and as SQLite does."""
     parts = [f'"{name}"' for name in path]
     return f"{{{','.join(parts)}}}", f"$.{'.'.join(parts)}"
 

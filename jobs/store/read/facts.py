@@ -205,7 +205,6 @@ def _bucket(run: Run, queue: _Queue) -> Bucket | None:
 
 
 def _task_rates(conn: Connection, runs: Sequence[Run]) -> dict[int, Rate]:
-    """The rates of the tasks that say one for these runs."""
     wanted = {task_id for run in runs if (task_id := task_of_key(run.rate_key)) is not None}
     return rates_of(conn, wanted) if wanted else {}
 
@@ -283,7 +282,6 @@ def _awaited(conn: Connection, runs: Sequence[Run]) -> dict[int, list[AwaitedRun
 
 
 def _slots(node: Node, kind: Isolation | None) -> int:
-    """Return how many runs of a kind the node executes at once."""
     limits = {Isolation.THREAD: node.thread_slots, Isolation.PROCESS: node.process_slots}
     return min(node.slots, limits.get(kind or Isolation.ASYNC) or node.slots)
 

@@ -104,7 +104,6 @@ def _meaning(statement: str) -> str:
 
 
 def _indexes() -> Iterator[tuple[str, Index]]:
-    """All of them, each with the name of its table."""
     for table in metadata.sorted_tables:
         for index in sorted(table.indexes, key=lambda index: str(index.name)):
             yield table.name, index

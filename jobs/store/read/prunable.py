@@ -163,14 +163,12 @@ def old_executions(conn: Connection, after: int, before: datetime, limit: int, k
 
 
 def _needed(conn: Connection, ids: Sequence[int]) -> set[int]:
-    """Return those of these executions that something needs which has not ended."""
     if not ids:
         return set()
     return set(conn.execute(select(e.c.id).where(e.c.id.in_(ids), NEEDED_EXECUTION)).scalars())
 
 
 def _groups_of(conn: Connection, executions: Sequence[Any]) -> dict[int, str]:
-    """The groups of their runs, by the keys of the runs."""
     statement = select(r.c.id, r.c.group_name).where(r.c.id.in_(sorted({row.run_id for row in executions})))
     return {row.id: row.group_name for row in conn.execute(statement)}
 

@@ -132,7 +132,6 @@ def events(
 
 
 def _plain(name: str, value: Any) -> Any:  # noqa: ANN401 - as the API has it
-    """A field of an event as the API writes it."""
     if isinstance(value, datetime):
         return time_text(value)
     return str(value) if name.endswith("_id") or isinstance(value, Enum) else value

@@ -83,7 +83,6 @@ def _object(text: str) -> dict[str, Any]:
 
 
 def _no_number(word: str) -> Any:  # noqa: ANN401 - it never returns
-    """Refuse NaN and Infinity, which Python reads and JSON does not have."""
     raise ValueError(f"{word} is no JSON")
 
 

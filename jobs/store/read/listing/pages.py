@@ -227,7 +227,6 @@ def counts_of(
 
 
 def _keys(listing: Listing[Any]) -> Select[Any]:
-    """Only the key, from the same tables."""
     return listing.rows.with_only_columns(listing.key, maintain_column_froms=True)
 
 
@@ -240,7 +239,6 @@ def _limited(listing: Listing[Any], request: PageRequest, statement: Select[Any]
 
 
 def _labels(listing: Listing[Any], request: PageRequest) -> list[ColumnElement[Any]]:
-    """The values that make a row's position."""
     return [listing.fields[key.field].label(f"position_{place}_") for place, key in enumerate(request.order)]
 
 

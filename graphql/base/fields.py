@@ -118,8 +118,8 @@ def resolved(
     Args:
         description: What clients read about it; its docstring unless given.
         size: How many rows it or the lists directly below it have, and what they cost; None = a single value.
-        requires: The role it needs. Every field of a root type has one; below, a field needs what led to it, and what
-            it says besides.
+        requires: The role it needs. Every field of a root type has one, and is nullable, so that one that fails leaves
+            the others; below, a field needs what led to it, and what it says besides.
     """
 
     def decorate(resolver: F) -> F:
@@ -139,6 +139,7 @@ def mutates(*, description: str | None = None, requires: Role, size: Size | None
     Its description ends with the codes of its errors, see ``raised``.
 
     It answers a type of its own with the fields of the one that it returns: ``createTask`` a ``CreateTaskPayload``.
+    The answer is nullable: a mutation that fails leaves the answers of those beside it.
     """
 
     def decorate(resolver: F) -> F:
@@ -147,7 +148,7 @@ def mutates(*, description: str | None = None, requires: Role, size: Size | None
         about = description or _description(resolver)
         full_description = f"{about} Errors: {codes}." if codes else about
         field: Any = strawberry.mutation(
-            description=full_description, graphql_type=payload, metadata=sized(size), directives=_rules(requires)
+            description=full_description, graphql_type=payload | None, metadata=sized(size), directives=_rules(requires)
         )
         return cast("F", field(resolver))
 

@@ -164,7 +164,7 @@ class LogSearchQueries:
         ] = None,
         first: Annotated[int, strawberry.argument(description="At most so many lines, 1 to 200.")] = DEFAULT_PAGE,
         after: Annotated[str | None, strawberry.argument(description="Only lines behind this `endCursor`.")] = None,
-    ) -> LogSearch:
+    ) -> LogSearch | None:
         """Lines that hold a text."""
         checked_range(first, "first", 1, MAX_PAGE)
         wanted, behind = _checked_text(text), _place(after)
@@ -276,7 +276,7 @@ class HistoryQueries:
         last: LAST = None,
         before: BEFORE = None,
         filter: Annotated[EventFilter | None, strawberry.argument(description="Which events.")] = None,
-    ) -> Connection[Event]:
+    ) -> Connection[Event] | None:
         """The stored events, the oldest first: the newest 50 unless asked otherwise, as far back as they are kept.
 
         A cursor of the list is the `cursor` of the event; the subscription `events` goes on from it.

@@ -70,7 +70,7 @@ class RetentionQueries:
     """What is kept."""
 
     @resolved(size=Size(own=2 * MAX_NAMES), requires=Role.VIEWER)
-    async def retention(self, info: Info) -> Retention:
+    async def retention(self, info: Info) -> Retention | None:
         """How long history is kept, by the present arguments of the task `prune_history`."""
         found = await info.context.database.read(retained, await info.context.now())
         return Retention(
@@ -100,11 +100,11 @@ class Query(
     """Queries."""
 
     @resolved(requires=Role.VIEWER)
-    async def available_jobs(self, info: Info) -> list[Job]:
+    async def available_jobs(self, info: Info) -> list[Job] | None:
         """The jobs that nodes have published, by name."""
         return [Job.from_model(job) for job in await info.context.database.read(stored_jobs.everything)]
 
-    jobs: Connection[Job] = listed(
+    jobs: Connection[Job] | None = listed(
         JOB_LIST, lambda: Job, description="The jobs that nodes have published.", requires=Role.VIEWER
     )
 
@@ -122,7 +122,7 @@ class Query(
         only_failures: Annotated[
             bool, strawberry.argument(description="Only those that FAILED, TIMED_OUT or were LOST.")
         ] = False,
-    ) -> list[JobExecution]:
+    ) -> list[JobExecution] | None:
         """The execution log, newest first. `executions` has more filters, and pages."""
         checked_range(limit, "limit", 1, MAX_JOB_LOGS)
         conditions: list[Criteria] = []
@@ -134,7 +134,7 @@ class Query(
         reading = reading_of(EXECUTIONS, JobExecution, asked_of(info))
         return list(map(reading.show, (await info.context.loaders.page(reading.rows, request)).items))
 
-    executions: Connection[JobExecution] = listed(
+    executions: Connection[JobExecution] | None = listed(
         EXECUTION_LIST,
         lambda: JobExecution,
         description="The execution log.",
@@ -146,7 +146,7 @@ class Query(
         """One execution; null if there is none of this id."""
         return await load_execution(info, parse_id(id, "id"))
 
-    tasks: Connection[Task] = listed(
+    tasks: Connection[Task] | None = listed(
         TASK_LIST,
         lambda: Task,
         description="The tasks.",
@@ -169,7 +169,7 @@ class Query(
         found = await info.context.loaders.tasks_by_name.load(checked_text(name or "", "name"))
         return None if found is None else Task.from_model(found)
 
-    runs: Connection[Run] = listed(
+    runs: Connection[Run] | None = listed(
         RUN_LIST,
         lambda: Run,
         description="The runs: the queue, and what became of it.",
@@ -181,7 +181,7 @@ class Query(
         """One run; null if there is none of this id."""
         return await load_run(info, parse_id(id, "id"))
 
-    flows: Connection[Flow] = listed(
+    flows: Connection[Flow] | None = listed(
         FLOW_LIST,
         lambda: Flow,
         description="The flows.",
@@ -193,7 +193,7 @@ class Query(
         """One flow; null if there is none of this id."""
         return await load_flow(info, parse_id(id, "id"))
 
-    groups: Connection[Group] = listed(
+    groups: Connection[Group] | None = listed(
         GROUP_LIST,
         lambda: Group,
         description="The queue's groups: `default`, those that a task or an unfinished run names, and those once "
@@ -201,14 +201,14 @@ class Query(
         requires=Role.VIEWER,
     )
 
-    nodes: Connection[Node] = listed(
+    nodes: Connection[Node] | None = listed(
         NODE_LIST,
         lambda: Node,
         description="The nodes; those that ended are kept for a while.",
         requires=Role.VIEWER,
     )
 
-    skipped_occurrences: Connection[SkippedOccurrence] = listed(
+    skipped_occurrences: Connection[SkippedOccurrence] | None = listed(
         SKIPPED_LIST,
         lambda: SkippedOccurrence,
         description="Occurrences that did not become runs, and why.",

@@ -122,7 +122,7 @@ class LabelQueries:
     """What runs can be found by."""
 
     @resolved(size=Size(own=MAX_KEYS), requires=Role.VIEWER)
-    async def label_keys(self, info: Info) -> list[str]:
+    async def label_keys(self, info: Info) -> list[str] | None:
         """The keys of the labels that runs have, in their order; the first 200."""
         return await info.context.database.read(stored_labels.keys, MAX_KEYS)
 
@@ -133,7 +133,7 @@ class LabelQueries:
         key: Annotated[str, strawberry.argument(description="The key.")],
         first: Annotated[int, strawberry.argument(description="At most so many values, 1 to 200.")] = DEFAULT_PAGE,
         after: Annotated[str | None, strawberry.argument(description="Only values behind this one.")] = None,
-    ) -> list[LabelValue]:
+    ) -> list[LabelValue] | None:
         """The values that runs have for the key of a label, in their order, with how many runs have each."""
         for fault in key_faults(key, "key"):
             raise refused(str(fault))
@@ -267,7 +267,7 @@ class ReportQueries:
             datetime | None,
             strawberry.argument(name="from", description="Times strictly after this; now unless given."),
         ] = None,
-    ) -> ScheduleValidation:
+    ) -> ScheduleValidation | None:
         """Judges a schedule: whether it is valid, what is wrong with it, and when it fires next."""
         wanted = checked_count(count)
         after = from_ or await info.context.now()
@@ -277,7 +277,7 @@ class ReportQueries:
         return ScheduleValidation.from_model(judged)
 
     @resolved(requires=Role.VIEWER)
-    def viewer(self, info: Info) -> Viewer:
+    def viewer(self, info: Info) -> Viewer | None:
         """Who asks."""
         return Viewer.from_person(info.context.person)
 
@@ -286,12 +286,12 @@ class ReportQueries:
         "it, and nothing falls between.",
         requires=Role.VIEWER,
     )
-    async def as_of(self, info: Info) -> str:
+    async def as_of(self, info: Info) -> str | None:
         """The cursor taken by ``EventCursor`` before the operation began."""
         return info.context.as_of or str(await info.context.bus.cursor())
 
     @resolved(requires=Role.VIEWER)
-    async def server_time(self, info: Info) -> datetime:
+    async def server_time(self, info: Info) -> datetime | None:
         """The server's time, by which everything is due."""
         return await info.context.now()
 
@@ -321,7 +321,7 @@ class ReportQueries:
         first: Annotated[int, strawberry.argument(description="At most so many, 0 to 200.")] = 100,
         after: AFTER = None,
         filter: Annotated[TaskFilter | None, strawberry.argument(description="Of which tasks.")] = None,
-    ) -> Connection[PlannedOccurrence]:
+    ) -> Connection[PlannedOccurrence] | None:
         """Planned occurrences."""
         start = from_ or await info.context.now()
         end = to or start + DAY
@@ -330,7 +330,7 @@ class ReportQueries:
         return connect(PLAN, request, read=plan.page, count=plan.count, convert=lambda one: one)
 
     @resolved(size=Size(own=500), requires=Role.VIEWER)
-    async def overview(self, info: Info) -> Overview:
+    async def overview(self, info: Info) -> Overview | None:
         """How things are now."""
         return Overview.from_report(await info.context.overview(parts_of(asked_of(info))))
 
@@ -354,7 +354,7 @@ class ReportQueries:
         bucket: Annotated[
             StatisticsBucket, strawberry.argument(description="The width of the points; at most 1,500 of them.")
         ] = StatisticsBucket.HOUR,
-    ) -> Statistics:
+    ) -> Statistics | None:
         """Figures in all and over time."""
         now = await info.context.now()
         start, end = span(from_, to, now)
@@ -388,7 +388,7 @@ class ReportQueries:
         bucket: Annotated[
             StatisticsBucket, strawberry.argument(description="The width of the points; at most 1,500 of them.")
         ] = StatisticsBucket.MINUTE,
-    ) -> list[QueuePoint]:
+    ) -> list[QueuePoint] | None:
         """The depth of the queue over time."""
         start, end = span(from_, to, await info.context.now())
         found = await info.context.database.read(
@@ -413,7 +413,7 @@ class ReportQueries:
         from_: A_DAY_BEFORE = None,
         to: TO_NOW = None,
         first: Annotated[int, strawberry.argument(description="At most so many groups, 1 to 100.")] = 20,
-    ) -> list[FailureGroup]:
+    ) -> list[FailureGroup] | None:
         """Groups of failures."""
         checked_range(first, "first", 1, MAX_GROUPS)
         start, end = span(from_, to, await info.context.now())
@@ -493,7 +493,7 @@ class TimelineQueries:
         task_name: Annotated[str | None, strawberry.argument(description="Only of this task.")] = None,
         first: Annotated[int, strawberry.argument(description="At most so many rows, 1 to 100.")] = 50,
         parts: Annotated[int, strawberry.argument(description="At most about so many bars of a row, 1 to 240.")] = 120,
-    ) -> Timeline:
+    ) -> Timeline | None:
         """The timeline of a span."""
         checked_range(first, "first", 1, MAX_ROWS)
         checked_range(parts, "parts", 1, MAX_PARTS)

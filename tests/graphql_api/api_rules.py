@@ -19,6 +19,7 @@ from graphql import (
     NullValueNode,
     get_named_type,
     is_introspection_type,
+    is_non_null_type,
     is_specified_scalar_type,
 )
 
@@ -69,6 +70,13 @@ def mutations(schema: GraphQLSchema) -> Iterator[tuple[str, GraphQLInputObjectTy
         yield name, cast("GraphQLInputObjectType | None", taken), cast("GraphQLObjectType", get_named_type(field.type))
 
 
+def nullable_roots(schema: GraphQLSchema) -> Iterator[str]:
+    """Rule 1: a root field that fails leaves the others."""
+    for root in (schema.query_type, schema.mutation_type):
+        assert root is not None
+        yield from (f"{root.name}.{name}" for name, field in root.fields.items() if is_non_null_type(field.type))
+
+
 def null_defaults(schema: GraphQLSchema) -> Iterator[str]:
     """Rule 3: no explicit default `null`."""
     for one in types_of(schema):
@@ -102,7 +110,7 @@ def single_inputs(schema: GraphQLSchema) -> Iterator[str]:
         payload = cast("GraphQLObjectType", get_named_type(field.type))
         fits = (
             {one: str(each.type) for one, each in field.args.items()} == {"input": f"{kind}Input!"}
-            and str(field.type) == f"{kind}Payload!"
+            and str(field.type) == f"{kind}Payload"
             and [one.name for one in payload.interfaces] == ["MutationPayload"]
             and len(payload.fields) > 1
         )
@@ -206,6 +214,7 @@ def deprecations(schema: GraphQLSchema) -> Iterator[str]:
 
 
 RULES: Final[tuple[Rule, ...]] = (
+    nullable_roots,
     null_defaults,
     choices,
     single_inputs,

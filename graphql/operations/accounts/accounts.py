@@ -117,11 +117,11 @@ class DeleteIdentityInput:
 class AccountQueries:
     """Who may sign in, and who did what."""
 
-    accounts: Connection[Account] = listed(
+    accounts: Connection[Account] | None = listed(
         ACCOUNT_LIST, lambda: Account, description="The accounts, by name.", requires=Role.ADMIN
     )
 
-    audit_log: Connection[AuditEntry] = listed(
+    audit_log: Connection[AuditEntry] | None = listed(
         AUDIT_LIST,
         lambda: AuditEntry,
         description="The audit log: who changed what, the newest first.",

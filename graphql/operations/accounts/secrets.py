@@ -95,7 +95,7 @@ class DeleteSecretInput:
 class SecretQueries:
     """Which secrets there are."""
 
-    secrets: Connection[Secret] = listed(
+    secrets: Connection[Secret] | None = listed(
         SECRET_LIST,
         lambda: Secret,
         description="The secrets, by name, without their values.",

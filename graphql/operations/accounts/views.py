@@ -85,7 +85,7 @@ class ViewQueries:
         self,
         info: Info,
         page: Annotated[str | None, strawberry.argument(description="Only of this page, such as `/runs`.")] = None,
-    ) -> list[SavedView]:
+    ) -> list[SavedView] | None:
         """One's own saved views of the dashboard and those of the team, by page and name."""
         chosen = None if page is None else checked_text(page, "page")
         scopes = [TEAM, scope_of(info.context.person.actor, shared=False)]

@@ -27,6 +27,12 @@ async def test_the_available_jobs_are_listed(api: Api) -> None:
     ]  # fmt: skip
 
 
+async def test_a_root_field_that_fails_leaves_the_others(api: Api) -> None:
+    data, errors = await api.execute("{ upcoming(apart: 0) { totalCount } availableJobs { name } }")
+    assert data == {"upcoming": None, "availableJobs": [{"name": "work"}]}
+    assert [error["path"] for error in errors] == [["upcoming"]]
+
+
 async def test_a_job_that_no_node_has_published_is_null(api: Api) -> None:
     assert await api.ask('{ job(name: "nothing") { name } }') == {"job": None}
 

@@ -1,9 +1,29 @@
 import type { initGraphQLTada, TadaDocumentNode } from "gql.tada";
 import type { introspection } from "./graphql-env";
 
+/** Root fields that look one thing up, and answer null if there is none. */
+type LookUp = "execution" | "flow" | "group" | "job" | "node" | "run" | "task";
+
+type Types = introspection["types"];
+
+/** Every root field is nullable in the schema. Those that look nothing up are null only beside an error, which is thrown. */
+type Sure<Root extends { fields: object }> = Omit<Root, "fields"> & {
+  fields: {
+    [Name in keyof Root["fields"]]: Name extends LookUp
+      ? Root["fields"][Name]
+      : Root["fields"][Name] extends { name: infer Field; type: infer Type }
+        ? { name: Field; type: { kind: "NON_NULL"; name: never; ofType: Type } }
+        : never;
+  };
+};
+
+interface Answered extends Omit<introspection, "types"> {
+  types: Omit<Types, "Query" | "Mutation"> & { Query: Sure<Types["Query"]>; Mutation: Sure<Types["Mutation"]> };
+}
+
 /** Instants as RFC 3339 text, counts as numbers: what the server writes. */
 interface Setup {
-  introspection: introspection;
+  introspection: Answered;
   disableMasking: true;
   scalars: { DateTime: string; JSON: unknown; BigInt: number };
 }

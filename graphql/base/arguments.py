@@ -42,7 +42,7 @@ BEFORE: TypeAlias = Annotated[
 COUNT: TypeAlias = Annotated[int, strawberry.argument(description="How many times, 1 to 100.")]
 ID_ARGUMENT: TypeAlias = Annotated[strawberry.ID, strawberry.argument(description="The decimal key.")]
 
-INPUT: Final = strawberry.argument(description="What is wanted.")
+INPUT: Final = strawberry.argument(description="What the mutation is to do.")
 """The description of every mutation's only argument."""
 
 

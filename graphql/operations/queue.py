@@ -25,36 +25,33 @@ from ..types.entities import Job
 from ..types.operation import Group, Node
 from ..types.payloads import GroupChanged, JobChanged, NodeChanged
 from .base.changes import given, one_left, perform
-from .base.inputs import KEY, REASON, GroupLimits, RateInput, optional
+from .base.inputs import REASON, GroupLimits, MutationInput, RateInput, optional
 
 
 @strawberry.input(description="A group to be paused.")
-class PauseGroupInput:
+class PauseGroupInput(MutationInput):
     """The input of ``pauseGroup``."""
 
     name: str = strawberry.field(description="Which group; it exists once it is named.")
     reason: str | None = optional(REASON)
-    idempotency_key: str | None = optional(KEY)
 
 
 @strawberry.input(description="A paused group to be resumed.")
-class ResumeGroupInput:
+class ResumeGroupInput(MutationInput):
     """The input of ``resumeGroup``."""
 
     name: str = strawberry.field(description="Which group.")
-    idempotency_key: str | None = optional(KEY)
 
 
 @strawberry.input(description="The limits of a group.")
-class UpdateGroupInput(GroupLimits):
+class UpdateGroupInput(GroupLimits, MutationInput):
     """The input of ``updateGroup``."""
 
     name: str = strawberry.field(description="Which group; it exists once it is named.")
-    idempotency_key: str | None = optional(KEY)
 
 
 @strawberry.input(description="What an operator sets of a job, instead of its code.")
-class UpdateJobInput:
+class UpdateJobInput(MutationInput):
     """The input of ``updateJob``."""
 
     name: str = strawberry.field(description="Which job; see `availableJobs`.")
@@ -62,23 +59,20 @@ class UpdateJobInput:
         "How many of its runs start in how long, on all nodes together, for each of its keys if it has a `rateKey`; "
         "null = as its code says, absent = unchanged."
     )
-    idempotency_key: str | None = optional(KEY)
 
 
 @strawberry.input(description="A node to be drained.")
-class DrainNodeInput:
+class DrainNodeInput(MutationInput):
     """The input of ``drainNode``."""
 
     name: str = strawberry.field(description="Which live node.")
-    idempotency_key: str | None = optional(KEY)
 
 
 @strawberry.input(description="A node whose drain is taken back.")
-class ResumeNodeInput:
+class ResumeNodeInput(MutationInput):
     """The input of ``resumeNode``."""
 
     name: str = strawberry.field(description="Which live node.")
-    idempotency_key: str | None = optional(KEY)
 
 
 def restore_group(tx: Tx, stored: Json) -> model.Group:

@@ -27,8 +27,8 @@ from ..base.fields import Size, mutates, sized
 from ..execution.shown import FromModel, Makers
 from ..resolving.context import Info
 from ..types.common import MutationPayload
-from .base.changes import given, perform
-from .base.inputs import DRY_RUN, KEY, GroupLimits, ScheduleInput, TaskSettings, optional, settings_of
+from .base.changes import given, is_dry, perform
+from .base.inputs import GroupLimits, MutationInput, ScheduleInput, TaskSettings, optional, settings_of
 
 MAX_SETS: Final = 200
 MOST_CHANGES: Final = 30
@@ -104,11 +104,11 @@ class GroupVersionInput:
     """A name and a version."""
 
     name: str = strawberry.field(description="Which group.")
-    version: str = strawberry.field(description="The `version` of the planned group.")
+    version: int = strawberry.field(description="The `version` of the planned group.")
 
 
 @strawberry.input(description="Sets of tasks to be brought about, and limits of groups.")
-class ApplyTasksInput:
+class ApplyTasksInput(MutationInput):
     """The input of ``applyTasks``."""
 
     sets: list[TaskSetInput] = strawberry.field(
@@ -127,8 +127,6 @@ class ApplyTasksInput:
     expected_groups: list[GroupVersionInput] | None = optional(
         "What a plan saw: refuse if the limits of any of these groups have changed since.", Size(most=MAX_GROUPS)
     )
-    dry_run: bool | None = optional(DRY_RUN)
-    idempotency_key: str | None = optional(KEY)
 
     def options(self) -> ApplyOptions:
         """The engine's form."""
@@ -138,7 +136,7 @@ class ApplyTasksInput:
             allow_delete=given(self.allow_delete) or 0,
             expected=None if seen is None else {one.name: given(one.version) for one in seen},
             expected_groups=None if groups is None else {one.name: one.version for one in groups},
-            dry_run=bool(given(self.dry_run)),
+            dry_run=is_dry(self),
         )
 
 
@@ -172,7 +170,9 @@ class PlannedGroupShown(FromModel):
     """One group."""
 
     name: str = strawberry.field(description="The group.")
-    version: str = strawberry.field(description="Of its limits before that: it differs once one of them has changed.")
+    version: int = strawberry.field(
+        description="The version of its limits before that: it differs once one of them has changed."
+    )
     changes: list[TaskFieldChange] = strawberry.field(
         description="The limits that are set; none if all are as they are wanted.",
         metadata=sized(Size(default=1, most=len(LIMITS))),

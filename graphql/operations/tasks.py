@@ -29,12 +29,13 @@ from ..resolving.context import Info
 from ..types import entities
 from ..types.payloads import (
     Preview,
-    RunChanged,
+    RunTried,
     TaskChanged,
     TaskDeleted,
     TasksChanged,
     TasksDeleted,
     TasksOfOwnerDeleted,
+    TaskTried,
 )
 from .base.bulk import (
     BulkAction,
@@ -46,12 +47,24 @@ from .base.bulk import (
     many_tasks,
     perform_many,
 )
-from .base.changes import ONE_RUN, ONE_TASK, Done, args_of, given, perform, perform_once, restore_runs, restore_tasks
-from .base.inputs import DRY_RUN, KEY, REASON, TRY, ScheduleInput, TaskSettings, optional, settings_of
+from .base.changes import (
+    ONE_RUN,
+    ONE_TASK,
+    Done,
+    args_of,
+    given,
+    is_dry,
+    perform,
+    perform_once,
+    restore_runs,
+    restore_tasks,
+    versioned,
+)
+from .base.inputs import REASON, MutationInput, ScheduleInput, TaskChangeInput, TaskSettings, optional, settings_of
 
 
 @strawberry.input(description="A task to be made.")
-class CreateTaskInput(TaskSettings):
+class CreateTaskInput(TaskSettings, MutationInput):
     """The input of ``createTask``."""
 
     name: str = strawberry.field(
@@ -59,8 +72,6 @@ class CreateTaskInput(TaskSettings):
     )
     job_name: str = strawberry.field(description="The job it runs; see `availableJobs`.")
     schedule: ScheduleInput = strawberry.field(description="When it is due; try it with `validateSchedule`.")
-    dry_run: bool | None = optional(TRY)
-    idempotency_key: str | None = optional(KEY)
 
     def to_spec(self) -> TaskSpec:
         """The engine's form; what is absent or null is as the job says, or else the product's default."""
@@ -75,15 +86,11 @@ class CreateTaskInput(TaskSettings):
 
 
 @strawberry.input(description="Changes to a task: what is absent stays, null sets the default.")
-class UpdateTaskInput(TaskSettings):
+class UpdateTaskInput(TaskSettings, TaskChangeInput):
     """The input of ``updateTask``."""
 
-    name: str = strawberry.field(description="Which task; the name itself cannot change.")
-    expected_version: int | None = optional("Refuse if the task was edited since this `version` was read.")
     job_name: str | None = optional("The job it runs.")
     schedule: ScheduleInput | None = optional("When it is due.")
-    dry_run: bool | None = optional(TRY)
-    idempotency_key: str | None = optional(KEY)
 
     def changes(self) -> dict[str, Any]:
         """Field names of ``TaskSpec`` to new values, None = the default; only what is present.
@@ -99,56 +106,40 @@ class UpdateTaskInput(TaskSettings):
 
 
 @strawberry.input(description="A paused task to be resumed.")
-class ResumeTaskInput:
+class ResumeTaskInput(TaskChangeInput):
     """The input of ``resumeTask``."""
-
-    name: str = strawberry.field(description="Which task.")
-    idempotency_key: str | None = optional(KEY)
 
 
 @strawberry.input(description="A task of code that is to follow its code again.")
-class ResetTaskInput:
+class ResetTaskInput(TaskChangeInput):
     """The input of ``resetTask``."""
-
-    name: str = strawberry.field(description="Which task.")
-    idempotency_key: str | None = optional(KEY)
 
 
 @strawberry.input(description="A task to be deleted.")
-class DeleteTaskInput:
+class DeleteTaskInput(TaskChangeInput):
     """The input of ``deleteTask``."""
-
-    name: str = strawberry.field(description="Which task.")
-    dry_run: bool | None = optional(DRY_RUN)
-    idempotency_key: str | None = optional(KEY)
 
 
 @strawberry.input(description="A task to be paused.")
-class PauseTaskInput:
+class PauseTaskInput(TaskChangeInput):
     """The input of ``pauseTask``."""
 
-    name: str = strawberry.field(description="Which task.")
     reason: str | None = optional(REASON)
-    idempotency_key: str | None = optional(KEY)
 
 
 @strawberry.input(description="An owner that is gone.")
-class DeleteTasksOfOwnerInput:
+class DeleteTasksOfOwnerInput(MutationInput):
     """The input of ``deleteTasksOfOwner``."""
 
     owner: str = strawberry.field(description="Whose tasks, e.g. `channel:42`.")
-    dry_run: bool | None = optional(DRY_RUN)
-    idempotency_key: str | None = optional(KEY)
 
 
 @strawberry.input(description="A task to be run now.")
-class TriggerTaskInput:
+class TriggerTaskInput(MutationInput):
     """The input of ``triggerTask``."""
 
     name: str = strawberry.field(description="Which task.")
     args: JSON | None = optional("Arguments instead of the task's, an object.")
-    dry_run: bool | None = optional(TRY)
-    idempotency_key: str | None = optional(KEY)
 
 
 MAX_NAMES: Final = 200
@@ -209,38 +200,33 @@ class TaskMutations:
     """Everything that changes tasks."""
 
     @mutates(requires=Role.OPERATOR)
-    async def create_task(self, info: Info, input: Annotated[CreateTaskInput, INPUT]) -> TaskChanged:
+    async def create_task(self, info: Info, input: Annotated[CreateTaskInput, INPUT]) -> TaskTried:
         """Makes a task. Its first occurrence is strictly after now."""
         submitter = info.context.person.name
 
         def action(tx: Tx) -> Task:
             return actions.create_task(tx, input.to_spec(), submitter=submitter)
 
-        if given(input.dry_run):
+        if is_dry(input):
             return _previewed(await perform_once(info, input, lambda tx: preview_task(tx, action)))
         done = await perform(info, input, action, ONE_TASK)
-        return done.answer(TaskChanged, task=entities.Task.from_model)
+        return done.answer(TaskTried, task=entities.Task.from_model)
 
     @mutates(requires=Role.OPERATOR)
-    async def update_task(self, info: Info, input: Annotated[UpdateTaskInput, INPUT]) -> TaskChanged:
+    async def update_task(self, info: Info, input: Annotated[UpdateTaskInput, INPUT]) -> TaskTried:
         """Changes a task: what is absent in the input stays, null sets the default.
 
         Runs that exist keep what they were made with.
         """
 
         def action(tx: Tx) -> Task:
-            return actions.update_task(
-                tx,
-                input.name,
-                input.changes(),
-                expected_version=given(input.expected_version),
-                actor=info.context.person.name,
-            )
+            return actions.update_task(tx, input.name, input.changes(), actor=info.context.person.name)
 
-        if given(input.dry_run):
-            return _previewed(await perform_once(info, input, lambda tx: preview_task(tx, action)))
-        done = await perform(info, input, action, ONE_TASK)
-        return done.answer(TaskChanged, task=entities.Task.from_model)
+        change = versioned(input, action)
+        if is_dry(input):
+            return _previewed(await perform_once(info, input, lambda tx: preview_task(tx, change)))
+        done = await perform(info, input, change, ONE_TASK)
+        return done.answer(TaskTried, task=entities.Task.from_model)
 
     @mutates(requires=Role.OPERATOR)
     async def delete_task(self, info: Info, input: Annotated[DeleteTaskInput, INPUT]) -> TaskDeleted:
@@ -248,13 +234,13 @@ class TaskMutations:
 
         A task that a live node declares in its code can only be paused (error `CODE_TASK`).
         """
-        dry_run = bool(given(input.dry_run))
+        dry_run = is_dry(input)
 
         def action(tx: Tx) -> Deletion:
             deleted = deletion.delete_task(tx, input.name, dry_run=dry_run, actor=info.context.person.name)
             return Deletion(deleted.task.name, deleted.runs[:MAX_RUNS], len(deleted.runs))
 
-        return (await perform(info, input, action, DELETION)).answer(
+        return (await perform(info, input, versioned(input, action), DELETION)).answer(
             TaskDeleted,
             deleted_name=lambda deleted: deleted.name,
             cancelled_runs=lambda deleted: [entities.Run.from_model(run) for run in deleted.runs],
@@ -266,7 +252,7 @@ class TaskMutations:
         self, info: Info, input: Annotated[DeleteTasksOfOwnerInput, INPUT]
     ) -> TasksOfOwnerDeleted:
         """Deletes all tasks of an owner that no live node declares in its code, as `deleteTask` does."""
-        dry_run = bool(given(input.dry_run))
+        dry_run = is_dry(input)
 
         def action(tx: Tx) -> list[str]:
             deleted = deletion.delete_tasks_of_owner(tx, input.owner, dry_run=dry_run, actor=info.context.person.name)
@@ -282,25 +268,25 @@ class TaskMutations:
         action = partial(
             actions.pause_task, name=input.name, reason=given(input.reason), actor=info.context.person.name
         )
-        done = await perform(info, input, action, ONE_TASK)
+        done = await perform(info, input, versioned(input, action), ONE_TASK)
         return done.answer(TaskChanged, task=entities.Task.from_model)
 
     @mutates(requires=Role.OPERATOR)
     async def resume_task(self, info: Info, input: Annotated[ResumeTaskInput, INPUT]) -> TaskChanged:
         """Resumes a paused task from its next occurrence on."""
         action = partial(actions.resume_task, name=input.name, actor=info.context.person.name)
-        done = await perform(info, input, action, ONE_TASK)
+        done = await perform(info, input, versioned(input, action), ONE_TASK)
         return done.answer(TaskChanged, task=entities.Task.from_model)
 
     @mutates(requires=Role.OPERATOR)
     async def reset_task(self, info: Info, input: Annotated[ResetTaskInput, INPUT]) -> TaskChanged:
         """Gives a task that is declared in code its declared schedule back."""
         action = partial(actions.reset_task, name=input.name, actor=info.context.person.name)
-        done = await perform(info, input, action, ONE_TASK)
+        done = await perform(info, input, versioned(input, action), ONE_TASK)
         return done.answer(TaskChanged, task=entities.Task.from_model)
 
     @mutates(requires=Role.OPERATOR)
-    async def trigger_task(self, info: Info, input: Annotated[TriggerTaskInput, INPUT]) -> RunChanged:
+    async def trigger_task(self, info: Info, input: Annotated[TriggerTaskInput, INPUT]) -> RunTried:
         """Makes a run of a task now.
 
         Its schedule does not move; its overlap policy holds (SKIP answers error `OVERLAP`, naming the unfinished run).
@@ -308,11 +294,11 @@ class TaskMutations:
         action = partial(
             actions.trigger_task, name=input.name, args=args_of(input.args), actor=info.context.person.name
         )
-        if given(input.dry_run):
+        if is_dry(input):
             tried = await perform_once(info, input, lambda tx: preview_triggered(tx, input.name, action))
-            return tried.answer(RunChanged, preview=Preview.from_model)
+            return tried.answer(RunTried, preview=Preview.from_model)
         done = await perform(info, input, action, ONE_RUN)
-        return done.answer(RunChanged, run=entities.Run.from_model)
+        return done.answer(RunTried, run=entities.Run.from_model)
 
     @mutates(requires=Role.OPERATOR)
     async def pause_tasks(self, info: Info, input: Annotated[PauseTasksInput, INPUT]) -> TasksChanged:
@@ -355,10 +341,10 @@ class TaskMutations:
         )
 
 
-def _previewed(tried: Done[tuple[Task, core.Preview]]) -> TaskChanged:
+def _previewed(tried: Done[tuple[Task, core.Preview]]) -> TaskTried:
     """The task as it would be, and what would become of a run of it."""
     return tried.answer(
-        TaskChanged,
+        TaskTried,
         task=lambda both: entities.Task.from_model(both[0]),
         preview=lambda both: Preview.from_model(both[1]),
     )

@@ -67,6 +67,12 @@ class TaskChanged(MutationPayload):
     task: Task | None = strawberry.field(
         description="The task as it is now (on a dry run as it would be); null if it was refused.", default=None
     )
+
+
+@strawberry.type
+class TaskTried(TaskChanged):
+    """A task or errors; on a dry run also a preview."""
+
     preview: Preview | None = strawberry.field(
         description="On a dry run of `createTask` and `updateTask`: what would become of a run if it were triggered "
         "then; null otherwise.",
@@ -79,8 +85,16 @@ class RunChanged(MutationPayload):
     """A run or errors."""
 
     run: Run | None = strawberry.field(
-        description="The run as it is now; null if it was refused, and on a dry run.", default=None
+        description="The run as it is now (on a dry run as it would be); null if it was refused, or if it is a new run "
+        "on a dry run.",
+        default=None,
     )
+
+
+@strawberry.type
+class RunTried(RunChanged):
+    """A new run or errors; on a dry run a preview."""
+
     preview: Preview | None = strawberry.field(description=PREVIEW, default=None)
 
 
@@ -88,28 +102,36 @@ class RunChanged(MutationPayload):
 class FlowChanged(MutationPayload):
     """A flow or errors."""
 
-    flow: Flow | None = strawberry.field(description="The flow as it is now; null if it was refused.", default=None)
+    flow: Flow | None = strawberry.field(
+        description="The flow as it is now (on a dry run as it would be); null if it was refused.", default=None
+    )
 
 
 @strawberry.type
 class GroupChanged(MutationPayload):
     """A group or errors."""
 
-    group: Group | None = strawberry.field(description="The group as it is now; null if it was refused.", default=None)
+    group: Group | None = strawberry.field(
+        description="The group as it is now (on a dry run as it would be); null if it was refused.", default=None
+    )
 
 
 @strawberry.type
 class JobChanged(MutationPayload):
     """A job or errors."""
 
-    job: Job | None = strawberry.field(description="The job as it is now; null if it was refused.", default=None)
+    job: Job | None = strawberry.field(
+        description="The job as it is now (on a dry run as it would be); null if it was refused.", default=None
+    )
 
 
 @strawberry.type
 class NodeChanged(MutationPayload):
     """A node or errors."""
 
-    node: Node | None = strawberry.field(description="The node as it is now; null if it was refused.", default=None)
+    node: Node | None = strawberry.field(
+        description="The node as it is now (on a dry run as it would be); null if it was refused.", default=None
+    )
 
 
 @strawberry.type
@@ -131,6 +153,12 @@ class RunsChanged(ManyChanged):
         default_factory=list[Run],
         metadata=sized(SHOWN),
     )
+
+
+@strawberry.type
+class RunsRetried(RunsChanged):
+    """New runs or errors; on a dry run a preview."""
+
     preview: Preview | None = strawberry.field(
         description="On a dry run of `retryRuns`: what would become of the new runs; null otherwise.", default=None
     )

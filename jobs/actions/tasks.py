@@ -116,9 +116,23 @@ def _taken(name: str) -> AlreadyExists:
     return AlreadyExists(f"task '{name}' exists already; change that one, or choose another name", path=("name",))
 
 
-def update_task(
-    tx: Tx, name: str, changes: Mapping[str, Any], *, expected_version: int | None = None, actor: str | None = None
-) -> Task:
+def check_task_version(tx: Tx, name: str, expected: int) -> None:
+    """Lock a task, and refuse a change of it if it was edited since the caller read it.
+
+    Raises:
+        NotFound: there is no such task.
+        VersionConflict: it is at another version.
+    """
+    task = locked(tx, name)
+    if expected != task.version:
+        raise VersionConflict(
+            f"expectedVersion: task '{name}' is at version {task.version}, got {expected}; "
+            "read it again and repeat the change on what it is now",
+            path=("expectedVersion",),
+        )
+
+
+def update_task(tx: Tx, name: str, changes: Mapping[str, Any], *, actor: str | None = None) -> Task:
     """Change fields of a task; what is due until now is caught up with under the old definition first.
 
     Queued and running runs keep the arguments, group and limits they were made with.
@@ -127,17 +141,10 @@ def update_task(
         tx: The transaction.
         name: Which task; the name itself cannot change.
         changes: Field names of ``TaskSpec`` to new values; None = the job's default, or else the product's.
-        expected_version: Refuse if the task was edited since this version was read.
         actor: Who edits; noted as the one who paused, if ``enabled`` becomes false, and as the submitter, in whose name
             the task runs, if what it runs changes.
     """
     task = catch_up(tx, locked(tx, name))
-    if expected_version is not None and expected_version != task.version:
-        raise VersionConflict(
-            f"expectedVersion: task '{name}' is at version {task.version}, got {expected_version}; "
-            "read it again and repeat the change on what it is now",
-            path=("expectedVersion",),
-        )
     spec = edited(tx, task.spec, changes)
     faults: list[UserError] = list(task_faults(spec))
     rebound = spec.job_name != task.spec.job_name or spec.args != task.spec.args

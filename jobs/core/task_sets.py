@@ -101,7 +101,7 @@ class ApplyOptions:
     prune: bool = False
     allow_delete: int = 0
     expected: Mapping[str, int | None] | None = None
-    expected_groups: Mapping[str, str] | None = None
+    expected_groups: Mapping[str, int] | None = None
     dry_run: bool = field(default=False)
 
 
@@ -219,14 +219,14 @@ class PlannedGroup:
     """
 
     name: str
-    version: str
+    version: int
     changes: tuple[FieldChange, ...] = ()
 
 
-def version_of(group: Group) -> str:
-    """A word that is the same as long as the limits of a group are."""
+def version_of(group: Group) -> int:
+    """Return a number of 31 bits that is the same as long as the limits of a group are."""
     limits = json.dumps([shown(getattr(group, limit)) for limit in LIMITS])
-    return hashlib.sha256(limits.encode()).hexdigest()[:16]
+    return int.from_bytes(hashlib.sha256(limits.encode()).digest()[:4]) >> 1
 
 
 def limits_that_differ(group: Group, wanted: Mapping[str, Any]) -> dict[str, Any]:
@@ -239,7 +239,7 @@ def changes_of(group: Group, differing: Mapping[str, Any]) -> tuple[FieldChange,
     return tuple(FieldChange(limit, shown(getattr(group, limit)), shown(value)) for limit, value in differing.items())
 
 
-def check_group_version(planned: PlannedGroup, expected: Mapping[str, str] | None) -> None:
+def check_group_version(planned: PlannedGroup, expected: Mapping[str, int] | None) -> None:
     """Refuse a group that is not as the plan saw it.
 
     Raises:

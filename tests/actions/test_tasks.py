@@ -11,6 +11,7 @@ import pytest
 from cronograph.jobs.actions.deletion import delete_task, delete_tasks_of_owner
 from cronograph.jobs.actions.runs import trigger_job
 from cronograph.jobs.actions.tasks import (
+    check_task_version,
     create_task,
     create_tasks,
     pause_task,
@@ -233,9 +234,10 @@ class TestUpdate:
     def test_a_lost_update_is_refused(self, stored: Stored) -> None:
         stored.node()
         stored.task()
-        stored.do(update_task, "nightly", {"retries": 5}, expected_version=1)
+        stored.do(check_task_version, "nightly", 1)
+        stored.do(update_task, "nightly", {"retries": 5})
         with pytest.raises(VersionConflict, match="at version 2, got 1"):
-            stored.do(update_task, "nightly", {"retries": 6}, expected_version=1)
+            stored.do(check_task_version, "nightly", 1)
         assert read(stored).spec.retries == 5
 
     def test_none_sets_the_default_and_absent_leaves_as_is(self, stored: Stored) -> None:

@@ -1,7 +1,7 @@
 """Accounts, tokens and sessions: who may sign in, and what oneself is signed in with."""
 
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, Final
 
 import strawberry
 
@@ -18,6 +18,7 @@ from ....jobs.accounts.rules import sessions as session_model
 from ....jobs.accounts.rules.credentials import Prefix, shown_form, stored_form
 from ....jobs.accounts.rules.providers import ProviderIdentity as ProviderIdentityModel
 from ....jobs.accounts.rules.sessions import CredentialKind
+from ....jobs.actions.idempotent import AnswerCodec
 from ....jobs.core.base.errors import ErrorCode
 from ....jobs.core.base.errors import UserError as Refusal
 from ....jobs.store.db.transaction import Tx
@@ -41,11 +42,12 @@ from ...types.account import (
     ProviderIdentity,
     SessionsEnded,
 )
-from ..base.changes import Done, given, parse_key, perform_once
+from ..base.changes import Done, given, is_dry, kept_whole, parse_key, perform, perform_once
+from ..base.inputs import MutationInput, TriedInput
 
 
 @strawberry.input(description="A new account.")
-class CreateAccountInput:
+class CreateAccountInput(TriedInput):
     """The input of ``createAccount``."""
 
     name: str = strawberry.field(description="Its name, 1 to 100 characters.")
@@ -53,7 +55,7 @@ class CreateAccountInput:
 
 
 @strawberry.input(description="Changes of an account; what is absent stays.")
-class UpdateAccountInput:
+class UpdateAccountInput(TriedInput):
     """The input of ``updateAccount``."""
 
     name: str = strawberry.field(description="Which account.")
@@ -67,7 +69,7 @@ class UpdateAccountInput:
 
 
 @strawberry.input(description="A new API token.")
-class CreateApiTokenInput:
+class CreateApiTokenInput(TriedInput):
     """The input of ``createApiToken``."""
 
     name: str = strawberry.field(description="What it is for.")
@@ -76,14 +78,14 @@ class CreateApiTokenInput:
 
 
 @strawberry.input(description="An API token by its id.")
-class RevokeApiTokenInput:
+class RevokeApiTokenInput(MutationInput):
     """The input of ``revokeApiToken``."""
 
     id: strawberry.ID = strawberry.field(description="The decimal key.")
 
 
 @strawberry.input(description="Which sessions.")
-class EndSessionsInput:
+class EndSessionsInput(MutationInput):
     """The input of ``endSessions``."""
 
     id: strawberry.ID | None = strawberry.field(
@@ -92,7 +94,7 @@ class EndSessionsInput:
 
 
 @strawberry.input(description="A new name for a passkey.")
-class RenamePasskeyInput:
+class RenamePasskeyInput(MutationInput):
     """The input of ``renamePasskey``."""
 
     id: strawberry.ID = strawberry.field(description="The decimal key.")
@@ -100,17 +102,25 @@ class RenamePasskeyInput:
 
 
 @strawberry.input(description="A passkey by its id.")
-class DeletePasskeyInput:
+class DeletePasskeyInput(MutationInput):
     """The input of ``deletePasskey``."""
 
     id: strawberry.ID = strawberry.field(description="The decimal key.")
 
 
 @strawberry.input(description="An identity at a provider by its id.")
-class DeleteIdentityInput:
+class DeleteIdentityInput(MutationInput):
     """The input of ``deleteIdentity``."""
 
     id: strawberry.ID = strawberry.field(description="The decimal key.")
+
+
+TOKEN: Final = kept_whole(session_model.ApiToken)
+PASSKEY: Final = kept_whole(model.Passkey)
+IDENTITY: Final = kept_whole(ProviderIdentityModel)
+ENDED: Final[AnswerCodec[int]] = AnswerCodec(
+    dump=lambda ended: {"ended": ended}, load=lambda _, stored: stored["ended"]
+)
 
 
 @strawberry.type
@@ -143,7 +153,7 @@ class AccountMutations:
             actions.prepare_recovery(tx, made.name, stored_form(secret))
             return made
 
-        return _account(await perform_once(info, input, action), secret)
+        return _account(await perform_once(info, input, action), None if is_dry(input) else secret)
 
     @mutates(requires=Role.ADMIN)
     async def update_account(self, info: Info, input: Annotated[UpdateAccountInput, INPUT]) -> AccountChanged:
@@ -164,7 +174,7 @@ class AccountMutations:
                 actions.prepare_recovery(tx, input.name, stored_form(secret))
             return changed
 
-        return _account(await perform_once(info, input, action), secret)
+        return _account(await perform_once(info, input, action), None if is_dry(input) else secret)
 
     @mutates(requires=Role.VIEWER)
     async def create_api_token(self, info: Info, input: Annotated[CreateApiTokenInput, INPUT]) -> ApiTokenChanged:
@@ -178,7 +188,9 @@ class AccountMutations:
             return token_actions.create_token(tx, account, new)
 
         done = await perform_once(info, input, action)
-        return done.answer(ApiTokenChanged, token=ApiToken.from_model, secret=lambda _: secret)
+        return done.answer(
+            ApiTokenChanged, token=ApiToken.from_model, secret=lambda _: None if is_dry(input) else secret
+        )
 
     @mutates(requires=Role.VIEWER)
     async def revoke_api_token(self, info: Info, input: Annotated[RevokeApiTokenInput, INPUT]) -> ApiTokenChanged:
@@ -190,7 +202,7 @@ class AccountMutations:
         def action(tx: Tx) -> session_model.ApiToken:
             return token_actions.revoke_token(tx, parse_key(input.id, "id"), account_id=whose)
 
-        done = await perform_once(info, input, action)
+        done = await perform(info, input, action, TOKEN)
         return done.answer(ApiTokenChanged, token=ApiToken.from_model)
 
     @mutates(requires=Role.VIEWER)
@@ -208,7 +220,7 @@ class AccountMutations:
             session_actions.end_session(tx, account.id, parse_key(chosen, "id"))
             return 1
 
-        done = await perform_once(info, input, action)
+        done = await perform(info, input, action, ENDED)
         return done.answer(SessionsEnded, ended=lambda ended: ended)
 
 
@@ -245,7 +257,7 @@ class LoginMethodMutations:
             account = signed_in(tx, info)
             return passkey_actions.rename(tx, parse_key(input.id, "id"), account.id, input.name)
 
-        done = await perform_once(info, input, action)
+        done = await perform(info, input, action, PASSKEY)
         return done.answer(PasskeyChanged, passkey=Passkey.from_model)
 
     @mutates(requires=Role.VIEWER)
@@ -256,7 +268,7 @@ class LoginMethodMutations:
             account = signed_in(tx, info)
             return passkey_actions.delete(tx, parse_key(input.id, "id"), account.id)
 
-        done = await perform_once(info, input, action)
+        done = await perform(info, input, action, PASSKEY)
         return done.answer(PasskeyChanged, passkey=Passkey.from_model)
 
     @mutates(requires=Role.VIEWER)
@@ -267,5 +279,5 @@ class LoginMethodMutations:
             account = signed_in(tx, info)
             return provider_actions.disconnect(tx, parse_key(input.id, "id"), account.id)
 
-        done = await perform_once(info, input, action)
+        done = await perform(info, input, action, IDENTITY)
         return done.answer(IdentityDeleted, identity=ProviderIdentity.from_model)

@@ -8,6 +8,7 @@ import strawberry
 
 from ....jobs.accounts.actions import secrets as actions
 from ....jobs.accounts.read.secrets import SECRETS
+from ....jobs.accounts.rules.secrets import Secret as SecretModel
 from ...base.arguments import INPUT
 from ...base.enums import Role
 from ...base.fields import Size, mutates, resolved
@@ -17,7 +18,8 @@ from ...lists.declared import Kind, listed
 from ...lists.filters import DateTimeFilter, RowFilter, StringFilter, condition, filter_of
 from ...resolving.context import Info
 from ...types.common import MutationPayload
-from ..base.changes import given, perform_once
+from ..base.changes import given, kept_whole, perform, perform_once
+from ..base.inputs import MutationInput, TriedInput
 
 
 @filter_of("Which secrets.")
@@ -72,7 +74,7 @@ class SecretDeleted(MutationPayload):
 
 
 @strawberry.input(description="A secret to be kept.")
-class SetSecretInput:
+class SetSecretInput(TriedInput):
     """The input of ``setSecret``."""
 
     name: str = strawberry.field(description="What arguments call it, 1 to 200 characters.")
@@ -82,13 +84,16 @@ class SetSecretInput:
 
 
 @strawberry.input(description="A secret to be deleted.")
-class DeleteSecretInput:
+class DeleteSecretInput(MutationInput):
     """The input of ``deleteSecret``."""
 
     name: str = strawberry.field(description="Its name.")
     force: bool | None = strawberry.field(
         description="Delete it although tasks refer to it; their runs fail from then on.", default=strawberry.UNSET
     )
+
+
+GONE: Final = kept_whole(SecretModel)
 
 
 @strawberry.type
@@ -118,5 +123,5 @@ class SecretMutations:
     async def delete_secret(self, info: Info, input: Annotated[DeleteSecretInput, INPUT]) -> SecretDeleted:
         """Deletes a secret; refused with code IN_USE as long as tasks refer to it."""
         action = partial(actions.delete_secret, name=input.name, force=bool(given(input.force)))
-        done = await perform_once(info, input, action)
+        done = await perform(info, input, action, GONE)
         return done.answer(SecretDeleted, deleted_name=lambda gone: gone.name)

@@ -2,7 +2,7 @@
 
 from datetime import datetime
 from functools import partial
-from typing import Annotated
+from typing import Annotated, Final
 
 import strawberry
 
@@ -17,7 +17,8 @@ from ...base.fields import Size, mutates, resolved
 from ...execution.shown import FromModel
 from ...resolving.context import Info
 from ...types.common import MutationPayload
-from ..base.changes import given, parse_key, perform_once
+from ..base.changes import given, kept_whole, parse_key, perform
+from ..base.inputs import MutationInput
 
 
 @strawberry.type(description="An address of the dashboard under a name, for one person or for the team.")
@@ -42,7 +43,7 @@ class SavedViewChanged(MutationPayload):
 
 
 @strawberry.input(description="A view to be saved.")
-class SaveViewInput:
+class SaveViewInput(MutationInput):
     """The input of ``saveView``."""
 
     page: str = strawberry.field(description="The path of the page, such as `/runs`, at most 200 characters.")
@@ -57,7 +58,7 @@ class SaveViewInput:
 
 
 @strawberry.input(description="What shall be different about a view.")
-class UpdateViewInput:
+class UpdateViewInput(MutationInput):
     """The input of ``updateView``."""
 
     id: strawberry.ID = strawberry.field(description="Its key.")
@@ -70,10 +71,13 @@ class UpdateViewInput:
 
 
 @strawberry.input(description="A view to be deleted.")
-class DeleteViewInput:
+class DeleteViewInput(MutationInput):
     """The input of ``deleteView``."""
 
     id: strawberry.ID = strawberry.field(description="Its key.")
+
+
+VIEW: Final = kept_whole(model.SavedView)
 
 
 @strawberry.type
@@ -109,7 +113,7 @@ class ViewMutations:
             search=input.search,
             shared=input.shared,
         )
-        done = await perform_once(info, input, action)
+        done = await perform(info, input, action, VIEW)
         return done.answer(SavedViewChanged, view=SavedView.from_model)
 
     @mutates(
@@ -124,7 +128,7 @@ class ViewMutations:
         def action(tx: Tx) -> model.SavedView:
             return actions.change_view(tx, info.context.person.actor, parse_key(input.id, "id"), change)
 
-        done = await perform_once(info, input, action)
+        done = await perform(info, input, action, VIEW)
         return done.answer(SavedViewChanged, view=SavedView.from_model)
 
     @mutates(requires=Role.VIEWER)
@@ -134,5 +138,5 @@ class ViewMutations:
         def action(tx: Tx) -> model.SavedView:
             return actions.delete_view(tx, info.context.person.actor, parse_key(input.id, "id"))
 
-        done = await perform_once(info, input, action)
+        done = await perform(info, input, action, VIEW)
         return done.answer(SavedViewChanged, view=SavedView.from_model)

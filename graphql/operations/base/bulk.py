@@ -34,25 +34,22 @@ from ...resolving.context import Info
 from ...types.payloads import ManyChanged
 from ...types.run import RunFilter
 from ...types.task import TaskFilter
-from .changes import Done, given, parse_key, perform
-from .inputs import KEY, REASON, optional
+from .changes import Done, given, is_dry, parse_key, perform
+from .inputs import REASON, MutationInput, optional
 
 AFTER = "With `filter`: go on behind this `endCursor` of the answer before, with the same filter."
 ALL = (
     "Chooses all to which this can be done, where `filter` is empty or absent; unless it is true, that is refused "
     "(error `NO_CONDITION`)."
 )
-DRY_RUN = "Change nothing; answer how many would change, and the first of them."
 
 
 @strawberry.input
-class Selection:
+class Selection(MutationInput):
     """What a mutation of many rows takes besides the rows."""
 
     all: bool | None = optional(ALL)
     after: str | None = optional(AFTER)
-    dry_run: bool | None = optional(DRY_RUN)
-    idempotency_key: str | None = optional(KEY)
 
 
 @strawberry.input
@@ -256,7 +253,7 @@ def many_runs(tx: Tx, selection: RunSelection, bulk_action: BulkAction[Run]) -> 
     missing = next((key for key in chosen.keys if key not in before), None)
     if missing is not None:
         raise NotFound(f"run '{missing}' does not exist", path=("ids",))
-    return _done(tx, chosen, before, bulk_action, dry_run=bool(given(selection.dry_run)))
+    return _done(tx, chosen, before, bulk_action, dry_run=is_dry(selection))
 
 
 def many_tasks(tx: Tx, selection: TaskSelection, bulk_action: BulkAction[Task]) -> Changed[Task]:
@@ -276,9 +273,7 @@ def many_tasks(tx: Tx, selection: TaskSelection, bulk_action: BulkAction[Task]) 
         if missing is not None:
             raise unknown("task", missing, stored_tasks.names_like(tx.conn, missing), field="names")
         chosen = _Chosen(sorted(task.id for task in found.values()))
-    return _done(
-        tx, chosen, stored_tasks.by_ids(tx.conn, chosen.keys), bulk_action, dry_run=bool(given(selection.dry_run))
-    )
+    return _done(tx, chosen, stored_tasks.by_ids(tx.conn, chosen.keys), bulk_action, dry_run=is_dry(selection))
 
 
 def _bounded(named: list[Any], most: int, field: str, what: str) -> list[Any]:

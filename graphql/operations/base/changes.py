@@ -12,9 +12,11 @@ from itertools import chain
 from typing import Any, Final, Generic, Protocol, TypeVar, cast, runtime_checkable
 
 import strawberry
+from pydantic import TypeAdapter
 
 from ....jobs.accounts.rules.accounts import LOCAL_ADMINISTRATOR_NAME
 from ....jobs.actions.idempotent import AnswerCodec, Request, once
+from ....jobs.actions.tasks import check_task_version
 from ....jobs.core.audit import Record, argument_names
 from ....jobs.core.base.errors import InvalidInput, NotFound, refuse
 from ....jobs.core.base.errors import UserError as Refusal
@@ -67,7 +69,7 @@ async def perform(
         input: What the client sent; its texts and numbers are checked here.
         action: Calls ``jobs.actions``.
         codec: How a repeated request finds its answer.
-        key: The idempotency key, unless ``input`` carries it; a dry run is not remembered, for it does nothing.
+        key: The idempotency key, unless ``input`` carries it. A dry run is taken back, and not remembered.
         fast_path: Does the same in less than a transaction, with this entry of the audit log; None: it cannot, and has
             done nothing. Not asked where there is an idempotency key.
         faults: What else is wrong with the input.
@@ -75,11 +77,10 @@ async def perform(
 
     async def write() -> T:
         chosen = key or getattr(input, "idempotency_key", None) or None
-        is_try = bool(getattr(input, "dry_run", None))
+        if is_dry(input):
+            return await info.context.write(partial(_tried, action))
         request = (
-            None
-            if chosen is None or is_try
-            else Request(chosen, info.field_name, digest(info, input), info.context.person.key)
+            None if chosen is None else Request(chosen, info.field_name, digest(info, input), info.context.person.key)
         )
         if request is None and fast_path is not None:
             subject, asked = _asked(input)
@@ -94,7 +95,37 @@ async def perform(
 
 async def perform_once(info: Info, input: object, action: Callable[[Tx], T]) -> Done[T]:
     """Run ``action`` in one transaction, for what must not be remembered, such as an answer with a secret."""
-    return await _done(input, partial(info.context.write, action))
+    return await _done(input, partial(info.context.write, partial(_tried, action) if is_dry(input) else action))
+
+
+def is_dry(input: object) -> bool:
+    """Return whether a request asks for a dry run."""
+    return bool(getattr(input, "dry_run", None))
+
+
+def _tried(action: Callable[[Tx], T], tx: Tx) -> T:
+    """Return what an action answers, and take back what it did."""
+    with tx.undone():
+        return action(tx)
+
+
+class OfVersion(Protocol):
+    """An input that says which version of a task it means."""
+
+    name: str
+    expected_version: int | None
+
+
+def versioned(input: OfVersion, action: Callable[[Tx], T]) -> Callable[[Tx], T]:
+    """Return the action, refused if the task is no longer at the version that the input expects."""
+    expected = given(input.expected_version)
+
+    def checked(tx: Tx) -> T:
+        if expected is not None:
+            check_task_version(tx, input.name, expected)
+        return action(tx)
+
+    return checked
 
 
 async def _done(input: object, write: Callable[[], Awaitable[T]], faults: Iterable[Refusal] = ()) -> Done[T]:
@@ -108,7 +139,7 @@ async def _done(input: object, write: Callable[[], Awaitable[T]], faults: Iterab
 def _audited(action: Callable[[Tx], T], operation: str, input: object, tx: Tx) -> T:
     """Run an action; unless it says itself what it changed, the audit log gets what was asked for."""
     result = action(tx)
-    if not tx.records and not getattr(input, "dry_run", None):
+    if not tx.records:
         subject, asked = _asked(input)
         tx.record(operation, subject, before=_before(tx), after=asked)
     return result
@@ -315,6 +346,15 @@ def restore_runs(tx: Tx, stored: Json) -> list[Run]:
 def restore_run(tx: Tx, stored: Json) -> Run:
     """The run of a repeated request, as it is now."""
     return one_left(run_store.by_ids(tx.conn, stored["runs"]), stored["runs"][0], "run", "pruned")
+
+
+def kept_whole(kind: type[T]) -> AnswerCodec[T]:
+    """Return how a repeated request finds an answer that may be gone since: all of it is kept, as it was."""
+    shape = TypeAdapter(kind)
+    return AnswerCodec(
+        dump=lambda one: {"kept": shape.dump_python(one, mode="json")},
+        load=lambda _, stored: shape.validate_python(stored["kept"]),
+    )
 
 
 ONE_TASK: Final[AnswerCodec[Task]] = AnswerCodec(

@@ -21,11 +21,15 @@ KEY: Final = (
     "Makes a repetition safe: within 24 hours the same key with the same request answers as before and changes "
     "nothing, with another request it is refused."
 )
-DRY_RUN: Final = "Change nothing; answer how many would change, and the first of them."
+DRY_RUN: Final = (
+    "Change nothing: the server does the work, answers what would change (in `preview` what would become of new "
+    "runs), and takes it back. False unless given."
+)
 UNIQUE_KEY: Final = (
     "While a run with this key is unfinished, that one is answered instead; as the job declares, unless given."
 )
 LABELS: Final = "Words by which it is found, added to those of the job: an object of texts."
+VERSION: Final = "Refuse the change unless the task still has this `version`. Any version unless given."
 TRY: Final = "Change nothing; answer in `preview` what would become of it, and which limits it would meet."
 REASON: Final = "Why; shown to others. At most 1,000 characters."
 
@@ -33,6 +37,28 @@ REASON: Final = "Why; shown to others. At most 1,000 characters."
 def optional(description: str, size: Size | None = None) -> Any:  # noqa: ANN401 - a field specifier
     """A field of an input that may be absent."""
     return strawberry.field(description=description, default=strawberry.UNSET, metadata=sized(size))
+
+
+@strawberry.input
+class TriedInput:
+    """Something that every mutation can do: say what it would change."""
+
+    dry_run: bool | None = optional(DRY_RUN)
+
+
+@strawberry.input
+class MutationInput(TriedInput):
+    """The input of a mutation whose answer can be kept, so that it can be repeated."""
+
+    idempotency_key: str | None = optional(KEY)
+
+
+@strawberry.input
+class TaskChangeInput(MutationInput):
+    """The input of a mutation that changes one task."""
+
+    name: str = strawberry.field(description="The name of the task.")
+    expected_version: int | None = optional(VERSION)
 
 
 @strawberry.input(description="When a task is due.")

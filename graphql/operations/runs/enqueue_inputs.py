@@ -17,7 +17,7 @@ from ....jobs.core.rules import new_run_faults
 from ....jobs.core.states import RunState
 from ...base.arguments import MAX_RUNS
 from ...base.fields import Size, sized
-from ..base.inputs import KEY, LABELS, TRY, UNIQUE_KEY, optional
+from ..base.inputs import LABELS, UNIQUE_KEY, MutationInput, optional
 
 T = TypeVar("T")
 
@@ -145,14 +145,12 @@ def _given(value: T | None) -> T | None:
 
 
 @strawberry.input(description="Runs to be put into the queue, all or none.")
-class EnqueueRunsInput:
+class EnqueueRunsInput(MutationInput):
     """The input of ``enqueueRuns``."""
 
     runs: list[EnqueueRunInput] = strawberry.field(
         description="The runs, 1 to 10,000.", metadata=sized(Size(most=MAX_RUNS))
     )
-    dry_run: bool | None = optional(TRY)
-    idempotency_key: str | None = optional(KEY)
 
     def to_runs(self, submitter: Submitter) -> list[NewRun]:
         """The engine's form of all of them, in somebody's name.

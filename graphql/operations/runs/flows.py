@@ -23,7 +23,7 @@ from ...resolving.context import Info
 from ...types.flow import Flow
 from ...types.payloads import FlowChanged
 from ..base.changes import given, one_left, parse_key, perform
-from ..base.inputs import KEY, REASON, optional
+from ..base.inputs import REASON, MutationInput, optional
 from .enqueue_inputs import EnqueueRunInput
 
 
@@ -42,7 +42,7 @@ class FlowRunInput(EnqueueRunInput):
 
 
 @strawberry.input(description="Runs that are enqueued together, all or none.")
-class EnqueueFlowInput:
+class EnqueueFlowInput(MutationInput):
     """The input of ``enqueueFlow``."""
 
     name: str = strawberry.field(description="What it is for, 1 to 200 characters.")
@@ -56,7 +56,6 @@ class EnqueueFlowInput:
     on_success: EnqueueRunInput | None = optional("A run that is enqueued when it ends in SUCCESS.")
     on_failure: EnqueueRunInput | None = optional("A run that is enqueued when it ends FAILED or CANCELLED.")
     on_end: EnqueueRunInput | None = optional("A run that is enqueued however it ends.")
-    idempotency_key: str | None = optional(KEY)
 
     def to_flow(self, submitter: Submitter | None = None) -> NewFlow:
         """The engine's form."""
@@ -76,7 +75,7 @@ class EnqueueFlowInput:
 
 
 @strawberry.input(description="Runs to be added to an open flow, all or none.")
-class AddFlowRunsInput:
+class AddFlowRunsInput(MutationInput):
     """The input of ``addFlowRuns``."""
 
     id: strawberry.ID = strawberry.field(description="Which flow.")
@@ -84,32 +83,28 @@ class AddFlowRunsInput:
         description="The runs, 1 to 10,000; they may come after any run of the flow.",
         metadata=sized(Size(most=MAX_RUNS)),
     )
-    idempotency_key: str | None = optional(KEY)
 
 
 @strawberry.input(description="An open flow that is to take no further runs.")
-class CloseFlowInput:
+class CloseFlowInput(MutationInput):
     """The input of ``closeFlow``."""
 
     id: strawberry.ID = strawberry.field(description="Which flow.")
-    idempotency_key: str | None = optional(KEY)
 
 
 @strawberry.input(description="A flow to be cancelled.")
-class CancelFlowInput:
+class CancelFlowInput(MutationInput):
     """The input of ``cancelFlow``."""
 
     id: strawberry.ID = strawberry.field(description="Which flow.")
     reason: str | None = optional(REASON)
-    idempotency_key: str | None = optional(KEY)
 
 
 @strawberry.input(description="A flow that is over, to be made again where it failed.")
-class RetryFlowInput:
+class RetryFlowInput(MutationInput):
     """The input of ``retryFlow``."""
 
     id: strawberry.ID = strawberry.field(description="Which flow.")
-    idempotency_key: str | None = optional(KEY)
 
 
 def restore_flow(tx: Tx, kept: Json) -> flows.Flow:

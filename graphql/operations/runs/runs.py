@@ -38,7 +38,16 @@ from ...resolving.context import Info
 from ...types import entities
 from ...types import payloads as shown
 from ...types.common import UserError
-from ...types.payloads import HistoryPruned, JobTriggered, RunChanged, RunsChanged, RunsEnqueued, RunsMadeDue
+from ...types.payloads import (
+    HistoryPruned,
+    JobTriggered,
+    RunChanged,
+    RunsChanged,
+    RunsEnqueued,
+    RunsMadeDue,
+    RunsRetried,
+    RunTried,
+)
 from ..base.bulk import (
     BulkAction,
     CancelRunsInput,
@@ -52,8 +61,19 @@ from ..base.bulk import (
     perform_many,
     selection_faults,
 )
-from ..base.changes import ONE_RUN, Done, args_of, given, parse_key, perform, perform_once, restore_run, restore_runs
-from ..base.inputs import DRY_RUN, KEY, LABELS, REASON, TRY, UNIQUE_KEY, optional
+from ..base.changes import (
+    ONE_RUN,
+    Done,
+    args_of,
+    given,
+    is_dry,
+    parse_key,
+    perform,
+    perform_once,
+    restore_run,
+    restore_runs,
+)
+from ..base.inputs import LABELS, REASON, TRY, UNIQUE_KEY, MutationInput, optional
 from .enqueue_inputs import (
     DEBOUNCE,
     EXPIRES_AT,
@@ -69,26 +89,23 @@ from .enqueue_inputs import (
 
 
 @strawberry.input(description="What history to keep. Absent or null = the default.")
-class PruneHistoryInput:
+class PruneHistoryInput(MutationInput):
     """The input of ``pruneHistory``."""
 
     max_age_days: float | None = optional("Days; what ended longer ago is deleted. 30 unless given.")
     max_per_task: int | None = optional("How many of the newest to keep of each task; any number unless given.")
-    dry_run: bool | None = optional(DRY_RUN)
-    idempotency_key: str | None = optional(KEY)
 
 
 @strawberry.input(description="A run to be cancelled.")
-class CancelRunInput:
+class CancelRunInput(MutationInput):
     """The input of ``cancelRun``."""
 
     id: strawberry.ID = strawberry.field(description="Which run.")
     reason: str | None = optional(REASON)
-    idempotency_key: str | None = optional(KEY)
 
 
 @strawberry.input(description="A signal to an unfinished run, named by `id` or by `uniqueKey`.")
-class SignalRunInput:
+class SignalRunInput(MutationInput):
     """The input of ``signalRun``."""
 
     name: str = strawberry.field(
@@ -98,11 +115,10 @@ class SignalRunInput:
     unique_key: str | None = optional("The unique key of the unfinished run.")
     payload: JSON | None = optional("What the signal brings along: any JSON, as the wait asks for it.")
     reject: str | None = optional("The signal says no, for this reason; it needs no payload.")
-    idempotency_key: str | None = optional(KEY)
 
 
 @strawberry.input(description="A finished run to be made again.")
-class RetryRunInput:
+class RetryRunInput(MutationInput):
     """The input of ``retryRun``."""
 
     id: strawberry.ID = strawberry.field(description="Which run.")
@@ -110,18 +126,15 @@ class RetryRunInput:
     from_step: str | None = optional(
         "Go on from this step, e.g. `charge` or `charge#2`: the new run has the results of all that began before it."
     )
-    dry_run: bool | None = optional(TRY)
-    idempotency_key: str | None = optional(KEY)
 
 
 @strawberry.input(description="A run that waits, to be changed. What is absent stays.")
-class UpdateRunInput:
+class UpdateRunInput(MutationInput):
     """The input of ``updateRun``."""
 
     id: strawberry.ID = strawberry.field(description="Which run.")
     args: JSON | None = optional("Its arguments, an object; null = none. Refused once it has begun.")
     run_at: datetime | None = optional("It does not start before this time; null = now.")
-    idempotency_key: str | None = optional(KEY)
 
 
 CHANGED: Final = codec_of("runs", restore_runs)
@@ -190,7 +203,7 @@ def prune(tx: Tx, input: PruneHistoryInput, actor: str) -> Pruning:
     wanted: dict[str, Json] = {"max_age_days": age, "max_per_task": keep}
     args = {name: value for name, value in wanted.items() if value is not None}
     _check(tx, args)
-    if not given(input.dry_run):
+    if not is_dry(input):
         return Pruning(trigger_job(tx, JOB, args=args, actor=actor).run)
     kept = keeping(tx.conn, tx.now, timedelta(days=DEFAULT_AGE_DAYS if age is None else age))
     found = prunable(tx.conn, kept, keep)
@@ -287,7 +300,7 @@ class RunMutations:
                 raise InvalidInput(f"runs: must be 1 to {MAX_RUNS:,} runs, got {len(input.runs):,}", path=("runs",))
             return actions.enqueue_runs(tx, input.to_runs(submitter))
 
-        if given(input.dry_run):
+        if is_dry(input):
             names = [run.job_name for run in input.runs]
             tried = await perform_once(info, input, lambda tx: preview(tx, names, action))
             return tried.answer(RunsEnqueued, preview=shown.Preview.from_model)
@@ -358,7 +371,7 @@ class RunMutations:
         return done.answer(RunChanged, run=entities.Run.from_model)
 
     @mutates(requires=Role.OPERATOR)
-    async def retry_run(self, info: Info, input: Annotated[RetryRunInput, INPUT]) -> RunChanged:
+    async def retry_run(self, info: Info, input: Annotated[RetryRunInput, INPUT]) -> RunTried:
         """Makes a new run of a finished one, linked to it."""
 
         def again(tx: Tx) -> list[Enqueued]:
@@ -370,17 +383,17 @@ class RunMutations:
             before = run_store.by_ids(tx.conn, [parse_key(input.id, "id")])
             return preview(tx, [run.job_name for run in before.values()], again)
 
-        if given(input.dry_run):
-            return (await perform_once(info, input, tried)).answer(RunChanged, preview=shown.Preview.from_model)
+        if is_dry(input):
+            return (await perform_once(info, input, tried)).answer(RunTried, preview=shown.Preview.from_model)
         done = await perform(info, input, lambda tx: again(tx)[0].run, ONE_RUN)
-        return done.answer(RunChanged, run=entities.Run.from_model)
+        return done.answer(RunTried, run=entities.Run.from_model)
 
     @mutates(
         description="Makes new runs of many finished ones, by key or by filter; a filter leaves out those that were "
         "retried already, unless asked otherwise.",
         requires=Role.OPERATOR,
     )
-    async def retry_runs(self, info: Info, input: Annotated[RetryRunsInput, INPUT]) -> RunsChanged:
+    async def retry_runs(self, info: Info, input: Annotated[RetryRunsInput, INPUT]) -> RunsRetried:
         """The new runs."""
         actor = info.context.person.name
         retry, retry_all = partial(retries.retry_runs, actor=actor), partial(retries.retry_each, actor=actor)
@@ -391,9 +404,9 @@ class RunMutations:
             would = action(tx)
             return replace(would, preview=_preview_of_retries(tx, would.rows, retry_all))
 
-        wanted = given(input.dry_run) and "preview" in asked_of(info)
+        wanted = is_dry(input) and "preview" in asked_of(info)
         done = await perform_many(info, input, tried if wanted else action, CHANGED)
-        payload = answer_many(RunsChanged, done, runs=entities.Run.from_model)
+        payload = answer_many(RunsRetried, done, runs=entities.Run.from_model)
         payload.preview = _shown(None if done.result is None else done.result.preview)
         return payload
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 F = ParamSpec("F")
 """The parameters of the function."""
 P = ParamSpec("P")
-"""Those that are arguments: without a ``JobContext`` that comes first."""
+"""Parameters that are arguments: without a leading ``JobContext``."""
 R = TypeVar("R")
 _OPTIONS = {"_at": "run_at", **{f"_{name}": name for name in RunOptions.__annotations__}}
 
@@ -179,7 +179,7 @@ class Job(Generic[F, P, R]):
 
 
 class Decorator(Protocol):
-    """What ``@job(…)`` is: it takes a function and makes a job of it."""
+    """Make a job of a function, as ``@job(…)`` does."""
 
     @overload
     def __call__(

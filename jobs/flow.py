@@ -232,7 +232,7 @@ class Flow:
 
 
 def _results_in(value: object) -> Iterator[_Result]:
-    """What stands for results within arguments."""
+    """Yield the placeholders of results within arguments."""
     if isinstance(value, _Result):
         yield value
     elif isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""What an enqueue gives: a run to wait for, to look at and to cancel."""
+"""Handle an enqueued run: wait for it, look at it, cancel it."""
 
 import math
 import time
@@ -120,7 +120,7 @@ class RunHandle:
         return f"<run {self.run_id} of job '{self.run.job_name}'>"
 
     def _pauses(self, timeout: Seconds | None) -> Iterator[float]:
-        """How long to wait between two looks, longer each time, until the time is used up."""
+        """Yield the seconds between two looks, longer each time, until the time is used up."""
         most = math.inf if timeout is None else length("timeout", timeout)
         began, pause = time.monotonic(), _FIRST_PAUSE
         while time.monotonic() - began <= most:

@@ -1,4 +1,4 @@
-"""What enqueues, imported at its first use: a module that only defines jobs loads no database driver for it."""
+"""Import enqueueing at its first use: a module that only defines jobs loads no database driver for it."""
 
 from typing import TYPE_CHECKING
 

@@ -10,7 +10,7 @@ from starlette.types import ASGIApp, Message
 from typing_extensions import override
 
 ADDRESS: Final = "http://localhost"
-"""What requests name as their server."""
+"""Server that requests name."""
 
 
 class InProcess(httpx.AsyncBaseTransport):

@@ -29,8 +29,8 @@ from .task_files.applying import TaskFiles
 log = logging.getLogger("cronograph")
 
 SWITCH_SECONDS = 0.0005
-"""How long a thread that computes keeps the interpreter from the others. Python's own 5 ms are paid by the loop of the
-jobs at every answer of the database while a costly request is executed: starts came three times as late."""
+"""Seconds for which a computing thread keeps the interpreter. With Python's own 5 ms, the loop of jobs waits at each
+answer of the database while a costly request is executed: starts came three times as late."""
 
 
 @dataclass(slots=True)

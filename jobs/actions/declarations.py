@@ -16,7 +16,7 @@ _CAUGHT_UP = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """What came of the declarations.
+    """Hold the results of the declarations.
 
     Attributes:
         warnings: For people.

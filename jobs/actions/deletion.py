@@ -1,4 +1,4 @@
-"""How tasks are deleted, and what becomes of their unfinished runs."""
+"""Delete tasks, and cancel their unfinished runs."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ from .tasks import audited_spec, by, locked
 
 @dataclass(frozen=True, slots=True)
 class DeletedTask:
-    """What a deletion did, or would do.
+    """Hold the results of a deletion, or of its dry run.
 
     Attributes:
         runs: Its runs that were cancelled or asked to stop, as they are now; of a dry run those that would be.

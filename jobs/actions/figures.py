@@ -1,4 +1,4 @@
-"""What is counted for charts and statistics: the depth of the queue by the minute, the execution log by the hour."""
+"""Count for charts and statistics: the depth of the queue by the minute, the execution log by the hour."""
 
 from collections.abc import Sequence
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""What can be done with flows, each in one transaction."""
+"""Change flows, each action in one transaction."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""What can be done to queue groups, and to the rates of jobs."""
+"""Change queue groups, and the rates of jobs."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Final

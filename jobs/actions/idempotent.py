@@ -19,7 +19,7 @@ MAX_KEY = 200
 FREED = 100
 """So many keys whose time is over are freed by a request at most."""
 TRIES = 3
-"""How often a key is looked for that others take just then."""
+"""Number of looks for a key that others take just then."""
 OWNER = "askedBy"
 """Next to what an action keeps of its answer: whose it is."""
 
@@ -51,7 +51,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class AnswerCodec(Generic[T]):
-    """How the answer of a request is kept, and read again when the request is repeated.
+    """Store the answer of a request, and read it again when the request is repeated.
 
     Attributes:
         dump: What of a result is stored, an object (ids, not whole things).

@@ -207,7 +207,7 @@ def _live_node(tx: Tx, name: str) -> Node:
 
 @dataclass(frozen=True, slots=True)
 class Beat:
-    """What a node gets in answer to a heartbeat.
+    """Answer a node's heartbeat.
 
     Attributes:
         state: As others may have set it; None = it was declared dead.

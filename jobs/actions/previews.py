@@ -1,4 +1,4 @@
-"""What an enqueue would do: it is done, looked at, and taken back, so that a dry run judges as the enqueue does.
+"""Predict an enqueue: do it, look at it, and take it back, so that a dry run judges as the enqueue does.
 
 Nothing of it can be seen by others: no run, no event, no entry of the audit log, and no node is woken.
 """

@@ -75,7 +75,7 @@ _LIKE_BEFORE = (
     "timeout", "max_duration", "exclusive", "submitter", "submitter_id", "description", "carried", "unique_key",
     "labels", "signature",
 )  # fmt: skip
-"""What a run that is made again has of the one before."""
+"""Fields that a retrying run copies from the run before."""
 
 
 def made_again(tx: Tx, run: Run, args: dict[str, Json] | None, actor: str | None) -> NewRun:

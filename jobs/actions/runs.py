@@ -79,7 +79,7 @@ def check_job_args(tx: Tx, job_name: str, args: Mapping[str, Json]) -> Schema:
 
 
 def job_faults(schemas: Mapping[str, Schema], job_name: str, args: Mapping[str, Json]) -> Iterator[UserError]:
-    """What is wrong with a job's name and arguments, by the schemas that nodes have published.
+    """Yield the faults of a job's name and arguments, by the schemas that nodes have published.
 
     Where this process has the code of that version, the code judges what fits the schema, as the start of the run will.
     If nodes have several versions, nothing is wrong with what one of them takes.

@@ -26,14 +26,14 @@ MAX_LINKS: Final = 1_000
 """Addresses of one run."""
 MAX_ADDRESS: Final = 200
 ROLE: Final = Role.OPERATOR
-"""Who sends by an address: somebody with the rights of an operator, so that no wait for administrators is answered."""
+"""Role behind an address: an operator's, so that no wait for administrators is answered."""
 PATH: Final = "/signal"
 """The token follows behind a slash."""
 
 
 @dataclass(frozen=True, slots=True)
 class Addressee:
-    """Where an address leads.
+    """Describe the wait behind an address.
 
     Attributes:
         name: The signal.

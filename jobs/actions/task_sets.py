@@ -42,7 +42,7 @@ Path = tuple[str, ...]
 
 @dataclass(slots=True)
 class Applied:
-    """What was done, or would be.
+    """Hold the changes that were made, or would be.
 
     Attributes:
         tasks: With each task, by set and name.
@@ -55,7 +55,7 @@ class Applied:
 
 @dataclass(slots=True)
 class _Plan:
-    """What becomes of the tasks of all sets, and of groups, and what is wrong with them."""
+    """Plan the changes of the tasks of all sets and of groups, and gather the faults."""
 
     options: ApplyOptions
     actor: str | None

@@ -1,4 +1,4 @@
-"""What can be done to tasks, each in one transaction."""
+"""Change tasks, each action in one transaction."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields, replace
@@ -34,9 +34,9 @@ from .runs import check_job_args, job_faults, published, put_new, version_for
 from .timing import anchor_of, first_of, judged_first, retimed, schedule_faults
 
 BY_CODE = "code"
-"""Who paused a task that is declared paused, or whose job declares no schedule any more."""
+"""Stands for the code that paused a task: it is declared paused, or its job declares no schedule any more."""
 DECLARED = frozenset({*TASK_POLICIES, "args"})
-"""What a task that is declared in code has from there until somebody sets it."""
+"""Settings that a declared task takes from its code until somebody sets them."""
 _REQUIRED = TaskSpec(name="", job_name="", schedule=ScheduleSpec(Syntax.CRON, ""))
 _DEFAULTS: Mapping[str, Any] = {one.name: getattr(_REQUIRED, one.name) for one in fields(TaskSpec)}
 

@@ -1,1 +1,1 @@
-"""What jobs and those who declare them share: the context of a run, what a run may end with, what a node provides."""
+"""Share between jobs and their declarations: a run's context, its possible ends, the services of a node."""

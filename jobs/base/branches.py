@@ -1,4 +1,4 @@
-"""What one attempt has begun: its tasks, and the threads of its steps. The attempt is over when all of these are."""
+"""Track the tasks of one attempt, and the threads of its steps. The attempt is over when all of these are."""
 
 import threading
 import time

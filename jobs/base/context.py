@@ -1,4 +1,4 @@
-"""What a running job knows and can say: the ``JobContext`` handed to its handler."""
+"""Give a running job its ``JobContext``: its facts, and the words it can say."""
 
 import logging
 import traceback
@@ -28,7 +28,7 @@ P = ParamSpec("P")
 
 
 class Host(Protocol):
-    """What carries a job: a coroutine, a thread or a child process. Every call is safe from any thread."""
+    """Carry a job: a coroutine, a thread or a child process. Every call is safe from any thread."""
 
     @property
     def steps(self) -> StepHost:
@@ -36,7 +36,7 @@ class Host(Protocol):
         ...
 
     def stop_reason(self) -> StopReason | None:
-        """Why the job should stop, or None."""
+        """Return why the job should stop, or None."""
         ...
 
     def remaining(self) -> float | None:
@@ -85,7 +85,7 @@ class Host(Protocol):
 
 
 class Runnable(Protocol[P]):
-    """What ``@job`` makes of a function with these arguments."""
+    """Type the result of ``@job`` on a function with these arguments."""
 
     def run(self, *args: P.args, **kwargs: P.kwargs) -> RunSpec:
         """A run to be."""
@@ -106,7 +106,7 @@ class JobLog:
         self._host.log(logging.DEBUG, message, fields or None)
 
     def info(self, message: str, /, **fields: Json) -> None:
-        """What the job does."""
+        """Log the job's progress."""
         self._host.log(logging.INFO, message, fields or None)
 
     def warning(self, message: str, /, **fields: Json) -> None:
@@ -184,12 +184,12 @@ class JobContext(DurableContext):
 
     @property
     def should_stop(self) -> bool:
-        """Whether the job should save a checkpoint and leave: deadline passed, cancel asked, or node shutting down."""
+        """Return whether the job should save a checkpoint and leave; ``stop_reason`` says why."""
         return self._host.stop_reason() is not None
 
     @property
     def stop_reason(self) -> StopReason | None:
-        """Why ``should_stop`` is true, or None."""
+        """Return why ``should_stop`` is true, or None."""
         return self._host.stop_reason()
 
     def progress(self, done: float, total: float | None = None, message: str | None = None) -> None:

@@ -1,4 +1,4 @@
-"""What a job does once and for all: its steps, and what it waits for without a slot."""
+"""Run the durable parts of a job: its steps, and its waits without a slot."""
 
 from collections.abc import Awaitable, Callable
 from datetime import datetime

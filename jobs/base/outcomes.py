@@ -1,4 +1,4 @@
-"""What a job may return or raise to say how it went."""
+"""Values and exceptions by which a job says how it went."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -14,7 +14,7 @@ from ..core.waits import AwaitedKind, Awaits
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What a job returns when an ``int`` (records processed) is not enough.
+    """Hold a job's result when an ``int`` (records processed) is not enough.
 
     Attributes:
         records_processed: How many records the job handled, 0 to 2^63 - 1; None = it does not count.
@@ -61,14 +61,14 @@ class Cancel(JobSignal):
 
 
 class Rejected(PermanentFailure):
-    """What a job waited for came and says no, or did not come in time where that means no.
+    """The awaited signal came and says no, or did not come in time where that means no.
 
     A job that does not catch it is failed at once.
     """
 
 
 class WaitTimedOut(PermanentFailure):
-    """What a job waited for did not come in time. A job that does not catch it is failed at once."""
+    """The awaited signal or run did not come in time. A job that does not catch this is failed at once."""
 
 
 class RunFailed(CronographError):

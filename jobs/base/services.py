@@ -1,4 +1,4 @@
-"""What the process offers to jobs beyond their arguments; the built-in jobs use it."""
+"""Offer the process' services to jobs, beyond their arguments; the built-in jobs use it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -18,7 +18,7 @@ from ..core.model import Json
 
 
 class StopReason(StrEnum):
-    """Why a job should stop: its time box is used up, somebody cancelled it, or its node shuts down."""
+    """Name the reason to stop: the time box is used up, somebody cancelled the run, or its node shuts down."""
 
     DEADLINE = "deadline"
     CANCEL = "cancel"

@@ -1,4 +1,4 @@
-"""What the function of a step says it returns: its value becomes JSON by that, and is read back by that."""
+"""Turn a step's result into JSON and back, by the annotation of its function."""
 
 import functools
 import json
@@ -24,7 +24,7 @@ _ITSELF: Final = (bool, int, str, type(None))
 
 
 class Shape:
-    """What a function returns.
+    """Describe the result of a function.
 
     Args:
         annotation: Of its result; ``Any`` = any JSON.

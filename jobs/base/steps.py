@@ -22,11 +22,11 @@ from .step_shape import Shape, shape_of
 
 
 class StepUnstorable(PermanentFailure):
-    """What a step returned cannot be stored. Another attempt would only do it again, so there is none."""
+    """The result of a step cannot be stored. Another attempt would only do it again, so there is none."""
 
 
 class StepHost(Protocol):
-    """Where the steps of an attempt are stored. Every call is safe from any thread."""
+    """Store the steps of an attempt. Every call is safe from any thread."""
 
     @property
     def branches(self) -> Branches:
@@ -101,7 +101,7 @@ current_step: ContextVar[str | None] = ContextVar("cronograph_current_step", def
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What a job says of a step.
+    """Hold a job's request for a step.
 
     Attributes:
         key: Distinguishes steps of one name that run at the same time.

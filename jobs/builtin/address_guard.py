@@ -1,4 +1,4 @@
-"""Which addresses a job may reach: the public Internet, and what the operator allows besides.
+"""Judge the addresses that a job may reach: the public Internet, and those that the operator allows besides.
 
 Python's ``is_global`` is wrong for several ranges and differs between versions, so the ranges are listed here, from
 the special-purpose registries of IANA. IPv4 addresses that hide in IPv6 ones are taken out and judged as such.
@@ -85,7 +85,7 @@ def is_public(address: Address) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class AllowList:
-    """What is allowed besides the public Internet.
+    """Allow addresses besides the public Internet.
 
     Attributes:
         networks: Addresses within these.

@@ -60,7 +60,7 @@ class HttpRequest:
 
 @dataclass(frozen=True, slots=True)
 class HttpAnswer:
-    """What came back. ``body`` has at most ``MAX_ANSWER`` bytes; ``cut`` says whether there was more."""
+    """Hold an answer. ``body`` has at most ``MAX_ANSWER`` bytes; ``cut`` says whether there was more."""
 
     status: int
     url: httpx.URL

@@ -42,7 +42,7 @@ PerTask = Annotated[
 
 @dataclass(frozen=True, slots=True)
 class Retention:
-    """What is kept.
+    """Limit the history.
 
     Attributes:
         max_age: What ended longer ago is deleted.
@@ -57,7 +57,7 @@ class Retention:
 
 @dataclass(slots=True)
 class Pruned:
-    """How many rows were deleted, by table; ``complete`` is False when the pruning was stopped before its end."""
+    """Count deleted rows by table; ``complete`` is False when the pruning was stopped before its end."""
 
     log_lines: int = 0
     executions: int = 0
@@ -127,7 +127,7 @@ async def prune(
 
 @dataclass(slots=True)
 class Places:
-    """How far runs that are kept for a shorter time than usual were looked through, so that none is looked at twice.
+    """Remember up to where runs with a shorter time were looked through, so that none is looked at twice.
 
     Attributes:
         digest: What jobs and groups said then; when they say something else, everything is looked through again.
@@ -225,7 +225,7 @@ class _Pruning:
             self._count(name, deleted)
 
     async def _briefly_kept(self, kept: Keeping) -> None:
-        """What jobs and groups keep for a shorter time than usual, from where the last pruning came to."""
+        """Delete history that jobs and groups keep for a shorter time, from where the last pruning ended."""
         self._places.renew(kept.digest)
         for keep in kept.shorter:
             seconds = keep.total_seconds()

@@ -13,7 +13,7 @@ from ..base.context import JobContext
 from ..base.outcomes import PermanentFailure, Result
 
 KEPT: Final = ("HOME", "LANG", "LANGUAGE", "LOGNAME", "PATH", "SHELL", "TMPDIR", "TZ", "USER", "CRONOGRAPH_CHILD")
-"""What a command gets of the node's environment, besides ``LC_*``: no address of a database, no token and no key.
+"""Variables of the node that a command gets, besides ``LC_*``: no address of a database, no token and no key.
 
 By the last one a node finds processes that a command has left behind.
 """

@@ -1,4 +1,4 @@
-"""What the built-in jobs share."""
+"""Share between the built-in jobs."""
 
 from ..base.context import JobContext
 from ..base.services import Services

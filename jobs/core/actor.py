@@ -1,4 +1,4 @@
-"""Who acts, and what that person or program may do."""
+"""Actors: people and programs, with the rights of their roles."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 
 
 class Role(StrEnum):
-    """What somebody may do; each role includes those before it."""
+    """Name the rights of an actor; each role includes those before it."""
 
     VIEWER = "viewer"
     OPERATOR = "operator"
@@ -28,7 +28,7 @@ def lesser(one: Role, other: Role) -> Role:
 
 @dataclass(frozen=True, slots=True)
 class Actor:
-    """Who changes something, and from where; written into the audit log.
+    """Name the person or program behind a change, and their address; written into the audit log.
 
     Attributes:
         name: Of the account, or what acts without one, such as the command line.

@@ -1,4 +1,4 @@
-"""What the audit log keeps: who changed what, from where, and how it was before and after."""
+"""Entries of the audit log: the actor, the address, and the values before and after a change."""
 
 import json
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""What a node counts for its monitoring: plain numbers, written by the loop of the jobs and read from any thread."""
+"""Count for monitoring: plain numbers, written by the loop of the jobs and read from any thread."""
 
 from bisect import bisect_left
 from collections.abc import Container, Iterable, Mapping
@@ -107,7 +107,7 @@ class Ended(Protocol):
 
 
 class Histogram:
-    """How many values fell under which of some bounds, and their sum.
+    """Count values by upper bound, and add them up.
 
     Attributes:
         counts: By bucket, not cumulated; the last one has no bound.
@@ -127,7 +127,7 @@ class Histogram:
 
 
 class JobCounts:
-    """What was counted of the runs of one job.
+    """Count the runs of one job.
 
     Attributes:
         started: Attempts that began.
@@ -146,7 +146,7 @@ class JobCounts:
 
 
 class TaskCounts:
-    """What was counted of the runs of one task.
+    """Count the runs of one task.
 
     Attributes:
         outcomes: Attempts that ended, by how they did.
@@ -161,7 +161,7 @@ class TaskCounts:
 
 
 class NodeCounts:
-    """What one process has counted of its runs since it started.
+    """Count the runs of one process since it started.
 
     One thread writes, a batch of runs at a time and without locks. Another one may read meanwhile: it sees each number
     as it is at that moment.

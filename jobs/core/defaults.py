@@ -1,4 +1,4 @@
-"""What runs and tasks take from their job: order of precedence is enqueue or task, job, product."""
+"""Defaults of runs and tasks. Order of precedence: enqueue or task, then job, then product."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, fields, replace
@@ -25,7 +25,7 @@ from .model import (
 
 @dataclass(frozen=True, slots=True)
 class JobDefaults:
-    """What a job says about its runs and tasks; None = nothing, so the product's default holds. Seconds.
+    """Hold the settings that a job declares for its runs and tasks. None = the product's default. Seconds.
 
     Only the job can say some of them: ``on_failure`` names the job that gets a run when one of this job fails for good,
     ``unique_key`` how the key of a run follows from its arguments, ``labels`` which labels all runs get, ``limits`` how
@@ -57,25 +57,25 @@ class JobDefaults:
 
     @property
     def settles(self) -> bool:
-        """Whether something of each run follows from its arguments, so that no statement can copy it from the job."""
+        """Return whether parts of a run follow from its arguments, so that no statement can copy them."""
         return self.makes_keys or not (self.labels is None and self.ttl is None and self.hold is None)
 
 
 NO_DEFAULTS: Final = JobDefaults()
 _OF_JOB_ONLY: Final = frozenset({"on_failure", "unique_key", "labels", "limits", "ttl", "on_expired", "hold", "keep"})
 TASK_POLICIES: Final = tuple(one.name for one in fields(JobDefaults) if one.name not in _OF_JOB_ONLY)
-"""What a task has from its job unless it says otherwise."""
+"""Settings that a task inherits from its job unless it has its own."""
 RUN_POLICIES: Final = ("group", "priority", "retries", "retry_delay", "timeout", "max_duration")
-"""What a run has from its job unless it says otherwise."""
+"""Settings that a run inherits from its job unless it has its own."""
 UNIQUE_KEY: Final = "unique_key"
 PER_RUN: Final = "per_run"
 """Stands among what a run inherits for that which its job says of each run by itself, besides its keys: its labels."""
 TTL: Final = "ttl"
 """The same for the time in which it has to start, alone: a run that is made again has its labels already."""
 FROM_ARGUMENTS: Final = frozenset({UNIQUE_KEY, LIMITS, PER_RUN, TTL})
-"""What a run inherits that follows from its arguments, or is said of each run by itself."""
+"""Inherited settings of a run that follow from its arguments, or that each run sets for itself."""
 FOLLOWED: Final = frozenset({*RUN_POLICIES, UNIQUE_KEY, LIMITS, PER_RUN})
-"""What a run inherits that sets nothing itself: the policies, and what follows from its arguments."""
+"""Inherited settings of a run that sets none itself: the policies, and those that follow from its arguments."""
 _PRODUCT: Final[Mapping[str, Any]] = {
     "group": DEFAULT_GROUP,
     "priority": Priority.LOW,

@@ -1,4 +1,4 @@
-"""What changed: the events that every node publishes and every subscriber reads in one order."""
+"""Events of changes, which every node publishes and every subscriber reads in one order."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -34,7 +34,7 @@ class EventKind(StrEnum):
 
 
 class EventState(StrEnum):
-    """What a thing was right after a change: states of runs and nodes, outcomes of executions, reasons of skips."""
+    """Name the state after a change: states of runs and nodes, outcomes of executions, reasons of skips."""
 
     WAITING = "waiting"
     SCHEDULED = "scheduled"
@@ -249,7 +249,7 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class EventFilter:
-    """Which events a subscriber wants; an empty filter lets everything pass. All given conditions must hold."""
+    """Select events for a subscriber; an empty filter lets everything pass. All given conditions must hold."""
 
     kinds: frozenset[EventKind] = frozenset()
     job_name: str | None = None

@@ -15,7 +15,7 @@ from .run_spec import RunSpec
 from .states import RunState
 
 AWAITS_OTHERS = {"kind": "flow"}
-"""What a run of a flow awaits that has not been released yet; which runs those are, the flow knows."""
+"""Stored as the awaited thing of a run of a flow that is not released yet; the flow knows the awaited runs."""
 
 
 class FlowState(StrEnum):
@@ -110,7 +110,7 @@ def end_of(states: Mapping[RunState, int]) -> FlowState:
 
 
 class Standing(Enum):
-    """What follows for a run that waits for others."""
+    """Name the next step for a run that waits for others."""
 
     WAIT = auto()
     START = auto()
@@ -118,7 +118,7 @@ class Standing(Enum):
 
 
 class Before(NamedTuple):
-    """What is known of the runs before one: whether any is unfinished, failed for good, or ended without success."""
+    """Describe the predecessors of a run: whether any is unfinished, failed for good, or ended without success."""
 
     unfinished: bool
     failed: bool
@@ -340,7 +340,7 @@ def _earlier(one: NewMember, before: dict[str, tuple[str, ...]]) -> set[str]:
 
 
 def flow_faults(name: object, unique_key: object, labels: object = None) -> Iterator[InvalidInput]:
-    """What is wrong with the name, the key and the labels of a flow."""
+    """Yield the faults of the name, the key and the labels of a flow."""
     yield from name_faults(name, "name")
     if unique_key is not None:
         yield from text_faults(unique_key, "uniqueKey", least=1, most=MAX_UNIQUE_KEY)

@@ -1,4 +1,4 @@
-"""What a job says about how many of its runs start, how many run at once, and how many wait."""
+"""Limits that a job declares: how many of its runs start in a time, run at once, and wait."""
 
 import hashlib
 import json
@@ -31,7 +31,7 @@ _KINDS: Final[Mapping[str, type[Any]]] = {
 
 @dataclass(frozen=True, slots=True)
 class UniqueKey:
-    """How the key of a run follows from its arguments.
+    """Derive the key of a run from its arguments.
 
     Attributes:
         arguments: The arguments that it is made of, by the names that they have in JSON.
@@ -78,7 +78,7 @@ class UniqueKey:
 
     @classmethod
     def from_json(cls, stored: Mapping[str, Any]) -> Self:
-        """What a published form says; one with words of a newer version can be made by the job's own code alone."""
+        """Read a published form; a form with words of a newer version can be read by the job's own code alone."""
         if not stored.keys() <= {one.name for one in fields(cls)}:
             return cls(in_code=True)
         values: dict[str, Any] = {
@@ -162,7 +162,7 @@ def _bounded(text: str) -> str:
 
 
 LIMITS: Final = "limits"
-"""What a run inherits that has no keys yet."""
+"""Name of the inherited limits of a run that has no keys yet."""
 NEVER: Final = datetime(9999, 1, 1, tzinfo=UTC)
 """When a run becomes available that waits for a slot or a token of its key: no claim sees it before it is let go."""
 OF_THE_JOB: Final = ""
@@ -200,7 +200,7 @@ class Keys(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a job says.
+    """Hold the limits that a job declares.
 
     Attributes:
         rate: How many of its runs start in how long; None = no limit.

@@ -29,7 +29,7 @@ class Priority(StrEnum):
 
 
 class Trigger(StrEnum):
-    """What made a run: its task's schedule, a person (triggerJob, triggerTask), the API (enqueueRuns), a retry."""
+    """Name a run's origin: its task's schedule, a person (triggerJob, triggerTask), the API (enqueueRuns), a retry."""
 
     SCHEDULE = "schedule"
     MANUAL = "manual"
@@ -38,7 +38,7 @@ class Trigger(StrEnum):
 
 
 class TaskSource(StrEnum):
-    """Where a task is defined: declared in code, made through the API, applied from a file."""
+    """Name the place where a task is defined: in code, through the API, or in a file."""
 
     CODE = "code"
     API = "api"
@@ -46,7 +46,7 @@ class TaskSource(StrEnum):
 
 
 class OverlapPolicy(StrEnum):
-    """What happens to an occurrence while another run of the task is unfinished.
+    """Decide about an occurrence while another run of the task is unfinished.
 
     ``SKIP``: it is skipped. ``QUEUE``: it waits; no two start at once, at most ten are unfinished.
     ``ALLOW``: both run. ``REPLACE``: the older is cancelled.
@@ -59,7 +59,7 @@ class OverlapPolicy(StrEnum):
 
 
 class MisfirePolicy(StrEnum):
-    """What happens to what is due when a task is late by more than the misfire grace.
+    """Decide about due occurrences when a task is late by more than the misfire grace.
 
     ``LAST``: the newest becomes a run, the others are folded into one skipped row.
     ``ALL``: the newest ``catch_up_limit`` become runs, no two of which execute at once. ``NONE``: none does
@@ -72,7 +72,7 @@ class MisfirePolicy(StrEnum):
 
 
 class SkipReason(StrEnum):
-    """Why an occurrence did not become a run, or a run was dropped before its start."""
+    """Name the reason for which an occurrence did not become a run, or a run was dropped before its start."""
 
     OVERLAP = "overlap"
     TOLERANCE = "tolerance"
@@ -88,7 +88,7 @@ class SkipReason(StrEnum):
 
 
 class Outcome(StrEnum):
-    """How one execution ended; ``success`` in the log is true for SUCCESS, SNOOZED and SUSPENDED only."""
+    """Name the end of one execution; ``success`` in the log is true for SUCCESS, SNOOZED and SUSPENDED only."""
 
     SUCCESS = "success"
     FAILED = "failed"
@@ -120,7 +120,7 @@ class ScheduleSpec:
 
 @dataclass(frozen=True, slots=True)
 class TaskSpec:
-    """What a user decides about a task; every field has the product's default.
+    """Hold a user's decisions about a task; every field has the product's default.
 
     Durations are seconds. ``overlap`` None = SKIP, for INTERVAL schedules QUEUE. ``tolerance`` None = 5 s, at most a
     tenth of the interval (INTERVAL only). ``timeout`` None = half the interval (INTERVAL), else no timeout.
@@ -389,7 +389,7 @@ class Group:
 
 
 class Isolation(StrEnum):
-    """Where a job runs: on the event loop, in a thread, or in a child process, which alone can be killed."""
+    """Name the place where a job runs: the event loop, a thread, or a child process, which alone can be killed."""
 
     ASYNC = "async"
     THREAD = "thread"
@@ -397,7 +397,7 @@ class Isolation(StrEnum):
 
 
 KEPT_LINES: Final = 10_000
-"""How many log lines of one execution are kept; of more, the newest."""
+"""Number of log lines that are kept of one execution: the newest."""
 
 
 class LogLevel(StrEnum):

@@ -17,7 +17,7 @@ class LeftBy(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class NodeChoice:
-    """What a node takes. An empty part leaves nothing out; a run is taken when every part lets it pass.
+    """Select the runs of a node. An empty part leaves nothing out; a run is taken when every part lets it pass.
 
     Attributes:
         groups: Only runs of these groups.
@@ -40,7 +40,7 @@ class NodeChoice:
         return not self.groups or group in self.groups
 
     def leaves(self, job_name: str, tags: Collection[str], group: str) -> LeftBy | None:
-        """Why a run is left to others; None = it is taken."""
+        """Return the part for which a run is left to others; None = it is taken."""
         return self._leaves_job(job_name, tags) or (None if self.takes_group(group) else LeftBy.GROUP)
 
     def covers_groups_of(self, other: "NodeChoice") -> bool:
@@ -49,7 +49,7 @@ class NodeChoice:
 
     @property
     def words(self) -> str:
-        """What is taken, as the end of a sentence: ``takes only the group 'a', and no job with the tag 'gpu'``."""
+        """Return the end of a sentence: ``takes only the group 'a', and no job with the tag 'gpu'``."""
         only = [
             _named("group", self.groups),
             _named("job", self.only_jobs),
@@ -89,7 +89,7 @@ def _named(kind: str, names: Sequence[str], several: str = "") -> str:
 
 @dataclass(frozen=True, slots=True)
 class Blockage:
-    """What keeps the event loop of a node's jobs from turning; its other async jobs stand still meanwhile.
+    """Describe the blocked event loop of a node's jobs; its other async jobs stand still meanwhile.
 
     Attributes:
         since: When the loop turned last.

@@ -45,7 +45,7 @@ class DueTask(NamedTuple):
 
     @property
     def deciding(self) -> tuple[object, ...] | None:
-        """What a decision depends on, equal for tasks of which the same is decided; None = it depends on the id."""
+        """Return the key by which tasks share a decision; None = the decision depends on the task's id."""
         if self.jitter > 0:
             return None
         anchor = self.anchor_at if self.schedule.syntax.is_anchored else None
@@ -184,7 +184,7 @@ def occurrences(spec: TaskSpec, schedule: Schedule, first: datetime | None) -> I
 
 
 def is_stalled(task: Task, now: datetime, *, owed: bool) -> bool:
-    """Whether the task should have started and did not: enabled, and a due time and the grace passed without a start.
+    """Return whether an enabled task's due time and its grace have passed without a start.
 
     The first due time since the last start counts, so a task that is due more often than its grace is long is found
     as well. Due times before the last edit are judged no more: they belonged to another schedule.
@@ -243,7 +243,7 @@ class Skip:
 
 
 class Decision(NamedTuple):
-    """What one visit of a due task writes.
+    """Hold the values that one visit of a due task writes.
 
     Attributes:
         runs: New runs, oldest first.
@@ -355,7 +355,7 @@ def _due(task: DueTask, latest: datetime, limit: int) -> tuple[list[datetime], d
 
 
 def _closed(task: DueTask, job_known: bool) -> tuple[SkipReason, dict[str, Any]] | None:
-    """Why nothing of this task may become a run at all, or None."""
+    """Return the reason for which nothing of this task may become a run at all, or None."""
     if not task.enabled:
         return SkipReason.PAUSED, {"pausedBy": task.paused_by, "reason": task.pause_reason}
     if not job_known:

@@ -1,4 +1,4 @@
-"""How an attempt ended, as a value, and what that means for its run."""
+"""Turn the end of an attempt into its outcome and the next state of its run."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -133,7 +133,7 @@ JobOutcome: TypeAlias = _Ended | Unread
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What is written for a finished attempt, in the run and in its execution row.
+    """Hold the values that the end of an attempt writes into its run and its execution row.
 
     ``delay`` is the seconds after which the run is available again; None = it keeps its place in the queue, if it goes
     back there at all. For a suspended run it is the time until it is woken, None = not by time; ``awaits`` and
@@ -273,7 +273,7 @@ class Failure:
 
 
 class Timed(Protocol):
-    """What a started run knows of its time."""
+    """Hold the times of a started run."""
 
     @property
     def timeout(self) -> float | None:
@@ -323,5 +323,5 @@ def _left(run: Timed) -> float | None:
 
 
 def deadline_sentence(deadline_at: datetime) -> str:
-    """Why a run failed that took too long."""
+    """Return the reason, as a sentence, for which a run that took too long failed."""
     return f"max_duration: the run had to end by {time_text(deadline_at)}, counted from its first start"

@@ -1,4 +1,4 @@
-"""How long history is kept: what a group says, or else the job, or else the pruning."""
+"""Keep history for the time that a group says, or else the job, or else the pruning."""
 
 import hashlib
 import json
@@ -14,14 +14,14 @@ MAX_KEEP: Final = 36500 * 86400.0
 
 
 def keep_faults(keep: object) -> Iterator[InvalidInput]:
-    """What is wrong with the seconds that the history of a job or of a group is kept."""
+    """Yield the faults of the seconds for which the history of a job or a group is kept."""
     if keep is not None:
         yield from number_faults(keep, "keep", 1, MAX_KEEP)
 
 
 @dataclass(frozen=True, slots=True)
 class Keeping:
-    """How long finished runs and their executions are kept.
+    """Limit the age of finished runs and their executions.
 
     Attributes:
         now: The time from which ages are counted.
@@ -77,7 +77,7 @@ class Keeping:
 
 @dataclass(frozen=True, slots=True)
 class Retained:
-    """What holds for all history.
+    """Hold the limits of all history.
 
     Attributes:
         kept: How long it is kept.

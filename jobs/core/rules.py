@@ -1,4 +1,4 @@
-"""What names, numbers and times of a task or run may be; every fault names the field and what it got.
+"""Judge the names, numbers and times of tasks and runs; every fault names the field and the given value.
 
 Each rule yields the faults it finds, so that a caller gets all of them at once; ``check_…`` raises them.
 """
@@ -36,7 +36,7 @@ def check_name(value: object, field: str) -> None:
 
 
 def name_faults(value: object, field: str) -> Iterator[InvalidInput]:
-    """What is wrong with a name: its length, a control character or ``/``, a space at either end."""
+    """Yield the faults of a name: its length, a control character or ``/``, a space at either end."""
     if not isinstance(value, str):
         yield _not_text(value, field)
         return
@@ -63,7 +63,7 @@ def check_text(value: object, field: str, *, least: int = 0, most: int = MAX_TEX
 
 
 def text_faults(value: object, field: str, *, least: int = 0, most: int = MAX_TEXT) -> Iterator[InvalidInput]:
-    """What is wrong with a free text: its length, or a control character that is no line break or tab."""
+    """Yield the faults of a free text: its length, or a control character that is no line break or tab."""
     if not isinstance(value, str):
         yield _not_text(value, field)
         return
@@ -101,7 +101,7 @@ def _not_text(value: object, field: str) -> InvalidInput:
 
 
 def number_faults(value: object, field: str, low: float, high: float, *, whole: bool = False) -> Iterator[InvalidInput]:
-    """What is wrong with a number that must lie between ``low`` and ``high``, both included."""
+    """Yield the faults of a number that must lie between ``low`` and ``high``, both included."""
     kinds = int if whole else int | float
     # True and False are whole numbers to Python, but nobody means one by them.
     if isinstance(value, bool) or not isinstance(value, kinds):
@@ -165,7 +165,7 @@ def _policy_faults(spec: TaskSpec) -> Iterator[InvalidInput]:
 def attempt_faults(
     retries: object, retry_delay: object, timeout: object, max_duration: object = None
 ) -> Iterator[InvalidInput]:
-    """What is wrong with the settings of a run that decide about its attempts."""
+    """Yield the faults of a run's settings about its attempts."""
     yield from number_faults(retries, "retries", 0, MAX_RETRIES, whole=True)
     yield from number_faults(retry_delay, "retryDelay", 0, MAX_SECONDS)
     if timeout is not None:
@@ -175,7 +175,7 @@ def attempt_faults(
 
 
 def new_run_faults(run: NewRun) -> Iterator[InvalidInput]:
-    """What is wrong with the settings of a new run; its job and arguments are judged apart."""
+    """Yield the faults of the settings of a new run; its job and arguments are judged apart."""
     yield from name_faults(run.group, "group")
     yield from text_faults(run.description, "description")
     yield from attempt_faults(run.retries, run.retry_delay, run.timeout, run.max_duration)

@@ -16,7 +16,7 @@ Seconds: TypeAlias = float | timedelta | str
 DURATIONS: Final = frozenset({"retry_delay", "timeout", "max_duration", "ttl"})
 """Settings of a run that are durations."""
 DURATIONS_OF_TASKS: Final = DURATIONS | {"misfire_grace", "tolerance", "jitter"}
-"""Those of a task."""
+"""Settings of tasks that are durations."""
 
 
 def seconds_of(name: str, value: object) -> object:

@@ -14,11 +14,11 @@ from .model import Json, Trigger
 MAX_PART: Final = 200
 """Characters of a step's name, and of its key."""
 _RESERVED: Final = "[]#"
-"""What stands between the parts of a label."""
+"""Characters between the parts of a label."""
 
 
 class StepKind(StrEnum):
-    """What a step is: a function that is called, a sleep, the wait for a signal, or for other runs."""
+    """Name the kind of a step: a function that is called, a sleep, a wait for a signal, or one for other runs."""
 
     FUNCTION = "function"
     SLEEP = "sleep"
@@ -45,7 +45,7 @@ FINAL_STATES: Final = frozenset({StepState.DONE, StepState.TIMED_OUT, StepState.
 
 
 class StepName(NamedTuple):
-    """What a step is known by within its run: never by its position, never by its code.
+    """Identify a step within its run: never by its position, never by its code.
 
     Attributes:
         name: As the job calls it.
@@ -211,12 +211,12 @@ class Step:
 
     @property
     def place(self) -> tuple[int, datetime, str]:
-        """Where it stands among the steps of its run: attempts one after the other, each by the start of its steps."""
+        """Return the place among the steps of its run: attempts one after the other, each by the start of its steps."""
         return self.attempt, self.started_at, self.label
 
 
 def may_have_steps(attempt: int, trigger: str) -> bool:
-    """Whether steps may be stored of a run before this attempt: of an earlier one, or of the run that it retries."""
+    """Return whether a run may have steps of an earlier attempt, or of the run that it retries."""
     return attempt > 1 or trigger == Trigger.RETRY.value
 
 

@@ -15,11 +15,11 @@ from .defaults import TASK_POLICIES
 from .model import Group, Json, ScheduleSpec, Task, TaskSource, TaskSpec
 
 AT_CREATION: Final = "enabled"
-"""What a file decides once: later, pauses belong to operators."""
+"""Setting that a file decides at the task's creation alone: later, pauses belong to operators."""
 
 
 class TaskAction(StrEnum):
-    """What becomes of a task.
+    """Name the change of a task.
 
     ``CREATE``: it is made. ``CHANGE``: some of its fields. ``KEEP``: it is as it should be. ``ARCHIVE``: it is removed,
     its history stays and its name can be taken again. ``LEFT``: it is of the set, is not wanted any more, and stays,
@@ -70,7 +70,7 @@ class FieldChange:
 
 @dataclass(frozen=True, slots=True)
 class PlannedTask:
-    """What becomes of one task.
+    """Plan the change of one task.
 
     Attributes:
         set_name: The set it was looked at for.
@@ -88,7 +88,7 @@ class PlannedTask:
 
 @dataclass(frozen=True, slots=True)
 class ApplyOptions:
-    """How sets are applied.
+    """Choose the way in which sets are applied.
 
     Attributes:
         prune: Archive the tasks of the sets that are not wanted any more.
@@ -143,7 +143,7 @@ def shown(value: Any) -> Json:  # noqa: ANN401 - any field of a task or group
 
 
 def conflict_of(task: Task, set_name: str) -> UserError | None:
-    """Why a task that is there cannot be one of this set; None if it can."""
+    """Return why an existing task cannot belong to this set; None if it can."""
     if task.source is TaskSource.CODE:
         return InvalidState(
             f"task '{task.name}' is declared in code; take it out of the file, or its schedule out of the code",
@@ -194,7 +194,7 @@ def check_version(planned: PlannedTask, expected: Mapping[str, int | None] | Non
 
 
 LIMITS: Final = ("max_running", "rate", "cap", "max_wait_low", "keep")
-"""What a file may say of a group. Pauses belong to operators."""
+"""Settings of a group that a file may set. Pauses belong to operators."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,7 +211,7 @@ class WantedGroup:
 
 @dataclass(frozen=True, slots=True)
 class PlannedGroup:
-    """What becomes of one group.
+    """Plan the change of one group.
 
     Attributes:
         version: Of its limits before that; see ``version_of``.
@@ -230,7 +230,7 @@ def version_of(group: Group) -> int:
 
 
 def limits_that_differ(group: Group, wanted: Mapping[str, Any]) -> dict[str, Any]:
-    """Those wanted limits that a group does not have."""
+    """Return the wanted limits that a group does not have."""
     return {limit: value for limit, value in wanted.items() if getattr(group, limit) != value}
 
 

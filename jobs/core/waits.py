@@ -20,7 +20,7 @@ LISTED: Final = 20
 
 
 class AwaitedKind(StrEnum):
-    """What kind of thing wakes a suspended run."""
+    """Name the kind of thing that wakes a suspended run."""
 
     TIME = "time"
     SIGNAL = "signal"
@@ -31,7 +31,7 @@ class AwaitedKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Awaits:
-    """What a run waits for, as it is stored with the run while it is suspended.
+    """Describe the awaited thing, as it is stored with a suspended run.
 
     Attributes:
         kind: A time, a signal, runs, what comes before it in its flow, or a version of its job that reads its
@@ -97,7 +97,7 @@ _NUL: Final = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """What a job says of a wait.
+    """Describe a wait as a job asks for it.
 
     Attributes:
         label: Of the step that waits.
@@ -141,7 +141,7 @@ def _awaited(found: StoredStep) -> Awaits:
 
 @dataclass(frozen=True, slots=True)
 class Signal:
-    """What is put into a run's box.
+    """Hold the content of a run's box.
 
     Attributes:
         name: Which box; see ``Wait.signal``.

@@ -14,7 +14,7 @@ from ..registry.options import NamedJob
 
 
 def close_connections(*, jobs: Sequence[str | NamedJob] | None = None, registry: Registry | None = None) -> None:
-    """What Django does around a request, for jobs that are plain functions, in threads and child processes.
+    """Do for plain functions, in threads and child processes, as Django does around a request.
 
     A thread job has a thread of its own, so its connections are closed with it. Call ``django.setup()`` before.
 

@@ -38,7 +38,7 @@ _SEVERITIES: Final = {
 
 
 class Traces(StrEnum):
-    """How attempts go together with the span that put their run into the queue.
+    """Relate attempts to the span that enqueued their run.
 
     ``child``: they are a part of its trace. ``link``: each begins a trace of its own, with a link to it. ``auto``: the
     first attempt is a part if it starts within a minute; all others begin one of their own, since a trace that waits

@@ -74,7 +74,7 @@ class Occurrence(NamedTuple):
 
 
 class Moved(NamedTuple):
-    """How a task goes on: its next occurrence and run, the newest one that was due (None = none), runs made."""
+    """Hold a task's next occurrence and run, its newest due occurrence (None = none), and the number of runs made."""
 
     task_id: int
     next_nominal: datetime | None

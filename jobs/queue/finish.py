@@ -60,7 +60,7 @@ class Finish:
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """Which results were accepted; the others were stale, because the run had been taken from this node.
+    """Hold the accepted results; the others were stale, because the run had been taken from this node.
 
     Attributes:
         accepted: The runs.
@@ -139,7 +139,7 @@ def finish_or_bare(tx: Tx, node_id: int, node: str, ended: Finish, bare: Finish)
 
 
 def _follow(tx: Tx, accepted: Sequence[tuple[Finish, Ending]]) -> None:
-    """What accepted ends that are not common bring about."""
+    """Write the consequences of accepted ends that are not common."""
     following = [
         FollowUp(one.run.id, AT_END, run.job_name, partial(_itself, run))
         for one, ending in accepted

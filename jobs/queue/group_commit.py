@@ -19,11 +19,11 @@ A_co = TypeVar("A_co", covariant=True)
 R_contra = TypeVar("R_contra", contravariant=True)
 
 MOST: Final = 1000
-"""What one transaction writes."""
+"""Number of requests that one transaction writes at most."""
 
 
 class _Asked(Generic[A, R]):
-    """What one thread asks for, and what has become of it.
+    """Hold the request of one thread, and its result.
 
     Attributes:
         leads: Whether it is this thread's turn to write.
@@ -69,7 +69,7 @@ class _Asked(Generic[A, R]):
 
 
 class _AskedInLoop(_Asked[A, R]):
-    """What a task of an event loop asks for; it never leads."""
+    """Hold the request of one task of an event loop; it never leads."""
 
     __slots__ = ("_loop", "over")
 
@@ -209,7 +209,7 @@ class GroupCommit(Generic[A, R]):
 
 
 class _Pending(NamedTuple, Generic[A, R]):
-    """What a task asks for, and its answer; the task may have given up."""
+    """Hold the request of a task, and its answer; the task may have given up."""
 
     what: A
     answer: "asyncio.Future[R]"

@@ -1,4 +1,4 @@
-"""What a node holds and will not end itself: runs of a dead node, of a lost answer, of a node that stops."""
+"""Close runs that a node will not end itself: of a dead node, of a lost answer, of a node that stops."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final

@@ -46,21 +46,21 @@ from .limits.uniqueness import KeyIsBusyError, hardly_waiting
 log = logging.getLogger(__name__)
 
 BATCH = 500
-"""How many due tasks one transaction looks at."""
+"""Number of due tasks that one transaction looks at."""
 OCCURRENCES = 5000
-"""How many occurrences one transaction looks at, shared by its tasks."""
+"""Number of occurrences that one transaction looks at, shared by its tasks."""
 RUNS = 500
 """About how many runs one transaction makes; tasks beyond that are left for the next one."""
 _CATCH_UP_ROUNDS = 20
 PUT_OFF = timedelta(minutes=1)
-"""How long a task is left alone of which no runs can be made."""
+"""Time for which a task of which no runs can be made is left alone."""
 _BUSY = timedelta(seconds=0.05)
 """When to look again at what is due and was left alone, because somebody else is at it at this moment."""
 
 
 @dataclass(frozen=True, slots=True)
 class Dispatched:
-    """What one transaction did: tasks visited, runs made, and whether due tasks may be left.
+    """Hold the result of one transaction: tasks visited, runs made, and whether due tasks may be left.
 
     If none are, ``next_at`` is when the next task is due or the next sleep ends, by ``time.monotonic()``; None = there
     is no such time. ``lags`` has for each task that made a run by how many seconds it was overdue; ``skipped`` is how
@@ -193,7 +193,7 @@ def catch_up_some(tx: Tx, task: Task, node: str | None = None) -> Task:
 
 @dataclass(frozen=True, slots=True)
 class Visited:
-    """What became of some due tasks: how many were decided, runs made, and whether any of them is behind.
+    """Hold the result for some due tasks: how many were decided, runs made, and whether any of them is behind.
 
     ``lags`` and ``skipped``: see ``Dispatched``. ``busy``: tasks were left alone (see ``task_caps``).
     """

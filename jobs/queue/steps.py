@@ -40,7 +40,7 @@ class EndedStep:
 
 
 class StepRow(NamedTuple):
-    """What is written of a step. ``place`` counts those that are written together."""
+    """Hold the row of a step. ``place`` counts the steps that are written together."""
 
     place: int
     run_id: int

@@ -31,7 +31,7 @@ _SOON = 0.02
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What a node wants of its turn.
+    """Hold a node's wishes for its turn.
 
     Attributes:
         ended: Attempts that ended, one of a run at most.
@@ -48,7 +48,7 @@ class Order:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """What a turn brought.
+    """Hold the results of a turn.
 
     Attributes:
         finished: Which ends were accepted.

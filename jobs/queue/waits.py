@@ -201,7 +201,7 @@ def ask_for(tx: Tx, run_id: int, labels: Collection[str]) -> None:
 
 
 def fulfilled(conn: Connection, run_ids: Collection[int]) -> list[int]:
-    """Those of these runs that wait for a signal that is there, or for runs that have all ended."""
+    """Return the runs whose awaited signal is there, or whose awaited runs have all ended."""
     mine = (s.c.run_id.in_(run_ids), s.c.state == StepState.WAITING.value, s.c.used)
     signalled = select(s.c.run_id).distinct().join_from(s, g, _COMES).where(*mine, s.c.kind == StepKind.SIGNAL.value)
     over = children.all_over(s.c.run_id, s.c.step, s.c.flow_id)

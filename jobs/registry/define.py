@@ -37,7 +37,7 @@ else:
 # Declared schedules are only judged here; where an INTERVAL begins is decided when its task is made.
 _ANY_TIME = datetime(2000, 1, 1, tzinfo=UTC)
 _RESULTS: Final = frozenset({Any, object, None, type(None), int, Result, typing.NoReturn, typing.Never})
-"""What the annotation of a job's result may be made of."""
+"""Parts of a result's annotation that say nothing of its form."""
 _TAG: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _POLICIES: Final = (
     "retries", "retry_delay", "backoff", "retry_on", "give_up_on", "timeout", "group", "priority", "overlap", "misfire",

@@ -342,7 +342,7 @@ def registry_or_default(registry: Registry | None) -> Registry:
 
 @lru_cache(maxsize=1024)
 def _signature_without(handler: Handler, left_out: tuple[str | None, ...]) -> inspect.Signature:
-    """How a handler is called, without what it is given; to find that out takes longer than to validate arguments."""
+    """Return a handler's signature without the given parameters; finding it takes longer than to validate arguments."""
     signature = inspect.signature(handler)
     return signature.replace(parameters=[one for name, one in signature.parameters.items() if name not in left_out])
 
@@ -360,7 +360,7 @@ def _can_have(job: JobDefinition, resource: Resource) -> bool:
 
 
 def _why(error: Exception) -> str:
-    """Why a value has no form in JSON, in words of the field."""
+    """Return why a value has no form in JSON, in words of the field."""
     if isinstance(error, UnicodeDecodeError):
         return "bytes must be UTF-8; pass other bytes as text, e.g. by base64"
     if isinstance(error, RecursionError) or "Circular reference" in str(error):

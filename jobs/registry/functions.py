@@ -1,4 +1,4 @@
-"""What functions must be that are jobs, hooks or resources."""
+"""Check the functions of jobs, hooks and resources."""
 
 import inspect
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""What is declared in addition to jobs: hooks around their attempts, and resources that they are given."""
+"""Declare hooks around the attempts of jobs, and resources for jobs."""
 
 import inspect
 import json
@@ -36,7 +36,7 @@ _ITERATORS: Final = (AsyncIterator, AsyncGenerator, Iterator, Generator)
 
 
 class Scope(StrEnum):
-    """How long a resource is kept: as long as its node takes runs, or for one attempt."""
+    """Say for how long a resource is kept: as long as its node takes runs, or for one attempt."""
 
     NODE = "node"
     ATTEMPT = "attempt"

@@ -19,7 +19,7 @@ LIMITS: Final = ("rate", "rate_key", "concurrency_key", "max_concurrent", "cap",
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """How many runs start in how long: ``Rate(100, per="1m", burst=20)``.
+    """Limit how many runs start in a time: ``Rate(100, per="1m", burst=20)``.
 
     A token bucket: it holds ``burst`` tokens and gets ``limit`` new ones in ``per``, evenly; each start takes one.
 
@@ -46,7 +46,7 @@ class Rate:
 
 @dataclass(frozen=True, slots=True)
 class Cap:
-    """How many runs wait at most: ``Cap(1000, when_full="drop_oldest")``.
+    """Limit how many runs wait: ``Cap(1000, when_full="drop_oldest")``.
 
     Attributes:
         limit: How many, from 1 to 100,000. Counted are those that have never begun.

@@ -1,4 +1,4 @@
-"""What can be written into ``@job(…)``."""
+"""Declare the options of ``@job(…)``."""
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
@@ -15,7 +15,7 @@ from .unique_key import KeyFunction
 
 
 class NamedJob(Protocol):
-    """What ``@job`` makes of a function."""
+    """Type the result of ``@job`` on a function."""
 
     @property
     def name(self) -> str:

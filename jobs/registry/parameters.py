@@ -135,7 +135,7 @@ def _as_written(field: str, definition: tuple[Any, Any]) -> tuple[str, Any]:
 
 
 def not_json(parameter: str, annotation: object) -> str:
-    """Why a parameter cannot be an argument."""
+    """Return why a parameter cannot be an argument."""
     kind = name_of(annotation)
     return (
         f"parameter '{parameter}': {kind} cannot be written as JSON, so no run can have it as an argument. If the node "

@@ -75,7 +75,7 @@ def reuse_of(value: object) -> Reuse | None:
 
 
 class Backoff(StrEnum):
-    """How the delay before a retry grows with the failures: doubled each time, by itself each time, not at all."""
+    """Choose the growth of the delay before a retry: doubled each time, by itself each time, none."""
 
     EXPONENTIAL = "exponential"
     LINEAR = "linear"
@@ -94,7 +94,7 @@ _DEFAULTS: Final = tuple(one.name for one in fields(JobDefaults))
 
 @dataclass(frozen=True, slots=True)
 class JobPolicies:
-    """What ``@job`` says about the runs of a job.
+    """Hold the policies that ``@job`` declares for the runs of a job.
 
     Attributes:
         defaults: What is published: a task or an enqueue may say otherwise.

@@ -1,4 +1,4 @@
-"""Where the jobs of a registry put their runs, unless they are given a session."""
+"""Choose the queue for the runs of a registry's jobs, unless they are given a session."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
@@ -18,7 +18,7 @@ HOLDS: Final = ("unique_for", "unique_among", "debounce", "throttle")
 
 
 class RunOptions(TypedDict, total=False):
-    """What can be said about one run; what is not said is as the job says, or else the product's default.
+    """Hold the options of one run; a missing one is the job's, or else the product's default.
 
     Attributes:
         run_at: Not before this time, with a time zone.

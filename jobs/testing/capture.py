@@ -1,4 +1,4 @@
-"""Where jobs put their runs while a test has a queue: into that queue, no matter what session or database they name."""
+"""Put the runs of jobs into a test's queue, no matter which session or database they name."""
 
 from collections.abc import Iterable, Sequence
 

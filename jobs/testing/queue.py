@@ -60,7 +60,7 @@ _POLICIES = {"overlap": OverlapPolicy, "misfire": MisfirePolicy, "priority": Pri
 
 
 class TaskSettings(TypedDict, total=False):
-    """What ``schedule`` takes in addition to job, schedule and arguments, as ``createTask`` does."""
+    """Further settings of ``schedule``, as ``createTask`` has them."""
 
     description: str
     enabled: bool
@@ -248,7 +248,7 @@ class Queue:
     async def preview(
         self, job: AnyJob, args: Mapping[str, Json] | None = None, **options: Unpack[RunOptions]
     ) -> Preview:
-        """What ``enqueue`` would do at the clock's time, ``QueueFull`` included, and what the run would wait for."""
+        """Predict ``enqueue`` at the clock's time, ``QueueFull`` included, and why the run would wait."""
         new = self._new_run(job, args, options)
         return await self.database.write(preview, [new.job_name], lambda tx: enqueue_runs(tx, [new]))
 

@@ -1,4 +1,4 @@
-"""How an attempt in a test ended, and all that it said."""
+"""Hold the end of an attempt in a test, and all that it said."""
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
@@ -141,7 +141,7 @@ def explanation(
     options: RunOptions,
     defaults: Mapping[str, Any],
 ) -> str:
-    """Why none of a job's runs is as wanted."""
+    """Explain why none of a job's runs is as wanted."""
     wanted = _wanted(args, options)
     asked = f" with {', '.join(f'{name}={value!r}' for name, value in wanted.items())}" if wanted else ""
     lines = [f"no run of job '{job}' was enqueued{asked}"]
@@ -172,7 +172,7 @@ class LoggedLine:
 
 @dataclass(frozen=True, slots=True)
 class AttemptResult:
-    """How one attempt ended, and all that the job said.
+    """Hold the end of one attempt, and all that the job said.
 
     Attributes:
         attempt: 1 for the first.

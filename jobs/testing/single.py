@@ -290,7 +290,7 @@ def _without_secrets(attempt: Attempt, secrets: Mapping[str, str]) -> Failed | N
 
 
 def hooks_of(job: AnyJob, registry: Registry | None) -> Hooks:
-    """What is declared in addition to a job: in the registry of the test, in the job's own, or in the default one."""
+    """Return the hooks of the test's registry, of the job's own, or of the default one."""
     if registry is None and isinstance(job, Job):
         return job.registry.hooks
     return registry_or_default(registry).hooks

@@ -106,7 +106,7 @@ BEARER: Final = re.compile(r"bearer +(\S{1,200})", re.IGNORECASE)
 
 _BEARERS: Final = (Prefix.SESSION, Prefix.ACCESS_TOKEN, Prefix.API_TOKEN)
 _COOKIES: Final = (Prefix.SESSION,)
-"""What may come by ``Authorization`` and by cookie."""
+"""Credentials that may come by ``Authorization`` and by cookie."""
 
 
 def _is_of(secret: str, accepted: Collection[Prefix]) -> bool:

@@ -132,7 +132,7 @@ CUSTOMERS = ("ada", "grace", "linus", "margaret")
 
 
 class Approval(BaseModel):
-    """What a person says who lets a large order pass."""
+    """Answer of the person who lets a large order pass."""
 
     by: str
     limit: int = 1000

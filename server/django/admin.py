@@ -18,7 +18,7 @@ else:
     Admin = admin.ModelAdmin  # which takes no parameter at run time
 
 SHOWN = 50
-"""How many runs the page has."""
+"""Number of runs on the page."""
 
 
 @admin.register(Run)

@@ -1,1 +1,1 @@
-"""How HTTP comes in: sockets, protocols, routes and pages."""
+"""Take HTTP in: sockets, protocols, routes and pages."""

@@ -46,7 +46,7 @@ STARTING = "The server is starting and brings its database up to date; try again
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """What the application is made of.
+    """Hold the parts of the application.
 
     Attributes:
         schema: The GraphQL schema.
@@ -130,7 +130,7 @@ def _middleware(parts: Parts) -> list[Middleware]:
 
 
 def client_of(found: Context, connection: HTTPConnection) -> str:
-    """Whose budget an operation uses: the account's, from wherever it asks; the network address's without one.
+    """Return whose budget an operation uses: the account's, from anywhere; without one, the network address's.
 
     Whom an application that has mounted us knows is known by the name: all of them may come by one proxy.
     """

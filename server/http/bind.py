@@ -1,4 +1,4 @@
-"""Where the server listens: on sockets that are open before anything starts."""
+"""Open the sockets of the server before anything starts."""
 
 import errno
 import ipaddress

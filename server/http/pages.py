@@ -21,7 +21,7 @@ from ...graphql.transport.http.compression import accepted_codings
 Gate: TypeAlias = Callable[[Request], Awaitable[Response | None]]
 
 FOLDER = Path(__file__).parents[1] / "static"
-"""Where the build of the package puts the dashboard."""
+"""Folder into which the build of the package puts the dashboard."""
 
 PAGES: Final = frozenset(
     {"", "tasks", "jobs", "runs", "log", "groups", "nodes", "settings", "account", "secrets", "users", "audit"}
@@ -45,7 +45,7 @@ ASK_AGAIN = "no-cache"
 """For the others: kept, but compared with the server's before each use."""
 
 BASE = '<base href="/"'
-"""How a page says where its paths begin; the build leaves it as it is."""
+"""Place in a page at which its paths begin; the build leaves it as it is."""
 
 NOT_BUILT = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>Cronograph: the dashboard is not built</title></head>

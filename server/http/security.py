@@ -1,4 +1,4 @@
-"""What every answer and request has to do with, on all routes: headers, and the name in ``Host``."""
+"""Guard every request and answer, on all routes: headers, and the name in ``Host``."""
 
 from collections.abc import Collection
 
@@ -87,13 +87,13 @@ class KnownHost:
 
 
 def _is_local(headers: Headers) -> bool:
-    """Whether the name is that of every machine: what holds for it would hold for all that is developed there."""
+    """Return whether the name is that of every machine: its rules would hold for all that is developed there."""
     name = host_name(headers)
     return name is None or name == "localhost" or name.endswith(".localhost")
 
 
 def _by_load_balancer(scope: Scope, headers: Headers) -> bool:
-    """Whether the health is asked for: by any name or address somebody knows, or by none; he learns nothing else.
+    """Return whether a load balancer asks for the health, by any name or address, or by none; it learns nothing else.
 
     Two names are refused here as well: who sends them wants to be understood in two ways.
     """

@@ -53,7 +53,7 @@ async def side_port(
 
 
 def side_app(settings: Settings, lifecycle: Lifecycle, dispatching: Callable[[], bool], metrics: Metrics) -> Starlette:
-    """What answers there, for the arguments of ``side_port``; no ``/metrics`` if the setting ``metrics`` is off."""
+    """Return the application of the side port; no ``/metrics`` if the setting ``metrics`` is off."""
     routes = health_routes(lifecycle, dispatching)
     if settings.metrics != "off":
         routes.append(metrics_route(metrics))

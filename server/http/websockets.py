@@ -18,7 +18,7 @@ CLOSE_SECONDS = 5.0
 
 
 class GatheringTransport:
-    """What uvicorn uses of a transport; writes are gathered until the event loop's next turn.
+    """Gather writes until the event loop's next turn; offers the part of a transport that uvicorn uses.
 
     Args:
         transport: The connection.

@@ -1,4 +1,4 @@
-"""What is found in the files of another program, and what it becomes here."""
+"""Describe the schedules in the files of another program, and the tasks they become."""
 
 import os
 import re

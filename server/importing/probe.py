@@ -33,7 +33,7 @@ AROUND = 5400
 """Seconds before and after a change of the clock."""
 IMPORT_SECONDS = 60
 SECONDS_AFTER_START = 3
-"""How long the import goes on after the project started its scheduler."""
+"""Seconds for which the import goes on after the project started its scheduler."""
 
 
 class RefusedError(Exception):

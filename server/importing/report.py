@@ -15,9 +15,9 @@ from .probe import clock_changes
 from .writing import START_NOTES, start_module
 
 NEXT: Final = 10
-"""How many times a report shows."""
+"""Number of times that a report shows."""
 SPAN: Final = timedelta(days=731)
-"""How far ahead is compared."""
+"""Time ahead that is compared."""
 _SHOWN: Final = "%a %Y-%m-%d %H:%M:%S %z"
 
 

@@ -18,7 +18,7 @@ class ExitCode(IntEnum):
 
     DONE = 0
     REFUSED = 1
-    """What was asked for was refused, or what was checked is not in order."""
+    """Exit code of a refused request, or of a check that found a fault."""
     USAGE = 2
     """The command line, the configuration or the job code is wrong; nothing was begun."""
     UNREACHABLE = 3

@@ -23,7 +23,7 @@ log = logging.getLogger(__name__)
 THREAD = "cronograph-engine"
 
 CLOSE_SECONDS = 5.0
-"""What is left in the engine's loop after its stop has so long to end."""
+"""Seconds in which the rest in the engine's loop has to end after its stop."""
 
 OF_JOBS = "the event loop of the jobs"
 JOBS_ADVICE = (

@@ -1,4 +1,4 @@
-"""What a file of tasks and groups may say; its JSON Schema is made of this."""
+"""Describe a file of tasks and groups; its JSON Schema is made of this."""
 
 from typing import Annotated, Any, Final, Literal
 
@@ -113,7 +113,7 @@ def _schedule(value: str | ScheduleOfFile) -> ScheduleSpec:
 
 
 class CapOfFile(FileModel):
-    """How many runs wait at most, and what becomes of one more."""
+    """Limit how many runs wait, and say what happens to one more."""
 
     limit: int = Field(description="How many runs wait that have never begun.")
     when_full: Literal["refuse", "drop_oldest", "drop_newest"] = Field(

@@ -1,4 +1,4 @@
-"""What can be done to accounts: make them, change their role or password, disable them, and the first administrator."""
+"""Make accounts, change their role or password, disable them, and make the first administrator."""
 
 from collections.abc import Callable
 from datetime import datetime

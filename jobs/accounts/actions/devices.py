@@ -29,7 +29,7 @@ from .sessions import MAX_ADDRESS, MAX_AGENT, ClientInfo
 from .throttling import count_try, take_back
 
 DEVICE = Actor("(device)", Role.VIEWER)
-"""Who acts when nobody has decided yet; the log says that a device did."""
+"""Acts while nobody has decided yet; the log says that a device did."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class Granted:
 
 @dataclass(frozen=True, slots=True)
 class Guess:
-    """What a typed user code leads to.
+    """Find the request behind a typed user code.
 
     Attributes:
         wait: Seconds before which nothing is looked at; 0 = it was.

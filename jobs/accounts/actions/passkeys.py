@@ -24,7 +24,7 @@ UNKNOWN: Final = "(unknown passkey)"
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """What a browser shows, of which only the form was checked.
+    """Hold a browser's proof, of which only the form was checked.
 
     Attributes:
         challenge_hash: The stored form of the challenge that was signed.

@@ -1,4 +1,4 @@
-"""What can be done to secrets. A value goes in and never comes out, but into the process that executes a job."""
+"""Change secrets. A value goes in and never comes out, but into the process that executes a job."""
 
 from secrets import token_bytes
 

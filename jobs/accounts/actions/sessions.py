@@ -96,7 +96,7 @@ MAX_ADDRESS = 60
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """What is known when somebody tries to sign in.
+    """Hold the facts about an attempt to sign in.
 
     Attributes:
         wait: Seconds before which nothing is looked at; 0 = now.
@@ -111,7 +111,7 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True)
 class ClientInfo:
-    """Where a request comes from: an address, and what the browser says it is."""
+    """Describe the origin of a request: its address, and the browser's name for itself."""
 
     address: str
     agent: str | None = None

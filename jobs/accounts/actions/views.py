@@ -1,4 +1,4 @@
-"""What can be done to saved views. One's own are changed by oneself alone, those of the team by operators."""
+"""Change saved views. Only the owner changes a personal view; operators change those of the team."""
 
 from dataclasses import dataclass, replace
 
@@ -12,7 +12,7 @@ from ..write import views
 
 @dataclass(frozen=True, slots=True)
 class ViewChange:
-    """What shall be different; None = as it is.
+    """Change a view; None = as it is.
 
     Attributes:
         search: The query of its address.

@@ -1,1 +1,1 @@
-"""What is read for sign-in: accounts, sessions, devices, passkeys, providers, secrets, saved views, the audit log."""
+"""Read for sign-in: accounts, sessions, devices, passkeys, providers, secrets, saved views, the audit log."""

@@ -15,7 +15,7 @@ from ..rules.accounts import Account, name_key
 
 
 class Purpose(StrEnum):
-    """What a link is for."""
+    """Name the purpose of a link."""
 
     SETUP = "setup"
     RECOVERY = "recovery"

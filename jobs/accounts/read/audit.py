@@ -50,7 +50,7 @@ AUDIT: Listing[Entry] = Listing(
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What a look at the whole chain found.
+    """Hold the result of a look at the whole chain.
 
     Attributes:
         entries: How many entries there are.

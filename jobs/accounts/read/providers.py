@@ -1,4 +1,4 @@
-"""Who at which provider an account is."""
+"""Read the identities that accounts have at providers."""
 
 from collections.abc import Sequence
 

@@ -38,19 +38,19 @@ class Found:
 
 
 def by_session(conn: Connection, token_hash: str, now: datetime) -> Found | None:
-    """Whose sign-in a secret is, browser's or command line's."""
+    """Find the sign-in of a browser or command line by the hash of its secret."""
     row = conn.execute(_SESSION.where(s.c.token_hash == token_hash, *_open(now))).one_or_none()
     return None if row is None else Found(_of_session(row), row.created_at, row.last_seen_at)
 
 
 def by_token(conn: Connection, token_hash: str, now: datetime) -> Found | None:
-    """Whose API token a secret is."""
+    """Find the owner of an API token by its hash."""
     row = conn.execute(_lasting(_TOKEN, now).where(t.c.token_hash == token_hash)).one_or_none()
     return None if row is None else Found(_of_token(row), None, row.last_used_at)
 
 
 def still_good(conn: Connection, identities: Iterable[Identity], now: datetime) -> set[Identity]:
-    """Those whose credential stands for the same person with the same rights as when it was looked up."""
+    """Return the identities whose credential still stands for the same person with the same rights."""
     asked = list(identities)
     sessions = {one.credential_id for one in asked if one.kind is not CredentialKind.TOKEN}
     tokens = {one.credential_id for one in asked if one.kind is CredentialKind.TOKEN}

@@ -1,4 +1,4 @@
-"""Who uses the server: accounts, their names and their passwords."""
+"""Judge accounts, their names and their passwords."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -66,7 +66,7 @@ MAX_PASSWORD: Final = 1024
 LOCAL_ADMINISTRATOR_NAME: Final = "local administrator"
 """In whose name everybody acts without sign-in; no account may be called so."""
 LINK_LIFETIME: Final = timedelta(hours=24)
-"""How long a link that sets up the first account, or a new password, is good."""
+"""Lifetime of a link that sets up the first account, or a new password."""
 
 
 @dataclass(frozen=True, slots=True)

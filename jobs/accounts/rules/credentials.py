@@ -21,7 +21,7 @@ FORGOTTEN_AFTER: Final = timedelta(hours=24)
 
 @dataclass(frozen=True, slots=True)
 class ThrottlePolicy:
-    """How wrong sign-ins are slowed down.
+    """Slow down wrong sign-ins.
 
     Attributes:
         free: So many failures cost nothing.
@@ -89,7 +89,7 @@ SHOWN_LENGTH: Final = 5
 
 
 class Prefix(StrEnum):
-    """What a secret is for; its first characters."""
+    """Name the purpose of a secret; its first characters."""
 
     API_TOKEN = "cg"  # noqa: S105 - a prefix, not a secret
     SESSION = "cgs"

@@ -103,7 +103,7 @@ class RefreshToken:
 
 @dataclass(frozen=True, slots=True)
 class Followers:
-    """What became of a refresh token.
+    """Describe the successors of a refresh token.
 
     Attributes:
         next_was_used: It was exchanged, and so was a token that it was exchanged for.
@@ -115,7 +115,7 @@ class Followers:
 
 
 class Use(StrEnum):
-    """What the use of a refresh token means."""
+    """Name the meaning of a refresh token's use."""
 
     GOOD = "good"
     AGAIN = "again"

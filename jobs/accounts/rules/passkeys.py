@@ -11,7 +11,7 @@ MAX_PASSKEYS: Final = 20
 
 
 class Ceremony(StrEnum):
-    """What a challenge was given out for."""
+    """Name the purpose of a challenge."""
 
     REGISTER = "register"
     SIGN_IN = "sign_in"

@@ -10,11 +10,11 @@ from ...core.actor import Role
 BROWSER_IDLE: Final = timedelta(hours=8)
 BROWSER_TOTAL: Final = timedelta(hours=24)
 SEEN_EVERY: Final = timedelta(minutes=1)
-"""How exactly the last use of a session or token is known; noting every request would cost a write each."""
+"""Precision of a session's or token's last use; noting every request would cost a write each."""
 
 
 class CredentialKind(StrEnum):
-    """What somebody showed."""
+    """Name the kind of a shown credential."""
 
     BROWSER = "browser"
     CLI = "cli"

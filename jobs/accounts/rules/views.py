@@ -16,7 +16,7 @@ MAX_VIEWS: Final = 200
 MAX_PAGE: Final = 200
 MAX_SEARCH: Final = 2_000
 SHARING: Final = Role.OPERATOR
-"""Who may add, change and delete views of the team."""
+"""Role that may add, change and delete views of the team."""
 
 TEAM: Final = "team"
 _PAGE: Final = re.compile(r"/|(/[\w.~%:@!$&'()*+,;=-]+)+", re.ASCII)
@@ -53,14 +53,14 @@ class SavedView:
 
 
 def scope_of(person: Actor, *, shared: bool) -> str:
-    """Whose a view is: the team's, an account's, or that of a person without an account here."""
+    """Return the scope of a view: the team's, an account's, or that of a person without an account here."""
     if shared:
         return TEAM
     return f"person:{person.name}" if person.account_id is None else f"account:{person.account_id}"
 
 
 def view_faults(page: str, name: str, search: str) -> Iterator[UserError]:
-    """What is wrong with a view. Its address leads to a page of this server and nowhere else."""
+    """Yield the faults of a view. Its address leads to a page of this server and nowhere else."""
     yield from name_faults(name, "name")
     yield from _address_faults("page", page, _PAGE, MAX_PAGE, "the path of a page, such as /runs")
     yield from _address_faults("search", search, _SEARCH, MAX_SEARCH, "empty, or a query such as ?state=WAITING")
@@ -76,7 +76,7 @@ def _address_faults(field: str, text: str, form: re.Pattern[str], most: int, wan
 
 
 def sharing_faults(person: Actor) -> Iterator[UserError]:
-    """Why somebody may not add, change or delete a view of the team."""
+    """Yield the reason for which somebody may not add, change or delete a view of the team."""
     if not person.role.includes(SHARING):
         yield UserError(
             f"shared: views of the team are changed by the role {SHARING.value}, and {person.name} is a "

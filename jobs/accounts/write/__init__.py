@@ -1,1 +1,1 @@
-"""What sign-in writes: accounts, sessions, devices, passkeys, providers, secrets, saved views, the audit log."""
+"""Write for sign-in: accounts, sessions, devices, passkeys, providers, secrets, saved views, the audit log."""

@@ -49,10 +49,10 @@ Cleanup = Callable[[Connection, datetime, int], int]
 """Deletes one batch: (connection, now, limit) -> rows deleted."""
 
 REVOKED_FAMILY_KEPT = timedelta(hours=24)
-"""How long a revoked family is remembered, so that the use of one of its stolen tokens is still recognised."""
+"""Time for which a revoked family is remembered, so that the use of one of its stolen tokens is still recognised."""
 
 TOKENS_KEPT = timedelta(days=30)
-"""How long an API token that has ended can still be distinguished from one that never was."""
+"""Time for which an ended API token can still be distinguished from one that never was."""
 
 _FAMILIES_PER_BATCH = 200
 

@@ -11,7 +11,7 @@ from ...store.schema.tables import login_throttle as t
 
 @dataclass(frozen=True, slots=True)
 class Failures:
-    """What is kept of one subject."""
+    """Hold the failures of one subject."""
 
     failures: int
     last_failed_at: datetime

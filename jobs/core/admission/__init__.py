@@ -1,1 +1,1 @@
-"""What decides about a run before it starts, and how it is found: pure rules."""
+"""Judge and label runs before they start: pure rules."""

@@ -1,4 +1,4 @@
-"""How many runs may wait, and what becomes of one that comes when its queue is full. Pure rules.
+"""Limit how many runs may wait, and decide about a new run whose queue is full. Pure rules.
 
 A run waits from its enqueueing until it starts for the first time. Runs that wait for a retry or were snoozed have been
 let in before, and are not counted.
@@ -123,7 +123,7 @@ class Bucket:
 
 
 def rate_faults(limit: object, per: object, burst: object, field: str = "rate") -> Iterator[InvalidInput]:
-    """What is wrong with the parts of a rate; ``burst`` None = as it follows from the limit."""
+    """Yield the faults of the parts of a rate; ``burst`` None = derived from the limit."""
     faults = [
         *_whole_faults(limit, (field, "limit"), MAX_LIMIT),
         *_per_faults(per, (field, "per")),
@@ -157,7 +157,7 @@ MAX_WAITING: Final = 100_000
 
 
 class WhenFull(StrEnum):
-    """What becomes of a run that comes when as many wait as may.
+    """Name the fate of a new run whose queue is full.
 
     ``REFUSE``: it is refused, and nothing is added. ``DROP_OLDEST``: the run that was enqueued first is dropped.
     ``DROP_NEWEST``: the new run is. What is dropped is ``skipped``.
@@ -170,7 +170,7 @@ class WhenFull(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Cap:
-    """How many runs may wait, and what happens when as many do."""
+    """Limit how many runs may wait, and say what happens to one more."""
 
     limit: int
     when_full: WhenFull = WhenFull.REFUSE
@@ -190,7 +190,7 @@ class Cap:
 
 
 class Line(NamedTuple):
-    """What is counted together: a group (no job), or the runs of a job with one key (empty: all of them)."""
+    """Name the runs that are counted together: a group (no job), or a job's runs with one key (empty: all of them)."""
 
     job_name: str | None
     name: str
@@ -212,7 +212,7 @@ class Waiter(NamedTuple):
 
 @dataclass(slots=True)
 class Verdict:
-    """What becomes of new runs.
+    """Hold the decisions about new runs.
 
     Attributes:
         refused: The line that refuses the first run that is refused; then nothing is added at all.
@@ -290,7 +290,7 @@ def _taken(row: deque[Waiter]) -> Iterator[Waiter]:
 
 
 def cap_faults(limit: object, when_full: object, field: str = "cap") -> Iterator[InvalidInput]:
-    """What is wrong with the parts of a cap."""
+    """Yield the faults of the parts of a cap."""
     if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MAX_WAITING:
         message = f"{field}.limit: must be a whole number of waiting runs from 1 to {MAX_WAITING:,}, got {limit!r:.60}"
         yield InvalidInput(message, path=(field, "limit"))
@@ -312,6 +312,6 @@ def refusal(line: Line, cap: Cap) -> QueueFull:
 
 
 def dropped_sentence(line: Line, cap: Cap) -> str:
-    """Why a run was skipped."""
+    """Return the reason, as a sentence, for which a run was skipped."""
     which = "oldest" if cap.when_full is WhenFull.DROP_OLDEST else "newest"
     return f"queue full: {line.words} may have {counted(cap.limit, 'run')} waiting, and of more the {which} is dropped"

@@ -13,7 +13,7 @@ MIN_TTL: Final = 0.001
 
 
 def expiry_faults(expires_at: object, ttl: object, available_at: object) -> Iterator[InvalidInput]:
-    """What is wrong with the time by which a run has to start.
+    """Yield the faults of the time by which a run has to start.
 
     Args:
         expires_at: That time, or None.
@@ -39,7 +39,7 @@ def expiry_faults(expires_at: object, ttl: object, available_at: object) -> Iter
 
 
 def ttl_faults(ttl: object) -> Iterator[InvalidInput]:
-    """What is wrong with the seconds in which a run has to start."""
+    """Yield the faults of the seconds in which a run has to start."""
     if ttl is None:
         return
     if isinstance(ttl, bool) or not isinstance(ttl, int | float) or not MIN_TTL <= ttl <= MAX_TTL:
@@ -59,7 +59,7 @@ def has_expired(expires_at: datetime | None, attempt: int, now: datetime) -> boo
 
 
 def expired_sentence(expires_at: datetime, available_at: datetime, now: datetime) -> str:
-    """Why a run was skipped."""
+    """Return the reason, as a sentence, for which a run was skipped."""
     waited = number_text(round((now - available_at).total_seconds(), 1))
     return f"expired: it had to start by {time_text(expires_at)}, and had waited {waited} s at {time_text(now)}"
 

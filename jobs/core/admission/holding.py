@@ -1,4 +1,4 @@
-"""How long, and how, a unique key holds: for a time, until the start, moved on by each enqueue. Pure rules.
+"""Hold a unique key: for a time, until the start, or moved on by each enqueue. Pure rules.
 
 Without any of it a key holds while a run with it is unfinished.
 """
@@ -20,7 +20,7 @@ _UNFINISHED: Final = _WAITING | {"running", "stuck", "suspended"}
 
 
 class Holding(StrEnum):
-    """What becomes of an enqueue whose key is held.
+    """Name the fate of an enqueue whose key is held.
 
     ``UNIQUE``: the run that holds the key is answered. ``DEBOUNCE``: that run, which still waits, gets the new
     arguments and waits again. ``THROTTLE``: the first run of a period is answered. ``LAST``: what comes within a period
@@ -35,7 +35,7 @@ class Holding(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Hold:
-    """How the key of a run holds.
+    """Say in which way and for how long the key of a run holds.
 
     Attributes:
         kind: What becomes of an enqueue whose key is held.
@@ -137,7 +137,7 @@ def hold_of(
 
 
 def hold_faults(hold: Hold | None, available_at: object) -> Iterator[InvalidInput]:
-    """What is wrong with the time at which a run is asked for, apart from how its key holds."""
+    """Yield the faults of the time at which a run is asked for, apart from those of its key."""
     if hold is None or available_at is None or hold.kind not in (Holding.DEBOUNCE, Holding.LAST):
         return
     kind = "debounce" if hold.kind is Holding.DEBOUNCE else "throttle with last"

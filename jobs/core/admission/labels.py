@@ -16,7 +16,7 @@ _KEY: Final = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._/-]{0,61}[A-Za-z0-9])?")
 
 
 def label_faults(labels: object, name: str = "labels") -> Iterator[InvalidInput]:
-    """What is wrong with labels.
+    """Yield the faults of labels.
 
     Args:
         labels: What was given.
@@ -34,7 +34,7 @@ def label_faults(labels: object, name: str = "labels") -> Iterator[InvalidInput]
 
 
 def key_faults(key: object, name: str = "labels") -> Iterator[InvalidInput]:
-    """What is wrong with the key of a label."""
+    """Yield the faults of the key of a label."""
     if not isinstance(key, str) or not _KEY.fullmatch(key):
         yield InvalidInput(
             f"{name}: a key must have 1 to {MAX_KEY} letters, digits, '.', '_', '-' and '/', and begin and end with a "
@@ -44,7 +44,7 @@ def key_faults(key: object, name: str = "labels") -> Iterator[InvalidInput]:
 
 
 def value_faults(value: object, key: str, name: str = "labels") -> Iterator[InvalidInput]:
-    """What is wrong with the value of a label."""
+    """Yield the faults of the value of a label."""
     place = f"{name}.{key}"
     if not isinstance(value, str):
         yield InvalidInput(
@@ -119,7 +119,7 @@ class LabelRule:
     def faults(
         self, args: Mapping[str, Any], given: Mapping[str, str] | None = None, unknown: Collection[str] = ()
     ) -> Iterator[InvalidInput]:
-        """What keeps a run with these arguments from its labels."""
+        """Yield the faults for which a run with these arguments cannot have its labels."""
         try:
             self.of(args, given, unknown)
         except InvalidInput as fault:

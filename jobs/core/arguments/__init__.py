@@ -1,1 +1,1 @@
-"""What a job takes: its arguments judged by its JSON Schema, and its version of that in a word."""
+"""Arguments of jobs: judge them by the job's JSON Schema, and name each version of it by a short word."""

@@ -14,7 +14,7 @@ from ..model import Json
 from .secrets import is_reference, references
 
 Keyword = Callable[..., Iterator[ValidationError] | None]
-"""What judges a value by one keyword of a JSON Schema: (validator, the keyword's value, the value, the schema)."""
+"""Judges a value by one keyword of a JSON Schema: (validator, the keyword's value, the value, the schema)."""
 
 _FORMATS: Final[Mapping[str, type[Any]]] = {
     "date-time": datetime,

@@ -17,7 +17,7 @@ else:
     json_schema = LazyModule(f"{__package__}.json_schema")
 
 Judge: TypeAlias = Callable[[Mapping[str, Json]], Sequence[InvalidInput]]
-"""What is wrong with arguments by the code of their job, beyond what its JSON Schema can say."""
+"""Returns the faults that the code of a job finds in arguments, beyond those that its JSON Schema can find."""
 KnownCode: TypeAlias = Callable[[str, str], Judge | None]
 """(name, signature) -> the judge of that version of a job; None = this process does not have its code."""
 

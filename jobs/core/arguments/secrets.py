@@ -26,7 +26,7 @@ def references(args: object) -> frozenset[str]:
 
 
 def reference_faults(args: Mapping[str, Json]) -> Iterator[InvalidInput]:
-    """Where arguments refer to a secret in a form that means nothing."""
+    """Yield the places at which arguments refer to a secret in an unknown form."""
     for place, one in _found(args):
         if not _is_well_formed(one):
             yield InvalidInput(

@@ -1,1 +1,1 @@
-"""What all rules share: errors, codes, wording, levels, rates, signatures, and modules that are loaded when needed."""
+"""Share errors, codes, wording, levels, rates, signatures and lazy modules among all rules."""

@@ -133,13 +133,13 @@ class InvalidInput(UserError, ValueError):
 
 
 class NotFound(UserError):
-    """What the input names does not exist."""
+    """The input names a thing that does not exist."""
 
     code = ErrorCode.NOT_FOUND
 
 
 class AlreadyExists(UserError):
-    """What the input would make exists already."""
+    """The input would make a thing that exists already."""
 
     code = ErrorCode.ALREADY_EXISTS
 
@@ -151,13 +151,13 @@ class InvalidState(UserError):
 
 
 class StepMismatch(UserError):
-    """What is stored of a durable step is not what its function returns now; raised in jobs alone."""
+    """The stored value of a durable step no longer fits its function; raised in jobs alone."""
 
     code = ErrorCode.STEP_MISMATCH
 
 
 class UnreadableRow(UserError):
-    """What is asked for is stored, but its row holds what it must not: somebody wrote past this product."""
+    """A stored row has values that its columns must not hold: somebody wrote past this product."""
 
     code = ErrorCode.UNREADABLE_ROW
 

@@ -1,4 +1,4 @@
-"""Whether a value arrives as it was sent: the value, compared with what is read back from the JSON that is stored."""
+"""Compare a value with the one that is read back from its stored JSON."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, is_dataclass

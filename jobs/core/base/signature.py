@@ -1,4 +1,4 @@
-"""What arguments a job takes, as one short word: nodes of two versions that print the same word take the same ones."""
+"""Sign the arguments of a job as one short word: nodes whose versions take the same arguments print the same word."""
 
 import hashlib
 import json

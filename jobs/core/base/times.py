@@ -1,4 +1,4 @@
-"""Which times there are: those that every database, driver and calendar of this product can hold and compute with."""
+"""Bound the times to those that every database, driver and calendar of this product can hold and compute with."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime

@@ -1,4 +1,4 @@
-"""Where the traced parts find the tracing system, if there is one; without one each looks at a variable.
+"""Connect the traced parts with the tracing system, if there is one; without one, each looks at a variable.
 
 The way of a run through a trace: ``Tracing.enqueued`` where it is put into the queue, which it carries to the node;
 ``Tracing.attempt`` there; and within the job's code ``Tracing.request`` for what goes out by HTTP.
@@ -21,7 +21,7 @@ CARRIED: Final = "trace"
 
 @dataclass(frozen=True, slots=True)
 class TracedAttempt:
-    """What a trace says of an attempt.
+    """Describe an attempt to a trace.
 
     Attributes:
         group: Of the run.

@@ -1,4 +1,4 @@
-"""What of a value is no JSON: where it is, what it must be, and what to write instead."""
+"""Find the parts of a value that are no JSON, and say what to write instead."""
 
 import math
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""What an explanation is, what is known when one is given, and the words that those of tasks and runs share."""
+"""Explanations of tasks and runs: their codes, the facts they need, and the words that they share."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ from ..states import RunState
 
 
 class ExplanationCode(StrEnum):
-    """What an explanation says, whether of a task or of a run; the schema describes each."""
+    """Name the content of an explanation of a task or a run; the schema describes each."""
 
     BLOCKED = "BLOCKED"
     BLOCKS_LOOP = "BLOCKS_LOOP"
@@ -120,7 +120,7 @@ class AwaitedRun:
 
 @dataclass(frozen=True, slots=True)
 class TaskFacts:
-    """What is known in addition to the task itself.
+    """Hold the facts about a task that its row does not have.
 
     Attributes:
         job_known: Whether any node has ever published the job (and it was not forgotten).
@@ -147,7 +147,7 @@ class TaskFacts:
 
 @dataclass(frozen=True, slots=True)
 class Ahead:
-    """What goes before a run that is only tried: other new runs of the same request, and what waits for its tokens.
+    """Hold the runs ahead of one that is only tried: new runs of the same request, and runs that await its tokens.
 
     Attributes:
         group: New runs of its group.
@@ -165,7 +165,7 @@ NOTHING_AHEAD = Ahead()
 
 @dataclass(frozen=True, slots=True)
 class RunFacts:
-    """What is known in addition to the run itself.
+    """Hold the facts about a run that its row does not have.
 
     Attributes:
         job_known: Whether any node has published the job.

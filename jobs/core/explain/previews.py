@@ -14,7 +14,7 @@ from .runs import explain_run
 
 
 class PreviewOutcome(StrEnum):
-    """What would become of a run that is asked for.
+    """Name the outcome that a requested run would have.
 
     ``ENQUEUED``: it waits in the queue. ``DEDUPLICATED``: another run holds its unique key and is answered.
     ``RENEWED``: the same, and that run, which still waits, gets its arguments. ``DROPPED``: the queue is full, and it
@@ -31,7 +31,7 @@ class PreviewOutcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RunPreview:
-    """What would become of one run.
+    """Predict the outcome of one requested run.
 
     Attributes:
         outcome: In a word.
@@ -51,7 +51,7 @@ class RunPreview:
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """What an enqueue would do.
+    """Predict the outcomes of an enqueue.
 
     Attributes:
         runs: The first of the runs that are asked for.

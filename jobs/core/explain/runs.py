@@ -17,7 +17,7 @@ from .suspended import explain_suspended
 
 
 def explain_run(run: Run, facts: RunFacts, now: datetime) -> Explanation:
-    """Why ``run`` is in its state, why it has not started yet, and what happens next."""
+    """Explain the state of ``run``, why it has not started yet, and what happens next."""
     if run.state in FINAL:
         ended = _with_lost(run, _final(run))
         if facts.retention is None or run.finished_at is None:

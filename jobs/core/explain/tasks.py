@@ -24,7 +24,7 @@ class _Details:
 
 
 def explain_task(task: Task, facts: TaskFacts, now: datetime) -> Explanation:
-    """Why ``task`` is or is not running now, and what happens next."""
+    """Explain why ``task`` is or is not running now, and what happens next."""
     details = tuple(_task_details(task, facts, now))
     return (
         _unfinished(facts, now, details)
@@ -54,7 +54,7 @@ def _unfinished(facts: TaskFacts, now: datetime, details: tuple[str, ...]) -> Ex
 
 
 _TAKES_ITS_TURN = frozenset({Code.SCHEDULED, Code.NEXT, Code.IN_LINE})
-"""Why a run has not started although nothing but other runs is in its way."""
+"""Reasons of a run that only waits for other runs before it."""
 
 
 def _queued(run: Run, facts: RunFacts | None, now: datetime, more: str, details: tuple[str, ...]) -> Explanation:

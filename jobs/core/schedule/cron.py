@@ -36,7 +36,7 @@ _NICKNAMES: Final = {
     "@annually": "0 0 0 1 1 *",
 }
 _EITHER: Final = (2, 4)
-"""Where an expression of five fields has day and weekday: it fires if either matches, unless one begins with ``*``."""
+"""Places of day and weekday in five fields: the schedule fires if either matches, unless one begins with ``*``."""
 _ORDER: Final = "second minute hour day month weekday"
 _WHITE_SPACE: Final = "\t\n\v\f\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
 """Unicode White_Space, by which the reference splits; ``str.split`` would also split at U+001C to U+001F."""

@@ -38,7 +38,7 @@ _LAST: Final = -1
 
 @dataclass(frozen=True, slots=True)
 class FieldSpec:
-    """What a field is called in messages, its bounds, and which special forms it knows."""
+    """Describe a field: its name in messages, its bounds, and the special forms it knows."""
 
     name: str
     low: int

@@ -1,4 +1,4 @@
-"""Which days of a month a schedule names, worked out from the month's first weekday and its length alone.
+"""Work out the days of a month that a schedule names, from the month's first weekday and its length alone.
 
 There are only 7 times 4 kinds of month, so the answer for each kind is computed once per rule, and whether a rule can
 ever match is decided exactly by looking at the kinds that the chosen months can be.

@@ -1,4 +1,4 @@
-"""What every schedule is, in any syntax: the words, the protocol, the error and the answer to a validation."""
+"""Define the parts of every schedule in any syntax: words, protocol, error, and the answer to a validation."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -19,7 +19,7 @@ UNKNOWN_TIMEZONE: Final = ErrorCode.UNKNOWN_TIMEZONE
 
 
 class Syntax(StrEnum):
-    """How a schedule is written. The values are those of the tables and of ``tasks.yaml``."""
+    """Name the syntax of a schedule. The values are those of the tables and of ``tasks.yaml``."""
 
     CRON = "cron"
     CALENDAR = "calendar"
@@ -28,7 +28,7 @@ class Syntax(StrEnum):
 
     @property
     def is_anchored(self) -> bool:
-        """Whether occurrences are counted from a moment of the task (an interval) and not read off the calendar."""
+        """Return whether occurrences are counted from a moment of the task, as an interval's are."""
         return self is Syntax.INTERVAL
 
 

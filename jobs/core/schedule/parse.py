@@ -50,7 +50,7 @@ def _parsed(syntax: Syntax, value: str, timezone: str, origin: datetime | None) 
 def validate(
     syntax: Syntax, value: str, timezone: str, *, count: int, after: datetime, anchor: datetime | None = None
 ) -> Validation:
-    """Whether the schedule is usable, its description, and its next ``count`` occurrences strictly after ``after``.
+    """Check a schedule; return its description, and its next ``count`` occurrences strictly after ``after``.
 
     An INTERVAL without an ``anchor`` is previewed with ``after`` as its anchor. A schedule without any occurrence after
     ``after`` is invalid with code ``NEVER_FIRES``. A ``ScheduleError`` is part of the answer and never raised.

@@ -1,1 +1,1 @@
-"""What all of the queue is made of: its statements, the shapes of rows, new runs, changes and their events."""
+"""Share the statements of the queue, the shapes of rows, new runs, changes and their events."""

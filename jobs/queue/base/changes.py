@@ -1,4 +1,4 @@
-"""Which events a change of a run, a task or an execution emits, and their place in the one order of all."""
+"""Emit the events of changed runs, tasks and executions, and order them among all others."""
 
 from collections.abc import Iterable, Sequence
 

@@ -20,7 +20,7 @@ from . import statements
 
 _judged_state = unindexed(r.c.state)
 _AWAITS_NOTHING: Final[Mapping[str, None]] = {"awaits": None, "wake_at": None}
-"""What holds for every run that is not suspended."""
+"""Values of every run that is not suspended."""
 UNBEGUN: Final = (RunState.WAITING, RunState.SCHEDULED)
 """States in which a run without an attempt has never begun."""
 BROUGHT_FORWARD: Final = 1000

@@ -1,4 +1,4 @@
-"""What travels of a run: what a claim judges, what a node holds while it executes it, and what an event says of it.
+"""Shape runs on their way: as a claim judges them, as a node holds them, and as an event tells of them.
 
 The fields are columns of ``run`` (``group`` is ``group_name``; the node is the caller's), and rows are read by their
 names. What is asked for is a ``NewRun`` of ``core.model``; ``new_runs`` says how it is written.
@@ -12,7 +12,7 @@ from ...core.model import Json, Priority
 
 
 class HeldRun(NamedTuple):
-    """What a node keeps of a run while it executes it: ``Run`` without what is only stored."""
+    """Hold a run while a node executes it: ``Run`` without the fields that are only stored."""
 
     id: int
     attempt: int
@@ -44,7 +44,7 @@ class HeldRun(NamedTuple):
 
 
 class LanePosition(NamedTuple):
-    """How far a lane has been taken: its group, whether it is that of high priority, and its last run that began."""
+    """Mark the place up to which a lane was taken: its group, its class of priority, its last begun run."""
 
     group: str
     high: bool
@@ -53,7 +53,7 @@ class LanePosition(NamedTuple):
 
 
 class Reserved(NamedTuple):
-    """What an event says of a run of which not all was read."""
+    """Describe a run to an event when not all of it was read."""
 
     id: int
     task_id: int | None

@@ -1,4 +1,4 @@
-"""What a node could take now: the oldest claimable runs of every lane, group by group in round-robin order."""
+"""Find the oldest claimable runs of every lane for a node, group by group in round-robin order."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from ..base.shapes import Candidate
 
 @dataclass(frozen=True, slots=True)
 class Want:
-    """What a node asks for: the time, the jobs it can run, how far to look, and what to leave.
+    """Hold a node's request: the time, the jobs it can run, the depth of the search, and the runs to leave.
 
     ``depth``: how many groups are looked into; ``lane``: how many runs of each of their lanes, if not as many.
     ``foreign``: runs with these signatures are left to other nodes; while all nodes are of one version there are none,
@@ -38,7 +38,7 @@ class Want:
 # Usually a lane is read in the order in which its runs are taken, and those of jobs that the node cannot run are passed
 # over. That is cheap as long as there are none. Where there are, each of the node's own jobs is looked for by itself.
 def jobs_among_others(conn: Connection, jobs: Sequence[str]) -> tuple[str, ...] | None:
-    """Which of ``jobs`` have runs pending, if runs of other jobs are pending, too; None if there are none of others.
+    """Return those of ``jobs`` with pending runs if other jobs have pending runs, too; None if they have none.
 
     What it costs grows with ``jobs`` and not with the runs.
     """

@@ -30,12 +30,12 @@ from .fairness import FairnessState, choose, take
 from .starts import Source
 
 MAX_DEPTH = 500
-"""How many runs one round looks for; larger claims take several rounds in the same transaction."""
+"""Number of runs that one round looks for; larger claims take several rounds in the same transaction."""
 PUT_OFF = timedelta(minutes=1)
-"""How long a run that cannot be begun is left alone."""
+"""Time for which a run that cannot be begun is left alone."""
 _ROUNDS = 20
 _DEEPER = 4
-"""How much deeper a lane is looked into where its part was not enough."""
+"""Factor by which a lane is searched deeper if its part was not enough."""
 
 T = TypeVar("T")
 
@@ -56,7 +56,7 @@ class Claimant:
 
 
 class Standing(Enum):
-    """Whether a node may take runs: it may; it drains and takes nothing new; it was declared dead meanwhile."""
+    """Say whether a node may take runs: it may; it drains and takes nothing new; it was declared dead meanwhile."""
 
     TAKES = auto()
     DRAINS = auto()
@@ -74,7 +74,7 @@ class Started:
 
 @dataclass(frozen=True, slots=True)
 class Claimed:
-    """What a claim brought: started runs, runs reserved ahead, and the fairness state to go on with.
+    """Hold the result of a claim: started runs, runs reserved ahead, and the next state of fairness.
 
     ``fenced``: the node was declared dead meanwhile and may take nothing. ``blocked``: jobs whose rate gives no token
     before the time that is returned. ``held_back``: how many runs wait for a slot or token of their key from now on.
@@ -157,7 +157,7 @@ def _start_reserved(tx: Tx, claimant: Claimant, ids: Sequence[int]) -> tuple[Sta
 
 
 def _give_back(tx: Tx, reserved: Sequence[Run]) -> None:
-    """What was reserved and may not start, because its group was paused meanwhile, waits in the queue again."""
+    """Return reserved runs whose group was paused meanwhile to the queue."""
     run_store.hand_back(tx.conn, [run.id for run in reserved])
     tx.emit(run_change(run, RunState.WAITING) for run in reserved)
 

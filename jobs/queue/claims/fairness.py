@@ -46,7 +46,7 @@ _SHARED: Final = ""
 
 @dataclass(slots=True)
 class FairnessState:
-    """What a node remembers between takes, in memory: the last served group and one counter per group.
+    """Remember between takes, in a node's memory, the last served group and one counter per group.
 
     ``groups``: in how many there was something to take when it last looked. It has no part in the order.
     """
@@ -80,7 +80,7 @@ class FairnessState:
 
 @dataclass(slots=True)
 class _Lane:
-    """What is known of the runs of one class of a group, first in, first out; there may be more behind them."""
+    """Hold the known runs of one class of a group, first in, first out; there may be more behind them."""
 
     known: deque[Candidate] = field(default_factory=deque[Candidate])
     goes_on: bool = False
@@ -101,7 +101,7 @@ class _Lane:
 
 
 class _UnknownError(Exception):
-    """Which run is next is not known from what was looked at."""
+    """The runs that were looked at do not tell which run is next."""
 
 
 @dataclass(slots=True)
@@ -189,7 +189,7 @@ def choose(
 
 
 def _is_one_lane(found: Sequence[Candidate]) -> bool:
-    """Whether all are of one group and class, and none is in the way of another: then their order is the fair one."""
+    """Return whether all runs are of one group and class, and none blocks another: then their order is the fair one."""
     if not found:
         return False
     first = found[0]

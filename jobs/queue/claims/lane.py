@@ -32,7 +32,7 @@ WHOLE_LOOK: Final = 1.0
 
 
 class Lane(Enum):
-    """What a look at the queue found.
+    """Hold the result of a look at the queue.
 
     ``TAKEN``: nothing or one lane, which was served. ``MIXED``: more than one lane, or runs that have to be judged; the
     general claim sees to them, and nothing was taken. ``NOT_ACCEPTING``: the node may take nothing. ``SHARED``: runs of
@@ -47,7 +47,7 @@ class Lane(Enum):
 
 @dataclass(frozen=True, slots=True)
 class LaneClaim:
-    """What the claim of a lane brought.
+    """Hold the result of the claim of a lane.
 
     Attributes:
         served: Whether the queue was as simple as that; if not, nothing was taken, and ``turn`` has to see to it.

@@ -41,7 +41,7 @@ def live_node(conn: Connection, node_id: int) -> tuple[NodeState | None, datetim
 
 
 def lock_claimable(conn: Connection, ids: Sequence[int]) -> dict[int, Run]:
-    """Those of these runs that nobody else is taking, locked until the commit."""
+    """Lock these runs until the commit, except those that another transaction is taking, and return them."""
     statement = (
         select_runs()
         .where(r.c.id.in_(ids), unindexed(r.c.state).in_(sql_literals(CLAIMABLE)))
@@ -62,7 +62,7 @@ def lock_scheduled(conn: Connection, ids: Sequence[int], node_id: int) -> dict[i
 
 
 class Source(Enum):
-    """Where runs are taken from; never from a group that was paused since they were looked for.
+    """Take runs from a place in the queue, but never from a group that was paused since the look.
 
     ``QUEUE``: waiting and stuck ones that nobody else is taking. ``RESERVE``: those that were handed to this node.
     ``UNJUDGED``: of these the ones that no tolerance may keep from starting.

@@ -1,4 +1,4 @@
-"""What follows when runs of flows have ended: others start or are skipped, and flows are over.
+"""Follow up ended runs of flows: start or skip their successors, and end flows.
 
 This is a part of the transaction in which the runs end. Nothing is counted: whether a run may start is read from the
 states of those that it comes after. The flow is locked first, so that of two transactions that end the last runs before
@@ -56,7 +56,7 @@ def was_kept(run: Run) -> bool:
 
 
 def ended_of(ends: Iterable[tuple[Run | HeldRun, RunState]]) -> list[Ended]:
-    """Those of these ends that concern a flow, since they are final."""
+    """Return the ends that concern a flow, since they are final."""
     return [Ended(run.id, run.flow_id, state) for run, state in ends if run.flow_id is not None and state in FINAL]
 
 

@@ -1,1 +1,1 @@
-"""What holds runs back: rates, running at once, how many may wait, unique, debounced and exclusive keys."""
+"""Hold runs back: rates, runs at once, waiting runs, unique, debounced and exclusive keys."""

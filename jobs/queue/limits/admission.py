@@ -1,4 +1,4 @@
-"""How many runs start, and how many run at once: what a claim may start of the runs that are limited.
+"""Admit limited runs to a claim: by how many start in a time, and how many run at once.
 
 Rates of groups are a matter of how many of a group are taken. What has a key of its own is judged run by run: one that
 finds no slot or no token of its key is held back, and let go by what makes room: the end of a run with its key, or
@@ -95,7 +95,7 @@ class LimitedRun(NamedTuple):
 
 @dataclass(slots=True)
 class Admission:
-    """What the limits let through of one claim; one for each transaction.
+    """Admit runs to one claim by their limits; one for each transaction.
 
     Attributes:
         tx: The transaction.
@@ -149,7 +149,7 @@ class Admission:
         return [replace(one, overdue=True) if one.run_id in late else one for one in found] if late else found
 
     def admit(self, ids: Sequence[int], behind: Sequence[int] = ()) -> set[int]:
-        """Those of these runs that may start, in their order; the others are held back or left alone.
+        """Return the runs that may start, in their order; the others are held back or left alone.
 
         Args:
             ids: The runs, each of which has a key.

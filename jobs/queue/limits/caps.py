@@ -1,4 +1,4 @@
-"""How many runs may wait: new ones are judged before they are enqueued, and what has to give way is skipped.
+"""Limit waiting runs: judge new ones before they are enqueued, and skip those that have to give way.
 
 Counted are runs that have never begun, apart from those of flows, which are put into the queue whole. Who enqueues into
 a line that has a cap keeps others from enqueueing there until the commit, so that no two count the same free place.
@@ -35,7 +35,7 @@ from ..base.changes import run_change
 from ..base.skips import record_drop
 
 _TRIES: Final = 10
-"""What waits longest may be claimed between two statements; then the next one is looked for."""
+"""Number of tries: the oldest waiting run may be claimed between two statements; then the next is tried."""
 MOST_LOCKS: Final = 200
 """An enqueue into more lines keeps all others from enqueueing into any: the locks of a server are bounded."""
 
@@ -91,7 +91,7 @@ def lines_of(each: Iterable[tuple[tuple[Line, Cap] | None, str]], of_groups: Map
 
 
 class Room:
-    """What waits in some lines, which nobody else enqueues into before the commit.
+    """Hold the runs that wait in some lines, into which nobody else enqueues before the commit.
 
     Args:
         conn: The transaction.

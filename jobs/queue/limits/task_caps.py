@@ -15,7 +15,7 @@ from .caps import Capped, Room, drop, free_lines, lines_of, policy_of
 
 @dataclass(frozen=True, slots=True)
 class TaskCaps:
-    """Where the runs of some due tasks are counted while they wait.
+    """Name the lines in which the runs of some due tasks are counted while they wait.
 
     Attributes:
         of_tasks: The lines with caps by the task's id; left out where there are none.
@@ -28,7 +28,7 @@ class TaskCaps:
     busy: Collection[Line] = ()
 
     def ready(self, due: Sequence[DueTask]) -> Sequence[DueTask]:
-        """Those of these tasks for whose lines nobody has to be waited."""
+        """Return the tasks whose lines are free to be locked at once."""
         return [one for one in due if not set(self.of_tasks.get(one.id, ())) & set(self.busy)] if self.busy else due
 
     def judged(
@@ -76,7 +76,7 @@ def task_caps(
     *,
     any_group: bool,
 ) -> TaskCaps:
-    """Where the runs of these tasks are counted; nobody else enqueues there before the commit, but into what is busy.
+    """Return the lines of these tasks; nobody else enqueues there before the commit, except into the busy ones.
 
     Nobody is waited for: an application may keep its transaction open as long as it likes.
 

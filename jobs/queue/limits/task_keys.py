@@ -99,7 +99,7 @@ def labels_of(tx: Tx, due: Sequence[DueTask], declared: Mapping[str, JobDefaults
 
 
 def left_out(tx: Tx, key: str, decision: Decision, task: DueTask) -> Skip | None:
-    """What is written down of an occurrence of which no run was made after all: somebody was quicker with its key."""
+    """Return the skip of an occurrence that made no run because another enqueue took its key first."""
     planned = next(one for one in decision.runs if not one.replaced)
     holder = stored_runs.unfinished_with_key(tx.conn, key)
     if holder is not None and (holder.task_id, holder.scheduled_for) == (task.id, planned.scheduled_for):
@@ -111,7 +111,7 @@ def left_out(tx: Tx, key: str, decision: Decision, task: DueTask) -> Skip | None
 def not_made(
     keys: TaskKeys, pairs: Iterable[tuple[DueTask, Decision]], made: Iterable[int]
 ) -> list[tuple[DueTask, Decision]]:
-    """Those of these tasks with keys that should have got a run and did not."""
+    """Return the tasks with keys that should have got a run and did not."""
     have = set(made)
     return [
         (task, decision)

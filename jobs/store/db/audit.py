@@ -16,7 +16,7 @@ from ..schema.types import SchemaText, to_text
 from . import dialect, outbox
 
 GENESIS: Final = "0" * 64
-"""What stands for the hash before the first entry."""
+"""Stands for the hash before the first entry."""
 _HEAD = 1
 _LOCK_HEAD = select(h.c.last_id, h.c.last_hash).where(h.c.id == _HEAD).with_for_update()
 _APPEND = insert(a)

@@ -46,7 +46,7 @@ PLANS: Final = {
     "enable_seqscan": "off",
     "plan_cache_mode": "force_generic_plan",
 }
-"""What is set on the server about plans on an ``AutocommitConnection``."""
+"""Settings of the server about plans on an ``AutocommitConnection``."""
 PLANNED: Final = " || ".join(f"set_config('{name}', '{value}', true)" for name, value in PLANS.items())
 """SQL by whose evaluation the rest of a transaction is planned in the same way. A plan that was made while a table was
 empty reads it whole, and is kept until the server analyzes the table: by then it may hold a million rows."""

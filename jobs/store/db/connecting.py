@@ -1,4 +1,4 @@
-"""How every connection is made, on both databases: with this product's settings, and kept usable."""
+"""Make every connection, on both databases, with this product's settings, and keep it usable."""
 
 import os
 import time
@@ -32,11 +32,11 @@ TURN: Final = 10.0
 """Seconds to wait for a connection where the server has no further one."""
 _LOOK_EVERY: Final = 0.2
 _TOO_MANY: Final = ("too many connections", "too many clients", "connection slots are reserved")
-"""What PostgreSQL says at the limit of a role, of a database, and of the server."""
+"""PostgreSQL's words at the limit of a role, of a database, and of the server."""
 
 _RETURNED_AT = "cronograph_returned_at"
 _WAL_ATTEMPTS = 20
-"""How often a connection tries to switch a file over, while others lock it."""
+"""Number of attempts to switch a file over while other connections lock it."""
 
 ISOLATION: Final = "READ COMMITTED"
 """Of every transaction that is no snapshot."""
@@ -72,7 +72,7 @@ _POSTGRES_SETTINGS = {
 }
 
 _ALL: Mapping[str, Any] = {"json_deserializer": loads, "execution_options": {"compiled_cache": COMPILED}}
-"""What every engine is made with."""
+"""Arguments of every engine."""
 
 
 def sync_engine(
@@ -116,7 +116,7 @@ def sync_engine(
 
 
 class _LostOnesLast(Queue[ConnectionPoolEntry]):
-    """What a pool has idle. A place whose connection is lost comes last: the others need no new one of the server."""
+    """Hold a pool's idle connections; those that were lost are used last."""
 
     @override
     def _put(self, item: ConnectionPoolEntry) -> None:

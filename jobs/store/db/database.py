@@ -57,14 +57,14 @@ T = TypeVar("T")
 Listener = Callable[[Wake], None]
 
 _CANCELLED = "57014"
-"""How PostgreSQL says that a statement took longer than it may."""
+"""PostgreSQL's code for a statement that took longer than it may."""
 _ATTEMPTS = 4
 _AGAIN = 0.2
 """Seconds between two tries of a read that is retried."""
 
 
 class Access(Protocol):
-    """What the two databases have in common: functions of a connection, each run in one transaction."""
+    """Run functions of a connection, each in one transaction; common to the two databases."""
 
     def separate_pool(self, party: str, bounds: "ReadBounds | None" = None) -> "Access":
         """The access of another part of this process."""
@@ -235,7 +235,7 @@ class Database:
 
     @property
     def can_autocommit(self) -> bool:
-        """Whether ``autocommit`` is of any use: not on SQLite, behind a pooler, or where the time is replaced."""
+        """Return whether ``autocommit`` is of use: not on SQLite, behind a pooler, or with a replaced clock."""
         return isinstance(self._access, PostgresAccess) and not self.is_pooled and self.clock is None
 
     async def autocommit(

@@ -1,4 +1,4 @@
-"""What the two databases say differently, in one form for statements, and ``is_postgresql`` for code that must know."""
+"""Give the two databases one form for statements, and ``is_postgresql`` to code that must know."""
 
 import json
 import threading

@@ -23,7 +23,7 @@ else:
 
 
 class ErrorKind(Enum):
-    """Who is at fault for an error in a transaction of the engine.
+    """Say who is at fault for an error in a transaction of the engine.
 
     ``REFUSAL``: the caller. It asked for something that is refused, or gave a value that no database can store; the
     same fails again. ``CONFLICT``: another transaction was in the way; the same succeeds if it is tried again.

@@ -87,7 +87,7 @@ bucket_start = spelled(
 )
 """The beginning, in seconds since 1970, of the bucket of so many seconds that a time is in."""
 fits_pattern = spelled("fits_pattern", Boolean(), postgresql="({0} ~ {1})", sqlite="({0} GLOB {2})")
-"""Whether a text fits the second operand, a regular expression, on PostgreSQL; the third, for GLOB, on SQLite."""
+"""Match a text against the second operand, a regular expression, on PostgreSQL; the third, for GLOB, on SQLite."""
 _MICROSECONDS = "to_char({0} AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.US')"
 _written_time = spelled(
     "written_time",
@@ -151,7 +151,7 @@ def _text(value: str) -> ColumnElement[str]:
 # It has no type: a truth value would be compared with 1 on SQLite, whose planner does not find the key within that.
 _UNTYPED = cast("TypeEngine[Any]", NullType())
 _is_one_of = spelled("is_one_of", _UNTYPED, postgresql="({0} = ANY (ARRAY{1}))", sqlite="({0} IN {1})")
-"""Whether a key is one of a few that a statement finds: they are found first, and their rows by the key."""
+"""Compare a key with a few that a statement finds: they are found first, and their rows by the key."""
 
 
 def is_one_of_few(key: ColumnElement[Any], keys: Select[Any]) -> ColumnElement[bool]:

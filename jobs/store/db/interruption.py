@@ -45,7 +45,7 @@ class SocketHandle:
 
 
 class SocketHandles:
-    """Those of all connections of a pool. Safe from any thread.
+    """Hold the sockets of all connections of a pool. Safe from any thread.
 
     Attributes:
         ended: How often all were ended.
@@ -86,7 +86,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class ReadBounds:
-    """What the reads of an access must stay within.
+    """Bound the reads of an access.
 
     Attributes:
         connections: So many at once; what is more waits.
@@ -99,7 +99,7 @@ class ReadBounds:
 
     @property
     def settings(self) -> dict[str, str]:
-        """Those of PostgreSQL."""
+        """Return the settings of PostgreSQL for these bounds."""
         return {"statement_timeout": f"{round(self.seconds * 1000)}ms", "max_parallel_workers_per_gather": "0"}
 
 

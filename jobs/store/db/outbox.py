@@ -24,7 +24,7 @@ _NEXT_NUMBER = (
 _INSERT = insert(event).inline()
 EVENT_WRITTEN: Final = """event_written AS (
     INSERT INTO cronograph.event (at, changes)"""
-"""How a part of another statement for PostgreSQL begins that writes a row: it selects the time and the changes."""
+"""Begins a part of another statement for PostgreSQL that writes a row: it selects the time and the changes."""
 APPENDING: Final = f"""{EVENT_WRITTEN}
     SELECT CAST(:at AS timestamptz), CAST(:changes AS jsonb) WHERE CAST(:changes AS jsonb) IS NOT NULL)"""
 """``append`` as such a part; it takes the time and ``as_text`` of the changes."""

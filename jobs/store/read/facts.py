@@ -1,4 +1,4 @@
-"""What the explanations of tasks and runs need to know, for many of them at once in a fixed number of statements."""
+"""Gather the facts for explanations of many tasks and runs at once, in a fixed number of statements."""
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
@@ -71,7 +71,7 @@ def of_tasks(conn: Connection, tasks: Sequence[Task], now: datetime) -> dict[int
 
 
 def _left(nodes: Sequence[Node], job: JobInfo | None, group: str) -> tuple[Leaving, ...]:
-    """Those of the nodes that know a job, but were started to take other runs than these."""
+    """Return the nodes that know a job, but were started to take other runs than these."""
     if job is None:
         return ()
     found = ((node, node.choice.leaves(job.name, job.tags, group)) for node in nodes if job.name in node.jobs)
@@ -88,7 +88,7 @@ def _none_runs(unfinished: Sequence[Run]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Queue:
-    """How things stand in the queue, as far as the asked runs are concerned."""
+    """Describe the queue, as far as the asked runs are concerned."""
 
     jobs: Mapping[str, JobInfo]
     nodes: Sequence[Node]

@@ -130,7 +130,7 @@ def waiting_in(conn: Connection, line: Line, most: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Depth:
-    """How many unfinished runs a group has by state, and the seconds its longest waiting due run has waited."""
+    """Count the unfinished runs of a group by state; say for how many seconds its oldest due run has waited."""
 
     states: Mapping[RunState, int]
     oldest_wait: float | None

@@ -140,7 +140,7 @@ _OF_NO_MEANING: Final = re.compile(r"\b(concurrently|using btree|(?<=index )\w+\
 
 @dataclass(frozen=True, slots=True)
 class SqliteHealth:
-    """What the file itself says.
+    """Describe the health of the file.
 
     Attributes:
         faults: What SQLite's quick check has found.
@@ -174,7 +174,7 @@ DAYS: Final = (1, 7, 14)
 
 @dataclass(frozen=True, slots=True)
 class HistoryHealth:
-    """What history takes.
+    """Describe the size of the history.
 
     Attributes:
         bytes: Of its tables with their indexes; None if the database does not tell.
@@ -259,12 +259,12 @@ SETTINGS = (
     *("autovacuum", "track_counts", "fsync", "full_page_writes", "synchronous_commit"),
     *("default_transaction_read_only", "jit"),
 )
-"""Those that are looked at."""
+"""Settings of PostgreSQL that are looked at."""
 
 
 @dataclass(frozen=True, slots=True)
 class Holder:
-    """Who keeps the server from removing dead rows.
+    """Describe a session or slot that keeps the server from removing dead rows.
 
     Attributes:
         what: ``session``, ``replication slot`` or ``prepared transaction``.
@@ -305,7 +305,7 @@ class TableHealth:
 
 @dataclass(frozen=True, slots=True)
 class PostgresHealth:
-    """What was found at one moment.
+    """Describe the health of a server at one moment.
 
     Attributes:
         settings: Those of ``SETTINGS``, of this session.

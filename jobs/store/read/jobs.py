@@ -1,4 +1,4 @@
-"""What the nodes have published that they can run."""
+"""Read the jobs that nodes have published."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
@@ -55,7 +55,7 @@ def rates_of(conn: Connection, names: Collection[str]) -> dict[str, Rate]:
 
 
 def published_defaults(conn: Connection, names: Collection[str]) -> dict[str, JobDefaults]:
-    """Those of these jobs that any node has published, with what each says about its runs and tasks."""
+    """Return the jobs of these names that any node has published, with the defaults of their runs and tasks."""
     return dict(every(conn, _DEFAULTS, j.c.name, _defaults_of, {"names": sorted(names)}))
 
 
@@ -77,7 +77,7 @@ def all_names(conn: Connection) -> list[str]:
 
 
 class Schema(NamedTuple):
-    """What arguments a published job takes: a JSON Schema, its signature, and what its runs have by default.
+    """Describe a published job: the JSON Schema of its arguments, its signature, and the defaults of its runs.
 
     ``judge`` is the job's own code in this process, if it is of that version. ``others``: other versions that nodes
     have at the same time.

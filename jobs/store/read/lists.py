@@ -1,4 +1,4 @@
-"""What can be listed: the rows of each aggregate, and the fields by which they are filtered and ordered."""
+"""Define the list of each aggregate: its rows, and the fields by which they are filtered and ordered."""
 
 from collections.abc import Iterator
 from dataclasses import replace

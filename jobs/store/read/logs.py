@@ -49,7 +49,7 @@ class LogPart:
 
 @dataclass(frozen=True, slots=True)
 class LogEnd:
-    """How far the log of an execution goes by now: its last line, 0 without one, and whether nothing more can come."""
+    """Say how far the log of an execution goes: its last line, 0 without one, and whether nothing more can come."""
 
     last_line: int
     over: bool
@@ -124,7 +124,7 @@ class LogPlace:
 
 @dataclass(frozen=True, slots=True)
 class Searched:
-    """Which executions are looked through for a text: of a job, of a task, or one; those that began in a span."""
+    """Select the executions to search: of a job, of a task, or one; those that began in a span."""
 
     job_name: str | None = None
     task_name: str | None = None

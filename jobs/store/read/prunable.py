@@ -1,4 +1,4 @@
-"""Which history a pruning would delete, found without deleting anything; and what of it is still needed.
+"""Find the history that a pruning would delete, without deleting anything, and the part of it that is still needed.
 
 Everything that deletes history asks ``NEEDED_FLOW``, ``needed_run`` and ``NEEDED_EXECUTION`` first: by age, by number,
 or because somebody asked for it.
@@ -223,7 +223,7 @@ MOST_TASKS: Final = 500
 
 @dataclass(frozen=True, slots=True)
 class Prunable:
-    """What would go.
+    """Hold the history that would be deleted.
 
     Attributes:
         executions: The executions, oldest first.
@@ -255,7 +255,7 @@ def prunable(conn: Connection, kept: Keeping, keep: int | None, *, most: int = M
 
 
 def _brief(conn: Connection, keep: timedelta, kept: Keeping, most: int) -> tuple[set[int], bool]:
-    """Those of runs that are kept for this shorter time, and whether these are all of them."""
+    """Return executions of runs that are kept for this shorter time, and whether these are all of them."""
     doomed: set[int] = set()
     place: RunPlace | None = RunPlace(kept.before)
     looked_at = 0
@@ -267,7 +267,7 @@ def _brief(conn: Connection, keep: timedelta, kept: Keeping, most: int) -> tuple
 
 
 def _old(conn: Connection, kept: Keeping, most: int) -> tuple[set[int], bool]:
-    """Those beyond the age, and whether these are all of them."""
+    """Return executions beyond the age, and whether these are all of them."""
     doomed: set[int] = set()
     after, looked_at, more = 0, 0, True
     while more and looked_at < most:
@@ -279,7 +279,7 @@ def _old(conn: Connection, kept: Keeping, most: int) -> tuple[set[int], bool]:
 
 
 def _surplus(conn: Connection, gone: set[int], keep: int, most: int) -> tuple[set[int], bool]:
-    """Those beyond the number once ``gone`` are deleted, and whether these are all of them."""
+    """Return executions beyond the number once ``gone`` are deleted, and whether these are all of them."""
     tasks = tasks_with_history(conn, 0, MOST_TASKS + 1)
     doomed: set[int] = set()
     room = most

@@ -1,4 +1,4 @@
-"""What became of the newest occurrences of tasks, as columns: all that a small chart of each needs."""
+"""Read the newest occurrences of tasks as columns: all that a small chart of each needs."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

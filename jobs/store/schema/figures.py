@@ -9,7 +9,7 @@ from .types import HOT, Key, Name, UtcDateTime, metadata, one_of
 
 
 class HourKind(StrEnum):
-    """What a row of ``execution_hour`` counts: everything (its name is empty), a job, a task, a group, or a node."""
+    """Name the subject of a row of ``execution_hour``: everything (with an empty name), a job, task, group or node."""
 
     ALL = "all"
     JOB = "job"
@@ -42,7 +42,7 @@ execution_minute = Table(
     Column("successes", Key, nullable=False),
     postgresql_with=HOT["postgresql_with"],
 )
-"""How many executions ended in a minute, and how those have ended that began in it.
+"""Counts the executions that ended in a minute, and the ends of those that began in it.
 
 The transactions that end executions count here. Each connection to PostgreSQL has rows of its own (``shard``), so
 none waits for another; they are added up when the hour is over. SQLite has one writer and one shard.

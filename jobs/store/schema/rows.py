@@ -1,4 +1,4 @@
-"""How the model behind a row is made: by the places of its columns, found once for each kind of statement."""
+"""Make the model behind a row by the places of its columns, found once for each kind of statement."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields

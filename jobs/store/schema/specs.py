@@ -1,4 +1,4 @@
-"""What a user decides about a task or says at a job, and how tables hold it: one map, used both ways."""
+"""Map the settings of tasks and jobs to the columns of tables: one map, used both ways."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
@@ -22,7 +22,7 @@ _SPEC: Final[Mapping[str, str]] = {
 _IN_FORCE: Final[Mapping[str, str]] = {"syntax": "schedule_syntax", "value": "schedule_value", "timezone": "timezone"}
 _DECLARED: Final[Mapping[str, str]] = {one.name: f"declared_{one.name}" for one in fields(ScheduleSpec)}
 COLUMNS: Final = (*_SPEC.values(), *_IN_FORCE.values(), *_DECLARED.values())
-"""What ``spec_of`` and ``declared_of`` are made of."""
+"""Columns that ``spec_of`` and ``declared_of`` read."""
 
 WORDS: Final[Mapping[str, type[Enum]]] = {
     "priority": Priority,
@@ -35,7 +35,7 @@ WORDS: Final[Mapping[str, type[Enum]]] = {
 
 _OWN, _SCHEDULE = len(_SPEC), len(_IN_FORCE)
 _BEFORE: Final = [one.name for one in fields(TaskSpec)].index("schedule")
-"""How many fields of a ``TaskSpec`` stand before its schedule; ``rate`` and ``inherits`` are the last ones."""
+"""Number of fields of a ``TaskSpec`` before its schedule; ``rate`` and ``inherits`` are the last ones."""
 
 
 def spec_of(values: Sequence[Any]) -> TaskSpec:

@@ -166,14 +166,14 @@ def partial_index(name: str, condition: str, *columns: str | ColumnElement[Any],
 __all__ = ["SCHEMA", "SQLITE_SCHEMA", "SchemaText", "in_schema", "schema_fault"]
 
 SQLITE_SCHEMA: Final = "main"
-"""How SQLite calls what is in the file of a connection."""
+"""SQLite's name for the tables in the file of a connection."""
 
 _NAME: Final = re.compile(r"(?!pg_)[a-z_][a-z0-9_]{0,62}")
 _WORD: Final = re.compile(rf"\b{SCHEMA}\b")
 
 
 def schema_fault(name: str) -> str | None:
-    """Why a schema cannot have this name, in words; None if it can."""
+    """Return why a schema cannot have this name, in words; None if it can."""
     # What has to be quoted in one place is forgotten in another.
     if _NAME.fullmatch(name) and name not in RESERVED_WORDS:
         return None

@@ -1,4 +1,4 @@
-"""What is counted for charts and statistics: the execution log by the hour, the queue by the minute.
+"""Count for charts and statistics: the execution log by the hour, the queue by the minute.
 
 The log is counted so that figures over days cost the same however many executions there were. An hour is counted once,
 when it is over and nothing that began in it still runs: then its executions do not change any more.
@@ -32,7 +32,7 @@ _NAMES: Final[dict[HourKind, ColumnElement[Any]]] = {
     HourKind.GROUP: run.c.group_name,
     HourKind.NODE: e.c.node,
 }
-"""What is counted by name, in addition to everything."""
+"""Columns that are counted by name, in addition to everything."""
 _COUNTS: Final = ("ended", "failures", "successes")
 MERGED: Final = 0
 """The shard of minutes that have been added up; no connection of PostgreSQL has this number."""

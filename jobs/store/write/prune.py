@@ -134,7 +134,7 @@ def delete_old_flows(
 
 
 def _kept_flows(conn: Connection, ended: Mapping[int, datetime], kept: Keeping) -> set[int]:
-    """Those flows of which a run is to be kept longer."""
+    """Return the flows with a run that is to be kept longer."""
     statement = select(r.c.flow_id, r.c.job_name, r.c.group_name).where(r.c.flow_id.in_(ended)).distinct()
     rows = conn.execute(statement)
     return {row.flow_id for row in rows if not kept.is_over(row.job_name, row.group_name, ended[row.flow_id])}

@@ -10,7 +10,7 @@ from ..schema.tables import signal_link as k
 
 @dataclass(frozen=True, slots=True)
 class SignalLink:
-    """What is kept of an address."""
+    """Hold the stored part of an address."""
 
     id: int
     run_id: int

@@ -55,7 +55,7 @@ ServerUrl = Annotated[
     typer.Option("--url", envvar="CRONOGRAPH_URL", show_envvar=True, help="Address of the server to talk to."),
 ]
 DEFAULT_SERVER = "http://localhost:8000"
-"""Where ``cronograph serve`` listens by default."""
+"""Address of ``cronograph serve`` by default."""
 
 
 def _flag(flag: str, says: str, metavar: str | None = None, kind: object = str | None) -> Any:  # noqa: ANN401 - an annotation
@@ -100,7 +100,7 @@ SETTINGS: Final[dict[str, Any]] = {
 """Each of them, and how its flag is written."""
 _SWITCHES: Final = frozenset({"preload", "setup_public", "no_auth"})
 OF_THE_API: Final = frozenset({"host", "port", "tls_cert", "tls_key", "trusted_proxies", "setup_public", "no_auth"})
-"""Those that say how people and programs reach the API, and who comes in."""
+"""Settings about how people and programs reach the API, and who may come in."""
 
 
 def takes_settings(command: Callable[Concatenate[Flags, P], None], but: Collection[str] = ()) -> Callable[..., None]:

@@ -32,7 +32,7 @@ Shape = tuple[list[str] | None, str | None, list[str] | None, int, float | None]
 
 WIDEST: Final = 60
 TOGETHER: Final = ("rate", "Rate", "cap")
-"""How columns end whose parts say nothing by themselves."""
+"""Ends of columns that mean nothing without each other."""
 CLEAR: Final = "\x1b[H\x1b[2J"
 
 

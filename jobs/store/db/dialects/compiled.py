@@ -1,4 +1,4 @@
-"""What SQLAlchemy makes of a statement, kept once for all engines of this process that would make the same of it."""
+"""Keep SQLAlchemy's compiled statements once for all engines of this process that would compile the same."""
 
 from typing import Any, Final, cast
 

@@ -1,1 +1,1 @@
-"""What is counted over time: statistics, reports, hours, the depth of the queue."""
+"""Read figures over time: statistics, reports, hours, the depth of the queue."""

@@ -1,4 +1,4 @@
-"""What a monitoring system gets of the whole cluster: read from the database, alike on every node."""
+"""Read the whole cluster's figures for a monitoring system from the database, alike on every node."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

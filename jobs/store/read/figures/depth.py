@@ -1,4 +1,4 @@
-"""How many runs were in the queue at each minute, as nodes kept it, and how many are there now.
+"""Read the number of queued runs at each minute, as nodes kept it, and the number now.
 
 A minute is kept as a row for each job, group and state with any run, the largest of them; what is beyond is summed up
 under no name. The row without a name that waits is always there, also at zero: it shows that the minute was kept.

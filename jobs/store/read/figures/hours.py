@@ -30,7 +30,7 @@ KEPT_FOR: Final = 2 * DAY + HOUR
 
 @dataclass(frozen=True, slots=True)
 class Ends:
-    """How many executions failed (or timed out, or were lost), and how many succeeded."""
+    """Count the executions that failed (or timed out, or were lost), and those that succeeded."""
 
     failures: int = 0
     successes: int = 0
@@ -40,7 +40,7 @@ NONE: Final = Ends()
 
 
 def ended(conn: Connection, start: datetime, end: datetime) -> Mapping[datetime, int]:
-    """How many executions ended in each minute of ``start <= minute < end``; minutes without any are left out."""
+    """Count the executions that ended in each minute of ``start <= minute < end``; empty minutes are left out."""
     statement = select(m.c.minute, func.sum(m.c.ended)).where(_between(start, end)).group_by(m.c.minute)
     return {minute: int(number) for minute, number in conn.execute(statement)}
 
@@ -82,12 +82,12 @@ _FILTERS: Final = {
     HourKind.GROUP: "group",
     HourKind.NODE: "node",
 }
-"""What of a ``Scope`` has the name of a kind, in its order."""
+"""Fields of a ``Scope`` by the kind of name that they have, in its order."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """How many executions began, how many of them failed (or timed out, or were lost) or succeeded, their records."""
+    """Count executions by their begin: all, failed (or timed out, or lost), succeeded; and add up their records."""
 
     executions: int = 0
     failures: int = 0

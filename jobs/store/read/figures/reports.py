@@ -21,7 +21,7 @@ from .scope import Scope
 from .statistics import Figures, Percentiles, Point, Series, counts, percentiles, scaled
 
 MINUTES = 60
-"""How many minutes the overview's rate goes back."""
+"""Number of minutes that the overview's rate goes back."""
 SAMPLE = 10_000
 """So many executions say where percentiles lie as well as all: the rank of the 99th is right to 0.1 in 100."""
 EXAMINED = 50_000
@@ -30,7 +30,7 @@ EXAMINED = 50_000
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """How things are at ``at``.
+    """Describe the product's state at ``at``.
 
     Attributes:
         at: The time of the report.
@@ -59,7 +59,7 @@ class Overview:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What of the statistics costs a look at every execution, or at every task.
+    """Name the statistics that cost a look at every execution, or at every task.
 
     Attributes:
         total: The percentiles of everything.
@@ -87,7 +87,7 @@ class Statistics:
 
 
 class Part(Enum):
-    """What an overview is put together from; each costs a statement or two."""
+    """Name a part of an overview; each costs a statement or two."""
 
     QUEUE = "queue"
     DAY = "day"

@@ -1,4 +1,4 @@
-"""Which executions a figure is about."""
+"""Select the executions of a figure."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -16,7 +16,7 @@ alternate, which those ids that a number divides would not give."""
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Which executions: those that started in ``start <= time < end``, of one job, task, group or node if given.
+    """Select executions that started in ``start <= time < end``, of one job, task, group or node if given.
 
     ``label``: of runs that have it. With ``every`` above one it is an even sample of these, by their
     ids: about one of so many.

@@ -33,7 +33,7 @@ PARTS: Final = (0.5, 0.95, 0.99)
 
 
 class Series(IntEnum):
-    """What there are percentiles of."""
+    """Name the durations that have percentiles."""
 
     TOTAL = 0
     """The durations of all, in seconds; what runs has none."""

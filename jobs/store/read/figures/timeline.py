@@ -1,4 +1,4 @@
-"""What ran and what was skipped in a span of time: a row for each task or job, small enough to be drawn.
+"""Read the runs and skips in a span of time: a row for each task or job, small enough to be drawn.
 
 Executions that began in the same part of the span are one bar. The rows that need a person come first: failing ones,
 then late ones. All of it is bounded: the executions that are read, the rows, the bars and the skips of a row.

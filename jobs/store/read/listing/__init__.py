@@ -1,1 +1,1 @@
-"""How lists are read: what is listed, filters, orders, keys and pages."""
+"""Read lists: their rows, filters, orders, keys and pages."""

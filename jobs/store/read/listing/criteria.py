@@ -109,7 +109,7 @@ MAX_BOUND = 1_000
 
 
 class Operator(StrEnum):
-    """How a field is compared. ``CONTAINS`` and ``STARTS_WITH`` ignore the case of letters.
+    """Compare a field. ``CONTAINS`` and ``STARTS_WITH`` ignore the case of letters.
 
     ``LABELLED``: the run behind it has a label (a ``LabelMatch``). ``HAS_VALUE``: a document has a value at a path (a
     ``PathMatch``).
@@ -136,7 +136,7 @@ EARLIER = frozenset({Operator.LT, Operator.LTE})
 
 
 class Spread(Enum):
-    """How many runs have a label: a few, which are looked up; many, among which each row is looked for; unknown."""
+    """Say how many runs have a label: a few (looked up), many (each row is looked for among them), or unknown."""
 
     FEW = auto()
     MANY = auto()

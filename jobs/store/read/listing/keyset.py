@@ -39,7 +39,7 @@ class OrderKey:
 
 @dataclass(frozen=True, slots=True)
 class PageRequest:
-    """Which part of a list is wanted.
+    """Select a part of a list.
 
     Attributes:
         order: What to order by, ending with a unique field.

@@ -1,4 +1,4 @@
-"""What a list is: its rows, and the fields by which they are filtered and ordered."""
+"""Define lists: their rows, and the fields by which they are filtered and ordered."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -21,7 +21,7 @@ Values = Collection[Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Indexes:
-    """What the indexes of a list find and order.
+    """Describe the searches and orders that the indexes of a list serve.
 
     Attributes:
         unique: Fields of which a value has a handful of rows at most.
@@ -61,7 +61,7 @@ TEXT_STEPS: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """What a read does for each row that it looks at.
+    """Describe the work of a read for each row that it looks at.
 
     Attributes:
         tests: The conditions that are tested, each a field and how it is compared.

@@ -26,7 +26,7 @@ COUNT_CAP = 10_000
 """Rows are counted up to here; one more means "more than this many"."""
 
 Parent = int | str
-"""What the rows of a batch belong to: a task's or a run's id, a job's name."""
+"""Owner of the rows of a batch: a task's or a run's id, a job's name."""
 
 
 def page(conn: Connection, listing: Listing[M], request: PageRequest) -> Page[M]:

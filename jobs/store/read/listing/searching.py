@@ -19,7 +19,7 @@ REACH: Final = 200_000
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """How many rows were found.
+    """Count the found rows.
 
     Attributes:
         number: It.

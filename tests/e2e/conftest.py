@@ -71,6 +71,21 @@ async def chatty(ctx: JobContext, lines: int = 1000) -> int:
     return lines
 
 
+@job("noisy", description="Logs 9,000 lines, and as many again when the file of that name exists")
+async def noisy(ctx: JobContext, gate: str = "gate") -> None:
+    for half in range(2):
+        for number in range(9000):
+            logging.getLogger("noisy").info("line number %d", 9000 * half + number + 1)
+        while not half and not Path(gate).exists():
+            await asyncio.sleep(0.02)
+
+
+@job("coloured", description="Logs a line with a colour, and one of JSON")
+async def coloured(ctx: JobContext) -> None:
+    logging.getLogger("coloured").info("a \\033[31mred\\033[0m word")
+    logging.getLogger("coloured").info('{"order": 7}')
+
+
 @job("hundreds", description="Takes very many steps at once")
 async def hundreds(ctx: JobContext, steps: int = 302) -> None:
     await asyncio.gather(*(ctx.step("do", lambda n=n: n, key=n) for n in range(steps)))

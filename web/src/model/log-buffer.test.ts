@@ -1,5 +1,16 @@
 import { describe, expect, test } from "vitest";
-import { appendLines, CHUNK, EMPTY_LOG, type Line, levelAtLeast, logText, plainText } from "./log-buffer";
+import {
+  appendLines,
+  CHUNK,
+  EMPTY_LOG,
+  foldedJson,
+  KEPT,
+  keptLines,
+  type Line,
+  levelAtLeast,
+  linesWith,
+  logText,
+} from "./log-buffer";
 
 function lines(from: number, to: number): Line[] {
   return Array.from({ length: to - from + 1 }, (_, index) => ({
@@ -12,22 +23,22 @@ function lines(from: number, to: number): Line[] {
 }
 
 describe("appending", () => {
-  test("fills chunks of 200 and opens new ones", () => {
-    const buffer = appendLines(EMPTY_LOG, lines(1, 450), 0, false);
+  test("fills chunks of 50 and opens new ones", () => {
+    const buffer = appendLines(EMPTY_LOG, lines(1, 120), 0, false);
     expect(buffer.chunks.map((chunk) => [chunk.first, chunk.lines.length])).toEqual([
       [1, CHUNK],
-      [201, CHUNK],
-      [401, 50],
+      [51, CHUNK],
+      [101, 20],
     ]);
-    expect(buffer.last).toBe(450);
+    expect(buffer.last).toBe(120);
   });
 
   test("touches only the last chunk", () => {
-    const before = appendLines(EMPTY_LOG, lines(1, 450), 0, false);
-    const after = appendLines(before, lines(451, 460), 0, false);
+    const before = appendLines(EMPTY_LOG, lines(1, 120), 0, false);
+    const after = appendLines(before, lines(121, 130), 0, false);
     expect(after.chunks[0]).toBe(before.chunks[0]);
     expect(after.chunks[1]).toBe(before.chunks[1]);
-    expect(after.chunks[2]?.lines).toHaveLength(60);
+    expect(after.chunks[2]?.lines).toHaveLength(30);
   });
 
   test("does not repeat lines after a reconnection", () => {
@@ -53,8 +64,31 @@ test("levels are ordered, unknown ones always show", () => {
   ]);
 });
 
-test("terminal codes are taken out", () => {
-  expect(plainText("\u001b[31mred\u001b[0m \u001b]8;;http://x\u0007link\u0000\ttab")).toBe("red link\ttab");
+test("the newest lines are kept, as many as the server keeps", () => {
+  let buffer = EMPTY_LOG;
+  for (let from = 1; from < 3 * KEPT; from += 1000) buffer = appendLines(buffer, lines(from, from + 999), 0, false);
+  expect(keptLines(buffer)).toBeGreaterThanOrEqual(KEPT);
+  expect(keptLines(buffer)).toBeLessThanOrEqual(KEPT + CHUNK);
+  expect(buffer.last).toBe(3 * KEPT);
+  expect(buffer.chunks.at(-1)?.lines.at(-1)?.line).toBe(3 * KEPT);
+});
+
+test("a text is found in any case, in lines of the level that is shown", () => {
+  const [first, second] = lines(1, 2);
+  const some = [
+    { ...first!, message: "Order \u001b[31m17\u001b[0m" },
+    { ...second!, message: "nothing", level: "ERROR", fields: { order: 17 } },
+  ];
+  const buffer = appendLines(EMPTY_LOG, some, 0, true);
+  expect(linesWith(buffer, "ORDER", "DEBUG")).toEqual([1, 2]);
+  expect(linesWith(buffer, "order 17", "DEBUG")).toEqual([1]);
+  expect(linesWith(buffer, "order", "ERROR")).toEqual([2]);
+  expect(linesWith(buffer, "", "DEBUG")).toEqual([]);
+});
+
+test("a message that is JSON is folded, any other is none", () => {
+  expect(foldedJson('{"a":[1]}')).toBe('{\n  "a": [\n    1\n  ]\n}');
+  expect([foldedJson("[info] started [x]"), foldedJson("17"), foldedJson("")]).toEqual([null, null, null]);
 });
 
 test("a file has one line each, with its fields", () => {

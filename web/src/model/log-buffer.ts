@@ -1,3 +1,5 @@
+import { plainText } from "../lib/ansi";
+
 /** The lines of a log as the page keeps them: chunks, so that a new line touches only the last one. */
 
 export interface Line {
@@ -15,6 +17,7 @@ export interface Chunk {
 }
 
 export interface LogBuffer {
+  /** The newest lines; older ones were dropped to keep the bound. */
   readonly chunks: readonly Chunk[];
   /** Number of the last line that arrived: the subscription resumes after it. */
   readonly last: number;
@@ -24,7 +27,12 @@ export interface LogBuffer {
   readonly ended: boolean;
 }
 
-export const CHUNK = 200;
+/** A page draws the chunks in view: with small ones few lines are drawn beside those. */
+export const CHUNK = 50;
+
+/** How many lines are kept, the newest of more: as many as the server keeps. */
+export const KEPT = 10_000;
+
 export const EMPTY_LOG: LogBuffer = { chunks: [], last: 0, cut: 0, ended: false };
 
 /** Appends what arrived; lines that are there already (after a reconnection) are not repeated. */
@@ -43,7 +51,34 @@ export function appendLines(buffer: LogBuffer, lines: readonly Line[], cut: numb
     const part = rest.slice(start, start + CHUNK);
     chunks.push({ first: part[0]?.line ?? 0, lines: part });
   }
-  return { chunks, last: fresh.at(-1)?.line ?? buffer.last, cut, ended };
+  const kept = chunks.slice(Math.max(0, chunks.length - 1 - KEPT / CHUNK));
+  return { chunks: kept, last: fresh.at(-1)?.line ?? buffer.last, cut, ended };
+}
+
+/** How many lines are kept here. */
+export function keptLines({ chunks }: LogBuffer): number {
+  return chunks.reduce((sum, { lines }) => sum + lines.length, 0);
+}
+
+/** The numbers of the lines that hold a text, in any case. */
+export function linesWith({ chunks }: LogBuffer, text: string, least: string): readonly number[] {
+  const wanted = text.toLowerCase();
+  if (wanted === "") return [];
+  return chunks
+    .flatMap(({ lines }) => lines)
+    .filter((line) => levelAtLeast(line.level, least))
+    .filter((line) => `${plainText(line.message)}${fieldsText(line.fields)}`.toLowerCase().includes(wanted))
+    .map(({ line }) => line);
+}
+
+/** A message that is a JSON object or list, indented; null for any other. */
+export function foldedJson(text: string): string | null {
+  if (!/^\s*[[{][\s\S]*[\]}]\s*$/.test(text)) return null;
+  try {
+    return JSON.stringify(JSON.parse(text), null, 2);
+  } catch {
+    return null;
+  }
 }
 
 /** Levels from the least to the most urgent. */
@@ -56,15 +91,6 @@ export function levelAtLeast(level: string, least: string): boolean {
     LEVELS.indexOf(least as (typeof LEVELS)[number]),
   ];
   return have < 0 || have >= want;
-}
-
-// Colours and cursor movements of terminals, which a browser would show as rubbish.
-const ANSI = /\u001b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\u0007\u001b]*(?:\u0007|\u001b\\)|[@-Z\\-_])/g;
-const CONTROLS = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]/g;
-
-/** A message without terminal codes. */
-export function plainText(message: string): string {
-  return message.replace(ANSI, "").replace(CONTROLS, "");
 }
 
 /** Longer lines are cut until somebody wants to see all of them. */

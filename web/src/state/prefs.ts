@@ -6,6 +6,7 @@ export type { Theme } from "./stored-theme";
 
 const ZONE_KEY = "cronograph.zone";
 const DENSITY_KEY = "cronograph.density";
+const WRAP_KEY = "cronograph.wrap";
 
 /** Each row of a list in one line, or with second lines for who chooses so. */
 export type Density = "comfortable" | "compact";
@@ -23,6 +24,9 @@ export const zone = signal<Zone>(stored(ZONE_KEY, ["utc", "local"], "utc"));
 
 export const density = signal<Density>(stored(DENSITY_KEY, ["comfortable", "compact"], "compact"));
 
+/** Whether long lines of a log go on in the next one. */
+export const wrapLines = signal(stored(WRAP_KEY, ["yes", "no"], "yes") === "yes");
+
 /** What the chosen zone is called. */
 export function zoneWord(): string {
   return zone.value === "utc" ? "UTC" : "local time";
@@ -37,4 +41,5 @@ export function startPrefs(): void {
   });
   effect(() => localStorage.setItem(ZONE_KEY, zone.value));
   effect(() => localStorage.setItem(DENSITY_KEY, density.value));
+  effect(() => localStorage.setItem(WRAP_KEY, wrapLines.value ? "yes" : "no"));
 }

@@ -1,11 +1,11 @@
 import { useEffect, useState } from "preact/hooks";
 import { request } from "../../api/client";
 import { graphql, type ResultOf } from "../../api/tada";
+import { plainText } from "../../lib/ansi";
 import { paths } from "../../lib/paths";
 import { inZone } from "../../lib/time";
 import { serverNow } from "../../live/clock";
 import { setTitle } from "../../live/title";
-import { plainText } from "../../model/log-buffer";
 import { RANGES, rangeWords } from "../../model/log-filter";
 import { zone } from "../../state/prefs";
 import { searchParams } from "../../state/route";

@@ -51,7 +51,7 @@ export function AttemptPanel({ execution, aside }: AttemptProps) {
       {execution.errorMessage !== null && <ErrorOf execution={execution} traceback={detail.state?.traceback ?? null} />}
       {detail.error !== null && <p class="field-error panel-body">{detail.error.message}</p>}
       {log.error !== null && <p class="field-error panel-body">{log.error.message}</p>}
-      <LogView buffer={log.buffer} running={execution.completedAt === null} onDownload={download} />
+      <LogView key={execution.id} buffer={log.buffer} running={execution.completedAt === null} onDownload={download} />
     </Section>
   );
 }

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextvars import ContextVar
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, ParamSpec, Protocol, cast, overload
+from zoneinfo import ZoneInfo
 
 from ..core.flows import FlowSpec
 from ..core.model import Json
@@ -16,7 +17,7 @@ from ..core.waits import Wait
 from ..own.forks import renew_in_forks
 from .durable import DurableContext
 from .outcomes import RunFailed
-from .services import RunInfo, StopReason
+from .services import SCHEDULE_TIMEZONE, RunInfo, StopReason
 from .steps import StepHost
 
 if TYPE_CHECKING:
@@ -171,6 +172,16 @@ class JobContext(DurableContext):
     def scheduled_for(self) -> datetime | None:
         """The nominal time of the occurrence in UTC; None for runs made by hand or through the API."""
         return self.info.scheduled_for
+
+    @property
+    def scheduled_local(self) -> datetime | None:
+        """The nominal time of the occurrence in the time zone of its schedule; None as for ``scheduled_for``.
+
+        ``ctx.scheduled_local.date()`` is the day of the schedule: at 00:30 in Berlin, UTC has the day before.
+        """
+        at = self.info.scheduled_for
+        zone = self.carried.get(SCHEDULE_TIMEZONE)
+        return at.astimezone(ZoneInfo(zone)) if at is not None and isinstance(zone, str) else at
 
     @property
     def deadline(self) -> datetime | None:

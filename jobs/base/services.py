@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from ..accounts.rules.secrets import KeySource, no_keys
 from ..core.counts import NodeCounts
@@ -15,6 +15,9 @@ from typing import Protocol
 
 from ..core.actor import Submitter
 from ..core.model import Json
+
+SCHEDULE_TIMEZONE: Final = "schedule_timezone"
+"""Carried by a run of a schedule whose time zone is not UTC: the zone's IANA name."""
 
 
 class StopReason(StrEnum):

@@ -1,6 +1,6 @@
 """Put the runs of jobs into a test's queue, no matter which session or database they name."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from ..actions.runs import cancel_runs, put
 from ..actions.signals import signal_run
@@ -34,8 +34,9 @@ class CapturedQueue:
 
     schema = SQLITE_SCHEMA
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, learn: Callable[[], None]) -> None:
         self._database = database
+        self._learn = learn
         self._rollbacks = Rollbacks(self._withdraw)
         self._withdrawn: set[int] = set()
 
@@ -77,6 +78,7 @@ class CapturedQueue:
         Raises:
             UserError: what is wrong with it.
         """
+        self._learn()
         return self._database.write_sync(put_spec, flow)
 
     def put_flow_in(self, session: Transaction, flow: FlowSpec) -> int:
@@ -115,6 +117,7 @@ class CapturedQueue:
         return self._database.write_sync(lambda tx: signal_run(tx, run_id=run_id, signal=signal))
 
     def _put(self, runs: Sequence[NewRun]) -> list[Run]:
+        self._learn()
         return [one.run for one in self._database.write_sync(put, runs)]
 
     def _withdraw(self, numbers: Sequence[int]) -> None:

@@ -116,7 +116,8 @@ class Queue:
 
     Within the block all that enqueues puts its runs there: ``job.enqueue(…)``, ``enqueue_sync``, and by name
     ``enqueue(session, …)``; from code that has called ``connect`` or not, whichever database its session is of. What
-    the jobs declare holds: schedules, policies, unique keys, hooks and resources.
+    the jobs declare holds: schedules, policies, unique keys, hooks and resources. Jobs that are declared within the
+    block are found as well.
 
     Args:
         registry: The jobs; the default registry unless given.
@@ -151,10 +152,10 @@ class Queue:
         create_tables(url)
         self.database = Database(url, clock=self.clock)
         self._fairness = FairnessState()
-        self._claimant = Claimant(0, "test", self.registry.names())
+        self._claimant = Claimant(0, "test", ())
         self._tokens_at: list[datetime] = []
         self._attempts: dict[int, list[AttemptResult]] = {}
-        self._captured = CapturedQueue(self.database)
+        self._captured = CapturedQueue(self.database, self._learn)
         self._before: list[tuple[Registry, RunQueue | None]] = []
         self._steps = _StepsByClock(self.database, TEST_URL, self.clock)
 
@@ -167,10 +168,7 @@ class Queue:
         self.__exit__(kind, error, trace)
 
     def __enter__(self) -> Self:
-        new = NewNode("test", 1, "0", tuple(job.info for job in self.registry), _FOREVER)
-        node = self.database.write_sync(join, new, only_node=True)
-        self._claimant = Claimant(node.id, node.name, self.registry.names())
-        self.database.write_sync(declare_tasks, declarations(self.registry), self.registry.names())
+        self._join()
         # Runs that are enqueued by name belong to the jobs of the default registry.
         self._before = [(one, one.queue) for one in (self.registry, default_registry())]
         for registry, _ in self._before:
@@ -185,6 +183,18 @@ class Queue:
         self._before = []
         self.database.close_sync()
         self._folder.cleanup()
+
+    def _join(self, name: str = "test", *, only_node: bool = True) -> None:
+        new = NewNode(name, 1, "0", tuple(job.info for job in self.registry), _FOREVER)
+        node = self.database.write_sync(join, new, only_node=only_node)
+        self._claimant = Claimant(node.id, node.name, self.registry.names())
+        self.database.write_sync(declare_tasks, declarations(self.registry), self.registry.names())
+
+    def _learn(self) -> None:
+        """Publish jobs and schedules that were declared since the queue was opened."""
+        if self._before and self._claimant.jobs != self.registry.names():
+            # A run that is under way keeps its node.
+            self._join(f"test-{self._claimant.node_id + 1}", only_node=False)
 
     def enqueued(self, job: AnyJob | None = None) -> list[Run]:
         """The runs that were put into the queue so far, the oldest first; also those that have ended since.
@@ -253,6 +263,7 @@ class Queue:
         return await self.database.write(preview, [new.job_name], lambda tx: enqueue_runs(tx, [new]))
 
     def _new_run(self, job: AnyJob, args: Mapping[str, Json] | None, options: RunOptions) -> NewRun:
+        self._learn()
         definition = find(job, self.registry)
         chosen: dict[str, Any] = {"unique_key": definition.unique_key_of(args or {}), **in_seconds(options)}
         return new_run(RunSpec(definition.name, args, **chosen))
@@ -281,6 +292,7 @@ class Queue:
             UserError: what the API would refuse.
             ValueError: a ``ScheduleSpec`` has a time zone of its own.
         """
+        self._learn()
         spec = schedule_from(schedule, timezone)
         job_name = find(job, self.registry).name
         given: dict[str, Any] = {**settings}
@@ -295,6 +307,7 @@ class Queue:
 
     async def trigger(self, task: str, args: Mapping[str, Json] | None = None) -> int:
         """Trigger a task by hand; the run's id."""
+        self._learn()
         given = None if args is None else dict(args)
         return (await self.database.write(trigger_task, task, args=given, actor="test")).id
 
@@ -331,23 +344,25 @@ class Queue:
 
     async def step(self) -> int | None:
         """Let what is due become runs, take the next run, and carry out one attempt; its id, None = nothing to take."""
-        while (await self.database.write(dispatch_due, self._claimant.node)).more:
+        self._learn()
+        claimant = self._claimant
+        while (await self.database.write(dispatch_due, claimant.node)).more:
             continue
-        await self.database.write(fail_overdue, self._claimant.node)
+        await self.database.write(fail_overdue, claimant.node)
         if overlooked := await self.database.read(waits.overlooked):
             await self.database.write(waits.wake_overlooked, overlooked)
         token_at = await self.database.write(look_for_tokens)
-        claimed = await self.database.write(claim, self._claimant, self._fairness, slots=1)
+        claimed = await self.database.write(claim, claimant, self._fairness, slots=1)
         self._fairness = claimed.fairness
         if claimed.held_back:
             token_at = await self.database.write(look_for_tokens)
         self._tokens_at = [*claimed.blocked.values(), *(() if token_at is None else (token_at,))]
         for started in claimed.started:
-            await self._carry(started)
+            await self._carry(started, claimant)
             return started.run.id
         return None
 
-    async def _carry(self, started: Started) -> None:
+    async def _carry(self, started: Started, claimant: Claimant) -> None:
         definition = self.registry.get(started.run.job_name)
         if definition is None:
             raise LookupError(f"job '{started.run.job_name}' has left the registry")
@@ -370,7 +385,7 @@ class Queue:
         ended = Finish(started.run, started.execution_id, carried.outcome, cancelled=carried.cancelled, progress=shown)
         if isinstance(carried.outcome, Succeeded):
             ended = replace(ended, at_end=carried.at_end, unused_steps=carried.unused_steps)
-        await self.database.write(finish, self._claimant.node_id, self._claimant.node, [ended])
+        await self.database.write(finish, claimant.node_id, claimant.node, [ended])
         stored = await self._steps.stored(started)
         values = {one.label: one.value for one in stored.values() if one.state is not StepState.WAITING}
         result = replace(carried.result(), steps=values)
@@ -380,6 +395,7 @@ class Queue:
             await call_on_failure(definition, failure)
 
     async def _enqueue_specs(self, asked: Sequence[RunSpec] | FlowSpec) -> list[int]:
+        self._learn()
         if isinstance(asked, FlowSpec):
             return [await self.database.write(put_spec, asked)]
         return [one.run.id for one in await self.database.write(put, new_runs(asked))]

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 from typing_extensions import override
 
 from ..base.context import StopReason
-from ..base.services import Services
+from ..base.services import SCHEDULE_TIMEZONE, Services
 from ..core.arguments.judging import check_args
 from ..core.arguments.secrets import references
 from ..core.base.errors import ErrorCode, NotFound
@@ -76,6 +76,7 @@ def kept_prints() -> Generator[None]:
 
 def run_in_hand(job_name: str, args: dict[str, Json], now: datetime, scheduled_for: datetime | None) -> Run:
     """A run as a node would have it in hand."""
+    zone = None if scheduled_for is None else getattr(scheduled_for.tzinfo, "key", None)
     known: dict[str, Any] = {
         "id": 1,
         "job_name": job_name,
@@ -86,7 +87,8 @@ def run_in_hand(job_name: str, args: dict[str, Json], now: datetime, scheduled_f
         "priority": Priority.LOW,
         "task_id": 1,
         "task_name": job_name,
-        "scheduled_for": scheduled_for,
+        "scheduled_for": scheduled_for if scheduled_for is None or zone is None else scheduled_for.astimezone(UTC),
+        "carried": None if zone is None else {SCHEDULE_TIMEZONE: zone},
         **dict.fromkeys(("submitted_at", "available_at", "started_at"), now),
         "attempt": 1,
         "failures": 0,
@@ -356,7 +358,8 @@ async def run_job(  # noqa: PLR0913 - every setting of a test has a name of its 
         retry_delay: Before the first retry, ``60`` or ``"1m"``; as the job says, or else 60, unless given.
         timeout: Of the time box; as the job says, or else none, unless given.
         checkpoint: What ``ctx.checkpoint`` reads.
-        scheduled_for: The nominal time of the occurrence; None = as if triggered by hand.
+        scheduled_for: The nominal time of the occurrence; None = as if triggered by hand. ``ctx.scheduled_local``
+            has its zone: ``datetime(2026, 3, 1, 0, 30, tzinfo=ZoneInfo("Europe/Berlin"))``.
         stop: ``ctx.should_stop`` is true from the start, for this reason.
         stop_after: Ask the job to stop (a cancel) once it has shown progress so many times.
         services: What ``ctx.services`` offers; None = nothing.

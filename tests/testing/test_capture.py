@@ -1,7 +1,8 @@
 """Code that enqueues is tested without a server: all its runs go into the queue of the test."""
 
 from collections.abc import AsyncIterator, Iterator
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
+from zoneinfo import ZoneInfo
 
 import pytest
 from sqlalchemy import Connection, create_engine
@@ -25,7 +26,7 @@ from cronograph.jobs.core.base.errors import ConfigurationError, InvalidInput, N
 from cronograph.jobs.core.model import ScheduleSpec
 from cronograph.jobs.core.schedule import Syntax
 from cronograph.jobs.registry import Registry
-from cronograph.jobs.testing import Queue, drain, drain_sync
+from cronograph.jobs.testing import Queue, drain, drain_sync, run_job
 from cronograph.jobs.testing.clock import START
 
 JOBS = Registry()
@@ -259,3 +260,55 @@ def test_an_argument_that_is_given_as_an_option_is_named() -> None:
             queue.assert_enqueued(mail, to="ada")  # type: ignore[call-arg]
         with pytest.raises(TypeError, match=words):
             queue.refute_enqueued(mail, to="ada")  # type: ignore[call-arg]
+
+
+async def test_a_job_that_is_declared_within_the_block_is_found() -> None:
+    jobs = Registry()
+    async with Queue(jobs) as queue:
+
+        @job(registry=jobs, schedule="0 0 3 * * *", retries=7)
+        def late(day: int = 1) -> int:
+            return day
+
+        handle = await late.enqueue(None, day=2)
+        assert (await queue.preview(late)).sentence
+        (first,) = await drain(queue)
+        assert (first.run.id, first.state, first.run.retries) == (handle.run_id, "success", 7)
+        (nightly,) = await drain(queue, until=START + timedelta(hours=4))
+        assert nightly.run.task_name == "late"
+
+
+async def test_a_job_declares_and_enqueues_another_while_it_runs() -> None:
+    jobs = Registry()
+
+    @job(registry=jobs)
+    async def declares(ctx: JobContext) -> int:
+        @job(registry=jobs)
+        def later() -> int:
+            return 1
+
+        await ctx.enqueue(later)
+        return 1
+
+    async with Queue(jobs) as queue:
+        await declares.enqueue()
+        assert [run.state for run in await drain(queue)] == ["success", "success"]
+
+
+async def test_the_day_of_a_schedule_is_that_of_its_time_zone() -> None:
+    jobs = Registry()
+    days: list[tuple[date | None, date | None]] = []
+
+    @job(registry=jobs, schedule="0 30 0 * * *", timezone="Europe/Berlin")
+    def daily(ctx: JobContext) -> int:
+        local, at = ctx.scheduled_local, ctx.scheduled_for
+        days.append((local and local.date(), at and at.date()))
+        return 1
+
+    async with Queue(jobs) as queue:
+        await drain(queue, until=START + timedelta(days=1))
+        await queue.trigger("daily")
+        await drain(queue)
+    at = datetime(2026, 3, 1, 0, 30, tzinfo=ZoneInfo("Europe/Berlin"))
+    await run_job(daily, registry=jobs, scheduled_for=at)
+    assert days == [(date(2026, 1, 2), date(2026, 1, 1)), (None, None), (date(2026, 3, 1), date(2026, 2, 28))]

@@ -1,7 +1,7 @@
 -- Makes a run of each due occurrence that nobody has made before.
 --
 -- What a run copies of its task never leaves the database. SQLite needs a WHERE between a SELECT and ON CONFLICT to tell
--- it from a join's ON.
+-- it from a join's ON. A run carries the time zone of its schedule for `ctx.scheduled_local`.
 --
 -- Parameters:
 --   now: the time
@@ -12,7 +12,7 @@
 INSERT INTO cronograph.run (task_id, task_name, job_name, args, group_name, priority, retries, retry_delay, submitter,
     submitter_id, description, signature, state, trigger, scheduled_for, submitted_at, available_at, finished_at,
     attempt, failures, timeout, exclusive, unique_key, concurrency_key, max_concurrent, rate_key, cap_key, labels,
-    expires_at, key_until, key_until_start, error, max_duration)
+    expires_at, key_until, key_until_start, error, max_duration, carried)
 WITH alike AS MATERIALIZED (
     SELECT json_extract(value, '$.scheduled_for') AS scheduled_for, json_extract(value, '$.timeout') AS timeout,
         json_extract(value, '$.exclusive') AS exclusive, json_extract(value, '$.replaced') AS replaced,
@@ -28,7 +28,8 @@ SELECT t.id, t.name, t.job_name, t.args, t.group_name, t.priority, t.retries, t.
     o.scheduled_for, :now, :now, CASE WHEN o.replaced THEN :now END, 0, 0, o.timeout, o.exclusive,
     o.unique_key, o.concurrency_key, o.max_concurrent, o.rate_key, o.cap_key, coalesce(o.labels, nullif(t.labels, '{}')),
     o.expires_at, o.key_until, o.key_until_start,
-    CASE WHEN o.replaced THEN 'replaced by a newer occurrence of its task' END, t.max_duration
+    CASE WHEN o.replaced THEN 'replaced by a newer occurrence of its task' END, t.max_duration,
+    CASE WHEN t.timezone <> 'UTC' THEN json_object('schedule_timezone', t.timezone) END
 FROM alike o CROSS JOIN json_each(o.task_ids) w CROSS JOIN cronograph.periodic_task t
 WHERE t.id = w.value
 ORDER BY o.place, w.key

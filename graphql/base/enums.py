@@ -36,7 +36,7 @@ __all__ = [
     "ErrorCode",
     "EventState",
     "ExplanationCode",
-    "Nulls",
+    "NullsPosition",
     "PreviewOutcome",
     "Role",
     "StatisticsBucket",
@@ -99,7 +99,7 @@ class Direction(Described):
 
 
 @described("Where rows without a value stand in an order.")
-class Nulls(Described):
+class NullsPosition(Described):
     """Where rows without a value stand in an order."""
 
     FIRST = "first", "In front of all others."
@@ -203,6 +203,7 @@ describe(
         When.FAILURE: "At least one of them failed for good.",
         When.ALWAYS: "However they ended.",
     },
+    name="FlowCondition",
 )
 describe(
     Trigger,
@@ -342,7 +343,7 @@ describe(
         TaskAction.CHANGE: "Some of its fields are changed.",
         TaskAction.KEEP: "It is as it is wanted already.",
         TaskAction.ARCHIVE: "It is removed; its history stays, and its name can be taken again.",
-        TaskAction.LEFT: "It is of the set, but no longer wanted; it stays, because `prune` was not asked for.",
+        TaskAction.LEFT_OVER: "It is of the set, but no longer wanted; it stays, because `prune` was not asked for.",
     },
 )
 describe(

@@ -85,7 +85,7 @@ def size_of(field: GraphQLField | GraphQLInputField) -> Size | None:
     locations=[Location.FIELD_DEFINITION],
     description="The field may be used by people and programs of this role, and of the roles that include it.",
 )
-class Requires:
+class NeedsRole:
     """The rule of one field."""
 
     role: Role = strawberry.directive_field(name="role")
@@ -100,7 +100,7 @@ def rules_of(schema: GraphQLSchema) -> dict[tuple[str, str], Role]:
         for name, field in kind.fields.items()
         if (definition := field_behind(field.extensions)) is not None
         for directive in definition.directives
-        if isinstance(directive, Requires)
+        if isinstance(directive, NeedsRole)
     }
 
 
@@ -190,4 +190,4 @@ def _description(resolver: Callable[..., Any]) -> str:
 
 
 def _rules(requires: Role | None) -> list[object]:
-    return [] if requires is None else [Requires(role=requires)]
+    return [] if requires is None else [NeedsRole(role=requires)]

@@ -148,6 +148,14 @@ class ExplanationCode(OpenEnum):
     WINDOW_ENDED = "WINDOW_ENDED"
 
 
+class FlowCondition(OpenEnum):
+    """After which ends of the runs before it a run of a flow starts; it always waits until all of them are over."""
+
+    SUCCESS = "SUCCESS"
+    FAILURE = "FAILURE"
+    ALWAYS = "ALWAYS"
+
+
 class FlowState(OpenEnum):
     """The state of a flow."""
 
@@ -296,14 +304,6 @@ class Trigger(OpenEnum):
     MANUAL = "MANUAL"
     API = "API"
     RETRY = "RETRY"
-
-
-class When(OpenEnum):
-    """After which ends of the runs before it a run of a flow starts; it always waits until all of them are over."""
-
-    SUCCESS = "SUCCESS"
-    FAILURE = "FAILURE"
-    ALWAYS = "ALWAYS"
 
 
 class WhenFull(OpenEnum):

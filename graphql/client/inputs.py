@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any, TypedDict
 
 from .base.shapes import Seconds
-from .enums import EventKind, MisfirePolicy, OverlapPolicy, Priority, RunState, ScheduleSyntax, When
+from .enums import EventKind, FlowCondition, MisfirePolicy, OverlapPolicy, Priority, RunState, ScheduleSyntax
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +132,7 @@ class NewFlowRun(RunSettings):
 
     key: str
     after: Sequence[str] | None = None
-    when: When | None = None
+    when: FlowCondition | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

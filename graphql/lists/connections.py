@@ -237,7 +237,7 @@ class Connection(Generic[T]):
 
     @resolved(
         description="How many rows of the whole list meet the filter: exact up to 10,000; 10,001 means more than that, "
-        "and `totalCountIsExact` is false. Rows that no index finds are counted among the newest 200,000. Counted only "
+        "and `isTotalCountExact` is false. Rows that no index finds are counted among the newest 200,000. Counted only "
         "when asked for.",
         size=COUNT,
     )
@@ -246,7 +246,7 @@ class Connection(Generic[T]):
         return BigInt((await self.number()).number)
 
     @resolved(size=COUNT)
-    async def total_count_is_exact(self) -> bool:
+    async def is_total_count_exact(self) -> bool:
         """Whether `totalCount` is the number itself; false: there may be more.
 
         Counted only when asked for, together with `totalCount`.

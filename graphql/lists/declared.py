@@ -18,7 +18,7 @@ from ...jobs.store.read.listing.pages import count
 from ...jobs.store.read.listing.searching import REACH, Counted, capped, is_bounded, search_for, search_to_count
 from ...jobs.store.read.lists import EXECUTIONS, EXECUTIONS_AND_RUNS, PRESENT_RUN
 from ..base.arguments import AFTER, BEFORE, FIRST, LAST, camel, refused
-from ..base.enums import Direction, Nulls, Role
+from ..base.enums import Direction, NullsPosition, Role
 from ..base.fields import PAGE, resolved
 from ..execution.shown import ByField, Cut
 from ..guard.searches import Searches
@@ -236,7 +236,7 @@ class Order:
 
     field: StrEnum
     direction: Direction
-    nulls: Nulls | None
+    nulls: NullsPosition | None
 
 
 def order_of(name: str, fields: type[StrEnum], description: str) -> type[Order]:
@@ -252,7 +252,7 @@ def order_of(name: str, fields: type[StrEnum], description: str) -> type[Order]:
         ("direction", Direction, strawberry.field(description="Which end comes first.", default=Direction.ASC)),
         (
             "nulls",
-            Nulls | None,
+            NullsPosition | None,
             strawberry.field(
                 description="Where rows without a value stand; last, and first with DESC, unless given.", default=None
             ),
@@ -278,7 +278,7 @@ def to_keys(order: Sequence[Order] | None) -> tuple[OrderKey, ...]:
 
 
 def _key(order: Order) -> OrderKey:
-    nulls_first = None if order.nulls is None else order.nulls is Nulls.FIRST
+    nulls_first = None if order.nulls is None else order.nulls is NullsPosition.FIRST
     return OrderKey(order.field.value, descending=order.direction is Direction.DESC, nulls_first=nulls_first)
 
 

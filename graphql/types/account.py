@@ -26,7 +26,6 @@ from .common import MutationPayload
 class AccountFilter(RowFilter):
     """Conditions on accounts."""
 
-    id: IdFilter | None = condition("The key.")
     name: StringFilter | None = condition("The name.")
     role: Filter[Role] | None = condition("What its owner may do.")
     disabled_at: DateTimeFilter | None = condition("Since when nobody may sign in with it; no value = one may.")
@@ -199,10 +198,16 @@ class AccountChanged(MutationPayload):
 
 
 @strawberry.type
-class ApiTokenChanged(MutationPayload):
+class ApiTokenRevoked(MutationPayload):
     """A token or errors."""
 
     token: ApiToken | None = strawberry.field(description="The token.", default=None)
+
+
+@strawberry.type
+class ApiTokenMade(ApiTokenRevoked):
+    """A token with its secret, or errors."""
+
     secret: str | None = strawberry.field(description="The secret of a new token. It is shown this once.", default=None)
 
 

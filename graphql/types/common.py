@@ -115,7 +115,10 @@ class Cap(FromModel):
     when_full: WhenFull = strawberry.field(description="What becomes of one that comes when so many wait.")
 
 
-@strawberry.type(description="How many runs start in how long: a token bucket, of which each start takes a token.")
+@strawberry.type(
+    name="RateLimit",
+    description="How many runs start in how long: a token bucket, of which each start takes a token.",
+)
 class Rate(FromModel):
     """A rate of a group or a job."""
 

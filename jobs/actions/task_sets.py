@@ -220,7 +220,7 @@ def _placed(fault: UserError, made: Sequence[tuple[Path, str, TaskSpec]]) -> Use
 
 def _archive(tx: Tx, set_name: str, others: Sequence[Task], members: int, plan: _Plan) -> list[PlannedTask]:
     options = plan.options
-    action = TaskAction.ARCHIVE if options.prune else TaskAction.LEFT
+    action = TaskAction.ARCHIVE if options.prune else TaskAction.LEFT_OVER
     planned = [PlannedTask(task.name, set_name, action, task.version) for task in others]
     if not options.prune:
         return planned

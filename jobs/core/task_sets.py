@@ -22,15 +22,15 @@ class TaskAction(StrEnum):
     """Name the change of a task.
 
     ``CREATE``: it is made. ``CHANGE``: some of its fields. ``KEEP``: it is as it should be. ``ARCHIVE``: it is removed,
-    its history stays and its name can be taken again. ``LEFT``: it is of the set, is not wanted any more, and stays,
-    because pruning was not asked for.
+    its history stays and its name can be taken again. ``LEFT_OVER``: it is of the set, is not wanted any more, and
+    stays, because pruning was not asked for.
     """
 
     CREATE = "create"
     CHANGE = "change"
     KEEP = "keep"
     ARCHIVE = "archive"
-    LEFT = "left"
+    LEFT_OVER = "left_over"
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +182,7 @@ def check_version(planned: PlannedTask, expected: Mapping[str, int | None] | Non
     Raises:
         VersionConflict: it was made, edited or removed since, or the plan did not know it.
     """
-    if expected is None or planned.action is TaskAction.LEFT:
+    if expected is None or planned.action is TaskAction.LEFT_OVER:
         return
     if planned.name not in expected or expected[planned.name] != planned.version:
         saw = expected.get(planned.name)

@@ -84,7 +84,7 @@ OF_A_LOG: Final = frozenset(
 
 RECORDS: Final = (
     Recorded("UniqueKey", "UniqueKey"),
-    Recorded("Rate", "Rate"),
+    Recorded("Rate", "RateLimit"),
     Recorded("Cap", "Cap"),
     Recorded(
         "JobLimits",

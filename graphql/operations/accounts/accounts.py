@@ -34,7 +34,8 @@ from ...types.account import (
     Account,
     AccountChanged,
     ApiToken,
-    ApiTokenChanged,
+    ApiTokenMade,
+    ApiTokenRevoked,
     AuditEntry,
     IdentityDeleted,
     Passkey,
@@ -177,7 +178,7 @@ class AccountMutations:
         return _account(await perform_once(info, input, action), None if is_dry(input) else secret)
 
     @mutates(requires=Role.VIEWER)
-    async def create_api_token(self, info: Info, input: Annotated[CreateApiTokenInput, INPUT]) -> ApiTokenChanged:
+    async def create_api_token(self, info: Info, input: Annotated[CreateApiTokenInput, INPUT]) -> ApiTokenMade:
         """Makes a personal API token of one's own, of at most one's own role. Not possible by a token."""
         secret = fresh_secret(Prefix.API_TOKEN)
         expires: datetime | None = given(input.expires_at)
@@ -188,12 +189,10 @@ class AccountMutations:
             return token_actions.create_token(tx, account, new)
 
         done = await perform_once(info, input, action)
-        return done.answer(
-            ApiTokenChanged, token=ApiToken.from_model, secret=lambda _: None if is_dry(input) else secret
-        )
+        return done.answer(ApiTokenMade, token=ApiToken.from_model, secret=lambda _: None if is_dry(input) else secret)
 
     @mutates(requires=Role.VIEWER)
-    async def revoke_api_token(self, info: Info, input: Annotated[RevokeApiTokenInput, INPUT]) -> ApiTokenChanged:
+    async def revoke_api_token(self, info: Info, input: Annotated[RevokeApiTokenInput, INPUT]) -> ApiTokenRevoked:
         """Makes an API token worthless: one's own; administrators anybody's."""
         person = info.context.person
         # Without an account there are no tokens of one's own, and no account has the key 0.
@@ -203,7 +202,7 @@ class AccountMutations:
             return token_actions.revoke_token(tx, parse_key(input.id, "id"), account_id=whose)
 
         done = await perform(info, input, action, TOKEN)
-        return done.answer(ApiTokenChanged, token=ApiToken.from_model)
+        return done.answer(ApiTokenRevoked, token=ApiToken.from_model)
 
     @mutates(requires=Role.VIEWER)
     async def end_sessions(self, info: Info, input: Annotated[EndSessionsInput, INPUT]) -> SessionsEnded:

@@ -110,8 +110,14 @@ def export(
 
 FORMAT: Final = 2
 """The form of a plan that is kept in a file."""
-_SIGNS: Final = {"CREATE": "+", "CHANGE": "~", "ARCHIVE": "-", "LEFT": "?", "KEEP": "="}
-_WORDS: Final = {"CREATE": "create", "CHANGE": "change", "ARCHIVE": "archive", "LEFT": "left over", "KEEP": "unchanged"}
+_SIGNS: Final = {"CREATE": "+", "CHANGE": "~", "ARCHIVE": "-", "LEFT_OVER": "?", "KEEP": "="}
+_WORDS: Final = {
+    "CREATE": "create",
+    "CHANGE": "change",
+    "ARCHIVE": "archive",
+    "LEFT_OVER": "left over",
+    "KEEP": "unchanged",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,7 +248,7 @@ def in_words(answer: Mapping[str, Any], *, done: bool) -> str:
     if limits:
         parts.append(f"{counted(limits, 'limit')} of groups {'set' if done else 'to set'}")
     lines.append(f"{'Done' if done else 'Plan'}: {', '.join(parts) or 'nothing to do'}")
-    if counts["LEFT"]:
+    if counts["LEFT_OVER"]:
         lines.append("Tasks that are left over are not in the file any more; --prune archives them.")
     return "\n".join(lines)
 
@@ -263,7 +269,7 @@ _DONE: Final = {
     "CREATE": "created",
     "CHANGE": "changed",
     "ARCHIVE": "archived",
-    "LEFT": "left over",
+    "LEFT_OVER": "left over",
     "KEEP": "unchanged",
 }
 _TOTALS: Final = {

@@ -161,9 +161,9 @@ async def test_a_text_is_searched_in_a_log_of_any_length_at_the_cost_of_the_rows
     async with api(database_url) as found:
         await lengthen(found, 10_000_000)
         page = (
-            await found.ask(f"{{ {TEXT.replace('nodes { id }', 'pageInfo { isPartial } totalCountIsExact')} }}")
+            await found.ask(f"{{ {TEXT.replace('nodes { id }', 'pageInfo { isPartial } isTotalCountExact')} }}")
         ).json()
-        assert page["data"]["executions"] == {"pageInfo": {"isPartial": True}, "totalCountIsExact": False}
+        assert page["data"]["executions"] == {"pageInfo": {"isPartial": True}, "isTotalCountExact": False}
         assert page["extensions"]["cost"]["requested"] < 13_000
 
 
@@ -214,11 +214,11 @@ async def test_a_search_that_takes_too_long_ends_and_says_why(database_url: str)
 async def test_a_search_says_whether_it_has_seen_everything(database_url: str) -> None:
     info = "pageInfo { isPartial hasNextPage endCursor }"
     async with api(database_url) as found:
-        page = (await found.ask(f"{{ {TEXT.replace('nodes { id }', info + ' totalCount totalCountIsExact')} }}")).json()
+        page = (await found.ask(f"{{ {TEXT.replace('nodes { id }', info + ' totalCount isTotalCountExact')} }}")).json()
         assert page["data"]["executions"] == {
             "pageInfo": {"isPartial": False, "hasNextPage": False, "endCursor": None},
             "totalCount": 0,
-            "totalCountIsExact": True,
+            "isTotalCountExact": True,
         }
 
 

@@ -54,8 +54,8 @@ def queue(stored: Stored, number: int) -> None:
 @pytest.mark.costly
 async def test_more_runs_than_one_call_changes_are_changed_once_each_by_following_the_cursors(api: Api) -> None:
     queue(api.stored, 10_005)
-    counts = "{ runs(first: 1) { totalCount totalCountIsExact } }"
-    assert (await api.ask(counts))["runs"] == {"totalCount": 10_001, "totalCountIsExact": False}
+    counts = "{ runs(first: 1) { totalCount isTotalCountExact } }"
+    assert (await api.ask(counts))["runs"] == {"totalCount": 10_001, "isTotalCountExact": False}
     assert await followed(api, "setRunPriority", all=True, priority="HIGH") == [10_000, 5]
     assert {row.priority for row in api.stored.rows(run)} == {"high"}
     assert await followed(api, "setRunPriority", all=True, priority="HIGH") == [0]

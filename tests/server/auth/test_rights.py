@@ -84,8 +84,8 @@ def test_every_mutation_needs_more_than_a_look(schema: GuardedSchema) -> None:
 
 def test_the_sdl_shows_the_rules(schema: GuardedSchema) -> None:
     text = schema.as_str()
-    assert "directive @requires(role: Role!) on FIELD_DEFINITION" in text
-    assert text.count("@requires(role: ") == len(schema.rules) + 1
+    assert "directive @needsRole(role: Role!) on FIELD_DEFINITION" in text
+    assert text.count("@needsRole(role: ") == len(schema.rules) + 1
 
 
 OF_ONESELF = frozenset(

@@ -67,10 +67,10 @@ async def test_secrets_and_accounts_come_in_pages_by_name(server: Protected) -> 
     for name in ("b", "c", "a"):
         await asked(server, SET.replace('"db"', f'"{name}"') % VALUE, token)
     for listed, names in (("secrets", ["a", "b", "c"]), ("accounts", ["ada", "Bob", "boss"])):
-        page = "{ %s(first: 2%s) { nodes { name } pageInfo { hasNextPage endCursor } totalCount totalCountIsExact } }"
+        page = "{ %s(first: 2%s) { nodes { name } pageInfo { hasNextPage endCursor } totalCount isTotalCountExact } }"
         first = await asked(server, page % (listed, ""), token)
         assert [one["name"] for one in first["nodes"]] == names[:2]
-        assert (first["totalCount"], first["totalCountIsExact"], first["pageInfo"]["hasNextPage"]) == (3, True, True)
+        assert (first["totalCount"], first["isTotalCountExact"], first["pageInfo"]["hasNextPage"]) == (3, True, True)
         rest = await asked(server, page % (listed, f', after: "{first["pageInfo"]["endCursor"]}"'), token)
         assert ([one["name"] for one in rest["nodes"]], rest["pageInfo"]["hasNextPage"]) == (names[2:], False)
         found = await asked(server, f'{{ {listed}(filter: {{ name: {{ eq: "b" }} }}) {{ totalCount }} }}', token)

@@ -113,7 +113,7 @@ def test_a_file_is_planned_applied_exported_and_pruned(run: Commands, file: Path
     assert "set: billing" in run("export")[1]
 
     file.write_text("set: billing\ntasks: {nightly: {}}\n")
-    assert actions(run.json("plan", str(file))) == {"nightly": "KEEP", "hourly": "LEFT"}
+    assert actions(run.json("plan", str(file))) == {"nightly": "KEEP", "hourly": "LEFT_OVER"}
     assert actions(run.json("apply", str(file), "--prune")) == {"nightly": "KEEP", "hourly": "ARCHIVE"}
     file.write_text("set: billing\ntasks: {}\n")
     assert "--allow-delete 1" in run.json("apply", str(file), "--prune", status=1)["errors"][0]
